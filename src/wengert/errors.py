@@ -1,0 +1,55 @@
+"""Every error that wengert raises: what happened, at which line of the user's code, and what to do next."""
+
+from __future__ import annotations
+
+
+class WengertError(Exception):
+    """Base of all errors of this package."""
+
+
+class NoRuleError(WengertError, NotImplementedError):
+    """A traced value reached a call that has no rule; the message holds a stub to paste."""
+
+
+class RefusedCallError(WengertError, TypeError):
+    """A traced value reached code that cannot be seen into; going on could give a silently wrong gradient."""
+
+
+class NonScalarOutputError(WengertError, TypeError):
+    """The function's result is not a scalar and no seed was given."""
+
+
+class IntegerInputError(WengertError, TypeError):
+    """An argument to differentiate holds integers."""
+
+
+class NoGradientPathError(WengertError, ValueError):
+    """The result is of a kind (int, bool, str, None) that has no derivative."""
+
+
+class StaleTapeError(WengertError, RuntimeError):
+    """A tape was replayed on inputs for which the function would have run differently."""
+
+
+class AliasedArgumentsError(WengertError, ValueError):
+    """Two arguments share memory which the function writes: the derivative with respect to one is not defined."""
+
+
+class GradientCheckError(WengertError, AssertionError):
+    """A derivative disagrees with finite differences, or a rule breaks its contract."""
+
+
+class DuplicateRuleError(WengertError, ValueError):
+    """A primitive was given a second rule."""
+
+
+class RuleError(WengertError, TypeError):
+    """A rule is badly declared or returned something that does not fit its primitive."""
+
+
+class TapeError(WengertError, ValueError):
+    """An edit or check of a tape found a dangling or misplaced reference."""
+
+
+class BytecodeError(WengertError, NotImplementedError):
+    """A function's bytecode holds an instruction that this version of wengert does not know."""
