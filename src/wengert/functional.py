@@ -1,0 +1,144 @@
+"""Functional primitives: what an in-place change and the building of a container are recorded as."""
+
+from __future__ import annotations
+
+from operator import getitem
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+from numpy.lib.stride_tricks import as_strided
+
+__all__ = [
+    "additem",
+    "addlens",
+    "getfield",
+    "getitem",
+    "lens",
+    "make_dict",
+    "make_list",
+    "make_tuple",
+    "setitem",
+    "setlens",
+]
+
+
+def setitem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
+    """A copy of `x` with `x[key] = value`."""
+    out = _copy(x)
+    out[key] = value
+    return out
+
+
+def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
+    """A copy of `x` with `value` added at `key`; an index that is repeated is added to each time."""
+    out = _copy(x)
+    if _may_repeat(key):
+        np.add.at(out, key, value)
+    else:
+        out[key] += value
+    return out
+
+
+def lens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """A copy of a strided window onto the memory of `x`.
+
+    Units: `offset` and `strides` in bytes, from the first element of `x`.
+    Errors: ValueError when the window leaves the memory of `x`.
+    """
+    return _window(x, offset, shape, strides).copy()
+
+
+def setlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
+    """A copy of `x` with `value` written through the window (see `lens`)."""
+    out = _copy(x)
+    _window(out, offset, shape, strides)[...] = value
+    return out
+
+
+def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
+    """A copy of `x` with `value` added through the window; an element seen twice is added to twice."""
+    out = _copy(x)
+    window = _window(out, offset, shape, strides)
+    if not _overlaps(window):
+        window += value
+        return out
+    places = np.full(shape, offset, np.intp)
+    for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+        places += (np.arange(n) * stride).reshape((-1,) + (1,) * (len(shape) - axis - 1))
+    before, memory = _memory(out)
+    np.add.at(memory, (places + before) // out.itemsize, value)
+    return out
+
+
+def make_tuple(*xs: Any) -> tuple[Any, ...]:
+    """The tuple of `xs`."""
+    return xs
+
+
+def make_list(*xs: Any) -> list[Any]:
+    """The list of `xs`."""
+    return list(xs)
+
+
+def make_dict(keys: tuple[Any, ...], *values: Any) -> dict[Any, Any]:
+    """The dictionary that gives `keys` their `values`."""
+    return dict(zip(keys, values, strict=True))
+
+
+def getfield(t: Any, i: Any) -> Any:
+    """Item `i` of a tuple, list or dictionary."""
+    return t[i]
+
+
+def _copy(x: np.ndarray) -> np.ndarray:
+    """A copy with the strides of `x`: a window is stated in bytes, and must mean the same on the copy."""
+    out = x.copy(order="K")
+    if all(a == b or n <= 1 for a, b, n in zip(out.strides, x.strides, x.shape, strict=True)) or not x.size:
+        return out
+    low, high = byte_bounds(x)
+    buffer = np.zeros(high - low, np.uint8)
+    out = np.ndarray(x.shape, x.dtype, buffer, x.__array_interface__["data"][0] - low, x.strides)
+    out[...] = x
+    return out
+
+
+def _window(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    before, memory = _memory(x)
+    steps = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
+    first = offset + before + sum(step for step in steps if step < 0)
+    last = offset + before + sum(step for step in steps if step > 0) + x.itemsize
+    if 0 in shape:
+        return np.empty(shape, x.dtype)
+    if first < 0 or last > memory.nbytes or (offset + before) % x.itemsize:
+        raise ValueError(f"a window {shape} at byte {offset}, strides {strides}, leaves an array of {x.nbytes} bytes")
+    return as_strided(memory[(offset + before) // x.itemsize :], shape, strides)
+
+
+def _memory(x: np.ndarray) -> tuple[int, np.ndarray]:
+    """The bytes of memory before the first element of `x`, and all of it as one flat array."""
+    if not x.size:
+        return 0, np.empty(0, x.dtype)
+    low, high = byte_bounds(x)
+    corner = x[tuple(slice(None, None, -1 if stride < 0 else 1) for stride in x.strides)]
+    flat = as_strided(corner, ((high - low) // x.itemsize,), (x.itemsize,))
+    return x.__array_interface__["data"][0] - low, flat
+
+
+def _overlaps(window: np.ndarray) -> bool:
+    """Whether two elements may share memory (certain when False)."""
+    reach = window.itemsize
+    for stride, n in sorted((abs(s), n) for s, n in zip(window.strides, window.shape, strict=True) if n > 1):
+        if stride < reach:
+            return True
+        reach += (n - 1) * stride
+    return False
+
+
+def _may_repeat(key: Any) -> bool:
+    """Whether the index `key` may name an element twice: only an array of integers can."""
+    if isinstance(key, tuple):
+        return any(_may_repeat(part) for part in key)
+    if key is None or key is Ellipsis or isinstance(key, (int, slice, np.integer)):
+        return False
+    return np.asarray(key).dtype.kind != "b"

@@ -1,0 +1,69 @@
+"""ProjectTo: bring a cotangent back to its primal's shape, dtype and realness, once for all rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RuleError
+from wengert.values import Spec, is_complex
+
+
+def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
+    """The transpose of broadcasting from `shape`: sum over the axes that broadcasting made or stretched."""
+    have = np.shape(x_bar)
+    if have == shape:
+        return x_bar
+    lead = len(have) - len(shape)
+    if lead < 0:
+        raise RuleError(_misfit(have, shape))
+    axes = list(range(lead))
+    for axis, n in enumerate(shape, lead):
+        if have[axis] != n:
+            if n != 1:
+                raise RuleError(_misfit(have, shape))
+            axes.append(axis)
+    total = np.sum(x_bar, axis=tuple(axes))
+    return total if np.shape(total) == shape else np.reshape(total, shape)
+
+
+def project(x_bar: Any, spec: Spec, broadcasts: bool = True) -> Any:
+    """The cotangent as one of a value like `spec`; where nothing has to change, `x_bar` itself.
+
+    Shapes: axes of length 1 may come and go; other axes are summed where `broadcasts`.
+    Errors: RuleError when the shapes do not fit.
+    """
+    if getattr(x_bar, "dtype", None) == spec.dtype and x_bar.shape == spec.shape:
+        return x_bar[()] if spec.pytype is not np.ndarray and _is_boxed(x_bar) else x_bar
+    if np.shape(x_bar) != spec.shape:
+        x_bar = _to_shape(x_bar, spec.shape, broadcasts)
+    if spec.dtype.kind != "c" and is_complex(x_bar):
+        x_bar = np.real(x_bar)
+    return _to_dtype(x_bar, spec)
+
+
+def _to_shape(x_bar: Any, shape: tuple[int, ...], broadcasts: bool) -> Any:
+    have = np.shape(x_bar)
+    if [n for n in have if n != 1] == [n for n in shape if n != 1]:
+        return np.reshape(x_bar, shape)
+    if not broadcasts:
+        raise RuleError(_misfit(have, shape))
+    return unbroadcast(x_bar, shape)
+
+
+def _to_dtype(x_bar: Any, spec: Spec) -> Any:
+    if spec.dtype.kind in "fc":
+        if not hasattr(x_bar, "dtype"):  # a Python number
+            return x_bar if isinstance(x_bar, spec.pytype) else np.asarray(x_bar, spec.dtype)[()]
+        if x_bar.dtype != spec.dtype:
+            x_bar = x_bar.astype(spec.dtype)
+    return x_bar[()] if spec.pytype is not np.ndarray and _is_boxed(x_bar) else x_bar
+
+
+def _is_boxed(x_bar: Any) -> bool:
+    return isinstance(x_bar, np.ndarray) and x_bar.ndim == 0
+
+
+def _misfit(have: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    return f"a cotangent of shape {have} does not fit an argument of shape {shape}"

@@ -1,0 +1,82 @@
+"""What the engine asks of a value: its shape and dtype, whether it has a derivative, and a new object with its bits."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+_DTYPES = {
+    float: np.dtype(np.float64),
+    complex: np.dtype(np.complex128),
+    int: np.dtype(np.int64),
+    bool: np.dtype(np.bool_),
+}
+
+
+class Spec:
+    """Stands for a value of which only the shape and the dtype are kept; `np.shape(spec)` and the like work on it."""
+
+    __slots__ = ("dtype", "ndim", "pytype", "shape", "size")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, pytype: type = np.ndarray) -> None:
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.pytype = pytype
+        self.ndim = len(shape)
+        size = 1
+        for n in shape:
+            size *= n
+        self.size = size
+
+    def __repr__(self) -> str:
+        return f"Spec({self.shape}, {self.dtype}, {self.pytype.__name__})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Spec):
+            return NotImplemented
+        return (self.shape, self.dtype, self.pytype) == (other.shape, other.dtype, other.pytype)
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.pytype))
+
+
+def spec_of(x: Any) -> Spec:
+    """The shape, dtype and type of `x`; a Python float counts as a float64 of shape ()."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return Spec(x.shape, x.dtype, type(x))
+    if isinstance(x, Spec):
+        return x
+    dtype = _DTYPES.get(type(x))
+    if dtype is not None:
+        return Spec((), dtype, type(x))
+    array = np.asarray(x)
+    return Spec(array.shape, array.dtype, type(x))
+
+
+def is_inexact(x: Any) -> bool:
+    """Whether `x` can have a derivative: a float or complex number, or an array of them."""
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind in "fc"
+    return isinstance(x, (float, complex, np.inexact))
+
+
+def is_complex(x: Any) -> bool:
+    """Whether the dtype of `x` is complex; `x` may be a Python number or a `Spec`."""
+    return x.dtype.kind == "c" if hasattr(x, "dtype") else isinstance(x, complex)
+
+
+def fresh(x: Any) -> Any:
+    """A new object with the bits of `x`: a copy of a number, a view of an array."""
+    if type(x) is float:
+        return -(-x)
+    if isinstance(x, np.ndarray):
+        return x.view()
+    if type(x) is complex:
+        return complex(x.real, x.imag)  # arithmetic on the whole would turn -0.0 and infinities into others
+    if isinstance(x, np.generic):
+        return x.copy()
+    if isinstance(x, (float, complex)):
+        return copy.copy(x)  # a user's subclass, with its attributes
+    raise TypeError(f"only numbers and arrays can be made anew, not {type(x).__name__}")
