@@ -1,0 +1,5 @@
+"""The derivatives of Python's, NumPy's and SciPy's primitives; importing this package registers them."""
+
+from __future__ import annotations
+
+from wengert_rules import constants, elementwise, indexing, products, reductions, scalars, shapes
