@@ -1,0 +1,116 @@
+"""What every table works with: the description of one Python's opcodes, and the writer of hook calls.
+
+A hook call needs no NULL and no packing. With operands x1 .. xn on the stack, `LOAD_CONST hook; SWAP n+1`
+leaves [hook, x2, .., xn, x1], which CALL reads as a method, its self and further arguments:
+hook(x2, .., xn, x1, constants.., site).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from bytecode import Instr
+
+from wengert.sites import Site
+
+Handler = Callable[["Emitter", Instr], None]
+StackEffect = Callable[[list[bool], Any], None]
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+HOOK_NAMES = words(
+    "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift "
+    "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift "
+    "neg pos invert not_ lt le eq ne gt ge contains not_contains truth "
+    "getitem setitem delitem getattr setattr delattr super_getattr "
+    "resolve iterable mapping convert format join context async_context"
+)
+
+
+class Table(NamedTuple):
+    """All that is known of one Python's opcodes: each is hooked, passed through or refused."""
+
+    version: tuple[int, int]
+    hooked: Mapping[str, Handler]
+    passed: frozenset[str]
+    refused: frozenset[str]
+    bools: frozenset[str]
+    """Opcodes that leave an exact bool on top, hooked or not: no truth test is needed after them."""
+    plain: frozenset[str]
+    """Opcodes that leave an exact builtin container on top, whose iteration runs no code of the user's."""
+    precall: bool
+    """CALL must follow PRECALL (3.11)."""
+    null_below: bool
+    """A call without self has its NULL below the callable (to 3.12), else above it (from 3.13)."""
+    effects: Mapping[str, StackEffect] | None
+    """How opcodes move the NULLs of calls, where the place of the callable depends on them (to 3.12)."""
+
+
+class Emitter:
+    """The instructions written so far, and the site that is being rewritten."""
+
+    def __init__(self, table: Table, hooks: Mapping[str, Callable], no_self: Mapping[int, bool]) -> None:
+        self.table = table
+        self.hooks = hooks
+        self.no_self = no_self
+        self.out: list[Any] = []
+        self.previous: str | None = None
+        self.location: Any = None
+        self.site: Site | None = None
+
+    def op(self, name: str, *arg: Any) -> None:
+        self.out.append(Instr(name, *arg, location=self.location))
+
+    def keep(self, instr: Instr) -> None:
+        self.out.append(instr)
+
+    def hook(self, name: str, operands: int, *constants: Any) -> None:
+        """Replace the operands on top by what the hook gives: see the head of this file for their order."""
+        self.op("LOAD_CONST", self.hooks[name])
+        self.op("SWAP", operands + 1)
+        for constant in (*constants, self.site):
+            self.op("LOAD_CONST", constant)
+        arguments = operands + len(constants)
+        if self.table.precall:
+            self.op("PRECALL", arguments)
+        self.op("CALL", arguments)
+
+    def command(self, name: str, operands: int, *constants: Any) -> None:
+        """A hook whose result is not wanted."""
+        self.hook(name, operands, *constants)
+        self.op("POP_TOP")
+
+    def resolve(self, depth: int) -> None:
+        """Pass the callable, which lies at this depth (the top is 1), through the hook `resolve`."""
+        if depth > 1:
+            self.op("SWAP", depth)
+        self.hook("resolve", 1)
+        if depth > 1:
+            self.op("SWAP", depth)
+
+    def push_null(self) -> None:
+        """Give the callable on top the NULL of a call without self."""
+        self.op("PUSH_NULL")
+        if self.table.null_below:
+            self.op("SWAP", 2)
+
+    def iterable(self) -> None:
+        if self.previous not in self.table.plain:
+            self.hook("iterable", 1)
+
+    def mapping(self) -> None:
+        if self.previous not in self.table.plain:
+            self.hook("mapping", 1)
+
+    def take_back(self, *names: str) -> list[Any]:
+        """Remove the trailing instructions of these names from what was written, and return them."""
+        start = len(self.out)
+        while start and isinstance(self.out[start - 1], Instr) and self.out[start - 1].name in names:
+            start -= 1
+        taken = self.out[start:]
+        del self.out[start:]
+        return taken

@@ -1,0 +1,269 @@
+"""The opcodes of Python 3.11, and the handlers that later Pythons share.
+
+Stack of a call: [NULL, callable, arguments..] or [callable, self, arguments..]. Only LOAD_METHOD (rewritten
+here), decorators, comprehensions, `assert` and the end of `with` make the second form; a walk over the NULLs
+(`effects`) tells them apart.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bytecode import BinaryOp, Instr
+
+from wengert.rewrite.emitter import Emitter, Handler, StackEffect, Table, words
+
+OPERATORS = {
+    "ADD": "add", "SUBTRACT": "sub", "MULTIPLY": "mul", "TRUE_DIVIDE": "truediv", "FLOOR_DIVIDE": "floordiv",
+    "REMAINDER": "mod", "POWER": "pow", "MATRIX_MULTIPLY": "matmul", "AND": "and_", "OR": "or_", "XOR": "xor",
+    "LSHIFT": "lshift", "RSHIFT": "rshift",
+}  # fmt: skip
+
+
+def operator_hook(op: BinaryOp) -> str:
+    if op.name.startswith("INPLACE_"):
+        return "i" + OPERATORS[op.name.removeprefix("INPLACE_")].rstrip("_")
+    return OPERATORS[op.name]
+
+
+def replaced(hook: str, operands: int) -> Handler:
+    """The hook takes the operands and gives the result."""
+    return lambda e, instr: e.hook(hook, operands)
+
+
+def commanded(hook: str, operands: int) -> Handler:
+    """The hook takes the operands and there is no result."""
+    return lambda e, instr: e.command(hook, operands)
+
+
+def preceded(hook: str) -> Handler:
+    """The hook exchanges the top, then the instruction runs."""
+
+    def handler(e: Emitter, instr: Instr) -> None:
+        e.hook(hook, 1)
+        e.keep(instr)
+
+    return handler
+
+
+def binary_op(e: Emitter, instr: Instr) -> None:
+    e.hook(operator_hook(instr.arg), 2)
+
+
+def compare_op(e: Emitter, instr: Instr) -> None:
+    e.hook(instr.arg.name.lower(), 2)
+
+
+def contains_op(e: Emitter, instr: Instr) -> None:
+    e.hook("not_contains" if instr.arg else "contains", 2)
+
+
+def jump_on_truth(e: Emitter, instr: Instr) -> None:
+    if e.previous not in e.table.bools:
+        e.hook("truth", 1)
+    e.keep(instr)
+
+
+def jump_or_pop(e: Emitter, instr: Instr) -> None:
+    if e.previous in e.table.bools:
+        e.keep(instr)
+        return
+    e.op("COPY", 1)
+    e.hook("truth", 1)
+    e.op(instr.name.replace("JUMP_IF", "POP_JUMP_FORWARD_IF").removesuffix("_OR_POP"), instr.arg)
+    e.op("POP_TOP")
+
+
+def load_attr(e: Emitter, instr: Instr) -> None:
+    e.hook("getattr", 1, instr.arg)
+
+
+def load_method(e: Emitter, instr: Instr) -> None:
+    e.hook("getattr", 1, instr.arg)
+    e.push_null()
+
+
+def store_attr(e: Emitter, instr: Instr) -> None:
+    e.command("setattr", 2, instr.arg)
+
+
+def delete_attr(e: Emitter, instr: Instr) -> None:
+    e.command("delattr", 1, instr.arg)
+
+
+def call(e: Emitter, instr: Instr) -> None:
+    prefix = e.take_back("KW_NAMES", "PRECALL")
+    e.resolve(instr.arg + (1 if e.no_self[id(instr)] else 2))
+    e.out.extend(prefix)
+    e.keep(instr)
+
+
+def call_function_ex(e: Emitter, instr: Instr) -> None:
+    expand_arguments(e, instr)
+    e.resolve(2 + (instr.arg & 1))
+    e.keep(instr)
+
+
+def expand_arguments(e: Emitter, instr: Instr) -> None:
+    """Pass the starred arguments, and the mapping above them, through their hooks."""
+    if not instr.arg & 1:
+        e.iterable()
+        return
+    e.mapping()
+    e.op("SWAP", 2)
+    e.hook("iterable", 1)
+    e.op("SWAP", 2)
+
+
+def iterate(e: Emitter, instr: Instr) -> None:
+    e.iterable()
+    e.keep(instr)
+
+
+def merge(e: Emitter, instr: Instr) -> None:
+    e.mapping()
+    e.keep(instr)
+
+
+def format_value(e: Emitter, instr: Instr) -> None:
+    how, spec = instr.arg & 3, instr.arg & 4
+    if how and spec:
+        e.op("SWAP", 2)
+    if how:
+        e.hook("convert", 1, how)
+    if how and spec:
+        e.op("SWAP", 2)
+    (format_with_spec if spec else format_simple)(e, instr)
+
+
+def format_simple(e: Emitter, instr: Instr) -> None:
+    e.hook("format", 1, "")
+
+
+def format_with_spec(e: Emitter, instr: Instr) -> None:
+    e.op("SWAP", 2)
+    e.hook("format", 2)
+
+
+def build_string(e: Emitter, instr: Instr) -> None:
+    e.op("BUILD_TUPLE", instr.arg)
+    e.hook("join", 1)
+
+
+def pushes(*nulls: bool, pops: int = 0) -> StackEffect:
+    def effect(stack: list[bool], arg: Any) -> None:
+        del stack[len(stack) - pops :]
+        stack.extend(nulls)
+
+    return effect
+
+
+def load_global_effect(stack: list[bool], arg: Any) -> None:
+    stack.extend((True, False) if arg[0] else (False,))
+
+
+def swap_effect(stack: list[bool], arg: int) -> None:
+    stack[-1], stack[-arg] = stack[-arg], stack[-1]
+
+
+def copy_effect(stack: list[bool], arg: int) -> None:
+    stack.append(stack[-arg])
+
+
+def call_effect(stack: list[bool], arg: int) -> None:
+    del stack[-arg - 2 :]
+    stack.append(False)
+
+
+def call_function_ex_effect(stack: list[bool], arg: int) -> None:
+    del stack[-3 - (arg & 1) :]
+    stack.append(False)
+
+
+EFFECTS: dict[str, StackEffect] = {
+    "PUSH_NULL": pushes(True),
+    "LOAD_GLOBAL": load_global_effect,
+    "LOAD_METHOD": pushes(True, False, pops=1),
+    "SWAP": swap_effect,
+    "COPY": copy_effect,
+    "PRECALL": pushes(),
+    "KW_NAMES": pushes(),
+    "CALL": call_effect,
+    "CALL_FUNCTION_EX": call_function_ex_effect,
+}
+
+SHARED: dict[str, Handler] = {
+    "BINARY_OP": binary_op,
+    "BINARY_SUBSCR": replaced("getitem", 2),
+    "STORE_SUBSCR": commanded("setitem", 3),
+    "DELETE_SUBSCR": commanded("delitem", 2),
+    "UNARY_NEGATIVE": replaced("neg", 1),
+    "UNARY_INVERT": replaced("invert", 1),
+    "UNARY_NOT": replaced("not_", 1),
+    "COMPARE_OP": compare_op,
+    "CONTAINS_OP": contains_op,
+    "STORE_ATTR": store_attr,
+    "DELETE_ATTR": delete_attr,
+    "CALL": call,
+    "CALL_FUNCTION_EX": call_function_ex,
+    "GET_ITER": iterate,
+    "GET_YIELD_FROM_ITER": iterate,
+    "UNPACK_SEQUENCE": iterate,
+    "UNPACK_EX": iterate,
+    "LIST_EXTEND": iterate,
+    "SET_UPDATE": iterate,
+    "DICT_UPDATE": merge,
+    "DICT_MERGE": merge,
+    "FORMAT_VALUE": format_value,
+    "BUILD_STRING": build_string,
+    "BEFORE_WITH": preceded("context"),
+    "BEFORE_ASYNC_WITH": preceded("async_context"),
+}
+
+SHARED_PASSED = words(
+    "CACHE EXTENDED_ARG NOP RESUME "  # CACHE and EXTENDED_ARG never reach the rewriter: `bytecode` folds them
+    "BUILD_CONST_KEY_MAP BUILD_LIST BUILD_MAP BUILD_SET BUILD_SLICE BUILD_TUPLE COPY SWAP POP_TOP PUSH_NULL "
+    "CHECK_EG_MATCH CHECK_EXC_MATCH POP_EXCEPT PUSH_EXC_INFO RAISE_VARARGS RERAISE WITH_EXCEPT_START "
+    "COPY_FREE_VARS MAKE_CELL LOAD_CLOSURE LOAD_DEREF STORE_DEREF DELETE_DEREF "
+    "LOAD_FAST STORE_FAST DELETE_FAST LOAD_NAME STORE_NAME DELETE_NAME "
+    "LOAD_GLOBAL STORE_GLOBAL DELETE_GLOBAL "
+    "LOAD_CONST LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS SETUP_ANNOTATIONS MAKE_FUNCTION "
+    "END_ASYNC_FOR FOR_ITER GET_AITER GET_ANEXT GET_AWAITABLE SEND YIELD_VALUE RETURN_GENERATOR RETURN_VALUE "
+    "GET_LEN MATCH_CLASS MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME IS_OP "
+    "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD KW_NAMES LIST_APPEND MAP_ADD SET_ADD"
+)
+
+BOOLS = words("UNARY_NOT CONTAINS_OP IS_OP CHECK_EXC_MATCH MATCH_MAPPING MATCH_SEQUENCE")
+
+PLAIN = words(
+    "LOAD_CONST BUILD_TUPLE BUILD_LIST BUILD_SET BUILD_MAP BUILD_CONST_KEY_MAP BUILD_STRING LIST_TO_TUPLE "
+    "LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE"
+)
+
+TABLE = Table(
+    version=(3, 11),
+    hooked={
+        **SHARED,
+        "UNARY_POSITIVE": replaced("pos", 1),
+        "LOAD_ATTR": load_attr,
+        "LOAD_METHOD": load_method,
+        "JUMP_IF_FALSE_OR_POP": jump_or_pop,
+        "JUMP_IF_TRUE_OR_POP": jump_or_pop,
+        "POP_JUMP_BACKWARD_IF_FALSE": jump_on_truth,
+        "POP_JUMP_BACKWARD_IF_TRUE": jump_on_truth,
+        "POP_JUMP_FORWARD_IF_FALSE": jump_on_truth,
+        "POP_JUMP_FORWARD_IF_TRUE": jump_on_truth,
+    },
+    passed=SHARED_PASSED
+    | words(
+        "ASYNC_GEN_WRAP IMPORT_STAR LIST_TO_TUPLE LOAD_CLASSDEREF PRECALL PREP_RERAISE_STAR PRINT_EXPR "
+        "POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE "
+        "POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE"
+    ),
+    refused=frozenset(),
+    bools=BOOLS,
+    plain=PLAIN,
+    precall=True,
+    null_below=True,
+    effects=EFFECTS,
+)

@@ -1,0 +1,88 @@
+"""The opcodes of Python 3.12: no PRECALL; one LOAD_ATTR for attributes and methods; slices; super()."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bytecode import Instr, Intrinsic1Op
+
+from wengert.rewrite import opcodes_311 as before
+from wengert.rewrite.emitter import Emitter, Handler, StackEffect, Table, words
+
+
+def load_attr(e: Emitter, instr: Instr) -> None:
+    is_method, name = instr.arg
+    e.hook("getattr", 1, name)
+    if is_method:
+        e.push_null()
+
+
+def load_super_attr(e: Emitter, instr: Instr) -> None:
+    """[super, class, self]: the hook is called as super_getattr(class, self, super, name, site)."""
+    is_method, _, name = instr.arg
+    e.hook("super_getattr", 3, name)
+    if is_method:
+        e.push_null()
+
+
+def binary_slice(e: Emitter, instr: Instr) -> None:
+    e.op("BUILD_SLICE", 2)
+    e.hook("getitem", 2)
+
+
+def store_slice(e: Emitter, instr: Instr) -> None:
+    e.op("BUILD_SLICE", 2)
+    e.command("setitem", 3)
+
+
+def call_intrinsic_1(e: Emitter, instr: Instr) -> None:
+    if instr.arg is Intrinsic1Op.INTRINSIC_UNARY_POSITIVE:
+        e.hook("pos", 1)
+    else:
+        e.keep(instr)
+
+
+def load_attr_effect(stack: list[bool], arg: Any) -> None:
+    stack[-1:] = (True, False) if arg[0] else (False,)
+
+
+def load_super_attr_effect(stack: list[bool], arg: Any) -> None:
+    stack[-3:] = (True, False) if arg[0] else (False,)
+
+
+EFFECTS: dict[str, StackEffect] = {
+    **before.EFFECTS,
+    "LOAD_ATTR": load_attr_effect,
+    "LOAD_SUPER_ATTR": load_super_attr_effect,
+}
+
+SHARED: dict[str, Handler] = {
+    **before.SHARED,
+    "LOAD_ATTR": load_attr,
+    "LOAD_SUPER_ATTR": load_super_attr,
+    "BINARY_SLICE": binary_slice,
+    "STORE_SLICE": store_slice,
+    "CALL_INTRINSIC_1": call_intrinsic_1,
+}
+
+SHARED_PASSED = before.SHARED_PASSED | words(
+    "CALL_INTRINSIC_2 CLEANUP_THROW END_FOR END_SEND LOAD_FAST_AND_CLEAR LOAD_FAST_CHECK "
+    "LOAD_FROM_DICT_OR_DEREF LOAD_FROM_DICT_OR_GLOBALS LOAD_LOCALS RETURN_CONST "
+    "POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE"
+)
+
+TABLE = Table(
+    version=(3, 12),
+    hooked={
+        **SHARED,
+        "POP_JUMP_IF_FALSE": before.jump_on_truth,
+        "POP_JUMP_IF_TRUE": before.jump_on_truth,
+    },
+    passed=SHARED_PASSED,
+    refused=words("INTERPRETER_EXIT RESERVED"),  # never in a function's code
+    bools=before.BOOLS,
+    plain=before.PLAIN,
+    precall=False,
+    null_below=True,
+    effects=EFFECTS,
+)

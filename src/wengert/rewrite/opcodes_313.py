@@ -1,0 +1,80 @@
+"""The opcodes of Python 3.13: NULL or self lies above the callable; truth tests are explicit; CALL_KW.
+
+Conditional jumps and UNARY_NOT take exact bools only, which TO_BOOL makes: the hook `truth` stands there, and
+`not_` is never called. The compiler drops TO_BOOL after `in`, whose hooks must therefore give exact bools.
+"""
+
+from __future__ import annotations
+
+from bytecode import Instr
+
+from wengert.rewrite import opcodes_311, opcodes_312
+from wengert.rewrite.emitter import Emitter, Handler, Table, words
+
+
+def to_bool(e: Emitter, instr: Instr) -> None:
+    if e.previous not in e.table.bools:
+        e.hook("truth", 1)
+
+
+def compare_op(e: Emitter, instr: Instr) -> None:
+    name = instr.arg.name.lower()
+    e.hook(name.removesuffix("_cast"), 2)
+    if name.endswith("_cast"):
+        e.hook("truth", 1)
+
+
+def call(e: Emitter, instr: Instr) -> None:
+    e.resolve(instr.arg + 2)
+    e.keep(instr)
+
+
+def call_kw(e: Emitter, instr: Instr) -> None:
+    """The names of the keyword arguments lie on top."""
+    e.resolve(instr.arg + 3)
+    e.keep(instr)
+
+
+def call_function_ex(e: Emitter, instr: Instr) -> None:
+    opcodes_311.expand_arguments(e, instr)
+    e.resolve(3 + (instr.arg & 1))
+    e.keep(instr)
+
+
+def convert_value(e: Emitter, instr: Instr) -> None:
+    e.hook("convert", 1, int(instr.arg))
+
+
+GONE = {"UNARY_NOT", "FORMAT_VALUE"}
+
+HOOKED: dict[str, Handler] = {
+    **{name: handler for name, handler in opcodes_312.SHARED.items() if name not in GONE},
+    "TO_BOOL": to_bool,
+    "COMPARE_OP": compare_op,
+    "CALL": call,
+    "CALL_KW": call_kw,
+    "CALL_FUNCTION_EX": call_function_ex,
+    "CONVERT_VALUE": convert_value,
+    "FORMAT_SIMPLE": opcodes_311.format_simple,
+    "FORMAT_WITH_SPEC": opcodes_311.format_with_spec,
+}
+
+PASSED = (opcodes_312.SHARED_PASSED - {"KW_NAMES", "LOAD_CLOSURE"}) | words(
+    "UNARY_NOT POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE SET_FUNCTION_ATTRIBUTE "
+    "LOAD_FAST_LOAD_FAST STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST"
+)
+
+# never in a function's code
+REFUSED = words("ENTER_EXECUTOR EXIT_INIT_CHECK INTERPRETER_EXIT RESERVED")
+
+TABLE = Table(
+    version=(3, 13),
+    hooked=HOOKED,
+    passed=PASSED,
+    refused=REFUSED,
+    bools=opcodes_311.BOOLS,
+    plain=opcodes_311.PLAIN,
+    precall=False,
+    null_below=False,
+    effects=None,
+)

@@ -1,0 +1,113 @@
+"""Code in, code out: the same program with every site that can compute on values passing through a hook.
+
+Knows no opcode: what to do at each is in the tables. CPython runs the result as it runs any code, so control
+flow, exceptions, generators and closures stay its own. Nested code constants are left as they are: functions
+made from them are instrumented when they are called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import CodeType
+
+from bytecode import Bytecode, Instr, Label
+
+from wengert.errors import BytecodeError
+from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Table
+from wengert.rewrite.nulls import calls_without_self
+from wengert.rewrite.tables import running_table
+from wengert.sites import Site
+
+ROOM = 5
+"""Stack slots that a hook call needs above the instruction that it replaces: hook, constants, site."""
+
+_originals: dict[int, tuple[CodeType, CodeType]] = {}
+_rewriters: dict[int, Rewriter] = {}
+
+
+def instrument(code: CodeType, hooks: Mapping[str, Callable]) -> CodeType:
+    """The twin of a code object that calls `hooks` (see emitter.HOOK_NAMES) wherever it computes on values.
+
+    Errors: BytecodeError if the code holds an opcode that the table does not know or refuses.
+    """
+    rewriter = _rewriters.get(id(hooks))
+    if rewriter is None:
+        rewriter = _rewriters.setdefault(id(hooks), Rewriter(hooks, running_table()))
+    return rewriter.twin(code)
+
+
+def original(code: CodeType) -> CodeType | None:
+    """The code that an instrumented one was made from, or None."""
+    found = _originals.get(id(code))
+    return found and found[1]
+
+
+class Rewriter:
+    """The twins made for one mapping of hooks, by identity: equal code may come from different files."""
+
+    def __init__(self, hooks: Mapping[str, Callable], table: Table) -> None:
+        missing = HOOK_NAMES - set(hooks)
+        if missing:
+            raise ValueError(f"no hook is given for {', '.join(sorted(missing))}")
+        self.hooks = hooks
+        self.table = table
+        self.twins: dict[int, tuple[CodeType, CodeType]] = {}
+
+    def twin(self, code: CodeType) -> CodeType:
+        found = self.twins.get(id(code))
+        if found is None:
+            source = original(code) or code
+            if source is not code:
+                return code if self.twins.get(id(source), (None, None))[1] is code else self.twin(source)
+            found = self.twins.setdefault(id(code), (code, rewritten(code, self.hooks, self.table)))
+            _originals[id(found[1])] = (found[1], code)
+        return found[1]
+
+
+def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table) -> CodeType:
+    """Rewrite one code object. The stack stays as deep between instructions, so handlers unwind as before."""
+    program = Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
+    program.argnames = list(code.co_varnames)  # all local names, so that `bytecode` keeps their order
+    emitter = Emitter(table, hooks, calls_without_self(program, table))
+    sites = Sites(code)
+    for item in list(program):
+        if isinstance(item, Instr):
+            rewrite_one(emitter, item, sites)
+        else:
+            if isinstance(item, Label):
+                emitter.previous = None
+            emitter.keep(item)
+    list.__setitem__(program, slice(None), emitter.out)
+    return program.to_code(stacksize=code.co_stacksize + ROOM, compute_exception_stack_depths=False)
+
+
+def rewrite_one(emitter: Emitter, instr: Instr, sites: Sites) -> None:
+    table, name = emitter.table, instr.name
+    handler = table.hooked.get(name)
+    if handler is not None:
+        emitter.location = instr.location
+        emitter.site = sites.of(instr)
+        handler(emitter, instr)
+    elif name in table.passed:
+        emitter.keep(instr)
+    else:
+        why = "is refused" if name in table.refused else "is not known"
+        version = ".".join(map(str, table.version))
+        raise BytecodeError(f"{sites.of(instr)}: opcode {name} of Python {version} {why} by wengert")
+    emitter.previous = name
+
+
+class Sites:
+    """One Site per line of a code object."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.by_line: dict[int, Site] = {}
+
+    def of(self, instr: Instr) -> Site:
+        line = instr.location.lineno if instr.location else None
+        line = self.code.co_firstlineno if line is None else line
+        site = self.by_line.get(line)
+        if site is None:
+            site = self.by_line[line] = Site(self.code.co_filename, line, self.code.co_qualname)
+        return site
