@@ -1,0 +1,134 @@
+"""What the engine derives from the body of a rule: one variant per wanted set, and what each reads.
+
+The body is read as a syntax tree. Where there is none (a rule typed at a prompt), or where its results cannot be
+told apart in the text, the whole body is called and what is not wanted is dropped.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import RuleError
+from wengert.syntax import compiled, definition, is_exact, parts_of, prune, reads, unit, unused
+from wengert.values import is_complex, spec_of
+
+
+def times(y_bar: Any, p: Any) -> Any:
+    """ȳ · conj(∂y/∂x): the pullback of an elementwise function with the partial `p`."""
+    return y_bar * np.conj(p) if is_complex(p) else y_bar * p
+
+
+class Variant(NamedTuple):
+    """A rule's pullback for one set of wanted arguments."""
+
+    call: Callable[..., tuple[Any, ...]]
+    reads: tuple[str, ...]  # one per differentiable position: "value", "shape" or "nothing"
+    reads_y: str
+    source: str | None
+
+    def residuals(self, y: Any, args: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+        """What has to be kept of `y` and of the arguments until `call`."""
+        return _keep(y, self.reads_y), tuple(map(_keep, args, self.reads))
+
+
+class Body:
+    """The function of a `partials` or `pullback` rule, and what can be derived from it."""
+
+    def __init__(self, function: Callable[..., Any], kind: str) -> None:
+        self.function = function
+        self.multiplies = kind == "partials"
+        parameters = list(inspect.signature(function).parameters.values())
+        named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        lead = 1 if self.multiplies else 2
+        if len(named) < lead:
+            wants = "y" if self.multiplies else "y_bar, y"
+            raise RuleError(f"a {kind} rule takes {wants} and then the arguments; got {function.__name__}"
+                            f"{inspect.signature(function)}")
+        self.y = named[lead - 1].name
+        self.names = tuple(p.name for p in named[lead:])
+        self.defaults = {p.name: p.default for p in named[lead:] if p.default is not p.empty}
+        self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+        self.static = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        self.open = any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+    @cached_property
+    def node(self) -> ast.FunctionDef | None:
+        """The body as a syntax tree; read late, because importing a rule must cost nothing."""
+        return definition(self.function)
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether the results can be told apart in the text."""
+        return self.node is not None and not self.variadic and is_exact(self.node, len(self.names))
+
+    def variant(self, wanted: tuple[bool, ...]) -> Variant:
+        """The pullback that computes the wanted cotangents only; the others are None."""
+        if not self.exact:
+            return self._whole(wanted)
+        node = copy.deepcopy(self.node)
+        y_bar = unused("y_bar", node, self.function)
+        multiply = unused("times", node, self.function)
+        wants = (*wanted, *[False] * (len(self.names) - len(wanted)))
+
+        def results(statement: ast.Return) -> list[ast.stmt]:
+            parts = [part if want else ast.Constant(None) for part, want in zip(parts_of(statement), wants, strict=True)]
+            if self.multiplies:
+                parts = [_multiplied(y_bar, multiply, part) for part in parts]
+            value = ast.Tuple(parts[: len(wanted)], ast.Load())
+            return [ast.copy_location(ast.Return(value), statement)]
+
+        prune(node, results)
+        if self.multiplies:
+            (node.args.posonlyargs or node.args.args).insert(0, ast.arg(y_bar))
+        call = compiled(node, self.function, {multiply: types.CellType(times)})
+        reads = tuple(self._reads(node, name) for name in self.names[: len(wanted)])
+        return Variant(call, reads, self._reads(node, self.y), ast.unparse(node))
+
+    def _whole(self, wanted: tuple[bool, ...]) -> Variant:
+        function, multiplies, most = self.function, self.multiplies, max(len(wanted), len(self.names))
+
+        def call(y_bar: Any, y: Any, *args: Any, **static: Any) -> tuple[Any, ...]:
+            got = function(y, *args, **static) if multiplies else function(y_bar, y, *args, **static)
+            if not isinstance(got, (tuple, list)):
+                got = (got,)
+            if len(got) > most:
+                raise RuleError(f"{function.__name__} returned {len(got)} results for {len(wanted)} arguments")
+            bars: list[Any] = []
+            for i in range(len(wanted)):
+                if not wanted[i] or i >= len(got) or got[i] is None:
+                    bars.append(None)
+                else:
+                    bars.append(times(y_bar, got[i]) if multiplies else got[i])
+            return tuple(bars)
+
+        if self.node is None:
+            return Variant(call, ("value",) * len(wanted), "value", None)
+        names = [self.names[i] if i < len(self.names) else str(self.variadic) for i in range(len(wanted))]
+        return Variant(call, tuple(self._reads(self.node, name) for name in names), self._reads(self.node, self.y), None)
+
+    def _reads(self, node: ast.FunctionDef, name: str) -> str:
+        return reads(node, name, self.function, name == self.variadic)
+
+
+def _keep(x: Any, what: str) -> Any:
+    return x if what == "value" else spec_of(x) if what == "shape" else None
+
+
+def _multiplied(y_bar: str, multiply: str, part: ast.expr) -> ast.expr:
+    bar = ast.Name(y_bar, ast.Load())
+    sign = unit(part)
+    if isinstance(part, ast.Constant) and part.value is None:
+        return part
+    if sign:
+        made: ast.expr = bar if sign > 0 else ast.UnaryOp(ast.USub(), bar)
+    else:
+        made = ast.Call(ast.Name(multiply, ast.Load()), [bar, part], [])
+    return ast.copy_location(made, part)

@@ -1,0 +1,39 @@
+"""The public door for rules; those of this package come in through it too."""
+
+from wengert.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
+from wengert.functional import (
+    additem,
+    addlens,
+    getfield,
+    getitem,
+    lens,
+    make_dict,
+    make_list,
+    make_tuple,
+    setitem,
+    setlens,
+)
+from wengert.registry import rules
+from wengert.values import Spec
+
+__all__ = [
+    "Spec",
+    "accumulates",
+    "additem",
+    "addlens",
+    "adjoint",
+    "getfield",
+    "getitem",
+    "lens",
+    "make_dict",
+    "make_list",
+    "make_tuple",
+    "non_differentiable",
+    "partials",
+    "pullback",
+    "rrule",
+    "rules",
+    "setitem",
+    "setlens",
+    "times",
+]

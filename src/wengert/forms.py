@@ -1,0 +1,91 @@
+"""The forms in which a rule is written, as decorators; each enters the rule in the registry."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import numpy as np
+
+from wengert.bodies import times
+from wengert.errors import RuleError
+from wengert.registry import Registry, Rule, callable_name, place, rules
+from wengert.values import is_complex
+
+__all__ = ["accumulates", "adjoint", "non_differentiable", "partials", "pullback", "rrule", "times"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def partials(
+    *targets: Callable[..., Any], broadcasts: bool = True, view: bool = False, identity: bool = False,
+    names: Mapping[str, str] | None = None, registry: Registry = rules,
+) -> Callable[[F], F]:  # fmt: skip
+    """`(y, a, b, ...) -> (∂y/∂a, ∂y/∂b, ...)` of an elementwise function.
+
+    `view`: the result may share memory with argument 0; `identity`: it may be its argument itself;
+    `names`: further keywords for arguments (`{"min": "a_min"}`).
+    """
+    return _declare("partials", targets, registry, broadcasts=broadcasts, view=view, identity=identity, names=names)
+
+
+def pullback(
+    *targets: Callable[..., Any], broadcasts: bool = False, view: bool = False, identity: bool = False,
+    sequence: int | None = None, names: Mapping[str, str] | None = None, registry: Registry = rules,
+) -> Callable[[F], F]:  # fmt: skip
+    """`(y_bar, y, a, b, ...) -> (a_bar, b_bar, ...)`; options as in `partials`.
+
+    `sequence`: the argument of the call that is a sequence of arrays, which the rule takes one by one.
+    """
+    return _declare("pullback", targets, registry, broadcasts=broadcasts, view=view, identity=identity,
+                    sequence=sequence, names=names)
+
+
+def rrule(*targets: Callable[..., Any], registry: Registry = rules) -> Callable[[F], F]:
+    """The general form: `(*args, **kwargs) -> (y, pullback)`, `pullback(y_bar)` giving one cotangent per argument."""
+    return _declare("rrule", targets, registry)
+
+
+def non_differentiable(*targets: Callable[..., Any], registry: Registry = rules) -> Any:
+    """Declare that the results of `targets` are constant as far as derivatives go.
+
+    With one function, gives it back, so that `@non_differentiable` can stand above its definition.
+    """
+    if not targets:
+        return lambda f: non_differentiable(f, registry=registry)
+    caller = sys._getframe(1)
+    where = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+    for f in targets:
+        registry.add(Rule(callable_name(f).rpartition(".")[2], (f,), "constant", None, where))
+    return targets[0] if len(targets) == 1 else lambda f: f
+
+
+def accumulates(*targets: Callable[..., Any], arg: int, registry: Registry = rules) -> Callable[[F], F]:
+    """`(x_bar, y_bar, y, *args) -> x_bar` that adds to the cotangent of argument `arg` in place.
+
+    The engine calls it, on a buffer that it owns.
+    """
+    def declare(function: F) -> F:
+        for f in targets:
+            registry.accumulate(f, arg, function)
+        return function
+
+    return declare
+
+
+def adjoint(a: Any) -> Any:
+    """Aᴴ of the last two axes."""
+    transposed = np.swapaxes(a, -1, -2)
+    return np.conj(transposed) if is_complex(a) else transposed
+
+
+def _declare(kind: str, targets: tuple[Callable[..., Any], ...], registry: Registry, **options: Any) -> Callable[[F], F]:
+    if not targets:
+        raise RuleError(f"@{kind} needs the functions that the rule is for: @{kind}(np.sin, math.sin)")
+
+    def declare(function: F) -> F:
+        registry.add(Rule(function.__name__, targets, kind, function, place(function), **options))
+        return function
+
+    return declare

@@ -1,0 +1,277 @@
+"""The text of a rule as a syntax tree: what it reads, without its dead code, compiled again."""
+
+from __future__ import annotations
+
+import __future__
+
+import ast
+import builtins
+import copy
+import linecache
+import types
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from wengert.values import is_complex, spec_of
+
+_MISSING = object()
+_SHAPE_ATTRIBUTES = {"shape", "dtype", "ndim", "size"}
+_SHAPE_FUNCTIONS = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, is_complex, spec_of}
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+
+
+def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
+    """The syntax tree of a function; None where there is no source, or the source is not what runs."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, types.CodeType):
+        return None
+    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    node, found = _definitions(text, code.co_filename).get((code.co_name, code.co_firstlineno), (None, None))
+    if node is None or found is None or _fingerprint(found) != _fingerprint(code):
+        return None
+    node = copy.deepcopy(node)
+    node.decorator_list = []
+    return node
+
+
+@lru_cache(maxsize=16)
+def _definitions(text: str, file: str) -> dict[tuple[str, int], tuple[ast.FunctionDef, types.CodeType]]:
+    """The functions of a file by name and first line, as tree and as code."""
+    try:
+        tree = ast.parse(text, file)
+        codes = {(c.co_name, c.co_firstlineno): c for c in _codes(compile(tree, file, "exec", dont_inherit=True))}
+    except (SyntaxError, ValueError):
+        return {}
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            key = (node.name, min(n.lineno for n in [node, *node.decorator_list]))
+            if key in codes:
+                found[key] = (node, codes[key])
+    return found
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield const
+            yield from _codes(const)
+
+
+def reads(node: ast.AST, name: str, function: Callable[..., Any], variadic: bool = False) -> str:
+    """What a body takes from its parameter `name`: its "value", only its "shape" (and dtype), or "nothing"."""
+    harmless: set[int] = set()
+    for n in ast.walk(node):
+        if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name):
+            found = lookup(n.func, function)
+            if any(found is f for f in ([len] if variadic else _SHAPE_FUNCTIONS)):
+                harmless.add(id(n.args[0]))
+        elif isinstance(n, ast.Attribute) and n.attr in _SHAPE_ATTRIBUTES and not variadic:
+            harmless.add(id(n.value))
+        elif variadic and isinstance(n, (ast.ListComp, ast.GeneratorExp)):
+            harmless.update(_harmless_iteration(n, name, function))
+    uses = [id(n) for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name and _is_read(n)]
+    uses += [0 for n in ast.walk(node) if isinstance(n, ast.AugAssign) and _name(n.target) == name]
+    if not uses:
+        return "nothing"
+    return "shape" if all(use in harmless for use in uses) else "value"
+
+
+def _harmless_iteration(node: Any, name: str, function: Callable[..., Any]) -> Iterator[int]:
+    """`... for a in arrays` reads of `arrays` what it reads of `a`."""
+    first = node.generators[0]
+    if _name(first.iter) == name and isinstance(first.target, ast.Name):
+        if reads(node, first.target.id, function) != "value":
+            yield id(first.iter)
+
+
+# Results and dead code.
+
+
+def is_exact(node: ast.FunctionDef, count: int) -> bool:
+    """Whether every result of the body is a tuple written out, so that its parts can be told apart in the text."""
+    returns = list(_returns(node.body))
+    return _ends(node.body) and count > 0 and all(
+        not isinstance(part, ast.Starred) for r in returns for part in parts_of(r)
+    ) and all(len(parts_of(r)) == count for r in returns) and not any(
+        isinstance(n, (ast.Global, ast.Yield, ast.YieldFrom, ast.Await)) for n in ast.walk(node))
+
+
+def parts_of(statement: ast.Return) -> list[ast.expr]:
+    value = statement.value
+    return list(value.elts) if isinstance(value, ast.Tuple) else [value] if value else []
+
+
+def _returns(statements: Sequence[ast.AST]) -> Iterator[ast.Return]:
+    for s in statements:
+        if isinstance(s, ast.Return):
+            yield s
+        elif not isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            yield from _returns(list(ast.iter_child_nodes(s)))
+
+
+def _ends(statements: Sequence[ast.stmt]) -> bool:
+    last = statements[-1]
+    if isinstance(last, ast.If):
+        return bool(last.orelse) and _ends(last.body) and _ends(last.orelse)
+    return isinstance(last, (ast.Return, ast.Raise))
+
+
+class _Results(ast.NodeTransformer):
+    """Replace the `return` statements of a function, not those of functions in it."""
+
+    def __init__(self, results: Callable[[ast.Return], list[ast.stmt]]) -> None:
+        self.results = results
+
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
+        return self.results(node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_FunctionDef  # noqa: N815
+
+
+def prune(node: ast.FunctionDef, results: Callable[[ast.Return], list[ast.stmt]]) -> None:
+    """Replace the results in place and remove the assignments that nothing reads any more."""
+    rewrite = _Results(results)
+    module = ast.Module([rewrite.visit(s) for s in node.body], [])
+    node.body = [s for part in module.body for s in (part if isinstance(part, list) else [part])]
+    live: set[str] = set()
+    size = -1
+    while size != len(live):
+        size = len(live)
+        _mark(node.body, live)
+    node.body = _sweep(node.body, live) or [ast.copy_location(ast.Pass(), node)]
+
+
+def _mark(statements: Sequence[ast.stmt], live: set[str]) -> None:
+    """Add to `live` the names read by the statements that stay."""
+    for s in reversed(statements):
+        if isinstance(s, ast.If):
+            _mark(s.body, live)
+            _mark(s.orelse, live)
+            if _stays(s, live):
+                live |= _loads(s.test)
+        elif _stays(s, live):
+            live |= _loads(s)
+
+
+def _sweep(statements: Sequence[ast.stmt], live: set[str]) -> list[ast.stmt]:
+    kept = [s for s in statements if _stays(s, live)]
+    for s in kept:
+        if isinstance(s, ast.If):
+            s.body = _sweep(s.body, live) or [ast.copy_location(ast.Pass(), s)]
+            s.orelse = _sweep(s.orelse, live)
+    return kept
+
+
+def _stays(s: ast.stmt, live: set[str]) -> bool:
+    if isinstance(s, ast.If):
+        return any(_stays(part, live) for part in [*s.body, *s.orelse])
+    if isinstance(s, ast.Pass) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)):
+        return False
+    targets = _targets(s)
+    return targets is None or bool(targets & live)
+
+
+def _targets(s: ast.stmt) -> set[str] | None:
+    """The names that a statement only assigns; None where it does more."""
+    if isinstance(s, ast.Assign):
+        targets = s.targets
+    elif isinstance(s, (ast.AnnAssign, ast.AugAssign)):
+        targets = [s.target]
+    else:
+        return None
+    names: set[str] = set()
+    for target in targets:
+        parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+        if not all(isinstance(part, ast.Name) for part in parts):
+            return None
+        names.update(part.id for part in parts if isinstance(part, ast.Name))
+    return None if any(isinstance(n, ast.NamedExpr) for n in ast.walk(s)) else names
+
+
+def _loads(node: ast.AST) -> set[str]:
+    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and _is_read(n)}
+    return found | {n.target.id for n in ast.walk(node) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+
+
+def _is_read(n: ast.Name) -> bool:
+    return isinstance(n.ctx, ast.Load)
+
+
+def _name(node: ast.AST) -> str | None:
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def unit(part: ast.expr) -> int:
+    """1 or -1 for those literals, else 0."""
+    if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
+        return -unit(part.operand)
+    return int(isinstance(part, ast.Constant) and type(part.value) in (int, float) and part.value == 1)
+
+
+# Names and code objects.
+
+
+def lookup(node: ast.AST, function: Callable[..., Any]) -> Any:
+    """The object that a global, closure or module attribute names in the body of `function`."""
+    if isinstance(node, ast.Attribute):
+        base = lookup(node.value, function)
+        return getattr(base, node.attr, _MISSING) if isinstance(base, types.ModuleType) else _MISSING
+    if not isinstance(node, ast.Name) or node.id in function.__code__.co_varnames + function.__code__.co_cellvars:
+        return _MISSING
+    cell = _cells(function).get(node.id)
+    if cell is not None:
+        try:
+            return cell.cell_contents
+        except ValueError:  # not filled yet
+            return _MISSING
+    return function.__globals__.get(node.id, getattr(builtins, node.id, _MISSING))
+
+
+def _cells(function: Callable[..., Any]) -> dict[str, types.CellType]:
+    return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+
+def unused(name: str, node: ast.AST, function: Callable[..., Any]) -> str:
+    """A name like `name` that neither the body nor its surroundings use."""
+    taken = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+    taken |= set(function.__code__.co_freevars) | set(function.__code__.co_names)
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _code(node: ast.FunctionDef, function: Callable[..., Any], cells: Sequence[str], file: str = "") -> types.CodeType:
+    """The code of `node` as if it were defined where `function` was, with the further closure variables `cells`."""
+    names = ", ".join([*function.__code__.co_freevars, *cells])
+    tree = ast.parse(f"def factory({names}): pass")
+    factory: Any = tree.body[0]
+    factory.body = [node]
+    ast.fix_missing_locations(tree)
+    flags = function.__code__.co_flags & _FUTURE
+    code = compile(tree, file or function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
+    for name in ("factory", node.name):
+        code = next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
+    return code
+
+
+def _fingerprint(code: types.CodeType) -> Any:
+    consts = [_fingerprint(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, consts
+
+
+def compiled(node: ast.FunctionDef, function: Callable[..., Any], extra: dict[str, types.CellType], file: str = "") -> Any:
+    """`node` as a function with the globals, closure and defaults of `function`."""
+    code = _code(node, function, list(extra), file)
+    cells = _cells(function) | extra
+    closure = tuple(cells[name] for name in code.co_freevars)
+    made = types.FunctionType(code, function.__globals__, node.name, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__module__ = function.__module__
+    return made
