@@ -89,5 +89,12 @@ def test_no_module_hides_a_public_name_or_a_library() -> None:
 
 def test_a_relative_or_late_import_is_seen(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
-    file.write_text("def f():\n    from .b import c\n    from . import d\n    import wengert.e\n    from ..g import h\n")
-    assert [name for _, name in imports(file, "wengert.p")] == ["wengert.p.b.c", "wengert.p.d", "wengert.e", "wengert.g.h"]
+    file.write_text(
+        "def f():\n    from .b import c\n    from . import d\n    import wengert.e\n    from ..g import h\n"
+    )
+    assert [name for _, name in imports(file, "wengert.p")] == [
+        "wengert.p.b.c",
+        "wengert.p.d",
+        "wengert.e",
+        "wengert.g.h",
+    ]

@@ -1,0 +1,164 @@
+"""Arguments on their way in and out of a trace: fresh leaves go in, the caller's own objects come back.
+
+What has an identity (list, dict, object, array) is entered once, wherever it is reached, so the gradient of a
+shared object is the total one, at each place. What has none (scalar, tuple) is entered at each place: CPython
+shares equal constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from types import CellType, FunctionType, MethodType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from wengert.structures import Leaf, Path, Seen, is_filled, itself, leaves, load_cell, mirror, walk
+from wengert.values import is_inexact
+
+Make: TypeAlias = Callable[[Leaf, Path], Leaf]  # what stands in place of the leaf at this path
+
+
+class Swaps:
+    """The caller's structures with fresh leaves in place, and how to put everything back."""
+
+    def __init__(self, make: Make) -> None:
+        self.paths: list[tuple[Path, Leaf]] = []  # (path, fresh leaf), in the order in which they were made
+        self._make = make
+        self._entered: Seen = {}
+        self._originals: Seen = {}  # id of a fresh leaf or rebuilt tuple -> (it, the caller's own object)
+        self._templates: list[Any] = []  # per entered value, its gradient's form with fresh leaves in it
+
+    def enter(self, value: Any, name: str = "") -> Any:
+        """`value` with fresh leaves: a container with an identity is changed in place, a tuple rebuilt."""
+        if is_inexact(value):
+            entered = self._fresh(value, name)
+            self._templates.append(entered)
+            return entered
+        return self._enter(lambda: self._walk(value, name), itself)
+
+    def enter_callable(self, f: Callable[..., Any], name: str = "f") -> Any:
+        """`f` with fresh leaves in its closure, bound object, partial arguments or attributes."""
+        return self._enter(lambda: self._walk_callable(f, name, set()), outline)
+
+    def _enter(self, walked: Callable[[], Any], form: Callable[[Any], Any]) -> Any:
+        try:
+            entered = walked()
+            self._templates.append(mirror(form(entered), itself))
+        except BaseException:
+            self.restore()
+            raise
+        return entered
+
+    def mirrors(self, gradient_of: Callable[[Leaf], Any]) -> tuple[Any, ...]:
+        """The gradient of each entered value in the form it had on entry; `gradient_of` gets fresh leaves."""
+        return tuple(mirror(template, gradient_of) for template in self._templates)
+
+    def leave(self, result: Any) -> Any:
+        """`result` with the caller's own object in place of each fresh one that it is or holds."""
+        if is_inexact(result):
+            return self._originals.get(id(result), (None, result))[1]
+        return walk(result, "", dict(self._originals))
+
+    def restore(self) -> None:
+        """Put the caller's own objects back wherever the entered containers hold fresh ones, once or again.
+
+        The containers are searched as they are now: what the function moved is found, what it replaced stays.
+        """
+        holders = [entered for entered, _ in self._entered.values() if not is_inexact(entered)]
+        if holders:
+            walk(holders, "", dict(self._originals))
+
+    def _walk(self, value: Any, name: str) -> Any:
+        arrays: Seen = {}
+
+        def enter_leaf(leaf: Leaf, path: Path) -> Leaf:
+            if not isinstance(leaf, np.ndarray):
+                return self._fresh(leaf, path)
+            if id(leaf) not in arrays:
+                arrays[id(leaf)] = leaf, self._fresh(leaf, path)
+            return arrays[id(leaf)][1]
+
+        return walk(value, name, self._entered, at_leaf=enter_leaf, rebuilt=self._note)
+
+    def _fresh(self, leaf: Leaf, path: Path) -> Leaf:
+        fresh = self._note(self._make(leaf, path), leaf)
+        self._entered[id(fresh)] = fresh, fresh
+        self.paths.append((path, fresh))
+        return fresh
+
+    def _note(self, new: Any, old: Any) -> Any:
+        self._originals[id(new)] = new, old
+        return new
+
+    def _walk_callable(self, f: Any, name: str, seen: set[int]) -> Any:
+        if isinstance(f, FunctionType):
+            if id(f) not in seen:  # a recursive function is in its own closure
+                seen.add(id(f))
+                for free, cell in _cells(f):
+                    self._walk_cell(cell, f"{name}.{free}", seen)
+            return f
+        if isinstance(f, MethodType):
+            entered = self._walk(f.__self__, f"{name}.__self__")
+            return f if entered is f.__self__ else self._note(MethodType(f.__func__, entered), f)
+        if isinstance(f, partial):
+            func = self._walk_callable(f.func, f"{name}.func", seen)
+            args = self._walk(f.args, f"{name}.args")
+            keywords = self._walk(dict(f.keywords), f"{name}.keywords")
+            return self._note(type(f)(func, *args, **keywords), f)
+        return self._walk(f, name)
+
+    def _walk_cell(self, cell: CellType, name: str, seen: set[int]) -> None:
+        contents = cell.cell_contents
+        if isinstance(contents, (FunctionType, MethodType, partial)):
+            entered = self._walk_callable(contents, name, seen)
+            self._entered[id(cell)] = cell, cell
+            cell.cell_contents = entered
+        else:
+            self._walk(cell, name)
+
+
+def _cells(f: FunctionType) -> Iterator[tuple[str, CellType]]:
+    """The filled cells of a function's closure, by the names of the variables."""
+    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+        if is_filled(cell, None, load_cell):
+            yield name, cell
+
+
+def outline(f: Any) -> Any:
+    """The form of a callable's gradient: for a closure a dict of the free variables that hold leaves, for a
+    bound method its object, for a partial a dict of its parts, for a callable object the object, else None.
+    """
+    return _outline(f, set())
+
+
+def _outline(f: Any, seen: set[int]) -> Any:
+    if isinstance(f, FunctionType):
+        seen.add(id(f))
+        contents = {name: cell.cell_contents for name, cell in _cells(f)}
+        free = {name: _outline(held, seen) for name, held in contents.items() if id(held) not in seen}
+        return {name: form for name, form in free.items() if leaves(form)} or None
+    if isinstance(f, MethodType):
+        return f.__self__
+    if isinstance(f, partial):
+        form = {"func": _outline(f.func, seen), "args": f.args, "keywords": f.keywords}
+        return form if leaves(form) else None
+    return f
+
+
+def enter(value: Any, make: Make, swaps: Swaps | None = None, name: str = "") -> tuple[Any, Swaps]:
+    """`value` with what `make(leaf, path)` returns in place of each leaf, and the Swaps that undo it.
+
+    Values that may share containers (the arguments of one call) go into one Swaps: each is entered once.
+    """
+    swaps = Swaps(make) if swaps is None else swaps
+    return swaps.enter(value, name), swaps
+
+
+def enter_callable(
+    f: Callable[..., Any], make: Make, swaps: Swaps | None = None, name: str = "f"
+) -> tuple[Callable[..., Any], Swaps]:
+    """`f` with fresh leaves in its closure, bound object, partial arguments or attributes, and the Swaps."""
+    swaps = Swaps(make) if swaps is None else swaps
+    return swaps.enter_callable(f, name), swaps
