@@ -8,13 +8,21 @@ hook(x2, .., xn, x1, constants.., site).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from bytecode import Instr
 
 from wengert.sites import Site
 
-Handler = Callable[["Emitter", Instr], None]
+
+class Op(Protocol):
+    """An instruction as handlers read it: the kind of its argument follows from its opcode."""
+
+    name: str
+    arg: Any
+
+
+Handler = Callable[["Emitter", Op], None]
 StackEffect = Callable[[list[bool], Any], None]
 
 
@@ -42,6 +50,8 @@ class Table(NamedTuple):
     """Opcodes that leave an exact bool on top, hooked or not: no truth test is needed after them."""
     plain: frozenset[str]
     """Opcodes that leave an exact builtin container on top, whose iteration runs no code of the user's."""
+    duplicate: tuple[str, int]
+    """The instruction that pushes the top once more: what was known of the top still holds."""
     precall: bool
     """CALL must follow PRECALL (3.11)."""
     null_below: bool
@@ -65,7 +75,7 @@ class Emitter:
     def op(self, name: str, *arg: Any) -> None:
         self.out.append(Instr(name, *arg, location=self.location))
 
-    def keep(self, instr: Instr) -> None:
+    def keep(self, instr: Any) -> None:
         self.out.append(instr)
 
     def hook(self, name: str, operands: int, *constants: Any) -> None:

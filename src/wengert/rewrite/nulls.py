@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from bytecode import Bytecode, Instr, Label, TryBegin
 
 from wengert.errors import BytecodeError
-from wengert.rewrite.emitter import Table
+from wengert.rewrite.emitter import StackEffect, Table
 
 Stack = list[bool]
 """One flag per slot: is it NULL?"""
@@ -18,47 +21,49 @@ def calls_without_self(program: Bytecode, table: Table) -> dict[int, bool]:
     """
     if table.effects is None:
         return {}
-    items = list(program)
+    items: list[Any] = list(program)
     places = {item: index for index, item in enumerate(items) if isinstance(item, Label)}
     depths: dict[Label, int] = {}
-    visited: set[Label] = set()
     found: dict[int, bool] = {}
     todo: list[tuple[int, Stack]] = [(0, [])]
     while todo:
-        index, stack = todo.pop()
-        while index < len(items):
+        start, stack = todo.pop()
+        for index in range(start, len(items)):
             item = items[index]
             if isinstance(item, Label):
-                known = depths.setdefault(item, len(stack))
-                if known != len(stack):
-                    raise BytecodeError("the stack is not equally deep on all ways to an instruction")
-                if item in visited:
+                if item in depths:
+                    check(depths[item], len(stack))
                     break
-                visited.add(item)
-            elif isinstance(item, TryBegin):
-                handler = stack[: item.stack_depth] + [False] * (1 + item.push_lasti)
-                todo.append((places[item.target], handler))
-            elif isinstance(item, Instr):
-                if item.name == "CALL":
-                    found[id(item)] = stack[-item.arg - 2]
-                if item.has_jump():
-                    todo.append((places[item.arg], after(item, list(stack), table, jump=True)))
+                depths[item] = len(stack)
+            elif isinstance(item, Instr) and item.name == "CALL":
+                found[id(item)] = stack[-item.arg - 2]
+            todo.extend((places[target], there) for target, there in exits(item, stack, table.effects))
+            if isinstance(item, Instr):
                 if item.is_final():
                     break
-                after(item, stack, table, jump=False)
-            index += 1
+                stack = after(item, stack, table.effects, jump=False)
     return found
 
 
-def after(instr: Instr, stack: Stack, table: Table, jump: bool) -> Stack:
+def check(known: int, depth: int) -> None:
+    if known != depth:
+        raise BytecodeError("the stack is not equally deep on all ways to an instruction")
+
+
+def exits(item: Any, stack: Stack, effects: Mapping[str, StackEffect]) -> Iterator[tuple[Any, Stack]]:
+    """Where else control can go from here, with the stack found there: a jump's target, a handler."""
+    if isinstance(item, TryBegin):
+        yield item.target, stack[: item.stack_depth] + [False] * (1 + item.push_lasti)
+    elif isinstance(item, Instr) and item.has_jump():
+        yield item.arg, after(item, stack, effects, jump=True)
+
+
+def after(instr: Any, stack: Stack, effects: Mapping[str, StackEffect], jump: bool) -> Stack:
     """The stack after an instruction; those without an entry in the table take no NULL and leave none."""
-    special = table.effects.get(instr.name)
+    special = effects.get(instr.name)
     if special:
+        stack = stack.copy()
         special(stack, instr.arg)
         return stack
     effect = instr.stack_effect(jump)
-    if effect < 0:
-        del stack[effect:]
-    else:
-        stack.extend([False] * effect)
-    return stack
+    return stack[:effect] if effect < 0 else stack + [False] * effect

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bytecode import BinaryOp, Instr
+from bytecode import BinaryOp
 
-from wengert.rewrite.emitter import Emitter, Handler, StackEffect, Table, words
+from wengert.rewrite.emitter import Emitter, Handler, Op, StackEffect, Table, words
 
 OPERATORS = {
     "ADD": "add", "SUBTRACT": "sub", "MULTIPLY": "mul", "TRUE_DIVIDE": "truediv", "FLOOR_DIVIDE": "floordiv",
@@ -39,32 +39,32 @@ def commanded(hook: str, operands: int) -> Handler:
 def preceded(hook: str) -> Handler:
     """The hook exchanges the top, then the instruction runs."""
 
-    def handler(e: Emitter, instr: Instr) -> None:
+    def handler(e: Emitter, instr: Op) -> None:
         e.hook(hook, 1)
         e.keep(instr)
 
     return handler
 
 
-def binary_op(e: Emitter, instr: Instr) -> None:
+def binary_op(e: Emitter, instr: Op) -> None:
     e.hook(operator_hook(instr.arg), 2)
 
 
-def compare_op(e: Emitter, instr: Instr) -> None:
+def compare_op(e: Emitter, instr: Op) -> None:
     e.hook(instr.arg.name.lower(), 2)
 
 
-def contains_op(e: Emitter, instr: Instr) -> None:
+def contains_op(e: Emitter, instr: Op) -> None:
     e.hook("not_contains" if instr.arg else "contains", 2)
 
 
-def jump_on_truth(e: Emitter, instr: Instr) -> None:
+def jump_on_truth(e: Emitter, instr: Op) -> None:
     if e.previous not in e.table.bools:
         e.hook("truth", 1)
     e.keep(instr)
 
 
-def jump_or_pop(e: Emitter, instr: Instr) -> None:
+def jump_or_pop(e: Emitter, instr: Op) -> None:
     if e.previous in e.table.bools:
         e.keep(instr)
         return
@@ -74,37 +74,37 @@ def jump_or_pop(e: Emitter, instr: Instr) -> None:
     e.op("POP_TOP")
 
 
-def load_attr(e: Emitter, instr: Instr) -> None:
+def load_attr(e: Emitter, instr: Op) -> None:
     e.hook("getattr", 1, instr.arg)
 
 
-def load_method(e: Emitter, instr: Instr) -> None:
+def load_method(e: Emitter, instr: Op) -> None:
     e.hook("getattr", 1, instr.arg)
     e.push_null()
 
 
-def store_attr(e: Emitter, instr: Instr) -> None:
+def store_attr(e: Emitter, instr: Op) -> None:
     e.command("setattr", 2, instr.arg)
 
 
-def delete_attr(e: Emitter, instr: Instr) -> None:
+def delete_attr(e: Emitter, instr: Op) -> None:
     e.command("delattr", 1, instr.arg)
 
 
-def call(e: Emitter, instr: Instr) -> None:
+def call(e: Emitter, instr: Op) -> None:
     prefix = e.take_back("KW_NAMES", "PRECALL")
     e.resolve(instr.arg + (1 if e.no_self[id(instr)] else 2))
     e.out.extend(prefix)
     e.keep(instr)
 
 
-def call_function_ex(e: Emitter, instr: Instr) -> None:
+def call_function_ex(e: Emitter, instr: Op) -> None:
     expand_arguments(e, instr)
     e.resolve(2 + (instr.arg & 1))
     e.keep(instr)
 
 
-def expand_arguments(e: Emitter, instr: Instr) -> None:
+def expand_arguments(e: Emitter, instr: Op) -> None:
     """Pass the starred arguments, and the mapping above them, through their hooks."""
     if not instr.arg & 1:
         e.iterable()
@@ -115,17 +115,17 @@ def expand_arguments(e: Emitter, instr: Instr) -> None:
     e.op("SWAP", 2)
 
 
-def iterate(e: Emitter, instr: Instr) -> None:
+def iterate(e: Emitter, instr: Op) -> None:
     e.iterable()
     e.keep(instr)
 
 
-def merge(e: Emitter, instr: Instr) -> None:
+def merge(e: Emitter, instr: Op) -> None:
     e.mapping()
     e.keep(instr)
 
 
-def format_value(e: Emitter, instr: Instr) -> None:
+def format_value(e: Emitter, instr: Op) -> None:
     how, spec = instr.arg & 3, instr.arg & 4
     if how and spec:
         e.op("SWAP", 2)
@@ -136,16 +136,16 @@ def format_value(e: Emitter, instr: Instr) -> None:
     (format_with_spec if spec else format_simple)(e, instr)
 
 
-def format_simple(e: Emitter, instr: Instr) -> None:
+def format_simple(e: Emitter, instr: Op) -> None:
     e.hook("format", 1, "")
 
 
-def format_with_spec(e: Emitter, instr: Instr) -> None:
+def format_with_spec(e: Emitter, instr: Op) -> None:
     e.op("SWAP", 2)
     e.hook("format", 2)
 
 
-def build_string(e: Emitter, instr: Instr) -> None:
+def build_string(e: Emitter, instr: Op) -> None:
     e.op("BUILD_TUPLE", instr.arg)
     e.hook("join", 1)
 
@@ -263,6 +263,7 @@ TABLE = Table(
     refused=frozenset(),
     bools=BOOLS,
     plain=PLAIN,
+    duplicate=("COPY", 1),
     precall=True,
     null_below=True,
     effects=EFFECTS,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from bytecode import Instr, Intrinsic1Op
+from bytecode import Intrinsic1Op
 
 from wengert.rewrite import opcodes_311 as before
-from wengert.rewrite.emitter import Emitter, Handler, StackEffect, Table, words
+from wengert.rewrite.emitter import Emitter, Handler, Op, StackEffect, Table, words
 
 
-def load_attr(e: Emitter, instr: Instr) -> None:
+def load_attr(e: Emitter, instr: Op) -> None:
     is_method, name = instr.arg
     e.hook("getattr", 1, name)
     if is_method:
         e.push_null()
 
 
-def load_super_attr(e: Emitter, instr: Instr) -> None:
+def load_super_attr(e: Emitter, instr: Op) -> None:
     """[super, class, self]: the hook is called as super_getattr(class, self, super, name, site)."""
     is_method, _, name = instr.arg
     e.hook("super_getattr", 3, name)
@@ -25,17 +25,17 @@ def load_super_attr(e: Emitter, instr: Instr) -> None:
         e.push_null()
 
 
-def binary_slice(e: Emitter, instr: Instr) -> None:
+def binary_slice(e: Emitter, instr: Op) -> None:
     e.op("BUILD_SLICE", 2)
     e.hook("getitem", 2)
 
 
-def store_slice(e: Emitter, instr: Instr) -> None:
+def store_slice(e: Emitter, instr: Op) -> None:
     e.op("BUILD_SLICE", 2)
     e.command("setitem", 3)
 
 
-def call_intrinsic_1(e: Emitter, instr: Instr) -> None:
+def call_intrinsic_1(e: Emitter, instr: Op) -> None:
     if instr.arg is Intrinsic1Op.INTRINSIC_UNARY_POSITIVE:
         e.hook("pos", 1)
     else:
@@ -82,6 +82,7 @@ TABLE = Table(
     refused=words("INTERPRETER_EXIT RESERVED"),  # never in a function's code
     bools=before.BOOLS,
     plain=before.PLAIN,
+    duplicate=("COPY", 1),
     precall=False,
     null_below=True,
     effects=EFFECTS,

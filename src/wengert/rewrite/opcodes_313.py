@@ -6,42 +6,40 @@ Conditional jumps and UNARY_NOT take exact bools only, which TO_BOOL makes: the 
 
 from __future__ import annotations
 
-from bytecode import Instr
-
 from wengert.rewrite import opcodes_311, opcodes_312
-from wengert.rewrite.emitter import Emitter, Handler, Table, words
+from wengert.rewrite.emitter import Emitter, Handler, Op, Table, words
 
 
-def to_bool(e: Emitter, instr: Instr) -> None:
+def to_bool(e: Emitter, instr: Op) -> None:
     if e.previous not in e.table.bools:
         e.hook("truth", 1)
 
 
-def compare_op(e: Emitter, instr: Instr) -> None:
+def compare_op(e: Emitter, instr: Op) -> None:
     name = instr.arg.name.lower()
     e.hook(name.removesuffix("_cast"), 2)
     if name.endswith("_cast"):
         e.hook("truth", 1)
 
 
-def call(e: Emitter, instr: Instr) -> None:
+def call(e: Emitter, instr: Op) -> None:
     e.resolve(instr.arg + 2)
     e.keep(instr)
 
 
-def call_kw(e: Emitter, instr: Instr) -> None:
+def call_kw(e: Emitter, instr: Op) -> None:
     """The names of the keyword arguments lie on top."""
     e.resolve(instr.arg + 3)
     e.keep(instr)
 
 
-def call_function_ex(e: Emitter, instr: Instr) -> None:
+def call_function_ex(e: Emitter, instr: Op) -> None:
     opcodes_311.expand_arguments(e, instr)
     e.resolve(3 + (instr.arg & 1))
     e.keep(instr)
 
 
-def convert_value(e: Emitter, instr: Instr) -> None:
+def convert_value(e: Emitter, instr: Op) -> None:
     e.hook("convert", 1, int(instr.arg))
 
 
@@ -74,6 +72,7 @@ TABLE = Table(
     refused=REFUSED,
     bools=opcodes_311.BOOLS,
     plain=opcodes_311.PLAIN,
+    duplicate=("COPY", 1),
     precall=False,
     null_below=False,
     effects=None,

@@ -6,20 +6,18 @@ CALL_FUNCTION_EX always finds four slots (NULL where there is no mapping).
 
 from __future__ import annotations
 
-from bytecode import Instr
-
 from wengert.rewrite import opcodes_311, opcodes_313
-from wengert.rewrite.emitter import Emitter, words
+from wengert.rewrite.emitter import Emitter, Op, words
 
 
-def binary_op(e: Emitter, instr: Instr) -> None:
+def binary_op(e: Emitter, instr: Op) -> None:
     if instr.arg.name == "SUBSCR":
         e.hook("getitem", 2)
     else:
         opcodes_311.binary_op(e, instr)
 
 
-def load_special(e: Emitter, instr: Instr) -> None:
+def load_special(e: Emitter, instr: Op) -> None:
     """[manager, manager] and the exit method is the first one loaded: the place to exchange the manager."""
     if instr.arg.name in ("EXIT", "AEXIT"):
         e.op("POP_TOP")
@@ -28,7 +26,7 @@ def load_special(e: Emitter, instr: Instr) -> None:
     e.keep(instr)
 
 
-def call_function_ex(e: Emitter, instr: Instr) -> None:
+def call_function_ex(e: Emitter, instr: Op) -> None:
     if e.previous != "PUSH_NULL":
         e.mapping()
     e.op("SWAP", 2)

@@ -94,7 +94,8 @@ def rewrite_one(emitter: Emitter, instr: Instr, sites: Sites) -> None:
         why = "is refused" if name in table.refused else "is not known"
         version = ".".join(map(str, table.version))
         raise BytecodeError(f"{sites.of(instr)}: opcode {name} of Python {version} {why} by wengert")
-    emitter.previous = name
+    if (name, instr.arg) != table.duplicate:
+        emitter.previous = name
 
 
 class Sites:
