@@ -1,0 +1,136 @@
+"""Liveness: when an op's value is read for the last time, and where a store may write in place.
+
+A functional store (setitem and the like) means "a copy with a change". Where the old version, and everything that may
+share its memory, is not read afterwards, the change may be made in the old version itself: n stores cost O(n).
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert import functional
+from wengert.ops import Call, Op, Variable, references, value_of
+from wengert.registry import rules
+
+STORES = (functional.setitem, functional.additem, functional.setlens, functional.addlens)
+_FRESH = (*STORES, functional.lens)
+_SHARE = (operator.getitem, functional.getfield, functional.make_tuple, functional.make_list, functional.make_dict)
+_VIEWS = frozenset(["reshape", "transpose", "swapaxes", "ravel", "squeeze", "view", "diagonal", "asarray", "real", "imag",
+                    "broadcast_to", "expand_dims", "moveaxis", "rollaxis", "atleast_1d", "atleast_2d", "atleast_3d",
+                    "split", "array_split", "hsplit", "vsplit", "dsplit", "broadcast_arrays", "flip", "fliplr", "flipud",
+                    "rot90", "asanyarray", "ascontiguousarray", "asfortranarray", "astype", "require", "nan_to_num",
+                    "array", "conjugate", "conj", "real_if_close", "trim_zeros", "getattr", "__array__", "at", "triu_indices"])
+
+
+class Liveness(NamedTuple):
+    """`last[id]`: the op that reads an op's value last (its own id where none does); `in_place`: stores that may write."""
+
+    last: list[int]
+    in_place: frozenset[int]
+
+
+def liveness(ops: Sequence[Op], result: Variable) -> Liveness:
+    """Liveness of the values of ops in order; the result is read after all of them."""
+    last = list(range(len(ops) + 1))
+    for op in ops:
+        for v in op.references():
+            last[v.id] = max(last[v.id], op.id)
+    last[result.id] = len(ops) + 1
+    memory = _Memory(last)
+    return Liveness(last, frozenset(op.id for op in ops if memory.enter(op)))
+
+
+class _Memory:
+    """Which values may share memory: sets of ops, each with the last reading of any, and whether it is ours to write."""
+
+    def __init__(self, last: list[int]) -> None:
+        self.parent = list(range(len(last)))
+        self.until = list(last)
+        self.pinned = [False] * len(last)
+        self.owner = [False] * len(last)
+
+    def find(self, k: int) -> int:
+        while self.parent[k] != k:
+            self.parent[k] = k = self.parent[self.parent[k]]
+        return k
+
+    def join(self, a: int, b: int) -> None:
+        a, b = self.find(a), self.find(b)
+        if a != b:
+            self.parent[b] = a
+            self.until[a] = max(self.until[a], self.until[b])
+            self.pinned[a] = self.pinned[a] or self.pinned[b]
+
+    def enter(self, op: Op) -> bool:
+        """Take in the next op; whether it is a store that may write in place."""
+        if not isinstance(op, Call):
+            self.pinned[op.id] = True
+            return False
+        if is_store(op):
+            self.owner[op.id] = True
+            if self._may_write(op):
+                self.join(op.args[0].id, op.id)
+                return True
+        elif makes_new(op):
+            self.owner[op.id] = True
+        elif not is_atom(op.val):
+            self._share(op)
+        return False
+
+    def _may_write(self, op: Call) -> bool:
+        x, *rest = op.args
+        if not isinstance(x, Variable) or not self.owner[x.id] or not isinstance(value_of(x), np.ndarray):
+            return False
+        place = self.find(x.id)
+        if self.pinned[place] or self.until[place] > op.id:
+            return False
+        return op.fn is functional.setitem or all(self.find(v.id) != place for v in references([*rest, op.kwargs]))
+
+    def _share(self, op: Call) -> None:
+        for v in op.references():
+            if not is_atom(value_of(v)):
+                self.join(op.id, v.id)
+        if any(_holds_memory(arg) for arg in (*op.args, *op.kwargs.values())):
+            self.pinned[self.find(op.id)] = True
+
+
+def is_store(op: Op) -> bool:
+    """Whether an op is a functional store."""
+    return isinstance(op, Call) and any(op.fn is fn for fn in STORES)
+
+
+def makes_new(op: Call) -> bool:
+    """Whether a call's result certainly is new memory: by its rule, if it is no function in Python, which may do anything."""
+    if any(op.fn is fn for fn in _FRESH):
+        return True
+    if isinstance(op.fn, Variable | types.FunctionType) or "out" in op.kwargs:
+        return False
+    if any(op.fn is fn for fn in _SHARE) or getattr(op.fn, "__name__", "") in _VIEWS:
+        return False
+    rule = rules.get(op.fn)
+    return rule is not None and rule.kind != "rrule" and not rule.view and not rule.identity
+
+
+def is_atom(value: Any) -> bool:
+    """Whether a value is immutable and holds no memory: a number, a text, None."""
+    return value is None or isinstance(value, int | float | complex | str | bytes | np.number | np.bool_)
+
+
+def _holds_memory(arg: Any) -> bool:
+    if isinstance(arg, tuple | list | dict):
+        return any(map(_holds_memory, arg.values() if isinstance(arg, dict) else arg))
+    return not isinstance(arg, Variable | slice | type(Ellipsis)) and not is_atom(arg)
+
+
+def drops(live: Liveness, ops: Iterable[Op]) -> list[list[int]]:
+    """For each position, the values that nobody reads after it."""
+    table: list[list[int]] = [[] for _ in live.last]
+    for op in ops:
+        if live.last[op.id] < len(table):
+            table[live.last[op.id]].append(op.id)
+    return table

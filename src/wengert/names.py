@@ -1,0 +1,101 @@
+"""What to call a function: where it can be imported from, and its short name on a tape."""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+import types
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Place(NamedTuple):
+    """Where a function stands: `import module`, then `module.path`."""
+
+    module: str
+    path: str
+
+
+def place_of(fn: Any) -> Place | None:
+    """Where a function, class or ufunc can be imported from, in the shortest public form; None where nowhere."""
+    path = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
+    if not isinstance(path, str) or "<" in path:
+        return None
+    for module in _modules(fn):
+        if found(module, path) is fn:
+            return Place(module, path)
+    return None
+
+
+def _modules(fn: Any) -> list[str]:
+    """Modules that may export a function, those that a reader would look in first."""
+    if isinstance(fn, np.ufunc):
+        return ["numpy", "scipy.special"]
+    home = getattr(fn, "__module__", None)
+    if isinstance(fn, types.BuiltinFunctionType) and home is None:
+        home = getattr(type(fn.__self__), "__module__", None)
+    if not isinstance(home, str) or home == "__main__":
+        return []
+    if home == "_operator":
+        return ["operator"]
+    parts = home.split(".")
+    prefixes = [".".join(parts[:n]) for n in range(1, len(parts) + 1)]
+    public = [name for name in prefixes if "._" not in name]
+    return [*public, home]
+
+
+def found(module: str, path: str) -> Any:
+    """The object at a dotted path of a module that is already imported, or None."""
+    here: Any = sys.modules.get(module)
+    for part in path.split("."):
+        here = getattr(here, part, None)
+    return here
+
+
+def method_name(fn: Any) -> str | None:
+    """The name by which an unbound method is called on its object, or None."""
+    if not isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType):
+        return None
+    return fn.__name__ if getattr(fn.__objclass__, fn.__name__, None) is fn else None
+
+
+def display(fn: Any) -> str:
+    """A function's name on a tape: `mul`, `np.sin`, `math.exp`, `ndarray.sum`, or its own."""
+    if method_name(fn):
+        return f"{fn.__objclass__.__name__}.{fn.__name__}"
+    place = place_of(fn)
+    own = getattr(fn, "__name__", None)
+    if place is None or place.module in ("operator", "builtins"):
+        return own if isinstance(own, str) else type(fn).__name__
+    if place.module.split(".")[0] == "numpy":
+        return "np" + f"{place.module}.{place.path}"[len("numpy"):]
+    if place.module == math.__name__ or place.module.split(".")[0] == "scipy":
+        return f"{place.module}.{place.path}"
+    return place.path.rpartition(".")[2]
+
+
+def infix(fn: Any) -> tuple[str, int] | None:
+    """The sign and the rank of a two-sided operator."""
+    return _INFIX.get(fn) if isinstance(fn, types.BuiltinFunctionType) else None
+
+
+def prefix(fn: Any) -> tuple[str, int] | None:
+    """The sign and the rank of a one-sided operator."""
+    return _PREFIX.get(fn) if isinstance(fn, types.BuiltinFunctionType) else None
+
+
+LOOSE, NOT, COMPARE, SUM, PRODUCT, SIGN, POWER, TIGHT = 0, 3, 4, 9, 10, 11, 12, 14
+
+_INFIX: dict[Any, tuple[str, int]] = {
+    operator.add: ("+", SUM), operator.sub: ("-", SUM), operator.mul: ("*", PRODUCT), operator.truediv: ("/", PRODUCT),
+    operator.floordiv: ("//", PRODUCT), operator.mod: ("%", PRODUCT), operator.matmul: ("@", PRODUCT),
+    operator.pow: ("**", POWER), operator.lshift: ("<<", 8), operator.rshift: (">>", 8), operator.and_: ("&", 7),
+    operator.xor: ("^", 6), operator.or_: ("|", 5), operator.lt: ("<", COMPARE), operator.le: ("<=", COMPARE),
+    operator.gt: (">", COMPARE), operator.ge: (">=", COMPARE), operator.eq: ("==", COMPARE), operator.ne: ("!=", COMPARE),
+    operator.is_: ("is", COMPARE), operator.is_not: ("is not", COMPARE),
+}
+_PREFIX: dict[Any, tuple[str, int]] = {
+    operator.neg: ("-", SIGN), operator.pos: ("+", SIGN), operator.invert: ("~", SIGN), operator.not_: ("not ", NOT),
+}

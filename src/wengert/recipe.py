@@ -1,0 +1,227 @@
+"""The recipe: a tape of calls becomes a tape of rrule calls, then the way back is appended to it.
+
+    rr = rrule(f, x, y)      one for each call that lies between a wanted input and the result
+    val = getfield(rr, 0)
+    pb = getfield(rr, 1)
+    seed                     the cotangent of the result
+    bars = pb(val_bar)       from the result to the inputs; a value used twice adds its cotangents
+
+Source: the seed "Build your own AD" (Yota.jl).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.dump import line
+from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
+from wengert.functional import getfield, make_tuple
+from wengert.ops import Call, Constant, Op, Variable, mkcall, references, substitute, value_of
+from wengert.registry import rules
+from wengert.tape import Context, Tape
+from wengert.values import is_inexact
+
+
+class RRuleContext(Context):
+    """Records `rrule(f, ...)` and its two parts in place of `f(...)`, and remembers which pullback belongs to which value."""
+
+    def __init__(self) -> None:
+        self.pullbacks: dict[Variable, Variable] = {}
+        self.derivs: dict[Variable, Variable] = {}
+
+    def record_primitive(self, tape: Tape, v_f: Any, *v_args: Any, **v_kwargs: Any) -> Variable:
+        rule = rules[value_of(v_f)]
+        if rule.kind == "constant":
+            return super().record_primitive(tape, v_f, *v_args, **v_kwargs)
+        args, kwargs = rule.normalise(v_args, v_kwargs)
+        v_rr = tape.push(mkcall(rules.rrule, v_f, *args, **kwargs))
+        v_val = tape.push(mkcall(getfield, v_rr, 0))
+        v_pb = tape.push(mkcall(getfield, v_rr, 1))
+        tape[v_pb].note = ("pullback of", v_val)
+        self.pullbacks[v_val] = v_pb
+        return v_val
+
+
+def rrule_tape(tape: Tape, wanted_inputs: Sequence[Variable | int] | None = None, seed: Any = 1.0) -> Tape:
+    """The tape of `(value, gradients)`, one gradient per wanted input (by default every input that holds floats).
+
+    Cotangents are in the rules' convention, ȳ·conj(∂y/∂x): the gradient of a complex input is not conjugated.
+    Errors: NoRuleError, at the user's line.
+    """
+    wanted = _wanted(tape, wanted_inputs)
+    between = _between(tape, wanted)
+    made = Tape(RRuleContext())
+    table: dict[Op, Variable] = {}
+
+    def moved(v: Variable) -> Variable:
+        return table[tape[v]]
+
+    for op in tape:
+        if isinstance(op, Call) and op in between:
+            made.site = op.site
+            table[op] = _record(made, op, moved)
+            made.site = None
+        else:
+            copy = op.copy()
+            copy.rewrite(moved)
+            table[op] = made.push(copy)
+    made.result = moved(tape.result)
+    return back(made, [moved(v) for v in wanted], seed)
+
+
+def _record(made: Tape, op: Call, moved: Callable[[Variable], Variable]) -> Variable:
+    if rules.get(op.fn) is None:
+        raise NoRuleError(f"{_place(op)}{_message(op.fn)}")
+    args, kwargs = substitute(op.args, moved), substitute(op.kwargs, moved)
+    v = made.ctx.record_primitive(made, op.fn, *args, **kwargs)
+    made[v].note = op.note
+    return v
+
+
+def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any = 1.0) -> Tape:
+    """Append the reverse pass to a tape recorded with RRuleContext; its result becomes `(value, gradients)`.
+
+    Errors: NonScalarOutputError for a seed that does not fit the result; NoGradientPathError where the result has none.
+    """
+    ctx: RRuleContext = tape.ctx
+    inputs = _wanted(tape, wanted)
+    value = tape.result
+    reached = _reached(tape, inputs)
+    forward = list(tape)
+    _check_seed(value_of(value), seed)
+    ctx.derivs = {value: tape.push(Constant(seed, note="seed"))}
+    for op in reversed(forward):
+        y = Variable(op)
+        if op in reached and y in ctx.pullbacks and y in ctx.derivs:
+            _step_back(tape, op, reached)
+    bars = [ctx.derivs.get(x) or _zero(tape, x) for x in inputs]
+    tape.result = tape.push(mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *bars), "gradients"))))
+    return tape
+
+
+def _step_back(tape: Tape, op: Any, reached: set[Op]) -> None:
+    """Call the pullback of one value and hand its cotangents to the arguments of the call."""
+    ctx, y = tape.ctx, Variable(op)
+    bars = tape.push(_noted(mkcall(ctx.pullbacks[y], ctx.derivs[y]), "pullback of", y))
+    tape[bars].site = op.site
+    call: Any = tape[op.args[0]]
+    _refuse_lost(call, reached, len(value_of(bars)))
+    for k, x in enumerate(call.args[1:]):
+        for path, leaf in _leaves(x, value_of(bars)[k] if k < len(value_of(bars)) else None):
+            if leaf.op in reached:
+                _set_or_add(tape, leaf, _part(tape, bars, (k, *path), leaf), op)
+
+
+def _leaves(x: Any, x_bar: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Variable]]:
+    """The Variables of an argument that have a cotangent, and where in it that stands."""
+    if x_bar is None:
+        return
+    if isinstance(x, Variable):
+        yield path, x
+    elif isinstance(x, tuple | list):
+        for k, (part, part_bar) in enumerate(zip(x, x_bar, strict=True)):
+            yield from _leaves(part, part_bar, (*path, k))
+
+
+def _part(tape: Tape, bars: Variable, path: tuple[int, ...], x: Variable) -> Variable:
+    for k in path:
+        bars = tape.push(_noted(mkcall(getfield, bars, k), "x̄ of", x))
+    return bars
+
+
+def _set_or_add(tape: Tape, x: Variable, x_bar: Variable, op: Op) -> None:
+    derivs = tape.ctx.derivs
+    tape[x_bar].site = op.site
+    if x in derivs:
+        x_bar = tape.push(_noted(mkcall(accumulate(value_of(x_bar)), derivs[x], x_bar), "x̄ of", x))
+    derivs[x] = x_bar
+
+
+def accumulate(x_bar: Any) -> Any:
+    """The function that sums two cotangents like this one: operator.add, part by part for containers."""
+    return add_parts if isinstance(x_bar, tuple | list | dict) else operator.add
+
+
+def add_parts(a: Any, b: Any) -> Any:
+    """The sum of two cotangents of a container; a part that is None is zero."""
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, dict):
+        return {key: add_parts(a.get(key), b.get(key)) for key in {**a, **b}}
+    if isinstance(a, tuple | list):
+        return type(a)(map(add_parts, a, b))
+    return a + b
+
+
+def _zero(tape: Tape, x: Variable) -> Variable:
+    value = value_of(x)
+    zero = np.zeros_like(value) if isinstance(value, np.ndarray) else type(value)(0)
+    return tape.push(Constant(zero, note=("x̄ of", x)))
+
+
+def _noted(call: Call, *note: Any) -> Call:
+    call.note = note
+    return call
+
+
+def _wanted(tape: Tape, wanted: Sequence[Variable | int] | None) -> list[Variable]:
+    if wanted is not None:
+        return [tape.bound(v) for v in wanted]
+    return [v for v in tape.inputs if is_inexact(value_of(v))]
+
+
+def _reached(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
+    """The ops through which a wanted input can change a value that has a derivative."""
+    reached = {tape[v] for v in wanted}
+    for op in tape:
+        if isinstance(op, Call) and not op.guard and any(v.op in reached for v in op.references()):
+            rule = None if isinstance(op.fn, Variable) else rules.get(op.fn)
+            if rule is None or rule.kind != "constant":
+                reached.add(op)
+    return reached
+
+
+def _between(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
+    """The calls that lie between a wanted input and the result."""
+    reached, leads = _reached(tape, wanted), {tape[tape.result]}
+    for op in reversed(list(tape)):
+        if op in leads:
+            leads.update(v.op for v in op.references() if v.op is not None)
+    return {op for op in leads & reached if isinstance(op, Call)}
+
+
+def _refuse_lost(call: Call, reached: set[Op], count: int) -> None:
+    """Refuse a wanted value in an argument for which the rule states no derivative."""
+    rule = rules[value_of(call.args[0])]
+    args = call.args[1:]
+    if rule.analysis is not None:
+        count = len(rule.plan(len(rule.splat(args)), tuple(call.kwargs)).positions)
+    lost = [v for arg in (*rule.splat(args)[count:], *call.kwargs.values()) for v in references(arg)]
+    for v in lost:
+        if v.op in reached and is_inexact(value_of(v)):
+            raise NoRuleError(f"{_place(call)}the rule of {rule.primitive} ({rule.where}) gives {v} no derivative\n"
+                              "  fix: make it a positional argument of the rule")
+
+
+def _check_seed(value: Any, seed: Any) -> None:
+    if not is_inexact(value):
+        raise NoGradientPathError(f"the result is a {type(value).__name__}, which has no derivative")
+    if np.shape(value) != np.shape(seed) and np.size(value) != 1:
+        raise NonScalarOutputError(f"the result has shape {np.shape(value)}, the seed {np.shape(seed)}\n"
+                                   "  fix: give seed= an array of the result's shape")
+
+
+def _place(op: Call) -> str:
+    return f"{op.site}: in `{line(op)}`: " if op.site else f"in `{line(op)}`: "
+
+
+def _message(fn: Any) -> str:
+    try:
+        rules[fn]
+    except NoRuleError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,394 @@
+"""Tape: a straight-line program of Inputs, Constants and Calls, and the edits that keep its references right.
+
+Ids are positions from 1, printed %7. Edits are noted where they happen and carried out together when a position is next
+asked for, so that n edits through bound Variables cost O(n).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from wengert import dump as _dump
+from wengert import functional, play, source
+from wengert.errors import TapeError
+from wengert.ops import (
+    MISSING,
+    Call,
+    Constant,
+    Input,
+    Op,
+    V,
+    Variable,
+    misplaced,
+    mkcall,
+    rebuild,
+    references,
+    substitute,
+    value_of,
+)
+from wengert.recording import Traced
+from wengert.registry import rules
+from wengert.sites import Site
+
+__all__ = ["MISSING", "Call", "Constant", "Context", "Input", "Op", "Slot", "Tape", "V", "Variable", "bound", "mkcall",
+           "references", "substitute", "value_of", "verify"]
+
+
+class Context:
+    """What a trace does with a call; subclass it to record something else than the call itself."""
+
+    def is_primitive(self, f: Any, *args: Any) -> bool:
+        """Whether a call of f is recorded (it has a rule) and not entered."""
+        return rules.get(f) is not None
+
+    def record_primitive(self, tape: Tape, v_f: Any, *v_args: Any, **v_kwargs: Any) -> Variable:
+        """Write a call of a primitive on the tape; the Variable that stands for its value.
+
+        `v_f`, `v_args` and `v_kwargs` are Variables or plain values.
+        """
+        return tape.push(mkcall(v_f, *v_args, **v_kwargs))
+
+
+class Slot(NamedTuple):
+    """In a result: the value at this index of the recording."""
+
+    index: int
+
+
+class Tape:
+    """A list of ops, numbered from 1, with a result."""
+
+    def __init__(self, ctx: Any = None) -> None:
+        self.ctx = Context() if ctx is None else ctx
+        self.site: Site | None = None
+        self.renumberings = 0
+        self._ops: list[Op] = []
+        self._before: dict[Op, list[Op]] = {}
+        self._after: dict[Op, list[Op]] = {}
+        self._gone: set[Op] = set()
+        self._count = 0
+        self._result: Variable | None = None
+        self._ref = weakref.ref(self)
+
+    # -- reading
+
+    def settle(self) -> list[Op]:
+        """Carry out the edits noted so far; the ops in order, numbered."""
+        if self._before or self._after or self._gone:
+            self._ops = list(self._in_order())
+            self._gone.clear()
+            self.renumberings += 1
+            for position, op in enumerate(self._ops, 1):
+                op._id = position
+        return self._ops
+
+    def _in_order(self) -> Iterator[Op]:
+        for root in self._ops:
+            stack = [root]
+            while stack:
+                op = stack.pop()
+                before, after = self._before.pop(op, ()), self._after.pop(op, ())
+                if before or after:
+                    stack += [*reversed(after), op, *reversed(before)]
+                elif op not in self._gone:
+                    yield op
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Op]:
+        return iter(list(self.settle()))
+
+    def __getitem__(self, which: Variable | int) -> Op:
+        op = which.op if isinstance(which, Variable) else None
+        if op is not None:
+            if op._home is not self._ref:
+                raise misplaced(f"{which} is not on this tape", "use a Variable that this tape's push or insert gave")
+            return op
+        position = which.id if isinstance(which, Variable) else which
+        if not 1 <= position <= self._count:
+            raise misplaced(f"%{position} is not on this tape", f"positions run from 1 to {self._count}")
+        return self.settle()[position - 1]
+
+    def bound(self, v: Variable | int) -> Variable:
+        """The reference as one that follows its op through edits."""
+        return Variable(self[v])
+
+    @property
+    def inputs(self) -> list[Variable]:
+        """The inputs, in order. Assigning gives them new values; on an empty tape it creates them."""
+        return [Variable(op) for op in self.settle() if isinstance(op, Input)]
+
+    @inputs.setter
+    def inputs(self, values: Iterable[Any]) -> None:
+        values, inputs = list(values), self.inputs
+        if not self._count:
+            inputs = [self.push(Input()) for _ in values]
+        if len(values) != len(inputs):
+            raise TapeError(f"this tape has {len(inputs)} inputs, {len(values)} values were given")
+        for v, value in zip(inputs, values, strict=True):
+            self[v].val = value
+
+    @property
+    def calls(self) -> list[Call]:
+        """The Calls, guards included, in order."""
+        return [op for op in self.settle() if isinstance(op, Call)]
+
+    @property
+    def result(self) -> Variable:
+        """What the tape computes."""
+        if self._result is None:
+            raise misplaced("this tape has no result", "set tape.result to one of its Variables")
+        return self._result
+
+    @result.setter
+    def result(self, v: Variable | int) -> None:
+        self._result = self.bound(v)
+
+    # -- editing
+
+    def push(self, op: Op) -> Variable:
+        """Append an op."""
+        self._adopt([op], lambda: self._count + 1)
+        self._ops.append(op)
+        op._id = len(self._ops)
+        return Variable(op)
+
+    def insert(self, at: Variable | int, *ops: Op) -> list[Variable]:
+        """Put ops before the one at this place; a free reference in them counts positions as they are afterwards."""
+        if not isinstance(at, Variable) and at == self._count + 1:
+            return [self.push(op) for op in ops]
+        anchor = self[at]
+        self._adopt(ops, lambda: anchor.id)
+        self._before.setdefault(anchor, []).extend(ops)
+        return [Variable(op) for op in ops]
+
+    def replace(self, which: Variable | int, *ops: Op, rebind_to: int = -1) -> list[Variable]:
+        """Put ops in the place of one; references to it go to `ops[rebind_to]` from now on (the last, if not told).
+
+        The old op may itself be among the new ones: references from these to it stay.
+        """
+        old = self[which]
+        if not ops:
+            raise misplaced(f"nothing to replace %{old.id} by", "give at least one op, or use delete")
+        if not -len(ops) <= rebind_to < len(ops):
+            raise misplaced(f"rebind_to={rebind_to}, but there are {len(ops)} new ops", "give an index into the new ops")
+        ops = tuple(self._keeping(old, ops))
+        self._adopt(ops, lambda: old.id, replaced=old)
+        self._after[old] = [*ops, *self._after.get(old, ())]
+        self._discard(old)
+        old._forward = target = ops[rebind_to]
+        target._token = old._token
+        return [Variable(op) for op in ops]
+
+    @staticmethod
+    def _keeping(old: Op, ops: Sequence[Op]) -> Iterator[Op]:
+        """The new ops with the old one, where it is among them, exchanged for a copy that they may refer to."""
+        kept = old.copy() if any(op is old for op in ops) else None
+        for op in ops:
+            if kept is not None and op is not old:
+                op.rewrite(lambda v: Variable(kept) if v.op is old else v)
+            yield kept if kept is not None and op is old else op
+
+    def delete(self, *which: Variable | int, rebind_to: Variable | int | None = None) -> None:
+        """Take ops off the tape; what still refers to them is given `rebind_to`, and without one is an error."""
+        gone = {self[v] for v in which}
+        heir = None if rebind_to is None else self[rebind_to]
+        if heir in gone:
+            raise misplaced(f"%{heir.id if heir else 0} is itself deleted", "rebind to an op that stays")
+        for op in self.settle():
+            dangling = [] if op in gone else [v for v in op.references() if v.op in gone]
+            if dangling and (heir is None or heir.id >= op.id):
+                raise misplaced(f"{dangling[0]} is still read by{self._line(op)}", "delete its readers too, or rebind_to=")
+        if heir is None and self._result is not None and self._result.op in gone:
+            raise misplaced(f"{self._result} is the tape's result", "set another result first")
+        for op in gone:
+            self._discard(op)
+            op._forward = heir
+
+    def rebind(self, changes: Mapping[Variable, Variable]) -> None:
+        """Let every reader, and the result, read other Variables."""
+        table = {self.bound(old): self.bound(new) for old, new in changes.items()}
+        for op in self.settle():
+            op.rewrite(lambda v: table.get(v, v))
+        if self._result is not None:
+            self._result = table.get(self._result, self._result)
+        verify(self)
+
+    def _discard(self, op: Op) -> None:
+        self._gone.add(op)
+        self._count -= 1
+        op._home, op._id = None, 0
+
+    def _adopt(self, ops: Sequence[Op], first: Callable[[], int], replaced: Op | None = None) -> None:
+        """Make ops members of this tape: their references bound, and to ops that are here or before them."""
+        for k, op in enumerate(ops):
+            if op._home is not None and op._home() is not None or any(op is other for other in ops[:k]):
+                raise misplaced(f"{op!r} is on a tape already", "push op.copy()")
+            op.rewrite(lambda v, k=k: self._here(v, ops[:k], first, replaced))
+        for op in ops:
+            op._home, op._forward = self._ref, None
+            op.site = op.site or self.site
+        self._count += len(ops)
+
+    def _here(self, v: Variable, earlier: Sequence[Op], first: Callable[[], int], replaced: Op | None) -> Variable:
+        op = v.op
+        if op is None:
+            position = v.id - first()
+            if position >= len(earlier):
+                raise misplaced(f"{v} is not before the op that reads it", "refer to an earlier op")
+            op = self[v] if position < 0 else earlier[position]
+            v = Variable(op)
+        if op is replaced:
+            raise misplaced(f"a new op reads {v}, which it replaces", "put the old op among the new ones")
+        if op._home is not self._ref and not any(op is other for other in earlier):
+            raise misplaced(f"{v} is neither on this tape nor among the ops before its reader", "push it first")
+        return v
+
+    def _line(self, op: Op) -> str:
+        where = f" ({op.site})" if op.site else ""
+        return f"\n  {_dump.line(op)}{where}"
+
+    # -- made from the recording
+
+    @classmethod
+    def from_entries(cls, entries: Sequence[Any], result: Any, input_names: Sequence[str] | None = None,
+                     fn: Any = None, ctx: Any = None) -> Tape:
+        """The tape of a recording; `result` is a Slot, an untraced value, or tuples, lists and dicts of these."""
+        tape = cls(ctx)
+        if fn is not None:
+            tape.push(Input(fn, getattr(fn, "__name__", type(fn).__name__), callee=True))
+        names = iter(input_names or ())
+        slots: dict[int, Variable] = {}
+        for index, entry in enumerate(entries):
+            if entry is None:
+                continue
+            if entry[0].kind != "input":
+                slots[index] = tape.push(_call_of(entry, slots))
+            elif entry[2]:
+                slots[index] = slots[entry[2][0]]
+            else:
+                slots[index] = tape.push(Input(_kept(entry[1]), next(names, None), site=entry[5]))
+        tape._result = _push_result(tape, result, slots)
+        return tape
+
+    # -- shown, run, compiled
+
+    def dump(self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True,
+             color: bool | None = None) -> str:
+        """The tape as text, one op a line; `form="compact"` puts a call and the parts of its result on one."""
+        return _dump.dump(self, form, types=types, sites=sites, notes=notes, color=bool(color))
+
+    def show(self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True) -> None:
+        """Print the tape, in colour where the terminal and the rich package allow."""
+        _dump.show(self, form, types=types, sites=sites, notes=notes)
+
+    def __str__(self) -> str:
+        return self.dump()
+
+    def __repr__(self) -> str:
+        return f"<Tape of {len(self)} ops>"
+
+    def __rich__(self) -> Any:
+        return _dump.rich_text(self, "plain", types=True, sites=False, notes=True)
+
+    def _repr_html_(self) -> str:
+        return _dump.html_text(self)
+
+    def play(self, *inputs: Any) -> Any:
+        """The result for these inputs; StaleTapeError where the function would have run differently on them."""
+        return play.play(self, *inputs)
+
+    def to_source(self, name: str = "f", *, sites: bool = False) -> str:
+        """The tape as a plain NumPy function."""
+        return source.to_source(self, name, sites=sites)
+
+    def compile(self, name: str = "f") -> Callable[..., Any]:
+        """The function of `to_source`, ready to call."""
+        return source.compile_tape(self, name)
+
+
+def bound(tape: Tape, v: Variable | int) -> Variable:
+    """The reference as one that follows its op through edits of the tape."""
+    return tape.bound(v)
+
+
+def verify(tape: Tape) -> Tape:
+    """The tape itself, if its inputs come first, every reference points back to an op of it, and it has its result.
+
+    Errors: TapeError with the tape's line.
+    """
+    seen: set[Op] = set()
+    begun = False
+    for op in tape:
+        begun = begun or not isinstance(op, Input)
+        if isinstance(op, Input) and begun:
+            raise misplaced(f"an input after other ops:{tape._line(op)}", "put the inputs first")
+        for v in op.references():
+            if v.op is None:
+                raise misplaced(f"{v} is by position in{tape._line(op)}", "put ops on the tape with push or insert")
+            if v.op not in seen:
+                here = v.op._home is tape._ref
+                what = "comes later than" if here else "is not on the tape of"
+                raise misplaced(f"{v} {what} its reader{tape._line(op)}", "insert it before, or rebind its readers")
+        seen.add(op)
+    if tape.result.op not in seen:
+        raise misplaced(f"the result {tape.result} is not on the tape", "set tape.result")
+    return tape
+
+
+def _kept(value: Any) -> Any:
+    value = value() if type(value) is weakref.ref else value
+    return value
+
+
+def _call_of(entry: Any, slots: Mapping[int, Variable]) -> Call:
+    prim, value, ins, args, kwargs, site = entry
+    traced = [_argument(args[k] if k < len(args) else None, slot, slots) for k, slot in enumerate(ins)]
+    static = {name: _named(value, slots) for name, value in (kwargs or {}).items()}
+    return Call(prim.fn, [*traced, *args[len(ins):]], static, _kept(value), site, guard=prim.kind == "guard")
+
+
+def _argument(arg: Any, slot: Any, slots: Mapping[int, Variable]) -> Any:
+    if slot is None:
+        return arg
+    if not isinstance(slot, tuple):
+        return slots[slot]
+    known = isinstance(arg, tuple | list) and len(arg) == len(slot)
+    parts = [_argument(arg[k] if known else None, part, slots) for k, part in enumerate(slot)]
+    return rebuild(arg if known else (), parts)
+
+
+def _named(value: Any, slots: Mapping[int, Variable]) -> Any:
+    if isinstance(value, Traced):
+        return slots[value.slot]
+    if isinstance(value, tuple | list):
+        parts = [_named(part, slots) for part in value]
+        return value if all(a is b for a, b in zip(parts, value, strict=True)) else rebuild(value, parts)
+    return value
+
+
+def _push_result(tape: Tape, result: Any, slots: Mapping[int, Variable]) -> Variable:
+    made = _result_of(tape, result, slots)
+    return made if isinstance(made, Variable) else tape.push(Constant(result))
+
+
+def _result_of(tape: Tape, result: Any, slots: Mapping[int, Variable]) -> Any:
+    if isinstance(result, Slot):
+        return slots[result.index]
+    if isinstance(result, tuple | list | dict):
+        parts = list(result.values()) if isinstance(result, dict) else result
+        made = [_result_of(tape, part, slots) for part in parts]
+        if any(isinstance(part, Variable) for part in made):
+            return tape.push(_made(result, made))
+    return result
+
+
+def _made(like: Any, parts: Sequence[Any]) -> Call:
+    if isinstance(like, dict):
+        return mkcall(functional.make_dict, tuple(like), *parts)
+    if isinstance(like, list):
+        return mkcall(functional.make_list, *parts)
+    return mkcall(type(like) if hasattr(like, "_fields") else functional.make_tuple, *parts)
