@@ -1,0 +1,293 @@
+"""Elementwise functions: NumPy's ufuncs, and the operators and functions of `math` that compute the same.
+
+Where a finite subgradient exists, a denominator that would be zero is replaced (`nonzero`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from wengert.extend import partials, pullback
+
+LOG_2 = math.log(2.0)
+LOG_10 = math.log(10.0)
+DEGREE = math.pi / 180.0
+ONE = np.uint8(1)  # the smallest integer: a count of ties then leaves float32 as it is
+
+
+def nonzero(x):
+    """`x` with 1 for 0: a denominator where the numerator is 0 as well."""
+    return np.where(x == 0, 1, x)
+
+
+@partials(np.add, operator.add)
+def add(y, a, b):
+    return 1, 1
+
+
+@partials(np.subtract, operator.sub)
+def subtract(y, a, b):
+    return 1, -1
+
+
+@partials(np.multiply, operator.mul)
+def multiply(y, a, b):
+    return b, a
+
+
+@partials(np.true_divide, operator.truediv)
+def true_divide(y, a, b):
+    return 1 / b, -y / b
+
+
+@partials(np.remainder, np.fmod, operator.mod, math.fmod, math.remainder)
+def remainder(y, a, b):
+    """y = a - q b for a whole q, rounded back from y: a/b itself may round to the next whole number."""
+    return 1, np.round((y - a) / b)
+
+
+@pullback(np.divmod, divmod, broadcasts=True)
+def divmod_(y_bar, y, a, b):
+    """(q, r) = (floor(a/b), a - q b); q is piecewise constant."""
+    return y_bar[1], y_bar[1] * -y[0]
+
+
+@partials(np.negative, operator.neg)
+def negative(y, x):
+    return -1
+
+
+@partials(np.positive, operator.pos, identity=True)
+def positive(y, x):
+    return 1
+
+
+@partials(np.power, np.float_power, operator.pow, pow, math.pow)
+def power(y, a, b):
+    """∂y/∂a = b aᵇ⁻¹, and 0 for b = 0;  ∂y/∂b = y log a, and 0 where the base has no logarithm."""
+    base = np.where(a == 0, 1, a + 0j) if np.iscomplexobj(y) else np.where(a > 0, a, 1)
+    return b * a ** (b - (b != 0)), y * np.log(base)
+
+
+@pullback(np.absolute, np.fabs, operator.abs, abs, math.fabs)
+def absolute(y_bar, y, x):
+    """x̄ = ȳ x/|x|, and 0 at 0."""
+    return y_bar * (x / nonzero(y)) if np.iscomplexobj(x) else y_bar * np.sign(x)
+
+
+@pullback(np.sign)
+def sign(y_bar, y, x):
+    """Piecewise constant on the reals; z/|z| turns with the complex z."""
+    if not np.iscomplexobj(x):
+        return np.zeros_like(y_bar)
+    return (y_bar - y * np.real(np.conjugate(y) * y_bar)) / nonzero(np.absolute(x))
+
+
+@partials(np.copysign, math.copysign)
+def copysign(y, a, b):
+    return np.sign(a) * np.copysign(1, b), 0
+
+
+@partials(np.heaviside)
+def heaviside(y, x, middle):
+    return 0, x == 0
+
+
+@partials(np.sqrt, math.sqrt)
+def sqrt(y, x):
+    return np.divide(0.5, y)  # inf at 0, where Python's own division raises
+
+
+@partials(np.cbrt, math.cbrt)
+def cbrt(y, x):
+    return np.divide(1, 3 * y * y)
+
+
+@partials(np.square)
+def square(y, x):
+    return 2 * x
+
+
+@partials(np.reciprocal)
+def reciprocal(y, x):
+    return -y * y
+
+
+@partials(np.exp, math.exp)
+def exp(y, x):
+    return y
+
+
+@partials(np.exp2, math.exp2)
+def exp2(y, x):
+    return LOG_2 * y
+
+
+@partials(np.expm1, math.expm1)
+def expm1(y, x):
+    return y + 1
+
+
+@partials(np.log)
+def log(y, x):
+    return 1 / x
+
+
+@partials(np.log2, math.log2)
+def log2(y, x):
+    return 1 / (LOG_2 * x)
+
+
+@partials(np.log10, math.log10)
+def log10(y, x):
+    return 1 / (LOG_10 * x)
+
+
+@partials(np.log1p, math.log1p)
+def log1p(y, x):
+    return 1 / (1 + x)
+
+
+@partials(np.logaddexp)
+def logaddexp(y, a, b):
+    """The weights exp(a - y) and exp(b - y); 0 where both terms are log 0."""
+    total = np.where(y == -np.inf, 0, y)
+    return np.exp(a - total), np.exp(b - total)
+
+
+@partials(np.logaddexp2)
+def logaddexp2(y, a, b):
+    """The weights 2^(a - y) and 2^(b - y); 0 where both terms are log 0."""
+    total = np.where(y == -np.inf, 0, y)
+    return np.exp2(a - total), np.exp2(b - total)
+
+
+@partials(np.sin, math.sin)
+def sin(y, x):
+    return np.cos(x)
+
+
+@partials(np.cos, math.cos)
+def cos(y, x):
+    return -np.sin(x)
+
+
+@partials(np.tan, math.tan)
+def tan(y, x):
+    return 1 + y * y
+
+
+@partials(np.arcsin, math.asin)
+def arcsin(y, x):
+    return 1 / np.sqrt(1 - x * x)
+
+
+@partials(np.arccos, math.acos)
+def arccos(y, x):
+    return -1 / np.sqrt(1 - x * x)
+
+
+@partials(np.arctan, math.atan)
+def arctan(y, x):
+    return 1 / (1 + x * x)
+
+
+@partials(np.sinh, math.sinh)
+def sinh(y, x):
+    return np.cosh(x)
+
+
+@partials(np.cosh, math.cosh)
+def cosh(y, x):
+    return np.sinh(x)
+
+
+@partials(np.tanh, math.tanh)
+def tanh(y, x):
+    return 1 - y * y
+
+
+@partials(np.arcsinh, math.asinh)
+def arcsinh(y, x):
+    return 1 / np.sqrt(1 + x * x)
+
+
+@partials(np.arccosh, math.acosh)
+def arccosh(y, x):
+    """Two roots, not one of x² - 1: on the complex plane their product has the right sign."""
+    return 1 / (np.sqrt(x - 1) * np.sqrt(x + 1))
+
+
+@partials(np.arctanh, math.atanh)
+def arctanh(y, x):
+    return 1 / (1 - x * x)
+
+
+@partials(np.arctan2, math.atan2)
+def arctan2(y, a, b):
+    """(b, -a)/(a² + b²), divided twice by the root, whose square may underflow; 0 at the origin."""
+    radius = nonzero(np.hypot(a, b))
+    return b / radius / radius, -a / radius / radius
+
+
+@partials(np.hypot)
+def hypot(y, a, b):
+    return a / nonzero(y), b / nonzero(y)
+
+
+@partials(np.deg2rad, np.radians, math.radians)
+def deg2rad(y, x):
+    return DEGREE
+
+
+@partials(np.rad2deg, np.degrees, math.degrees)
+def rad2deg(y, x):
+    return 1 / DEGREE
+
+
+@pullback(np.maximum, np.minimum, np.fmax, np.fmin, broadcasts=True)
+def extremum(y_bar, y, a, b):
+    """ȳ goes to the argument that was chosen; both get half at a tie."""
+    chosen = ONE + (a == b)
+    return np.where(a == y, y_bar, 0) / chosen, np.where(b == y, y_bar, 0) / chosen
+
+
+def clip_masks(a, low, high):
+    """Where y = min(max(a, low), high) is a, strictly between the bounds; where `low`; where `high`."""
+    low = -np.inf if low is None else low
+    high = np.inf if high is None else high
+    return (low < a) & (a < high), (a <= low) & (low < high), (a >= high) | (low >= high)
+
+
+@pullback(np.clip, np.ndarray.clip, np.generic.clip, broadcasts=True, names={"min": "a_min", "max": "a_max"})
+def clip(y_bar, y, a, a_min=None, a_max=None):
+    """ȳ goes to what was chosen; at a bound that is the bound, and a has derivative 0."""
+    inside, at_low, at_high = clip_masks(a, a_min, a_max)
+    return np.where(inside, y_bar, 0), np.where(at_low, y_bar, 0), np.where(at_high, y_bar, 0)
+
+
+@pullback(np.where, broadcasts=True)
+def where(y_bar, y, condition, a, b):
+    return None, np.where(condition, y_bar, 0), np.where(condition, 0, y_bar)
+
+
+@pullback(
+    np.conjugate, np.ndarray.conjugate, np.ndarray.conj, np.generic.conjugate, np.generic.conj,
+    complex.conjugate,
+)  # fmt: skip
+def conjugate(y_bar, y, z):
+    return np.conjugate(y_bar)
+
+
+@pullback(np.real, view=True, identity=True)
+def real(y_bar, y, z):
+    return y_bar
+
+
+@pullback(np.imag, view=True)
+def imag(y_bar, y, z):
+    """z̄ = i ȳ; the imaginary part of a real z is the constant 0, and projecting i ȳ on the reals gives it."""
+    return 1j * y_bar

@@ -1,0 +1,124 @@
+"""Reading and writing parts of arrays and containers; an in-place change is recorded as one of these."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from wengert.extend import (
+    accumulates,
+    additem,
+    addlens,
+    getfield,
+    lens,
+    make_dict,
+    make_list,
+    make_tuple,
+    pullback,
+    setitem,
+    setlens,
+)
+
+ALL = slice(None)
+
+
+def is_basic(key):
+    """Whether the index `key` selects by integers, slices and the like, so that no element comes twice."""
+    parts = key if isinstance(key, tuple) else (key,)
+    basic = (int, np.integer, slice, type(None), type(...))
+    return all(isinstance(part, basic) for part in parts)
+
+
+def last_writes(shape, key):
+    """Which places of the written value last: an element named twice keeps what was written to it last."""
+    places = np.arange(np.prod(shape, dtype=int)).reshape(shape)[key]
+    writer = np.empty(shape, int)
+    writer[key] = np.arange(places.size).reshape(places.shape)
+    return writer[key] == np.arange(places.size).reshape(places.shape)
+
+
+def within(indices, length, mode):
+    """The indices that `np.take` reads in this mode."""
+    indices = np.asarray(indices)
+    if mode == "wrap":
+        return indices % length
+    return np.clip(indices, 0, length - 1) if mode == "clip" else indices
+
+
+def like(y_bar, x):
+    """`y_bar` with the strides of `x`, in which a window is stated."""
+    return y_bar if y_bar.strides == x.strides else setitem(x, ..., y_bar)
+
+
+@pullback(operator.getitem, np.ndarray.__getitem__, view=True)
+def getitem(y_bar, y, x, *, key):
+    return additem(np.zeros(np.shape(x), x.dtype), key, y_bar)
+
+
+@accumulates(operator.getitem, arg=0)
+def getitem_onto(x_bar, y_bar, y, x, key):
+    if is_basic(key):
+        x_bar[key] += y_bar
+    else:
+        np.add.at(x_bar, key, y_bar)
+    return x_bar
+
+
+@pullback(np.take, np.ndarray.take, np.generic.take)
+def take(y_bar, y, a, *, indices, axis=None, out=None, mode="raise"):
+    shape = np.shape(a) if axis is not None else (np.size(a),)
+    along = 0 if axis is None else axis % np.ndim(a)
+    key = (ALL,) * along + (within(indices, shape[along], mode),)
+    return np.reshape(additem(np.zeros(shape, a.dtype), key, y_bar), np.shape(a))
+
+
+@pullback(setitem, broadcasts=True)
+def setitem_(y_bar, y, x, key, value):
+    """What was overwritten gets 0, what was written gets ȳ there."""
+    kept = y_bar[key] if is_basic(key) else np.where(last_writes(np.shape(x), key), y_bar[key], 0)
+    return setitem(y_bar, key, 0), None, kept
+
+
+@pullback(additem, broadcasts=True)
+def additem_(y_bar, y, x, key, value):
+    return y_bar, None, y_bar[key]
+
+
+@pullback(lens)
+def lens_(y_bar, y, x, *, offset, shape, strides):
+    return addlens(setitem(x, ..., 0), offset, shape, strides, y_bar)
+
+
+@pullback(setlens, broadcasts=True)
+def setlens_(y_bar, y, x, offset, shape, strides, value):
+    """As `setitem`, on windows whose elements do not share memory."""
+    aligned = like(y_bar, x)
+    x_bar = setlens(aligned, offset, shape, strides, 0)
+    return x_bar, None, None, None, lens(aligned, offset, shape, strides)
+
+
+@pullback(addlens, broadcasts=True)
+def addlens_(y_bar, y, x, offset, shape, strides, value):
+    return y_bar, None, None, None, lens(like(y_bar, x), offset, shape, strides)
+
+
+@pullback(make_tuple)
+def make_tuple_(y_bar, y, *xs):
+    return tuple(y_bar[i] for i in range(len(xs)))
+
+
+@pullback(make_list)
+def make_list_(y_bar, y, *xs):
+    return tuple(y_bar[i] for i in range(len(xs)))
+
+
+@pullback(make_dict)
+def make_dict_(y_bar, y, keys, *values):
+    return (None, *[y_bar[key] for key in keys])
+
+
+@pullback(getfield)
+def getfield_(y_bar, y, t, i):
+    """The cotangent of a container names only the parts that have one."""
+    return {i: y_bar}, None

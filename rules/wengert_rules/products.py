@@ -1,0 +1,95 @@
+"""Products of vectors and matrices. A vector on the left of a product is a row, one on the right a column."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from wengert.extend import adjoint, pullback
+
+
+def as_matrices(y_bar, from_row, from_column):
+    """`y_bar` with the axes of length 1 that a product of a row, or with a column, has left out."""
+    y_bar = y_bar[..., np.newaxis] if from_column else y_bar
+    return y_bar[..., np.newaxis, :] if from_row else y_bar
+
+
+def flat(x):
+    """All elements of `x` in a vector."""
+    return np.reshape(x, (-1,))
+
+
+def rows_of(a):
+    """`a` as a matrix whose columns run over its last axis."""
+    return np.reshape(a, (math.prod(np.shape(a)[:-1]), np.shape(a)[-1]))
+
+
+def columns_of(b):
+    """`b` as a matrix whose rows run over the axis that `np.dot` sums, the last but one, or the only one."""
+    if np.ndim(b) < 3:
+        return b[:, np.newaxis] if np.ndim(b) == 1 else b
+    n = np.ndim(b)
+    front = np.transpose(b, (n - 2, *range(n - 2), n - 1))
+    return np.reshape(front, (np.shape(b)[-2], columns_count(np.shape(b))))
+
+
+def from_columns(matrix, shape):
+    """The array of `shape` from which `columns_of` made `matrix`."""
+    n = len(shape)
+    if n < 3:
+        return np.reshape(matrix, shape)
+    front = np.reshape(matrix, (shape[-2], *shape[:-2], shape[-1]))
+    return np.transpose(front, (*range(1, n - 1), 0, n - 1))
+
+
+def columns_count(shape):
+    return math.prod(shape[:-2] + shape[-1:]) if len(shape) > 1 else 1
+
+
+@pullback(np.matmul, operator.matmul, broadcasts=True)
+def matmul(y_bar, y, a, b):
+    """Y = A B  ⇒  Ā = Ȳ Bᴴ,  B̄ = Aᴴ Ȳ."""
+    outer_bar = as_matrices(y_bar, np.ndim(a) == 1, np.ndim(b) == 1)
+    left = a[np.newaxis, :] if np.ndim(a) == 1 else a
+    right = b[:, np.newaxis] if np.ndim(b) == 1 else b
+    a_bar = outer_bar @ adjoint(right)
+    b_bar = adjoint(left) @ outer_bar
+    return (a_bar[..., 0, :] if np.ndim(a) == 1 else a_bar), (b_bar[..., 0] if np.ndim(b) == 1 else b_bar)
+
+
+@pullback(np.dot, np.ndarray.dot, broadcasts=True)
+def dot(y_bar, y, a, b):
+    """The product of matrices, b's last axis but one against a's last; a number scales."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return y_bar * np.conjugate(b), np.conjugate(a) * y_bar
+    outer_bar = np.reshape(y_bar, (math.prod(np.shape(a)[:-1]), columns_count(np.shape(b))))
+    a_bar = outer_bar @ adjoint(columns_of(b))
+    b_bar = adjoint(rows_of(a)) @ outer_bar
+    return np.reshape(a_bar, np.shape(a)), from_columns(b_bar, np.shape(b))
+
+
+@pullback(np.inner, broadcasts=True)
+def inner(y_bar, y, a, b):
+    """Y = A Bᵀ  ⇒  Ā = Ȳ B*,  B̄ = Ȳᵀ A*, over the last axes; a number scales."""
+    if np.ndim(a) == 0 or np.ndim(b) == 0:
+        return y_bar * np.conjugate(b), np.conjugate(a) * y_bar
+    outer_bar = np.reshape(y_bar, (math.prod(np.shape(a)[:-1]), math.prod(np.shape(b)[:-1])))
+    a_bar = outer_bar @ np.conjugate(rows_of(b))
+    b_bar = np.transpose(outer_bar) @ np.conjugate(rows_of(a))
+    return np.reshape(a_bar, np.shape(a)), np.reshape(b_bar, np.shape(b))
+
+
+@pullback(np.outer)
+def outer(y_bar, y, a, b):
+    """Y = a bᵀ  ⇒  ā = Ȳ b*,  b̄ = Ȳᵀ a*."""
+    a_bar = y_bar @ np.conjugate(flat(b))
+    b_bar = np.conjugate(flat(a)) @ y_bar
+    return np.reshape(a_bar, np.shape(a)), np.reshape(b_bar, np.shape(b))
+
+
+@pullback(np.vdot)
+def vdot(y_bar, y, a, b):
+    """y = Σ a* b, in which a* turns the other way."""
+    return np.conjugate(y_bar) * np.reshape(b, np.shape(a)), y_bar * np.reshape(a, np.shape(b))

@@ -1,0 +1,79 @@
+"""Scalar functions: those of `math` that have no ufunc, and Python's builtins on numbers.
+
+Left out: `math.gamma` and `math.lgamma`, whose derivative is the digamma function, which needs SciPy.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+
+import numpy as np
+
+from wengert.extend import partials, pullback
+from wengert_rules.elementwise import nonzero
+
+TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
+
+
+@partials(math.log)
+def log(y, x, base=math.e):
+    """y = log x / log b."""
+    return 1 / (x * np.log(base)), -y / (base * np.log(base))
+
+
+@partials(math.erf)
+def erf(y, x):
+    return TWO_OVER_ROOT_PI * np.exp(-x * x)
+
+
+@partials(math.erfc)
+def erfc(y, x):
+    return -TWO_OVER_ROOT_PI * np.exp(-x * x)
+
+
+@pullback(math.hypot)
+def hypot(y_bar, y, *coordinates):
+    scale = y_bar / nonzero(y)
+    return tuple(scale * x for x in coordinates)
+
+
+@pullback(math.fsum, sequence=0)
+def fsum(y_bar, y, *terms):
+    return (y_bar,) * len(terms)
+
+
+@pullback(math.prod, sequence=0)
+def prod(y_bar, y, *factors, start=1):
+    """Each factor's partial is the product of the others, exact where some are zero."""
+    before = [start]
+    for x in factors[:-1]:
+        before.append(before[-1] * x)
+    after = [y_bar]
+    for x in factors[:0:-1]:
+        after.append(after[-1] * x)
+    return tuple(b * a for b, a in zip(before, after[::-1], strict=True))
+
+
+@pullback(builtins.sum, sequence=0, broadcasts=True)
+def sum_(y_bar, y, *terms, start=0):
+    return (y_bar,) * len(terms)
+
+
+@pullback(builtins.max, builtins.min)
+def extremum(y_bar, y, *candidates):
+    """ȳ is shared equally by the arguments that tie. A call on one iterable is recorded on its items."""
+    ties = [x == y for x in candidates]
+    share = y_bar / max(sum(ties), 1)
+    return tuple(share * tie for tie in ties)
+
+
+@partials(float, np.float64, np.float32, np.float16, np.complex128, np.complex64, identity=True)
+def number(y, x):
+    return 1
+
+
+@partials(complex, identity=True)
+def complex_(y, real, imag=0):
+    """y = real + i imag, also when the two are complex."""
+    return 1, 1j

@@ -1,0 +1,151 @@
+"""Functions that move elements without changing them: shapes, axes, joins, copies and conversions."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from wengert.extend import additem, pullback
+
+ALL = slice(None)
+
+
+def element_order(order):
+    """`order`, where it says by itself in which order elements are read; "A" and "K" also ask the memory."""
+    if order in ("C", "F"):
+        return order
+    raise NotImplementedError(f"order={order!r} depends on the layout in memory: use order='C' or 'F'")
+
+
+def pieces(y_bar, lengths, axis):
+    """`y_bar` cut along `axis` into parts of these lengths."""
+    parts, start = [], 0
+    for length in lengths:
+        parts.append(y_bar[(ALL,) * axis + (slice(start, start + length),)])
+        start += length
+    return parts
+
+
+def inverse_permutation(axes, ndim):
+    """The axes that undo `axes`; None, which reverses, undoes itself."""
+    return None if axes is None else tuple(np.argsort([axis % ndim for axis in axes]).tolist())
+
+
+@pullback(np.reshape, view=True)
+def reshape(y_bar, y, a, *, shape=None, order="C", copy=None):
+    return np.reshape(y_bar, np.shape(a), order=element_order(order))
+
+
+@pullback(np.ndarray.reshape, np.generic.reshape, view=True)
+def reshape_method(y_bar, y, a, *shape, order="C", copy=None):
+    return np.reshape(y_bar, np.shape(a), order=element_order(order))
+
+
+@pullback(np.ravel, np.ndarray.ravel, np.ndarray.flatten, np.generic.ravel, np.generic.flatten, view=True)
+def ravel(y_bar, y, a, *, order="C"):
+    return np.reshape(y_bar, np.shape(a), order=element_order(order))
+
+
+@pullback(np.squeeze, np.ndarray.squeeze, np.generic.squeeze, view=True, identity=True)
+def squeeze(y_bar, y, a, *, axis=None):
+    return np.reshape(y_bar, np.shape(a))
+
+
+@pullback(np.expand_dims, view=True)
+def expand_dims(y_bar, y, a, *, axis):
+    return np.reshape(y_bar, np.shape(a))
+
+
+@pullback(np.broadcast_to, broadcasts=True, view=True)
+def broadcast_to(y_bar, y, array, *, shape, subok=False):
+    return y_bar
+
+
+@pullback(np.transpose, view=True)
+def transpose(y_bar, y, a, *, axes=None):
+    return np.transpose(y_bar, inverse_permutation(axes, np.ndim(y)))
+
+
+@pullback(np.ndarray.transpose, np.generic.transpose, view=True)
+def transpose_method(y_bar, y, a, *axes):
+    """The axes come one by one, as one tuple, as None or not at all."""
+    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+    return np.transpose(y_bar, inverse_permutation(order, np.ndim(y)))
+
+
+@pullback(np.swapaxes, np.ndarray.swapaxes, view=True)
+def swapaxes(y_bar, y, a, *, axis1, axis2):
+    return np.swapaxes(y_bar, axis1, axis2)
+
+
+@pullback(np.flip, view=True)
+def flip(y_bar, y, m, *, axis=None):
+    return np.flip(y_bar, axis)
+
+
+@pullback(np.concatenate, sequence=0)
+def concatenate(y_bar, y, *arrays, axis=0, out=None, dtype=None, casting="same_kind"):
+    shapes = [np.shape(a) for a in arrays]
+    if axis is None:
+        parts = pieces(y_bar, [math.prod(shape) for shape in shapes], 0)
+        return tuple(np.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True))
+    along = axis % np.ndim(y)
+    return tuple(pieces(y_bar, [shape[along] for shape in shapes], along))
+
+
+@pullback(np.stack, sequence=0)
+def stack(y_bar, y, *arrays, axis=0, out=None, dtype=None, casting="same_kind"):
+    before = (ALL,) * (axis % np.ndim(y))
+    return tuple(y_bar[(*before, i)] for i in range(len(arrays)))
+
+
+@pullback(np.hstack, sequence=0)
+def hstack(y_bar, y, *arrays, dtype=None, casting="same_kind"):
+    """Scalars and vectors are joined end to end, others along the second axis."""
+    shapes = [np.shape(a) for a in arrays]
+    along = 0 if np.ndim(y) == 1 else 1
+    parts = pieces(y_bar, [shape[along] if shape else 1 for shape in shapes], along)
+    return tuple(np.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True))
+
+
+@pullback(np.vstack, sequence=0)
+def vstack(y_bar, y, *arrays, dtype=None, casting="same_kind"):
+    """Scalars and vectors are rows, others are joined along the first axis."""
+    shapes = [np.shape(a) for a in arrays]
+    parts = pieces(y_bar, [shape[0] if len(shape) > 1 else 1 for shape in shapes], 0)
+    return tuple(np.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True))
+
+
+@pullback(np.copy, np.ndarray.copy, np.generic.copy)
+def copy(y_bar, y, a, *, order="K", subok=False):
+    return y_bar
+
+
+@pullback(np.ndarray.astype, np.generic.astype, identity=True)
+def astype(y_bar, y, a, *, dtype, order="K", casting="unsafe", subok=True, copy=True):
+    """ȳ, brought back to the dtype of a by the engine; conversion to integers is piecewise constant."""
+    return y_bar if y.dtype.kind in "fc" else None
+
+
+@pullback(
+    np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
+    sequence=0, identity=True, view=True,
+)  # fmt: skip
+def array(y_bar, y, *items, dtype=None, order="K", copy=None, subok=False, device=None, like=None):
+    """Of an array: ȳ. Of a sequence of numbers or arrays: item i gets ȳ[i]."""
+    ndims = [np.ndim(item) for item in items]
+    if ndims == [np.ndim(y)]:
+        return (y_bar,)
+    return tuple(y_bar[i] for i in range(len(ndims)))
+
+
+@pullback(np.ndarray.item, np.generic.item)
+def item(y_bar, y, a, *index):
+    """One element as a Python number: the only one, or by a flat or a full index."""
+    if len(index) == 0:
+        return np.reshape(y_bar, np.shape(a))
+    place = index[0] if isinstance(index[0], tuple) else index
+    if len(place) == 1:
+        place = np.unravel_index(place[0] % np.size(a), np.shape(a))
+    return additem(np.zeros(np.shape(a), a.dtype), place, y_bar)
