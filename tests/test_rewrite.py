@@ -144,6 +144,7 @@ def test_corpus_is_rewritten_and_keeps_its_facts(module: str) -> None:
             assert getattr(new, fact) == getattr(code, fact)
         assert nested(new) == nested(code)
         assert positions(new) == positions(code)
+        assert Bytecode.from_code(new).compute_stacksize() <= new.co_stacksize
 
 
 def nested(code: CodeType) -> set[int]:

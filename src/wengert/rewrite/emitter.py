@@ -37,6 +37,17 @@ HOOK_NAMES = words(
     "getitem setitem delitem getattr setattr delattr super_getattr "
     "resolve iterable mapping convert format join context async_context"
 )
+"""Signatures, all positional and closed by the Site:
+
+- binary, in-place, comparing: hook(right, left); contains, not_contains: hook(container, item) -> exact bool
+- neg pos invert not_: hook(a); truth, not_: an exact bool
+- getitem, delitem: hook(key, container); setitem: hook(container, key, value). A slice comes as a `slice`.
+- getattr, delattr: hook(obj, name); setattr: hook(obj, value, name)
+- super_getattr: hook(class, self, super, name), from 3.12; a `super` of the user's own is not told apart
+- resolve: hook(callable) -> the callable to call, just before the call
+- iterable, mapping, context, async_context: hook(obj) -> what the native instruction then works on
+- convert: hook(value, how), how 1 str, 2 repr, 3 ascii; format: hook(value, spec); join: hook(tuple of parts)
+"""
 
 
 class Table(NamedTuple):

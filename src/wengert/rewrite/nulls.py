@@ -36,13 +36,17 @@ def calls_without_self(program: Bytecode, table: Table) -> dict[int, bool]:
                     break
                 depths[item] = len(stack)
             elif isinstance(item, Instr) and item.name == "CALL":
-                found[id(item)] = stack[-item.arg - 2]
+                found[id(item)] = below_arguments(item, stack)
             todo.extend((places[target], there) for target, there in exits(item, stack, table.effects))
             if isinstance(item, Instr):
                 if item.is_final():
                     break
                 stack = after(item, stack, table.effects, jump=False)
     return found
+
+
+def below_arguments(call: Any, stack: Stack) -> bool:
+    return stack[-call.arg - 2]
 
 
 def check(known: int, depth: int) -> None:
