@@ -224,8 +224,17 @@ def shallow_copy(container: Any) -> Any:
     return new
 
 
-def rebuild(value: Any, at_leaf: Callable[[Leaf, Path], Any], at_other: Callable[[Any], Any] = itself) -> Any:
-    """A copy of a structure, leaves and other things replaced; an array reached twice is replaced once."""
+def rebuild(
+    value: Any,
+    at_leaf: Callable[[Leaf, Path], Any],
+    at_other: Callable[[Any], Any] = itself,
+    name: str = "",
+    seen: Seen | None = None,
+) -> Any:
+    """A copy of a structure, leaves and other things replaced; an array reached twice is replaced once.
+
+    Values copied with the same `seen` share in the copy what containers they share.
+    """
     arrays: Seen = {}
 
     def once(leaf: Leaf, path: Path) -> Any:
@@ -235,7 +244,7 @@ def rebuild(value: Any, at_leaf: Callable[[Leaf, Path], Any], at_other: Callable
             arrays[id(leaf)] = leaf, at_leaf(leaf, path)
         return arrays[id(leaf)][1]
 
-    return walk(value, "", {}, at_leaf=once, at_other=at_other, hold=shallow_copy)
+    return walk(value, name, {} if seen is None else seen, at_leaf=once, at_other=at_other, hold=shallow_copy)
 
 
 def mirror(value: Any, gradient_of: Callable[[Leaf], Any]) -> Any:
