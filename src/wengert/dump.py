@@ -1,4 +1,4 @@
-"""Tapes as text: plain, one op a line with type and shape; compact, a call and the parts of its result on one line."""
+"""Tapes as text: plain, one op a line with its type; compact, a call and its result's parts on one."""
 
 from __future__ import annotations
 
@@ -38,13 +38,23 @@ def type_text(value: Any) -> str:
         return f"({', '.join(map(type_text, value))}{',' * (len(value) == 1)})"
     if value is None:
         return "None"
-    return "function" if isinstance(value, types.FunctionType | types.BuiltinFunctionType) else type(value).__name__
+    return (
+        "function"
+        if isinstance(value, types.FunctionType | types.BuiltinFunctionType)
+        else type(value).__name__
+    )
 
 
 def text(value: Any) -> str:
     """A value inside a line, short: arrays of more than a few elements by type and shape."""
     if isinstance(value, Variable | Spec | slice):
-        return _slice_text(value) if isinstance(value, slice) else repr(value) if isinstance(value, Variable) else "?"
+        return (
+            _slice_text(value)
+            if isinstance(value, slice)
+            else repr(value)
+            if isinstance(value, Variable)
+            else "?"
+        )
     if isinstance(value, np.ndarray):
         return repr(value.tolist()) if value.size <= SHOWN and value.dtype != object else type_text(value)
     if isinstance(value, tuple | list | dict):
@@ -52,8 +62,20 @@ def text(value: Any) -> str:
     if isinstance(value, np.generic):
         return str(value)
     if value is None or value is Ellipsis or isinstance(value, int | float | complex | str | bytes):
-        return "..." if value is Ellipsis else _short.repr(value) if isinstance(value, str | bytes) else repr(value)
-    return str(value) if isinstance(value, np.dtype) else display(value) if callable(value) else f"<{type_text(value)}>"
+        return (
+            "..."
+            if value is Ellipsis
+            else _short.repr(value)
+            if isinstance(value, str | bytes)
+            else repr(value)
+        )
+    return (
+        str(value)
+        if isinstance(value, np.dtype)
+        else display(value)
+        if callable(value)
+        else f"<{type_text(value)}>"
+    )
 
 
 def _container_text(value: Any) -> str:
@@ -123,7 +145,11 @@ def _comment(ops: Sequence[Op], sites: bool, notes: bool) -> Iterator[Piece]:
 
 def _about(note: Any, ops: Sequence[Op]) -> bool:
     """Whether a note speaks of an op on the same line, and says nothing new there."""
-    return len(ops) > 1 and isinstance(note, tuple) and any(isinstance(v, Variable) and v.op in ops for v in note)
+    return (
+        len(ops) > 1
+        and isinstance(note, tuple)
+        and any(isinstance(v, Variable) and v.op in ops for v in note)
+    )
 
 
 def _groups(ops: Sequence[Op], form: str) -> Iterator[list[Op]]:
@@ -141,8 +167,14 @@ def _parts(ops: Sequence[Op], k: int) -> int:
     n = 0
     while isinstance(ops[k], Call) and k + n + 1 < len(ops):
         op = ops[k + n + 1]
-        if not (isinstance(op, Call) and op.fn is getfield and len(op.args) == 2 and isinstance(op.args[0], Variable)
-                and op.args[0].op is ops[k] and op.args[1] == n):
+        if not (
+            isinstance(op, Call)
+            and op.fn is getfield
+            and len(op.args) == 2
+            and isinstance(op.args[0], Variable)
+            and op.args[0].op is ops[k]
+            and op.args[1] == n
+        ):
             break
         n += 1
     return n
@@ -164,23 +196,33 @@ def _lines(tape: Tape, form: str, types: bool, sites: bool, notes: bool) -> Iter
         raise TapeError(f"no form {form!r} of a tape; there are 'plain' and 'compact'")
     yield [(f"Tape({type(tape.ctx).__name__})", "word")]
     for group in _groups(list(tape), form):
-        yield [("  ", ""), *_group_pieces(group, types and form == "plain"),
-               *_comment(group, sites, notes)]
+        yield [("  ", ""), *_group_pieces(group, types and form == "plain"), *_comment(group, sites, notes)]
     if tape._result is not None:
         yield [("  return ", "word"), (repr(tape.result), "variable")]
 
 
-def dump(tape: Tape, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True,
-         color: bool = False) -> str:
+def dump(
+    tape: Tape,
+    form: str = "plain",
+    *,
+    types: bool = True,
+    sites: bool = False,
+    notes: bool = True,
+    color: bool = False,
+) -> str:
     """The tape as text, with terminal colours on demand (these need the rich package)."""
     if color:
         from rich.console import Console
 
         console = Console(force_terminal=True, color_system="standard", width=10_000)
         with console.capture() as capture:
-            console.print(rich_text(tape, form, types=types, sites=sites, notes=notes), soft_wrap=True, end="")
+            console.print(
+                rich_text(tape, form, types=types, sites=sites, notes=notes), soft_wrap=True, end=""
+            )
         return capture.get()
-    return "\n".join("".join(piece for piece, _ in pieces) for pieces in _lines(tape, form, types, sites, notes))
+    return "\n".join(
+        "".join(piece for piece, _ in pieces) for pieces in _lines(tape, form, types, sites, notes)
+    )
 
 
 def rich_text(tape: Tape, form: str, *, types: bool, sites: bool, notes: bool) -> Any:

@@ -1,4 +1,4 @@
-"""Expressions: the call of an op as Python text, with operators between their operands and no parentheses but needed ones."""
+"""Expressions: a call as Python text, operators between their operands, parentheses where they are needed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wengert.ops import Call, Variable, references, value_of
 
 
 class Expressions:
-    """The text that stands for each value so far (by id); `pending` ones have no name yet, `used` collects those met."""
+    """The text of each value so far, by id; `pending` ones have no name yet, `used` collects those met."""
 
     def __init__(self) -> None:
         self.outside = Outside()
@@ -32,17 +32,25 @@ class Expressions:
             if tree.id in self.pending:
                 self.used.add(tree.id)
             return self.exprs[tree.id]
-        if type(tree) in (tuple, list, dict) or isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        if type(tree) in (tuple, list, dict) or (isinstance(tree, tuple) and hasattr(tree, "_fields")):
             return self.container(tree)
         if isinstance(tree, slice):
-            return Expr(f"slice({', '.join(self.arg(part).text for part in (tree.start, tree.stop, tree.step))})", TIGHT)
+            return Expr(
+                f"slice({', '.join(self.arg(part).text for part in (tree.start, tree.stop, tree.step))})",
+                TIGHT,
+            )
         return self.outside.expr(tree)
 
     def container(self, tree: Any) -> Expr:
         if len(tree) > 4 * 6 and not any(references(tree)):
             return self.outside.bind(tree)
         if isinstance(tree, dict):
-            return Expr("{" + ", ".join(f"{self.arg(k).text}: {self.arg(part).text}" for k, part in tree.items()) + "}", TIGHT)
+            return Expr(
+                "{"
+                + ", ".join(f"{self.arg(k).text}: {self.arg(part).text}" for k, part in tree.items())
+                + "}",
+                TIGHT,
+            )
         parts = ", ".join(self.arg(part).text for part in tree)
         if isinstance(tree, list):
             return Expr(f"[{parts}]", TIGHT)
@@ -59,7 +67,9 @@ class Expressions:
     def _key_part(self, part: Any) -> str:
         if not isinstance(part, slice):
             return self.arg(part).text
-        bounds = ["" if bound is None else self.arg(bound).text for bound in (part.start, part.stop, part.step)]
+        bounds = [
+            "" if bound is None else self.arg(bound).text for bound in (part.start, part.stop, part.step)
+        ]
         return ":".join(bounds if bounds[2] else bounds[:2])
 
     def call(self, op: Call) -> Expr:
@@ -75,26 +85,36 @@ class Expressions:
             return Expr(f"{left.inside(low)} {sign[0]} {right.inside(sign[1] + 1)}", sign[1])
         if (sign := prefix(fn)) and len(args) == 1:
             inner = self.arg(args[0])
-            return Expr(f"{sign[0]}{inner.inside(sign[1] + (fn is not operator.not_ and inner.text[0] in '+-'))}", sign[1])
+            return Expr(
+                f"{sign[0]}{inner.inside(sign[1] + (fn is not operator.not_ and inner.text[0] in '+-'))}",
+                sign[1],
+            )
         special = _SPECIAL.get(fn) if isinstance(fn, types.BuiltinFunctionType | types.FunctionType) else None
         return special(self, *args) if special else self.plain_call(op)
 
     def plain_call(self, op: Call) -> Expr:
         fn, args = op.fn, op.args
         method = method_name(fn)
-        if method and args and isinstance(args[0], Variable) and getattr(type(value_of(args[0])), method, None) is fn:
+        if (
+            method
+            and args
+            and isinstance(args[0], Variable)
+            and getattr(type(value_of(args[0])), method, None) is fn
+        ):
             head, args = f"{self.arg(args[0]).inside(TIGHT)}.{method}", args[1:]
         elif fn is functional.lens and (view := self.lens(op)):
             return view
         else:
             head = self.arg(fn).inside(TIGHT)
-        return Expr(f"{head}({', '.join([*(self.arg(arg).text for arg in args), *self.named(op.kwargs)])})", TIGHT)
+        return Expr(
+            f"{head}({', '.join([*(self.arg(arg).text for arg in args), *self.named(op.kwargs)])})", TIGHT
+        )
 
     def lens(self, op: Call) -> Expr | None:
         x = op.args[0]
         known = isinstance(x, Variable) and isinstance(value_of(x), np.ndarray) and not op.kwargs
         view = self.window(self.exprs[x.id].text, value_of(x), op) if known else None
-        return view and Expr(f"{view}.copy()", TIGHT)
+        return None if view is None else Expr(f"{view}.copy()", TIGHT)
 
     def named(self, kwargs: dict[str, Any]) -> Iterator[str]:
         for name, value in kwargs.items():
@@ -106,7 +126,9 @@ class Expressions:
         _, offset, shape, strides = op.args[:4]
         if any(references([offset, shape, strides])) or not (x.flags.c_contiguous or x.flags.f_contiguous):
             return None
-        if op.fn is functional.addlens and functional._overlaps(np.ndarray(shape, x.dtype, x if x.flags.c_contiguous else x.T, offset, strides)):
+        if op.fn is functional.addlens and functional._overlaps(
+            np.ndarray(shape, x.dtype, x if x.flags.c_contiguous else x.T, offset, strides)
+        ):
             return None
         buffer = name if x.flags.c_contiguous else f"{name}.T"
         return f"{self.outside.numpy('ndarray')}({shape}, {name}.dtype, {buffer}, {offset}, {strides})"
@@ -126,7 +148,9 @@ _SPECIAL: dict[Any, Callable[..., Expr]] = {
     operator.getitem: _subscript,
     functional.getfield: _subscript,
     builtins.getattr: _attribute,
-    operator.contains: lambda w, a, b: Expr(f"{w.arg(b).inside(COMPARE + 1)} in {w.arg(a).inside(COMPARE + 1)}", COMPARE),
+    operator.contains: lambda w, a, b: Expr(
+        f"{w.arg(b).inside(COMPARE + 1)} in {w.arg(a).inside(COMPARE + 1)}", COMPARE
+    ),
     operator.truth: lambda w, x: Expr(f"bool({w.arg(x).text})", TIGHT),
     operator.abs: lambda w, x: Expr(f"abs({w.arg(x).text})", TIGHT),
     functional.make_tuple: lambda w, *xs: w.arg(tuple(xs)),

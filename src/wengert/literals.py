@@ -41,7 +41,7 @@ class Outside:
     def bind(self, value: Any) -> Expr:
         """A keyword constant that stands for the value."""
         for name, known in self.constants.items():
-            if known is value or isinstance(value, types.MethodType) and known == value:
+            if known is value or (isinstance(value, types.MethodType) and known == value):
                 return Expr(name, TIGHT)
         name = f"c{len(self.constants) + 1}"
         self.constants[name] = value
@@ -63,7 +63,7 @@ class Outside:
         if place.module == "builtins":
             return Expr(place.path, TIGHT)
         if place.module.split(".")[0] == "numpy":
-            return Expr(self.numpy(f"{place.module}.{place.path}"[len("numpy."):]), TIGHT)
+            return Expr(self.numpy(f"{place.module}.{place.path}"[len("numpy.") :]), TIGHT)
         self.modules.add(place.module)
         return Expr(f"{place.module}.{place.path}", TIGHT)
 
@@ -79,7 +79,11 @@ class Outside:
         if isinstance(value, np.generic):
             return self._scalar(value)
         if isinstance(value, np.dtype):
-            return None if value.hasobject or value.names else Expr(f"{self.numpy('dtype')}({value.str!r})", TIGHT)
+            return (
+                None
+                if value.hasobject or value.names
+                else Expr(f"{self.numpy('dtype')}({value.str!r})", TIGHT)
+            )
         return self._array(value) if type(value) is np.ndarray else None
 
     def _float(self, value: float) -> Expr | None:
@@ -100,14 +104,23 @@ class Outside:
         if value.dtype.kind not in "biufc" or value.dtype.itemsize > (16 if value.dtype.kind == "c" else 8):
             return None
         inner = self._literal(value.item())
-        return inner and Expr(f"{self.numpy(type(value).__name__)}({inner.text})", TIGHT)
+        return inner if inner is None else Expr(f"{self.numpy(type(value).__name__)}({inner.text})", TIGHT)
 
     def _array(self, value: np.ndarray) -> Expr | None:
         plain = value.dtype.kind in "biufc" and value.dtype.itemsize <= (16 if value.dtype.kind == "c" else 8)
-        if not plain or not 0 < value.size <= SHOWN or not value.flags.c_contiguous or not value.dtype.isnative:
+        if (
+            not plain
+            or not 0 < value.size <= SHOWN
+            or not value.flags.c_contiguous
+            or not value.dtype.isnative
+        ):
             return None
         inner = self._nested(value.tolist())
-        return inner and Expr(f"{self.numpy('array')}({inner}, dtype={self.numpy(value.dtype.type.__name__)})", TIGHT)
+        return (
+            inner
+            if inner is None
+            else Expr(f"{self.numpy('array')}({inner}, dtype={self.numpy(value.dtype.type.__name__)})", TIGHT)
+        )
 
     def _nested(self, values: Any) -> str | None:
         if not isinstance(values, list):

@@ -1,7 +1,7 @@
 """Liveness: when an op's value is read for the last time, and where a store may write in place.
 
-A functional store (setitem and the like) means "a copy with a change". Where the old version, and everything that may
-share its memory, is not read afterwards, the change may be made in the old version itself: n stores cost O(n).
+A functional store (setitem and the like) means "a copy with a change". Where the old version, and all
+that may share its memory, is not read afterwards, the old version may be changed itself: n stores cost O(n).
 """
 
 from __future__ import annotations
@@ -19,16 +19,23 @@ from wengert.registry import rules
 
 STORES = (functional.setitem, functional.additem, functional.setlens, functional.addlens)
 _FRESH = (*STORES, functional.lens)
-_SHARE = (operator.getitem, functional.getfield, functional.make_tuple, functional.make_list, functional.make_dict)
-_VIEWS = frozenset(["reshape", "transpose", "swapaxes", "ravel", "squeeze", "view", "diagonal", "asarray", "real", "imag",
-                    "broadcast_to", "expand_dims", "moveaxis", "rollaxis", "atleast_1d", "atleast_2d", "atleast_3d",
-                    "split", "array_split", "hsplit", "vsplit", "dsplit", "broadcast_arrays", "flip", "fliplr", "flipud",
-                    "rot90", "asanyarray", "ascontiguousarray", "asfortranarray", "astype", "require", "nan_to_num",
-                    "array", "conjugate", "conj", "real_if_close", "trim_zeros", "getattr", "__array__", "at", "triu_indices"])
+_SHARE = (
+    operator.getitem,
+    functional.getfield,
+    functional.make_tuple,
+    functional.make_list,
+    functional.make_dict,
+)
+_VIEWS = frozenset([
+    "reshape", "transpose", "swapaxes", "ravel", "squeeze", "view", "diagonal", "real", "imag", "astype", "flip",
+    "broadcast_to", "broadcast_arrays", "expand_dims", "moveaxis", "rollaxis", "fliplr", "flipud", "rot90",
+    "atleast_1d", "atleast_2d", "atleast_3d", "split", "array_split", "hsplit", "vsplit", "dsplit", "require",
+    "asarray", "asanyarray", "ascontiguousarray", "asfortranarray",
+])  # fmt: skip
 
 
 class Liveness(NamedTuple):
-    """`last[id]`: the op that reads an op's value last (its own id where none does); `in_place`: stores that may write."""
+    """`last[id]`: the op that reads a value last (its own id where none does); `in_place`: stores that may write."""
 
     last: list[int]
     in_place: frozenset[int]
@@ -46,7 +53,7 @@ def liveness(ops: Sequence[Op], result: Variable) -> Liveness:
 
 
 class _Memory:
-    """Which values may share memory: sets of ops, each with the last reading of any, and whether it is ours to write."""
+    """Sets of values that may share memory, each with its last reading and whether it may be written."""
 
     def __init__(self, last: list[int]) -> None:
         self.parent = list(range(len(last)))
@@ -89,7 +96,9 @@ class _Memory:
         place = self.find(x.id)
         if self.pinned[place] or self.until[place] > op.id:
             return False
-        return op.fn is functional.setitem or all(self.find(v.id) != place for v in references([*rest, op.kwargs]))
+        return op.fn is functional.setitem or all(
+            self.find(v.id) != place for v in references([*rest, op.kwargs])
+        )
 
     def _share(self, op: Call) -> None:
         for v in op.references():
@@ -105,7 +114,10 @@ def is_store(op: Op) -> bool:
 
 
 def makes_new(op: Call) -> bool:
-    """Whether a call's result certainly is new memory: by its rule, if it is no function in Python, which may do anything."""
+    """Whether a call's result certainly is new memory.
+
+    The rule says so, except for functions in Python, which may return what they were given.
+    """
     if any(op.fn is fn for fn in _FRESH):
         return True
     if isinstance(op.fn, Variable | types.FunctionType) or "out" in op.kwargs:

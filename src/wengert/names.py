@@ -19,7 +19,7 @@ class Place(NamedTuple):
 
 
 def place_of(fn: Any) -> Place | None:
-    """Where a function, class or ufunc can be imported from, in the shortest public form; None where nowhere."""
+    """Where a function, class or ufunc can be imported from, the shortest public way; None where nowhere."""
     path = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
     if not isinstance(path, str) or "<" in path:
         return None
@@ -58,7 +58,8 @@ def method_name(fn: Any) -> str | None:
     """The name by which an unbound method is called on its object, or None."""
     if not isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType):
         return None
-    return fn.__name__ if getattr(fn.__objclass__, fn.__name__, None) is fn else None
+    name = fn.__name__
+    return name if getattr(fn.__objclass__, name, None) is fn else None
 
 
 def display(fn: Any) -> str:
@@ -70,7 +71,7 @@ def display(fn: Any) -> str:
     if place is None or place.module in ("operator", "builtins"):
         return own if isinstance(own, str) else type(fn).__name__
     if place.module.split(".")[0] == "numpy":
-        return "np" + f"{place.module}.{place.path}"[len("numpy"):]
+        return "np" + f"{place.module}.{place.path}"[len("numpy") :]
     if place.module == math.__name__ or place.module.split(".")[0] == "scipy":
         return f"{place.module}.{place.path}"
     return place.path.rpartition(".")[2]
@@ -89,13 +90,31 @@ def prefix(fn: Any) -> tuple[str, int] | None:
 LOOSE, NOT, COMPARE, SUM, PRODUCT, SIGN, POWER, TIGHT = 0, 3, 4, 9, 10, 11, 12, 14
 
 _INFIX: dict[Any, tuple[str, int]] = {
-    operator.add: ("+", SUM), operator.sub: ("-", SUM), operator.mul: ("*", PRODUCT), operator.truediv: ("/", PRODUCT),
-    operator.floordiv: ("//", PRODUCT), operator.mod: ("%", PRODUCT), operator.matmul: ("@", PRODUCT),
-    operator.pow: ("**", POWER), operator.lshift: ("<<", 8), operator.rshift: (">>", 8), operator.and_: ("&", 7),
-    operator.xor: ("^", 6), operator.or_: ("|", 5), operator.lt: ("<", COMPARE), operator.le: ("<=", COMPARE),
-    operator.gt: (">", COMPARE), operator.ge: (">=", COMPARE), operator.eq: ("==", COMPARE), operator.ne: ("!=", COMPARE),
-    operator.is_: ("is", COMPARE), operator.is_not: ("is not", COMPARE),
+    operator.add: ("+", SUM),
+    operator.sub: ("-", SUM),
+    operator.mul: ("*", PRODUCT),
+    operator.truediv: ("/", PRODUCT),
+    operator.floordiv: ("//", PRODUCT),
+    operator.mod: ("%", PRODUCT),
+    operator.matmul: ("@", PRODUCT),
+    operator.pow: ("**", POWER),
+    operator.lshift: ("<<", 8),
+    operator.rshift: (">>", 8),
+    operator.and_: ("&", 7),
+    operator.xor: ("^", 6),
+    operator.or_: ("|", 5),
+    operator.lt: ("<", COMPARE),
+    operator.le: ("<=", COMPARE),
+    operator.gt: (">", COMPARE),
+    operator.ge: (">=", COMPARE),
+    operator.eq: ("==", COMPARE),
+    operator.ne: ("!=", COMPARE),
+    operator.is_: ("is", COMPARE),
+    operator.is_not: ("is not", COMPARE),
 }
 _PREFIX: dict[Any, tuple[str, int]] = {
-    operator.neg: ("-", SIGN), operator.pos: ("+", SIGN), operator.invert: ("~", SIGN), operator.not_: ("not ", NOT),
+    operator.neg: ("-", SIGN),
+    operator.pos: ("+", SIGN),
+    operator.invert: ("~", SIGN),
+    operator.not_: ("not ", NOT),
 }

@@ -1,7 +1,7 @@
 """The tape's nouns: Input, Constant, Call, and the Variables that refer to them.
 
-All that depends on the kind of an op stands in the op's own class (`references`, `rewrite`, `copy`), so that a further
-kind of op is one more class here and one more case in each reader (dump, play, source).
+All that depends on the kind of an op stands in its own class (`references`, `rewrite`, `copy`), so that a
+further kind is one more class here and one more case in each reader (dump, play, source).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ MISSING = Missing()
 
 
 class Variable:
-    """A reference to an op: bound to the op itself, which it follows through edits, or free: the op at a position.
+    """A reference to an op: bound to the op, which it follows through edits, or free: the op at a position.
 
-    A bound Variable hashes by its op; an op that replaces another takes over its identity, so that a dict keyed by
-    Variables stays right through `Tape.replace`.
+    A bound Variable hashes by its op; an op that replaces another takes over its identity, so that a dict
+    keyed by Variables stays right through `Tape.replace`.
     """
 
     __slots__ = ("_op", "_position")
@@ -77,7 +77,9 @@ class Op:
 
     __slots__ = ("__weakref__", "_forward", "_home", "_id", "_token", "note", "site", "val")
 
-    def __init__(self, val: Any = MISSING, site: Site | None = None, note: str | tuple[Any, ...] | None = None) -> None:
+    def __init__(
+        self, val: Any = MISSING, site: Site | None = None, note: str | tuple[Any, ...] | None = None
+    ) -> None:
         self.val = val
         self.site = site
         self.note = note
@@ -124,8 +126,15 @@ class Input(Op):
 
     __slots__ = ("callee", "name")
 
-    def __init__(self, val: Any = MISSING, name: str | None = None, *, callee: bool = False,
-                 site: Site | None = None, note: Any = None) -> None:
+    def __init__(
+        self,
+        val: Any = MISSING,
+        name: str | None = None,
+        *,
+        callee: bool = False,
+        site: Site | None = None,
+        note: Any = None,
+    ) -> None:
         super().__init__(val, site, note)
         self.name = name
         self.callee = callee
@@ -147,15 +156,24 @@ class Constant(Op):
 
 
 class Call(Op):
-    """`fn(*args, **kwargs)`; fn and the arguments, also nested in tuples, lists and dicts, may hold Variables.
+    """`fn(*args, **kwargs)`; fn and the arguments, also inside tuples, lists and dicts, may be Variables.
 
-    A guard is a call whose result (a bool, int, None or str) decided how the function ran: replayed, it must give `val`.
+    A guard is a call whose result (a bool, int, None or str) decided how the function ran: replayed, it must
+    give `val`.
     """
 
     __slots__ = ("args", "fn", "guard", "kwargs")
 
-    def __init__(self, fn: Any, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None, val: Any = MISSING,
-                 site: Site | None = None, note: Any = None, guard: bool = False) -> None:
+    def __init__(
+        self,
+        fn: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        val: Any = MISSING,
+        site: Site | None = None,
+        note: Any = None,
+        guard: bool = False,
+    ) -> None:
         super().__init__(val, site, note)
         self.fn = fn
         self.args = tuple(args)

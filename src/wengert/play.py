@@ -1,4 +1,4 @@
-"""Play: run a tape again, on other inputs, with a check that the function would have run the same way on them."""
+"""Play: run a tape again on other inputs, and check that the function would have run the same way on them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _WINDOWED = (functional.lens, functional.setlens, functional.addlens)
 
 
 def play(tape: Tape, *inputs: Any) -> Any:
-    """The tape's result for these inputs (without the function itself), or, given none, for the recorded ones.
+    """The tape's result for these inputs (the function is not one), or, given none, for the stored ones.
 
-    Errors: StaleTapeError where the inputs' types, shapes or dtypes, or the outcome of a test, are not the recorded ones.
+    Errors: StaleTapeError where an input's type, shape or dtype, or a test's outcome, is not as recorded.
     """
     ops = list(tape)
     given = _bind(ops, inputs)
@@ -83,8 +83,10 @@ def same_outcome(value: Any, recorded: Any) -> bool:
 
 def _stale(op: Call, value: Any) -> str:
     where = f"{op.site}: " if op.site else ""
-    return (f"{where}the tape was recorded where `{line(op)}`, now it is {text(value)}: the function would run differently\n"
-            "  fix: trace it again on these inputs")
+    return (
+        f"{where}recorded with `{line(op)}`, now it is {text(value)}: the function would run differently\n"
+        "  fix: trace it again on these inputs"
+    )
 
 
 def _bind(ops: list[Op], inputs: tuple[Any, ...]) -> dict[int, Any]:
@@ -98,8 +100,10 @@ def _bind(ops: list[Op], inputs: tuple[Any, ...]) -> dict[int, Any]:
     for op, value in zip(places, inputs, strict=True):
         misfit = _misfit(value, op.val, strided)
         if misfit:
-            raise StaleTapeError(f"input %{op.id}{f' ({op.name})' if op.name else ''} was {misfit}\n"
-                                 "  fix: trace the function again on these inputs")
+            raise StaleTapeError(
+                f"input %{op.id}{f' ({op.name})' if op.name else ''} was {misfit}\n"
+                "  fix: trace the function again on these inputs"
+            )
     return {op.id: value for op, value in zip(places, inputs, strict=True)}
 
 
@@ -110,7 +114,7 @@ def _misfit(value: Any, recorded: Any, strided: bool) -> str | None:
     if type(value) is not type(recorded) or type_text(value) != type_text(recorded):
         return f"{type_text(recorded)} when recorded, now it is {_fully(value, recorded)}"
     if strided and isinstance(value, np.ndarray) and value.strides != recorded.strides:
-        return f"recorded with strides {recorded.strides}, which the tape's windows refer to; now they are {value.strides}"
+        return f"of strides {recorded.strides} (the tape has windows on it), now {value.strides}"
     return None
 
 
@@ -118,5 +122,3 @@ def _fully(value: Any, recorded: Any) -> str:
     if type_text(value) != type_text(recorded):
         return type_text(value)
     return f"{type(value).__module__}.{type(value).__qualname__}"
-
-

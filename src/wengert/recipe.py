@@ -27,7 +27,10 @@ from wengert.values import is_inexact
 
 
 class RRuleContext(Context):
-    """Records `rrule(f, ...)` and its two parts in place of `f(...)`, and remembers which pullback belongs to which value."""
+    """Records `rrule(f, ...)` and its two parts in place of `f(...)`.
+
+    `pullbacks` gives each value its pullback, `derivs` its cotangent; both are Variables.
+    """
 
     def __init__(self) -> None:
         self.pullbacks: dict[Variable, Variable] = {}
@@ -47,7 +50,7 @@ class RRuleContext(Context):
 
 
 def rrule_tape(tape: Tape, wanted_inputs: Sequence[Variable | int] | None = None, seed: Any = 1.0) -> Tape:
-    """The tape of `(value, gradients)`, one gradient per wanted input (by default every input that holds floats).
+    """The tape of `(value, gradients)`, one gradient per wanted input (by default all that hold floats).
 
     Cotangents are in the rules' convention, ȳ·conj(∂y/∂x): the gradient of a complex input is not conjugated.
     Errors: NoRuleError, at the user's line.
@@ -85,7 +88,7 @@ def _record(made: Tape, op: Call, moved: Callable[[Variable], Variable]) -> Vari
 def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any = 1.0) -> Tape:
     """Append the reverse pass to a tape recorded with RRuleContext; its result becomes `(value, gradients)`.
 
-    Errors: NonScalarOutputError for a seed that does not fit the result; NoGradientPathError where the result has none.
+    Errors: NonScalarOutputError for a seed that does not fit; NoGradientPathError for a result that has none.
     """
     ctx: RRuleContext = tape.ctx
     inputs = _wanted(tape, wanted)
@@ -99,7 +102,9 @@ def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any =
         if op in reached and y in ctx.pullbacks and y in ctx.derivs:
             _step_back(tape, op, reached)
     bars = [ctx.derivs.get(x) or _zero(tape, x) for x in inputs]
-    tape.result = tape.push(mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *bars), "gradients"))))
+    tape.result = tape.push(
+        mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *bars), "gradients")))
+    )
     return tape
 
 
@@ -203,16 +208,20 @@ def _refuse_lost(call: Call, reached: set[Op], count: int) -> None:
     lost = [v for arg in (*rule.splat(args)[count:], *call.kwargs.values()) for v in references(arg)]
     for v in lost:
         if v.op in reached and is_inexact(value_of(v)):
-            raise NoRuleError(f"{_place(call)}the rule of {rule.primitive} ({rule.where}) gives {v} no derivative\n"
-                              "  fix: make it a positional argument of the rule")
+            raise NoRuleError(
+                f"{_place(call)}the rule of {rule.primitive} ({rule.where}) gives {v} no derivative\n"
+                "  fix: make it a positional argument of the rule"
+            )
 
 
 def _check_seed(value: Any, seed: Any) -> None:
     if not is_inexact(value):
         raise NoGradientPathError(f"the result is a {type(value).__name__}, which has no derivative")
     if np.shape(value) != np.shape(seed) and np.size(value) != 1:
-        raise NonScalarOutputError(f"the result has shape {np.shape(value)}, the seed {np.shape(seed)}\n"
-                                   "  fix: give seed= an array of the result's shape")
+        raise NonScalarOutputError(
+            f"the result has shape {np.shape(value)}, the seed {np.shape(seed)}\n"
+            "  fix: give seed= an array of the result's shape"
+        )
 
 
 def _place(op: Call) -> str:

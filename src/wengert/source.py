@@ -1,6 +1,6 @@
 """Source: a tape as one plain NumPy function that runs without this package.
 
-A value is named by its op, `v7` for %7, except that a store in place keeps the name of the array it writes to.
+A value is named by its op, `v7` for %7; a store in place keeps the name of the array that it writes to.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import keyword
 import linecache
-
 import re
 import types
 import weakref
@@ -45,7 +44,7 @@ _numbers = itertools.count(1)
 def to_source(tape: Tape, name: str = "f", *, sites: bool = False) -> str:
     """The tape as Python source: imports and one function of the tape's inputs.
 
-    What cannot be written as text (large arrays, local functions) is a keyword-only parameter c1, c2, ... without default.
+    What has no text (large arrays, local functions) is a keyword-only parameter c1, c2, ... without default.
     """
     return _Writer(tape, sites).module(name)
 
@@ -66,7 +65,7 @@ def compile_tape(tape: Tape, name: str = "f") -> Callable[..., Any]:
 
 
 class _Writer(Expressions):
-    """Writes the statements of one tape. A single-use number waits in `pending` to be folded into its reader."""
+    """Writes the statements of one tape; a number that is read once waits in `pending` for its reader."""
 
     def __init__(self, tape: Tape, sites: bool) -> None:
         super().__init__()
@@ -75,7 +74,9 @@ class _Writer(Expressions):
         self.in_place = liveness(self.ops, tape.result).in_place
         self.needed = _needed(self.ops, tape.result.id)
         self.uses = [0] * (len(self.ops) + 1)
-        for v in itertools.chain([tape.result], *(op.references() for op in self.ops if op.id in self.needed)):
+        for v in itertools.chain(
+            [tape.result], *(op.references() for op in self.ops if op.id in self.needed)
+        ):
             self.uses[v.id] += 1
         self.lines: list[str] = []
         self.checked = False
@@ -93,7 +94,9 @@ class _Writer(Expressions):
         constants = ["*", *self.outside.constants] if self.outside.constants else []
         head = f"def {name}({', '.join([*parameters, *constants])}):\n"
         notes = "".join(f"    # {c}: {type_text(value)}\n" for c, value in self.outside.constants.items())
-        return "\n\n".join(filter(None, [self.imports(), head + notes + "".join(f"    {text}\n" for text in self.lines)]))
+        return "\n\n".join(
+            filter(None, [self.imports(), head + notes + "".join(f"    {text}\n" for text in self.lines)])
+        )
 
     def imports(self) -> str:
         modules = sorted(self.outside.modules - {"numpy"})
@@ -119,13 +122,15 @@ class _Writer(Expressions):
             test = f"{name}.shape != {op.val.shape} or {name}.dtype != {str(op.val.dtype)!r}"
             if any(isinstance(call, Call) and any(call.fn is fn for fn in _WINDOWED) for call in self.ops):
                 test += f" or {name}.strides != {op.val.strides}"
-            self.lines.append(f'if {test}: raise StaleTapeError("{name} was {type_text(op.val)} when recorded")')
+            self.lines.append(
+                f'if {test}: raise StaleTapeError("{name} was {type_text(op.val)} when recorded")'
+            )
         return name
 
     # -- statements
 
     def write(self, op: Op) -> None:
-        if isinstance(op, Constant) or isinstance(op, Input) and op.callee:
+        if isinstance(op, Constant) or (isinstance(op, Input) and op.callee):
             self.constant(op)
         elif isinstance(op, Call) and op.guard:
             self.guard(op)
@@ -209,7 +214,9 @@ class _Writer(Expressions):
             self.mutation(op, lambda: f"{place} {sign} {self.arg(op.args[4]).text}")
         elif op.fn is functional.additem and functional._may_repeat(_key_value(op.args[1])):
             at = self.outside.numpy("add.at")
-            self.mutation(op, lambda: f"{at}({name}, {self.arg(op.args[1]).text}, {self.arg(op.args[2]).text})")
+            self.mutation(
+                op, lambda: f"{at}({name}, {self.arg(op.args[1]).text}, {self.arg(op.args[2]).text})"
+            )
         else:
             self.mutation(op, lambda: f"{name}[{self.key(op.args[1])}] {sign} {self.arg(op.args[2]).text}")
         self.exprs[op.id] = Expr(name, TIGHT)
@@ -232,15 +239,21 @@ class _Writer(Expressions):
             low, high = byte_bounds(x)
             ndarray, zeros = self.outside.numpy("ndarray"), self.outside.numpy("zeros")
             start = x.__array_interface__["data"][0] - low
-            self.lines.append(f"{name} = {ndarray}({old}.shape, {old}.dtype, {zeros}({high - low}, 'u1'), {start}, {old}.strides)")
+            buffer = f"{zeros}({high - low}, 'u1')"
+            self.lines.append(
+                f"{name} = {ndarray}({old}.shape, {old}.dtype, {buffer}, {start}, {old}.strides)"
+            )
             self.lines.append(f"{name}[...] = {old}")
 
 
 def _pure(fn: Any) -> bool:
-    """Whether a function computes on its arguments and does nothing else: its calls may move, or go if nobody reads them."""
+    """Whether a function only computes on its arguments: its calls may move, or go if nobody reads them."""
     if isinstance(fn, np.ufunc) or is_functional(fn) or method_name(fn):
         return True
-    return isinstance(fn, types.BuiltinFunctionType) and getattr(fn, "__module__", "") in ("math", "cmath", "_operator") or fn is abs
+    return (
+        isinstance(fn, types.BuiltinFunctionType)
+        and getattr(fn, "__module__", "") in ("math", "cmath", "_operator")
+    ) or fn is abs
 
 
 def is_functional(fn: Any) -> bool:
@@ -252,7 +265,7 @@ def _needed(ops: Sequence[Op], result: int) -> set[int]:
     """The ops that the result, the guards and calls with unknown effects need."""
     needed = {result}
     for op in reversed(ops):
-        if op.id in needed or isinstance(op, Call) and (op.guard or not _pure(op.fn)):
+        if op.id in needed or (isinstance(op, Call) and (op.guard or not _pure(op.fn))):
             needed.add(op.id)
             needed.update(v.id for v in op.references())
     return needed
@@ -261,10 +274,12 @@ def _needed(ops: Sequence[Op], result: int) -> set[int]:
 def _roots(ops: Sequence[Op]) -> set[str]:
     """The names under which the functions of a tape are reached."""
     places = [place_of(op.fn) for op in ops if isinstance(op, Call) and not isinstance(op.fn, Variable)]
-    return {(place.path if place.module == "builtins" else place.module).split(".")[0] for place in places if place}
+    return {
+        (place.path if place.module == "builtins" else place.module).split(".")[0]
+        for place in places
+        if place
+    }
 
 
 def _key_value(key: Any) -> Any:
     return tuple(value_of(part) for part in key) if isinstance(key, tuple) else value_of(key)
-
-

@@ -1,17 +1,19 @@
 """Tape: a straight-line program of Inputs, Constants and Calls, and the edits that keep its references right.
 
-Ids are positions from 1, printed %7. Edits are noted where they happen and carried out together when a position is next
-asked for, so that n edits through bound Variables cost O(n).
+Ids are positions from 1, printed %7. Edits are noted where they happen and carried out together when a
+position is next asked for, so that n edits through bound Variables cost O(n).
 """
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert import dump as _dump
-from wengert import functional, play, source
+from wengert import play, source
+from wengert.entries import Slot, call_of, kept, push_result
 from wengert.errors import TapeError
 from wengert.ops import (
     MISSING,
@@ -23,17 +25,31 @@ from wengert.ops import (
     Variable,
     misplaced,
     mkcall,
-    rebuild,
     references,
     substitute,
     value_of,
 )
-from wengert.recording import Traced
 from wengert.registry import rules
 from wengert.sites import Site
 
-__all__ = ["MISSING", "Call", "Constant", "Context", "Input", "Op", "Slot", "Tape", "V", "Variable", "bound", "mkcall",
-           "references", "substitute", "value_of", "verify"]
+__all__ = [
+    "MISSING",
+    "Call",
+    "Constant",
+    "Context",
+    "Input",
+    "Op",
+    "Slot",
+    "Tape",
+    "V",
+    "Variable",
+    "bound",
+    "mkcall",
+    "references",
+    "substitute",
+    "value_of",
+    "verify",
+]
 
 
 class Context:
@@ -51,17 +67,11 @@ class Context:
         return tape.push(mkcall(v_f, *v_args, **v_kwargs))
 
 
-class Slot(NamedTuple):
-    """In a result: the value at this index of the recording."""
-
-    index: int
-
-
 class Tape:
     """A list of ops, numbered from 1, with a result."""
 
     def __init__(self, ctx: Any = None) -> None:
-        self.ctx = Context() if ctx is None else ctx
+        self.ctx: Any = Context() if ctx is None else ctx
         self.site: Site | None = None
         self.renumberings = 0
         self._ops: list[Op] = []
@@ -105,7 +115,9 @@ class Tape:
         op = which.op if isinstance(which, Variable) else None
         if op is not None:
             if op._home is not self._ref:
-                raise misplaced(f"{which} is not on this tape", "use a Variable that this tape's push or insert gave")
+                raise misplaced(
+                    f"{which} is not on this tape", "use a Variable that this tape's push or insert gave"
+                )
             return op
         position = which.id if isinstance(which, Variable) else which
         if not 1 <= position <= self._count:
@@ -157,7 +169,7 @@ class Tape:
         return Variable(op)
 
     def insert(self, at: Variable | int, *ops: Op) -> list[Variable]:
-        """Put ops before the one at this place; a free reference in them counts positions as they are afterwards."""
+        """Put ops before the one at this place; free references in them count positions as they are then."""
         if not isinstance(at, Variable) and at == self._count + 1:
             return [self.push(op) for op in ops]
         anchor = self[at]
@@ -166,7 +178,7 @@ class Tape:
         return [Variable(op) for op in ops]
 
     def replace(self, which: Variable | int, *ops: Op, rebind_to: int = -1) -> list[Variable]:
-        """Put ops in the place of one; references to it go to `ops[rebind_to]` from now on (the last, if not told).
+        """Put ops in the place of one; what referred to it refers to `ops[rebind_to]` from now on.
 
         The old op may itself be among the new ones: references from these to it stay.
         """
@@ -174,7 +186,9 @@ class Tape:
         if not ops:
             raise misplaced(f"nothing to replace %{old.id} by", "give at least one op, or use delete")
         if not -len(ops) <= rebind_to < len(ops):
-            raise misplaced(f"rebind_to={rebind_to}, but there are {len(ops)} new ops", "give an index into the new ops")
+            raise misplaced(
+                f"rebind_to={rebind_to}, but there are {len(ops)} new ops", "give an index into the new ops"
+            )
         ops = tuple(self._keeping(old, ops))
         self._adopt(ops, lambda: old.id, replaced=old)
         self._after[old] = [*ops, *self._after.get(old, ())]
@@ -185,7 +199,7 @@ class Tape:
 
     @staticmethod
     def _keeping(old: Op, ops: Sequence[Op]) -> Iterator[Op]:
-        """The new ops with the old one, where it is among them, exchanged for a copy that they may refer to."""
+        """The new ops; the old one, if among them, as a copy that they may refer to."""
         kept = old.copy() if any(op is old for op in ops) else None
         for op in ops:
             if kept is not None and op is not old:
@@ -193,7 +207,7 @@ class Tape:
             yield kept if kept is not None and op is old else op
 
     def delete(self, *which: Variable | int, rebind_to: Variable | int | None = None) -> None:
-        """Take ops off the tape; what still refers to them is given `rebind_to`, and without one is an error."""
+        """Take ops off the tape; what refers to them is given `rebind_to`, and without one is an error."""
         gone = {self[v] for v in which}
         heir = None if rebind_to is None else self[rebind_to]
         if heir in gone:
@@ -201,7 +215,9 @@ class Tape:
         for op in self.settle():
             dangling = [] if op in gone else [v for v in op.references() if v.op in gone]
             if dangling and (heir is None or heir.id >= op.id):
-                raise misplaced(f"{dangling[0]} is still read by{self._line(op)}", "delete its readers too, or rebind_to=")
+                raise misplaced(
+                    f"{dangling[0]} is still read by{self._line(op)}", "delete its readers too, or rebind_to="
+                )
         if heir is None and self._result is not None and self._result.op in gone:
             raise misplaced(f"{self._result} is the tape's result", "set another result first")
         for op in gone:
@@ -225,15 +241,17 @@ class Tape:
     def _adopt(self, ops: Sequence[Op], first: Callable[[], int], replaced: Op | None = None) -> None:
         """Make ops members of this tape: their references bound, and to ops that are here or before them."""
         for k, op in enumerate(ops):
-            if op._home is not None and op._home() is not None or any(op is other for other in ops[:k]):
+            if (op._home is not None and op._home() is not None) or any(op is other for other in ops[:k]):
                 raise misplaced(f"{op!r} is on a tape already", "push op.copy()")
-            op.rewrite(lambda v, k=k: self._here(v, ops[:k], first, replaced))
+            op.rewrite(functools.partial(self._here, earlier=ops[:k], first=first, replaced=replaced))
         for op in ops:
             op._home, op._forward = self._ref, None
             op.site = op.site or self.site
         self._count += len(ops)
 
-    def _here(self, v: Variable, earlier: Sequence[Op], first: Callable[[], int], replaced: Op | None) -> Variable:
+    def _here(
+        self, v: Variable, earlier: Sequence[Op], first: Callable[[], int], replaced: Op | None
+    ) -> Variable:
         op = v.op
         if op is None:
             position = v.id - first()
@@ -244,7 +262,9 @@ class Tape:
         if op is replaced:
             raise misplaced(f"a new op reads {v}, which it replaces", "put the old op among the new ones")
         if op._home is not self._ref and not any(op is other for other in earlier):
-            raise misplaced(f"{v} is neither on this tape nor among the ops before its reader", "push it first")
+            raise misplaced(
+                f"{v} is neither on this tape nor among the ops before its reader", "push it first"
+            )
         return v
 
     def _line(self, op: Op) -> str:
@@ -254,9 +274,15 @@ class Tape:
     # -- made from the recording
 
     @classmethod
-    def from_entries(cls, entries: Sequence[Any], result: Any, input_names: Sequence[str] | None = None,
-                     fn: Any = None, ctx: Any = None) -> Tape:
-        """The tape of a recording; `result` is a Slot, an untraced value, or tuples, lists and dicts of these."""
+    def from_entries(
+        cls,
+        entries: Sequence[Any],
+        result: Any,
+        input_names: Sequence[str] | None = None,
+        fn: Any = None,
+        ctx: Any = None,
+    ) -> Tape:
+        """The tape of a recording; `result` is a Slot, an untraced value, or a container of these."""
         tape = cls(ctx)
         if fn is not None:
             tape.push(Input(fn, getattr(fn, "__name__", type(fn).__name__), callee=True))
@@ -266,22 +292,31 @@ class Tape:
             if entry is None:
                 continue
             if entry[0].kind != "input":
-                slots[index] = tape.push(_call_of(entry, slots))
+                slots[index] = tape.push(call_of(entry, slots))
             elif entry[2]:
                 slots[index] = slots[entry[2][0]]
             else:
-                slots[index] = tape.push(Input(_kept(entry[1]), next(names, None), site=entry[5]))
-        tape._result = _push_result(tape, result, slots)
+                slots[index] = tape.push(Input(kept(entry[1]), next(names, None), site=entry[5]))
+        tape._result = push_result(tape, result, slots)
         return tape
 
     # -- shown, run, compiled
 
-    def dump(self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True,
-             color: bool | None = None) -> str:
-        """The tape as text, one op a line; `form="compact"` puts a call and the parts of its result on one."""
+    def dump(
+        self,
+        form: str = "plain",
+        *,
+        types: bool = True,
+        sites: bool = False,
+        notes: bool = True,
+        color: bool | None = None,
+    ) -> str:
+        """The tape as text, one op a line; with form="compact" a call and its result's parts share one."""
         return _dump.dump(self, form, types=types, sites=sites, notes=notes, color=bool(color))
 
-    def show(self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True) -> None:
+    def show(
+        self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True
+    ) -> None:
         """Print the tape, in colour where the terminal and the rich package allow."""
         _dump.show(self, form, types=types, sites=sites, notes=notes)
 
@@ -298,7 +333,7 @@ class Tape:
         return _dump.html_text(self)
 
     def play(self, *inputs: Any) -> Any:
-        """The result for these inputs; StaleTapeError where the function would have run differently on them."""
+        """The result for these inputs; StaleTapeError where the function would have run differently."""
         return play.play(self, *inputs)
 
     def to_source(self, name: str = "f", *, sites: bool = False) -> str:
@@ -316,7 +351,7 @@ def bound(tape: Tape, v: Variable | int) -> Variable:
 
 
 def verify(tape: Tape) -> Tape:
-    """The tape itself, if its inputs come first, every reference points back to an op of it, and it has its result.
+    """The tape itself, if its inputs come first, every reference points back, and its result is on it.
 
     Errors: TapeError with the tape's line.
     """
@@ -328,67 +363,16 @@ def verify(tape: Tape) -> Tape:
             raise misplaced(f"an input after other ops:{tape._line(op)}", "put the inputs first")
         for v in op.references():
             if v.op is None:
-                raise misplaced(f"{v} is by position in{tape._line(op)}", "put ops on the tape with push or insert")
+                raise misplaced(
+                    f"{v} is by position in{tape._line(op)}", "put ops on the tape with push or insert"
+                )
             if v.op not in seen:
                 here = v.op._home is tape._ref
                 what = "comes later than" if here else "is not on the tape of"
-                raise misplaced(f"{v} {what} its reader{tape._line(op)}", "insert it before, or rebind its readers")
+                raise misplaced(
+                    f"{v} {what} its reader{tape._line(op)}", "insert it before, or rebind its readers"
+                )
         seen.add(op)
     if tape.result.op not in seen:
         raise misplaced(f"the result {tape.result} is not on the tape", "set tape.result")
     return tape
-
-
-def _kept(value: Any) -> Any:
-    value = value() if type(value) is weakref.ref else value
-    return value
-
-
-def _call_of(entry: Any, slots: Mapping[int, Variable]) -> Call:
-    prim, value, ins, args, kwargs, site = entry
-    traced = [_argument(args[k] if k < len(args) else None, slot, slots) for k, slot in enumerate(ins)]
-    static = {name: _named(value, slots) for name, value in (kwargs or {}).items()}
-    return Call(prim.fn, [*traced, *args[len(ins):]], static, _kept(value), site, guard=prim.kind == "guard")
-
-
-def _argument(arg: Any, slot: Any, slots: Mapping[int, Variable]) -> Any:
-    if slot is None:
-        return arg
-    if not isinstance(slot, tuple):
-        return slots[slot]
-    known = isinstance(arg, tuple | list) and len(arg) == len(slot)
-    parts = [_argument(arg[k] if known else None, part, slots) for k, part in enumerate(slot)]
-    return rebuild(arg if known else (), parts)
-
-
-def _named(value: Any, slots: Mapping[int, Variable]) -> Any:
-    if isinstance(value, Traced):
-        return slots[value.slot]
-    if isinstance(value, tuple | list):
-        parts = [_named(part, slots) for part in value]
-        return value if all(a is b for a, b in zip(parts, value, strict=True)) else rebuild(value, parts)
-    return value
-
-
-def _push_result(tape: Tape, result: Any, slots: Mapping[int, Variable]) -> Variable:
-    made = _result_of(tape, result, slots)
-    return made if isinstance(made, Variable) else tape.push(Constant(result))
-
-
-def _result_of(tape: Tape, result: Any, slots: Mapping[int, Variable]) -> Any:
-    if isinstance(result, Slot):
-        return slots[result.index]
-    if isinstance(result, tuple | list | dict):
-        parts = list(result.values()) if isinstance(result, dict) else result
-        made = [_result_of(tape, part, slots) for part in parts]
-        if any(isinstance(part, Variable) for part in made):
-            return tape.push(_made(result, made))
-    return result
-
-
-def _made(like: Any, parts: Sequence[Any]) -> Call:
-    if isinstance(like, dict):
-        return mkcall(functional.make_dict, tuple(like), *parts)
-    if isinstance(like, list):
-        return mkcall(functional.make_list, *parts)
-    return mkcall(type(like) if hasattr(like, "_fields") else functional.make_tuple, *parts)
