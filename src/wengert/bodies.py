@@ -1,7 +1,7 @@
 """What the engine derives from the body of a rule: one variant per wanted set, and what each reads.
 
-The body is read as a syntax tree. Where there is none (a rule typed at a prompt), or where its results cannot be
-told apart in the text, the whole body is called and what is not wanted is dropped.
+The body is read as a syntax tree. Where there is none (a rule typed at a prompt), or where its results
+cannot be told apart in the text, the whole body is called and what is not wanted is dropped.
 """
 
 from __future__ import annotations
@@ -40,19 +40,23 @@ class Variant(NamedTuple):
 
 
 class Body:
-    """The function of a `partials` or `pullback` rule, and what can be derived from it."""
+    """The function of a rule: its parameters, and what can be derived from it where it states a pullback."""
 
     def __init__(self, function: Callable[..., Any], kind: str) -> None:
-        self.function = function
+        if not isinstance(function, types.FunctionType):
+            raise RuleError(f"a rule is a Python function, not {type(function).__name__}")
+        self.function, self.name = function, function.__name__
         self.multiplies = kind == "partials"
+        leading = {"partials": ("y",), "pullback": ("y_bar", "y"), "rrule": ()}[kind]
         parameters = list(inspect.signature(function).parameters.values())
         named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        lead = 1 if self.multiplies else 2
+        lead = len(leading)
         if len(named) < lead:
-            wants = "y" if self.multiplies else "y_bar, y"
-            raise RuleError(f"a {kind} rule takes {wants} and then the arguments; got {function.__name__}"
-                            f"{inspect.signature(function)}")
-        self.y = named[lead - 1].name
+            raise RuleError(
+                f"a {kind} rule takes {', '.join(leading)} and then the arguments of its primitive; "
+                f"got {self.name}{inspect.signature(function)}"
+            )
+        self.y = named[lead - 1].name if lead else ""
         self.names = tuple(p.name for p in named[lead:])
         self.defaults = {p.name: p.default for p in named[lead:] if p.default is not p.empty}
         self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
@@ -71,7 +75,7 @@ class Body:
 
     def variant(self, wanted: tuple[bool, ...]) -> Variant:
         """The pullback that computes the wanted cotangents only; the others are None."""
-        if not self.exact:
+        if self.node is None or not self.exact:
             return self._whole(wanted)
         node = copy.deepcopy(self.node)
         y_bar = unused("y_bar", node, self.function)
@@ -79,7 +83,8 @@ class Body:
         wants = (*wanted, *[False] * (len(self.names) - len(wanted)))
 
         def results(statement: ast.Return) -> list[ast.stmt]:
-            parts = [part if want else ast.Constant(None) for part, want in zip(parts_of(statement), wants, strict=True)]
+            pairs = zip(parts_of(statement), wants, strict=True)
+            parts = [part if want else ast.Constant(None) for part, want in pairs]
             if self.multiplies:
                 parts = [_multiplied(y_bar, multiply, part) for part in parts]
             value = ast.Tuple(parts[: len(wanted)], ast.Load())
@@ -89,8 +94,7 @@ class Body:
         if self.multiplies:
             (node.args.posonlyargs or node.args.args).insert(0, ast.arg(y_bar))
         call = compiled(node, self.function, {multiply: types.CellType(times)})
-        reads = tuple(self._reads(node, name) for name in self.names[: len(wanted)])
-        return Variant(call, reads, self._reads(node, self.y), ast.unparse(node))
+        return Variant(call, *self._read(node, self.names[: len(wanted)]), ast.unparse(node))
 
     def _whole(self, wanted: tuple[bool, ...]) -> Variant:
         function, multiplies, most = self.function, self.multiplies, max(len(wanted), len(self.names))
@@ -100,7 +104,7 @@ class Body:
             if not isinstance(got, (tuple, list)):
                 got = (got,)
             if len(got) > most:
-                raise RuleError(f"{function.__name__} returned {len(got)} results for {len(wanted)} arguments")
+                raise RuleError(f"{self.name} returned {len(got)} results for {len(wanted)} arguments")
             bars: list[Any] = []
             for i in range(len(wanted)):
                 if not wanted[i] or i >= len(got) or got[i] is None:
@@ -111,11 +115,13 @@ class Body:
 
         if self.node is None:
             return Variant(call, ("value",) * len(wanted), "value", None)
-        names = [self.names[i] if i < len(self.names) else str(self.variadic) for i in range(len(wanted))]
-        return Variant(call, tuple(self._reads(self.node, name) for name in names), self._reads(self.node, self.y), None)
+        rest = [str(self.variadic)] * (len(wanted) - len(self.names))
+        return Variant(call, *self._read(self.node, [*self.names[: len(wanted)], *rest]), None)
 
-    def _reads(self, node: ast.FunctionDef, name: str) -> str:
-        return reads(node, name, self.function, name == self.variadic)
+    def _read(self, node: ast.FunctionDef, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
+        """What the arguments `names` and the result are read for."""
+        found = {name: reads(node, name, self.function, name == self.variadic) for name in {*names, self.y}}
+        return tuple(found[name] for name in names), found[self.y]
 
 
 def _keep(x: Any, what: str) -> Any:

@@ -27,7 +27,8 @@ def partials(
     `view`: the result may share memory with argument 0; `identity`: it may be its argument itself;
     `names`: further keywords for arguments (`{"min": "a_min"}`).
     """
-    return _declare("partials", targets, registry, broadcasts=broadcasts, view=view, identity=identity, names=names)
+    options = {"broadcasts": broadcasts, "view": view, "identity": identity, "names": names}
+    return _declare("partials", targets, registry, **options)
 
 
 def pullback(
@@ -38,13 +39,17 @@ def pullback(
 
     `sequence`: the argument of the call that is a sequence of arrays, which the rule takes one by one.
     """
-    return _declare("pullback", targets, registry, broadcasts=broadcasts, view=view, identity=identity,
-                    sequence=sequence, names=names)
+    options = {"broadcasts": broadcasts, "view": view, "identity": identity, "names": names}
+    return _declare("pullback", targets, registry, sequence=sequence, **options)
 
 
-def rrule(*targets: Callable[..., Any], registry: Registry = rules) -> Callable[[F], F]:
-    """The general form: `(*args, **kwargs) -> (y, pullback)`, `pullback(y_bar)` giving one cotangent per argument."""
-    return _declare("rrule", targets, registry)
+def rrule(f: Callable[..., Any], *args: Any, registry: Registry = rules, **kwargs: Any) -> Any:
+    """The general form of a rule, above `(*args, **kwargs) -> (y, pullback)`; `pullback(y_bar)` gives one
+    cotangent per argument, or None where there is none.
+
+    With the arguments of a call: its `(y, pullback)`, by whichever form of rule `f` has.
+    """
+    return registry.rrule(f, *args, **kwargs) if args or kwargs else _declare("rrule", (f,), registry)
 
 
 def non_differentiable(*targets: Callable[..., Any], registry: Registry = rules) -> Any:
@@ -66,6 +71,7 @@ def accumulates(*targets: Callable[..., Any], arg: int, registry: Registry = rul
 
     The engine calls it, on a buffer that it owns.
     """
+
     def declare(function: F) -> F:
         for f in targets:
             registry.accumulate(f, arg, function)
@@ -80,7 +86,9 @@ def adjoint(a: Any) -> Any:
     return np.conj(transposed) if is_complex(a) else transposed
 
 
-def _declare(kind: str, targets: tuple[Callable[..., Any], ...], registry: Registry, **options: Any) -> Callable[[F], F]:
+def _declare(
+    kind: str, targets: tuple[Callable[..., Any], ...], registry: Registry, **options: Any
+) -> Callable[[F], F]:
     if not targets:
         raise RuleError(f"@{kind} needs the functions that the rule is for: @{kind}(np.sin, math.sin)")
 

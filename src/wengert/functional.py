@@ -49,14 +49,18 @@ def lens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int,
     return _window(x, offset, shape, strides).copy()
 
 
-def setlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
+def setlens(
+    x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any
+) -> np.ndarray:
     """A copy of `x` with `value` written through the window (see `lens`)."""
     out = _copy(x)
     _window(out, offset, shape, strides)[...] = value
     return out
 
 
-def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
+def addlens(
+    x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any
+) -> np.ndarray:
     """A copy of `x` with `value` added through the window; an element seen twice is added to twice."""
     out = _copy(x)
     window = _window(out, offset, shape, strides)
@@ -94,7 +98,8 @@ def getfield(t: Any, i: Any) -> Any:
 def _copy(x: np.ndarray) -> np.ndarray:
     """A copy with the strides of `x`: a window is stated in bytes, and must mean the same on the copy."""
     out = x.copy(order="K")
-    if all(a == b or n <= 1 for a, b, n in zip(out.strides, x.strides, x.shape, strict=True)) or not x.size:
+    same = all(a == b or n <= 1 for a, b, n in zip(out.strides, x.strides, x.shape, strict=True))
+    if same or not x.size:
         return out
     low, high = byte_bounds(x)
     buffer = np.zeros(high - low, np.uint8)
@@ -111,7 +116,7 @@ def _window(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
     if 0 in shape:
         return np.empty(shape, x.dtype)
     if first < 0 or last > memory.nbytes or (offset + before) % x.itemsize:
-        raise ValueError(f"a window {shape} at byte {offset}, strides {strides}, leaves an array of {x.nbytes} bytes")
+        raise ValueError(f"a window {shape} at byte {offset}, strides {strides}, leaves the array")
     return as_strided(memory[(offset + before) // x.itemsize :], shape, strides)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RuleError
-from wengert.values import Spec, is_complex
+from wengert.values import Spec, has_dtype, is_complex
 
 
 def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
@@ -34,8 +34,8 @@ def project(x_bar: Any, spec: Spec, broadcasts: bool = True) -> Any:
     Shapes: axes of length 1 may come and go; other axes are summed where `broadcasts`.
     Errors: RuleError when the shapes do not fit.
     """
-    if getattr(x_bar, "dtype", None) == spec.dtype and x_bar.shape == spec.shape:
-        return x_bar[()] if spec.pytype is not np.ndarray and _is_boxed(x_bar) else x_bar
+    if isinstance(x_bar, np.ndarray) and x_bar.dtype == spec.dtype and x_bar.shape == spec.shape != ():
+        return x_bar
     if np.shape(x_bar) != spec.shape:
         x_bar = _to_shape(x_bar, spec.shape, broadcasts)
     if spec.dtype.kind != "c" and is_complex(x_bar):
@@ -54,15 +54,13 @@ def _to_shape(x_bar: Any, shape: tuple[int, ...], broadcasts: bool) -> Any:
 
 def _to_dtype(x_bar: Any, spec: Spec) -> Any:
     if spec.dtype.kind in "fc":
-        if not hasattr(x_bar, "dtype"):  # a Python number
+        if not has_dtype(x_bar):  # a Python number
             return x_bar if isinstance(x_bar, spec.pytype) else np.asarray(x_bar, spec.dtype)[()]
         if x_bar.dtype != spec.dtype:
             x_bar = x_bar.astype(spec.dtype)
-    return x_bar[()] if spec.pytype is not np.ndarray and _is_boxed(x_bar) else x_bar
-
-
-def _is_boxed(x_bar: Any) -> bool:
-    return isinstance(x_bar, np.ndarray) and x_bar.ndim == 0
+    if not spec.shape and not issubclass(spec.pytype, np.ndarray) and isinstance(x_bar, np.ndarray):
+        return x_bar[()]  # of a number, a number
+    return x_bar
 
 
 def _misfit(have: tuple[int, ...], shape: tuple[int, ...]) -> str:

@@ -1,4 +1,4 @@
-"""The reverse step of a recorded call on one or two floats, as generated source: it runs once per recorded operation."""
+"""The reverse step of a call on one or two floats, as generated source: it runs once per recorded call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import copy
 import linecache
 import math
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ _MATH = {
 def scalar_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
     """`step(g, entry, bars)`: add the cotangents of a call on floats, whose result has the cotangent `g`."""
     slow = _slow_step(body, wanted)
-    if not body.exact or len(wanted) != len(body.names) or len(wanted) > 2 or _looks_at_attributes(body):
+    if not body.exact or len(wanted) != len(body.names) or len(wanted) > 2 or _differs_on_floats(body):
         return slow
     return _Step(body, wanted, slow).build()
 
@@ -51,27 +51,50 @@ def _slow_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any]
     return step
 
 
-def _looks_at_attributes(body: Body) -> bool:
-    """Whether the body asks an argument for an attribute, which a Python float may not have."""
-    names = {body.y, *body.names}
-    return any(isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id in names
-               for n in ast.walk(body.node))
+def _differs_on_floats(body: Body) -> bool:
+    """Whether the body may mean something else on Python's floats and bools than on NumPy's.
+
+    An argument's attribute (a float has no shape), `~` (of True it is -2), a sum of two truths (2, not True).
+    """
+    assert body.node is not None
+    nodes = list(ast.walk(body.node))
+    assigned = [n for n in nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.Compare)]
+    truths = {target.id for n in assigned for target in n.targets if isinstance(target, ast.Name)}
+    arguments = {body.y, *body.names}
+    return any(
+        (isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id in arguments)
+        or (isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Invert))
+        or (isinstance(n, ast.BinOp) and _is_truth(n.left, truths) and _is_truth(n.right, truths))
+        for n in nodes
+    )
+
+
+def _is_truth(n: ast.expr, truths: set[str]) -> bool:
+    """Whether an expression is a comparison, or a name for one."""
+    return isinstance(n, ast.Compare) or (isinstance(n, ast.Name) and n.id in truths)
+
+
+def _is_none(n: ast.expr) -> bool:
+    return isinstance(n, ast.Constant) and n.value is None
 
 
 class _Step(ast.NodeTransformer):
     """Generate `step(g, e, bars)`; as a transformer, put `math` for NumPy in a partial."""
 
     def __init__(self, body: Body, wanted: tuple[bool, ...], slow: Callable[..., None]) -> None:
+        assert body.node is not None
         self.body, self.wanted = body, wanted
         self.function = body.function
         self.node = copy.deepcopy(body.node)
         self.last = self.node.body[-1]
-        self.name = {n: unused(n, self.node, self.function) for n in ("g", "e", "bars", "i", "j", "t", "d", "k", "slow")}
+        names = ("g", "e", "bars", "i", "j", "t", "d", "k", "slow")
+        self.name = {n: unused(n, self.node, self.function) for n in names}
         self.cells = {self.name["slow"]: types.CellType(slow)}
 
     def build(self) -> Callable[[Any, Any, Any], None]:
         prune(self.node, self._stores)
-        lines = ast.unparse(ast.Module([ast.fix_missing_locations(self.visit(s)) for s in self.node.body], [])).splitlines()
+        inner = ast.Module([ast.fix_missing_locations(self.visit(s)) for s in self.node.body], [])
+        lines = ast.unparse(inner).splitlines()
         g, e, bars, slow = (self.name[n] for n in ("g", "e", "bars", "slow"))
         text = [f"def step({g}, {e}, {bars}):", *[f"    {line}" for line in self._unpack()], "    try:"]
         text += [f"        {line}" for line in lines]
@@ -83,7 +106,8 @@ class _Step(ast.NodeTransformer):
         wants = "".join("01"[w] for w in self.wanted)
         file = f"<step {wants} of {self.function.__qualname__}, {code.co_filename}:{code.co_firstlineno}>"
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        made = compiled(ast.parse(text).body[0], self.function, self.cells, file)
+        tree: Any = ast.parse(text).body[0]
+        made = compiled(tree, self.function, self.cells, file)
         made.__defaults__ = made.__kwdefaults__ = None
         return made
 
@@ -92,16 +116,16 @@ class _Step(ast.NodeTransformer):
         e = self.name["e"]
         if self._uses(self.body.y):
             yield f"{self.body.y} = {e}[1]"
-        yield from _take(f"{e}[2]", [self.name[n] for n, want in zip("ij", self.wanted, strict=False) if want], self.wanted)
-        used = tuple(self._uses(name) for name in self.body.names)
-        yield from _take(f"{e}[3]", [n for n, use in zip(self.body.names, used, strict=True) if use], used)
+        yield from _take(f"{e}[2]", [self.name["i"], self.name["j"]], self.wanted)
+        yield from _take(f"{e}[3]", self.body.names, tuple(map(self._uses, self.body.names)))
 
     def _uses(self, name: str) -> bool:
         return reads(self.node, name, self.function) != "nothing"
 
     def _stores(self, statement: ast.Return) -> list[ast.stmt]:
-        parts = [(n, part) for n, part, want in zip("ij", parts_of(statement), self.wanted, strict=False)
-                 if want and not (isinstance(part, ast.Constant) and part.value is None)]
+        """In place of `return`: compute what is wanted, then add it; an exception must leave `bars` alone."""
+        given = zip("ij", parts_of(statement), self.wanted, strict=False)
+        parts = [(n, part) for n, part, want in given if want and not _is_none(part)]
         g, bars, t = (self.name[n] for n in ("g", "bars", "t"))
         first, then = [], []
         for d, (n, part) in zip("dk", parts, strict=False):
@@ -124,7 +148,7 @@ class _Step(ast.NodeTransformer):
         self.generic_visit(node)
         fast = None if node.keywords else _MATH.get(found) if isinstance(found, np.ufunc) else None
         if fast is not None:
-            name = unused(f"math_{fast.__name__}", self.body.node, self.function)
+            name = unused(f"math_{fast.__name__}", self.node, self.function)
             self.cells[name] = types.CellType(fast)
             node.func = ast.Name(name, ast.Load())
         return node
@@ -134,8 +158,10 @@ class _Step(ast.NodeTransformer):
         return ast.Constant(found) if type(found) is float and math.isfinite(found) else node
 
 
-def _take(of: str, names: list[str], used: tuple[bool, ...]) -> Iterator[str]:
-    if len(names) == 2:
-        yield f"{', '.join(names)} = {of}"
-    elif names:
-        yield f"{names[0]} = {of}[{used.index(True)}]"
+def _take(of: str, names: Sequence[str], used: tuple[bool, ...]) -> Iterator[str]:
+    """Name the used ones among the parts of a tuple."""
+    if used == (True, True):
+        yield f"{names[0]}, {names[1]} = {of}"
+    elif any(used):
+        k = used.index(True)
+        yield f"{names[k]} = {of}[{k}]"

@@ -1,7 +1,6 @@
 """The text of a rule as a syntax tree: what it reads, without its dead code, compiled again."""
 
 from __future__ import annotations
-
 import __future__
 
 import ast
@@ -25,9 +24,9 @@ _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all
 
 def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
     """The syntax tree of a function; None where there is no source, or the source is not what runs."""
-    code = getattr(function, "__code__", None)
-    if not isinstance(code, types.CodeType):
+    if not isinstance(function, types.FunctionType):
         return None
+    code = function.__code__
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     node, found = _definitions(text, code.co_filename).get((code.co_name, code.co_firstlineno), (None, None))
     if node is None or found is None or _fingerprint(found) != _fingerprint(code):
@@ -42,13 +41,14 @@ def _definitions(text: str, file: str) -> dict[tuple[str, int], tuple[ast.Functi
     """The functions of a file by name and first line, as tree and as code."""
     try:
         tree = ast.parse(text, file)
-        codes = {(c.co_name, c.co_firstlineno): c for c in _codes(compile(tree, file, "exec", dont_inherit=True))}
+        module = compile(tree, file, "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return {}
+    codes = {(c.co_name, c.co_firstlineno): c for c in _codes(module)}
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
-            key = (node.name, min(n.lineno for n in [node, *node.decorator_list]))
+            key = (node.name, min([node.lineno, *[n.lineno for n in node.decorator_list]]))
             if key in codes:
                 found[key] = (node, codes[key])
     return found
@@ -61,8 +61,8 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from _codes(const)
 
 
-def reads(node: ast.AST, name: str, function: Callable[..., Any], variadic: bool = False) -> str:
-    """What a body takes from its parameter `name`: its "value", only its "shape" (and dtype), or "nothing"."""
+def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool = False) -> str:
+    """What a body takes from the parameter `name`: its "value", its "shape" (and dtype), or "nothing"."""
     harmless: set[int] = set()
     for n in ast.walk(node):
         if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name):
@@ -80,27 +80,27 @@ def reads(node: ast.AST, name: str, function: Callable[..., Any], variadic: bool
     return "shape" if all(use in harmless for use in uses) else "value"
 
 
-def _harmless_iteration(node: Any, name: str, function: Callable[..., Any]) -> Iterator[int]:
+def _harmless_iteration(node: Any, name: str, function: types.FunctionType) -> Iterator[int]:
     """`... for a in arrays` reads of `arrays` what it reads of `a`."""
     first = node.generators[0]
-    if _name(first.iter) == name and isinstance(first.target, ast.Name):
-        if reads(node, first.target.id, function) != "value":
-            yield id(first.iter)
+    simple = _name(first.iter) == name and isinstance(first.target, ast.Name)
+    if simple and reads(node, first.target.id, function) != "value":
+        yield id(first.iter)
 
 
 # Results and dead code.
 
 
 def is_exact(node: ast.FunctionDef, count: int) -> bool:
-    """Whether every result of the body is a tuple written out, so that its parts can be told apart in the text."""
-    returns = list(_returns(node.body))
-    return _ends(node.body) and count > 0 and all(
-        not isinstance(part, ast.Starred) for r in returns for part in parts_of(r)
-    ) and all(len(parts_of(r)) == count for r in returns) and not any(
-        isinstance(n, (ast.Global, ast.Yield, ast.YieldFrom, ast.Await)) for n in ast.walk(node))
+    """Whether every result of the body is a tuple written out, so that the text tells its parts apart."""
+    results = [parts_of(r) for r in _returns(node.body)]
+    told_apart = all(len(parts) == count and not any(map(_is_starred, parts)) for parts in results)
+    odd = any(isinstance(n, (ast.Global, ast.Yield, ast.YieldFrom, ast.Await)) for n in ast.walk(node))
+    return count > 0 and told_apart and not odd and _ends(node.body)
 
 
 def parts_of(statement: ast.Return) -> list[ast.expr]:
+    """The results of a `return`, one per argument."""
     value = statement.value
     return list(value.elts) if isinstance(value, ast.Tuple) else [value] if value else []
 
@@ -117,6 +117,8 @@ def _ends(statements: Sequence[ast.stmt]) -> bool:
     last = statements[-1]
     if isinstance(last, ast.If):
         return bool(last.orelse) and _ends(last.body) and _ends(last.orelse)
+    if isinstance(last, ast.With):
+        return _ends(last.body)
     return isinstance(last, (ast.Return, ast.Raise))
 
 
@@ -129,10 +131,10 @@ class _Results(ast.NodeTransformer):
     def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
         return self.results(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+    def visit_FunctionDef(self, node: Any) -> Any:
         return node
 
-    visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_FunctionDef  # noqa: N815
+    visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_FunctionDef
 
 
 def prune(node: ast.FunctionDef, results: Callable[[ast.Return], list[ast.stmt]]) -> None:
@@ -156,6 +158,10 @@ def _mark(statements: Sequence[ast.stmt], live: set[str]) -> None:
             _mark(s.orelse, live)
             if _stays(s, live):
                 live |= _loads(s.test)
+        elif isinstance(s, ast.With):
+            _mark(s.body, live)
+            if _stays(s, live):
+                live.update(*map(_loads, s.items))
         elif _stays(s, live):
             live |= _loads(s)
 
@@ -166,12 +172,16 @@ def _sweep(statements: Sequence[ast.stmt], live: set[str]) -> list[ast.stmt]:
         if isinstance(s, ast.If):
             s.body = _sweep(s.body, live) or [ast.copy_location(ast.Pass(), s)]
             s.orelse = _sweep(s.orelse, live)
+        elif isinstance(s, ast.With):
+            s.body = _sweep(s.body, live)
     return kept
 
 
 def _stays(s: ast.stmt, live: set[str]) -> bool:
     if isinstance(s, ast.If):
         return any(_stays(part, live) for part in [*s.body, *s.orelse])
+    if isinstance(s, ast.With):
+        return any(_stays(part, live) for part in s.body)
     if isinstance(s, ast.Pass) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)):
         return False
     targets = _targets(s)
@@ -197,11 +207,15 @@ def _targets(s: ast.stmt) -> set[str] | None:
 
 def _loads(node: ast.AST) -> set[str]:
     found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and _is_read(n)}
-    return found | {n.target.id for n in ast.walk(node) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    return found | {str(_name(n.target)) for n in ast.walk(node) if isinstance(n, ast.AugAssign)}
 
 
 def _is_read(n: ast.Name) -> bool:
     return isinstance(n.ctx, ast.Load)
+
+
+def _is_starred(n: ast.expr) -> bool:
+    return isinstance(n, ast.Starred)
 
 
 def _name(node: ast.AST) -> str | None:
@@ -218,12 +232,13 @@ def unit(part: ast.expr) -> int:
 # Names and code objects.
 
 
-def lookup(node: ast.AST, function: Callable[..., Any]) -> Any:
+def lookup(node: ast.AST, function: types.FunctionType) -> Any:
     """The object that a global, closure or module attribute names in the body of `function`."""
     if isinstance(node, ast.Attribute):
         base = lookup(node.value, function)
         return getattr(base, node.attr, _MISSING) if isinstance(base, types.ModuleType) else _MISSING
-    if not isinstance(node, ast.Name) or node.id in function.__code__.co_varnames + function.__code__.co_cellvars:
+    code = function.__code__
+    if not isinstance(node, ast.Name) or node.id in code.co_varnames + code.co_cellvars:
         return _MISSING
     cell = _cells(function).get(node.id)
     if cell is not None:
@@ -234,21 +249,24 @@ def lookup(node: ast.AST, function: Callable[..., Any]) -> Any:
     return function.__globals__.get(node.id, getattr(builtins, node.id, _MISSING))
 
 
-def _cells(function: Callable[..., Any]) -> dict[str, types.CellType]:
+def _cells(function: types.FunctionType) -> dict[str, types.CellType]:
     return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
 
 
-def unused(name: str, node: ast.AST, function: Callable[..., Any]) -> str:
+def unused(name: str, node: ast.AST, function: types.FunctionType) -> str:
     """A name like `name` that neither the body nor its surroundings use."""
-    taken = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)} | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+    taken = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    taken |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
     taken |= set(function.__code__.co_freevars) | set(function.__code__.co_names)
     while name in taken:
         name += "_"
     return name
 
 
-def _code(node: ast.FunctionDef, function: Callable[..., Any], cells: Sequence[str], file: str = "") -> types.CodeType:
-    """The code of `node` as if it were defined where `function` was, with the further closure variables `cells`."""
+def _code(
+    node: ast.FunctionDef, function: types.FunctionType, cells: Sequence[str], file: str
+) -> types.CodeType:
+    """The code of `node` as if defined where `function` was, with the further closure variables `cells`."""
     names = ", ".join([*function.__code__.co_freevars, *cells])
     tree = ast.parse(f"def factory({names}): pass")
     factory: Any = tree.body[0]
@@ -266,7 +284,9 @@ def _fingerprint(code: types.CodeType) -> Any:
     return code.co_code, code.co_names, code.co_varnames, code.co_freevars, consts
 
 
-def compiled(node: ast.FunctionDef, function: Callable[..., Any], extra: dict[str, types.CellType], file: str = "") -> Any:
+def compiled(
+    node: ast.FunctionDef, function: types.FunctionType, extra: dict[str, types.CellType], file: str = ""
+) -> types.FunctionType:
     """`node` as a function with the globals, closure and defaults of `function`."""
     code = _code(node, function, list(extra), file)
     cells = _cells(function) | extra

@@ -1,4 +1,4 @@
-"""What the engine asks of a value: its shape and dtype, whether it has a derivative, and a new object with its bits."""
+"""What the engine asks of a value: shape and dtype, whether it has a derivative, a new object like it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DTYPES = {
 
 
 class Spec:
-    """Stands for a value of which only the shape and the dtype are kept; `np.shape(spec)` and the like work on it."""
+    """Stands for a value of which only shape and dtype are kept; `np.shape(spec)` and the like work on it."""
 
     __slots__ = ("dtype", "ndim", "pytype", "shape", "size")
 
@@ -64,13 +64,18 @@ def is_inexact(x: Any) -> bool:
 
 def is_complex(x: Any) -> bool:
     """Whether the dtype of `x` is complex; `x` may be a Python number or a `Spec`."""
-    return x.dtype.kind == "c" if hasattr(x, "dtype") else isinstance(x, complex)
+    return x.dtype.kind == "c" if has_dtype(x) else isinstance(x, complex)
+
+
+def has_dtype(x: Any) -> bool:
+    """Whether `x` is of NumPy, or stands for such a value; asked by type, which no tracer has to follow."""
+    return isinstance(x, (np.ndarray, np.generic, Spec))
 
 
 def fresh(x: Any) -> Any:
     """A new object with the bits of `x`: a copy of a number, a view of an array."""
     if type(x) is float:
-        return -(-x)
+        return -(-x)  # noqa: B002 -- not a decrement: the shortest way to a new float with the same bits
     if isinstance(x, np.ndarray):
         return x.view()
     if type(x) is complex:
