@@ -34,7 +34,8 @@ def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
     """A copy of `x` with `value` added at `key`; an index that is repeated is added to each time."""
     out = _copy(x)
     if _may_repeat(key):
-        np.add.at(out, key, value)
+        # broadcast first: ufunc.at on a vector with a matrix of indices reads past the end of a shorter value
+        np.add.at(out, key, np.broadcast_to(value, out[key].shape))
     else:
         out[key] += value
     return out
@@ -71,7 +72,7 @@ def addlens(
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
         places += (np.arange(n) * stride).reshape((-1,) + (1,) * (len(shape) - axis - 1))
     before, memory = _memory(out)
-    np.add.at(memory, (places + before) // out.itemsize, value)
+    np.add.at(memory, (places + before) // out.itemsize, np.broadcast_to(value, shape))
     return out
 
 

@@ -63,8 +63,10 @@ class Rule:
         named = self.analysis.names
         last = max((i for i, name in enumerate(named) if name in kwargs), default=-1)
         filled = list(args)
-        for name in named[len(args) : last + 1]:
+        for i, name in enumerate(named[len(args) :] if last >= 0 else (), len(args)):
             if name not in kwargs and name not in self.analysis.defaults:
+                if i > last:
+                    break
                 raise NoRuleError(f"{self.primitive}: argument {name!r} is missing ({self._declares()})")
             filled.append(kwargs.pop(name) if name in kwargs else self.analysis.defaults[name])
         return tuple(filled), kwargs

@@ -1,0 +1,125 @@
+"""The decorators in which rules are written."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert.extend
+from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
+from wengert.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
+from wengert.registry import Registry
+from wengert.values import spec_of
+
+
+@pytest.fixture
+def table() -> Registry:
+    return Registry()
+
+
+def test_a_decorated_rule_stays_the_function_it_was(table: Registry) -> None:
+    def sin(y, x):
+        return np.cos(x)
+
+    assert partials(np.sin, math.sin, registry=table)(sin) is sin
+    rule = table[math.sin]
+    assert rule.name == "sin" and rule.targets == (np.sin, math.sin) and rule.broadcasts
+    assert rule.where == f"{__file__}:{sin.__code__.co_firstlineno}"
+
+
+def test_options_reach_the_rule(table: Registry) -> None:
+    @pullback(np.reshape, view=True, identity=True, registry=table)
+    def reshape(y_bar, y, a, *, shape=None):
+        return np.reshape(y_bar, np.shape(a))
+
+    @pullback(np.stack, sequence=0, registry=table)
+    def stack(y_bar, y, *arrays, axis=0):
+        return tuple(np.moveaxis(y_bar, axis, 0))
+
+    assert table[np.reshape].view and table[np.reshape].identity and not table[np.reshape].broadcasts
+    assert table[np.stack].sequence == 0
+    assert table.rrule(np.reshape, np.ones((2, 3)), (6,))[1](np.ones(6))[0].shape == (2, 3)
+    (bars,) = table.rrule(np.stack, (np.ones(3), np.ones(3)), 1)[1](np.ones((3, 2)))
+    assert [x.shape for x in bars] == [(3,), (3,)]
+
+
+def test_non_differentiable_stands_above_a_definition_or_is_called(table: Registry) -> None:
+    @non_differentiable(registry=table)
+    def seed(x: float) -> int:
+        return hash(x)
+
+    def other(x: float) -> float:
+        return x
+
+    assert non_differentiable(other, registry=table) is other
+    non_differentiable(np.floor, np.argmax, np.ndarray.argmax, registry=table)
+    kinds = {table[f].kind for f in (seed, other, np.floor, np.argmax, np.ndarray.argmax)}
+    assert kinds == {"constant"} and table[np.argmax].name == "argmax"
+    assert table[np.floor].where.startswith(__file__)
+    with pytest.raises(DuplicateRuleError):
+        partials(np.floor, registry=table)(lambda y, x: 0)
+
+
+def test_accumulates_adds_to_a_rule_that_exists(table: Registry) -> None:
+    def add(x_bar: Any, y_bar: Any, y: Any, *args: Any) -> Any:
+        x_bar += y_bar
+        return x_bar
+
+    with pytest.raises(NoRuleError):
+        accumulates(operator.getitem, arg=0, registry=table)(add)
+
+    @pullback(operator.getitem, registry=table)
+    def getitem(y_bar, y, x, *, key):
+        return wengert.extend.additem(np.zeros(np.shape(x)), key, y_bar)
+
+    before = table.version
+    assert accumulates(operator.getitem, arg=0, registry=table)(add) is add
+    assert table[operator.getitem].accumulators == {0: add} and table.version > before
+    with pytest.raises(DuplicateRuleError, match=r"accumulates argument 0 at .*test_forms"):
+        accumulates(operator.getitem, arg=0, registry=table)(lambda *args: None)
+
+
+def test_rrule_is_a_decorator_and_with_arguments_a_call(table: Registry) -> None:
+    @rrule(math.erf, registry=table)
+    def erf(x):
+        return math.erf(x), lambda y_bar: y_bar * 2 / math.sqrt(math.pi) * math.exp(-x * x)
+
+    y, back = rrule(math.erf, 0.5, registry=table)
+    assert y == math.erf(0.5)
+    assert math.isclose(back(1.0)[0], (math.erf(0.5 + 1e-6) - math.erf(0.5 - 1e-6)) / 2e-6, rel_tol=1e-9)
+
+
+def test_a_rule_that_cannot_be_one_is_refused_where_it_stands(table: Registry) -> None:
+    with pytest.raises(RuleError, match=r"@partials\(np\.sin, math\.sin\)"):
+        partials(registry=table)
+    with pytest.raises(RuleError, match=r"takes y_bar, y and then the arguments.*got bad\(y\)"):
+
+        @pullback(np.sin, registry=table)
+        def bad(y):
+            return y
+
+    with pytest.raises(RuleError, match="a Python function"):
+        rrule(math.sin, registry=table)(math.cos)
+    assert len(table) == 0
+
+
+def test_times_conjugates_complex_partials_only() -> None:
+    assert times(2.0, 3.0) == 6.0 and times(1j, 2j) == 2 and times(2.0, 1 + 1j) == 2 - 2j
+    z = np.array([1 + 2j], np.complex64)
+    assert np.array_equal(times(np.ones(1, np.float32), z), z.conj())
+
+
+def test_adjoint_swaps_the_last_axes_and_conjugates() -> None:
+    z = np.arange(12).reshape(2, 2, 3) * (1 + 1j)
+    assert np.array_equal(adjoint(z), np.conj(z).transpose(0, 2, 1))
+    assert np.shares_memory(adjoint(z.real), z)
+
+
+def test_the_public_door_leads_where_it_says() -> None:
+    assert sorted(wengert.extend.__all__) == wengert.extend.__all__
+    assert all(hasattr(wengert.extend, name) for name in wengert.extend.__all__)
+    assert wengert.extend.Spec is type(spec_of(1.0))
