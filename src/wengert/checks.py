@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import GradientCheckError, NonScalarOutputError
-from wengert.structures import Leaf, Path, Seen, leaves, rebuild
+from wengert.structures import Leaf, Seen, leaves, rebuild
 
 
 def ngradient(
@@ -19,7 +19,7 @@ def ngradient(
     """∂f/∂args by extrapolated central differences: a tuple with one gradient per argument, in its structure.
 
     As `grad` has it: None where there is no derivative; ∂f/∂a - i ∂f/∂b for a complex a + ib; a bare gradient
-    for an int `argnums`; an int named in `argnums` counts as a float. `f` runs some eight times per number, on
+    for an int `argnums`; an int named in `argnums` counts as a float. `f` runs some eight times a number, on
     copies of the arguments.
     Errors: NonScalarOutputError for a result that is not one real number.
     """
@@ -222,7 +222,7 @@ def check_grads(
                 raise GradientCheckError(f"there is no gradient at {path}: the gradient's structure differs")
             _check_form(path, found_at[path], leaf)
             worst = max(worst, _compare(path, found_at[path], wanted_at[path], rtol, atol))
-        for path in found_at.keys() - wanted_at.keys():
+        for path in sorted(found_at.keys() - wanted_at.keys()):
             raise GradientCheckError(f"there is a gradient at {path}, where the argument has no leaf")
     return worst
 
@@ -254,7 +254,7 @@ def _scalarised(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     return weighted_sum
 
 
-def _check_form(path: Path, found: Any, leaf: Leaf) -> None:
+def _check_form(path: str, found: Any, leaf: Leaf) -> None:
     """A gradient has its leaf's shape and dtype."""
     for what, has, needs in (
         ("shape", np.shape(found), np.shape(leaf)),
@@ -264,7 +264,7 @@ def _check_form(path: Path, found: Any, leaf: Leaf) -> None:
             raise GradientCheckError(f"the gradient at {path} has {what} {has}, the argument {needs}")
 
 
-def _compare(path: Path, found: Any, wanted: Any, rtol: float | None, atol: float | None) -> float:
+def _compare(path: str, found: Any, wanted: Any, rtol: float | None, atol: float | None) -> float:
     """The largest relative error at one leaf; raises where it is too large."""
     found, wanted = np.asarray(found), np.asarray(wanted)
     if not wanted.size:

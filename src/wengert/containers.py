@@ -14,17 +14,17 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from wengert.structures import Leaf, Path, Seen, is_filled, itself, leaves, load_cell, mirror, walk
+from wengert.structures import Leaf, Path, Seen, is_filled, itself, leaves, load_cell, mirror, walk, written
 from wengert.values import is_inexact
 
-Make: TypeAlias = Callable[[Leaf, Path], Leaf]  # what stands in place of the leaf at this path
+Make: TypeAlias = Callable[[Leaf, str], Leaf]  # what stands in place of the leaf at this path
 
 
 class Swaps:
     """The caller's structures with fresh leaves in place, and how to put everything back."""
 
     def __init__(self, make: Make) -> None:
-        self.paths: list[tuple[Path, Leaf]] = []  # (path, fresh leaf), in the order in which they were made
+        self.paths: list[tuple[str, Leaf]] = []  # (path, fresh leaf), in the order in which they were made
         self._make = make
         self._entered: Seen = {}
         self._originals: Seen = {}  # id of a fresh leaf or rebuilt tuple -> (it, the caller's own object)
@@ -83,9 +83,10 @@ class Swaps:
         return walk(value, name, self._entered, at_leaf=enter_leaf, rebuilt=self._note)
 
     def _fresh(self, leaf: Leaf, path: Path) -> Leaf:
-        fresh = self._note(self._make(leaf, path), leaf)
+        name = written(path)
+        fresh = self._note(self._make(leaf, name), leaf)
         self._entered[id(fresh)] = fresh, fresh
-        self.paths.append((path, fresh))
+        self.paths.append((name, fresh))
         return fresh
 
     def _note(self, new: Any, old: Any) -> Any:

@@ -6,7 +6,6 @@ that may share its memory, is not read afterwards, the old version may be change
 
 from __future__ import annotations
 
-import operator
 import types
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -19,19 +18,6 @@ from wengert.registry import rules
 
 STORES = (functional.setitem, functional.additem, functional.setlens, functional.addlens)
 _FRESH = (*STORES, functional.lens)
-_SHARE = (
-    operator.getitem,
-    functional.getfield,
-    functional.make_tuple,
-    functional.make_list,
-    functional.make_dict,
-)
-_VIEWS = frozenset([
-    "reshape", "transpose", "swapaxes", "ravel", "squeeze", "view", "diagonal", "real", "imag", "astype", "flip",
-    "broadcast_to", "broadcast_arrays", "expand_dims", "moveaxis", "rollaxis", "fliplr", "flipud", "rot90",
-    "atleast_1d", "atleast_2d", "atleast_3d", "split", "array_split", "hsplit", "vsplit", "dsplit", "require",
-    "asarray", "asanyarray", "ascontiguousarray", "asfortranarray",
-])  # fmt: skip
 
 
 class Liveness(NamedTuple):
@@ -96,9 +82,9 @@ class _Memory:
         place = self.find(x.id)
         if self.pinned[place] or self.until[place] > op.id:
             return False
-        return op.fn is functional.setitem or all(
-            self.find(v.id) != place for v in references([*rest, op.kwargs])
-        )
+        overlap = any(self.find(v.id) == place for v in references([*rest, op.kwargs]))
+        # NumPy assigns overlapping slices rightly
+        return not overlap or (op.fn is functional.setitem and _is_basic(rest[0]))
 
     def _share(self, op: Call) -> None:
         for v in op.references():
@@ -122,10 +108,15 @@ def makes_new(op: Call) -> bool:
         return True
     if isinstance(op.fn, Variable | types.FunctionType) or "out" in op.kwargs:
         return False
-    if any(op.fn is fn for fn in _SHARE) or getattr(op.fn, "__name__", "") in _VIEWS:
+    if getattr(op.fn, "__name__", "") in ("conj", "conjugate"):  # the methods return a real array itself
         return False
     rule = rules.get(op.fn)
     return rule is not None and rule.kind != "rrule" and not rule.view and not rule.identity
+
+
+def _is_basic(key: Any) -> bool:
+    parts = key if isinstance(key, tuple) else (key,)
+    return all(part is None or part is Ellipsis or isinstance(part, slice | int) for part in parts)
 
 
 def is_atom(value: Any) -> bool:

@@ -111,7 +111,10 @@ def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any =
 def _step_back(tape: Tape, op: Any, reached: set[Op]) -> None:
     """Call the pullback of one value and hand its cotangents to the arguments of the call."""
     ctx, y = tape.ctx, Variable(op)
-    bars = tape.push(_noted(mkcall(ctx.pullbacks[y], ctx.derivs[y]), "pullback of", y))
+    y_bar = ctx.derivs[y]
+    if isinstance(value_of(y_bar), dict):
+        y_bar = tape.push(_noted(mkcall(every_part, y_bar, tuple(_keys(op.val))), "x̄ of", y))
+    bars = tape.push(_noted(mkcall(ctx.pullbacks[y], y_bar), "pullback of", y))
     tape[bars].site = op.site
     call: Any = tape[op.args[0]]
     _refuse_lost(call, reached, len(value_of(bars)))
@@ -160,6 +163,15 @@ def add_parts(a: Any, b: Any) -> Any:
     if isinstance(a, tuple | list):
         return type(a)(map(add_parts, a, b))
     return a + b
+
+
+def every_part(x_bar: dict[Any, Any], keys: Sequence[Any]) -> dict[Any, Any]:
+    """The cotangent of a container that names all its parts; those without one are None."""
+    return {key: x_bar.get(key) for key in keys}
+
+
+def _keys(container: Any) -> Any:
+    return container if isinstance(container, dict) else range(len(container))
 
 
 def _zero(tape: Tape, x: Variable) -> Variable:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
+from itertools import count, repeat
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -24,70 +25,106 @@ import numpy as np
 from wengert.values import is_inexact
 
 Leaf: TypeAlias = Any
-Path: TypeAlias = str  # as in "x['w'][0].bias"
+Path: TypeAlias = (
+    Any  # the name of the whole, or (path to the container, how to write the key, key); see `written`
+)
 Seen: TypeAlias = dict[int, tuple[Any, Any]]  # id -> (the object, kept alive; what stands in its place)
 
 _BASES = (object, list, tuple, dict, SimpleNamespace)
 _OPEN = (list, tuple, dict, SimpleNamespace, OrderedDict, defaultdict, CellType)
 _CLOSED_LIBRARIES = (sys.stdlib_module_names - {"collections"}) | {"wengert", "wengert_rules"}
-_MADE_BY_CLASS_STATEMENT = (
-    1 << 9
-)  # Py_TPFLAGS_HEAPTYPE; the C types that have it too are told by their `__new__`
-_is_open: WeakKeyDictionary[type, bool] = WeakKeyDictionary()
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement; C types with it are told by `__new__`
+
+
+class Form(NamedTuple):
+    """What instances of a class are made of."""
+
+    maker: Any  # the class whose C-level `__new__` makes them
+    items: type | None  # the C class whose methods reach the items
+    named: bool  # they have a `__dict__`
+    slots: tuple[MemberDescriptorType, ...]
+
+
+_forms: dict[type, Form] = {}  # of the classes below, which are met most often
+_other_forms: WeakKeyDictionary[type, Form | None] = WeakKeyDictionary()
+
+
+def form_of(cls: type) -> Form | None:
+    """The form of a container class; None where no leaves are looked for inside.
+
+    That is in sets, enums, classes, functions and modules, and in what C or the standard library made.
+    """
+    form = _forms.get(cls)
+    if form is None:
+        try:
+            return _other_forms[cls]
+        except KeyError:
+            form = _other_forms[cls] = _formed(cls) if _is_open(cls) else None
+    return form
 
 
 def is_container(value: Any) -> bool:
-    """Whether leaves are looked for inside: not in sets, enums, classes, functions, C or library objects."""
-    cls = type(value)
-    found = _is_open.get(cls)
-    if found is None:
-        found = _is_open[cls] = _classify(cls)
-    return found
+    """Whether leaves are looked for inside."""
+    return form_of(type(value)) is not None
 
 
-def _classify(cls: type) -> bool:
-    if cls in _OPEN:
-        return True
-    if not cls.__flags__ & _MADE_BY_CLASS_STATEMENT or _maker(cls) not in _BASES or issubclass(cls, Enum):
+def _is_open(cls: type) -> bool:
+    if not cls.__flags__ & _HEAP_TYPE or _maker(cls) not in _BASES or issubclass(cls, Enum):
         return False
     return str(cls.__module__).partition(".")[0] not in _CLOSED_LIBRARIES
 
 
 def _maker(cls: type) -> type:
-    """The class whose C-level `__new__` makes the instances of cls."""
     return next(base for base in cls.__mro__ if isinstance(vars(base).get("__new__"), BuiltinFunctionType))
+
+
+def _formed(cls: type) -> Form:
+    items = next((base for base in (list, tuple, OrderedDict, dict, CellType) if issubclass(cls, base)), None)
+    return Form(_maker(cls), items, cls.__dictoffset__ != 0, tuple(_slots(cls)))
+
+
+def _slots(cls: type) -> Iterator[MemberDescriptorType]:
+    for base in cls.__mro__:
+        if "__slots__" in vars(base):  # only a class statement leaves it, so these are no C structure members
+            yield from (slot for slot in vars(base).values() if isinstance(slot, MemberDescriptorType))
+
+
+_forms.update({cls: _formed(cls) for cls in _OPEN})
 
 
 # Parts: the places in a container that hold something
 
 
-class Part(NamedTuple):
-    """A place in a container: `load(holder, key)` reads it and `store(holder, key, value)` writes it."""
-
-    path: Path
-    holder: Any
-    key: Any
-    load: Callable[[Any, Any], Any]
-    store: Callable[[Any, Any, Any], None]
+# (path, holder, key, load, store): load(holder, key) reads the place, store(holder, key, value) writes it
+Part: TypeAlias = tuple[Path, Any, Any, Callable[[Any, Any], Any], Callable[[Any, Any, Any], None]]
 
 
-def parts(container: Any, path: Path = "") -> Iterator[Part]:
+def parts(container: Any, path: Path = "") -> list[Part]:
     """The places of a container other than a tuple."""
-    if isinstance(container, list):
-        for i in range(list.__len__(container)):
-            yield Part(f"{path}[{i}]", container, i, list.__getitem__, list.__setitem__)
-    elif isinstance(container, dict):
-        base = _dict_base(container)
-        for key in list(base.keys(container)):
-            yield Part(path + _subscript(key), container, key, dict.__getitem__, base.__setitem__)
-    elif isinstance(container, CellType) and is_filled(container, None, load_cell):
-        yield Part(path, container, None, load_cell, _store_cell)
-    attributes = namespace(container)
-    for name in list(attributes):
-        yield Part(f"{path}.{name}", attributes, name, dict.__getitem__, dict.__setitem__)
-    for slot in _slots(type(container)):
-        if is_filled(container, slot, _load_slot):
-            yield Part(f"{path}.{slot.__name__}", container, slot, _load_slot, _store_slot)
+    form = form_of(type(container))
+    assert form is not None
+    found: list[Part] = []
+    items: Any = form.items
+    load: Any
+    store: Any
+    if items is list:
+        load, store = list.__getitem__, list.__setitem__
+        found = [((path, _subscript, i), container, i, load, store) for i in range(list.__len__(container))]
+    elif items is CellType:
+        found = [(path, container, None, load_cell, _store_cell)]
+    elif items is not None:
+        load, store = dict.__getitem__, items.__setitem__
+        found = [((path, _subscript, key), container, key, load, store) for key in items.keys(container)]
+    if form.named:
+        attributes = namespace(container)
+        load, store = dict.__getitem__, dict.__setitem__
+        found += [((path, _attribute, name), attributes, name, load, store) for name in attributes]
+    if form.slots:
+        found += [
+            ((path, _attribute, slot.__name__), container, slot, _load_slot, _store_slot)
+            for slot in form.slots
+        ]
+    return [part for part in found if is_filled(*part[1:4])] if form.slots or items is CellType else found
 
 
 def namespace(value: Any) -> dict[str, Any]:
@@ -99,18 +136,21 @@ def namespace(value: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _dict_base(value: dict[Any, Any]) -> type[dict[Any, Any]]:
-    return OrderedDict if isinstance(value, OrderedDict) else dict
+def written(path: Path) -> str:
+    """A path as Python writes it: `x['w'][0].bias`."""
+    steps: list[str] = []
+    while type(path) is tuple:
+        path, write, key = path
+        steps.append(write(key))
+    return path + "".join(reversed(steps))
+
+
+def _attribute(name: str) -> str:
+    return f".{name}"
 
 
 def _subscript(key: Any) -> str:
     return f"[{key!r}]" if type(key) in (str, int, float, bool, tuple) else f"[<{type(key).__name__}>]"
-
-
-def _slots(cls: type) -> Iterator[MemberDescriptorType]:
-    for base in cls.__mro__:
-        if "__slots__" in vars(base):  # only a class statement leaves it, so these are no C structure members
-            yield from (slot for slot in vars(base).values() if isinstance(slot, MemberDescriptorType))
 
 
 def _load_slot(holder: Any, slot: MemberDescriptorType) -> Any:
@@ -167,10 +207,14 @@ def walk(
             return seen[id(old)][1]
         if is_inexact(old):
             return at_leaf(old, path)
-        if not is_container(old):
+        form = form_of(type(old))
+        if form is None:
             return at_other(old)
-        if isinstance(old, tuple):
-            items = [stand_in(item, path + _field(old, i)) for i, item in enumerate(tuple.__iter__(old))]
+        if form.items is tuple:
+            items = [
+                stand_in(item, (path, *step))
+                for step, item in zip(_steps(old), tuple.__iter__(old), strict=False)
+            ]
             changed = any(new is not item for new, item in zip(items, tuple.__iter__(old), strict=True))
             return rebuilt(_tuple_like(old, items), old) if changed else old
         held = hold(old)
@@ -185,18 +229,22 @@ def walk(
     result = stand_in(value, path)
     put_off()
     while todo:
-        part = todo.pop()
-        old = part.load(part.holder, part.key)
-        new = stand_in(old, part.path)
+        path, holder, key, load, store = todo.pop()
+        old = load(holder, key)
+        new = stand_in(old, path)
         if new is not old:
-            part.store(part.holder, part.key, new)
-        put_off()
+            store(holder, key, new)
+        if found:
+            put_off()
     return result
 
 
-def _field(value: tuple[Any, ...], i: int) -> str:
-    fields = getattr(type(value), "_fields", ())
-    return f".{fields[i]}" if i < len(fields) else f"[{i}]"
+def _steps(value: tuple[Any, ...]) -> Iterable[tuple[Callable[[Any], str], Any]]:
+    """How the path goes on to each item of a tuple."""
+    fields = getattr(type(value), "_fields", None)
+    if isinstance(fields, tuple) and len(fields) == tuple.__len__(value):
+        return zip(repeat(_attribute), fields, strict=False)
+    return zip(repeat(_subscript), count(), strict=False)
 
 
 def _tuple_like(old: tuple[Any, ...], items: list[Any]) -> tuple[Any, ...]:
@@ -207,18 +255,22 @@ def _tuple_like(old: tuple[Any, ...], items: list[Any]) -> tuple[Any, ...]:
 
 def shallow_copy(container: Any) -> Any:
     """A container of the same class with the same contents, made without running code of that class."""
-    maker: Any = _maker(type(container))
-    new = maker.__new__(type(container))
-    if isinstance(container, list):
+    cls = type(container)
+    if cls is list or cls is dict:
+        return container.copy()
+    form = form_of(cls)
+    assert form is not None
+    new, items = form.maker.__new__(cls), form.items
+    if items is list:
         list.extend(new, list.__getitem__(container, slice(None)))
-    elif isinstance(container, dict):
-        base = _dict_base(container)
-        for key, value in base.items(container):
-            base.__setitem__(new, key, value)
+    elif items is dict or items is OrderedDict:
+        for key, value in items.items(container):
+            items.__setitem__(new, key, value)
     if isinstance(container, defaultdict):
         new.default_factory = container.default_factory
-    namespace(new).update(namespace(container))
-    for slot in _slots(type(container)):
+    if form.named:
+        namespace(new).update(namespace(container))
+    for slot in form.slots:
         if is_filled(container, slot, _load_slot):
             slot.__set__(new, slot.__get__(container))
     return new
@@ -228,7 +280,6 @@ def rebuild(
     value: Any,
     at_leaf: Callable[[Leaf, Path], Any],
     at_other: Callable[[Any], Any] = itself,
-    name: str = "",
     seen: Seen | None = None,
 ) -> Any:
     """A copy of a structure, leaves and other things replaced; an array reached twice is replaced once.
@@ -244,20 +295,23 @@ def rebuild(
             arrays[id(leaf)] = leaf, at_leaf(leaf, path)
         return arrays[id(leaf)][1]
 
-    return walk(value, name, {} if seen is None else seen, at_leaf=once, at_other=at_other, hold=shallow_copy)
+    seen = {} if seen is None else seen
+    return walk(value, "", seen, at_leaf=once, at_other=at_other, hold=shallow_copy)
 
 
 def mirror(value: Any, gradient_of: Callable[[Leaf], Any]) -> Any:
     """The gradient of a structure: the same form with gradients for leaves and None for everything else."""
+    if is_inexact(value):
+        return gradient_of(value)
     return rebuild(value, lambda leaf, _: gradient_of(leaf), at_other=lambda _: None)
 
 
-def leaves(value: Any, name: str = "") -> list[tuple[Path, Leaf]]:
+def leaves(value: Any, name: str = "") -> list[tuple[str, Leaf]]:
     """(path, leaf) of each leaf in a structure, an array reached twice given twice."""
-    found: list[tuple[Path, Leaf]] = []
+    found: list[tuple[str, Leaf]] = []
 
     def note(leaf: Leaf, path: Path) -> Leaf:
-        found.append((path, leaf))
+        found.append((written(path), leaf))
         return leaf
 
     walk(value, name, {}, at_leaf=note)

@@ -281,8 +281,12 @@ class Tape:
         input_names: Sequence[str] | None = None,
         fn: Any = None,
         ctx: Any = None,
+        notes: Mapping[int, tuple[str, int]] | None = None,
     ) -> Tape:
-        """The tape of a recording; `result` is a Slot, an untraced value, or a container of these."""
+        """The tape of a recording; `result` is a Slot, an untraced value, or a container of these.
+
+        `notes` says of entries what they are: `{40: ("pullback of", 7)}`.
+        """
         tape = cls(ctx)
         if fn is not None:
             tape.push(Input(fn, getattr(fn, "__name__", type(fn).__name__), callee=True))
@@ -297,6 +301,8 @@ class Tape:
                 slots[index] = slots[entry[2][0]]
             else:
                 slots[index] = tape.push(Input(kept(entry[1]), next(names, None), site=entry[5]))
+        for index, (words, about) in (notes or {}).items():
+            slots[index].op.note = (words, slots[about])  # type: ignore[union-attr]
         tape._result = push_result(tape, result, slots)
         return tape
 

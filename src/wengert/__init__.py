@@ -1,0 +1,31 @@
+"""Gradients of ordinary Python: wengert differentiates the NumPy code you already have, and shows the derivative."""
+
+from wengert import extend as extend
+from wengert.checks import check_grads, ngradient
+from wengert.errors import (
+    AliasedArgumentsError,
+    BytecodeError,
+    DuplicateRuleError,
+    GradientCheckError,
+    IntegerInputError,
+    NoGradientPathError,
+    NonScalarOutputError,
+    NoRuleError,
+    RefusedCallError,
+    RuleError,
+    StaleTapeError,
+    TapeError,
+    WengertError,
+)
+from wengert.forms import accumulates, non_differentiable, partials, pullback, rrule
+from wengert.gradient import Gradients, grad, value_and_grad, vjp
+from wengert.ops import Call, Constant, Input, Variable, mkcall
+from wengert.recipe import RRuleContext, rrule_tape
+from wengert.registry import rules
+from wengert.rulecheck import test_rrule
+from wengert.tape import Context, Tape, bound, verify
+from wengert.taping import gradtape, trace
+
+import wengert_rules  # noqa: F401, I001 - its import registers the rules
+
+__version__ = "0.1.0"

@@ -1,0 +1,183 @@
+"""Cotangents on their way back: where they are kept, who owns them, how two are added.
+
+Only a buffer that the engine made itself, and that nobody else reads, is written in place: not the user's arrays, not a
+seed, not a cotangent that passes through to several places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.functional import additem, setitem
+from wengert.projection import project
+from wengert.record import bind, slot_of
+from wengert.recording import STATE, Primitive, Recording, primitive_of
+from wengert.shadow import SHADOW
+from wengert.values import Spec, spec_of
+
+FLOATS = (float, np.float64)
+
+
+class Bars:
+    """The cotangents of one reverse pass, eager: plain arithmetic, in place on owned buffers."""
+
+    def __init__(self, size: int) -> None:
+        self.table: Any = [None] * size
+        self.owned: set[int] = set()
+
+    def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Run a piece of a rule."""
+        return fn(*args, **kwargs)
+
+    def take(self, slot: int) -> tuple[Any, bool]:
+        """A complete cotangent, handed over; whether its buffer is owned."""
+        bar, owned = self.table[slot], slot in self.owned
+        self.table[slot] = None
+        self.owned.discard(slot)
+        return bar, owned
+
+    def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
+        """Set or add one contribution."""
+        old = self.table[slot]
+        if old is None:
+            self.table[slot] = x_bar
+            if owned:
+                self.owned.add(slot)
+        elif slot in self.owned and type(old) is type(x_bar) is np.ndarray and _fits(old, x_bar):
+            np.add(old, x_bar, out=old)
+        elif owned and type(old) is type(x_bar) is np.ndarray and _fits(x_bar, old):
+            np.add(x_bar, old, out=x_bar)
+            self.table[slot] = x_bar
+            self.owned.add(slot)
+        else:
+            self.table[slot] = total = self.call(plus, old, x_bar)
+            if type(total) is np.ndarray:
+                self.owned.add(slot)
+
+    def project(self, x_bar: Any, x: Any, broadcasts: bool) -> Any:
+        """Bring a cotangent to the shape, dtype and realness of its primal."""
+        kind = type(x_bar)
+        if kind in FLOATS and type(x) in FLOATS:
+            return x_bar
+        if kind is np.ndarray and type(x) in (Spec, np.ndarray) and x_bar.shape == x.shape and x_bar.dtype == x.dtype:
+            return x_bar
+        return self.call(project, x_bar, spec_of(x), broadcasts)
+
+    def buffer(self, slot: int, x: Any) -> np.ndarray:
+        """An owned buffer that holds what has been added for an array so far."""
+        bar = self.table[slot]
+        if bar is None:
+            bar = self.zeros(x)
+        elif slot not in self.owned or type(bar) is not np.ndarray:
+            bar = self.copy(bar)
+        self.table[slot] = bar
+        self.owned.add(slot)
+        return bar
+
+    def zeros(self, x: Any) -> np.ndarray:
+        """A new buffer of zeros like a primal."""
+        return np.zeros(x.shape, x.dtype)
+
+    def copy(self, bar: Any) -> np.ndarray:
+        """A new buffer with the content of a cotangent."""
+        return np.array(bar)
+
+    def accumulate(self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> None:
+        """Let a rule add its contribution into an owned buffer."""
+        self.table[slot] = accumulator(self.buffer(slot, args[0]), y_bar, y, *args)
+
+    def read(self, y_bar: Any, key: Any) -> Any:
+        """The part of a cotangent at a key, in memory of its own."""
+        part = y_bar[key]
+        return part.copy() if isinstance(part, np.ndarray) else part
+
+    def clear(self, y_bar: Any, owned: bool, key: Any) -> np.ndarray:
+        """A cotangent with zeros at a key: in place where the buffer is owned."""
+        y_bar = y_bar if owned else self.copy(y_bar)
+        y_bar[key] = 0
+        return y_bar
+
+
+class TracedBars(Bars):
+    """The same, seen by an outer trace: each piece runs through the hooks, each change in place is recorded."""
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__(0)
+        self.recording = recording
+        self.table = _Sparse()
+
+    def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return self.recording.enter(fn)(*args, **kwargs)
+
+    def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
+        old = self.table[slot]
+        if old is not None:
+            self.recording.notes.append((len(self.recording.entries), "bar of", slot))
+        self.table[slot] = x_bar if old is None else self.call(plus, old, x_bar)
+        self.owned.discard(slot)
+        if owned and old is None or type(self.table[slot]) is np.ndarray and old is not None:
+            self.owned.add(slot)
+
+    def zeros(self, x: Any) -> np.ndarray:
+        made = np.zeros(x.shape, x.dtype)
+        if self.recording.keep:
+            slot = self.recording.append((_ZEROS, made, (None, None), (x.shape, x.dtype), None, STATE.site))
+            SHADOW[id(made)] = slot
+        return made
+
+    def copy(self, bar: Any) -> np.ndarray:
+        made: np.ndarray = self.call(np.array, bar)
+        return made
+
+    def accumulate(self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> None:
+        buffer = self.buffer(slot, args[0])
+        self._in_place(additem, buffer, args[1], y_bar, lambda: accumulator(buffer, y_bar, y, *args))
+
+    def read(self, y_bar: Any, key: Any) -> Any:
+        part = self.call(take, y_bar, key)
+        return self.call(np.array, part) if isinstance(part, np.ndarray) else part
+
+    def clear(self, y_bar: Any, owned: bool, key: Any) -> np.ndarray:
+        buffer: np.ndarray = y_bar if owned else self.copy(y_bar)
+        self._in_place(setitem, buffer, key, 0.0, lambda: super(TracedBars, self).clear(buffer, True, key))
+        return buffer
+
+    def _in_place(self, fn: Any, buffer: np.ndarray, key: Any, value: Any, write: Callable[[], Any]) -> None:
+        """Change an owned buffer and record the change as a functional call."""
+        recording = self.recording
+        ins = (slot_of(recording, buffer), slot_of(recording, key) if isinstance(key, np.ndarray) else None,
+               slot_of(recording, value))
+        write()
+        if ins == (None, None, None):
+            return
+        primitive = primitive_of(fn)
+        assert primitive is not None
+        bound = bind(primitive, (buffer, key, value), ins, {})
+        kept = (buffer if recording.keep else spec_of(buffer), key,
+                value if recording.keep or not isinstance(value, np.ndarray) else spec_of(value))
+        SHADOW[id(buffer)] = recording.append((bound, buffer, ins, kept, None, STATE.site))
+
+
+class _Sparse(dict[int, Any]):
+    def __missing__(self, slot: int) -> None:
+        return None
+
+
+_ZEROS = Primitive(np.zeros, None)
+
+
+def plus(a: Any, b: Any) -> Any:
+    """a + b, of two contributions to one cotangent."""
+    return a + b
+
+
+def take(y_bar: Any, key: Any) -> Any:
+    """y_bar[key]."""
+    return y_bar[key]
+
+
+def _fits(buffer: np.ndarray, addend: np.ndarray) -> bool:
+    return buffer.shape == addend.shape and buffer.dtype == addend.dtype and buffer.flags.writeable

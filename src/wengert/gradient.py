@@ -1,0 +1,285 @@
+"""Gradients: trace, walk back, hand over in the arguments' own structure."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.bars import Bars
+from wengert.errors import IntegerInputError, NoGradientPathError, NonScalarOutputError
+from wengert.lenses import owner_of
+from wengert.record import slot_of
+from wengert.recording import Recording
+from wengert.reverse import materialise, reverse
+from wengert.storage import Memory
+from wengert.structures import leaves
+from wengert.tracer import closed, enter, level, run
+from wengert.values import is_inexact
+
+Argnums = int | str | Sequence[int | str] | None
+
+
+class Gradients(tuple[Any, ...]):
+    """The gradients of a call: that of the function itself, then one per argument; `g["name"]` by parameter."""
+
+    names: tuple[str, ...] = ()
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            if key not in self.names:
+                raise KeyError(f"no argument {key!r}; there are {', '.join(self.names[1:])}")
+            return tuple.__getitem__(self, self.names.index(key))
+        return tuple.__getitem__(self, key)
+
+
+def grad(f: Callable[..., Any] | None = None, *args: Any, argnums: Argnums = None, has_aux: bool = False,
+         holomorphic: bool = False, allow_int: bool = False, seed: Any = None, **kwargs: Any) -> Any:
+    """∂f/∂x of a function with a scalar result.
+
+    With arguments, at once: `value, (df, dx, dy) = grad(f, x, y)`, where df is the gradient of f's own arrays (of a
+    callable object, a closure) or None. With a function only, a function: `grad(f)(x, y)` is the gradient with respect to
+    `argnums`: a position, a name, or a tuple of these (default 0). Without a function, a decorator.
+
+    Complex arguments follow JAX: the gradient of Re(z²) at 1+2j is 2+4j; descend along its conjugate.
+
+    Errors: NonScalarOutputError, IntegerInputError, NoGradientPathError, NoRuleError, RefusedCallError,
+    AliasedArgumentsError.
+    """
+    options = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
+    if f is None:
+        return functools.partial(grad, argnums=argnums, **options)
+    if args:
+        return _at_once(f, args, kwargs, argnums, seed, options)
+    both = value_and_grad(f, argnums=0 if argnums is None else argnums, **options)
+
+    @_wraps(f)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, result = both(*args, **kwargs)
+        return (result, value[1]) if has_aux else result
+
+    return gradient
+
+
+def value_and_grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False,
+                   holomorphic: bool = False, allow_int: bool = False) -> Any:
+    """A function that gives `(f(x), ∂f/∂x)`, or `((f(x), aux), ∂f/∂x)` where f returns a pair and `has_aux`.
+
+    Fits `scipy.optimize.minimize(value_and_grad(f), x0, jac=True)` as it is. Errors: as `grad`.
+    """
+    options = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
+    if f is None:
+        return functools.partial(value_and_grad, argnums=argnums, **options)
+
+    @_wraps(f)
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        wanted, single = _wanted(f, args, kwargs, argnums)
+        value, gradients = _gradient(f, args, kwargs, wanted, None, False, **options)
+        return value, gradients[0] if single else tuple(gradients)
+
+    return value_and_gradient
+
+
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """`(f(*primals), pullback)`; the pullback gives ȳ ↦ (x̄, …), any number of times.
+
+    ȳ has the structure of the result. Errors: as `grad`, and ValueError for a ȳ of another structure or shape.
+    """
+    with level(False) as (recording, here):
+        depth = len(recording.levels) - 1
+        swaps, f, entered, named = enter(recording, here, f, primals, {}, dict.fromkeys(range(len(primals))))
+        slots = {id(leaf): slot_of(recording, leaf) for _, leaf in swaps.paths}
+        try:
+            result = run(f, entered, named, recording)
+        finally:
+            swaps.restore()
+        aux = None
+        if has_aux:
+            result, aux = result
+        outputs = [(path, slot_of(recording, leaf), leaf) for path, leaf in leaves(result)]
+        materialise(recording, here.start, len(recording.entries), written_only=False)
+        public = swaps.leave(result)
+        kept = list(recording.entries)
+
+    def pullback(y_bar: Any) -> tuple[Any, ...]:
+        now = recording
+        if depth == 0:  # nothing records any more: the entries serve as they are, and stay for the next call
+            now = Recording(False)
+            now.memory = Memory(now)
+            now.entries = kept
+        bars = reverse(now, here, _seeds(outputs, y_bar), depth, False)
+        return swaps.mirrors(_Finish(bars, slots, depth > 0))
+
+    return (public, pullback, swaps.leave(aux)) if has_aux else (public, pullback)
+
+
+def _seeds(outputs: list[tuple[str, int | None, Any]], y_bar: Any) -> dict[int, Any]:
+    given = leaves(y_bar)
+    if len(outputs) == 1 and len(given) == 1:
+        given = [(outputs[0][0], given[0][1])]
+    if [path for path, _ in given] != [path for path, _, _ in outputs]:
+        raise ValueError(f"the cotangent must have the structure of the result: {[p for p, _, _ in outputs]}, "
+                         f"not {[p for p, _ in given]}")
+    seeds: dict[int, Any] = {}
+    for (_, bar), (path, slot, leaf) in zip(given, outputs, strict=True):
+        if np.shape(bar) != np.shape(leaf):
+            raise ValueError(f"the cotangent{path} has shape {np.shape(bar)}, the result {np.shape(leaf)}")
+        if slot is not None:
+            bar = np.conj(bar) if np.iscomplexobj(bar) else bar
+            seeds[slot] = seeds[slot] + bar if slot in seeds else bar
+    return seeds
+
+
+# -- one gradient ---------------------------------------------------------------------------------------------------
+
+
+def _at_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, seed: Any,
+             options: dict[str, Any]) -> Any:
+    if argnums is None:
+        wanted: dict[int | str, None] = dict.fromkeys([*range(len(args)), *kwargs])
+    else:
+        wanted, _ = _wanted(f, args, kwargs, argnums)
+    value, gradients = _gradient(f, args, kwargs, wanted, seed, True, lenient=argnums is None, **options)
+    result = Gradients(gradients)
+    result.names = ("", *_parameter_names(f, args, kwargs, wanted))
+    return value, result
+
+
+def _gradient(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None],
+              seed: Any, itself: bool, has_aux: bool, holomorphic: bool, allow_int: bool,
+              lenient: bool = False) -> tuple[Any, list[Any]]:
+    """The value, and the gradients in the order of `wanted` (that of f in front, where asked for)."""
+    _check_inputs(f, args, kwargs, wanted, allow_int or lenient)
+    with level(False) as (recording, here):
+        depth = len(recording.levels) - 1
+        swaps, f, entered, named = enter(recording, here, f, args, kwargs, wanted, itself, not lenient)
+        slots = {id(leaf): slot_of(recording, leaf) for _, leaf in swaps.paths}
+        try:
+            result = run(f, entered, named, recording)
+        finally:
+            swaps.restore()
+        value, aux = result if has_aux else (result, None)
+        seeds = _scalar_seed(recording, value, seed, holomorphic)
+        with closed(recording):
+            bars = reverse(recording, here, seeds, depth, depth == 0)
+            gradients = list(swaps.mirrors(_Finish(bars, slots, depth > 0)))
+        value = swaps.leave(value)
+        if has_aux:
+            value = (value, swaps.leave(aux))
+    return value, gradients
+
+
+class _Finish:
+    """The gradient of a leaf as the user gets it: real zeros, the leaf's own type, memory of its own."""
+
+    def __init__(self, bars: Bars, slots: dict[int, int | None], traced: bool) -> None:
+        self.bars, self.slots, self.traced = bars, slots, traced
+        self.given: set[int] = set()
+
+    def __call__(self, leaf: Any) -> Any:
+        slot = self.slots.get(id(leaf))
+        table = self.bars.table
+        bar = None if slot is None or not self.traced and slot >= len(table) else table[slot]
+        if bar is None:
+            return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
+        bar = self.bars.project(bar, leaf, True)
+        if np.iscomplexobj(leaf):
+            bar = self.bars.call(np.conj, bar)
+        if isinstance(bar, np.ndarray):
+            owner = id(owner_of(bar))
+            if owner in self.given or not (slot in self.bars.owned or bar.base is None and bar.flags.writeable):
+                bar = self.bars.call(np.array, bar)
+            self.given.add(id(owner_of(bar)))
+            return bar
+        return bar if self.traced and type(bar) is type(leaf) else self.bars.call(type(leaf), bar)
+
+
+def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool) -> dict[int, Any]:
+    if value is None or isinstance(value, (bool, int, str, np.bool_, np.integer)):
+        raise NoGradientPathError(
+            f"the function returned {value!r}, a {type(value).__name__}, which has no derivative. "
+            "Return the float (or array) that it was made from.")
+    if not is_inexact(value):
+        kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+        error = NoGradientPathError if isinstance(value, np.ndarray) else NonScalarOutputError
+        raise error(f"grad needs a scalar result, not {kind}. Return one number, use has_aux=True for a pair "
+                    "(value, aux), or wg.vjp for several results.")
+    if seed is None and np.size(value) != 1:
+        raise NonScalarOutputError(
+            f"grad needs a scalar result, but the function returned shape {np.shape(value)}. Reduce it (.sum()), give a "
+            "seed=, or use wg.vjp(f, x) for ȳ ↦ x̄.")
+    if np.iscomplexobj(value) and not holomorphic and seed is None:
+        raise NonScalarOutputError(
+            "grad needs a real result, but the function returned a complex number. Return np.real(...) or abs(...)**2, "
+            "or say holomorphic=True for a holomorphic function.")
+    slot = slot_of(recording, value)
+    if slot is None:
+        return {}
+    if seed is not None:
+        if np.shape(seed) != np.shape(value):
+            raise ValueError(f"the seed has shape {np.shape(seed)}, the result {np.shape(value)}")
+        return {slot: np.conj(seed)}
+    return {slot: np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1)}
+
+
+# -- arguments ------------------------------------------------------------------------------------------------------
+
+
+def _wanted(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> tuple[dict[int | str, None], bool]:
+    """The wanted arguments as positions and keywords, and whether one was asked for, bare."""
+    single = isinstance(argnums, (int, str))
+    asked: Sequence[Any] = (argnums,) if single else tuple(argnums or ())  # type: ignore[arg-type]
+    names = _names(f)
+    wanted: dict[int | str, None] = {}
+    for key in asked:
+        if isinstance(key, str) and key not in kwargs:
+            if key not in names or names.index(key) >= len(args):
+                raise TypeError(f"argnums names {key!r}, but the call gives no such argument")
+            key = names.index(key)
+        elif isinstance(key, int):
+            place = key + len(args) if key < 0 else key
+            if not 0 <= place < len(args):
+                if 0 <= place < len(names) and names[place] in kwargs:
+                    wanted[names[place]] = None
+                    continue
+                raise TypeError(f"argnums={key}, but the call gives {len(args)} positional arguments")
+            key = place
+        wanted[key] = None
+    return wanted, single
+
+
+def _names(f: Any) -> list[str]:
+    try:
+        return [p.name for p in inspect.signature(f).parameters.values()
+                if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    except (TypeError, ValueError):
+        return []
+
+
+def _parameter_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None]) -> list[str]:
+    names = _names(f)
+    return [key if isinstance(key, str) else names[key] if key < len(names) else f"argument {key + 1}" for key in wanted]
+
+
+def _check_inputs(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None],
+                  allow_int: bool) -> None:
+    names = dict(zip(wanted, _parameter_names(f, args, kwargs, wanted), strict=True))
+    for key, name in names.items():
+        value = kwargs[key] if isinstance(key, str) else args[key]
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iub" and not allow_int:
+            raise IntegerInputError(
+                f"argument {name!r} is an array of {value.dtype}, which has no derivative. Pass {name}.astype(float), "
+                "or allow_int=True for zeros.")
+
+
+def _wraps(f: Any) -> Callable[[Any], Any]:
+    try:
+        return functools.wraps(f)
+    except AttributeError:
+        return lambda g: g
+
+
+__all__ = ["Gradients", "grad", "value_and_grad", "vjp"]

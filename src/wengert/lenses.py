@@ -1,0 +1,108 @@
+"""Where a view lies in the array that owns its memory: as a basic key where one exists, else as offset and strides."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+DummyArray: Any = type(as_strided(np.zeros(1), (2,), (0,)).base)  # what NumPy puts between a strided view and its array
+
+
+class Lens(NamedTuple):
+    """A view of its owner: byte offset, shape and strides in bytes."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+def owner_of(array: Any) -> np.ndarray:
+    """The array that owns the memory of a view; an array over a foreign buffer is its own owner."""
+    while True:
+        base = array.base
+        if isinstance(base, DummyArray):
+            base = base.base
+        if not isinstance(base, np.ndarray):
+            return array
+        array = base
+
+
+def is_foreign(owner: np.ndarray) -> bool:
+    """True where the memory belongs to an object that is no array, and may be written behind its back."""
+    return owner.base is not None
+
+
+def lens_of(view: np.ndarray, owner: np.ndarray) -> Lens:
+    """The place of a view in its owner."""
+    start = owner.__array_interface__["data"][0]
+    return Lens(view.__array_interface__["data"][0] - start, view.shape, view.strides)
+
+
+def view_of(owner: np.ndarray, lens: Lens) -> np.ndarray:
+    """The view of the owner at a lens."""
+    buffer = owner if owner.flags.c_contiguous else owner.T
+    return np.ndarray(lens.shape, owner.dtype, buffer, lens.offset, lens.strides)  # type: ignore[arg-type]
+
+
+def covers(view: np.ndarray, owner: np.ndarray) -> bool:
+    """True where a view shows the whole owner as it is."""
+    return view is owner or (
+        view.shape == owner.shape and view.dtype == owner.dtype and lens_of(view, owner).offset == 0
+        and all(a == b or n == 1 for a, b, n in zip(view.strides, owner.strides, view.shape, strict=True)))
+
+
+def overlaps_itself(view: np.ndarray) -> bool:
+    """True where two entries of a view may be one place in memory (zero strides, sliding windows)."""
+    reach = view.itemsize
+    for step, n in sorted((abs(s), n) for s, n in zip(view.strides, view.shape, strict=True) if n > 1):
+        if step < reach:
+            return True
+        reach = step * (n - 1) + reach
+    return False
+
+
+def key_of(lens: Lens, owner: np.ndarray) -> tuple[Any, ...] | None:
+    """The basic key with which the owner gives the view, or None where there is none.
+
+    Each dimension of the view must be a dimension of the owner, in the owner's order, with a stride that is a multiple
+    of the owner's; dimensions of the owner that the view lacks become integers.
+    """
+    order = [k for k in range(owner.ndim) if owner.shape[k] > 1]
+    if any(owner.strides[k] <= 0 for k in order) or owner.size == 0 or 0 in lens.shape:
+        return None
+    starts = dict.fromkeys(range(owner.ndim), 0)
+    rest = lens.offset
+    for k in sorted(order, key=lambda k: -owner.strides[k]):
+        starts[k], rest = divmod(rest, owner.strides[k])
+    if rest or any(not 0 <= starts[k] < owner.shape[k] for k in order):
+        return None
+    key: list[Any] = [starts[k] for k in range(owner.ndim)]
+    k = 0
+    for n, stride in zip(lens.shape, lens.strides, strict=True):
+        while k < owner.ndim and not _fits(n, stride, starts[k], owner.shape[k], owner.strides[k]):
+            k += 1
+        if k == owner.ndim:
+            return None
+        key[k] = _slice(n, stride, starts[k], owner.shape[k], owner.strides[k])
+        k += 1
+    return tuple(key)
+
+
+def _fits(n: int, stride: int, start: int, size: int, owner_stride: int) -> bool:
+    if n == 1:
+        return True
+    return size > 1 and stride % owner_stride == 0 and stride != 0 and 0 <= start + (n - 1) * (stride // owner_stride) < size
+
+
+def _slice(n: int, stride: int, start: int, size: int, owner_stride: int) -> slice:
+    if n == 1:
+        return slice(start, start + 1)
+    step = stride // owner_stride
+    stop: int | None = start + n * step
+    if step == 1 and start == 0 and n == size:
+        return slice(None)
+    if step < 0 and stop is not None and stop < 0:
+        stop = None
+    return slice(start, stop, None if step == 1 else step)

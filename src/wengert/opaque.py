@@ -1,0 +1,149 @@
+"""Calls into code that cannot be seen: carriers move values, sinks show them, anything else may not receive them."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import NoRuleError
+from wengert.lenses import owner_of
+from wengert.record import guard, slot_of
+from wengert.recording import STATE, Recording
+from wengert.registry import callable_name, stub
+from wengert.values import is_inexact
+
+CARRIER_TYPES = (list, dict, tuple, set, frozenset, collections.deque, collections.OrderedDict, collections.defaultdict)
+LIMIT = 10_000
+_ATOMS = (str, bytes, int, float, complex, bool, type(None), np.dtype, np.generic, types.ModuleType, type,
+          types.BuiltinFunctionType, types.CodeType, np.ufunc)
+
+
+class TooLarge(Exception):
+    """A search for traced values was given up."""
+
+
+def traced_in(recording: Recording, things: Any) -> list[Any]:
+    """All traced values within reach: in containers, attributes, closures and bound objects.
+
+    Errors: TooLarge past 10,000 objects.
+    """
+    found: list[Any] = []
+    stack = list(things)
+    seen: set[int] = set()
+    while stack:
+        thing = stack.pop()
+        if slot_of(recording, thing) is not None:
+            found.append(thing)
+            continue
+        if isinstance(thing, _ATOMS) or id(thing) in seen:
+            if id(thing) not in recording.texts:
+                continue
+            found.append(thing)
+            continue
+        seen.add(id(thing))
+        if len(seen) > LIMIT:
+            raise TooLarge
+        stack.extend(_parts(thing))
+    return found
+
+
+def _parts(thing: Any) -> list[Any]:
+    if isinstance(thing, np.ndarray):
+        return list(thing.flat) if thing.dtype.kind == "O" else []
+    if isinstance(thing, dict):
+        return [*dict.keys(thing), *dict.values(thing), *vars(thing).values()] if hasattr(thing, "__dict__") else [
+            *dict.keys(thing), *dict.values(thing)]
+    if isinstance(thing, (list, tuple, set, frozenset, collections.deque)):
+        return list(thing)
+    if isinstance(thing, functools.partial):
+        return [thing.func, *thing.args, *thing.keywords.values()]
+    if isinstance(thing, types.MethodType):
+        return [thing.__self__, thing.__func__]
+    if isinstance(thing, types.FunctionType):
+        cells = [cell.cell_contents for cell in thing.__closure__ or () if _filled(cell)]
+        return [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+    try:
+        attributes = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        attributes = {}
+    parts = list(attributes.values()) if isinstance(attributes, dict) else []
+    for base in type(thing).__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            member = base.__dict__.get(name)
+            if isinstance(member, types.MemberDescriptorType):
+                try:
+                    parts.append(member.__get__(thing))
+                except AttributeError:
+                    continue
+    return parts
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 - reading an empty cell raises
+    except ValueError:
+        return False
+    return True
+
+
+def search(recording: Recording, things: Any) -> bool:
+    """True where a traced value is within reach, or the search grew too large to tell."""
+    try:
+        return bool(traced_in(recording, things))
+    except TooLarge:
+        return True
+
+
+def opaque(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+           owner: Any = None) -> Any:
+    """Call code that cannot be seen: refused with a traced value within reach, else run as it is.
+
+    Values without a derivative (masks, indices) may pass; a tape guards them.
+    """
+    things = (*args, *kwargs.values()) if owner is None else (*args, *kwargs.values(), owner)
+    try:
+        found = traced_in(recording, things)
+    except TooLarge:
+        raise refusal(recording, fn, f"its arguments reach more than {LIMIT} objects, too many to search") from None
+    for value in found:
+        slot = slot_of(recording, value)
+        if slot is None or is_inexact(value):
+            raise refusal(recording, fn, "a traced value reaches it")
+        guard(recording, np.asarray, value, slot)
+    return watched(recording, fn, args, kwargs)
+
+
+def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
+    """The error for a call without a rule, with a stub to paste."""
+    error = NoRuleError(
+        f"{STATE.site}: {callable_name(fn)} has no rule, and {why}. Its derivative is unknown here; a zero would be "
+        f"silently wrong. To give it a rule:\n\n{stub(fn, 1)}\n\nIf it has no derivative: "
+        f"wg.non_differentiable({callable_name(fn)}).")
+    recording.refuse(error)
+    return error
+
+
+def watched(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run code that may write an array which a pullback keeps; note what it wrote in the undo log."""
+    memory = recording.memory
+    arrays = [a for a in (*args, *kwargs.values()) if isinstance(a, np.ndarray) and id(owner_of(a)) in memory.captured]
+    before = [(a, a.copy()) for a in arrays]
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        for array, saved in before:
+            if not np.array_equal(array, saved, equal_nan=array.dtype.kind in "fc"):
+                memory.undo.append([len(recording.entries), array, ..., saved])
+
+
+def remember(recording: Recording, text: Any, sources: tuple[Any, ...]) -> Any:
+    """Note a text made from a traced value, so that a parser given it is refused."""
+    if isinstance(text, str) and len(text) > 1 and search(recording, sources):
+        recording.texts[id(text)] = text
+    return text

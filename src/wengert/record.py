@@ -1,0 +1,424 @@
+"""Recording one call of a primitive: run it as it is, then write it down.
+
+The native function is called with the arguments as they came, so that values are those of the untraced run bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import NoRuleError, RefusedCallError
+from wengert.functional import getfield
+from wengert.lenses import owner_of
+from wengert.recording import STATE, Bound, Modes, Primitive, Recording, Traced, primitive_of
+from wengert.shadow import SHADOW, hold
+from wengert.storage import light
+from wengert.values import Spec, fresh, is_inexact, spec_of
+
+METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neither recorded nor guarded
+RESHAPING = {np.nonzero, np.flatnonzero, np.argwhere, np.unique}  # the shape of the result depends on values
+
+
+def recording_here() -> Recording:
+    """This thread's recording; a traced value in a thread that does not trace is refused."""
+    recording = STATE.recording
+    if recording is None:
+        raise RefusedCallError(
+            f"{STATE.site}: a value traced by another thread is used here. Call wengert inside the thread instead.")
+    return recording
+
+
+def slot_of(recording: Recording, value: Any) -> int | None:
+    """The variable of a value on this recording, or None where it is not traced."""
+    if isinstance(value, np.ndarray):
+        slot = recording.memory.slot(value)
+    else:
+        slot = SHADOW.get(id(value))
+    if slot is not None and Modes.shared and not recording.owns(slot, value):
+        raise recording.refuse(RefusedCallError(
+            f"{STATE.site}: a value traced by another thread is used here. Call wengert inside the thread instead."))
+    return slot
+
+
+def slots_in(recording: Recording, items: Any) -> Any:
+    """The variables in a list or tuple, as a nested tuple; None where there are none."""
+    found = tuple(slots_in(recording, item) if type(item) in (list, tuple) else slot_of(recording, item)
+                  for item in items)
+    return found if any(slot is not None for slot in found) else None
+
+
+def holds_traced(items: Any) -> bool:
+    """True where a list or tuple holds a traced value."""
+    recording = STATE.recording
+    return recording is not None and slots_in(recording, items) is not None
+
+
+def register(recording: Recording, value: Any, slot: int, strong: bool) -> Any:
+    """Make a fresh result a variable; what the entry keeps of it."""
+    kept = hold(value, slot, strong)
+    if isinstance(value, np.ndarray) and value.base is not None:
+        recording.memory.add_view(value, slot)
+        recording.memory.add_root(value, slot)
+    return kept
+
+
+def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What the entry keeps of the arguments: values that the pullback reads, the shapes of others, statics."""
+    sequence = bound.rule.sequence
+    if sequence is None:
+        return tuple([_keep(recording, how, a) for how, a in zip(bound.keeps, args, strict=True)])
+    inner = len(args[sequence])
+    keeps = bound.keeps
+    parts = [_keep(recording, how, a) for how, a in zip(keeps[sequence:sequence + inner], args[sequence], strict=True)]
+    before = [_keep(recording, how, a) for how, a in zip(keeps[:sequence], args[:sequence], strict=True)]
+    after = [_keep(recording, how, a) for how, a in zip(keeps[sequence + inner:], args[sequence + 1:], strict=True)]
+    return (*before, parts, *after)
+
+
+def _keep(recording: Recording, how: str, value: Any) -> Any:
+    if recording.keep or how == "value" or how == "static":
+        return recording.memory.capture(value)
+    if how == "shape":
+        return light(value)
+    return None if isinstance(value, np.ndarray) else value
+
+
+def bind(primitive: Primitive, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
+    """The primitive in the form of this call."""
+    rule = primitive.rule
+    assert rule is not None
+    if rule.sequence is None:
+        mask = tuple([slot is not None for slot in ins])
+    else:
+        k = rule.sequence
+        inner = ins[k] if ins[k] is not None else (None,) * len(args[k])
+        mask = tuple([slot is not None for slot in (*ins[:k], *inner, *ins[k + 1:])])
+    return primitive.bound(len(mask), mask, tuple(kwargs))
+
+
+def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a primitive on arguments of which some are traced, and record it; its value."""
+    recording = recording_here()
+    rule = primitive.rule
+    assert rule is not None
+    if rule.sequence is not None or primitive.is_array_function:
+        args = _arrays_for_lists(recording, primitive, args)
+    run_args, run_kwargs = args, kwargs
+    if kwargs:
+        args, kwargs = rule.normalise(args, kwargs)
+    ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
+    if recording.context is not None:
+        return recording.context.call(recording, primitive, args, ins, kwargs)
+    if rule.kind == "constant":
+        return record_constant(recording, primitive, args, ins, kwargs, primitive.fn(*run_args, **run_kwargs))
+    if all(slot is None for slot in ins):
+        return primitive.fn(*run_args, **run_kwargs)
+    if rule.kind == "rrule":
+        return _record_rrule(recording, primitive, args, ins, kwargs)
+    bound = bind(primitive, args, ins, kwargs)
+    check_statics(recording, bound, args, ins, kwargs)
+    value = primitive.fn(*run_args, **run_kwargs)
+    if rule.identity and any(value is a for a in args):
+        return value
+    if any(value is a for a in _flat(args)):
+        value = fresh(value)
+    if recording.keep:
+        kwargs = {name: _traced(recording, v) for name, v in kwargs.items()}
+    return append_result(recording, bound, value, args, ins, kwargs or None)
+
+
+def append_result(recording: Recording, bound: Bound, value: Any, args: tuple[Any, ...], ins: tuple[Any, ...],
+                  kwargs: dict[str, Any] | None) -> Any:
+    """Write down a call whose value is at hand, and make the value a variable."""
+    kept_args = keep_args(recording, bound, args)
+    slot = len(recording.entries)
+    if type(value) is tuple or isinstance(value, tuple):
+        recording.append((bound, value, ins, kept_args, kwargs, STATE.site))
+        return _fields(recording, value, slot)
+    if not is_inexact(value):
+        _refuse_objects(recording, bound, value)
+        if recording.keep:
+            record_constant(recording, bound, args, ins, kwargs or {}, value)
+        return value
+    needed = recording.keep or bound.reads_y == "value"
+    kept = register(recording, value, slot, needed)
+    if needed and isinstance(value, np.ndarray):
+        recording.memory.capture(value)
+    recording.append((bound, kept, ins, kept_args, kwargs, STATE.site))
+    if recording.keep and bound.fn is _GETITEM and _is_mask(args[1]):
+        guard(recording, np.shape, value, slot)
+    return value
+
+
+def _refuse_objects(recording: Recording, bound: Any, value: Any) -> None:
+    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+        raise recording.refuse(RefusedCallError(
+            f"{STATE.site}: {bound.name} gave an array of Python objects, which cannot be differentiated. "
+            "Build it with a float dtype."))
+
+
+def _fields(recording: Recording, value: tuple[Any, ...], slot: int) -> tuple[Any, ...]:
+    """Make each inexact part of a tuple result a variable."""
+    primitive = primitive_of(getfield)
+    assert primitive is not None
+    bound = primitive.bound(2, (True, False), ())
+    parts = [fresh(part) if is_inexact(part) and not isinstance(part, np.ndarray) else part for part in value]
+    for i, part in enumerate(parts):
+        if is_inexact(part):
+            kept = register(recording, part, len(recording.entries), recording.keep)
+            recording.append((bound, kept, (slot, None), (value if recording.keep else None, i), None, STATE.site))
+    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+
+
+def record_constant(recording: Recording, primitive: Any, args: tuple[Any, ...], ins: tuple[Any, ...],
+                    kwargs: dict[str, Any], value: Any) -> Any:
+    """Record the value of a call without derivative: only a tape needs it. What has no identity becomes a guard."""
+    if not recording.keep or primitive.fn in METADATA:
+        return value
+    kwargs = {name: _traced(recording, v) for name, v in kwargs.items()}
+    slot = len(recording.entries)
+    args = tuple(recording.memory.capture(a) for a in args)
+    if isinstance(value, (np.ndarray, np.number, float, complex)):
+        if any(value is a for a in _flat(args)):
+            value = fresh(value)
+        register(recording, value, slot, True)
+        recording.append((primitive, value, ins, args, kwargs or None, STATE.site))
+        return value
+    kind = Primitive(primitive.fn, primitive.rule, "guard", primitive.name)
+    recording.append((kind, value, ins, args, kwargs or None, STATE.site))
+    if isinstance(value, tuple) and any(isinstance(part, np.ndarray) for part in value):
+        recording.entries[slot] = (primitive, value, ins, args, kwargs or None, STATE.site)
+        _constant_fields(recording, value, slot)
+    return value
+
+
+def _constant_fields(recording: Recording, value: tuple[Any, ...], slot: int) -> None:
+    primitive = primitive_of(getfield)
+    assert primitive is not None
+    for i, part in enumerate(value):
+        if isinstance(part, np.ndarray):
+            place = len(recording.entries)
+            recording.append((primitive, hold(part, place, True), (slot, None), (value, i), None, STATE.site))
+            guard(recording, np.shape, part, place)
+
+
+def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int) -> None:
+    """Note a fact about a traced value that a replay on other inputs must find again."""
+    recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, STATE.site))
+
+
+def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins: tuple[Any, ...],
+                  kwargs: dict[str, Any]) -> None:
+    """A traced float where the rule has no derivative would be a silent zero: refuse it."""
+    sequence = bound.rule.sequence
+    if sequence is None:
+        for place, slot in enumerate(ins):
+            if slot is not None and place not in bound.positions and _differentiable(recording, args[place], slot):
+                raise _no_derivative(recording, bound, f"argument {place + 1}")
+    for name, value in kwargs.items():
+        slot = slot_of(recording, value)
+        if slot is not None and _differentiable(recording, value, slot):
+            raise _no_derivative(recording, bound, f"argument {name!r}")
+
+
+def _differentiable(recording: Recording, value: Any, slot: Any) -> bool:
+    if type(slot) is tuple:
+        return any(s is not None and _differentiable(recording, v, s) for s, v in zip(slot, value, strict=True))
+    entry = recording.entries[slot]
+    rule = None if entry is None else entry[0].rule
+    return is_inexact(value) and not (rule is not None and rule.kind == "constant")
+
+
+def _no_derivative(recording: Recording, bound: Bound, what: str) -> NoRuleError:
+    error = NoRuleError(
+        f"{STATE.site}: {what} of {bound.name} depends on an input, and its rule ({bound.rule.where}) gives no "
+        "derivative with respect to it. Use wg.stop_gradient on it, or write a rule with @wg.rrule.")
+    recording.refuse(error)
+    return error
+
+
+def _record_rrule(recording: Recording, primitive: Primitive, args: tuple[Any, ...], ins: tuple[Any, ...],
+                  kwargs: dict[str, Any]) -> Any:
+    """A user's rule: its value is the value, its pullback is kept. Outer levels see what its body does."""
+    bound = bind(primitive, args, ins, kwargs)
+    rule = primitive.rule
+    assert rule is not None
+    level = recording.innermost(ins)
+    inner = None
+    if level == 0:
+        if recording.keep and len(recording.levels) == 1:
+            return append_result(recording, bound, fresh_unless(primitive.fn(*args, **kwargs), args), args, ins, kwargs)
+        value, pullback = rule.body(*args, **kwargs)
+    else:
+        hidden = recording.levels[level:]
+        del recording.levels[level:]
+        try:
+            value, pullback = recording.enter(rule.body)(*args, **kwargs)
+            inner = slot_of(recording, value)
+        finally:
+            recording.levels.extend(hidden)
+    value = fresh_unless(value, args, always=True)
+    kept = tuple(light(a) for a in args)
+    slot = len(recording.entries)
+    pull = Pull(primitive, rule, pullback, level)
+    if isinstance(value, tuple):
+        recording.append((pull, value, (*ins, inner), kept, None, STATE.site))
+        return _fields(recording, value, slot)
+    recording.append((pull, register(recording, value, slot, recording.keep), (*ins, inner), kept, None, STATE.site))
+    return value
+
+
+class Pull:
+    """A call of a user's rule in the eager mode: the pullback that it returned, and the level whose derivative it is."""
+
+    __slots__ = ("fn", "kind", "level", "name", "pullback", "rule", "step")
+
+    def __init__(self, primitive: Primitive, rule: Any, pullback: Any, level: int) -> None:
+        self.fn, self.name, self.rule, self.kind = primitive.fn, primitive.name, rule, "call"
+        self.pullback = pullback
+        self.level = level
+        self.step = None
+
+
+def fresh_unless(value: Any, args: tuple[Any, ...], always: bool = False) -> Any:
+    """A value that no argument is, made anew where it is (or always)."""
+    if is_inexact(value) and (always or id(value) in SHADOW or any(value is a for a in args)):
+        return fresh(value)
+    return value
+
+
+def _traced(recording: Recording, value: Any) -> Any:
+    slot = slot_of(recording, value)
+    return recording.memory.capture(value) if slot is None else Traced(slot, value)
+
+
+def _arrays_for_lists(recording: Recording, primitive: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Turn lists of traced values into recorded arrays where NumPy would do so silently."""
+    rule = primitive.rule
+    assert rule is not None
+    out = []
+    for k, a in enumerate(args):
+        if type(a) in (list, tuple) and slots_in(recording, a) is not None:
+            if k != rule.sequence:
+                a = as_array(a)
+            elif primitive.is_array_function:
+                a = [as_array(item) if type(item) in (list, tuple) and holds_traced(item) else item for item in a]
+        out.append(a)
+    return tuple(out)
+
+
+def as_array(items: Any) -> np.ndarray:
+    """`np.array` of a list with traced values, recorded."""
+    primitive = primitive_of(np.array)
+    assert primitive is not None
+    array: np.ndarray = record_call(primitive, (items,), {})
+    return array
+
+
+def _flat(args: tuple[Any, ...]) -> list[Any]:
+    return [b for a in args for b in (a if type(a) in (list, tuple) else (a,))]
+
+
+def _is_mask(key: Any) -> bool:
+    if type(key) is tuple:
+        return any(_is_mask(part) for part in key)
+    return isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind == "b"
+
+
+_GETITEM = __import__("operator").getitem
+
+
+# -- writes ---------------------------------------------------------------------------------------------------------
+
+
+def record_write(primitive: Primitive, run: Callable[[], Any], target: np.ndarray, args: tuple[Any, ...],
+                 kwargs: dict[str, Any]) -> Any:
+    """A call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
+    recording = recording_here() if STATE.recording is None else STATE.recording
+    memory = recording.memory
+    ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
+    rule = primitive.rule
+    assert rule is not None
+    traced = any(s is not None for s in ins) and rule.kind != "constant"
+    if not traced and not memory.is_traced(target):
+        memory.before_write(target, ..., len(recording.entries))
+        return run()
+    if not is_inexact(target):
+        raise recording.refuse(RefusedCallError(
+            f"{STATE.site}: traced values are written into an array of {target.dtype}, which has no derivative. "
+            "Give the array a float dtype."))
+    storage, owner = memory.join(target)
+    before = owner.copy() if recording.keep else spec_of(owner)
+    if not traced:
+        memory.before_write(target, ..., len(recording.entries))
+        value = run()
+        memory.put(storage, owner, target, None if not recording.keep else target.copy(), None, before)
+        return value
+    bound = bind(primitive, args, ins, kwargs)
+    check_statics(recording, bound, args, ins, kwargs)
+    kept = keep_args(recording, bound, args)
+    dtype = np.result_type(*[a for a in args if not isinstance(a, Spec)])
+    memory.before_write(target, ..., len(recording.entries) + 1)
+    value = run()
+    result = target.copy() if recording.keep or bound.reads_y == "value" else spec_of(target)
+    slot = recording.append((bound, result, ins, kept, kwargs or None, STATE.site))
+    slot = _cast_slot(recording, slot, result, dtype, target)
+    memory.put(storage, owner, target, target, slot, before)
+    return value
+
+
+def _cast_slot(recording: Recording, slot: int, result: Any, dtype: Any, target: np.ndarray) -> int:
+    """The variable after the silent cast of a write into an array of another dtype."""
+    if dtype == target.dtype or dtype.kind not in "fc":
+        return slot
+    if dtype.kind == "c" and target.dtype.kind != "c":
+        raise recording.refuse(RefusedCallError(f"{STATE.site}: a complex result is written into a real array."))
+    primitive = primitive_of(np.ndarray.astype)
+    assert primitive is not None
+    bound = primitive.bound(2, (True, False), ())
+    args = (result if recording.keep else Spec(target.shape, dtype), target.dtype)
+    return recording.append((bound, result, (slot, None), args, None, STATE.site))
+
+
+def record_store(array: np.ndarray, key: Any, value: Any, threshold: int = 0) -> None:
+    """`array[key] = value`, seen by all views of the array."""
+    recording = STATE.recording
+    if recording is None:
+        array[key] = value
+        return
+    memory = recording.memory
+    if type(value) in (list, tuple) and holds_traced(value):
+        value = as_array(value)
+    value_slot = slot_of(recording, value)
+    if value_slot is None and not memory.is_traced(array):
+        memory.before_write(array, key, len(recording.entries))
+        array[key] = value
+        return
+    if not is_inexact(array):
+        raise recording.refuse(RefusedCallError(
+            f"{STATE.site}: a traced value is stored in an array of {array.dtype}, which has no derivative. "
+            "Give the array a float dtype."))
+    if np.iscomplexobj(value) and not np.iscomplexobj(array):
+        array[key] = value  # NumPy warns or raises; a derivative of the discarded part would be wrong
+        raise recording.refuse(RefusedCallError(f"{STATE.site}: a complex value is stored in a real array."))
+    storage, owner = memory.join(array)
+    before = owner.copy() if recording.keep and storage.slot is None else light(owner)
+    before = before if storage.slot is None or not recording.keep else owner
+    memory.before_write(array, key, len(recording.entries))
+    array[key] = value
+    region = array[(*key, ...) if type(key) is tuple and ... not in _plain(key) else (key, ...) if _is_index(key) else key]
+    if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner:
+        memory.put(storage, owner, region, value, value_slot, before)
+    else:
+        memory.put_fancy(storage, owner, array, key, value, value_slot, before)
+
+
+def _plain(key: tuple[Any, ...]) -> list[Any]:
+    return [part for part in key if part is Ellipsis]
+
+
+def _is_index(key: Any) -> bool:
+    return isinstance(key, (int, np.integer)) and not isinstance(key, bool)

@@ -1,0 +1,244 @@
+"""The one recording: a list of tuples, and what is needed to read it back.
+
+An entry is `(primitive, value, ins, args, kwargs, site)`. `ins` is aligned with `args`: a slot (an index into the
+list), None, or a tuple of these where the argument is a list or tuple. The tape, the reverse pass and nested levels all
+read this list; nothing else is written down during a run.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import WengertError
+from wengert.registry import Plan, Rule, Variant, rules
+from wengert.sites import Site
+
+if TYPE_CHECKING:
+    from wengert.storage import Memory
+
+Entry = tuple[Any, Any, tuple[Any, ...], tuple[Any, ...], Any, Site | None]
+
+
+class Traced(NamedTuple):
+    """A traced value inside the keyword arguments of an entry."""
+
+    slot: int
+    value: Any
+
+
+class Primitive:
+    """A callable that is recorded and not entered, with its rule."""
+
+    __slots__ = ("bounds", "fn", "is_array_function", "kind", "name", "rule", "step")
+
+    def __init__(self, fn: Any, rule: Rule | None, kind: str = "call", name: str | None = None) -> None:
+        self.fn = fn
+        self.rule = rule
+        self.kind = kind
+        self.step = None
+        self.name = name or getattr(fn, "__name__", type(fn).__name__)
+        self.is_array_function = isinstance(fn, np.ufunc) or (getattr(fn, "__module__", None) or "").startswith("numpy")
+        self.bounds: dict[Any, Bound] = {}
+
+    def bound(self, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> Bound:
+        """This primitive for calls of one form: so many arguments, of which these are traced."""
+        key = (nargs, mask, kwnames)
+        bound = self.bounds.get(key)
+        if bound is None:
+            bound = Bound(self, nargs, mask, kwnames)
+            if nargs <= 64:
+                self.bounds[key] = bound
+        return bound
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+
+class Bound:
+    """A primitive in one form of call: which arguments are wanted, and what of each its pullback reads.
+
+    `keeps[k]` is "value", "shape", "static" or "nothing"; `step` is its part of the reverse pass, filled on first use.
+    """
+
+    __slots__ = ("fn", "keeps", "kind", "name", "plan", "positions", "primitive", "pull", "reads_y", "rule", "step",
+                 "variant", "wanted")
+
+    def __init__(self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> None:
+        rule = primitive.rule
+        assert rule is not None
+        self.primitive = primitive
+        self.fn, self.name, self.kind, self.rule = primitive.fn, primitive.name, primitive.kind, rule
+        self.step: Callable[..., None] | None = None
+        self.pull: Any = None
+        self.plan: Plan = rule.plan(nargs, kwnames)
+        self.positions = self.plan.positions
+        self.wanted = tuple(mask[p] for p in self.positions)
+        self.variant: Variant | None = None
+        keeps = ["static"] * nargs
+        self.reads_y = "value"
+        if rule.kind != "constant" and any(self.wanted):
+            self.variant = self.plan.variant(self.wanted)
+            self.reads_y = self.variant.reads_y
+            for place, reads, wanted in zip(self.positions, self.variant.reads, self.wanted, strict=True):
+                keeps[place] = "shape" if reads == "nothing" and wanted else reads
+        self.keeps = tuple(keeps)
+
+
+INPUT = Primitive(None, None, "input", "input")
+
+
+def flat_slots(ins: tuple[Any, ...]) -> list[int]:
+    """All slots in a (nested) tuple of slots."""
+    out: list[int] = []
+    for part in ins:
+        if type(part) is tuple:
+            out.extend(flat_slots(part))
+        elif part is not None:
+            out.append(part)
+    return out
+
+
+class Level:
+    """One trace on the recording: where it starts, and what its inputs are."""
+
+    __slots__ = ("dependent", "inputs", "seen", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.seen = start
+        self.inputs: set[int] = set()
+        self.dependent: set[int] = set()
+
+
+class Recording:
+    """All that one thread writes down while it traces: entries, levels, refusals, and the state of written memory.
+
+    With `keep`, every value, guard and constant is kept, as a tape needs; without, residuals only, as a gradient does.
+    """
+
+    def __init__(self, keep: bool, context: Any = None) -> None:
+        self.entries: list[Entry | None] = []
+        self.levels: list[Level] = []
+        self.keep = keep
+        self.context = context
+        self.refusals: list[WengertError] = []
+        self.texts: dict[int, Any] = {}
+        self.specs: dict[int, Any] = {}
+        self.frozen: dict[str, Any] = {}
+        self.notes: list[tuple[int, str, int]] = []
+        self.memory: Memory = None  # type: ignore[assignment]
+        self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
+
+    def append(self, entry: Entry) -> int:
+        """Write an entry down; its slot."""
+        self.entries.append(entry)
+        return len(self.entries) - 1
+
+    def refuse(self, error: WengertError) -> WengertError:
+        """Remember a refusal, so that the user's code cannot swallow it; the error to raise."""
+        self.refusals.append(error)
+        return error
+
+    def owns(self, slot: int, value: Any) -> bool:
+        """True where a slot found for a value is of this recording and not of another thread's."""
+        return slot < len(self.entries) and (isinstance(value, np.ndarray) or self.value(slot) is value)
+
+    def innermost(self, ins: tuple[Any, ...]) -> int:
+        """The index of the innermost level on whose inputs any of these variables depends."""
+        slots = [s for part in ins for s in (part if type(part) is tuple else (part,)) if s is not None]
+        for k in range(len(self.levels) - 1, 0, -1):
+            if any(self.depends(slot, self.levels[k]) for slot in slots):
+                return k
+        return 0
+
+    def depends(self, slot: int, level: Level) -> bool:
+        """True where a variable depends on an input of a level."""
+        known = level.dependent
+        for place in range(max(level.start, level.seen), slot + 1):
+            entry = self.entries[place]
+            known_here = entry is not None and (place in level.inputs or any(s in known for s in flat_slots(entry[2])))
+            if known_here:
+                known.add(place)
+        level.seen = max(level.seen, slot + 1)
+        return slot in known
+
+    def value(self, slot: int) -> Any:
+        """The value at a slot, or None where it was not kept and is gone."""
+        entry = self.entries[slot]
+        value = None if entry is None else entry[1]
+        return value() if type(value) is weakref.ref else value
+
+
+class State(threading.local):
+    """What hooks look up first: this thread's recording, its entries where the quick path is allowed, and the line."""
+
+    recording: Recording | None = None
+    quick: list[Any] | None = None
+    site: Site | None = None
+
+
+STATE = State()
+ACTIVE: list[tuple[Recording, int]] = []
+_lock = threading.Lock()
+
+
+class Modes:
+    """Process-wide switches read by the hooks: how many recordings keep guards, and whether several threads record."""
+
+    guarding = 0
+    shared = False
+
+
+def open_recording(keep: bool, context: Any = None) -> Recording:
+    """Start recording on this thread."""
+    recording = Recording(keep, context)
+    with _lock:
+        ACTIVE.append((recording, threading.get_ident()))
+        Modes.guarding += keep
+        Modes.shared = len(ACTIVE) > 1
+    STATE.recording = recording
+    STATE.quick = recording.entries if context is None else None
+    return recording
+
+
+def close_recording(recording: Recording) -> bool:
+    """Stop recording on this thread; True where no other thread records."""
+    STATE.recording = STATE.quick = None
+    with _lock:
+        ACTIVE[:] = [pair for pair in ACTIVE if pair[0] is not recording]
+        Modes.guarding -= recording.keep
+        Modes.shared = len(ACTIVE) > 1
+        if not ACTIVE:
+            PLAIN.add(np.ndarray)
+        return not ACTIVE
+
+
+# Types whose operators are C code all through and run no Python of the user's. Arrays leave the set while written
+# memory is traced, because then an array that is no traced object may still show traced values.
+PLAIN: set[type] = {
+    float, int, bool, complex, str, bytes, list, tuple, dict, set, frozenset, type(None), type(...), range, slice,
+    np.ndarray, np.bool_, np.float64, np.float32, np.complex128, np.complex64, np.int64, np.int32, np.intp, np.uint8,
+}
+
+_primitives: dict[Any, Primitive] = {}
+_version = -1
+
+
+def primitive_of(fn: Any) -> Primitive | None:
+    """The primitive for a callable that has a rule, else None."""
+    global _version
+    if rules.version != _version:
+        _primitives.clear()
+        _version = rules.version
+    primitive = _primitives.get(fn)
+    if primitive is None:
+        rule = rules.get(fn)
+        if rule is None:
+            return None
+        primitive = _primitives[fn] = Primitive(fn, rule)
+    return primitive

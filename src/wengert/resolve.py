@@ -1,0 +1,598 @@
+"""What a call site calls in place of a callable: its twin, its recorder, or itself.
+
+`resolve` sees the callable alone, right before the call; CPython makes the call, so there is no frame in between for a
+Python function, and recursion goes as deep as untraced.
+"""
+
+from __future__ import annotations
+
+import abc
+import builtins
+import functools
+import itertools
+import operator
+import os
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import dispatch
+from wengert.dispatch import HOOKS, enter, iterable, lookup, python_method
+from wengert.errors import RefusedCallError
+from wengert.opaque import CARRIER_TYPES, opaque, remember, search, watched
+from wengert.record import as_array, holds_traced, record_call, record_store, record_write, slot_of, slots_in
+from wengert.recording import PLAIN, STATE, Primitive, primitive_of
+from wengert.registry import rules
+from wengert.rewrite import instrument, original
+from wengert.shadow import SHADOW
+from wengert.sites import Site
+
+ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+TRACEABLE = {ENGINE + name + ".py" for name in ("projection", "forms", "bodies", "bars")}
+NATIVE_MODULES = frozenset((
+    "abc", "ast", "asyncio", "bdb", "codeop", "concurrent", "ctypes", "dis", "enum", "faulthandler", "gc", "importlib",
+    "inspect", "io", "linecache", "logging", "multiprocessing", "pdb", "pickle", "re", "sre_compile", "sre_parse",
+    "subprocess", "tempfile", "threading", "tokenize", "traceback", "typing", "warnings", "weakref", "_weakrefset",
+    "_pytest", "pytest", "pluggy", "rich", "coverage"))
+SINKS = frozenset(("logging", "warnings", "traceback", "rich", "pdb", "bdb"))
+
+_resolved: dict[Any, Any] = {}
+_twins: dict[types.FunctionType, types.FunctionType] = {}
+_version = -1
+
+
+def forget() -> None:
+    """Drop twins and recorders: between two traces, functions, classes and rules may have changed."""
+    global _version
+    _twins.clear()
+    dispatch.forget_classes()
+    if rules.version != _version:
+        _resolved.clear()
+        _version = rules.version
+
+
+def resolve(f: Any, site: Site | None = None) -> Any:
+    """What to call where the user's code calls `f`."""
+    STATE.site = site
+    t = type(f)
+    if t is types.FunctionType:
+        twin = _twins.get(f)
+        return function(f) if twin is None else twin
+    if t is types.MethodType:
+        return method(f)
+    if t is types.BuiltinFunctionType:
+        owner = f.__self__
+        if owner is not None and type(owner) is not types.ModuleType:
+            return bound_builtin(f, owner)
+    found = _resolved.get(f) if t in _HASHABLE else None
+    return other(f, t) if found is None else found
+
+
+def resolve_plain(f: Any) -> Any:
+    """`resolve` where no line of the user's is at hand."""
+    return resolve(f, STATE.site)
+
+
+# -- Python functions -----------------------------------------------------------------------------------------------
+
+
+def function(f: types.FunctionType) -> Any:
+    """The instrumented twin of a Python function, or its recorder where it has a rule."""
+    recording = STATE.recording
+    if recording is None:
+        return f
+    if recording.context is not None:
+        return recording.context.choose(recording, f, lambda: function_plain(f))
+    return function_plain(f)
+
+
+def function_plain(f: types.FunctionType) -> Any:
+    primitive = primitive_of(f)
+    if primitive is not None:
+        twin: Any = recorder(primitive)
+    else:
+        code = f.__code__
+        if code.co_filename.startswith(ENGINE) and code.co_filename not in TRACEABLE:
+            return f
+        module = (f.__module__ or "").partition(".")[0]
+        if module in NATIVE_MODULES:
+            return _guarded(f) if module not in SINKS else f
+        if original(code) is not None:
+            return f
+        twin = types.FunctionType(instrument(code, HOOKS), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+        twin.__kwdefaults__ = f.__kwdefaults__
+        twin.__qualname__ = f.__qualname__
+    if f.__closure__ is None:
+        _twins[f] = twin
+    return twin
+
+
+def method(f: types.MethodType) -> Any:
+    """A bound method, entered or recorded with its object in front."""
+    inner = f.__func__
+    if type(inner) is types.FunctionType:
+        twin = _twins.get(inner)
+        return types.MethodType(function(inner) if twin is None else twin, f.__self__)
+    return functools.partial(resolve_plain(inner), f.__self__)
+
+
+# -- C functions ----------------------------------------------------------------------------------------------------
+
+
+def recorder(primitive: Primitive) -> Callable[..., Any]:
+    """A function that calls a primitive, and records the call where an argument is traced."""
+    fn = primitive.fn
+    if isinstance(fn, np.ufunc):
+        return _ufunc_recorder(primitive, fn)
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        plain = not kwargs
+        for a in args:
+            if id(a) in SHADOW:
+                return _write_out(primitive, args, kwargs) if "out" in kwargs else record_call(primitive, args, kwargs)
+            t = type(a)
+            if t not in PLAIN or t is list or t is tuple:
+                plain = False
+        return fn(*args, **kwargs) if plain else _careful(primitive, args, kwargs)
+
+    return record
+
+
+def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Arguments that are no traced objects themselves, but may hold or show traced values."""
+    recording = STATE.recording
+    if recording is None:
+        return primitive.fn(*args, **kwargs)
+    if kwargs.get("out") is not None:
+        return _write_out(primitive, args, kwargs)
+    if slots_in(recording, (*args, *kwargs.values())) is not None:
+        return record_call(primitive, args, kwargs)
+    if any(type(a) not in PLAIN and search(recording, (a,)) for a in (*args, *kwargs.values())):
+        return opaque(recording, primitive.fn, args, kwargs)
+    return primitive.fn(*args, **kwargs)
+
+
+def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    out = kwargs["out"]
+    out = out[0] if type(out) is tuple and len(out) == 1 else out
+    rest = {name: value for name, value in kwargs.items() if name != "out"}
+    if out is None:
+        return record_call(primitive, args, rest)
+    recording = STATE.recording
+    if recording is not None and (not isinstance(out, np.ndarray) or rest.get("where", True) is not True):
+        if search(recording, (*args, *rest.values(), out)) or not isinstance(out, np.ndarray):
+            raise recording.refuse(RefusedCallError(
+                f"{STATE.site}: {primitive.name} writes into out= in a form that cannot be followed (where=, several "
+                "outputs). Assign the result instead."))
+        return watched(recording, primitive.fn, args, kwargs)
+    if rest:
+        assert primitive.rule is not None
+        args, rest = primitive.rule.normalise(args, rest)
+    return record_write(primitive, lambda: primitive.fn(*args, out=out, **rest), out, args, rest)
+
+
+def _ufunc_recorder(primitive: Primitive, fn: np.ufunc) -> Callable[..., Any]:
+    nin = fn.nin
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != nin:
+            if len(args) > nin:
+                kwargs["out"] = args[nin:]
+                args = args[:nin]
+            return _careful(primitive, args, kwargs)
+        for a in args:
+            if id(a) in SHADOW:
+                return record_call(primitive, args, kwargs)
+        for a in args:
+            t = type(a)
+            if t not in PLAIN or t is list or t is tuple:
+                return _careful(primitive, args, kwargs)
+        return fn(*args)
+
+    return record
+
+
+def bound_builtin(f: Any, owner: Any) -> Any:
+    """A method of a built-in object, such as `x.sum`."""
+    if STATE.recording is None:
+        return f
+    t = type(owner)
+    if isinstance(owner, type):
+        return other(f, type(f))
+    name = f.__name__
+    if isinstance(owner, CARRIER_TYPES):
+        return _carrier_method(f, owner, name)
+    if t is str or t is bytes:
+        return _text_method(f, owner)
+    if isinstance(owner, (np.ndarray, np.generic, float, complex, int)):
+        return _number_method(f, owner, t, name)
+    if t in _FREE_OWNERS:
+        return f
+    return _guarded(f, owner)
+
+
+def _number_method(f: Any, owner: Any, t: type, name: str) -> Any:
+    if isinstance(owner, np.ndarray) and name in _ARRAY_WRITERS:
+        return functools.partial(_ARRAY_WRITERS[name], owner, f)
+    if id(owner) not in SHADOW and t in PLAIN and not isinstance(owner, np.ndarray):
+        return f
+    descriptor = getattr(t, name, None)
+    primitive = primitive_of(descriptor)
+    if primitive is None and isinstance(owner, np.generic):
+        primitive = primitive_of(getattr(np.ndarray, name, None)) or primitive_of(getattr(np, name, None))
+        if primitive is not None:
+            primitive = primitive_of(getattr(np, name, None)) or primitive
+            return functools.partial(recorder(primitive), owner)
+    if primitive is not None:
+        return functools.partial(recorder(primitive), owner)
+    return _guarded(f, owner)
+
+
+def _carrier_method(f: Any, owner: Any, name: str) -> Any:
+    if name in ("extend", "update", "extendleft", "__init__"):
+        return lambda *args, **kwargs: f(*[iterable(a, STATE.site) for a in args], **kwargs)
+    if name == "sort":
+        return lambda key=None, reverse=False: f(key=None if key is None else enter(key), reverse=reverse)
+    return f
+
+
+def _text_method(f: Any, owner: Any) -> Any:
+    recording = STATE.recording
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        text = f(*args, **kwargs)
+        return remember(recording, text, (owner, args, kwargs)) if recording is not None else text
+
+    return call if recording is not None and (recording.texts or f.__name__ in ("format", "join", "format_map")) else f
+
+
+def _guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        return f(*args, **kwargs) if recording is None else opaque(recording, f, args, kwargs, owner)
+
+    return call
+
+
+def other(f: Any, t: type) -> Any:
+    """The slow path: classes, C functions, callable objects."""
+    recording = STATE.recording
+    if recording is None:
+        return f
+    if recording.context is not None:
+        return recording.context.choose(recording, f, lambda: _other(f, t))
+    return _other(f, t)
+
+
+def _other(f: Any, t: type) -> Any:
+    if t is functools.partial:
+        return functools.partial(enter(f.func), *f.args, **f.keywords)
+    found = _classify(f, t)
+    if found is None:
+        call = python_method(t, "__call__")
+        found = f if call is None else types.MethodType(enter(call), f)
+        if call is None:
+            found = _guarded(f)
+    elif t in _HASHABLE:
+        _resolved[f] = found
+    return found
+
+
+def _classify(f: Any, t: type) -> Any:
+    """What stands for a callable that is the same in each trace."""
+    if t in _HASHABLE or isinstance(f, type):
+        special = _SPECIAL.get(f)
+        if special is not None:
+            return special
+        primitive = primitive_of(f)
+        if primitive is not None:
+            return _sequence_recorder(primitive) if f in _ITERATING else recorder(primitive)
+        if f in _CARRIERS:
+            return f
+        if f in _HIGHER:
+            return _higher(f)
+    if isinstance(f, type):
+        return functools.partial(construct, f)
+    if hasattr(f, "_implementation"):
+        return _array_function(f)
+    if t is functools._lru_cache_wrapper:
+        return _cached(f)
+    if t in (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc,
+             types.ClassMethodDescriptorType):
+        if getattr(f, "__objclass__", None) in _CARRIER_CLASSES or getattr(f, "__self__", None) in _CARRIER_CLASSES:
+            return f
+        return _guarded(f)
+    if t is types.MethodWrapperType:
+        return f if isinstance(f.__self__, CARRIER_TYPES) else _guarded(f, f.__self__)
+    return None
+
+
+def _array_function(f: Any) -> Any:
+    """A NumPy function without a rule: run where nothing is traced, else its Python implementation is entered."""
+    inner = f._implementation
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None or not search(recording, (*args, *kwargs.values())):
+            return f(*args, **kwargs) if recording is None else watched(recording, f, args, kwargs)
+        if f in _WRITERS:
+            return _WRITERS[f](f, *args, **kwargs)
+        if isinstance(inner, types.FunctionType):
+            return function(inner)(*args, **kwargs)
+        return opaque(recording, f, args, kwargs)
+
+    return call
+
+
+def _cached(f: Any) -> Any:
+    """A cached function runs uncached while it is given traced values: an equal float from before is another one."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None:
+            return f(*args, **kwargs)
+        return enter(f.__wrapped__)(*args, **kwargs)
+
+    return call
+
+
+# -- classes --------------------------------------------------------------------------------------------------------
+
+
+def construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """`cls(...)` as `type.__call__` does it, entering a metaclass's `__call__`, `__new__` and `__init__`."""
+    meta = python_method(type(cls), "__call__")
+    if meta is not None:
+        return enter(types.MethodType(meta, cls))(*args, **kwargs)
+    new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
+    python_new = isinstance(new, staticmethod) and isinstance(new.__func__, types.FunctionType)
+    python_init = isinstance(init, types.FunctionType)
+    if not python_new and not python_init:
+        if _is_carrier_class(cls):
+            return cls(*[iterable(a, STATE.site) if issubclass(cls, CARRIER_TYPES) else a for a in args], **kwargs)
+        recording = STATE.recording
+        return cls(*args, **kwargs) if recording is None else opaque(recording, cls, args, kwargs)
+    if python_new:
+        obj = enter(new.__func__)(cls, *args, **kwargs)
+    elif new is lookup(object, "__new__"):
+        obj = object.__new__(cls)
+    else:
+        obj = _native_new(cls, args, kwargs)
+    if isinstance(obj, cls):
+        init = lookup(type(obj), "__init__")
+        if isinstance(init, types.FunctionType):
+            result = enter(init)(obj, *args, **kwargs)
+            if result is not None:
+                raise TypeError(f"__init__() should return None, not {type(result).__name__!r}")
+        elif init is not lookup(object, "__init__"):
+            type(obj).__init__(obj, *args, **kwargs)
+    return obj
+
+
+def _native_new(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    recording = STATE.recording
+    if recording is None or issubclass(cls, (*CARRIER_TYPES, BaseException)):
+        return cls.__new__(cls, *args, **kwargs)
+    return opaque(recording, cls.__new__, (cls, *args), kwargs)
+
+
+def _is_carrier_class(cls: type) -> bool:
+    new = lookup(cls, "__new__")
+    return issubclass(cls, BaseException) or any(new is lookup(base, "__new__") for base in (object, *CARRIER_TYPES))
+
+
+# -- builtins with callbacks, iterables or protocols ----------------------------------------------------------------
+
+
+def _higher(f: Any) -> Any:
+    """A C callable that calls back or iterates: its function arguments are entered, its iterables recorded."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return f(*[_argument(a) for a in args], **{name: _argument(a) for name, a in kwargs.items()})
+
+    return call
+
+
+def _argument(a: Any) -> Any:
+    if a is None or type(a) in PLAIN and type(a) is not np.ndarray:
+        return a
+    if isinstance(a, (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, np.ufunc)):
+        return resolve_plain(a)
+    if isinstance(a, type) or python_method(type(a), "__call__") is not None:
+        return resolve_plain(a)
+    return iterable(a, STATE.site)
+
+
+def _sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
+    """`sum`, `min`, `max` and their like, which iterate over one argument."""
+    fn = primitive.fn
+    splat = fn in (min, max)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None:
+            return fn(*args, **kwargs)
+        if "key" in kwargs or "default" in kwargs:
+            return _higher(fn)(*args, **kwargs)
+        if splat and len(args) > 1:
+            return record_call(primitive, args, kwargs) if holds_traced(args) else fn(*args)
+        if not args:
+            return fn(**kwargs)
+        items = list(iterable(args[0], STATE.site))
+        if fn is sum and any(python_method(type(item), "__add__") or python_method(type(item), "__radd__") for item in items):
+            return functools.reduce(lambda a, b: HOOKS["add"](b, a, STATE.site), items, *args[1:] or (0,))
+        if not holds_traced((items, *args[1:], *kwargs.values())):
+            return fn(items, *args[1:], **kwargs)
+        if not splat:
+            return record_call(primitive, (items, *args[1:]), kwargs)
+        return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
+
+    return call
+
+
+def _getattr(obj: Any, name: str, *default: Any) -> Any:
+    try:
+        return dispatch.get_attribute(obj, name, STATE.site)
+    except AttributeError:
+        if not default:
+            raise
+        return default[0]
+
+
+def _hasattr(obj: Any, name: str) -> bool:
+    try:
+        dispatch.get_attribute(obj, name, STATE.site)
+    except AttributeError:
+        return False
+    return True
+
+
+def _iter(obj: Any, *sentinel: Any) -> Any:
+    if sentinel:
+        return iter(enter(obj), *sentinel)
+    return iter(iterable(obj, STATE.site))
+
+
+def _next(iterator: Any, *default: Any) -> Any:
+    step = python_method(type(iterator), "__next__")
+    if step is None:
+        return next(iterator, *default)
+    try:
+        return enter(step)(iterator)
+    except StopIteration:
+        if not default:
+            raise
+        return default[0]
+
+
+def _str(*args: Any, **kwargs: Any) -> Any:
+    return dispatch.convert(args[0], 1, STATE.site) if len(args) == 1 and not kwargs else str(*args, **kwargs)
+
+
+def _type(*args: Any, **kwargs: Any) -> Any:
+    return type(*args, **kwargs) if len(args) == 1 else construct(type, *args, **kwargs)
+
+
+def _through(name: str, fn: Any, convert: type | None = None) -> Any:
+    """A builtin that calls one method: `abs`, `len`, `round`, `float`."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None or not args:
+            return fn(*args, **kwargs)
+        found = python_method(type(args[0]), name)
+        if found is not None:
+            value = enter(types.MethodType(found, args[0]) if isinstance(found, types.FunctionType) else found)(
+                *args[1:], **kwargs)
+            if convert is not None and not isinstance(value, convert):
+                return fn(*args, **kwargs)
+            return value
+        primitive = primitive_of(fn)
+        if primitive is None:
+            return opaque(recording, fn, args, kwargs) if fn is not len else fn(*args)
+        text = args[0] if isinstance(args[0], str) and id(args[0]) in recording.texts else None
+        if text is not None:
+            return opaque(recording, fn, args, kwargs)
+        return recorder(primitive)(*args, **kwargs)
+
+    return call
+
+
+def _operator(hook: Callable[..., Any], swap: bool) -> Any:
+    if swap:
+        return lambda a, b: hook(b, a, STATE.site)
+    return lambda a: hook(a, STATE.site)
+
+
+def _frame_bound(f: Any) -> Any:
+    """`eval` and `exec` run code that is not seen; the standard library's own uses of them are its own business."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None:
+            return f(*args, **kwargs)
+        raise recording.refuse(RefusedCallError(
+            f"{STATE.site}: {f.__name__} runs code that cannot be traced from here. Call the function itself."))
+
+    return refuse
+
+
+# -- functions that write -------------------------------------------------------------------------------------------
+
+
+def _fill(array: np.ndarray, f: Any, value: Any) -> None:
+    record_store(array, ..., value)
+
+
+def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if where is True:
+        record_store(dst, ..., as_array(src) if type(src) in (list, tuple) else src)
+    else:
+        where = np.broadcast_to(where, dst.shape)
+        source = src if np.ndim(src) == 0 else HOOKS["getitem"](where, enter(np.broadcast_to)(src, dst.shape), STATE.site)
+        record_store(dst, where, source)
+
+
+def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
+    """A method that rearranges an array in place: run and logged where nothing is traced, else refused."""
+    recording = STATE.recording
+    if recording is None:
+        return f(*args, **kwargs)
+    if recording.memory.is_traced(array) or search(recording, (*args, *kwargs.values())):
+        raise recording.refuse(RefusedCallError(
+            f"{STATE.site}: ndarray.{f.__name__} changes a traced array in place and cannot be followed yet. "
+            "Use the function that returns a new array (np.sort, np.partition)."))
+    recording.memory.before_write(array, ..., len(recording.entries))
+    return f(*args, **kwargs)
+
+
+def _setitem_method(array: np.ndarray, f: Any, key: Any, value: Any) -> None:
+    record_store(array, key, value)
+
+
+_ARRAY_WRITERS: dict[str, Any] = {
+    "fill": _fill, "__setitem__": _setitem_method,
+    **dict.fromkeys(("sort", "partition", "put", "resize", "byteswap", "setfield", "itemset", "setflags"), _writer_refused)}
+_WRITERS: dict[Any, Any] = {np.copyto: _copyto}
+
+_HASHABLE = {types.BuiltinFunctionType, np.ufunc, type, type(np.sum), type(np.where), types.MethodDescriptorType,
+             types.WrapperDescriptorType, types.ClassMethodDescriptorType, abc.ABCMeta}
+_FREE_OWNERS = {types.GeneratorType, range, slice, np.random.Generator, np.random.RandomState, types.ModuleType,
+                type(iter([])), type(iter(())), type(iter({})), memoryview, types.CoroutineType}
+_CARRIER_CLASSES = {*CARRIER_TYPES, object, type, BaseException, Exception, types.GeneratorType}
+_CARRIERS: set[Any] = {
+    isinstance, issubclass, id, callable, type, range, slice, super, object, property, staticmethod, classmethod, print,
+    globals, locals, vars, dir, input, open, setattr, delattr, memoryview, builtins.__import__, BaseException, chr, ord,
+    hash, operator.is_, operator.is_not, operator.length_hint, sys._getframe, sys.exc_info, functools.partial, getattr,
+    functools.update_wrapper, functools.wraps, np.shares_memory, np.may_share_memory, bytearray}
+_ITERATING = {sum, min, max, *(f for f in (getattr(__import__("math"), "fsum", None), getattr(__import__("math"), "prod", None)))}
+_HIGHER: set[Any] = {
+    map, filter, sorted, zip, enumerate, reversed, functools.reduce, list, tuple, set, frozenset, dict, any, all,
+    builtins.__build_class__, *(v for v in vars(itertools).values() if isinstance(v, type))}
+_SPECIAL: dict[Any, Any] = {
+    getattr: _getattr, hasattr: _hasattr, iter: _iter, next: _next, str: _str, type: _type,
+    setattr: lambda obj, name, value: dispatch.set_attribute(obj, value, name, STATE.site),
+    repr: lambda a: dispatch.convert(a, 2, STATE.site), ascii: lambda a: dispatch.convert(a, 3, STATE.site),
+    format: lambda a, spec="": dispatch.format_value(a, spec, STATE.site),
+    bool: lambda *a: dispatch.truth(a[0], STATE.site) if a else False,
+    operator.truth: lambda a: dispatch.truth(a, STATE.site), operator.not_: lambda a: dispatch.not_(a, STATE.site),
+    operator.getitem: lambda a, b: dispatch.getitem(b, a, STATE.site),
+    operator.setitem: lambda a, b, c: dispatch.setitem(a, b, c, STATE.site),
+    operator.contains: lambda a, b: dispatch.contains(a, b, STATE.site),
+    abs: _through("__abs__", abs), round: _through("__round__", round), len: _through("__len__", len),
+    float: _through("__float__", float, float), int: _through("__int__", int, int),
+    complex: _through("__complex__", complex, complex), pow: _through("__pow__", pow),
+    divmod: _through("__divmod__", divmod),
+    eval: _frame_bound(eval), exec: _frame_bound(exec),
+}
+for _name in (*dispatch.BINARY, *dispatch.COMPARE):
+    _SPECIAL[getattr(operator, _name)] = _operator(HOOKS[_name], True)
+for _name in dispatch.UNARY:
+    _SPECIAL[getattr(operator, _name)] = _operator(HOOKS[_name], False)
+for _name in dispatch.BINARY:
+    _SPECIAL[getattr(operator, f"i{_name.rstrip('_')}")] = _operator(HOOKS[f"i{_name.rstrip('_')}"], True)
+
+HOOKS["resolve"] = resolve

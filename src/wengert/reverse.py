@@ -1,0 +1,216 @@
+"""The reverse pass: walk the recording back, call each pullback once, set or add its cotangents."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from wengert.bars import Bars, TracedBars, plus
+from wengert.errors import RuleError
+from wengert.functional import getfield, setitem
+from wengert.lenses import owner_of
+from wengert.projection import project
+from wengert.record import Pull
+from wengert.recording import INPUT, STATE, Bound, Entry, Level, Recording, Traced
+from wengert.shadow import SHADOW
+from wengert.values import spec_of
+
+
+def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int, consume: bool) -> Bars:
+    """Cotangents of all inputs of a level, from seeds at some slots.
+
+    With `consume`, residuals are dropped as they are used. Memory written since is put back as each pullback saw it, and
+    restored at the end.
+    """
+    traced = depth > 0
+    end = max(seeds, default=here.start - 1)
+    bars = TracedBars(recording) if traced else Bars(end + 1)
+    if traced:
+        materialise(recording, here.start, end + 1, written_only=True)
+    for slot, seed in seeds.items():
+        bars.add(slot, seed)
+    walk = _walk_traced if traced else _walk
+    walk(recording, here, bars, end, depth, consume)
+    return bars
+
+
+def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, consume: bool) -> None:
+    entries, table, memory = recording.entries, bars.table, recording.memory
+    done, log = 0, memory.undo
+    inputs = here.inputs
+    try:
+        for slot in range(end, here.start - 1, -1):
+            bar = table[slot]
+            if bar is None or slot in inputs:
+                continue
+            if log and done < len(log) and log[-1 - done][0] > slot:
+                done = memory.rewind(slot, done)
+            entry = entries[slot]
+            assert entry is not None
+            step = entry[0].step
+            if step is None:
+                general_step(bars, slot, entry, depth)
+            else:
+                step(bar, entry, table)
+                table[slot] = None
+            if consume:
+                entries[slot] = None
+    finally:
+        memory.replay(done)
+
+
+def _walk_traced(recording: Recording, here: Level, bars: Bars, end: int, depth: int, consume: bool) -> None:
+    site = STATE.site
+    for slot in range(end, here.start - 1, -1):
+        if bars.table[slot] is None or slot in here.inputs:
+            continue
+        entry = recording.entries[slot]
+        assert entry is not None
+        STATE.site = entry[5]
+        recording.notes.append((len(recording.entries), "pullback of", slot))
+        general_step(bars, slot, entry, depth)
+    recording.notes.append((len(recording.entries), "", end))
+    STATE.site = site
+
+
+def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
+    """One step back through any entry."""
+    primitive, y, ins, args, kwargs, _ = entry
+    bar, owned = bars.take(slot)
+    if primitive is INPUT:
+        bars.add(ins[0], bar, owned)
+    elif type(primitive) is Pull:
+        _custom_step(bars, bar, owned, primitive, ins, args, depth)
+    elif type(primitive) is not Bound or primitive.variant is None:
+        return
+    elif primitive.fn is getfield:
+        _field_step(bars, ins[0], args, bar)
+    elif primitive.fn is setitem and _is_plain_key(args[1]):
+        _store_step(bars, bar, owned, ins, args)
+    else:
+        y = y() if type(y) is weakref.ref else y
+        accumulator = primitive.rule.accumulators.get(0)
+        if accumulator is not None and primitive.wanted[0] and not any(primitive.wanted[1:]) and np.ndim(args[0]):
+            bars.accumulate(accumulator, ins[0], bar, y, args)
+        else:
+            _rule_step(bars, bar, primitive, y, ins, args, kwargs)
+
+
+def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any, kwargs: Any) -> None:
+    rule, plan = bound.rule, bound.plan
+    if rule.sequence is not None:
+        k = rule.sequence
+        inner = ins[k] if ins[k] is not None else (None,) * len(args[k])
+        ins = (*ins[:k], *inner, *ins[k + 1:])
+        args = rule.splat(args)
+    if type(y) is tuple or isinstance(y, tuple):
+        y_bar = tuple(_zero_like(part) if part_bar is None else part_bar for part, part_bar in zip(y, y_bar, strict=True))
+    primals, static = plan.bind(args, kwargs)
+    if kwargs:
+        static = {name: value.value if type(value) is Traced else value for name, value in static.items()}
+    variant = bound.variant
+    assert variant is not None
+    x_bars = bars.call(variant.call, y_bar, y, *primals, **static)
+    for slot, x_bar, x, wanted in zip(ins, x_bars, primals, bound.wanted, strict=False):
+        if wanted and x_bar is not None:
+            bars.add(slot, bars.project(x_bar, x, rule.broadcasts))
+
+
+def _zero_like(part: Any) -> Any:
+    return np.zeros(part.shape, part.dtype) if isinstance(part, np.ndarray) else 0.0
+
+
+def _field_step(bars: Bars, slot: int, args: Any, bar: Any) -> None:
+    parts = bars.table[slot]
+    if parts is None:
+        parts = bars.table[slot] = _Parts()
+    old = parts.get(args[1])
+    parts[args[1]] = bar if old is None else bars.call(plus, old, bar)
+
+
+class _Parts(dict[int, Any]):
+    """The cotangent of a tuple, part by part."""
+
+    def __iter__(self) -> Any:
+        return (self.get(i) for i in range(max(self.keys()) + 1))
+
+
+def _store_step(bars: Bars, y_bar: Any, owned: bool, ins: Any, args: Any) -> None:
+    """Back through `x[key] = value`: read and zero the region, no more."""
+    slot, _, value_slot = ins
+    key, value = args[1], args[2]
+    if value_slot is not None:
+        bars.add(value_slot, bars.project(bars.read(y_bar, key), value, True))
+    if slot is not None:
+        bars.add(slot, bars.clear(y_bar, owned, key), True)
+
+
+def _is_plain_key(key: Any) -> bool:
+    """True where a key names no place twice."""
+    if type(key) is tuple:
+        return all(_is_plain_key(part) for part in key)
+    return key is None or key is Ellipsis or isinstance(key, (int, slice, np.integer)) or (
+        isinstance(key, np.ndarray) and key.dtype.kind == "b")
+
+
+def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, ins: Any, args: Any, depth: int) -> None:
+    if pull.level != depth:
+        if ins[-1] is not None:
+            bars.add(ins[-1], y_bar, owned)
+        return
+    x_bars = bars.call(pull.pullback, y_bar)
+    if not isinstance(x_bars, (tuple, list)):
+        x_bars = (x_bars,)
+    if len(x_bars) != len(args):
+        raise RuleError(f"the pullback of {pull.name} ({pull.rule.where}) returned {len(x_bars)} cotangents for "
+                        f"{len(args)} arguments. Return one for each, None where there is no derivative.")
+    for slot, x_bar, x in zip(ins, x_bars, args, strict=False):
+        if slot is not None and x_bar is not None:
+            bars.add(slot, bars.call(project, x_bar, spec_of(x), pull.rule.broadcasts))
+
+
+def materialise(recording: Recording, start: int, end: int, written_only: bool) -> None:
+    """Give entries residuals of their own, with the content that they had when they were kept.
+
+    A pullback that is kept, or that an outer trace sees, must not depend on memory that is written later.
+    """
+    memory = recording.memory
+    written = {id(owner_of(record[1])) for record in memory.undo if record[0] > start}
+    if written_only and not written:
+        return
+    copies: dict[tuple[int, int], np.ndarray] = {}
+    done = 0
+    try:
+        for slot in range(end - 1, start - 1, -1):
+            entry = recording.entries[slot]
+            if entry is None or type(entry[0]) is not Bound:
+                continue
+            done = memory.rewind(slot, done)
+            recording.entries[slot] = _with_copies(entry, slot, done, copies, written if written_only else None)
+    finally:
+        memory.replay(done)
+
+
+def _with_copies(entry: Entry, slot: int, done: int, copies: dict[tuple[int, int], np.ndarray],
+                 written: set[int] | None) -> Entry:
+    def own(value: Any, variable: Any) -> Any:
+        if type(value) is list:
+            return [own(v, s) for v, s in zip(value, variable or (None,) * len(value), strict=True)]
+        if not isinstance(value, np.ndarray) or (written is not None and id(owner_of(value)) not in written):
+            return value
+        copy = copies.get((id(value), done))
+        if copy is None:
+            copy = copies[id(value), done] = value.copy()
+            copies[id(copy), -1] = value  # keep the key's object alive
+            if variable is not None:
+                SHADOW[id(copy)] = variable
+        return copy
+
+    bound, y, ins, args, kwargs, site = entry
+    kept = tuple(own(a, s) for a, s in zip(args, ins, strict=True))
+    return bound, own(y, slot) if bound.reads_y == "value" else y, ins, kept, kwargs, site
+
+
+__all__ = ["general_step", "materialise", "reverse"]

@@ -1,0 +1,320 @@
+"""`test_rrule`: whether a rule keeps its contract, each derivative being tested against numbers."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import GradientCheckError
+from wengert.projection import project
+from wengert.registry import Registry, callable_name, rules
+from wengert.values import is_inexact, spec_of
+
+# Relative to the largest number compared: rounding of a rule that works in this precision, times its condition.
+_TOLERANCE = {2: 3e-2, 4: 2e-4, 8: 1e-6}
+_WIDE = {np.dtype(np.float16): np.float64, np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex128}
+
+
+def test_rrule(
+    f: Callable[..., Any],
+    *args: Any,
+    seed: int = 0,
+    rtol: float | None = None,
+    registry: Registry = rules,
+    **kwargs: Any,
+) -> None:
+    """Check the registered rule of `f` at the call `f(*args, **kwargs)`.
+
+    The rule's value is that of `f` bit for bit. Each differentiable argument gets a cotangent of its own shape and
+    dtype that agrees with differences, each other one gets None. The pullback is linear. Nothing is written to. The
+    variants for fewer arguments, the step on floats and the accumulators agree with the whole.
+
+    Errors: GradientCheckError naming the check, the argument and both numbers.
+    """
+    _Check(f, args, kwargs, np.random.default_rng(seed), rtol, registry).run()
+
+
+test_rrule.__test__ = False  # type: ignore[attr-defined]  # it is no test of pytest's, whatever its name
+
+
+class Place(NamedTuple):
+    """Where a differentiable value stands in a call: the argument, and the item where that is a list or tuple."""
+
+    position: int
+    item: int | None = None
+
+    def __str__(self) -> str:
+        return f"argument {self.position}" + ("" if self.item is None else f"[{self.item}]")
+
+    def of(self, parts: Sequence[Any]) -> Any:
+        """What stands there, among arguments or among cotangents."""
+        part = parts[self.position]
+        return part if self.item is None or part is None else part[self.item]
+
+    def put(self, parts: Sequence[Any], value: Any) -> tuple[Any, ...]:
+        """The parts with this one exchanged."""
+        if self.item is not None:
+            items = list(parts[self.position])
+            items[self.item] = value
+            value = type(parts[self.position])(items)
+        return (*parts[: self.position], value, *parts[self.position + 1 :])
+
+
+class _Check:
+    """One call of a primitive, its value and pullback by the rule, and the claims that have to hold of them."""
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        random: np.random.Generator,
+        rtol: float | None,
+        registry: Registry,
+    ) -> None:
+        self.f, self.random, self.rtol = f, random, rtol
+        self.rule = registry[f]
+        self.args, self.kwargs = self.rule.normalise(args, kwargs)
+        splatted = self.rule.splat(self.args)
+        self.plan = self.rule.plan(len(splatted), tuple(self.kwargs))
+        self.primals, self.static = self.plan.bind(splatted, self.kwargs)
+        self.expected = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))
+        self.before = copy.deepcopy((self.args, self.kwargs))
+        self.y, self.pullback = registry.rrule(f, *args, **kwargs)
+
+    def run(self) -> None:
+        self.same_bits("the value", self.y, self.expected)
+        if not list(_numbers(self.y)):
+            self.same_bits("the arguments afterwards", (self.args, self.kwargs), self.before)
+            return
+        y_bar = self.seed()
+        held = copy.deepcopy(y_bar)
+        bars = self.pullback(y_bar)
+        self.same_bits("the seed after the pullback", y_bar, held)
+        self.one_each(bars)
+        self.agree_with_differences(bars, y_bar)
+        self.is_linear(bars, y_bar)
+        if self.rule.kind in ("partials", "pullback"):
+            self.variants_agree(bars, y_bar)
+            self.accumulators_add(bars, y_bar)
+        self.step_agrees(bars, y_bar)
+        self.same_bits("the arguments afterwards", (self.args, self.kwargs), self.before)
+
+    def error(self, what: str) -> GradientCheckError:
+        return GradientCheckError(f"{callable_name(self.f)}, rule {self.rule.name} at {self.rule.where}: {what}")
+
+    def seed(self) -> Any:
+        """A random cotangent of the value."""
+        return _map(self.random_like, self.y)
+
+    def random_like(self, x: Any) -> Any:
+        spec = spec_of(x)
+        made = self.random.uniform(0.5, 1.5, spec.shape) * self.random.choice([-1, 1], spec.shape)
+        if spec.dtype.kind == "c":
+            made = made + 1j * self.random.uniform(-1.5, 1.5, spec.shape)
+        return project(np.asarray(made), spec)
+
+    def places(self) -> Iterator[Place]:
+        """The inexact values in differentiable positions of the call."""
+        for position, arg in enumerate(self.args):
+            if position == self.rule.sequence and isinstance(arg, (list, tuple)):
+                yield from (Place(position, i) for i, x in enumerate(arg) if is_inexact(x))
+            elif is_inexact(arg) and (position == self.rule.sequence or position < len(self.primals) or self.rule.kind == "constant"):
+                yield Place(position)
+
+    def one_each(self, bars: Any) -> None:
+        """One cotangent per argument, of its shape and dtype; None exactly where there is no derivative."""
+        if not isinstance(bars, tuple) or len(bars) != len(self.args):
+            count = len(bars) if isinstance(bars, tuple) else type(bars).__name__
+            raise self.error(f"count of cotangents: {count} for {len(self.args)} arguments")
+        if self.rule.kind == "constant":
+            return
+        places = list(self.places())
+        for place in places:
+            x, x_bar = place.of(self.args), place.of(bars)
+            if x_bar is None:
+                raise self.error(f"cotangent of {place}: None, though the argument is differentiable")
+            have, want = spec_of(x_bar), spec_of(x)
+            if (have.shape, have.dtype) != (want.shape, want.dtype):
+                raise self.error(f"shape and dtype of the cotangent of {place}: {have}, not {want}")
+        for position, x_bar in enumerate(bars):
+            if x_bar is not None and not any(place.position == position for place in places):
+                if position != self.rule.sequence or any(item is not None for item in x_bar):
+                    raise self.error(f"cotangent of argument {position}: {x_bar!r}, though it has no derivative")
+
+    def agree_with_differences(self, bars: Any, y_bar: Any) -> None:
+        for place in self.places():
+            numeric = self.numeric(place, y_bar)
+            got = 0 if self.rule.kind == "constant" else place.of(bars)
+            self.close(f"derivative with respect to {place} against differences", got, numeric, self.coarsest(place))
+
+    def numeric(self, place: Place, y_bar: Any) -> np.ndarray:
+        """The cotangent by Richardson's extrapolation of central differences, in double precision where f allows it.
+
+        It is the derivative of Re Σ conj(ȳ) f(x): its real part along the real direction of x, its imaginary part
+        along the imaginary one.
+        """
+        x = np.array(_widened(place.of(self.args)))
+        parts = np.zeros(x.shape, complex)
+        for index in np.ndindex(x.shape):
+            for unit in (1.0, 1j) if x.dtype.kind == "c" else (1.0,):
+                parts[index] += unit * self.slope(place, x, index, unit, y_bar)
+        return parts if x.dtype.kind == "c" else parts.real
+
+    def slope(self, place: Place, x: np.ndarray, index: tuple[int, ...], unit: complex, y_bar: Any) -> float:
+        h = self.step_size() * max(1.0, float(abs(x[index])))
+        coarse, fine = (self.difference(place, x, index, unit * step, y_bar) for step in (h, h / 2))
+        return (4 * fine - coarse) / 3
+
+    def difference(self, place: Place, x: np.ndarray, index: tuple[int, ...], step: complex, y_bar: Any) -> float:
+        ends = []
+        for signed in (step, -step):
+            moved = x.copy(order="K")
+            moved[index] += signed
+            args = tuple(_map(_widened, arg) for arg in place.put(self.args, _as_kind(place.of(self.args), moved)))
+            ends.append((moved[index], self.f(*args, **self.kwargs)))
+        (right, y_right), (left, y_left) = ends
+        rise = sum(
+            float(np.real(np.sum(np.conj(bar) * (np.asarray(b, complex) - np.asarray(a, complex)))))
+            for bar, b, a in zip(_numbers(y_bar), _numbers(y_right), _numbers(y_left), strict=True)
+        )
+        return rise / float(abs(right - left))
+
+    def step_size(self) -> float:
+        """The step at which rounding and truncation meet: the fifth root of the precision."""
+        wide = self.f(*[_map(_widened, arg) for arg in self.args], **self.kwargs)
+        return max(float(np.finfo(spec_of(y).dtype).eps) for y in _numbers(wide)) ** 0.2
+
+    def coarsest(self, *places: Place) -> int:
+        """Bytes of the coarsest float among the values of the call."""
+        values = [*_numbers(self.y), *(x for arg in self.args for x in _numbers(arg))]
+        return min(np.finfo(spec_of(x).dtype).dtype.itemsize for x in values)
+
+    def is_linear(self, bars: Any, y_bar: Any) -> None:
+        """Real-linear in the seed: what the engine relies on when it adds cotangents of several uses first."""
+        other = self.seed()
+        total = _map(lambda a, b: _cast(2 * a - 3 * b, a), y_bar, other)
+        other_bars, total_bars = self.pullback(other), self.pullback(total)
+        for place in [] if self.rule.kind == "constant" else self.places():
+            expected = 2 * np.asarray(place.of(bars)) - 3 * np.asarray(place.of(other_bars))
+            self.close(f"linearity in the seed, {place}", place.of(total_bars), expected, self.coarsest())
+
+    def variants_agree(self, bars: Any, y_bar: Any) -> None:
+        """The pullbacks for fewer arguments, fed with the residuals that they claim to read and nothing else."""
+        full = self.rule.splat(tuple([None] * len(a) if b is None and isinstance(a, (list, tuple)) else b
+                                     for a, b in zip(self.args, bars, strict=True)))  # fmt: skip
+        for wanted in _subsets([is_inexact(x) for x in self.primals]):
+            variant = self.plan.variant(wanted)
+            y_kept, kept = variant.residuals(self.y, self.primals)
+            made = variant.call(y_bar, y_kept, *kept, **self.static)
+            for k, want in enumerate(wanted):
+                if not want and made[k] is not None:
+                    raise self.error(f"variant {wanted}: cotangent {k} is {made[k]!r}, though it is not wanted")
+                if want:
+                    got = project(made[k], spec_of(self.primals[k]), self.rule.broadcasts)
+                    self.close(f"variant {wanted}, cotangent {k} against the full rule", got, full[k], self.coarsest())
+
+    def accumulators_add(self, bars: Any, y_bar: Any) -> None:
+        for position, accumulate in self.rule.accumulators.items():
+            start = np.array(self.random_like(self.args[position]))
+            made = accumulate(start.copy(), y_bar, self.y, *self.args, **self.kwargs)
+            what = f"accumulator of argument {position} against +"
+            self.close(what, made, start + bars[position], self.coarsest())
+
+    def step_agrees(self, bars: Any, y_bar: Any) -> None:
+        """The generated reverse step of a call on one or two Python floats."""
+        floats = [self.y, *self.primals]
+        if self.rule.kind != "partials" or self.kwargs or len(floats) > 3 or any(type(x) is not float for x in floats):
+            return
+        for wanted in _subsets([True] * len(self.primals)):
+            slots = tuple(i if want else None for i, want in enumerate(wanted))
+            sums: list[Any] = [None] * len(wanted)
+            self.rule.scalar_step(wanted)(y_bar, (None, self.y, slots, self.primals, None, None), sums)
+            for k, want in enumerate(wanted):
+                if want:
+                    self.close(f"step on floats, argument {k} against the pullback", sums[k], bars[k], 8)
+
+    def close(self, what: str, got: Any, expected: Any, precision: int) -> None:
+        got, expected = np.asarray(got), np.asarray(expected)
+        if got.shape not in (expected.shape, ()):
+            raise self.error(f"{what}: shape {got.shape}, not {expected.shape}")
+        tolerance = _TOLERANCE[precision] if self.rtol is None else self.rtol
+        scale = 1 + float(np.max(np.abs(expected), initial=0.0))
+        wrong = ~(np.abs(got - expected) <= tolerance * scale)
+        if np.any(wrong):
+            index = tuple(int(i) for i in np.argwhere(wrong)[0])
+            at = f" at {list(index)}" if index else ""
+            a, b = (np.broadcast_to(x, expected.shape)[index] for x in (got, expected))
+            raise self.error(f"{what}{at}: {a} is not {b} (relative tolerance {tolerance:g})")
+
+    def same_bits(self, what: str, got: Any, expected: Any) -> None:
+        for a, b in itertools.zip_longest(_leaves(got), _leaves(expected)):
+            if type(a) is not type(b) or _bits(a) != _bits(b):
+                raise self.error(f"{what}: {a!r} is not {b!r}")
+
+
+def _leaves(x: Any) -> Iterator[Any]:
+    """The parts of nested tuples, lists and dicts."""
+    if isinstance(x, (tuple, list)):
+        for item in x:
+            yield from _leaves(item)
+    elif isinstance(x, dict):
+        yield from _leaves(list(x.items()))
+    else:
+        yield x
+
+
+def _numbers(x: Any) -> Iterator[Any]:
+    return (leaf for leaf in _leaves(x) if is_inexact(leaf))
+
+
+def _map(f: Callable[..., Any], x: Any, *others: Any) -> Any:
+    """`f` of each inexact part of a structure (and of the same parts of others)."""
+    if isinstance(x, (tuple, list)):
+        items = [_map(f, *parts) for parts in zip(x, *others, strict=True)]
+        return items if isinstance(x, list) else tuple(items)
+    if isinstance(x, dict):
+        return {key: _map(f, x[key], *(other[key] for other in others)) for key in x}
+    return f(x, *others) if is_inexact(x) else x
+
+
+def _widened(x: Any) -> Any:
+    """A copy, in double precision where that is wider, of the same kind: array, NumPy number or Python number."""
+    if not is_inexact(x) or not hasattr(x, "dtype"):
+        return x
+    wide = _WIDE.get(x.dtype, x.dtype)
+    return np.array(x, wide) if isinstance(x, np.ndarray) else np.dtype(wide).type(x)
+
+
+def _as_kind(x: Any, moved: np.ndarray) -> Any:
+    """`moved` as what `x` is: an array, a NumPy number or a Python number."""
+    if isinstance(x, np.ndarray):
+        return moved
+    return moved[()] if isinstance(x, np.generic) else type(x)(moved[()])
+
+
+def _cast(x: Any, like: Any) -> Any:
+    return project(x, spec_of(like))
+
+
+def _bits(x: Any) -> Any:
+    """What two values must have in common to be the same bit for bit."""
+    if isinstance(x, (np.ndarray, np.generic)):
+        return x.shape, x.dtype, x.tobytes()
+    return np.asarray(x).tobytes() if isinstance(x, (float, complex)) else x
+
+
+def _subsets(allowed: Iterable[bool]) -> Iterator[tuple[bool, ...]]:
+    """All choices among the allowed ones; of many, each alone and all together."""
+    allowed = tuple(allowed)
+    if sum(allowed) <= 4:
+        yield from itertools.product(*[(False, True) if a else (False,) for a in allowed])
+        return
+    yield allowed
+    for k, a in enumerate(allowed):
+        if a:
+            yield tuple(i == k for i in range(len(allowed)))

@@ -1,0 +1,279 @@
+"""Written memory: versions of the arrays that own it, views as lenses onto them, and the undo log.
+
+An array's variable is its object until its memory is first written. From then on the owner has a version (a slot), and
+every view of it, made before or after, is read through its lens from the current version.
+
+Residuals are never copied when they are kept. Their owner is marked, and a write to marked memory first saves the
+region that it overwrites; the reverse pass swaps the regions back as it walks, and forth again when it ends.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import AliasedArgumentsError, RefusedCallError
+from wengert.functional import getitem, setitem, setlens
+from wengert.functional import lens as read_lens
+from wengert.lenses import Lens, covers, is_foreign, key_of, lens_of, overlaps_itself, owner_of, view_of
+from wengert.recording import PLAIN, STATE, Recording, primitive_of
+from wengert.shadow import SHADOW, hold
+from wengert.values import Spec, spec_of
+
+
+class Storage:
+    """The current version of an owner's content; `slot` is None where it no longer depends on an input."""
+
+    __slots__ = ("owner", "slot", "stamp", "views")
+
+    def __init__(self, owner: weakref.ref[np.ndarray], slot: int | None) -> None:
+        self.owner = owner
+        self.slot = slot
+        self.stamp = 0
+        self.views: dict[int, tuple[weakref.ref[np.ndarray], int, int | None]] = {}
+
+
+class Root(list[tuple[Lens, int, int]]):
+    """Traced arrays that lie in one owner's memory without the owner itself being traced: (lens, slot, level)."""
+
+
+class Memory:
+    """The written and the kept arrays of one recording."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.storages: dict[int, Storage] = {}
+        self.captured: dict[int, np.ndarray] = {}
+        self.roots: dict[int, tuple[weakref.ref[np.ndarray], Root]] = {}
+        self.undo: list[list[Any]] = []
+        self.shared_arguments: set[int] = set()
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def slot(self, array: np.ndarray) -> int | None:
+        """The variable of an array as it is now."""
+        storage = self.storages.get(id(owner_of(array))) if self.storages else None
+        if storage is None:
+            return SHADOW.get(id(array))
+        owner = storage.owner()
+        if array is owner:
+            return storage.slot
+        seen = storage.views.get(id(array))
+        if seen is not None and seen[0]() is array and seen[1] == storage.stamp:
+            return seen[2]
+        slot = None if storage.slot is None else self._read(array, owner, storage.slot)
+        storage.views[id(array)] = (weakref.ref(array), storage.stamp, slot)
+        if slot is not None:
+            SHADOW[id(array)] = slot
+        return slot
+
+    def _read(self, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
+        if view.dtype != owner.dtype:
+            raise self.recording.refuse(RefusedCallError(
+                f"{STATE.site}: an array of {view.dtype} is read after its memory was written through one of "
+                f"{owner.dtype}. Copy the part (.real.copy(), .astype(...)) before the write."))
+        lens = lens_of(view, owner)
+        if covers(view, owner):
+            return slot
+        key = key_of(lens, owner)
+        kept = owner if self.recording.keep else spec_of(owner)
+        if key is not None:
+            return self._append(getitem, view, (slot, None), (kept, key))
+        return self._append(read_lens, view, (slot, None, None, None), (kept, *lens))
+
+    def _append(self, fn: Any, value: np.ndarray, ins: tuple[Any, ...], args: tuple[Any, ...]) -> int:
+        primitive = primitive_of(fn)
+        assert primitive is not None, f"no rule for {fn}"
+        bound = primitive.bound(len(args), tuple(s is not None for s in ins), ())
+        slot = len(self.recording.entries)
+        kept = hold(value, slot, self.recording.keep)
+        return self.recording.append((bound, kept, ins, args, None, STATE.site))
+
+    def add_view(self, view: np.ndarray, slot: int) -> None:
+        """A view that an operation made of written memory: its variable is known."""
+        storage = self.storages.get(id(owner_of(view)))
+        if storage is not None:
+            storage.views[id(view)] = (weakref.ref(view), storage.stamp, slot)
+
+    def add_root(self, array: np.ndarray, slot: int, argument: bool = False) -> None:
+        """A traced array that lies in memory whose owner is not traced."""
+        owner = owner_of(array)
+        key = id(owner)
+        if not argument and (owner is array or key in SHADOW or key in self.storages):
+            return
+        known = self.roots.get(key)
+        level = len(self.recording.levels)
+        lens = lens_of(array, owner)
+        if known is None or known[0]() is not owner:
+            ref = weakref.ref(owner, lambda _, roots=self.roots, key=key: roots.pop(key, None))
+            self.roots[key] = (ref, Root([(lens, slot, level)]))
+            return
+        roots = known[1]
+        if argument and any(other == level for _, _, other in roots):
+            self.shared_arguments.add(key)
+        elif not argument and any(place[0] != lens for place in roots):
+            return
+        roots[:] = [place for place in roots if place[0] != lens or place[2] == level]
+        roots.append((lens, slot, level))
+
+    def note_argument(self, array: np.ndarray) -> None:
+        """An array argument that is not wanted: a write to memory that it shares with a wanted one is ambiguous."""
+        key = id(owner_of(array))
+        if key in self.roots:
+            self.shared_arguments.add(key)
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def is_traced(self, array: np.ndarray) -> bool:
+        """True where the memory of an array holds traced values."""
+        key = id(owner_of(array))
+        if key in self.storages:
+            return self.storages[key].slot is not None
+        return key in SHADOW or key in self.roots or id(array) in SHADOW
+
+    def before_write(self, array: np.ndarray, key: Any, threshold: int) -> None:
+        """Save the region about to be overwritten, if a pullback keeps memory of this owner.
+
+        Entries below the threshold see the memory as it is now.
+        """
+        if id(owner_of(array)) in self.captured:
+            key = _frozen(key)
+            self.undo.append([threshold, array, key, np.array(array[key])])
+
+    def join(self, array: np.ndarray) -> tuple[Storage, np.ndarray]:
+        """The storage of an array that is about to be written with, or in, traced values."""
+        owner = owner_of(array)
+        storage = self.storages.get(id(owner))
+        if storage is None:
+            self._check_alone(owner)
+            slot = SHADOW.get(id(owner))
+            if slot is None:
+                slot = self._root_slot(owner)
+            key = id(owner)
+            ref = weakref.ref(owner, lambda _, table=self.storages, key=key: table.pop(key, None))
+            storage = self.storages[key] = Storage(ref, slot)
+            PLAIN.discard(np.ndarray)
+        return storage, owner
+
+    def _check_alone(self, owner: np.ndarray) -> None:
+        if id(owner) in self.shared_arguments:
+            raise self.recording.refuse(AliasedArgumentsError(
+                f"{STATE.site}: this line writes memory that two arguments share, so the derivative with respect to "
+                "either is not defined. Pass copies: f(a, a.copy())."))
+        if is_foreign(owner):
+            raise self.recording.refuse(RefusedCallError(
+                f"{STATE.site}: this line writes traced values into an array over foreign memory (a buffer, a file). "
+                "Write into an array of its own: np.array(a)."))
+
+    def _root_slot(self, owner: np.ndarray) -> int | None:
+        known = self.roots.get(id(owner))
+        if known is None or known[0]() is not owner:
+            return None
+        slot: int | None = None
+        for lens, root, _ in known[1]:
+            if lens == lens_of(owner, owner):
+                slot = root
+                continue
+            before = owner.copy() if self.recording.keep else spec_of(owner)
+            value = view_of(owner, lens) if self.recording.keep else Spec(lens.shape, owner.dtype)
+            slot = self._put_slot(slot, owner, lens, before, value, root)
+        return slot
+
+    def _put_slot(self, slot: int | None, owner: np.ndarray, lens: Lens, before: Any, value: Any,
+                  value_slot: int | None) -> int:
+        key = key_of(lens, owner)
+        if key is not None:
+            return self._append(setitem, owner, (slot, None, value_slot), (before, key, value))
+        return self._append(setlens, owner, (slot, None, None, None, value_slot), (before, *lens, value))
+
+    def written(self, storage: Storage, owner: np.ndarray, slot: int | None) -> None:
+        """The owner has a new version."""
+        storage.slot = slot
+        storage.stamp += 1
+        if slot is None:
+            SHADOW.pop(id(owner), None)
+        else:
+            SHADOW[id(owner)] = slot
+
+    def put(self, storage: Storage, owner: np.ndarray, view: np.ndarray, value: Any, value_slot: int | None,
+            before: Any) -> None:
+        """Record that a whole view of the owner now holds a value; `before` is the owner's content until then."""
+        if covers(view, owner):
+            whole = value_slot is not None and np.shape(value) == owner.shape and getattr(
+                value, "dtype", None) == owner.dtype
+            if value_slot is None or whole:
+                self.written(storage, owner, value_slot)
+                return
+        if overlaps_itself(view) or view.dtype != owner.dtype:
+            raise self.recording.refuse(RefusedCallError(
+                f"{STATE.site}: this line writes through a view whose entries overlap or have another dtype. "
+                "Write through the array itself."))
+        value = value if self.recording.keep else light(value)
+        self.written(storage, owner, self._put_slot(storage.slot, owner, lens_of(view, owner), before, value, value_slot))
+
+    def put_fancy(self, storage: Storage, owner: np.ndarray, array: np.ndarray, key: Any, value: Any,
+                  value_slot: int | None, before: Any) -> None:
+        """Record `array[key] = value` for a key that gives no view."""
+        value = value if self.recording.keep else light(value)
+        key = self.capture(key)
+        if covers(array, owner):
+            slot = self._append(setitem, owner, (storage.slot, None, value_slot), (before, key, value))
+            self.written(storage, owner, slot)
+            return
+        part = self.slot(array)
+        changed = self._append(setitem, array, (part, None, value_slot), (spec_of(array), key, value))
+        self.put(storage, owner, array, array, changed, before)
+
+    # -- keeping ------------------------------------------------------------------------------------------------
+
+    def capture(self, value: Any) -> Any:
+        """What an entry keeps of a value that a pullback reads later."""
+        if isinstance(value, np.ndarray):
+            owner = owner_of(value)
+            if is_foreign(owner):
+                return value.copy()
+            self.captured[id(owner)] = owner
+        elif type(value) is list:
+            return [self.capture(item) for item in value]
+        elif type(value) is tuple:
+            return tuple(self.capture(item) for item in value) if value else value
+        return value
+
+
+    # -- the undo log -------------------------------------------------------------------------------------------
+
+    def rewind(self, position: int, done: int) -> int:
+        """Undo the writes that entries below `position + 1` had not seen; `done` counts those undone so far."""
+        log = self.undo
+        while done < len(log) and log[-1 - done][0] > position:
+            _swap(log[-1 - done])
+            done += 1
+        return done
+
+    def replay(self, done: int) -> None:
+        """Put back what `rewind` undid."""
+        for record in self.undo[len(self.undo) - done:]:
+            _swap(record)
+
+
+def light(value: Any) -> Any:
+    """A value of which a pullback reads shape and dtype only."""
+    return spec_of(value) if isinstance(value, np.ndarray) else value
+
+
+def _swap(record: list[Any]) -> None:
+    _, array, key, saved = record
+    now = np.array(array[key])
+    array[key] = saved
+    record[3] = now
+
+
+def _frozen(key: Any) -> Any:
+    """A key that later writes to an index array do not change."""
+    if isinstance(key, np.ndarray):
+        return key.copy()
+    if type(key) is tuple:
+        return tuple(_frozen(part) for part in key)
+    return list(key) if type(key) is list else key

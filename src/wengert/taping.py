@@ -1,0 +1,107 @@
+"""From a recording to a tape: `trace` and `gradtape`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from wengert.errors import WengertError
+from wengert.gradient import grad
+from wengert.record import slot_of
+from wengert.recording import STATE, Entry, Recording, flat_slots
+from wengert.structures import leaves, rebuild
+from wengert.tape import Context, Slot, Tape
+from wengert.tracer import enter, level, run
+
+
+def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwargs: Any) -> tuple[Any, Tape]:
+    """Run `f` once on these arguments and record it: `(value, tape)`.
+
+    The tape holds the calls of primitives that depend on a float or array among the arguments. `ctx` decides what is a
+    primitive and how a call of one is recorded. Errors: NoRuleError, RefusedCallError.
+    """
+    value, tape = _traced(f, args, kwargs, ctx, f)
+    return value, tape
+
+
+def gradtape(f: Callable[..., Any], *args: Any, argnums: Any = None, **kwargs: Any) -> Tape:
+    """The tape of the gradient: all primitives of `f` and of its pullbacks; the result is `(value, (f̄, x̄, …))`.
+
+    `gradtape(f, x).to_source()` is the derivative as plain NumPy. Errors: as `grad`.
+    """
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, gradients = grad(f, *args, argnums=argnums, **kwargs)
+        return value, tuple(gradients)
+
+    return _pruned(*_traced(gradient, args, kwargs, None, f))
+
+
+def _traced(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Context | None,
+            named: Callable[..., Any]) -> tuple[Any, Tape]:
+    if STATE.recording is not None:
+        raise WengertError("trace and gradtape cannot run inside another trace; call them outside")
+    with level(True, None if ctx is None else LiveContext(ctx, named)) as (recording, here):
+        wanted = [*range(len(args)), *kwargs]
+        swaps, f, entered, keywords = enter(recording, here, f, args, kwargs, wanted, promote=False)
+        if ctx is not None:
+            recording.context.inputs(recording)
+        try:
+            result = run(f, entered, keywords, recording)
+        finally:
+            swaps.restore()
+        slots = rebuild(result, lambda leaf, path: _slot(recording, leaf))
+        names = _names(named, args, swaps.paths)
+        if ctx is not None:
+            tape = recording.context.finish(slots)
+        else:
+            tape = Tape.from_entries(recording.entries, slots, names, named, notes=_notes(recording))
+        return swaps.leave(result), tape
+
+
+def _slot(recording: Recording, leaf: Any) -> Any:
+    slot = slot_of(recording, leaf)
+    return leaf if slot is None else Slot(slot)
+
+
+def _names(f: Any, args: tuple[Any, ...], paths: list[tuple[str, Any]]) -> list[str]:
+    try:
+        parameters = list(inspect.signature(f).parameters)
+    except (TypeError, ValueError):
+        parameters = []
+    words = {f"argument {k + 1}": name for k, name in enumerate(parameters[:len(args)])}
+    names = []
+    for path, _ in paths:
+        head = next((old for old in sorted(words, key=len, reverse=True) if path.startswith(old)), None)
+        names.append(path if head is None else words[head] + path[len(head):])
+    return names
+
+
+def _notes(recording: Recording) -> dict[int, tuple[str, int]]:
+    notes: dict[int, tuple[str, int]] = {}
+    marks = [*recording.notes, (len(recording.entries), "", 0)]
+    for (start, words, about), (stop, _, _) in zip(marks, marks[1:], strict=False):
+        if words:
+            places = range(start, stop) if words == "pullback of" else range(start, min(start + 1, stop))
+            for place in places:
+                if recording.entries[place] is not None and recording.entries[place][0].kind != "input":  # type: ignore[index]
+                    notes[place] = (words, about)
+    return notes
+
+
+def _pruned(value: Any, tape: Tape) -> Tape:
+    return tape
+
+
+class LiveContext:
+    """A user's Context at work while the function runs: each call is pushed through it onto the tape."""
+
+    def __init__(self, context: Context, f: Any) -> None:
+        self.user = context
+        self.tape = Tape(context)
+        self.f = f
+        self.variables: dict[int, Any] = {}
+
+
+__all__ = ["Entry", "LiveContext", "flat_slots", "gradtape", "leaves", "trace"]

@@ -1,0 +1,136 @@
+"""Running a function while recording it: levels, inputs, and leaving nothing behind."""
+
+from __future__ import annotations
+
+import os
+import types
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from wengert import dispatch, resolve
+from wengert.containers import Swaps
+from wengert.recording import INPUT, STATE, Level, Recording, close_recording, open_recording
+from wengert.shadow import SHADOW
+from wengert.storage import Memory
+from wengert.values import fresh
+
+ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+@contextmanager
+def level(keep: bool, context: Any = None) -> Iterator[tuple[Recording, Level]]:
+    """A new level on this thread's recording; the outermost one opens the recording and closes it again."""
+    recording = STATE.recording
+    outermost = recording is None
+    if recording is None:
+        resolve.forget()
+        dispatch.prepare()
+        recording = open_recording(keep, context)
+        recording.memory = Memory(recording)
+        recording.enter = resolve.resolve_plain
+    here = Level(len(recording.entries))
+    recording.levels.append(here)
+    site = STATE.site
+    try:
+        yield recording, here
+    finally:
+        recording.levels.pop()
+        STATE.site = site
+        if outermost:
+            alone = close_recording(recording)
+            _forget(recording, alone)
+
+
+def _forget(recording: Recording, alone: bool) -> None:
+    if alone:
+        SHADOW.clear()
+        return
+    for slot, entry in enumerate(recording.entries):
+        if entry is not None:
+            value = entry[1]() if type(entry[1]) is weakref.ref else entry[1]
+            if SHADOW.get(id(value)) == slot:
+                del SHADOW[id(value)]
+
+
+def make_input(recording: Recording, here: Level, leaf: Any) -> Any:
+    """A fresh object for an input's leaf, registered as a variable of this level."""
+    memory = recording.memory
+    outer = None
+    if len(recording.levels) > 1:
+        outer = memory.slot(leaf) if isinstance(leaf, np.ndarray) else SHADOW.get(id(leaf))
+    value = fresh(leaf)
+    slot = recording.append((INPUT, value, () if outer is None else (outer,), (), None, STATE.site))
+    here.inputs.add(slot)
+    SHADOW[id(value)] = slot
+    if isinstance(value, np.ndarray):
+        memory.add_root(value, slot, argument=True)
+        memory.add_view(value, slot)
+    return value
+
+
+def enter(recording: Recording, here: Level, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+          wanted: Iterable[int | str], itself: bool = False,
+          promote: bool = True) -> tuple[Swaps, Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+    """The function and its arguments with fresh leaves where they are wanted, and the swaps that undo it."""
+    swaps = Swaps(lambda leaf, path: make_input(recording, here, leaf))
+    entered, named = list(args), dict(kwargs)
+    wanted = list(wanted)
+    try:
+        if itself:
+            f = swaps.enter_callable(f)
+        for key in wanted:
+            place: Any = named if isinstance(key, str) else entered
+            value = float(place[key]) if type(place[key]) is int and promote else place[key]
+            place[key] = swaps.enter(value, key if isinstance(key, str) else f"argument {key + 1}")
+        for other, value in (*enumerate(args), *kwargs.items()):
+            if other not in wanted and isinstance(value, np.ndarray):
+                recording.memory.note_argument(value)
+    except BaseException:
+        swaps.restore()
+        raise
+    return swaps, f, tuple(entered), named
+
+
+@contextmanager
+def closed(recording: Recording) -> Iterator[None]:
+    """Without the innermost level: what runs here is seen by the outer levels only, and by none where there is none."""
+    hidden = recording.levels.pop()
+    quick = STATE.quick
+    if not recording.levels:
+        STATE.recording = STATE.quick = None
+    try:
+        yield
+    finally:
+        recording.levels.append(hidden)
+        STATE.recording, STATE.quick = recording, quick
+
+
+def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording) -> Any:
+    """Call the twin of a function; a refusal raised inside comes out, however the user's code caught it."""
+    try:
+        result = recording.enter(f)(*args, **kwargs)
+    except BaseException as error:
+        if recording.refusals and error is not recording.refusals[0]:
+            raise recording.refusals[0] from None
+        raise error.with_traceback(_users_frames(error.__traceback__)) from None
+    if recording.refusals:
+        raise recording.refusals[0]
+    return result
+
+
+def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback without this package's frames."""
+    frames = []
+    while traceback is not None:
+        name = traceback.tb_frame.f_code.co_filename
+        if not name.startswith((ENGINE, "<wengert")):
+            frames.append(traceback)
+        traceback = traceback.tb_next
+    rest = None
+    for part in reversed(frames):
+        rest = types.TracebackType(rest, part.tb_frame, part.tb_lasti, part.tb_lineno)
+    return rest
