@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.bodies import Body
 from wengert.syntax import compiled, lookup, parts_of, prune, reads, unit, unused
+from wengert.values import is_complex
 
 _MATH = {
     np.sin: math.sin, np.cos: math.cos, np.tan: math.tan,
@@ -93,8 +94,8 @@ class _Step(ast.NodeTransformer):
 
     def build(self) -> Callable[[Any, Any, Any], None]:
         prune(self.node, self._stores)
-        inner = ast.Module([ast.fix_missing_locations(self.visit(s)) for s in self.node.body], [])
-        lines = ast.unparse(inner).splitlines()
+        self.node = ast.fix_missing_locations(self.visit(self.node))
+        lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()
         g, e, bars, slow = (self.name[n] for n in ("g", "e", "bars", "slow"))
         text = [f"def step({g}, {e}, {bars}):", *[f"    {line}" for line in self._unpack()], "    try:"]
         text += [f"        {line}" for line in lines]
@@ -145,6 +146,8 @@ class _Step(ast.NodeTransformer):
             return ast.IfExp(c, x, y)
         if (found is np.conj or found is np.real) and len(node.args) == 1:
             return self.visit(node.args[0])
+        if found is np.iscomplexobj or found is is_complex:
+            return ast.Constant(False)
         self.generic_visit(node)
         fast = None if node.keywords else _MATH.get(found) if isinstance(found, np.ufunc) else None
         if fast is not None:
@@ -152,6 +155,12 @@ class _Step(ast.NodeTransformer):
             self.cells[name] = types.CellType(fast)
             node.func = ast.Name(name, ast.Load())
         return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.test, ast.Constant):
+            return node
+        return node.body if node.test.value else node.orelse
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         found = lookup(node, self.function)
