@@ -10,7 +10,7 @@ import ast
 import copy
 import inspect
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,6 +19,9 @@ import numpy as np
 from wengert.errors import RuleError
 from wengert.syntax import compiled, definition, is_exact, parts_of, prune, reads, unit, unused
 from wengert.values import is_complex, spec_of
+
+
+_LIFTED: dict[type, Callable[[Any], Any]] = {float: np.float64, complex: np.complex128, int: np.int64}
 
 
 def times(y_bar: Any, p: Any) -> Any:
@@ -37,6 +40,13 @@ class Variant(NamedTuple):
     def residuals(self, y: Any, args: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
         """What has to be kept of `y` and of the arguments until `call`."""
         return _keep(y, self.reads_y), tuple(map(_keep, args, self.reads))
+
+    def pull(self, y_bar: Any, y: Any, args: Sequence[Any], static: Mapping[str, Any]) -> tuple[Any, ...]:
+        """`call`, with NumPy's answer (inf, nan and a warning) where Python's own numbers raise."""
+        try:
+            return self.call(y_bar, y, *args, **static)
+        except ArithmeticError:
+            return self.call(_lifted(y_bar), _lifted(y), *map(_lifted, args), **static)
 
 
 class Body:
@@ -93,8 +103,15 @@ class Body:
         prune(node, results)
         if self.multiplies:
             (node.args.posonlyargs or node.args.args).insert(0, ast.arg(y_bar))
-        call = compiled(node, self.function, {multiply: types.CellType(times)})
-        return Variant(call, *self._read(node, self.names[: len(wanted)]), ast.unparse(node))
+        found = self._read(node, self.names[: len(wanted)])
+        source = ast.unparse(node)
+        cells = {multiply: types.CellType(times)}
+        if self.multiplies:
+            retry = unused("retry", node, self.function)
+            _catch(node, retry)
+            cells[retry] = types.CellType(lambda error, *args: _on_numpy_floats(call, error, args))
+        call = compiled(node, self.function, cells)
+        return Variant(call, *found, source)
 
     def _whole(self, wanted: tuple[bool, ...]) -> Variant:
         function, multiplies, most = self.function, self.multiplies, max(len(wanted), len(self.names))
@@ -122,6 +139,24 @@ class Body:
         """What the arguments `names` and the result are read for."""
         found = {name: reads(node, name, self.function, name == self.variadic) for name in {*names, self.y}}
         return tuple(found[name] for name in names), found[self.y]
+
+
+def _catch(node: ast.FunctionDef, retry: str) -> None:
+    """Let the body try again on NumPy's floats, because theirs are the answers (inf, nan) where Python's raise."""
+    names = ", ".join(a.arg for a in [*node.args.posonlyargs, *node.args.args])
+    text = f"try: pass\nexcept (ZeroDivisionError, OverflowError) as {retry}_error: return {retry}({retry}_error, {names})"
+    guard: Any = ast.parse(text).body[0]
+    guard.body, node.body = node.body, [guard]
+
+
+def _on_numpy_floats(call: Callable[..., Any], error: ArithmeticError, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    if not any(type(a) is float for a in args):
+        raise error
+    return call(*[np.float64(a) if type(a) is float else a for a in args])
+
+
+def _lifted(x: Any) -> Any:
+    return _LIFTED[type(x)](x) if type(x) in _LIFTED else x
 
 
 def _keep(x: Any, what: str) -> Any:
