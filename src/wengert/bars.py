@@ -129,7 +129,7 @@ class TracedBars(Bars):
         return made
 
     def copy(self, bar: Any) -> np.ndarray:
-        made: np.ndarray = self.call(np.array, bar)
+        made: np.ndarray = self.call(np.copy, bar)
         return made
 
     def accumulate(self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> None:
@@ -138,7 +138,7 @@ class TracedBars(Bars):
 
     def read(self, y_bar: Any, key: Any) -> Any:
         part = self.call(take, y_bar, key)
-        return self.call(np.array, part) if isinstance(part, np.ndarray) else part
+        return self.call(np.copy, part) if isinstance(part, np.ndarray) else part
 
     def clear(self, y_bar: Any, owned: bool, key: Any) -> np.ndarray:
         buffer: np.ndarray = y_bar if owned else self.copy(y_bar)

@@ -10,7 +10,7 @@ import ast
 import copy
 import inspect
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,9 +19,6 @@ import numpy as np
 from wengert.errors import RuleError
 from wengert.syntax import compiled, definition, is_exact, parts_of, prune, reads, unit, unused
 from wengert.values import is_complex, spec_of
-
-
-_LIFTED: dict[type, Callable[[Any], Any]] = {float: np.float64, complex: np.complex128, int: np.int64}
 
 
 def times(y_bar: Any, p: Any) -> Any:
@@ -40,13 +37,6 @@ class Variant(NamedTuple):
     def residuals(self, y: Any, args: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
         """What has to be kept of `y` and of the arguments until `call`."""
         return _keep(y, self.reads_y), tuple(map(_keep, args, self.reads))
-
-    def pull(self, y_bar: Any, y: Any, args: Sequence[Any], static: Mapping[str, Any]) -> tuple[Any, ...]:
-        """`call`, with NumPy's answer (inf, nan and a warning) where Python's own numbers raise."""
-        try:
-            return self.call(y_bar, y, *args, **static)
-        except ArithmeticError:
-            return self.call(_lifted(y_bar), _lifted(y), *map(_lifted, args), **static)
 
 
 class Body:
@@ -109,7 +99,7 @@ class Body:
         if self.multiplies:
             retry = unused("retry", node, self.function)
             _catch(node, retry)
-            cells[retry] = types.CellType(lambda error, *args: _on_numpy_floats(call, error, args))
+            cells[retry] = types.CellType(lambda *args, **static: _on_numpy_floats(call, *args, **static))
         call = compiled(node, self.function, cells)
         return Variant(call, *found, source)
 
@@ -143,20 +133,16 @@ class Body:
 
 def _catch(node: ast.FunctionDef, retry: str) -> None:
     """Let the body try again on NumPy's floats, because theirs are the answers (inf, nan) where Python's raise."""
-    names = ", ".join(a.arg for a in [*node.args.posonlyargs, *node.args.args])
-    text = f"try: pass\nexcept (ZeroDivisionError, OverflowError) as {retry}_error: return {retry}({retry}_error, {names})"
-    guard: Any = ast.parse(text).body[0]
+    names = [*[a.arg for a in [*node.args.posonlyargs, *node.args.args]], *[f"{a.arg}={a.arg}" for a in node.args.kwonlyargs]]
+    given = ", ".join([f"{retry}_error", *names])
+    guard: Any = ast.parse(f"try: pass\nexcept ArithmeticError as {retry}_error: return {retry}({given})").body[0]
     guard.body, node.body = node.body, [guard]
 
 
-def _on_numpy_floats(call: Callable[..., Any], error: ArithmeticError, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _on_numpy_floats(call: Callable[..., Any], error: ArithmeticError, *args: Any, **static: Any) -> tuple[Any, ...]:
     if not any(type(a) is float for a in args):
         raise error
-    return call(*[np.float64(a) if type(a) is float else a for a in args])
-
-
-def _lifted(x: Any) -> Any:
-    return _LIFTED[type(x)](x) if type(x) in _LIFTED else x
+    return call(*[np.float64(a) if type(a) is float else a for a in args], **static)
 
 
 def _keep(x: Any, what: str) -> Any:

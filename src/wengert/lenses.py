@@ -63,7 +63,7 @@ def overlaps_itself(view: np.ndarray) -> bool:
     return False
 
 
-def key_of(lens: Lens, owner: np.ndarray) -> tuple[Any, ...] | None:
+def key_of(lens: Lens, owner: np.ndarray) -> Any:
     """The basic key with which the owner gives the view, or None where there is none.
 
     Each dimension of the view must be a dimension of the owner, in the owner's order, with a stride that is a multiple
@@ -87,7 +87,7 @@ def key_of(lens: Lens, owner: np.ndarray) -> tuple[Any, ...] | None:
             return None
         key[k] = _slice(n, stride, starts[k], owner.shape[k], owner.strides[k])
         k += 1
-    return tuple(key)
+    return key[0] if len(key) == 1 else tuple(key)
 
 
 def _fits(n: int, stride: int, start: int, size: int, owner_stride: int) -> bool:

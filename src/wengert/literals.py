@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import cmath
 import math
 import struct
@@ -95,8 +96,8 @@ class Outside:
         return Expr(f"-float('{name}')" if value < 0 else f"float('{name}')", SIGN if value < 0 else TIGHT)
 
     def _complex(self, value: complex) -> Expr | None:
-        if cmath.isfinite(value) and repr(eval(repr(value))) == repr(value) and not _signed_zero(value):
-            return Expr(repr(value), TIGHT if repr(value)[0] == "(" or value.imag >= 0 else SIGN)
+        if cmath.isfinite(value) and _bits(ast.literal_eval(repr(value))) == _bits(value):
+            return Expr(repr(value), TIGHT)
         parts = self._float(value.real), self._float(value.imag)
         return Expr(f"complex({parts[0].text}, {parts[1].text})", TIGHT) if parts[0] and parts[1] else None
 
@@ -130,6 +131,5 @@ class Outside:
         return None if None in parts else f"[{', '.join(map(str, parts))}]"
 
 
-def _signed_zero(value: complex) -> bool:
-    """Whether a part is -0.0 or 0.0 with a sign that arithmetic on literals could lose."""
-    return value.real == 0 or value.imag == 0
+def _bits(value: complex) -> bytes:
+    return struct.pack("dd", value.real, value.imag)

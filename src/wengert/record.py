@@ -5,6 +5,7 @@ The native function is called with the arguments as they came, so that values ar
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -67,15 +68,17 @@ def register(recording: Recording, value: Any, slot: int, strong: bool) -> Any:
 
 def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """What the entry keeps of the arguments: values that the pullback reads, the shapes of others, statics."""
-    sequence = bound.rule.sequence
-    if sequence is None:
+    k = bound.rule.sequence
+    if k is None or type(args[k]) not in (list, tuple):
         return tuple([_keep(recording, how, a) for how, a in zip(bound.keeps, args, strict=True)])
-    inner = len(args[sequence])
-    keeps = bound.keeps
-    parts = [_keep(recording, how, a) for how, a in zip(keeps[sequence:sequence + inner], args[sequence], strict=True)]
-    before = [_keep(recording, how, a) for how, a in zip(keeps[:sequence], args[:sequence], strict=True)]
-    after = [_keep(recording, how, a) for how, a in zip(keeps[sequence + inner:], args[sequence + 1:], strict=True)]
-    return (*before, parts, *after)
+    flat = [_keep(recording, how, a) for how, a in zip(bound.keeps, splat(k, args, args[k]), strict=True)]
+    end = k + len(args[k])
+    return (*flat[:k], flat[k:end], *flat[end:])
+
+
+def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:
+    """Arguments (or their variables) with those of the sequence at place k one by one."""
+    return (*items[:k], *inner, *items[k + 1:])
 
 
 def _keep(recording: Recording, how: str, value: Any) -> Any:
@@ -90,12 +93,10 @@ def bind(primitive: Primitive, args: tuple[Any, ...], ins: tuple[Any, ...], kwar
     """The primitive in the form of this call."""
     rule = primitive.rule
     assert rule is not None
-    if rule.sequence is None:
-        mask = tuple([slot is not None for slot in ins])
-    else:
-        k = rule.sequence
-        inner = ins[k] if ins[k] is not None else (None,) * len(args[k])
-        mask = tuple([slot is not None for slot in (*ins[:k], *inner, *ins[k + 1:])])
+    k = rule.sequence
+    if k is not None and type(args[k]) in (list, tuple):
+        ins = splat(k, ins, ins[k] or (None,) * len(args[k]))
+    mask = tuple([slot is not None for slot in ins])
     return primitive.bound(len(mask), mask, tuple(kwargs))
 
 
@@ -148,7 +149,7 @@ def append_result(recording: Recording, bound: Bound, value: Any, args: tuple[An
     if needed and isinstance(value, np.ndarray):
         recording.memory.capture(value)
     recording.append((bound, kept, ins, kept_args, kwargs, STATE.site))
-    if recording.keep and bound.fn is _GETITEM and _is_mask(args[1]):
+    if recording.keep and bound.fn is operator.getitem and _is_mask(args[1]):
         guard(recording, np.shape, value, slot)
     return value
 
@@ -306,8 +307,16 @@ def _arrays_for_lists(recording: Recording, primitive: Primitive, args: tuple[An
                 a = as_array(a)
             elif primitive.is_array_function:
                 a = [as_array(item) if type(item) in (list, tuple) and holds_traced(item) else item for item in a]
+        elif k == rule.sequence and isinstance(a, np.ndarray) and not rule.identity:
+            a = [record_call(_item(), (a, i), {}) for i in range(len(a))]
         out.append(a)
     return tuple(out)
+
+
+def _item() -> Primitive:
+    primitive = primitive_of(operator.getitem)
+    assert primitive is not None
+    return primitive
 
 
 def as_array(items: Any) -> np.ndarray:
@@ -326,9 +335,6 @@ def _is_mask(key: Any) -> bool:
     if type(key) is tuple:
         return any(_is_mask(part) for part in key)
     return isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind == "b"
-
-
-_GETITEM = __import__("operator").getitem
 
 
 # -- writes ---------------------------------------------------------------------------------------------------------

@@ -275,7 +275,7 @@ def _derived(
         return lambda y_bar: ()
     variant = rule.variant(tuple(spec is not None for spec in specs))
     y_kept, kept = variant.residuals(y, primals)
-    return lambda y_bar: variant.pull(y_bar, y_kept, kept, static)
+    return lambda y_bar: variant.call(y_bar, y_kept, *kept, **static)
 
 
 def _called(rule: Rule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pullback]:

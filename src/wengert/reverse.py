@@ -12,7 +12,7 @@ from wengert.errors import RuleError
 from wengert.functional import getfield, setitem
 from wengert.lenses import owner_of
 from wengert.projection import project
-from wengert.record import Pull
+from wengert.record import Pull, splat
 from wengert.recording import INPUT, STATE, Bound, Entry, Level, Recording, Traced
 from wengert.shadow import SHADOW
 from wengert.values import spec_of
@@ -100,11 +100,10 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
 
 def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any, kwargs: Any) -> None:
     rule, plan = bound.rule, bound.plan
-    if rule.sequence is not None:
-        k = rule.sequence
-        inner = ins[k] if ins[k] is not None else (None,) * len(args[k])
-        ins = (*ins[:k], *inner, *ins[k + 1:])
-        args = rule.splat(args)
+    k = rule.sequence
+    if k is not None and type(args[k]) in (list, tuple):
+        ins = splat(k, ins, ins[k] or (None,) * len(args[k]))
+        args = splat(k, args, args[k])
     if type(y) is tuple or isinstance(y, tuple):
         y_bar = tuple(_zero_like(part) if part_bar is None else part_bar for part, part_bar in zip(y, y_bar, strict=True))
     primals, static = plan.bind(args, kwargs)

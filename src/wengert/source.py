@@ -73,6 +73,7 @@ class _Writer(Expressions):
         self.ops = list(tape)
         self.in_place = liveness(self.ops, tape.result).in_place
         self.needed = _needed(self.ops, tape.result.id)
+        self.final = max(self.needed)
         self.uses = [0] * (len(self.ops) + 1)
         for v in itertools.chain(
             [tape.result], *(op.references() for op in self.ops if op.id in self.needed)
@@ -147,11 +148,16 @@ class _Writer(Expressions):
             self.exprs[op.id] = expr
 
     def call_statement(self, op: Call) -> None:
-        if self.uses[op.id] == 1 and (is_atom(op.val) or op.fn in _DISPLAYS) and _pure(op.fn):
+        if self.uses[op.id] == 1 and self.folds(op):
             self.exprs[op.id] = self.fitted(lambda: self.call(op), f"v{op.id} = ")
             self.pending.add(op.id)
         else:
             self.assign(op, lambda: self.call(op))
+
+    def folds(self, op: Call) -> bool:
+        """Whether a call may stand inside the line that reads it: the last one, a pure number, or a display of others."""
+        display = any(op.fn is fn for fn in _DISPLAYS)
+        return op.id == self.final or ((display or is_atom(op.val)) and _pure(op.fn))
 
     def assign(self, op: Op, build: Callable[[], Expr]) -> None:
         name = self.name(f"v{op.id}")
@@ -166,9 +172,8 @@ class _Writer(Expressions):
     def fitted(self, build: Callable[[], Expr], before: str) -> Expr:
         self.used = set()
         expr = build()
-        if len(before + expr.text) + 4 > WIDTH and self.used:
-            for k in sorted(self.used):
-                self.settle(k)
+        while len(before + expr.text) + 4 > WIDTH and self.used:
+            self.settle(max(self.used, key=lambda k: len(self.exprs[k].text)))
             self.used = set()
             expr = build()
         self.pending -= self.used

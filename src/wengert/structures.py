@@ -11,6 +11,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from itertools import count, repeat
+from operator import is_not
 from types import (
     BuiltinFunctionType,
     CellType,
@@ -92,39 +93,37 @@ def _slots(cls: type) -> Iterator[MemberDescriptorType]:
 _forms.update({cls: _formed(cls) for cls in _OPEN})
 
 
-# Parts: the places in a container that hold something
+# Shelves: rows of places that are read and written alike
 
 
-# (path, holder, key, load, store): load(holder, key) reads the place, store(holder, key, value) writes it
-Part: TypeAlias = tuple[Path, Any, Any, Callable[[Any, Any], Any], Callable[[Any, Any, Any], None]]
+class Shelf(NamedTuple):
+    """Places in a container: `load(holder, key)` reads one, `store(holder, key, value)` writes it."""
+
+    holder: Any
+    keys: Iterable[Any]
+    load: Callable[[Any, Any], Any]
+    store: Callable[[Any, Any, Any], None]
+    write: Callable[[Any], str]  # a key as it stands in a path
 
 
-def parts(container: Any, path: Path = "") -> list[Part]:
-    """The places of a container other than a tuple."""
-    form = form_of(type(container))
-    assert form is not None
-    found: list[Part] = []
-    items: Any = form.items
-    load: Any
-    store: Any
+def shelves(container: Any, form: Form) -> list[Shelf]:
+    """Where a container other than a tuple holds what it holds."""
+    items, found = form.items, []
     if items is list:
-        load, store = list.__getitem__, list.__setitem__
-        found = [((path, _subscript, i), container, i, load, store) for i in range(list.__len__(container))]
+        places = range(list.__len__(container))
+        found = [Shelf(container, places, list.__getitem__, list.__setitem__, _subscript)]
     elif items is CellType:
-        found = [(path, container, None, load_cell, _store_cell)]
+        found = [Shelf(container, _filled(container, [None], load_cell), load_cell, _store_cell, _nothing)]
     elif items is not None:
-        load, store = dict.__getitem__, items.__setitem__
-        found = [((path, _subscript, key), container, key, load, store) for key in items.keys(container)]
+        base: type[dict[Any, Any]] = items
+        found = [Shelf(container, list(base.keys(container)), dict.__getitem__, base.__setitem__, _subscript)]
     if form.named:
-        attributes = namespace(container)
-        load, store = dict.__getitem__, dict.__setitem__
-        found += [((path, _attribute, name), attributes, name, load, store) for name in attributes]
+        names = namespace(container)
+        found.append(Shelf(names, list(names), dict.__getitem__, dict.__setitem__, _attribute))
     if form.slots:
-        found += [
-            ((path, _attribute, slot.__name__), container, slot, _load_slot, _store_slot)
-            for slot in form.slots
-        ]
-    return [part for part in found if is_filled(*part[1:4])] if form.slots or items is CellType else found
+        filled = _filled(container, form.slots, _load_slot)
+        found.append(Shelf(container, filled, _load_slot, _store_slot, _slot_name))
+    return found
 
 
 def namespace(value: Any) -> dict[str, Any]:
@@ -149,6 +148,14 @@ def _attribute(name: str) -> str:
     return f".{name}"
 
 
+def _slot_name(slot: MemberDescriptorType) -> str:
+    return f".{slot.__name__}"
+
+
+def _nothing(_: None) -> str:
+    return ""
+
+
 def _subscript(key: Any) -> str:
     return f"[{key!r}]" if type(key) in (str, int, float, bool, tuple) else f"[<{type(key).__name__}>]"
 
@@ -170,11 +177,16 @@ def _store_cell(cell: CellType, _: None, value: Any) -> None:
 
 
 def is_filled(holder: Any, key: Any, load: Callable[[Any, Any], Any]) -> bool:
+    """Whether the place holds anything: a slot may be unset, a cell empty."""
     try:
         load(holder, key)
-    except (AttributeError, ValueError):  # an unset slot, an empty cell
+    except (AttributeError, ValueError):
         return False
     return True
+
+
+def _filled(holder: Any, keys: Iterable[Any], load: Callable[[Any, Any], Any]) -> list[Any]:
+    return [key for key in keys if is_filled(holder, key, load)]
 
 
 # Walking: one traversal serves to enter, to give back, to copy and to mirror
@@ -199,8 +211,8 @@ def walk(
 
     `hold(container)` is the container to fill: itself, or a copy. `rebuilt(new, old)` is told of tuples.
     """
-    todo: list[Part] = []
-    found: list[Part] = []
+    met: list[tuple[Path, Shelf, Iterator[Any]]] = []  # the shelves of containers just met
+    pending: list[tuple[Path, Shelf, Iterator[Any]]] = []  # those being read, the innermost last
 
     def stand_in(old: Any, path: Path) -> Any:
         if id(old) in seen:
@@ -211,31 +223,29 @@ def walk(
         if form is None:
             return at_other(old)
         if form.items is tuple:
-            items = [
-                stand_in(item, (path, *step))
-                for step, item in zip(_steps(old), tuple.__iter__(old), strict=False)
-            ]
-            changed = any(new is not item for new, item in zip(items, tuple.__iter__(old), strict=True))
+            steps = zip(_steps(old), tuple.__iter__(old), strict=False)
+            items = [stand_in(item, (path, *step)) for step, item in steps]
+            changed = any(map(is_not, items, tuple.__iter__(old)))
             return rebuilt(_tuple_like(old, items), old) if changed else old
         held = hold(old)
         seen[id(old)] = old, held
-        found.extend(parts(held, path))
+        met.extend((path, shelf, iter(shelf.keys)) for shelf in shelves(held, form))
         return held
 
-    def put_off() -> None:
-        todo.extend(reversed(found))  # the last one is walked first: depth first, in reading order
-        found.clear()
-
     result = stand_in(value, path)
-    put_off()
-    while todo:
-        path, holder, key, load, store = todo.pop()
-        old = load(holder, key)
-        new = stand_in(old, path)
-        if new is not old:
-            store(holder, key, new)
-        if found:
-            put_off()
+    while met or pending:
+        pending.extend(reversed(met))
+        met.clear()
+        path, (holder, _, load, store, write), keys = pending[-1]
+        for key in keys:
+            old = load(holder, key)
+            new = stand_in(old, (path, write, key))
+            if new is not old:
+                store(holder, key, new)
+            if met:  # a container: read it before going on
+                break
+        else:
+            pending.pop()
     return result
 
 
