@@ -120,7 +120,7 @@ def test_a_variant_without_the_dead_branch_warns_nothing() -> None:
 def test_a_variant_gives_numpys_answer_where_python_raises() -> None:
     variant = Body(power, "partials").variant((True, False))
     with np.errstate(all="ignore"):
-        assert variant.pull(1.0, None, (0.0, 0.5), {}) == (math.inf, None)
+        assert variant.call(1.0, None, 0.0, 0.5) == (math.inf, None)
 
 
 def test_shapes_are_enough_where_only_shapes_are_read() -> None:
