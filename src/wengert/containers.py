@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import is_
 from types import CellType, FunctionType, MethodType
 from typing import Any, TypeAlias
 
@@ -17,18 +18,26 @@ import numpy as np
 from wengert.structures import Leaf, Path, Seen, is_filled, itself, leaves, load_cell, mirror, walk, written
 from wengert.values import is_inexact
 
-Make: TypeAlias = Callable[[Leaf, str], Leaf]  # what stands in place of the leaf at this path
+Make: TypeAlias = Callable[[Leaf, Path], Leaf]  # what stands in place of the leaf at the path `written(path)`
 
 
 class Swaps:
     """The caller's structures with fresh leaves in place, and how to put everything back."""
 
     def __init__(self, make: Make) -> None:
-        self.paths: list[tuple[str, Leaf]] = []  # (path, fresh leaf), in the order in which they were made
+        self.made: list[Leaf] = []  # the fresh leaves, in order
+        self._paths: list[Path] = []  # where each was made
         self._make = make
         self._entered: Seen = {}
         self._originals: Seen = {}  # id of a fresh leaf or rebuilt tuple -> (it, the caller's own object)
         self._templates: list[Any] = []  # per entered value, its gradient's form with fresh leaves in it
+        self._plain: list[tuple[Any, Any, Any]] = []  # (list or dict, its copies before and after entering)
+        self._all_plain = True  # there are no other holders
+
+    @property
+    def paths(self) -> list[tuple[str, Leaf]]:
+        """(path, fresh leaf), in order."""
+        return [(written(path), leaf) for path, leaf in zip(self._paths, self.made, strict=True)]
 
     def enter(self, value: Any, name: str = "") -> Any:
         """`value` with fresh leaves: a container with an identity is changed in place, a tuple rebuilt."""
@@ -43,8 +52,10 @@ class Swaps:
         return self._enter(lambda: self._walk_callable(f, name, set()), outline)
 
     def _enter(self, walked: Callable[[], Any], form: Callable[[Any], Any]) -> Any:
+        known = len(self._plain)
         try:
             entered = walked()
+            self._plain[known:] = [(held, before, held.copy()) for held, before, _ in self._plain[known:]]
             self._templates.append(mirror(form(entered), itself))
         except BaseException:
             self.restore()
@@ -66,9 +77,19 @@ class Swaps:
 
         The containers are searched as they are now: what the function moved is found, what it replaced stays.
         """
+        if self._all_plain and all(_unchanged(held, after) for held, _, after in self._plain):
+            for held, before, _ in self._plain:  # nothing moved: no need to search
+                held.update(before) if type(held) is dict else held.__setitem__(slice(None), before)
+            return
         holders = [entered for entered, _ in self._entered.values() if not is_inexact(entered)]
-        if holders:
-            walk(holders, "", dict(self._originals))
+        walk(holders, "", dict(self._originals))
+
+    def _hold(self, container: Any) -> Any:
+        if type(container) is list or type(container) is dict:
+            self._plain.append((container, container.copy(), None))
+        else:
+            self._all_plain = False
+        return container
 
     def _walk(self, value: Any, name: str) -> Any:
         arrays: Seen = {}
@@ -80,13 +101,13 @@ class Swaps:
                 arrays[id(leaf)] = leaf, self._fresh(leaf, path)
             return arrays[id(leaf)][1]
 
-        return walk(value, name, self._entered, at_leaf=enter_leaf, rebuilt=self._note)
+        return walk(value, name, self._entered, at_leaf=enter_leaf, hold=self._hold, rebuilt=self._note)
 
     def _fresh(self, leaf: Leaf, path: Path) -> Leaf:
-        name = written(path)
-        fresh = self._note(self._make(leaf, name), leaf)
+        fresh = self._note(self._make(leaf, path), leaf)
         self._entered[id(fresh)] = fresh, fresh
-        self.paths.append((name, fresh))
+        self.made.append(fresh)
+        self._paths.append(path)
         return fresh
 
     def _note(self, new: Any, old: Any) -> Any:
@@ -114,10 +135,17 @@ class Swaps:
         contents = cell.cell_contents
         if isinstance(contents, (FunctionType, MethodType, partial)):
             entered = self._walk_callable(contents, name, seen)
-            self._entered[id(cell)] = cell, cell
+            self._entered[id(cell)] = cell, self._hold(cell)
             cell.cell_contents = entered
         else:
             self._walk(cell, name)
+
+
+def _unchanged(held: Any, after: Any) -> bool:
+    """Whether a list or dict still holds the same objects, compared without running their code."""
+    if after is None or len(held) != len(after) or not all(map(is_, held, after)):
+        return False
+    return type(held) is list or all(map(is_, held.values(), after.values()))
 
 
 def _cells(f: FunctionType) -> Iterator[tuple[str, CellType]]:

@@ -311,9 +311,35 @@ def rebuild(
 
 def mirror(value: Any, gradient_of: Callable[[Leaf], Any]) -> Any:
     """The gradient of a structure: the same form with gradients for leaves and None for everything else."""
-    if is_inexact(value):
-        return gradient_of(value)
+    if _is_plain(value, set(), 0):
+        return _mirror_plain(value, gradient_of)
     return rebuild(value, lambda leaf, _: gradient_of(leaf), at_other=lambda _: None)
+
+
+def _is_plain(value: Any, seen: set[int], depth: int) -> bool:
+    """Whether a value is a tree of lists, tuples and dicts, as most parameters are: mirrored much faster."""
+    cls = type(value)
+    if cls is float:
+        return True
+    if id(value) in seen or depth > 20:
+        return False
+    seen.add(id(value))
+    if cls is list or cls is tuple:
+        return all(_is_plain(item, seen, depth + 1) for item in value)
+    if cls is dict:
+        return all(_is_plain(item, seen, depth + 1) for item in value.values())
+    return is_inexact(value)
+
+
+def _mirror_plain(value: Any, gradient_of: Callable[[Leaf], Any]) -> Any:
+    cls = type(value)
+    if cls is list:
+        return [_mirror_plain(item, gradient_of) for item in value]
+    if cls is tuple:
+        return tuple([_mirror_plain(item, gradient_of) for item in value])
+    if cls is dict:
+        return {key: _mirror_plain(item, gradient_of) for key, item in value.items()}
+    return gradient_of(value)
 
 
 def leaves(value: Any, name: str = "") -> list[tuple[str, Leaf]]:
