@@ -21,7 +21,7 @@ _FRESH = (*STORES, functional.lens)
 
 
 class Liveness(NamedTuple):
-    """`last[id]`: the op that reads a value last (its own id where none does); `in_place`: stores that may write."""
+    """`last[id]`: the op that reads a value last, or the value's own; `in_place`: stores that may write."""
 
     last: list[int]
     in_place: frozenset[int]

@@ -21,7 +21,7 @@ from wengert.dump import line
 from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
 from wengert.functional import getfield, make_tuple
 from wengert.ops import Call, Constant, Op, Variable, mkcall, references, substitute, value_of
-from wengert.registry import rules
+from wengert.registry import Rule, rules
 from wengert.tape import Context, Tape
 from wengert.values import is_inexact
 
@@ -41,12 +41,18 @@ class RRuleContext(Context):
         if rule.kind == "constant":
             return super().record_primitive(tape, v_f, *v_args, **v_kwargs)
         args, kwargs = rule.normalise(v_args, v_kwargs)
-        v_rr = tape.push(mkcall(rules.rrule, v_f, *args, **kwargs))
+        through = part_rrule if value_of(v_f) is getfield else rules.rrule
+        v_rr = tape.push(mkcall(through, v_f, *args, **kwargs))
         v_val = tape.push(mkcall(getfield, v_rr, 0))
         v_pb = tape.push(mkcall(getfield, v_rr, 1))
         tape[v_pb].note = ("pullback of", v_val)
         self.pullbacks[v_val] = v_pb
         return v_val
+
+
+def part_rrule(f: Any, t: Any, i: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The rrule of getfield, whose argument is a container: its cotangent names the part that was taken."""
+    return f(t, i), lambda y_bar: ({i: y_bar}, None)
 
 
 def rrule_tape(tape: Tape, wanted_inputs: Sequence[Variable | int] | None = None, seed: Any = 1.0) -> Tape:
@@ -100,7 +106,9 @@ def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any =
     for op in reversed(forward):
         y = Variable(op)
         if op in reached and y in ctx.pullbacks and y in ctx.derivs:
+            tape.site = op.site
             _step_back(tape, op, reached)
+    tape.site = None
     bars = [ctx.derivs.get(x) or _zero(tape, x) for x in inputs]
     tape.result = tape.push(
         mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *bars), "gradients")))
@@ -115,13 +123,12 @@ def _step_back(tape: Tape, op: Any, reached: set[Op]) -> None:
     if isinstance(value_of(y_bar), dict):
         y_bar = tape.push(_noted(mkcall(every_part, y_bar, tuple(_keys(op.val))), "x̄ of", y))
     bars = tape.push(_noted(mkcall(ctx.pullbacks[y], y_bar), "pullback of", y))
-    tape[bars].site = op.site
     call: Any = tape[op.args[0]]
-    _refuse_lost(call, reached, len(value_of(bars)))
+    _refuse_lost(call, reached, value_of(bars))
     for k, x in enumerate(call.args[1:]):
         for path, leaf in _leaves(x, value_of(bars)[k] if k < len(value_of(bars)) else None):
             if leaf.op in reached:
-                _set_or_add(tape, leaf, _part(tape, bars, (k, *path), leaf), op)
+                _set_or_add(tape, leaf, _part(tape, bars, (k, *path), leaf))
 
 
 def _leaves(x: Any, x_bar: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Variable]]:
@@ -141,9 +148,8 @@ def _part(tape: Tape, bars: Variable, path: tuple[int, ...], x: Variable) -> Var
     return bars
 
 
-def _set_or_add(tape: Tape, x: Variable, x_bar: Variable, op: Op) -> None:
+def _set_or_add(tape: Tape, x: Variable, x_bar: Variable) -> None:
     derivs = tape.ctx.derivs
-    tape[x_bar].site = op.site
     if x in derivs:
         x_bar = tape.push(_noted(mkcall(accumulate(value_of(x_bar)), derivs[x], x_bar), "x̄ of", x))
     derivs[x] = x_bar
@@ -151,7 +157,7 @@ def _set_or_add(tape: Tape, x: Variable, x_bar: Variable, op: Op) -> None:
 
 def accumulate(x_bar: Any) -> Any:
     """The function that sums two cotangents like this one: operator.add, part by part for containers."""
-    return add_parts if isinstance(x_bar, tuple | list | dict) else operator.add
+    return add_parts if _is_container(x_bar) else operator.add
 
 
 def add_parts(a: Any, b: Any) -> Any:
@@ -168,6 +174,10 @@ def add_parts(a: Any, b: Any) -> Any:
 def every_part(x_bar: dict[Any, Any], keys: Sequence[Any]) -> dict[Any, Any]:
     """The cotangent of a container that names all its parts; those without one are None."""
     return {key: x_bar.get(key) for key in keys}
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, tuple | list | dict)
 
 
 def _keys(container: Any) -> Any:
@@ -211,19 +221,29 @@ def _between(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
     return {op for op in leads & reached if isinstance(op, Call)}
 
 
-def _refuse_lost(call: Call, reached: set[Op], count: int) -> None:
+def _refuse_lost(call: Call, reached: set[Op], bars: Sequence[Any]) -> None:
     """Refuse a wanted value in an argument for which the rule states no derivative."""
     rule = rules[value_of(call.args[0])]
     args = call.args[1:]
+    parts, count = _splatted(rule, args), len(bars)
     if rule.analysis is not None:
-        count = len(rule.plan(len(rule.splat(args)), tuple(call.kwargs)).positions)
-    lost = [v for arg in (*rule.splat(args)[count:], *call.kwargs.values()) for v in references(arg)]
-    for v in lost:
-        if v.op in reached and is_inexact(value_of(v)):
+        count = len(rule.plan(len(parts), tuple(call.kwargs)).positions)
+    lost = [v for arg in (*parts[count:], *call.kwargs.values()) for v in references(arg)]
+    packed = [x for x, x_bar in zip(args, bars, strict=False) if x_bar is None and isinstance(x, Variable)]
+    for v in (*lost, *packed):
+        if v.op in reached and (is_inexact(value_of(v)) if v in lost else _is_container(value_of(v))):
             raise NoRuleError(
                 f"{_place(call)}the rule of {rule.primitive} ({rule.where}) gives {v} no derivative\n"
                 "  fix: make it a positional argument of the rule"
             )
+
+
+def _splatted(rule: Rule, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments as the rule sees them; a Variable that holds the sequence stands for each item."""
+    k = rule.sequence
+    if k is not None and isinstance(args[k], Variable):
+        args = (*args[:k], [args[k]] * len(value_of(args[k])), *args[k + 1 :])
+    return rule.splat(args)
 
 
 def _check_seed(value: Any, seed: Any) -> None:

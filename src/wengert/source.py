@@ -155,7 +155,7 @@ class _Writer(Expressions):
             self.assign(op, lambda: self.call(op))
 
     def folds(self, op: Call) -> bool:
-        """Whether a call may stand inside the line that reads it: the last one, a pure number, or a display of others."""
+        """Whether a call may stand inside the line that reads it: the last, a number, or a display."""
         display = any(op.fn is fn for fn in _DISPLAYS)
         return op.id == self.final or ((display or is_atom(op.val)) and _pure(op.fn))
 
