@@ -115,7 +115,7 @@ class TracedBars(Bars):
     def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
         old = self.table[slot]
         if old is not None:
-            self.recording.notes.append((len(self.recording.entries), "bar of", slot))
+            self.recording.notes.append((len(self.recording.entries), "x̄ of", slot))
         self.table[slot] = x_bar if old is None else self.call(plus, old, x_bar)
         self.owned.discard(slot)
         if owned and old is None or type(self.table[slot]) is np.ndarray and old is not None:
@@ -124,8 +124,7 @@ class TracedBars(Bars):
     def zeros(self, x: Any) -> np.ndarray:
         made = np.zeros(x.shape, x.dtype)
         if self.recording.keep:
-            slot = self.recording.append((_ZEROS, made, (None, None), (x.shape, x.dtype), None, STATE.site))
-            SHADOW[id(made)] = slot
+            SHADOW[id(made)] = self.recording.append((_ZEROS, made, (None, None), (x.shape, x.dtype), None, STATE.site))
         return made
 
     def copy(self, bar: Any) -> np.ndarray:
@@ -155,7 +154,7 @@ class TracedBars(Bars):
             return
         primitive = primitive_of(fn)
         assert primitive is not None
-        bound = bind(primitive, (buffer, key, value), ins, {})
+        bound = bind(recording, primitive, (buffer, key, value), ins, {})
         kept = (buffer if recording.keep else spec_of(buffer), key,
                 value if recording.keep or not isinstance(value, np.ndarray) else spec_of(value))
         SHADOW[id(buffer)] = recording.append((bound, buffer, ins, kept, None, STATE.site))

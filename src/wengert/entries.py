@@ -26,18 +26,19 @@ def kept(value: Any) -> Any:
 
 def call_of(entry: Any, slots: Mapping[int, Variable]) -> Call:
     prim, value, ins, args, kwargs, site = entry
-    traced = [_argument(args[k] if k < len(args) else None, slot, slots) for k, slot in enumerate(ins)]
+    traced = [argument(args[k] if k < len(args) else None, slot, slots) for k, slot in enumerate(ins)]
     static = {name: _named(value, slots) for name, value in (kwargs or {}).items()}
     return Call(prim.fn, [*traced, *args[len(ins) :]], static, kept(value), site, guard=prim.kind == "guard")
 
 
-def _argument(arg: Any, slot: Any, slots: Mapping[int, Variable]) -> Any:
+def argument(arg: Any, slot: Any, slots: Mapping[int, Variable]) -> Any:
+    """An argument of an entry with Variables in the place of traced values."""
     if slot is None:
         return arg
     if not isinstance(slot, tuple):
         return slots[slot]
     known = isinstance(arg, tuple | list) and len(arg) == len(slot)
-    parts = [_argument(arg[k] if known else None, part, slots) for k, part in enumerate(slot)]
+    parts = [argument(arg[k] if known else None, part, slots) for k, part in enumerate(slot)]
     return rebuild(arg if known else (), parts)
 
 

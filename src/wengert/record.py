@@ -89,14 +89,14 @@ def _keep(recording: Recording, how: str, value: Any) -> Any:
     return None if isinstance(value, np.ndarray) else value
 
 
-def bind(primitive: Primitive, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
+def bind(recording: Recording, primitive: Primitive, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
     """The primitive in the form of this call."""
     rule = primitive.rule
     assert rule is not None
     k = rule.sequence
     if k is not None and type(args[k]) in (list, tuple):
         ins = splat(k, ins, ins[k] or (None,) * len(args[k]))
-    mask = tuple([slot is not None for slot in ins])
+    mask = recording.mask(ins)
     return primitive.bound(len(mask), mask, tuple(kwargs))
 
 
@@ -119,7 +119,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         return primitive.fn(*run_args, **run_kwargs)
     if rule.kind == "rrule":
         return _record_rrule(recording, primitive, args, ins, kwargs)
-    bound = bind(primitive, args, ins, kwargs)
+    bound = bind(recording, primitive, args, ins, kwargs)
     check_statics(recording, bound, args, ins, kwargs)
     value = primitive.fn(*run_args, **run_kwargs)
     if rule.identity and any(value is a for a in args):
@@ -186,7 +186,7 @@ def record_constant(recording: Recording, primitive: Any, args: tuple[Any, ...],
         if any(value is a for a in _flat(args)):
             value = fresh(value)
         register(recording, value, slot, True)
-        recording.append((primitive, value, ins, args, kwargs or None, STATE.site))
+        recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
         return value
     kind = Primitive(primitive.fn, primitive.rule, "guard", primitive.name)
     recording.append((kind, value, ins, args, kwargs or None, STATE.site))
@@ -228,9 +228,7 @@ def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins
 def _differentiable(recording: Recording, value: Any, slot: Any) -> bool:
     if type(slot) is tuple:
         return any(s is not None and _differentiable(recording, v, s) for s, v in zip(slot, value, strict=True))
-    entry = recording.entries[slot]
-    rule = None if entry is None else entry[0].rule
-    return is_inexact(value) and not (rule is not None and rule.kind == "constant")
+    return is_inexact(value) and slot not in recording.inert
 
 
 def _no_derivative(recording: Recording, bound: Bound, what: str) -> NoRuleError:
@@ -244,7 +242,7 @@ def _no_derivative(recording: Recording, bound: Bound, what: str) -> NoRuleError
 def _record_rrule(recording: Recording, primitive: Primitive, args: tuple[Any, ...], ins: tuple[Any, ...],
                   kwargs: dict[str, Any]) -> Any:
     """A user's rule: its value is the value, its pullback is kept. Outer levels see what its body does."""
-    bound = bind(primitive, args, ins, kwargs)
+    bound = bind(recording, primitive, args, ins, kwargs)
     rule = primitive.rule
     assert rule is not None
     level = recording.innermost(ins)
@@ -363,7 +361,7 @@ def record_write(primitive: Primitive, run: Callable[[], Any], target: np.ndarra
         value = run()
         memory.put(storage, owner, target, None if not recording.keep else target.copy(), None, before)
         return value
-    bound = bind(primitive, args, ins, kwargs)
+    bound = bind(recording, primitive, args, ins, kwargs)
     check_statics(recording, bound, args, ins, kwargs)
     kept = keep_args(recording, bound, args)
     dtype = np.result_type(*[a for a in args if not isinstance(a, Spec)])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -90,6 +90,7 @@ class Bound:
 
 
 INPUT = Primitive(None, None, "input", "input")
+CONSTANT = Primitive(None, None, "constant", "constant")
 
 
 def flat_slots(ins: tuple[Any, ...]) -> list[int]:
@@ -130,6 +131,7 @@ class Recording:
         self.texts: dict[int, Any] = {}
         self.specs: dict[int, Any] = {}
         self.frozen: dict[str, Any] = {}
+        self.inert: set[int] = set()  # variables that a tape needs and no derivative passes through
         self.notes: list[tuple[int, str, int]] = []
         self.memory: Memory = None  # type: ignore[assignment]
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
@@ -137,7 +139,20 @@ class Recording:
     def append(self, entry: Entry) -> int:
         """Write an entry down; its slot."""
         self.entries.append(entry)
-        return len(self.entries) - 1
+        slot = len(self.entries) - 1
+        if self.keep and entry[0].kind != "input" and not any(self.mask(flat_slots(entry[2]))):
+            self.inert.add(slot)
+        return slot
+
+    def constant(self, value: Any) -> int:
+        """Make a value that depends on no input a variable, for a tape's sake."""
+        return self.append((CONSTANT, value, (), (), None, STATE.site))
+
+    def mask(self, ins: Iterable[int | None]) -> tuple[bool, ...]:
+        """Which of these variables a derivative passes through."""
+        if not self.inert:
+            return tuple([slot is not None for slot in ins])
+        return tuple([slot is not None and slot not in self.inert for slot in ins])
 
     def refuse(self, error: WengertError) -> WengertError:
         """Remember a refusal, so that the user's code cannot swallow it; the error to raise."""

@@ -85,12 +85,13 @@ def function(f: types.FunctionType) -> Any:
     if recording is None:
         return f
     if recording.context is not None:
-        return recording.context.choose(recording, f, lambda: function_plain(f))
+        return recording.context.choose(recording, f, lambda: function_plain(f), lambda: function_plain(f, False))
     return function_plain(f)
 
 
-def function_plain(f: types.FunctionType) -> Any:
-    primitive = primitive_of(f)
+def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
+    """What calls a function: its recorder if it has a rule (and `by_rule`), else its twin."""
+    primitive = primitive_of(f) if by_rule else None
     if primitive is not None:
         twin: Any = recorder(primitive)
     else:
@@ -105,7 +106,7 @@ def function_plain(f: types.FunctionType) -> Any:
         twin = types.FunctionType(instrument(code, HOOKS), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
         twin.__kwdefaults__ = f.__kwdefaults__
         twin.__qualname__ = f.__qualname__
-    if f.__closure__ is None:
+    if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
         _twins[f] = twin
     return twin
 
@@ -263,7 +264,7 @@ def other(f: Any, t: type) -> Any:
     if recording is None:
         return f
     if recording.context is not None:
-        return recording.context.choose(recording, f, lambda: _other(f, t))
+        return recording.context.choose(recording, f, lambda: _other(f, t), lambda: _other(f, t))
     return _other(f, t)
 
 

@@ -12,7 +12,7 @@ from wengert.errors import RuleError
 from wengert.functional import getfield, setitem
 from wengert.lenses import owner_of
 from wengert.projection import project
-from wengert.record import Pull, splat
+from wengert.record import Pull, slot_of, splat
 from wengert.recording import INPUT, STATE, Bound, Entry, Level, Recording, Traced
 from wengert.shadow import SHADOW
 from wengert.values import spec_of
@@ -30,6 +30,9 @@ def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int
     if traced:
         materialise(recording, here.start, end + 1, written_only=True)
     for slot, seed in seeds.items():
+        if traced and recording.keep and slot_of(recording, seed) is None:
+            recording.notes.append((len(recording.entries), "seed of", slot))
+            SHADOW[id(seed)] = recording.constant(seed)
         bars.add(slot, seed)
     walk = _walk_traced if traced else _walk
     walk(recording, here, bars, end, depth, consume)

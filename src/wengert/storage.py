@@ -86,7 +86,7 @@ class Memory:
     def _append(self, fn: Any, value: np.ndarray, ins: tuple[Any, ...], args: tuple[Any, ...]) -> int:
         primitive = primitive_of(fn)
         assert primitive is not None, f"no rule for {fn}"
-        bound = primitive.bound(len(args), tuple(s is not None for s in ins), ())
+        bound = primitive.bound(len(args), self.recording.mask(ins), ())
         slot = len(self.recording.entries)
         kept = hold(value, slot, self.recording.keep)
         return self.recording.append((bound, kept, ins, args, None, STATE.site))
@@ -184,9 +184,14 @@ class Memory:
     def _put_slot(self, slot: int | None, owner: np.ndarray, lens: Lens, before: Any, value: Any,
                   value_slot: int | None) -> int:
         key = key_of(lens, owner)
+        slot = self._known(slot, before)
         if key is not None:
             return self._append(setitem, owner, (slot, None, value_slot), (before, key, value))
         return self._append(setlens, owner, (slot, None, None, None, value_slot), (before, *lens, value))
+
+    def _known(self, slot: int | None, before: Any) -> int | None:
+        """The variable of an owner before a store; on a tape, content that was untraced becomes a constant."""
+        return self.recording.constant(before) if slot is None and self.recording.keep else slot
 
     def written(self, storage: Storage, owner: np.ndarray, slot: int | None) -> None:
         """The owner has a new version."""
@@ -219,7 +224,8 @@ class Memory:
         value = value if self.recording.keep else light(value)
         key = self.capture(key)
         if covers(array, owner):
-            slot = self._append(setitem, owner, (storage.slot, None, value_slot), (before, key, value))
+            slot = self._known(storage.slot, before)
+            slot = self._append(setitem, owner, (slot, None, value_slot), (before, key, value))
             self.written(storage, owner, slot)
             return
         part = self.slot(array)

@@ -293,20 +293,24 @@ class Tape:
         names = iter(input_names or ())
         slots: dict[int, Variable] = {}
         for index, entry in enumerate(entries):
-            if entry is None:
-                continue
-            if entry[0].kind != "input":
-                slots[index] = tape.push(call_of(entry, slots))
-            elif entry[2]:
-                slots[index] = slots[entry[2][0]]
-            else:
-                slots[index] = tape.push(Input(kept(entry[1]), next(names, None), site=entry[5]))
+            if entry is not None:
+                name = next(names, None) if entry[0].kind == "input" and not entry[2] else None
+                slots[index] = tape.push_entry(entry, slots, name)
         for index, (words, about) in (notes or {}).items():
             slots[index].op.note = (words, slots[about])  # type: ignore[union-attr]
         tape._result = push_result(tape, result, slots)
         return tape
 
     # -- shown, run, compiled
+
+    def push_entry(self, entry: Any, slots: Mapping[int, Variable], name: str | None = None) -> Variable:
+        """Append what an entry of a recording stands for; an input of an inner level is that of the outer one."""
+        kind = entry[0].kind
+        if kind == "input":
+            return slots[entry[2][0]] if entry[2] else self.push(Input(kept(entry[1]), name, site=entry[5]))
+        if kind == "constant":
+            return self.push(Constant(kept(entry[1]), site=entry[5]))
+        return self.push(call_of(entry, slots))
 
     def dump(
         self,
