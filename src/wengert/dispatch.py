@@ -61,8 +61,8 @@ def python_method(t: type, name: str) -> Any:
 def forget_classes() -> None:
     """Drop what was learnt of classes; they may change between two traces."""
     _methods.clear()
-    _plain_attributes.clear()
-    _plain_attributes.update({t: _plain_of(t) for t in (np.ndarray, np.float64, float, complex)})
+    for t in [t for t in _plain_attributes if t not in _NUMERIC]:
+        del _plain_attributes[t]
 
 
 # -- operators ------------------------------------------------------------------------------------------------------
@@ -393,7 +393,8 @@ def _plain_of(t: type) -> set[str]:
     return set(dir(t)) - set(_RECORDED) - _OPAQUE
 
 
-_plain_attributes: dict[type, set[str]] = {t: _plain_of(t) for t in (np.ndarray, np.float64, float, complex)}
+_NUMERIC = (np.ndarray, np.float64, float, complex)
+_plain_attributes: dict[type, set[str]] = {t: _plain_of(t) for t in _NUMERIC}
 
 
 def get_attribute(obj: Any, name: str, site: Site | None) -> Any:

@@ -230,25 +230,28 @@ def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool)
 
 def _wanted(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> tuple[dict[int | str, None], bool]:
     """The wanted arguments as positions and keywords, and whether one was asked for, bare."""
+    if isinstance(argnums, int) and 0 <= argnums < len(args):
+        return {argnums: None}, True
     single = isinstance(argnums, (int, str))
     asked: Sequence[Any] = (argnums,) if single else tuple(argnums or ())  # type: ignore[arg-type]
     names = _names(f)
-    wanted: dict[int | str, None] = {}
-    for key in asked:
-        if isinstance(key, str) and key not in kwargs:
-            if key not in names or names.index(key) >= len(args):
-                raise TypeError(f"argnums names {key!r}, but the call gives no such argument")
-            key = names.index(key)
-        elif isinstance(key, int):
-            place = key + len(args) if key < 0 else key
-            if not 0 <= place < len(args):
-                if 0 <= place < len(names) and names[place] in kwargs:
-                    wanted[names[place]] = None
-                    continue
-                raise TypeError(f"argnums={key}, but the call gives {len(args)} positional arguments")
-            key = place
-        wanted[key] = None
-    return wanted, single
+    return {_place(key, names, args, kwargs): None for key in asked}, single
+
+
+def _place(key: int | str, names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
+    """Where the call gives the argument that argnums asks for."""
+    if isinstance(key, str):
+        if key in kwargs:
+            return key
+        if key in names and names.index(key) < len(args):
+            return names.index(key)
+        raise TypeError(f"argnums names {key!r}, but the call gives no such argument")
+    place = key + len(args) if key < 0 else key
+    if 0 <= place < len(args):
+        return place
+    if 0 <= place < len(names) and names[place] in kwargs:
+        return names[place]
+    raise TypeError(f"argnums={key}, but the call gives {len(args)} positional arguments")
 
 
 def _names(f: Any) -> list[str]:
@@ -266,13 +269,13 @@ def _parameter_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], want
 
 def _check_inputs(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None],
                   allow_int: bool) -> None:
-    names = dict(zip(wanted, _parameter_names(f, args, kwargs, wanted), strict=True))
-    for key, name in names.items():
+    for key in wanted:
         value = kwargs[key] if isinstance(key, str) else args[key]
         if isinstance(value, np.ndarray) and value.dtype.kind in "iub" and not allow_int:
+            name = _parameter_names(f, args, kwargs, {key: None})[0]
             raise IntegerInputError(
                 f"argument {name!r} is an array of {value.dtype}, which has no derivative. Pass {name}.astype(float), "
-                "or allow_int=True for zeros.")
+                "or allow_int=True, which gives None for it.")
 
 
 def _wraps(f: Any) -> Callable[[Any], Any]:
