@@ -80,10 +80,11 @@ def absolute(y_bar, y, x):
 
 @pullback(np.sign)
 def sign(y_bar, y, x):
-    """Piecewise constant on the reals; z/|z| turns with the complex z."""
+    """Piecewise constant on the reals; z/|z| turns with a complex z, and 0 stays."""
     if not np.iscomplexobj(x):
         return np.zeros_like(y_bar)
-    return (y_bar - y * np.real(np.conjugate(y) * y_bar)) / nonzero(np.absolute(x))
+    turned = (y_bar - y * np.real(np.conjugate(y) * y_bar)) / nonzero(np.absolute(x))
+    return np.where(y == 0, 0, turned)
 
 
 @partials(np.copysign, math.copysign)
@@ -98,12 +99,12 @@ def heaviside(y, x, middle):
 
 @partials(np.sqrt, math.sqrt)
 def sqrt(y, x):
-    return np.divide(0.5, y)  # inf at 0, where Python's own division raises
+    return 0.5 / y
 
 
 @partials(np.cbrt, math.cbrt)
 def cbrt(y, x):
-    return np.divide(1, 3 * y * y)
+    return 1 / (3 * y * y)
 
 
 @partials(np.square)

@@ -23,19 +23,20 @@ from wengert.extend import (
 ALL = slice(None)
 
 
-def is_basic(key):
-    """Whether the index `key` selects by integers, slices and the like, so that no element comes twice."""
+def names_twice(key):
+    """Whether the index `key` may name an element twice: only one with a sequence of integers can."""
     parts = key if isinstance(key, tuple) else (key,)
-    basic = (int, np.integer, slice, type(None), type(...))
-    return all(isinstance(part, basic) for part in parts)
+    return any(
+        part.dtype.kind != "b" if isinstance(part, np.ndarray) else isinstance(part, (list, tuple, range))
+        for part in parts
+    )
 
 
 def last_writes(shape, key):
     """Which places of the written value last: an element named twice keeps what was written to it last."""
-    places = np.arange(np.prod(shape, dtype=int)).reshape(shape)[key]
-    writer = np.empty(shape, int)
-    writer[key] = np.arange(places.size).reshape(places.shape)
-    return writer[key] == np.arange(places.size).reshape(places.shape)
+    writers = np.zeros(shape, int)
+    order = np.reshape(np.arange(np.size(writers[key])), np.shape(writers[key]))
+    return setitem(writers, key, order)[key] == order
 
 
 def within(indices, length, mode):
@@ -58,10 +59,10 @@ def getitem(y_bar, y, x, *, key):
 
 @accumulates(operator.getitem, arg=0)
 def getitem_onto(x_bar, y_bar, y, x, key):
-    if is_basic(key):
-        x_bar[key] += y_bar
-    else:
+    if names_twice(key):
         np.add.at(x_bar, key, y_bar)
+    else:
+        x_bar[key] += y_bar
     return x_bar
 
 
@@ -76,7 +77,7 @@ def take(y_bar, y, a, *, indices, axis=None, out=None, mode="raise"):
 @pullback(setitem, broadcasts=True)
 def setitem_(y_bar, y, x, key, value):
     """What was overwritten gets 0, what was written gets ȳ there."""
-    kept = y_bar[key] if is_basic(key) else np.where(last_writes(np.shape(x), key), y_bar[key], 0)
+    kept = np.where(last_writes(np.shape(x), key), y_bar[key], 0) if names_twice(key) else y_bar[key]
     return setitem(y_bar, key, 0), None, kept
 
 

@@ -74,6 +74,6 @@ def number(y, x):
 
 
 @partials(complex, identity=True)
-def complex_(y, real, imag=0):
+def complex_(y, real=0, imag=0):
     """y = real + i imag, also when the two are complex."""
     return 1, 1j
