@@ -99,8 +99,8 @@ class Body:
         if self.multiplies:
             retry = unused("retry", node, self.function)
             _catch(node, retry)
-            cells[retry] = types.CellType(lambda *args, **static: _on_numpy_floats(call, *args, **static))
-        call = compiled(node, self.function, cells)
+            cells[retry] = types.CellType(lambda *args, **static: _retry(call, *args, **static))
+        call: Callable[..., Any] = compiled(node, self.function, cells)
         return Variant(call, *found, source)
 
     def _whole(self, wanted: tuple[bool, ...]) -> Variant:
@@ -132,14 +132,16 @@ class Body:
 
 
 def _catch(node: ast.FunctionDef, retry: str) -> None:
-    """Let the body try again on NumPy's floats, because theirs are the answers (inf, nan) where Python's raise."""
-    names = [*[a.arg for a in [*node.args.posonlyargs, *node.args.args]], *[f"{a.arg}={a.arg}" for a in node.args.kwonlyargs]]
+    """Let the body try again on NumPy's floats: theirs are the answers (inf, nan) where Python's raise."""
+    args = node.args
+    names = [a.arg for a in [*args.posonlyargs, *args.args]] + [f"{a.arg}={a.arg}" for a in args.kwonlyargs]
     given = ", ".join([f"{retry}_error", *names])
-    guard: Any = ast.parse(f"try: pass\nexcept ArithmeticError as {retry}_error: return {retry}({given})").body[0]
+    text = f"try: pass\nexcept ArithmeticError as {retry}_error: return {retry}({given})"
+    guard: Any = ast.parse(text).body[0]
     guard.body, node.body = node.body, [guard]
 
 
-def _on_numpy_floats(call: Callable[..., Any], error: ArithmeticError, *args: Any, **static: Any) -> tuple[Any, ...]:
+def _retry(call: Callable[..., Any], error: ArithmeticError, *args: Any, **static: Any) -> tuple[Any, ...]:
     if not any(type(a) is float for a in args):
         raise error
     return call(*[np.float64(a) if type(a) is float else a for a in args], **static)
