@@ -14,8 +14,8 @@ from wengert.projection import project
 from wengert.registry import Registry, callable_name, rules
 from wengert.values import is_inexact, spec_of
 
-# By bytes of the coarsest float in a call, relative to the largest number compared: differences are taken in double
-# precision, but a rule works in that of its arguments, and what it rounds grows with its condition.
+# By bytes of the coarsest float in a call, relative to the largest number compared: differences are taken in
+# double precision, but a rule works in that of its arguments, and what it rounds grows with its condition.
 _TOLERANCE = {2: 3e-2, 4: 2e-4, 8: 1e-6, 16: 1e-6}
 _WIDE = {np.dtype("e"): np.float64, np.dtype("f"): np.float64, np.dtype("F"): np.complex128}
 
@@ -30,9 +30,9 @@ def test_rrule(
 ) -> None:
     """Check the registered rule of `f` at the call `f(*args, **kwargs)`.
 
-    The rule's value is that of `f` bit for bit. Each differentiable argument gets a cotangent of its own shape
-    and dtype that agrees with differences, each other one gets None. The pullback is linear. Nothing is written
-    to. The variants for fewer arguments, the step on floats and the accumulators agree with the whole.
+    The rule's value is that of `f` bit for bit. Each differentiable argument gets a cotangent of its own
+    shape and dtype that agrees with differences, each other one gets None. The pullback is linear. Nothing is
+    written to. The variants for fewer arguments, the step on floats, the accumulators agree with the whole.
 
     Errors: GradientCheckError naming the check, the argument and both numbers.
     """
@@ -47,7 +47,7 @@ test_rrule.__test__ = False  # type: ignore[attr-defined]  # it is no test of py
 
 
 class Place(NamedTuple):
-    """Where a differentiable value stands: the argument of the call, and the item where that is a sequence."""
+    """Where a differentiable value stands: the argument, and the item where that is a sequence."""
 
     position: int
     item: int | None = None
@@ -89,18 +89,19 @@ class _Check:
         self.primals, self.static = self.plan.bind(splatted, self.kwargs)
         self.expected = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))
         self.before = copy.deepcopy((self.args, self.kwargs))
-        self.call = lambda: registry.rrule(f, *args, **kwargs)
+        self.call: Callable[[], tuple[Any, Any]] = lambda: registry.rrule(f, *args, **kwargs)
 
     def run(self) -> None:
         self.y, self.pullback = self.call()
         self.same_bits("the value", self.y, self.expected)
+        self.same_bits("the arguments after the rule", (self.args, self.kwargs), self.before)
         if not list(_numbers(self.y)):
-            self.same_bits("the arguments afterwards", (self.args, self.kwargs), self.before)
             return
         y_bar = self.seed()
         held = copy.deepcopy(y_bar)
         bars = self.pullback(y_bar)
         self.same_bits("the seed after the pullback", y_bar, held)
+        self.same_bits("the arguments after the pullback", (self.args, self.kwargs), self.before)
         self.one_each(bars)
         self.agree_with_differences(bars, y_bar)
         self.is_linear(bars, y_bar)
@@ -108,7 +109,6 @@ class _Check:
             self.variants_agree(bars, y_bar)
             self.accumulators_add(bars, y_bar)
         self.step_agrees(bars, y_bar)
-        self.same_bits("the arguments afterwards", (self.args, self.kwargs), self.before)
 
     def error(self, what: str) -> GradientCheckError:
         rule = f"rule {self.rule.name} at {self.rule.where}"
@@ -127,10 +127,11 @@ class _Check:
 
     def places(self) -> Iterator[Place]:
         """The inexact values in differentiable positions of the call."""
+        count = len(self.primals) if self.rule.sequence is None else self.rule.sequence + 1
         for position, arg in enumerate(self.args):
             if position == self.rule.sequence and isinstance(arg, (list, tuple)):
                 yield from (Place(position, i) for i, x in enumerate(arg) if is_inexact(x))
-            elif is_inexact(arg) and (position == self.rule.sequence or position < len(self.primals) or self.rule.kind == "constant"):
+            elif is_inexact(arg) and (position < count or self.rule.kind == "constant"):
                 yield Place(position)
 
     def one_each(self, bars: Any) -> None:
@@ -160,7 +161,7 @@ class _Check:
             self.close(f"derivative with respect to {place} against differences", got, numeric)
 
     def numeric(self, place: Place, y_bar: Any) -> np.ndarray:
-        """The cotangent by Richardson's extrapolation of central differences, in double precision where f has it.
+        """The cotangent by Richardson's extrapolation of central differences.
 
         It is the derivative of Re Σ conj(ȳ) f(x): the real part that along the real direction of x, the
         imaginary part that along the imaginary one.
@@ -177,7 +178,10 @@ class _Check:
         coarse, fine = (self.difference(place, x, index, unit * step, y_bar) for step in (h, h / 2))
         return (4 * fine - coarse) / 3
 
-    def difference(self, place: Place, x: np.ndarray, index: tuple[int, ...], step: complex, y_bar: Any) -> float:
+    def difference(
+        self, place: Place, x: np.ndarray, index: tuple[int, ...], step: complex, y_bar: Any
+    ) -> float:
+        """The slope between x - step and x + step at one index, in double precision where f has it."""
         ends = []
         for signed in (step, -step):
             moved = x.copy(order="K")  # a window into x is stated by its strides

@@ -1,0 +1,198 @@
+"""`test_rrule` is itself tested: with planted mistakes that it must catch, each by the check meant for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wengert.errors import GradientCheckError, NoRuleError
+from wengert.extend import accumulates, non_differentiable, partials, pullback, rrule
+from wengert.registry import Registry
+from wengert.rulecheck import test_rrule
+
+A, B = np.array([0.5, -1.5]), np.array([[1.0, 2.0], [3.0, 4.0]])
+Z = np.array([0.5 + 1j, -1.5 + 2j])
+
+
+def product(a: Any, b: Any) -> Any:
+    return a * b
+
+
+def check(declare: Callable[[Registry], Any], *args: Any, f: Any = product, **kwargs: Any) -> None:
+    registry = Registry()
+    declare(registry)
+    test_rrule(f, *args, registry=registry, **kwargs)
+
+
+def fails(match: str, declare: Callable[[Registry], Any], *args: Any, **kwargs: Any) -> None:
+    with pytest.raises(GradientCheckError, match=match):
+        check(declare, *args, **kwargs)
+
+
+def good(registry: Registry) -> None:
+    @partials(product, registry=registry)
+    def product_(y, a, b):
+        return b, a
+
+
+def general(registry: Registry, value: Callable[..., Any], back: Callable[..., Any]) -> None:
+    @rrule(product, registry=registry)
+    def product_(a, b):
+        return value(a, b), lambda y_bar: back(y_bar, a, b)
+
+
+def test_a_right_rule_passes() -> None:
+    for args in [(2.0, 3.0), (A, B), (Z, A), (A.astype("f"), 2.0), (A.astype("e"), A), (A[:0], A[:0])]:
+        check(good, *args)
+    check(lambda r: general(r, product, lambda y_bar, a, b: (y_bar * b, y_bar * a)), 2.0, A[:1])
+
+
+def test_pytest_does_not_collect_it() -> None:
+    assert test_rrule.__test__ is False
+
+
+def test_the_error_says_which_check_argument_and_numbers() -> None:
+    with pytest.raises(GradientCheckError) as caught:
+        check(lambda r: general(r, product, lambda y_bar, a, b: (y_bar * b, y_bar * a * a)), 2.0, 3.0)
+    text = str(caught.value)
+    assert "product, rule product_ at" in text and "test_rulecheck.py:" in text
+    assert "derivative with respect to argument 1 against differences" in text and " is not " in text
+
+
+def test_wrong_primal() -> None:
+    for value in (lambda a, b: a * b * (1 + 2e-16), lambda a, b: np.asarray(a * b)):
+        fails("the value", lambda r: general(r, value, lambda g, a, b: (g * b, g * a)), 2.5, 3.0)
+
+
+@pytest.mark.parametrize("args", [(2.0, 3.0), (A, B), (A.astype("f"), A), (Z, Z)])
+def test_wrong_derivative(args: Any) -> None:
+    def declare(registry: Registry) -> None:
+        @partials(product, registry=registry)
+        def product_(y, a, b):
+            return b, a * 1.01
+
+    fails("derivative with respect to argument 1", declare, *args)
+
+
+def test_wrong_in_one_element() -> None:
+    def declare(registry: Registry) -> None:
+        @partials(product, registry=registry)
+        def product_(y, a, b):
+            return b + np.array([0, 1e-4]), a
+
+    fails(r"argument 0 against differences at \[1\]", declare, A, A)
+
+
+def test_missing_conjugate() -> None:
+    def declare(registry: Registry) -> None:
+        @pullback(product, registry=registry, broadcasts=True)
+        def product_(y_bar, y, a, b):
+            return y_bar * b, y_bar * a
+
+    check(declare, A, A)
+    fails("argument 0 against differences", declare, Z, Z)
+
+
+def test_wrong_count() -> None:
+    fails("2 arguments", lambda r: general(r, product, lambda g, a, b: (g * b,)), 2.0, 3.0)
+    fails("2 arguments", lambda r: general(r, product, lambda g, a, b: (g * b, g * a, None)), 2.0, 3.0)
+
+
+def test_none_for_a_differentiable_argument() -> None:
+    fails("argument 1: None", lambda r: general(r, product, lambda g, a, b: (g * b, None)), 2.0, 3.0)
+
+
+def test_a_cotangent_for_a_discrete_argument() -> None:
+    back = lambda y_bar, a, b: (y_bar * b, y_bar * a)
+    fails("argument 1: .* no derivative", lambda r: general(r, product, back), 2.0, 3)
+
+
+def test_wrong_shape() -> None:
+    fails("does not fit", lambda r: general(r, product, lambda g, a, b: (np.ones(3), g * a)), A, A)
+
+
+def test_not_linear_in_the_seed() -> None:
+    def declare(registry: Registry) -> None:
+        @pullback(product, registry=registry)
+        def product_(y_bar, y, a, b):
+            return y_bar * b + 1e-3 * (y_bar * y_bar - 0.36), y_bar * a
+
+    fails("linearity|against differences", declare, 2.0, 3.0)
+
+
+def test_wrong_accumulator() -> None:
+    def declare(registry: Registry) -> None:
+        good(registry)
+
+        @accumulates(product, arg=1, registry=registry)
+        def add_to_b(x_bar, y_bar, y, a, b):
+            x_bar += y_bar
+            return x_bar
+
+    fails("accumulator of argument 1", declare, A, A)
+
+
+def test_right_accumulator() -> None:
+    def declare(registry: Registry) -> None:
+        good(registry)
+
+        @accumulates(product, arg=1, registry=registry)
+        def add_to_b(x_bar, y_bar, y, a, b):
+            x_bar += y_bar * a
+            return x_bar
+
+    check(declare, A, A)
+
+
+def test_writing_to_the_seed_or_an_argument() -> None:
+    def spoil(x: Any, result: Any) -> Any:
+        x += 1.0
+        return result
+
+    fails("the seed", lambda r: general(r, product, lambda g, a, b: spoil(g, (g * b, g * a))), A, A + 1)
+    fails("the arguments", lambda r: general(r, product, lambda g, a, b: spoil(a, (g * b, g * a))), A, A + 1)
+
+
+def test_a_variant_that_differs() -> None:
+    calls = []
+
+    def declare(registry: Registry) -> None:
+        @pullback(product, registry=registry)
+        def product_(y_bar, y, a, b):
+            calls.append(1)
+            both = y_bar * (b if len(calls) < 4 else 2 * b), y_bar * a
+            return tuple(both)
+
+    fails("variant", declare, 2.0, 3.0)
+
+
+def test_a_step_that_differs() -> None:
+    def declare(registry: Registry) -> None:
+        good(registry)
+        rule = registry[product]
+        rule.scalar_step = lambda wanted: lambda g, e, bars: bars.__setitem__(slice(None), [g, g])
+
+    fails("step on floats, argument 1", declare, 2.0, 3.0)
+
+
+def test_a_constant_that_is_none() -> None:
+    check(lambda r: non_differentiable(np.floor, registry=r), A, f=np.floor)
+    fails("argument 0 against differences", lambda r: non_differentiable(np.sin, registry=r), A, f=np.sin)
+
+
+def test_sequences_are_checked_item_by_item() -> None:
+    def declare(registry: Registry) -> None:
+        @pullback(math.fsum, sequence=0, registry=registry)
+        def fsum(y_bar, y, *terms):
+            return (y_bar, *[0 * y_bar for _ in terms[1:]])
+
+    fails(r"argument 0\[1\]", declare, [1.0, 2.0], f=math.fsum)
+
+
+def test_no_rule_says_so() -> None:
+    with pytest.raises(NoRuleError):
+        test_rrule(product, 1.0, 2.0, registry=Registry())
