@@ -1,0 +1,141 @@
+"""What the rules give where there is no derivative: exact values, no nan where a subgradient is finite."""
+
+from __future__ import annotations
+
+import math
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert_rules  # noqa: F401 (registers the rules)
+from wengert.extend import rules, setitem
+
+INF = math.inf
+
+
+def slopes(f: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """The cotangents for a seed of ones."""
+    y, pullback = rules.rrule(f, *args, **kwargs)
+    return pullback(np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1))
+
+
+QUIET = [
+    (abs, (0.0,), (0.0,)),
+    (operator.abs, (-0.0,), (0.0,)),
+    (np.absolute, (0j,), (0j,)),
+    (math.fabs, (0.0,), (0.0,)),
+    (np.sign, (0.0,), (0.0,)),
+    (np.sign, (0j,), (0j,)),
+    (np.maximum, (1.5, 1.5), (0.5, 0.5)),
+    (np.minimum, (1.5, 1.5), (0.5, 0.5)),
+    (np.maximum, (0.0, 0), (0.5, None)),
+    (np.maximum, (INF, INF), (0.5, 0.5)),
+    (np.fmax, (1.5, math.nan), (1.0, 0.0)),
+    (np.fmin, (1.5, 1.5), (0.5, 0.5)),
+    (max, (1.0, 1.0, 0.0), (0.5, 0.5, 0.0)),
+    (max, (0.0, 0), (0.5, None)),
+    (min, (1.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
+    (max, (math.nan, 1.0), (0.0, 0.0)),
+    (np.clip, (1.0, 1.0, 2.0), (0.0, 1.0, 0.0)),
+    (np.clip, (2.0, 1.0, 2.0), (0.0, 0.0, 1.0)),
+    (np.clip, (1.5, 2.0, 2.0), (0.0, 0.0, 1.0)),
+    (np.clip, (1.5, 3.0, 2.0), (0.0, 0.0, 1.0)),
+    (operator.pow, (0.0, 0), (0.0, None)),
+    (operator.pow, (0.0, 0.0), (0.0, 0.0)),
+    (operator.pow, (0.0, 2.0), (0.0, 0.0)),
+    (operator.pow, (0.0, 1.0), (1.0, 0.0)),
+    (math.pow, (0.0, 2.5), (0.0, 0.0)),
+    (np.power, (0.0, 0.0), (0.0, 0.0)),
+    (np.power, (-2.0, 2.0), (-4.0, 0.0)),
+    (np.power, (0j, 2), (0j, None)),
+    (np.hypot, (0.0, 0.0), (0.0, 0.0)),
+    (math.hypot, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
+    (np.arctan2, (0.0, 0.0), (0.0, 0.0)),
+    (math.atan2, (0.0, 0.0), (0.0, 0.0)),
+    (np.logaddexp, (-INF, -INF), (0.0, 0.0)),
+    (np.logaddexp, (-INF, 0.0), (0.0, 1.0)),
+    (np.logaddexp2, (-INF, -INF), (0.0, 0.0)),
+    (np.copysign, (0.0, -1.0), (0.0, 0.0)),
+    (np.heaviside, (0.0, 0.3), (0.0, 1.0)),
+    (math.prod, ([0.0, 2.0, 3.0],), ([6.0, 0.0, 0.0],)),
+    (math.prod, ([0.0, 0.0, 3.0],), ([0.0, 0.0, 0.0],)),
+]
+
+INFINITE = [
+    (np.sqrt, (0.0,), (INF,)),
+    (math.sqrt, (0.0,), (INF,)),
+    (np.cbrt, (0.0,), (INF,)),
+    (math.cbrt, (0.0,), (INF,)),
+    (operator.pow, (np.float64(0), 0.5), (INF, 0.0)),
+    (operator.pow, (0.0, 0.5), (INF, 0.0)),
+    (math.pow, (0.0, 0.5), (INF, 0.0)),
+    (math.asin, (1.0,), (INF,)),
+    (math.acosh, (1.0,), (INF,)),
+]
+
+
+@pytest.mark.parametrize(("f", "args", "expected"), QUIET, ids=str)
+def test_kink(f: Any, args: Any, expected: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert slopes(f, *args) == expected
+
+
+@pytest.mark.parametrize(("f", "args", "expected"), INFINITE, ids=str)
+def test_infinite_slope(f: Any, args: Any, expected: Any) -> None:
+    with np.errstate(all="ignore"):
+        assert slopes(f, *args) == expected
+
+
+@pytest.mark.parametrize(("f", "args", "expected"), QUIET + INFINITE, ids=str)
+def test_step_on_floats_meets_the_kink_too(f: Any, args: Any, expected: Any) -> None:
+    floats = rules[f].kind == "partials" and all(type(x) is float for x in args)
+    if not floats:
+        assert rules[f].kind == "pullback" or not all(type(x) is float for x in args)
+        return
+    wanted = (True,) * len(args)
+    bars: list[Any] = [None] * len(args)
+    with np.errstate(all="ignore"):
+        y = float(f(*args))
+        rules[f].scalar_step(wanted)(1.0, (None, y, tuple(range(len(args))), args, None, None), bars)
+    assert tuple(bars) == expected
+
+
+@pytest.mark.parametrize("f", [np.max, np.ndarray.max])
+def test_ties_of_a_reduction_share(f: Any) -> None:
+    x = np.array([[1.0, 1.0, 0.0], [2.0, 0.0, 2.0]])
+    assert np.array_equal(slopes(f, x, axis=1)[0], [[0.5, 0.5, 0], [0.5, 0, 0.5]])
+    assert np.array_equal(slopes(f, x)[0], [[0, 0, 0], [0.5, 0, 0.5]])
+
+
+def test_a_nan_is_no_tie() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(slopes(np.max, np.array([1.0, np.nan]))[0], [0, 0])
+
+
+def test_square_of_a_negative_base_warns_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(slopes(operator.pow, np.array([-2.0, 0.0, 3.0]), 2)[0], [-4, 0, 6])
+        for f in (operator.pow, np.power):
+            both = slopes(f, np.array([-2.0, 0.0, 3.0]), 2.0)
+        assert both[1] == 9 * np.log(3)
+
+
+def test_masks_do_not_let_infinities_through() -> None:
+    seed = np.array([INF, 1.0])
+    left, right = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    for f, args in [(np.where, ([True, False], left, right)), (np.maximum, (left, right))]:
+        _, pullback = rules.rrule(f, *args)
+        *_, a_bar, b_bar = pullback(seed)
+        assert np.array_equal(a_bar, [INF, 0]) and np.array_equal(b_bar, [0, 1])
+
+
+def test_an_element_written_twice_keeps_the_last() -> None:
+    _, pullback = rules.rrule(setitem, np.zeros(3), [0, 1, 0], np.array([1.0, 2.0, 3.0]))
+    x_bar, _, value_bar = pullback(np.array([5.0, 6.0, 7.0]))
+    assert np.array_equal(x_bar, [0, 0, 7]) and np.array_equal(value_bar, [0, 6, 5])

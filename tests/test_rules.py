@@ -1,0 +1,74 @@
+"""Every rule against numbers on every sample, and the set of rules against itself."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import operator
+import types
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from samples import BY_HAND, SAMPLES, Sample
+
+import wengert_rules  # noqa: F401 (registers the rules)
+from wengert.extend import rules
+from wengert.rulecheck import test_rrule
+from wengert.syntax import definition, lookup
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_rule_on_sample(sample: Sample) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        test_rrule(sample.f, *sample.args, **sample.kwargs)
+
+
+def test_every_rule_has_a_sample() -> None:
+    assert {sample.f for sample in SAMPLES} | BY_HAND == {f for f in rules if rules[f].kind != "constant"}
+
+
+OPERATORS = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+    ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
+    ast.USub: operator.neg, ast.Invert: operator.invert, ast.Not: operator.not_,
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Subscript: operator.getitem,
+}  # fmt: skip
+PLAIN = {tuple, list, range, zip, isinstance, slice, any, NotImplementedError}  # they only hold or ask
+PLAIN |= {np.arange}  # of whole numbers
+METHODS = {"append", "tolist"}  # of lists, and of the indices that a permutation is sorted into
+
+
+def calls(function: Any, seen: set[Any]) -> Iterator[Any]:
+    """Everything that a rule's body calls, through the helpers that it calls."""
+    if function in seen:
+        return
+    seen.add(function)
+    node = definition(function) or ast.parse(inspect.getsource(function)).body[0]
+    for n in ast.walk(node):
+        if isinstance(n, (ast.BinOp, ast.UnaryOp)):
+            yield OPERATORS[type(n.op)]
+        elif isinstance(n, ast.Compare):
+            yield from (OPERATORS[type(op)] for op in n.ops if type(op) not in (ast.Is, ast.IsNot, ast.In))
+        elif isinstance(n, ast.Call) and not (isinstance(n.func, ast.Attribute) and n.func.attr in METHODS):
+            called = lookup(n.func, function)
+            if isinstance(called, types.FunctionType) and called not in rules:
+                yield from calls(called, seen)
+            else:
+                yield called
+
+
+BODIES = sorted({rules[f].body for f in rules if rules[f].body}, key=lambda body: body.__qualname__)
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: f"{body.__module__}.{body.__name__}")
+def test_what_a_rule_calls_has_a_rule(body: Any) -> None:
+    missing = [f for f in calls(body, set()) if f not in PLAIN and f not in rules]
+    assert not missing
