@@ -25,14 +25,24 @@ def files_under(folder: Path) -> set[str]:
 
 
 def imports(path: Path, package: str) -> Iterator[tuple[int, str]]:
-    """(line, dotted name) of each import anywhere in a file; `from a import b` gives a.b."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    """(line, dotted name) of each import anywhere in a file; `from a import b` gives a.b.
+
+    Not those for annotations only: two files may speak of each other's types.
+    """
+    for node in executed(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def executed(node: ast.AST) -> Iterator[ast.AST]:
+    yield node
+    if not (isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")):
+        for child in ast.iter_child_nodes(node):
+            yield from executed(child)
 
 
 def file_of(name: str) -> str | None:
