@@ -72,10 +72,10 @@ def power(y, a, b):
     return b * a ** (b - (b != 0)), y * np.log(base)
 
 
-@pullback(np.absolute, np.fabs, operator.abs, abs, math.fabs)
-def absolute(y_bar, y, x):
-    """x̄ = ȳ x/|x|, and 0 at 0."""
-    return y_bar * (x / nonzero(y)) if np.iscomplexobj(x) else y_bar * np.sign(x)
+@partials(np.absolute, np.fabs, operator.abs, abs, math.fabs)
+def absolute(y, x):
+    """The sign of x, and 0 at 0; as y is real, so is ȳ, and x̄ = ȳ x/|x| on the complex plane."""
+    return np.conjugate(x / nonzero(y)) if np.iscomplexobj(x) else np.sign(x)
 
 
 @pullback(np.sign)
@@ -230,13 +230,15 @@ def arctanh(y, x):
 @partials(np.arctan2, math.atan2)
 def arctan2(y, a, b):
     """(b, -a)/(a² + b²), divided twice by the root, whose square may underflow; 0 at the origin."""
-    radius = nonzero(np.hypot(a, b))
+    radius = np.hypot(a, b)
+    radius = np.where(radius == 0, 1, radius)
     return b / radius / radius, -a / radius / radius
 
 
 @partials(np.hypot)
 def hypot(y, a, b):
-    return a / nonzero(y), b / nonzero(y)
+    scale = np.where(y == 0, 1, y)
+    return a / scale, b / scale
 
 
 @partials(np.deg2rad, np.radians, math.radians)

@@ -16,6 +16,12 @@ from wengert.bodies import Body
 from wengert.syntax import compiled, lookup, parts_of, prune, reads, unit, unused
 from wengert.values import is_complex
 
+
+def sign(x: float) -> float:
+    """-1, 0 or 1, and nan of nan, as `np.sign` has it."""
+    return 1.0 if x > 0 else -1.0 if x < 0 else x
+
+
 _MATH = {
     np.sin: math.sin, np.cos: math.cos, np.tan: math.tan,
     np.arcsin: math.asin, np.arccos: math.acos, np.arctan: math.atan, np.arctan2: math.atan2,
@@ -25,6 +31,7 @@ _MATH = {
     np.log: math.log, np.log2: math.log2, np.log10: math.log10, np.log1p: math.log1p,
     np.sqrt: math.sqrt, np.cbrt: math.cbrt, np.hypot: math.hypot, np.power: math.pow,
     np.abs: math.fabs, np.fabs: math.fabs, np.copysign: math.copysign, np.fmod: math.fmod,
+    np.sign: sign,
     np.isnan: math.isnan, np.isinf: math.isinf, np.isfinite: math.isfinite,
     np.deg2rad: math.radians, np.radians: math.radians, np.rad2deg: math.degrees, np.degrees: math.degrees,
 }  # fmt: skip
@@ -33,7 +40,8 @@ _MATH = {
 def scalar_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
     """`step(g, entry, bars)`: add the cotangents of a call on floats, whose result has the cotangent `g`."""
     slow = _slow_step(body, wanted)
-    if not body.exact or len(wanted) != len(body.names) or len(wanted) > 2 or _differs_on_floats(body):
+    rest_has_defaults = body.defaults.keys() >= {*body.names[len(wanted) :]}
+    if not body.exact or len(wanted) > 2 or not rest_has_defaults or _differs_on_floats(body):
         return slow
     return _Step(body, wanted, slow).build()
 
@@ -91,6 +99,7 @@ class _Step(ast.NodeTransformer):
         names = ("g", "e", "bars", "i", "j", "t", "d", "k", "slow")
         self.name = {n: unused(n, self.node, self.function) for n in names}
         self.cells = {self.name["slow"]: types.CellType(slow)}
+        self.cells |= {n: types.CellType(body.defaults[n]) for n in body.names[len(wanted) :]}
 
     def build(self) -> Callable[[Any, Any, Any], None]:
         prune(self.node, self._stores)
@@ -118,7 +127,8 @@ class _Step(ast.NodeTransformer):
         if self._uses(self.body.y):
             yield f"{self.body.y} = {e}[1]"
         yield from _take(f"{e}[2]", [self.name["i"], self.name["j"]], self.wanted)
-        yield from _take(f"{e}[3]", self.body.names, tuple(map(self._uses, self.body.names)))
+        names = self.body.names[: len(self.wanted)]
+        yield from _take(f"{e}[3]", names, tuple(map(self._uses, names)))
 
     def _uses(self, name: str) -> bool:
         return reads(self.node, name, self.function) != "nothing"
