@@ -16,7 +16,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
-from wengert.record import as_array, holds_traced, record_call, record_store, record_write, slot_of
+from wengert.record import NUMERIC, as_array, holds_traced, record_call, record_quick, record_store, record_write, slot_of
 from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, primitive_of
 from wengert.registry import rules
 from wengert.shadow import SHADOW
@@ -84,6 +84,10 @@ def {name}(right, left, site):
                     (BOTH if j is not None else LEFT) if i is not None else RIGHT,
                     value, (i, j), (left, right), None, site))
                 return value
+    elif {quick}type(left) in NUMERIC and type(right) in NUMERIC and not Modes.shared and STATE.quick is not None and (
+            ndarray in PLAIN):
+        STATE.site = site
+        return record_quick(PRIMITIVE, (left, right), (i, j))
     STATE.site = site
     return slow(left, right)
 """
@@ -117,9 +121,10 @@ def {name}(a, site):
 def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
     unless = " and type(left) is not str" if name == "mod" else ""
     plain = names.pop("plain", "PLAIN")
-    source = template.format(name=name, symbol=names.pop("symbol"), unless=unless, plain=plain)
+    quick = "" if plain == "PLAIN" else "False and "
+    source = template.format(name=name, symbol=names.pop("symbol"), unless=unless, plain=plain, quick=quick)
     namespace = {"get": SHADOW.get, "SHADOW": SHADOW, "PLAIN": PLAIN, "FAST": FAST, "FLOATS": FLOATS, "Modes": Modes,
-                 "IMMUTABLE": IMMUTABLE, "STATE": STATE, **names}
+                 "IMMUTABLE": IMMUTABLE, "NUMERIC": NUMERIC, "ndarray": np.ndarray, "record_quick": record_quick, "STATE": STATE, **names}
     exec(compile(source, f"<wengert hook {name}>", "exec"), namespace)
     hook: Callable[..., Any] = namespace[name]
     return hook
@@ -708,13 +713,6 @@ for _name, (_fn, _method) in UNARY.items():
                              slow=_slow_unary(_fn, _method))
 
 
-def scalar_bound(primitive: Primitive, mask: tuple[bool, ...]) -> Bound:
-    """The form of call with floats only, whose reverse step is a formula."""
-    bound = Bound(primitive, len(mask), mask, ())
-    bound.step = bound.rule.scalar_step(mask)
-    return bound
-
-
 def prepare() -> None:
     """Bind the hooks to the rules as they are now."""
     if Quick.version == rules.version:
@@ -725,15 +723,17 @@ def prepare() -> None:
         for name in (op.name, f"i{op.name.rstrip('_')}"):
             namespace = _RECORDING_HOOKS[name].__globals__
             namespace["FAST"] = FAST if quick else frozenset()
+            namespace["NUMERIC"] = NUMERIC if primitive is not None else frozenset()
+            namespace["PRIMITIVE"] = primitive
             if quick and primitive is not None:
                 for label, mask in (("BOTH", (True, True)), ("LEFT", (True, False)), ("RIGHT", (False, True))):
-                    namespace[label] = scalar_bound(primitive, mask)
+                    namespace[label] = primitive.scalar_bound(mask)
     for name, (fn, _) in UNARY.items():
         primitive = primitive_of(fn)
         namespace = HOOKS[name].__globals__
         namespace["FLOATS"] = FLOATS if primitive is not None and primitive.rule.kind == "partials" else frozenset()
         if primitive is not None and primitive.rule.kind == "partials":
-            namespace["ONE"] = scalar_bound(primitive, (True,))
+            namespace["ONE"] = primitive.scalar_bound((True,))
     item = primitive_of(operator.getitem)
     Quick.item = None if item is None else item.bound(2, (True, False), ())
     Quick.version = rules.version

@@ -14,11 +14,14 @@ import numpy as np
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.functional import getfield
 from wengert.lenses import owner_of
-from wengert.recording import STATE, Bound, Modes, Primitive, Recording, Traced, primitive_of
-from wengert.shadow import SHADOW, hold
+from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, Recording, Traced, primitive_of
+from wengert.shadow import LARGE, SHADOW, hold
 from wengert.storage import light
-from wengert.values import Spec, fresh, is_inexact, spec_of
+from wengert.values import Spec, fresh, is_inexact, spec, spec_of
 
+NUMERIC = {float, int, np.float64, np.ndarray}
+FLOATS = {float, np.float64}
+SCALARS = {float, int, np.float64}
 METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neither recorded nor guarded
 RESHAPING = {np.nonzero, np.flatnonzero, np.argwhere, np.unique}  # the shape of the result depends on values
 
@@ -129,6 +132,64 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if recording.keep:
         kwargs = {name: _traced(recording, v) for name, v in kwargs.items()}
     return append_result(recording, bound, value, args, ins, kwargs or None)
+
+
+def record_plain(primitive: Primitive, args: tuple[Any, ...]) -> Any:
+    """`record_call` for a call by position; quick where the arguments are arrays and numbers of the common kinds."""
+    if STATE.quick is None or Modes.shared or np.ndarray not in PLAIN:
+        return record_call(primitive, args, {})
+    for a in args:
+        if type(a) not in NUMERIC:
+            return record_call(primitive, args, {})
+    return record_quick(primitive, args, tuple([SHADOW.get(id(a)) for a in args]))
+
+
+def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | None, ...]) -> Any:
+    """Record a call on arrays and numbers while no traced memory has been written."""
+    recording = STATE.recording
+    assert recording is not None
+    entries = recording.entries
+    mask = recording.mask(ins) if recording.inert else tuple([slot is not None for slot in ins])
+    bound = primitive.simple_bound(mask)
+    if not bound.is_simple:
+        return record_call(primitive, args, {})
+    value = primitive.fn(*args)
+    kind = type(value)
+    keep = recording.keep
+    if kind in FLOATS:
+        if bound.rule.kind == "partials" and len(args) <= 2 and not any([type(a) not in SCALARS for a in args]):
+            SHADOW[id(value)] = len(entries)
+            entries.append((primitive.scalar_bound(mask), value, ins, args, None, STATE.site))
+            return value
+        if any([value is a for a in args]):
+            value = fresh(value)
+    elif kind is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
+        if any([value is a for a in args]):
+            value = fresh(value)
+        return append_result(recording, bound, value, args, ins, None)
+    captured = recording.memory.captured
+    kept = []
+    for how, a in zip(bound.keeps, args, strict=True):
+        if type(a) is not np.ndarray:
+            kept.append(a)
+        elif keep or how == "value":
+            if a.base is None:
+                captured[id(a)] = a
+                kept.append(a)
+            else:
+                kept.append(recording.memory.capture(a))
+        else:
+            kept.append(spec(a.shape, a.dtype) if how == "shape" else None)
+    slot = len(entries)
+    SHADOW[id(value)] = slot
+    kept_value = value
+    if kind is np.ndarray:
+        if keep or bound.reads_y == "value":
+            captured[id(value)] = value
+        elif value.nbytes > LARGE:
+            kept_value = hold(value, slot, False)
+    entries.append((bound, kept_value, ins, tuple(kept), None, STATE.site))
+    return value
 
 
 def append_result(recording: Recording, bound: Bound, value: Any, args: tuple[Any, ...], ins: tuple[Any, ...],

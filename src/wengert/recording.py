@@ -34,7 +34,7 @@ class Traced(NamedTuple):
 class Primitive:
     """A callable that is recorded and not entered, with its rule."""
 
-    __slots__ = ("bounds", "fn", "is_array_function", "kind", "name", "rule", "step")
+    __slots__ = ("bounds", "fn", "is_array_function", "kind", "name", "rule", "scalars", "simple", "step")
 
     def __init__(self, fn: Any, rule: Rule | None, kind: str = "call", name: str | None = None) -> None:
         self.fn = fn
@@ -44,6 +44,8 @@ class Primitive:
         self.name = name or getattr(fn, "__name__", type(fn).__name__)
         self.is_array_function = isinstance(fn, np.ufunc) or (getattr(fn, "__module__", None) or "").startswith("numpy")
         self.bounds: dict[Any, Bound] = {}
+        self.simple: dict[tuple[bool, ...], Bound] = {}
+        self.scalars: dict[tuple[bool, ...], Bound] = {}
 
     def bound(self, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> Bound:
         """This primitive for calls of one form: so many arguments, of which these are traced."""
@@ -53,6 +55,21 @@ class Primitive:
             bound = Bound(self, nargs, mask, kwnames)
             if nargs <= 64:
                 self.bounds[key] = bound
+        return bound
+
+    def simple_bound(self, mask: tuple[bool, ...]) -> Bound:
+        """`bound` for a call by position only."""
+        bound = self.simple.get(mask)
+        if bound is None:
+            bound = self.simple[mask] = self.bound(len(mask), mask, ())
+        return bound
+
+    def scalar_bound(self, mask: tuple[bool, ...]) -> Bound:
+        """The form of call on floats only, whose reverse step is a formula."""
+        bound = self.scalars.get(mask)
+        if bound is None:
+            bound = self.scalars[mask] = Bound(self, len(mask), mask, ())
+            bound.step = bound.rule.scalar_step(bound.wanted)
         return bound
 
     def __repr__(self) -> str:
@@ -65,8 +82,8 @@ class Bound:
     `keeps[k]` is "value", "shape", "static" or "nothing"; `step` is its part of the reverse pass, filled on first use.
     """
 
-    __slots__ = ("fn", "keeps", "kind", "name", "plan", "positions", "primitive", "pull", "reads_y", "rule", "step",
-                 "variant", "wanted")
+    __slots__ = ("fn", "is_simple", "keeps", "kind", "name", "places", "plan", "positions", "primitive", "reads_y",
+                 "rule", "step", "variant", "wanted")
 
     def __init__(self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> None:
         rule = primitive.rule
@@ -74,7 +91,6 @@ class Bound:
         self.primitive = primitive
         self.fn, self.name, self.kind, self.rule = primitive.fn, primitive.name, primitive.kind, rule
         self.step: Callable[..., None] | None = None
-        self.pull: Any = None
         self.plan: Plan = rule.plan(nargs, kwnames)
         self.positions = self.plan.positions
         self.wanted = tuple(mask[p] for p in self.positions)
@@ -87,6 +103,9 @@ class Bound:
             for place, reads, wanted in zip(self.positions, self.variant.reads, self.wanted, strict=True):
                 keeps[place] = "shape" if reads == "nothing" and wanted else reads
         self.keeps = tuple(keeps)
+        self.places = tuple(k for k, wanted in enumerate(self.wanted) if wanted)
+        self.is_simple = (self.variant is not None and len(self.positions) == nargs and not kwnames
+                          and rule.sequence is None and not rule.accumulators and not rule.identity)
 
 
 INPUT = Primitive(None, None, "input", "input")

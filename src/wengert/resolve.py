@@ -23,7 +23,7 @@ from wengert import dispatch
 from wengert.dispatch import HOOKS, enter, iterable, lookup, python_method
 from wengert.errors import RefusedCallError
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search, watched
-from wengert.record import as_array, holds_traced, record_call, record_store, record_write, slot_of, slots_in
+from wengert.record import as_array, holds_traced, record_call, record_plain, record_store, record_write, slot_of, slots_in
 from wengert.recording import PLAIN, STATE, Primitive, primitive_of
 from wengert.registry import rules
 from wengert.rewrite import instrument, original
@@ -133,6 +133,8 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
         plain = not kwargs
         for a in args:
             if id(a) in SHADOW:
+                if not kwargs:
+                    return record_plain(primitive, args)
                 return _write_out(primitive, args, kwargs) if "out" in kwargs else record_call(primitive, args, kwargs)
             t = type(a)
             if t not in PLAIN or t is list or t is tuple:
@@ -186,7 +188,7 @@ def _ufunc_recorder(primitive: Primitive, fn: np.ufunc) -> Callable[..., Any]:
             return _careful(primitive, args, kwargs)
         for a in args:
             if id(a) in SHADOW:
-                return record_call(primitive, args, kwargs)
+                return record_plain(primitive, args)
         for a in args:
             t = type(a)
             if t not in PLAIN or t is list or t is tuple:

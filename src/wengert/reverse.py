@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.bars import Bars, TracedBars, plus
+from wengert.bars import FLOATS, Bars, TracedBars, plus
 from wengert.errors import RuleError
 from wengert.functional import getfield, setitem
 from wengert.lenses import owner_of
@@ -15,7 +15,9 @@ from wengert.projection import project
 from wengert.record import Pull, slot_of, splat
 from wengert.recording import INPUT, STATE, Bound, Entry, Level, Recording, Traced
 from wengert.shadow import SHADOW
-from wengert.values import spec_of
+from wengert.values import Spec, spec_of
+
+_ARRAYS = (np.ndarray, Spec)
 
 
 def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int, consume: bool) -> Bars:
@@ -52,12 +54,16 @@ def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, c
                 done = memory.rewind(slot, done)
             entry = entries[slot]
             assert entry is not None
-            step = entry[0].step
-            if step is None:
-                general_step(bars, slot, entry, depth)
-            else:
+            primitive = entry[0]
+            step = primitive.step
+            if step is not None:
                 step(bar, entry, table)
                 table[slot] = None
+            elif type(primitive) is Bound and primitive.is_simple:
+                table[slot] = None
+                _simple_step(bars, table, bar, entry)
+            else:
+                general_step(bars, slot, entry, depth)
             if consume:
                 entries[slot] = None
     finally:
@@ -99,6 +105,28 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
             bars.accumulate(accumulator, ins[0], bar, y, args)
         else:
             _rule_step(bars, bar, primitive, y, ins, args, kwargs)
+
+
+def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
+    """A rule step in the eager mode, for a call by position whose arguments are all differentiable."""
+    bound, y, ins, args, _, _ = entry
+    x_bars = bound.variant.call(y_bar, y() if type(y) is weakref.ref else y, *args)
+    for k in bound.places:
+        x_bar = x_bars[k]
+        if x_bar is None:
+            continue
+        x = args[k]
+        kind = type(x_bar)
+        if kind is np.ndarray:
+            if type(x) not in _ARRAYS or x_bar.shape != x.shape or x_bar.dtype != x.dtype:
+                x_bar = project(x_bar, spec_of(x), bound.rule.broadcasts)
+        elif kind not in FLOATS or type(x) not in FLOATS:
+            x_bar = project(x_bar, spec_of(x), bound.rule.broadcasts)
+        slot = ins[k]
+        if table[slot] is None:
+            table[slot] = x_bar
+        else:
+            bars.add(slot, x_bar)
 
 
 def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any, kwargs: Any) -> None:

@@ -42,6 +42,19 @@ class Spec:
         return hash((self.shape, self.dtype, self.pytype))
 
 
+_specs: dict[tuple[tuple[int, ...], Any], Spec] = {}
+
+
+def spec(shape: tuple[int, ...], dtype: Any) -> Spec:
+    """The Spec of an array, made once for each shape and dtype."""
+    found = _specs.get((shape, dtype))
+    if found is None:
+        if len(_specs) > 10_000:
+            _specs.clear()
+        found = _specs[shape, dtype] = Spec(shape, dtype)
+    return found
+
+
 def spec_of(x: Any) -> Spec:
     """The shape, dtype and type of `x`; a Python float counts as a float64 of shape ()."""
     if isinstance(x, (np.ndarray, np.generic)):
