@@ -14,6 +14,8 @@ import numpy as np
 from wengert.dump import SHOWN
 from wengert.names import LOOSE, SIGN, TIGHT, method_name, place_of
 
+_DEFAULTS = tuple(map(np.dtype, (np.float64, np.int64, np.complex128, np.bool_)))  # of Python's own numbers
+
 
 class Expr(NamedTuple):
     """Python text, and how tightly it binds."""
@@ -32,21 +34,25 @@ class Outside:
     def __init__(self) -> None:
         self.modules: set[str] = set()
         self.constants: dict[str, Any] = {}
+        self._names: dict[Any, str] = {}
+        self._functions: dict[int, Expr] = {}
 
     def expr(self, value: Any) -> Expr:
         """The text for one value that is no container."""
         if callable(value) and not isinstance(value, np.generic):
-            return self.function(value) or self.bind(value)
+            if id(value) not in self._functions:
+                self._functions[id(value)] = self.function(value) or self.bind(value)
+            return self._functions[id(value)]
         return self._literal(value) or self.bind(value)
 
     def bind(self, value: Any) -> Expr:
         """A keyword constant that stands for the value."""
-        for name, known in self.constants.items():
-            if known is value or (isinstance(value, types.MethodType) and known == value):
-                return Expr(name, TIGHT)
-        name = f"c{len(self.constants) + 1}"
-        self.constants[name] = value
-        return Expr(name, TIGHT)
+        method = isinstance(value, types.MethodType)  # a new object at each look
+        key = (id(value.__self__), id(value.__func__)) if method else id(value)
+        if key not in self._names:
+            name = self._names[key] = f"c{len(self.constants) + 1}"
+            self.constants[name] = value
+        return Expr(self._names[key], TIGHT)
 
     def numpy(self, path: str) -> str:
         """The text of a name in NumPy."""
@@ -80,12 +86,13 @@ class Outside:
         if isinstance(value, np.generic):
             return self._scalar(value)
         if isinstance(value, np.dtype):
-            return (
-                None
-                if value.hasobject or value.names
-                else Expr(f"{self.numpy('dtype')}({value.str!r})", TIGHT)
-            )
+            return self._dtype(value)
         return self._array(value) if type(value) is np.ndarray else None
+
+    def _dtype(self, value: np.dtype) -> Expr | None:
+        if value.hasobject or value.names:
+            return None
+        return Expr(f"{self.numpy('dtype')}({(str(value) if _is_plain(value) else value.str)!r})", TIGHT)
 
     def _float(self, value: float) -> Expr | None:
         if math.isfinite(value):
@@ -102,26 +109,27 @@ class Outside:
         return Expr(f"complex({parts[0].text}, {parts[1].text})", TIGHT) if parts[0] and parts[1] else None
 
     def _scalar(self, value: np.generic) -> Expr | None:
-        if value.dtype.kind not in "biufc" or value.dtype.itemsize > (16 if value.dtype.kind == "c" else 8):
+        if not _is_plain(value.dtype):
             return None
+        if isinstance(value, np.bool_):
+            return Expr(self.numpy(f"{bool(value)}_"), TIGHT)
         inner = self._literal(value.item())
         return inner if inner is None else Expr(f"{self.numpy(type(value).__name__)}({inner.text})", TIGHT)
 
     def _array(self, value: np.ndarray) -> Expr | None:
-        plain = value.dtype.kind in "biufc" and value.dtype.itemsize <= (16 if value.dtype.kind == "c" else 8)
-        if (
-            not plain
-            or not 0 < value.size <= SHOWN
-            or not value.flags.c_contiguous
-            or not value.dtype.isnative
-        ):
+        if not _is_plain(value.dtype) or not value.flags.c_contiguous:
             return None
-        inner = self._nested(value.tolist())
-        return (
-            inner
-            if inner is None
-            else Expr(f"{self.numpy('array')}({inner}, dtype={self.numpy(value.dtype.type.__name__)})", TIGHT)
-        )
+        if 0 < value.size <= SHOWN:
+            inner = self._nested(value.tolist())
+            dtype = None if value.dtype in _DEFAULTS else value.dtype
+            return None if inner is None else self._made("array", inner, dtype)
+        if value.reshape(-1).view(np.uint8).any():
+            return None
+        return self._made("zeros", str(value.shape), None if value.dtype == np.float64 else value.dtype)
+
+    def _made(self, maker: str, inside: str, dtype: np.dtype | None) -> Expr:
+        given = "" if dtype is None else f", dtype={self.numpy(dtype.type.__name__)}"
+        return Expr(f"{self.numpy(maker)}({inside}{given})", TIGHT)
 
     def _nested(self, values: Any) -> str | None:
         if not isinstance(values, list):
@@ -129,6 +137,11 @@ class Outside:
             return leaf and leaf.inside(LOOSE)
         parts = [self._nested(part) for part in values]
         return None if None in parts else f"[{', '.join(map(str, parts))}]"
+
+
+def _is_plain(dtype: np.dtype) -> bool:
+    """Whether Python's own numbers hold the values of a dtype."""
+    return dtype.kind in "biufc" and dtype.isnative and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
 
 
 def _bits(value: complex) -> bytes:

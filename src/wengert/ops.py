@@ -10,6 +10,8 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from wengert.errors import TapeError
 from wengert.sites import Site
 
@@ -199,8 +201,13 @@ class Call(Op):
         return Call(self.fn, self.args, self.kwargs, self.val, self.site, self.note, self.guard)
 
 
+_LEAVES = frozenset([float, int, bool, str, type(None), np.ndarray, np.float64])  # a quick way out for most
+
+
 def references(tree: Any) -> Iterator[Variable]:
     """The Variables in an argument."""
+    if type(tree) in _LEAVES:
+        return
     if isinstance(tree, Variable):
         yield tree
     elif isinstance(tree, tuple | list):
@@ -215,6 +222,8 @@ def references(tree: Any) -> Iterator[Variable]:
 
 def substitute(tree: Any, change: Callable[[Variable], Any]) -> Any:
     """The argument with each Variable exchanged; the very same object where that changes nothing."""
+    if type(tree) in _LEAVES:
+        return tree
     if isinstance(tree, Variable):
         return change(tree)
     if isinstance(tree, tuple | list):

@@ -109,7 +109,7 @@ def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any =
             tape.site = op.site
             _step_back(tape, op, reached)
     tape.site = None
-    bars = [ctx.derivs.get(x) or _zero(tape, x) for x in inputs]
+    bars = [_plain(tape, x, ctx.derivs[x]) if x in ctx.derivs else _zero(tape, x) for x in inputs]
     tape.result = tape.push(
         mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *bars), "gradients")))
     )
@@ -182,6 +182,14 @@ def _is_container(value: Any) -> bool:
 
 def _keys(container: Any) -> Any:
     return container if isinstance(container, dict) else range(len(container))
+
+
+def _plain(tape: Tape, x: Variable, x_bar: Variable) -> Variable:
+    """The gradient of a Python number as one."""
+    kind = type(value_of(x))
+    if kind not in (float, complex) or type(value_of(x_bar)) is kind:
+        return x_bar
+    return tape.push(_noted(mkcall(kind, x_bar), "x̄ of", x))
 
 
 def _zero(tape: Tape, x: Variable) -> Variable:

@@ -192,9 +192,13 @@ class _Writer(Expressions):
             self.assign(op, lambda: self.call(op))
         test = self.fitted(lambda: self.exprs.get(op.id) or self.call(op), "if (): ")
         recorded = self.arg(op.val).inside(COMPARE + 1)
-        differs = "is not" if op.val is None or isinstance(op.val, bool) else "!="
+        if isinstance(op.val, bool | np.bool_):
+            recorded = str(op.val)
+            stale = test.text if not op.val else f"not {test.inside(COMPARE + 1)}"
+        else:
+            stale = f"{test.inside(COMPARE + 1)} {'is not' if op.val is None else '!='} {recorded}"
         where = f"{op.site}: " if op.site else ""
-        self.lines.append(f"if {test.inside(COMPARE + 1)} {differs} {recorded}:")
+        self.lines.append(f"if {stale}:")
         self.lines.append(f"    raise StaleTapeError({f'{where}{test.text} was {recorded} when recorded'!r})")
 
     def target(self, op: Call) -> str | None:
@@ -237,7 +241,8 @@ class _Writer(Expressions):
         """A copy of the array with its strides."""
         old = self.exprs[op.args[0].id].text
         if x.flags.c_contiguous:
-            self.lines.append(f"{name} = {old}.copy()")
+            written_out = not old.isidentifier()  # an array given as text is new each time
+            self.lines.append(f"{name} = {old}" if written_out else f"{name} = {old}.copy()")
         elif x.copy(order="K").strides == x.strides:
             self.lines.append(f'{name} = {old}.copy(order="K")')
         else:
