@@ -166,6 +166,11 @@ def test_seeds() -> None:
     _, (x_bar,) = rrule_tape(tape, seed=seed).play()
     np.testing.assert_allclose(x_bar, seed * np.cos([0.1, 0.2]))
     assert seed.tolist() == [2.0, 3.0]
+    for x in (np.float32(0.5), np.ones((1, 1)), np.array(2.0), 1.5):
+        made = rrule_tape(build(lambda do, x: do(np.multiply, x, x), x), seed=3)
+        assert same_bits(
+            made.play()[1][0], type(x)(6 * x) if not isinstance(x, np.ndarray) else 6 * x + np.zeros(x.shape)
+        )
     with pytest.raises(NoGradientPathError, match="bool"):
         rrule_tape(build(lambda do, x: do(operator.lt, x, 1.0), 0.5))
 

@@ -23,7 +23,7 @@ from wengert.functional import getfield, make_tuple
 from wengert.ops import Call, Constant, Op, Variable, mkcall, references, substitute, value_of
 from wengert.registry import Rule, rules
 from wengert.tape import Context, Tape
-from wengert.values import is_inexact
+from wengert.values import is_complex, is_inexact
 
 
 class RRuleContext(Context):
@@ -101,8 +101,7 @@ def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any =
     value = tape.result
     reached = _reached(tape, inputs)
     forward = list(tape)
-    _check_seed(value_of(value), seed)
-    ctx.derivs = {value: tape.push(Constant(seed, note="seed"))}
+    ctx.derivs = {value: tape.push(Constant(_seed_like(value_of(value), seed), note="seed"))}
     for op in reversed(forward):
         y = Variable(op)
         if op in reached and y in ctx.pullbacks and y in ctx.derivs:
@@ -254,7 +253,8 @@ def _splatted(rule: Rule, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return rule.splat(args)
 
 
-def _check_seed(value: Any, seed: Any) -> None:
+def _seed_like(value: Any, seed: Any) -> Any:
+    """The seed as a cotangent of the result: of its shape and dtype."""
     if not is_inexact(value):
         raise NoGradientPathError(f"the result is a {type(value).__name__}, which has no derivative")
     if np.shape(value) != np.shape(seed) and np.size(value) != 1:
@@ -262,6 +262,11 @@ def _check_seed(value: Any, seed: Any) -> None:
             f"the result has shape {np.shape(value)}, the seed {np.shape(seed)}\n"
             "  fix: give seed= an array of the result's shape"
         )
+    if not isinstance(value, np.ndarray | np.generic) or (is_complex(seed) and not is_complex(value)):
+        return seed
+    like = np.asarray(seed, value.dtype)
+    like = like if like.shape == value.shape else like.reshape(value.shape)
+    return like if isinstance(value, np.ndarray) else like[()]
 
 
 def _place(op: Call) -> str:
