@@ -62,6 +62,8 @@ def matmul(y_bar, y, a, b):
 @pullback(np.dot, np.ndarray.dot, broadcasts=True)
 def dot(y_bar, y, a, b):
     """The product of matrices, b's last axis but one against a's last; a number scales."""
+    if np.ndim(a) == 2 and np.ndim(b) == 2:
+        return y_bar @ adjoint(b), adjoint(a) @ y_bar
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return y_bar * np.conjugate(b), np.conjugate(a) * y_bar
     outer_bar = np.reshape(y_bar, (math.prod(np.shape(a)[:-1]), columns_count(np.shape(b))))

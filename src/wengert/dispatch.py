@@ -405,6 +405,8 @@ _plain_attributes: dict[type, set[str]] = {t: _plain_of(t) for t in _NUMERIC}
 def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
     """`obj.name`."""
     t = type(obj)
+    if t is types.ModuleType:
+        return getattr(obj, name)
     plain = _plain_attributes.get(t)
     if plain is not None and name in plain:
         return getattr(obj, name)

@@ -91,7 +91,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         swaps, f, entered, named = enter(recording, here, f, primals, {}, dict.fromkeys(range(len(primals))))
-        slots = {id(leaf): slot_of(recording, leaf) for _, leaf in swaps.paths}
+        slots = {id(leaf): slot_of(recording, leaf) for leaf in swaps.made}
         try:
             result = run(f, entered, named, recording)
         finally:
@@ -156,7 +156,7 @@ def _gradient(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         swaps, f, entered, named = enter(recording, here, f, args, kwargs, wanted, itself, not lenient)
-        slots = {id(leaf): slot_of(recording, leaf) for _, leaf in swaps.paths}
+        slots = {id(leaf): slot_of(recording, leaf) for leaf in swaps.made}
         try:
             result = run(f, entered, named, recording)
         finally:

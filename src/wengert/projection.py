@@ -24,7 +24,7 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
             if n != 1:
                 raise RuleError(_misfit(have, shape))
             axes.append(axis)
-    total = np.sum(x_bar, axis=tuple(axes))
+    total = x_bar.sum(axis=tuple(axes))
     return total if np.shape(total) == shape else np.reshape(total, shape)
 
 

@@ -11,7 +11,7 @@ from wengert.bars import FLOATS, Bars, TracedBars, plus
 from wengert.errors import RuleError
 from wengert.functional import getfield, setitem
 from wengert.lenses import owner_of
-from wengert.projection import project
+from wengert.projection import project, unbroadcast
 from wengert.record import Pull, slot_of, splat
 from wengert.recording import INPUT, STATE, Bound, Entry, Level, Recording, Traced
 from wengert.shadow import SHADOW
@@ -118,7 +118,10 @@ def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
         x = args[k]
         kind = type(x_bar)
         if kind is np.ndarray:
-            if type(x) not in _ARRAYS or x_bar.shape != x.shape or x_bar.dtype != x.dtype:
+            if bound.rule.broadcasts and type(x) in _ARRAYS and x_bar.dtype == x.dtype:
+                if x_bar.shape != x.shape:
+                    x_bar = unbroadcast(x_bar, x.shape)
+            elif type(x) not in _ARRAYS or x_bar.shape != x.shape or x_bar.dtype != x.dtype:
                 x_bar = project(x_bar, spec_of(x), bound.rule.broadcasts)
         elif kind not in FLOATS or type(x) not in FLOATS:
             x_bar = project(x_bar, spec_of(x), bound.rule.broadcasts)

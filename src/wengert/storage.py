@@ -35,8 +35,13 @@ class Storage:
         self.views: dict[int, tuple[weakref.ref[np.ndarray], int, int | None]] = {}
 
 
-class Root(list[tuple[Lens, int, int]]):
+class Root(list[tuple[Any, int, int]]):
     """Traced arrays that lie in one owner's memory without the owner itself being traced: (lens, slot, level)."""
+
+    def locate(self, owner: np.ndarray) -> None:
+        """Find the lenses of those that were noted as arrays."""
+        self[:] = [(lens_of(place, owner) if isinstance(place, np.ndarray) else place, slot, level)
+                   for place, slot, level in self]
 
 
 class Memory:
@@ -105,12 +110,14 @@ class Memory:
             return
         known = self.roots.get(key)
         level = len(self.recording.levels)
-        lens = lens_of(array, owner)
         if known is None or known[0]() is not owner:
             ref = weakref.ref(owner, lambda _, roots=self.roots, key=key: roots.pop(key, None))
-            self.roots[key] = (ref, Root([(lens, slot, level)]))
+            place = array if argument else lens_of(array, owner)  # an argument stays alive: its lens can wait
+            self.roots[key] = (ref, Root([(place, slot, level)]))
             return
+        lens = lens_of(array, owner)
         roots = known[1]
+        roots.locate(owner)
         if argument and any(other == level for _, _, other in roots):
             self.shared_arguments.add(key)
         elif not argument and any(place[0] != lens for place in roots):
@@ -172,6 +179,7 @@ class Memory:
         if known is None or known[0]() is not owner:
             return None
         slot: int | None = None
+        known[1].locate(owner)
         for lens, root, _ in known[1]:
             if lens == lens_of(owner, owner):
                 slot = root

@@ -68,7 +68,8 @@ def make_input(recording: Recording, here: Level, leaf: Any) -> Any:
     SHADOW[id(value)] = slot
     if isinstance(value, np.ndarray):
         memory.add_root(value, slot, argument=True)
-        memory.add_view(value, slot)
+        if memory.storages:
+            memory.add_view(value, slot)
     return value
 
 
