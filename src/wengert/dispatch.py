@@ -16,7 +16,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
-from wengert.record import NUMERIC, as_array, holds_traced, record_call, record_quick, record_store, record_write, slot_of
+from wengert.record import NUMERIC, as_array, holds_traced, record_call, record_store, record_two, record_write, slot_of
 from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, primitive_of
 from wengert.registry import rules
 from wengert.shadow import SHADOW
@@ -87,7 +87,7 @@ def {name}(right, left, site):
     elif {quick}type(left) in NUMERIC and type(right) in NUMERIC and not Modes.shared and STATE.quick is not None and (
             ndarray in PLAIN):
         STATE.site = site
-        return record_quick(PRIMITIVE, (left, right), (i, j))
+        return record_two(PRIMITIVE, left, right, i, j)
     STATE.site = site
     return slow(left, right)
 """
@@ -124,7 +124,7 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
     quick = "" if plain == "PLAIN" else "False and "
     source = template.format(name=name, symbol=names.pop("symbol"), unless=unless, plain=plain, quick=quick)
     namespace = {"get": SHADOW.get, "SHADOW": SHADOW, "PLAIN": PLAIN, "FAST": FAST, "FLOATS": FLOATS, "Modes": Modes,
-                 "IMMUTABLE": IMMUTABLE, "NUMERIC": NUMERIC, "ndarray": np.ndarray, "record_quick": record_quick, "STATE": STATE, **names}
+                 "IMMUTABLE": IMMUTABLE, "NUMERIC": NUMERIC, "ndarray": np.ndarray, "record_two": record_two, "STATE": STATE, **names}
     exec(compile(source, f"<wengert hook {name}>", "exec"), namespace)
     hook: Callable[..., Any] = namespace[name]
     return hook

@@ -60,12 +60,15 @@ def holds_traced(items: Any) -> bool:
     return recording is not None and slots_in(recording, items) is not None
 
 
-def register(recording: Recording, value: Any, slot: int, strong: bool) -> Any:
+def register(recording: Recording, value: Any, slot: int, strong: bool, args: tuple[Any, ...] = ()) -> Any:
     """Make a fresh result a variable; what the entry keeps of it."""
     kept = hold(value, slot, strong)
     if isinstance(value, np.ndarray) and value.base is not None:
-        recording.memory.add_view(value, slot)
-        recording.memory.add_root(value, slot)
+        if recording.memory.storages:
+            recording.memory.add_view(value, slot)
+        owner = owner_of(value)
+        if not any([isinstance(a, np.ndarray) and owner_of(a) is owner for a in args]):  # else its place is known
+            recording.memory.add_root(value, slot)
     return kept
 
 
@@ -155,7 +158,6 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
         return record_call(primitive, args, {})
     value = primitive.fn(*args)
     kind = type(value)
-    keep = recording.keep
     if kind in FLOATS:
         if bound.rule.kind == "partials" and len(args) <= 2 and not any([type(a) not in SCALARS for a in args]):
             SHADOW[id(value)] = len(entries)
@@ -167,29 +169,68 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
         if any([value is a for a in args]):
             value = fresh(value)
         return append_result(recording, bound, value, args, ins, None)
-    captured = recording.memory.captured
-    kept = []
-    for how, a in zip(bound.keeps, args, strict=True):
-        if type(a) is not np.ndarray:
-            kept.append(a)
-        elif keep or how == "value":
-            if a.base is None:
-                captured[id(a)] = a
-                kept.append(a)
-            else:
-                kept.append(recording.memory.capture(a))
-        else:
-            kept.append(spec(a.shape, a.dtype) if how == "shape" else None)
-    slot = len(entries)
-    SHADOW[id(value)] = slot
-    kept_value = value
     if kind is np.ndarray:
-        if keep or bound.reads_y == "value":
-            captured[id(value)] = value
-        elif value.nbytes > LARGE:
-            kept_value = hold(value, slot, False)
-    entries.append((bound, kept_value, ins, tuple(kept), None, STATE.site))
+        kept = [_kept_array(recording, recording.memory, how, a) if type(a) is np.ndarray else a
+                for how, a in zip(bound.keeps, args, strict=True)]
+        _append_array(recording, bound, value, ins, tuple(kept))
+        return value
+    return append_result(recording, bound, value, args, ins, None)
+
+
+def record_two(primitive: Primitive, left: Any, right: Any, i: int | None, j: int | None) -> Any:
+    """`record_quick` for two arguments; the loop over arguments written out, because arrays of a few numbers feel it."""
+    recording = STATE.recording
+    assert recording is not None
+    bound = primitive.pairs[(i is not None) + 2 * (j is not None)]
+    if bound is None or recording.inert:
+        return record_quick(primitive, (left, right), (i, j))
+    value = primitive.fn(left, right)
+    if type(value) is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
+        return append_result(recording, bound, value, (left, right), (i, j), None)
+    memory = recording.memory
+    how_left, how_right = bound.keeps
+    if type(left) is np.ndarray:
+        left = _kept_array(recording, memory, how_left, left)
+    if type(right) is np.ndarray:
+        right = _kept_array(recording, memory, how_right, right)
+    _append_array(recording, bound, value, (i, j), (left, right))
     return value
+
+
+def record_one(primitive: Primitive, a: Any, i: int) -> Any:
+    """`record_quick` for one argument."""
+    recording = STATE.recording
+    assert recording is not None
+    bound = primitive.pairs[0]
+    if bound is None or recording.inert or type(a) is not np.ndarray:
+        return record_quick(primitive, (a,), (i,))
+    value = primitive.fn(a)
+    if type(value) is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
+        return append_result(recording, bound, value, (a,), (i,), None)
+    _append_array(recording, bound, value, (i,), (_kept_array(recording, recording.memory, bound.keeps[0], a),))
+    return value
+
+
+def _kept_array(recording: Recording, memory: Any, how: str, a: np.ndarray) -> Any:
+    if how == "value" or recording.keep:
+        if a.base is not None:
+            return memory.capture(a)
+        memory.captured[id(a)] = a
+    elif a.nbytes > LARGE:
+        return spec(a.shape, a.dtype) if how == "shape" else None
+    return a
+
+
+def _append_array(recording: Recording, bound: Bound, value: np.ndarray, ins: tuple[Any, ...], kept: tuple[Any, ...]) -> None:
+    entries = recording.entries
+    slot = len(entries)
+    kept_value: Any = value
+    SHADOW[id(value)] = slot
+    if recording.keep or bound.reads_y == "value":
+        recording.memory.captured[id(value)] = value
+    elif value.nbytes > LARGE:
+        kept_value = hold(value, slot, False)
+    entries.append((bound, kept_value, ins, kept, None, STATE.site))
 
 
 def append_result(recording: Recording, bound: Bound, value: Any, args: tuple[Any, ...], ins: tuple[Any, ...],
@@ -206,7 +247,7 @@ def append_result(recording: Recording, bound: Bound, value: Any, args: tuple[An
             record_constant(recording, bound, args, ins, kwargs or {}, value)
         return value
     needed = recording.keep or bound.reads_y == "value"
-    kept = register(recording, value, slot, needed)
+    kept = register(recording, value, slot, needed, args)
     if needed and isinstance(value, np.ndarray):
         recording.memory.capture(value)
     recording.append((bound, kept, ins, kept_args, kwargs, STATE.site))

@@ -34,7 +34,7 @@ class Traced(NamedTuple):
 class Primitive:
     """A callable that is recorded and not entered, with its rule."""
 
-    __slots__ = ("bounds", "fn", "is_array_function", "kind", "name", "rule", "scalars", "simple", "step")
+    __slots__ = ("bounds", "fn", "is_array_function", "kind", "name", "pairs", "rule", "scalars", "simple", "step")
 
     def __init__(self, fn: Any, rule: Rule | None, kind: str = "call", name: str | None = None) -> None:
         self.fn = fn
@@ -46,6 +46,7 @@ class Primitive:
         self.bounds: dict[Any, Bound] = {}
         self.simple: dict[tuple[bool, ...], Bound] = {}
         self.scalars: dict[tuple[bool, ...], Bound] = {}
+        self.pairs: list[Bound | None] = [None] * 4  # simple forms: of one argument, then of two by which are traced
 
     def bound(self, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> Bound:
         """This primitive for calls of one form: so many arguments, of which these are traced."""
@@ -62,6 +63,8 @@ class Primitive:
         bound = self.simple.get(mask)
         if bound is None:
             bound = self.simple[mask] = self.bound(len(mask), mask, ())
+            if bound.is_simple and len(mask) <= 2:
+                self.pairs[mask[0] + 2 * mask[1] if len(mask) == 2 else 0] = bound
         return bound
 
     def scalar_bound(self, mask: tuple[bool, ...]) -> Bound:

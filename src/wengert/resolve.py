@@ -23,8 +23,8 @@ from wengert import dispatch
 from wengert.dispatch import HOOKS, enter, iterable, lookup, python_method
 from wengert.errors import RefusedCallError
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search, watched
-from wengert.record import as_array, holds_traced, record_call, record_plain, record_store, record_write, slot_of, slots_in
-from wengert.recording import PLAIN, STATE, Primitive, primitive_of
+from wengert.record import NUMERIC, as_array, holds_traced, record_call, record_one, record_plain, record_store, record_write, slot_of, slots_in
+from wengert.recording import PLAIN, STATE, Modes, Primitive, primitive_of
 from wengert.registry import rules
 from wengert.rewrite import instrument, original
 from wengert.shadow import SHADOW
@@ -181,6 +181,11 @@ def _ufunc_recorder(primitive: Primitive, fn: np.ufunc) -> Callable[..., Any]:
     nin = fn.nin
 
     def record(*args: Any, **kwargs: Any) -> Any:
+        if nin == 1 == len(args) and not kwargs:
+            i = SHADOW.get(id(args[0]))
+            if i is not None and type(args[0]) in NUMERIC and not Modes.shared and STATE.quick is not None and (
+                    np.ndarray in PLAIN):
+                return record_one(primitive, args[0], i)
         if kwargs or len(args) != nin:
             if len(args) > nin:
                 kwargs["out"] = args[nin:]
