@@ -19,7 +19,7 @@ from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
 from wengert.record import NUMERIC, as_array, holds_traced, record_call, record_store, record_two, record_write, slot_of
 from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, primitive_of
 from wengert.registry import rules
-from wengert.shadow import SHADOW
+from wengert.shadow import SHADOW, hold
 from wengert.sites import Site
 from wengert.values import spec_of
 
@@ -323,20 +323,33 @@ def getitem(key: Any, container: Any, site: Site) -> Any:
         if t in PLAIN:
             if slot is None and id(key) not in SHADOW:
                 return container[key]
-            entries = STATE.quick
-            if type(key) is int and entries is not None and slot is not None and not Modes.shared:
-                value = container[key]
-                if type(value) is np.float64:
-                    recording = STATE.recording
-                    spec = recording.specs.get(slot)  # type: ignore[union-attr]
-                    if spec is None:
-                        spec = recording.specs[slot] = spec_of(container)  # type: ignore[union-attr]
-                    SHADOW[id(value)] = len(entries)
-                    kept = container if recording.keep else spec  # type: ignore[union-attr]
-                    entries.append((Quick.item, value, (slot, None), (kept, key), None, site))
-                    return value
+            if slot is not None and type(key) in _BASIC and STATE.quick is not None and not Modes.shared:
+                return _record_item(container, key, slot, site)
     STATE.site = site
     return _subscript(container, key)
+
+
+def _record_item(container: np.ndarray, key: Any, slot: int, site: Site) -> Any:
+    """Record an integer or slice of an array whose memory has not been written."""
+    value = container[key]
+    recording = STATE.recording
+    assert recording is not None
+    entries = recording.entries
+    strong = recording.keep or type(value) is not np.ndarray
+    if strong and type(value) is not np.float64 and type(value) is not np.ndarray or container.dtype.kind not in "fc" or (
+            recording.inert):
+        STATE.site = site
+        return record_call(_constant(operator.getitem), (container, key), {})
+    kept = recording.specs.get(slot)
+    if kept is None:
+        kept = recording.specs[slot] = spec_of(container)
+    place = len(entries)
+    entries.append((Quick.item, hold(value, place, strong), (slot, None), (container if recording.keep else kept, key), None,
+                    site))
+    return value
+
+
+_BASIC = {int, slice}
 
 
 def _subscript(container: Any, key: Any) -> Any:

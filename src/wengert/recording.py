@@ -34,7 +34,7 @@ class Traced(NamedTuple):
 class Primitive:
     """A callable that is recorded and not entered, with its rule."""
 
-    __slots__ = ("bounds", "fn", "is_array_function", "kind", "name", "pairs", "rule", "scalars", "simple", "step")
+    __slots__ = ("bounds", "fn", "is_array_function", "kind", "name", "pairs", "recorder", "rule", "scalars", "simple", "step")
 
     def __init__(self, fn: Any, rule: Rule | None, kind: str = "call", name: str | None = None) -> None:
         self.fn = fn
@@ -42,6 +42,7 @@ class Primitive:
         self.kind = kind
         self.step = None
         self.name = name or getattr(fn, "__name__", type(fn).__name__)
+        self.recorder: Any = None
         self.is_array_function = isinstance(fn, np.ufunc) or (getattr(fn, "__module__", None) or "").startswith("numpy")
         self.bounds: dict[Any, Bound] = {}
         self.simple: dict[tuple[bool, ...], Bound] = {}

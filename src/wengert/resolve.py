@@ -125,9 +125,14 @@ def method(f: types.MethodType) -> Any:
 
 def recorder(primitive: Primitive) -> Callable[..., Any]:
     """A function that calls a primitive, and records the call where an argument is traced."""
+    if primitive.recorder is None:
+        fn = primitive.fn
+        primitive.recorder = _ufunc_recorder(primitive, fn) if isinstance(fn, np.ufunc) else _recorder(primitive)
+    return primitive.recorder
+
+
+def _recorder(primitive: Primitive) -> Callable[..., Any]:
     fn = primitive.fn
-    if isinstance(fn, np.ufunc):
-        return _ufunc_recorder(primitive, fn)
 
     def record(*args: Any, **kwargs: Any) -> Any:
         plain = not kwargs
