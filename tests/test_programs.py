@@ -1,0 +1,94 @@
+"""Each program, in each mode: the value of the untraced run, and one gradient however it is asked for."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import programs
+import wengert as wg
+from programs import LOG, PROGRAMS, Program
+from tapes import same_bits
+from wengert.structures import leaves
+
+each = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+
+
+def numbers(value: Any) -> list[np.ndarray]:
+    return [np.asarray(leaf) for _, leaf in leaves(value)]
+
+
+def assert_close(found: Any, expected: Any, rtol: float, atol: float) -> None:
+    found, expected = numbers(found), numbers(expected)
+    assert [a.shape for a in found] == [b.shape for b in expected]
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
+
+
+def arguments(program: Program) -> tuple[Any, ...]:
+    return copy.deepcopy(program.args)
+
+
+def gradient(program: Program) -> tuple[Any, tuple[Any, ...]]:
+    value, gradients = wg.grad(program.f, *arguments(program))
+    return value, gradients[1:]
+
+
+@each
+def test_value_and_side_effects(program: Program, capsys: pytest.CaptureFixture[str]) -> None:
+    LOG.clear()
+    plain = program.f(*arguments(program))
+    expected, printed = list(LOG), capsys.readouterr().out
+    LOG.clear()
+    value, _ = gradient(program)
+    assert same_bits(value, plain)
+    assert list(LOG) == expected
+    assert capsys.readouterr().out == printed
+
+
+@each
+def test_gradient(program: Program) -> None:
+    _, found = gradient(program)
+    if program.closed is not None:
+        assert_close(found, program.closed, 1e-13, 1e-13)
+    else:
+        assert_close(found, wg.ngradient(program.f, *arguments(program)), 2e-7, 2e-7)
+
+
+@each
+def test_tape(program: Program) -> None:
+    plain, (_, expected) = program.f(*arguments(program)), gradient(program)
+    value, tape = wg.trace(program.f, *arguments(program))
+    assert same_bits(value, plain)
+    wg.verify(tape)
+    given = [leaf for _, leaf in leaves(arguments(program))]
+    assert same_bits(tape.play(*given), plain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compiled = tape.compile()
+    assert same_bits(compiled(*given), plain)
+    reverse = wg.rrule_tape(tape)
+    again, found = reverse[reverse.result].val
+    assert same_bits(again, plain)
+    assert_close(list(found), list(expected), 1e-12, 1e-13)
+
+
+@each
+def test_tape_of_the_gradient(program: Program) -> None:
+    plain, (_, expected) = program.f(*arguments(program)), gradient(program)
+    tape = wg.gradtape(program.f, *arguments(program))
+    wg.verify(tape)
+    given = [leaf for _, leaf in leaves(arguments(program))]
+    for run in (tape.play, tape.compile()):
+        value, found = run(*given)
+        assert same_bits(value, plain)
+        assert_close(list(found[1:]), list(expected), 1e-12, 1e-13)
+
+
+def test_there_are_many() -> None:
+    assert len(PROGRAMS) >= 70
+    assert programs.LOG is LOG
