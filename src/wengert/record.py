@@ -130,7 +130,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     value = primitive.fn(*run_args, **run_kwargs)
     if rule.identity and any(value is a for a in args):
         return value
-    if any(value is a for a in _flat(args)):
+    if is_inexact(value) and any(value is a for a in _flat(args)):
         value = fresh(value)
     if recording.keep:
         kwargs = {name: _traced(recording, v) for name, v in kwargs.items()}
@@ -166,7 +166,7 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
         if any([value is a for a in args]):
             value = fresh(value)
     elif kind is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
-        if any([value is a for a in args]):
+        if is_inexact(value) and any([value is a for a in args]):
             value = fresh(value)
         return append_result(recording, bound, value, args, ins, None)
     if kind is np.ndarray:

@@ -13,7 +13,7 @@ from wengert.functional import getfield, setitem
 from wengert.lenses import owner_of
 from wengert.projection import project, unbroadcast
 from wengert.record import Pull, slot_of, splat
-from wengert.recording import INPUT, STATE, Bound, Entry, Level, Recording, Traced
+from wengert.recording import INPUT, STATE, Bound, Entry, Level, Primitive, Recording, Traced
 from wengert.shadow import SHADOW
 from wengert.values import Spec, spec_of
 
@@ -59,7 +59,7 @@ def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, c
             if step is not None:
                 step(bar, entry, table)
                 table[slot] = None
-            elif type(primitive) is Bound and primitive.is_simple:
+            elif type(primitive) is Bound and primitive.is_simple and type(bar) is not dict:
                 table[slot] = None
                 _simple_step(bars, table, bar, entry)
             else:
@@ -139,7 +139,8 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
         ins = splat(k, ins, ins[k] or (None,) * len(args[k]))
         args = splat(k, args, args[k])
     if type(y) is tuple or isinstance(y, tuple):
-        y_bar = tuple(_zero_like(part) if part_bar is None else part_bar for part, part_bar in zip(y, y_bar, strict=True))
+        parts = [y_bar.get(i) for i in range(len(y))]
+        y_bar = tuple(_zero_like(part) if part_bar is None else part_bar for part, part_bar in zip(y, parts, strict=True))
     primals, static = plan.bind(args, kwargs)
     if kwargs:
         static = {name: value.value if type(value) is Traced else value for name, value in static.items()}
@@ -158,16 +159,9 @@ def _zero_like(part: Any) -> Any:
 def _field_step(bars: Bars, slot: int, args: Any, bar: Any) -> None:
     parts = bars.table[slot]
     if parts is None:
-        parts = bars.table[slot] = _Parts()
+        parts = bars.table[slot] = {}
     old = parts.get(args[1])
     parts[args[1]] = bar if old is None else bars.call(plus, old, bar)
-
-
-class _Parts(dict[int, Any]):
-    """The cotangent of a tuple, part by part."""
-
-    def __iter__(self) -> Any:
-        return (self.get(i) for i in range(max(self.keys()) + 1))
 
 
 def _store_step(bars: Bars, y_bar: Any, owned: bool, ins: Any, args: Any) -> None:
@@ -204,46 +198,62 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, ins: Any, args
             bars.add(slot, bars.call(project, x_bar, spec_of(x), pull.rule.broadcasts))
 
 
-def materialise(recording: Recording, start: int, end: int, written_only: bool) -> None:
+def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:
     """Give entries residuals of their own, with the content that they had when they were kept.
 
-    A pullback that is kept, or that an outer trace sees, must not depend on memory that is written later.
+    A pullback that is kept, or that an outer trace sees, must not depend on memory that is written later; nor must a
+    tape's constants (`constants_only`).
     """
     memory = recording.memory
     written = {id(owner_of(record[1])) for record in memory.undo if record[0] > start}
     if written_only and not written:
         return
-    copies: dict[tuple[int, int], np.ndarray] = {}
+    copies = _Copies(written if written_only else None, constants_only)
     done = 0
     try:
         for slot in range(end - 1, start - 1, -1):
             entry = recording.entries[slot]
-            if entry is None or type(entry[0]) is not Bound:
+            if entry is None or not isinstance(entry[0], (Bound, Primitive)) or entry[0] is INPUT:
                 continue
             done = memory.rewind(slot, done)
-            recording.entries[slot] = _with_copies(entry, slot, done, copies, written if written_only else None)
+            recording.entries[slot] = copies.of(entry, slot, done)
     finally:
         memory.replay(done)
 
 
-def _with_copies(entry: Entry, slot: int, done: int, copies: dict[tuple[int, int], np.ndarray],
-                 written: set[int] | None) -> Entry:
-    def own(value: Any, variable: Any) -> Any:
-        if type(value) is list:
-            return [own(v, s) for v, s in zip(value, variable or (None,) * len(value), strict=True)]
-        if not isinstance(value, np.ndarray) or (written is not None and id(owner_of(value)) not in written):
-            return value
-        copy = copies.get((id(value), done))
-        if copy is None:
-            copy = copies[id(value), done] = value.copy()
-            copies[id(copy), -1] = value  # keep the key's object alive
-            if variable is not None:
-                SHADOW[id(copy)] = variable
-        return copy
+class _Copies:
+    """Copies of residuals, one for each array and state of its memory."""
 
-    bound, y, ins, args, kwargs, site = entry
-    kept = tuple(own(a, s) for a, s in zip(args, ins, strict=True))
-    return bound, own(y, slot) if bound.reads_y == "value" else y, ins, kept, kwargs, site
+    def __init__(self, written: set[int] | None, constants_only: bool) -> None:
+        self.written = written
+        self.constants_only = constants_only
+        self.made: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+
+    def of(self, entry: Entry, slot: int, done: int) -> Entry:
+        """The entry with copies in the place of what it keeps."""
+        bound, y, ins, args, kwargs, site = entry
+        keeps = getattr(bound, "keeps", ("static",) * len(args))
+        sequence = bound.rule.sequence if bound.rule is not None else None
+        if sequence is not None:
+            keeps = ("value",) * len(args)
+        kept = tuple([self.copy(a, variable, done) if how in ("value", "static") or variable is None else a
+                      for a, variable, how in zip(args, ins, keeps, strict=False)])
+        reads_y = not self.constants_only and getattr(bound, "reads_y", None) == "value"
+        return bound, self.copy(y, slot, done) if reads_y else y, ins, kept, kwargs, site
+
+    def copy(self, value: Any, variable: Any, done: int) -> Any:
+        if type(value) is list or type(value) is tuple:
+            variables = variable if type(variable) is tuple else (None,) * len(value)
+            return type(value)([self.copy(v, s, done) for v, s in zip(value, variables, strict=True)])
+        if not isinstance(value, np.ndarray) or (self.constants_only and variable is not None) or (
+                self.written is not None and id(owner_of(value)) not in self.written):
+            return value
+        if (id(value), done) not in self.made:
+            copy = value.copy()
+            self.made[id(value), done] = copy, value  # the value too: its id must stay its own
+            if type(variable) is int and STATE.recording is not None:
+                SHADOW[id(copy)] = variable
+        return self.made[id(value), done][0]
 
 
 __all__ = ["general_step", "materialise", "reverse"]

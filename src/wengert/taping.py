@@ -14,6 +14,7 @@ from wengert.ops import Input
 from wengert.record import fresh_unless, register, slot_of, slots_in
 from wengert.recording import STATE, Primitive, Recording
 from wengert.registry import rules
+from wengert.reverse import materialise
 from wengert.structures import rebuild
 from wengert.entries import Slot, argument, push_result
 from wengert.tape import Context, Tape
@@ -59,6 +60,7 @@ def _traced(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
         finally:
             swaps.restore()
         slots = rebuild(result, lambda leaf, path: _slot(recording, leaf))
+        materialise(recording, 0, len(recording.entries), written_only=True, constants_only=True)
         if live is not None:
             tape = live.finish(recording, slots)
         else:
