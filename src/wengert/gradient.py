@@ -234,21 +234,22 @@ def _wanted(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argn
         return {argnums: None}, True
     single = isinstance(argnums, (int, str))
     asked: Sequence[Any] = (argnums,) if single else tuple(argnums or ())  # type: ignore[arg-type]
-    names = _names(f)
-    return {_place(key, names, args, kwargs): None for key in asked}, single
+    return {_place(key, f, args, kwargs): None for key in asked}, single
 
 
-def _place(key: int | str, names: list[str], args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
+def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
     """Where the call gives the argument that argnums asks for."""
     if isinstance(key, str):
         if key in kwargs:
             return key
+        names = _names(f)  # 30 µs: asked only where they are needed
         if key in names and names.index(key) < len(args):
             return names.index(key)
         raise TypeError(f"argnums names {key!r}, but the call gives no such argument")
     place = key + len(args) if key < 0 else key
     if 0 <= place < len(args):
         return place
+    names = _names(f)
     if 0 <= place < len(names) and names[place] in kwargs:
         return names[place]
     raise TypeError(f"argnums={key}, but the call gives {len(args)} positional arguments")
