@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from wengert.errors import WengertError
+from wengert.functional import getfield, setitem
 from wengert.registry import Plan, Rule, Variant, rules
 from wengert.sites import Site
 
@@ -109,7 +110,8 @@ class Bound:
         self.keeps = tuple(keeps)
         self.places = tuple(k for k, wanted in enumerate(self.wanted) if wanted)
         self.is_simple = (self.variant is not None and len(self.positions) == nargs and not kwnames
-                          and rule.sequence is None and not rule.accumulators and not rule.identity)
+                          and rule.sequence is None and not rule.accumulators and not rule.identity
+                          and primitive.fn not in (setitem, getfield))  # the engine steps back through these itself
 
 
 INPUT = Primitive(None, None, "input", "input")
@@ -153,6 +155,7 @@ class Recording:
         self.refusals: list[WengertError] = []
         self.texts: dict[int, Any] = {}
         self.specs: dict[int, Any] = {}
+        self.caches: dict[Any, dict[Any, Any]] = {}
         self.frozen: dict[str, Any] = {}
         self.inert: set[int] = set()  # variables that a tape needs and no derivative passes through
         self.notes: list[tuple[int, str, int]] = []
