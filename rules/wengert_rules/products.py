@@ -51,6 +51,8 @@ def columns_count(shape):
 @pullback(np.matmul, operator.matmul, broadcasts=True)
 def matmul(y_bar, y, a, b):
     """Y = A B  ⇒  Ā = Ȳ Bᴴ,  B̄ = Aᴴ Ȳ."""
+    if np.ndim(a) == 2 and np.ndim(b) == 2:
+        return y_bar @ adjoint(b), adjoint(a) @ y_bar
     outer_bar = as_matrices(y_bar, np.ndim(a) == 1, np.ndim(b) == 1)
     left = a[np.newaxis, :] if np.ndim(a) == 1 else a
     right = b[:, np.newaxis] if np.ndim(b) == 1 else b

@@ -82,7 +82,7 @@ def accumulates(*targets: Callable[..., Any], arg: int, registry: Registry = rul
 
 def adjoint(a: Any) -> Any:
     """Aᴴ of the last two axes."""
-    transposed = np.swapaxes(a, -1, -2)
+    transposed = a.T if isinstance(a, np.ndarray) and a.ndim == 2 else np.swapaxes(a, -1, -2)
     return np.conj(transposed) if is_complex(a) else transposed
 
 

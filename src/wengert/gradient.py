@@ -9,16 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.bars import Bars
+from wengert.bars import FLOATS, Bars
 from wengert.errors import IntegerInputError, NoGradientPathError, NonScalarOutputError
 from wengert.lenses import owner_of
 from wengert.record import slot_of
 from wengert.recording import Recording
 from wengert.reverse import materialise, reverse
+from wengert.shadow import SHADOW
 from wengert.storage import Memory
 from wengert.structures import leaves
 from wengert.tracer import closed, enter, level, run
-from wengert.values import is_inexact
+from wengert.values import is_complex, is_inexact
 
 Argnums = int | str | Sequence[int | str] | None
 
@@ -156,7 +157,7 @@ def _gradient(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         swaps, f, entered, named = enter(recording, here, f, args, kwargs, wanted, itself, not lenient)
-        slots = {id(leaf): slot_of(recording, leaf) for leaf in swaps.made}
+        slots: dict[int, int | None] = {id(leaf): SHADOW[id(leaf)] for leaf in swaps.made}
         try:
             result = run(f, entered, named, recording)
         finally:
@@ -186,18 +187,22 @@ class _Finish:
         if bar is None:
             return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
         bar = self.bars.project(bar, leaf, True)
-        if np.iscomplexobj(leaf):
+        if is_complex(leaf):
             bar = self.bars.call(np.conj, bar)
         if isinstance(bar, np.ndarray):
             owner = id(owner_of(bar))
-            if owner in self.given or not (slot in self.bars.owned or bar.base is None and bar.flags.writeable):
+            if owner in self.given or not (slot in self.bars.owned or (bar.base is None and bar.flags.writeable)):
                 bar = self.bars.call(np.array, bar)
-            self.given.add(id(owner_of(bar)))
+                owner = id(owner_of(bar))
+            self.given.add(owner)
             return bar
         return bar if self.traced and type(bar) is type(leaf) else self.bars.call(type(leaf), bar)
 
 
 def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool) -> dict[int, Any]:
+    if type(value) in FLOATS and seed is None:  # nothing to check: the usual case
+        slot = slot_of(recording, value)
+        return {} if slot is None else {slot: type(value)(1)}
     if value is None or isinstance(value, (bool, int, str, np.bool_, np.integer)):
         raise NoGradientPathError(
             f"the function returned {value!r}, a {type(value).__name__}, which has no derivative. "
@@ -211,7 +216,7 @@ def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool)
         raise NonScalarOutputError(
             f"grad needs a scalar result, but the function returned shape {np.shape(value)}. Reduce it (.sum()), give a "
             "seed=, or use wg.vjp(f, x) for ȳ ↦ x̄.")
-    if np.iscomplexobj(value) and not holomorphic and seed is None:
+    if is_complex(value) and not holomorphic and seed is None:
         raise NonScalarOutputError(
             "grad needs a real result, but the function returned a complex number. Return np.real(...) or abs(...)**2, "
             "or say holomorphic=True for a holomorphic function.")

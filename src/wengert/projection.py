@@ -16,6 +16,8 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
     if have == shape:
         return x_bar
     lead = len(have) - len(shape)
+    if lead == 1 and have[1:] == shape:  # a bias: met most often, and done in half the time
+        return x_bar.sum(axis=0)
     if lead < 0:
         raise RuleError(_misfit(have, shape))
     axes = list(range(lead))

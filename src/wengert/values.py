@@ -77,7 +77,9 @@ def is_inexact(x: Any) -> bool:
 
 def is_complex(x: Any) -> bool:
     """Whether the dtype of `x` is complex; `x` may be a Python number or a `Spec`."""
-    return x.dtype.kind == "c" if has_dtype(x) else isinstance(x, complex)
+    if isinstance(x, (np.ndarray, np.generic, Spec)):
+        return x.dtype.kind == "c"
+    return isinstance(x, complex)
 
 
 def has_dtype(x: Any) -> bool:
