@@ -109,6 +109,7 @@ BINARY = [
     ([math.remainder], (2.6, 2.7), (1.1, 1.2), False),
     ([np.power, np.float_power, operator.pow, pow, math.pow], (0.4, 2), (-2, 2), True),
     ([np.copysign, math.copysign], (0.3, 2), (-2, -1), False),
+    ([np.nextafter, math.nextafter], (0.3, 2), (-2, -1), False),
     ([np.heaviside], (-2, -0.1), (0.3, 1), False),
     ([np.logaddexp, np.logaddexp2], (-2, 2), (-2, 2), False),
     ([np.arctan2, math.atan2], (-2, -0.2), (-2, 2), False),
@@ -300,6 +301,8 @@ def shapes() -> Iterator[Sample]:
         yield call(np.ndarray.astype, a, np.complex64)
     yield call(np.broadcast_to, values(2, 1), (2, 3))
     yield call(np.broadcast_to, 1.5, (2, 3))
+    yield call(np.full, (2, 3), 1.5)
+    yield call(np.full, (2, 3), values(3))
     for f in (np.squeeze, np.ndarray.squeeze):
         yield call(f, values(2, 1, 3, 1))
         yield call(f, values(2, 1, 3, 1), 1)

@@ -87,6 +87,11 @@ def sign(y_bar, y, x):
     return np.where(y == 0, 0, turned)
 
 
+@partials(np.nextafter, math.nextafter)
+def nextafter(y, a, b):
+    return 1, 0
+
+
 @partials(np.copysign, math.copysign)
 def copysign(y, a, b):
     return np.sign(a) * np.copysign(1, b), 0

@@ -16,12 +16,13 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
-from wengert.record import NUMERIC, as_array, holds_traced, record_call, record_store, record_two, record_write, slot_of
+from wengert.record import NUMERIC, as_array, holds_traced, record_call, record_two, slot_of
 from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, primitive_of
 from wengert.registry import rules
 from wengert.shadow import SHADOW, hold
 from wengert.sites import Site
 from wengert.values import spec_of
+from wengert.writes import record_store, record_write
 
 FAST = {float, np.float64, int}
 FLOATS = {float, np.float64}
@@ -119,7 +120,7 @@ def {name}(a, site):
 
 
 def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
-    unless = " and type(left) is not str" if name == "mod" else ""
+    unless = " and type(left) is not str" if name in ("add", "mod", "iadd", "imod") else ""
     plain = names.pop("plain", "PLAIN")
     quick = "" if plain == "PLAIN" else "False and "
     source = template.format(name=name, symbol=names.pop("symbol"), unless=unless, plain=plain, quick=quick)
@@ -142,7 +143,7 @@ def _protocol(op: Binary, left: Any, right: Any) -> Any:
     for method, a, b in tries:
         if method is None:
             continue
-        value = _bind(method, a)(b) if python_method(type(a), op.method if a is left else op.reflected) else _native(
+        value = bind(method, a)(b) if python_method(type(a), op.method if a is left else op.reflected) else _native(
             op, method, a, b)
         if value is not NotImplemented:
             return value
@@ -160,7 +161,7 @@ def _native(op: Binary, method: Any, a: Any, b: Any) -> Any:
     return method(a, b)
 
 
-def _bind(method: Any, obj: Any) -> Any:
+def bind(method: Any, obj: Any) -> Any:
     """A method found in a class, bound to an object by the descriptor protocol, entered."""
     if isinstance(method, types.FunctionType):
         return types.MethodType(enter(method), obj)
@@ -171,13 +172,15 @@ def _bind(method: Any, obj: Any) -> Any:
 def binary(op: Binary, left: Any, right: Any) -> Any:
     """`left op right`, recorded where an operand is traced."""
     tl, tr = type(left), type(right)
+    if tl in NUMERIC and tr in NUMERIC and STATE.quick is not None and not Modes.shared:
+        return _numeric(op, left, right)
     if python_method(tl, op.method) or python_method(tr, op.reflected):
         return _protocol(op, left, right)
     recording = STATE.recording
     if recording is None:
         return op.fn(left, right)
-    if tl is str and op.name == "mod":
-        return remember(recording, left % right, (right,))
+    if tl is str and op.name in ("add", "mod"):
+        return remember(recording, op.fn(left, right), (left, right))
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
         numeric = isinstance(left, (np.ndarray, np.generic)) or isinstance(right, (np.ndarray, np.generic))
         if not (numeric and ((type(left) in (list, tuple) and holds_traced(left))
@@ -189,12 +192,22 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
     return record_call(primitive, (left, right), {})
 
 
+def _numeric(op: Binary, left: Any, right: Any) -> Any:
+    """`left op right` of arrays and numbers, while traced memory has been written."""
+    recording = STATE.recording
+    assert recording is not None
+    i, j = slot_of(recording, left), slot_of(recording, right)
+    if i is None and j is None:
+        return op.fn(left, right)
+    return record_two(_constant(op.fn), left, right, i, j)
+
+
 def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:
     """`left op= right`."""
     t = type(left)
     found = python_method(t, method)
     if found is not None:
-        value = _bind(found, left)(right)
+        value = bind(found, left)(right)
         return _protocol(op, left, right) if value is NotImplemented else value
     recording = STATE.recording
     if recording is None:
@@ -235,7 +248,7 @@ def _compare_protocol(op: Binary, left: Any, right: Any) -> Any:
         tries.reverse()
     for a, name, b in tries:
         method = python_method(type(a), name)
-        value = _bind(method, a)(b) if method else getattr(type(a), name)(a, b)
+        value = bind(method, a)(b) if method else getattr(type(a), name)(a, b)
         if value is not NotImplemented:
             return value
     if op.name in ("eq", "ne"):
@@ -252,7 +265,7 @@ def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
     """`-a`, `+a`, `~a`."""
     found = python_method(type(a), method)
     if found is not None:
-        return _bind(found, a)()
+        return bind(found, a)()
     recording = STATE.recording
     if recording is None or slot_of(recording, a) is None:
         return fn(a)
@@ -271,7 +284,7 @@ def truth(a: Any, site: Site | None) -> bool:
     if method is None and lookup(t, "__bool__") is None:
         method = python_method(t, "__len__")
     if method is not None:
-        value = _bind(method, a)()
+        value = bind(method, a)()
         return value if isinstance(value, bool) else operator.truth(value)
     recording = STATE.recording
     if recording is None or not recording.keep or slot_of(recording, a) is None:
@@ -293,7 +306,7 @@ def contains(right: Any, left: Any, site: Site) -> bool:
     STATE.site = site
     method = python_method(t, "__contains__")
     if method is not None:
-        return truth(_bind(method, right)(left), site)
+        return truth(bind(method, right)(left), site)
     recording = STATE.recording
     if recording is not None and recording.keep:
         if isinstance(right, np.ndarray) and (slot_of(recording, right) is not None or slot_of(recording, left) is not None):
@@ -310,7 +323,7 @@ def not_contains(right: Any, left: Any, site: Site) -> bool:
 
 # -- items ----------------------------------------------------------------------------------------------------------
 
-_ITEMS = {list, tuple, dict, str, bytes, range}
+_ITEMS = {list, tuple, dict, bytes, range}
 
 
 def getitem(key: Any, container: Any, site: Site) -> Any:
@@ -325,6 +338,10 @@ def getitem(key: Any, container: Any, site: Site) -> Any:
                 return container[key]
             if slot is not None and type(key) in _BASIC and STATE.quick is not None and not Modes.shared:
                 return _record_item(container, key, slot, site)
+        elif type(key) in _BASIC and STATE.quick is not None and not Modes.shared:
+            STATE.site = site
+            slot = STATE.recording.memory.slot(container)  # type: ignore[union-attr]
+            return container[key] if slot is None else _record_item(container, key, slot, site)
     STATE.site = site
     return _subscript(container, key)
 
@@ -344,6 +361,8 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site) -> Any:
     if kept is None:
         kept = recording.specs[slot] = spec_of(container)
     place = len(entries)
+    if recording.memory.storages and type(value) is np.ndarray:
+        recording.memory.add_view(value, place)
     entries.append((Quick.item, hold(value, place, strong), (slot, None), (container if recording.keep else kept, key), None,
                     site))
     return value
@@ -356,14 +375,16 @@ def _subscript(container: Any, key: Any) -> Any:
     t = type(container)
     method = python_method(t, "__getitem__")
     if method is not None:
-        return _bind(method, container)(key)
+        return bind(method, container)(key)
     recording = STATE.recording
+    if t is str:
+        return container[key] if recording is None else remember(recording, container[key], (container,))
     if recording is None or not isinstance(container, (np.ndarray, np.generic)):
         if t is dict or not issubclass(t, dict) or key in container:
             return container[key]
         missing = python_method(t, "__missing__")
         if missing is not None:
-            return _bind(missing, container)(key)
+            return bind(missing, container)(key)
         factory = getattr(container, "default_factory", None)
         if factory is not None and isinstance(factory, types.FunctionType):
             value = container[key] = enter(factory)()
@@ -384,7 +405,7 @@ def setitem(container: Any, key: Any, value: Any, site: Site) -> None:
         return
     method = python_method(t, "__setitem__")
     if method is not None:
-        _bind(method, container)(key, value)
+        bind(method, container)(key, value)
     elif STATE.recording is None or isinstance(container, CARRIER_TYPES):
         container[key] = value
     else:
@@ -396,7 +417,7 @@ def delitem(key: Any, container: Any, site: Site) -> None:
     STATE.site = site
     method = python_method(type(container), "__delitem__")
     if method is not None:
-        _bind(method, container)(key)
+        bind(method, container)(key)
     else:
         del container[key]
 
@@ -436,36 +457,34 @@ def attribute(obj: Any, name: str) -> Any:
             return _value_attribute(recording, obj, name)
     if t is super:
         return _super_attribute(obj, name)
-    custom = python_method(t, "__getattribute__")
-    if custom is not None:
-        try:
-            return _bind(custom, obj)(name)
-        except AttributeError:
-            return _fallback(obj, name)
+    custom, fallback = python_method(t, "__getattribute__"), python_method(t, "__getattr__")
+    if custom is None and fallback is None:
+        return _ordinary(obj, t, name)
+    try:
+        return generic_attribute(obj, name) if custom is None else bind(custom, obj)(name)
+    except AttributeError:
+        if fallback is None:
+            raise
+        return bind(fallback, obj)(name)
+
+
+def _ordinary(obj: Any, t: type, name: str) -> Any:
     found = lookup(t, name)
     getter = _python_getter(found)
-    if getter is not None and (_is_data(found) or name not in getattr(obj, "__dict__", ())):
-        try:
-            return getter(obj, t)
-        except AttributeError:
-            if python_method(t, "__getattr__") is None:
-                raise
-            return _fallback(obj, name)
-    if python_method(t, "__getattr__") is not None:
-        try:
-            return object.__getattribute__(obj, name)
-        except AttributeError:
-            return _fallback(obj, name)
     if getter is None:
         _plain_attributes.setdefault(t, set()).add(name)
+    elif _is_data(found) or name not in getattr(obj, "__dict__", ()):
+        return getter(obj, t)
     return getattr(obj, name)
 
 
-def _fallback(obj: Any, name: str) -> Any:
-    method = python_method(type(obj), "__getattr__")
-    if method is None:
-        raise
-    return _bind(method, obj)(name)
+def generic_attribute(obj: Any, name: str) -> Any:
+    """`object.__getattribute__(obj, name)`."""
+    found = lookup(type(obj), name)
+    getter = _python_getter(found)
+    if getter is not None and (_is_data(found) or name not in object.__getattribute__(obj, "__dict__")):
+        return getter(obj, type(obj))
+    return (type if isinstance(obj, type) else object).__getattribute__(obj, name)
 
 
 def _python_getter(found: Any) -> Callable[[Any, type], Any] | None:
@@ -514,17 +533,33 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
                 f"{STATE.site}: .{name} of a traced array is set in place. Make a new array (reshape, astype)."))
     custom = python_method(t, "__setattr__")
     if custom is not None:
-        _bind(custom, obj)(name, value)
-        return
-    found = lookup(t, name)
+        bind(custom, obj)(name, value)
+    else:
+        generic_set_attribute(obj, value, name)
+
+
+def generic_set_attribute(obj: Any, value: Any, name: str) -> None:
+    """`object.__setattr__(obj, name, value)`, entering a property's or descriptor's setter."""
+    found = lookup(type(obj), name)
+    setter = None if found is None else python_method(type(found), "__set__")
     if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
         enter(found.fset)(obj, value)
-        return
-    setter = None if found is None else python_method(type(found), "__set__")
-    if isinstance(setter, types.FunctionType):
+    elif isinstance(setter, types.FunctionType):
         enter(setter)(found, obj, value)
+    else:
+        (type if isinstance(obj, type) else object).__setattr__(obj, name, value)
+        if found is not None and not isinstance(found, types.MemberDescriptorType):
+            _check_kept(obj, found, value, name)
+
+
+def _check_kept(obj: Any, found: Any, value: Any, name: str) -> None:
+    """A C object that keeps a number in a form of its own loses its identity: refused."""
+    recording = STATE.recording
+    if recording is None or not _is_data(found) or slot_of(recording, value) is None or getattr(obj, name) is value:
         return
-    setattr(obj, name, value)
+    raise recording.refuse(RefusedCallError(
+        f"{STATE.site}: a traced value is stored in .{name} of a {type(obj).__name__}, which keeps a number of its own. "
+        "Keep it in a Python object instead."))
 
 
 def delete_attribute(obj: Any, name: str, site: Site) -> None:
@@ -532,7 +567,7 @@ def delete_attribute(obj: Any, name: str, site: Site) -> None:
     STATE.site = site
     custom = python_method(type(obj), "__delattr__")
     if custom is not None:
-        _bind(custom, obj)(name)
+        bind(custom, obj)(name)
     else:
         delattr(obj, name)
 
@@ -553,9 +588,12 @@ def iterable(obj: Any, site: Site | None) -> Any:
     if isinstance(obj, np.ndarray) and obj.ndim and STATE.recording is not None:
         return _items(obj, site)
     STATE.site = site
+    if t is np.broadcast and STATE.recording is not None and id(obj) in STATE.recording.caches.get(np.broadcast, ()):
+        raise STATE.recording.refuse(RefusedCallError(
+            f"{site}: iterating over {t.__name__} gives copies that cannot be followed. Iterate over the array."))
     method = python_method(t, "__iter__")
     if method is not None:
-        return _drive(_bind(method, obj)())
+        return _drive(bind(method, obj)())
     if python_method(t, "__next__") is not None:
         return _drive(obj)
     if lookup(t, "__iter__") is None and python_method(t, "__getitem__") is not None:
@@ -587,7 +625,7 @@ def _drive(iterator: Any) -> Any:
 def _stepped(iterator: Any, step: Any) -> Iterator[Any]:
     while True:
         try:
-            item = _bind(step, iterator)()
+            item = bind(step, iterator)()
         except StopIteration as stop:
             return stop.value
         yield item
@@ -599,7 +637,7 @@ def mapping(obj: Any, site: Site) -> Any:
     if t is dict or python_method(t, "keys") is None:
         return obj
     STATE.site = site
-    return {key: getitem(key, obj, site) for key in iterable(_bind(lookup(t, "keys"), obj)(), site)}
+    return {key: getitem(key, obj, site) for key in iterable(bind(lookup(t, "keys"), obj)(), site)}
 
 
 class Managed:
@@ -611,10 +649,10 @@ class Managed:
         self.manager = manager
 
     def __enter__(self) -> Any:
-        return _bind(lookup(type(self.manager), "__enter__"), self.manager)()
+        return bind(lookup(type(self.manager), "__enter__"), self.manager)()
 
     def __exit__(self, *exception: Any) -> Any:
-        return _bind(lookup(type(self.manager), "__exit__"), self.manager)(*exception)
+        return bind(lookup(type(self.manager), "__exit__"), self.manager)(*exception)
 
 
 class AsyncManaged:
@@ -626,10 +664,10 @@ class AsyncManaged:
         self.manager = manager
 
     def __aenter__(self) -> Any:
-        return _bind(lookup(type(self.manager), "__aenter__"), self.manager)()
+        return bind(lookup(type(self.manager), "__aenter__"), self.manager)()
 
     def __aexit__(self, *exception: Any) -> Any:
-        return _bind(lookup(type(self.manager), "__aexit__"), self.manager)(*exception)
+        return bind(lookup(type(self.manager), "__aexit__"), self.manager)(*exception)
 
 
 def context(manager: Any, site: Site) -> Any:
@@ -660,7 +698,7 @@ def convert(value: Any, how: int, site: Site | None) -> Any:
     method = python_method(type(value), name)
     if method is None and how == 1 and lookup(type(value), name) is object.__str__:
         method = python_method(type(value), "__repr__")
-    text = fn(value) if method is None or how == 3 else _bind(method, value)()
+    text = fn(value) if method is None or how == 3 else bind(method, value)()
     return text if STATE.recording is None else remember(STATE.recording, text, (value,))
 
 
@@ -668,7 +706,7 @@ def format_value(value: Any, spec: str, site: Site) -> Any:
     """`format(value, spec)`."""
     STATE.site = site
     method = python_method(type(value), "__format__")
-    text = format(value, spec) if method is None else _bind(method, value)(spec)
+    text = format(value, spec) if method is None else bind(method, value)(spec)
     return text if STATE.recording is None else remember(STATE.recording, text, (value,))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-import functools
+import gc
 import types
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ from wengert.values import is_inexact
 CARRIER_TYPES = (list, dict, tuple, set, frozenset, collections.deque, collections.OrderedDict, collections.defaultdict)
 LIMIT = 10_000
 _ATOMS = (str, bytes, int, float, complex, bool, type(None), np.dtype, np.generic, types.ModuleType, type,
-          types.BuiltinFunctionType, types.CodeType, np.ufunc)
+          types.CodeType, types.FrameType, types.TracebackType, np.ufunc)
 
 
 class TooLarge(Exception):
@@ -53,43 +53,12 @@ def traced_in(recording: Recording, things: Any) -> list[Any]:
 
 
 def _parts(thing: Any) -> list[Any]:
+    """What an object refers to: also iterators and generators, whose state no attribute shows."""
     if isinstance(thing, np.ndarray):
         return list(thing.flat) if thing.dtype.kind == "O" else []
-    if isinstance(thing, dict):
-        return [*dict.keys(thing), *dict.values(thing), *vars(thing).values()] if hasattr(thing, "__dict__") else [
-            *dict.keys(thing), *dict.values(thing)]
-    if isinstance(thing, (list, tuple, set, frozenset, collections.deque)):
-        return list(thing)
-    if isinstance(thing, functools.partial):
-        return [thing.func, *thing.args, *thing.keywords.values()]
-    if isinstance(thing, types.MethodType):
-        return [thing.__self__, thing.__func__]
     if isinstance(thing, types.FunctionType):
-        cells = [cell.cell_contents for cell in thing.__closure__ or () if _filled(cell)]
-        return [*cells, *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
-    try:
-        attributes = object.__getattribute__(thing, "__dict__")
-    except AttributeError:
-        attributes = {}
-    parts = list(attributes.values()) if isinstance(attributes, dict) else []
-    for base in type(thing).__mro__:
-        slots = base.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            member = base.__dict__.get(name)
-            if isinstance(member, types.MemberDescriptorType):
-                try:
-                    parts.append(member.__get__(thing))
-                except AttributeError:
-                    continue
-    return parts
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - reading an empty cell raises
-    except ValueError:
-        return False
-    return True
+        return [*(thing.__closure__ or ()), *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+    return gc.get_referents(thing)
 
 
 def search(recording: Recording, things: Any) -> bool:
@@ -143,7 +112,10 @@ def watched(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...],
 
 
 def remember(recording: Recording, text: Any, sources: tuple[Any, ...]) -> Any:
-    """Note a text made from a traced value, so that a parser given it is refused."""
-    if isinstance(text, str) and len(text) > 1 and search(recording, sources):
+    """Note a text (or the texts in a list) made from a traced value, so that a parser given it is refused."""
+    if isinstance(text, (list, tuple)):
+        for part in text:
+            remember(recording, part, sources)
+    elif isinstance(text, (str, bytes)) and search(recording, sources):
         recording.texts[id(text)] = text
     return text

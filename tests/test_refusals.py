@@ -1,0 +1,486 @@
+"""Right or refused: code that cannot be seen into gives the right gradient or an error at the user's line, never a zero."""
+
+# ruff: noqa (each case is a line as a user would write it)
+
+from __future__ import annotations
+
+import array
+import copy
+import ctypes
+import decimal
+import fractions
+import functools
+import io
+import json
+import math
+import pickle
+import random
+import statistics
+import struct
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+CASES: dict[str, tuple[Any, Any]] = {}
+
+
+def case(f: Any) -> Any:
+    CASES[f.__name__] = f, np.array([0.5, 1.25, 2.0])
+    return f
+
+
+def scalar_case(f: Any) -> Any:
+    CASES[f.__name__] = f, 1.25
+    return f
+
+
+class WithFloat:
+    def __init__(self, v):
+        self.v = v
+
+    def __float__(self):
+        return float(self.v * 2)
+
+
+class WithArray:
+    def __init__(self, v):
+        self.v = v
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([self.v, self.v * 2])
+
+
+class Holder:
+    def __init__(self, v):
+        self.v = v
+
+
+@case
+def tolist(x):
+    return math.fsum(x.tolist())
+
+
+@case
+def through_json(x):
+    return sum(json.loads(json.dumps(list(x))))
+
+
+@scalar_case
+def parsed_text(x):
+    return float(str(x)) * x
+
+
+@scalar_case
+def parsed_repr_of_a_slice(x):
+    return float(repr(x)[:3]) * 2
+
+
+@scalar_case
+def parsed_format(x):
+    return float(f"{x:.3f}") + float("{}".format(x)) + float("%r" % x)
+
+
+@scalar_case
+def parsed_split(x):
+    return float(("a " + str(x)).split()[1])
+
+
+@scalar_case
+def array_of_an_object(x):
+    return np.asarray(WithArray(x)).sum()
+
+
+@scalar_case
+def float_of_an_object(x):
+    return float(WithFloat(x)) + math.sqrt(WithFloat(x).v)
+
+
+@scalar_case
+def math_on_an_object(x):
+    return math.sqrt(WithFloat(x))
+
+
+@case
+def items(x):
+    return x.item(0) * x[1].item()
+
+
+@scalar_case
+def integer_ratio(x):
+    a, b = x.as_integer_ratio()
+    return a / b
+
+
+@scalar_case
+def hexadecimal(x):
+    return float.fromhex(x.hex())
+
+
+@scalar_case
+def struct_packed(x):
+    return struct.unpack("d", struct.pack("d", x))[0]
+
+
+@scalar_case
+def ctypes_double(x):
+    return ctypes.c_double(x).value
+
+
+@scalar_case
+def ctypes_attribute(x):
+    c = ctypes.c_double()
+    c.value = x
+    return c.value
+
+
+@scalar_case
+def pickled(x):
+    return pickle.loads(pickle.dumps(x))
+
+
+@scalar_case
+def decimals(x):
+    return float(decimal.Decimal(x) * 2)
+
+
+@scalar_case
+def rationals(x):
+    return float(fractions.Fraction(x))
+
+
+@scalar_case
+def hidden_in_a_list(x):
+    return float(json.encoder.encode_basestring_ascii and struct.pack(*["d", x])[0])
+
+
+@scalar_case
+def hidden_in_a_dict(x):
+    return len(pickle.dumps({"a": [x]})) * 1.0 + x
+
+
+@scalar_case
+def hidden_in_a_closure(x):
+    def f(*_):
+        return x * 2
+
+    return np.frompyfunc(f, 1, 1)(1.0)
+
+
+@scalar_case
+def hidden_in_an_attribute(x):
+    return len(pickle.dumps(Holder(x))) * 1.0 + x
+
+
+@scalar_case
+def hidden_in_a_generator(x):
+    return np.fromiter((x * k for k in range(3)), float).sum()
+
+
+@scalar_case
+def hidden_in_a_map(x):
+    return array.array("d", map(lambda k: x * k, [1.0, 2.0]))[1]
+
+
+@scalar_case
+def array_module(x):
+    a = array.array("d", [0.0])
+    a[0] = x
+    return a[0]
+
+
+@case
+def memory_view(x):
+    return memoryview(x)[0] * 2
+
+
+@case
+def buffers(x):
+    return np.frombuffer(x.data, dtype=float).sum()
+
+
+@case
+def raw_bytes(x):
+    return np.frombuffer(x.tobytes()).sum()
+
+
+@case
+def interface(x):
+    return float(x.__array_interface__["data"][0] * 0) + x[0]
+
+
+@case
+def flat_iterator(x):
+    return sum(x.flat)
+
+
+@case
+def n_d_iterator(x):
+    return sum(float(v) for v in np.nditer(x))
+
+
+@scalar_case
+def evaluated(x):
+    return eval("x * x + math.sin(x)")
+
+
+@scalar_case
+def executed(x):
+    space = {"x": x}
+    exec("y = x ** 3\ndef f(v): return v * y", space)
+    return space["f"](x)
+
+
+@scalar_case
+def evaluated_text(x):
+    return eval(repr(x)) * 2
+
+
+@scalar_case
+def without_a_rule(x):
+    return math.gamma(x)
+
+
+@scalar_case
+def object_array(x):
+    return np.array([x, None], dtype=object)[0] * 2
+
+
+@scalar_case
+def object_store(x):
+    a = np.empty(2, dtype=object)
+    a[0] = x
+    return a[0] * 2
+
+
+@scalar_case
+def integer_store(x):
+    a = np.zeros(2, dtype=int)
+    a[0] = x
+    return float(a.sum())
+
+
+@scalar_case
+def key_of_a_dict(x):
+    d = {x: 2.0, "y": x}
+    return d[x] * d["y"] + (hash(x) == hash(x * 1.0)) * x
+
+
+@case
+def copies(x):
+    items = [x[0], [x[1], x]]
+    shallow, deep = copy.copy(items), copy.deepcopy(items)
+    return shallow[0] * deep[1][0] + deep[1][1].sum() + copy.copy(x).sum() * copy.deepcopy(x)[2]
+
+
+@case
+def copied_objects(x):
+    h = copy.copy(Holder(x))
+    return copy.deepcopy(h).v @ h.v
+
+
+@case
+def vectorized(x):
+    return np.vectorize(lambda v: v * v)(x).sum()
+
+
+@case
+def from_python_function(x):
+    return np.frompyfunc(lambda v: v * v, 1, 1)(x).sum()
+
+
+@case
+def mean_of_statistics(x):
+    return statistics.mean(list(x)) + statistics.fmean(list(x))
+
+
+@scalar_case
+def random_gauss(x):
+    return random.Random(3).gauss(x, 1.0)
+
+
+@scalar_case
+def random_normal(x):
+    return np.random.default_rng(3).normal(x, 1.0)
+
+
+@scalar_case
+def legacy_random_normal(x):
+    return np.random.RandomState(3).normal(x, 1.0)
+
+
+@scalar_case
+def started_thread(x):
+    out = []
+    thread = threading.Thread(target=lambda: out.append(x * 2))
+    thread.start()
+    thread.join()
+    return out[0]
+
+
+@scalar_case
+def generator_from_outside(x):
+    return OUTSIDE().send_twice(x)
+
+
+class OUTSIDE:
+    def __init__(self):
+        self.g = doubler()
+        next(self.g)
+
+    def send_twice(self, x):
+        return self.g.send(x) + x
+
+
+def doubler():
+    got = 0.0
+    while True:
+        got = yield got * 2
+
+
+@scalar_case
+def printed_and_read(x):
+    out = io.StringIO()
+    out.write(f"{x}")
+    return x * (len(out.getvalue()) > 0)
+
+
+@case
+def sorted_in_place(x):
+    y = x.copy()
+    y.sort()
+    return y @ x
+
+
+@case
+def accumulated_at(x):
+    y = np.zeros(2)
+    np.add.at(y, [0, 1, 0], x)
+    return y @ y
+
+
+@case
+def ufunc_methods(x):
+    return np.add.reduce(x * x) + np.multiply.outer(x, x).sum() + np.maximum.reduce(x)
+
+
+@scalar_case
+def partial_of_opaque(x):
+    return functools.partial(struct.pack, "d")(x)[0] * 1.0
+
+
+@case
+def put_and_place(x):
+    y = np.zeros(3)
+    np.put(y, [0, 2], x[:2])
+    np.place(y, y == 0, x[2:])
+    return y.sum()
+
+
+@scalar_case
+def swallowed(x):
+    try:
+        y = struct.unpack("d", struct.pack("d", x))[0]
+    except Exception:
+        y = 0.0
+    return y + x
+
+
+@scalar_case
+def swallowed_by_anything(x):
+    try:
+        return math.gamma(x)
+    except:
+        pass
+    return x
+
+
+def line_range(f: Any) -> range:
+    first = f.__code__.co_firstlineno
+    return range(first, first + 12)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_right_or_refused(name: str) -> None:
+    f, x = CASES[name]
+    with np.errstate(all="ignore"):
+        try:
+            value, (_, x_bar) = wg.grad(f, copy.copy(x))
+        except wg.WengertError as error:
+            assert_names_the_line(f, error)
+            return
+        assert np.asarray(value).tobytes() == np.asarray(f(copy.copy(x))).tobytes()
+        np.testing.assert_allclose(x_bar, wg.ngradient(f, copy.copy(x))[0], rtol=1e-7, atol=1e-8)
+
+
+def assert_names_the_line(f: Any, error: wg.WengertError) -> None:
+    """The message, or the traceback, says where in this file."""
+    message, trace, lines = str(error), error.__traceback__, []
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == __file__:
+            lines.append(trace.tb_lineno)
+        trace = trace.tb_next
+    said = [n for n in line_range(f) if f"{__file__}:{n}" in message]
+    assert said or set(lines) & set(line_range(f)), message
+
+
+REFUSED = """tolist through_json parsed_text parsed_repr_of_a_slice parsed_format parsed_split array_of_an_object
+    integer_ratio hexadecimal struct_packed ctypes_double ctypes_attribute pickled decimals rationals hidden_in_a_closure
+    hidden_in_a_generator hidden_in_a_map array_module memory_view buffers raw_bytes without_a_rule object_array
+    object_store integer_store evaluated_text random_normal legacy_random_normal started_thread swallowed
+    swallowed_by_anything vectorized from_python_function""".split()
+RIGHT = """float_of_an_object items evaluated executed key_of_a_dict copies copied_objects random_gauss accumulated_at
+    ufunc_methods printed_and_read""".split()
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str) -> None:
+    f, x = CASES[name]
+    for run in (wg.grad, wg.trace, wg.vjp):
+        with pytest.raises(wg.WengertError):
+            run(f, copy.copy(x))
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right(name: str) -> None:
+    f, x = CASES[name]
+    _, (_, x_bar) = wg.grad(f, copy.copy(x))
+    np.testing.assert_allclose(x_bar, wg.ngradient(f, copy.copy(x))[0], rtol=1e-7, atol=1e-8)
+
+
+def test_the_error_for_a_missing_rule_has_a_stub_that_compiles() -> None:
+    with pytest.raises(wg.NoRuleError) as caught:
+        wg.grad(without_a_rule, 1.25)
+    message = str(caught.value)
+    assert "math.gamma" in message and f"{__file__}:{without_a_rule.__code__.co_firstlineno + 2}" in message
+    stub = message[message.index("@wg.rrule"):message.index("If it has no derivative")]
+    compile(stub, "stub", "exec")
+
+
+def test_a_value_of_another_trace_is_refused_in_a_thread() -> None:
+    started, done, seen = threading.Event(), threading.Event(), []
+
+    def other() -> None:
+        started.wait(10)
+        try:
+            wg.grad(lambda y: y * seen[0], 2.0)
+        except wg.WengertError as error:
+            seen.append(error)
+        done.set()
+
+    def f(x: float) -> float:
+        y = x * 2
+        seen.append(y)
+        started.set()
+        done.wait(10)
+        return y * y
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    _, (_, x_bar) = wg.grad(f, 3.0)
+    thread.join()
+    assert x_bar == 24.0
+    assert isinstance(seen[1], wg.RefusedCallError)
