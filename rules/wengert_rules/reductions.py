@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from wengert.extend import pullback
 
 
+SMALL = 1000  # elements; up to about here filling an array costs less than making a view of one number (4 µs)
+
+
 def spread(y, shape, axis, keepdims):
     """The result `y` of a reduction of an array of `shape`, set against each element that went into it."""
+    if axis is None and math.prod(shape) <= SMALL:
+        return np.full(shape, y)
     if axis is not None and not keepdims:
         y = np.expand_dims(y, axis)
     return np.broadcast_to(y, shape)

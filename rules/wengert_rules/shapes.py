@@ -62,6 +62,11 @@ def broadcast_to(y_bar, y, array, *, shape, subok=False):
     return y_bar
 
 
+@pullback(np.full, broadcasts=True)
+def full(y_bar, y, shape, fill_value, *, dtype=None, order="C", device=None, like=None):
+    return None, y_bar
+
+
 @pullback(np.transpose, view=True)
 def transpose(y_bar, y, a, *, axes=None):
     return np.transpose(y_bar, inverse_permutation(axes, np.ndim(y)))
