@@ -47,9 +47,14 @@ def within(indices, length, mode):
     return np.clip(indices, 0, length - 1) if mode == "clip" else indices
 
 
+def blank(x):
+    """Zeros with the strides of `x`, in which a window is stated; what only has a shape stands in C order."""
+    return setitem(x, ..., 0) if isinstance(x, np.ndarray) else np.zeros(np.shape(x), x.dtype)
+
+
 def like(y_bar, x):
-    """`y_bar` with the strides of `x`, in which a window is stated."""
-    return y_bar if y_bar.strides == x.strides else setitem(x, ..., y_bar)
+    """`y_bar` with the strides of `x`."""
+    return setitem(blank(x), ..., y_bar)
 
 
 @pullback(operator.getitem, np.ndarray.__getitem__, view=True)
@@ -88,7 +93,7 @@ def additem_(y_bar, y, x, key, value):
 
 @pullback(lens)
 def lens_(y_bar, y, x, *, offset, shape, strides):
-    return addlens(setitem(x, ..., 0), offset, shape, strides, y_bar)
+    return addlens(blank(x), offset, shape, strides, y_bar)
 
 
 @pullback(setlens, broadcasts=True)

@@ -22,6 +22,8 @@ def owner_of(array: Any) -> np.ndarray:
     """The array that owns the memory of a view; an array over a foreign buffer is its own owner."""
     while True:
         base = array.base
+        if base is None:
+            return array
         if isinstance(base, DummyArray):
             base = base.base
         if not isinstance(base, np.ndarray):
@@ -40,10 +42,18 @@ def lens_of(view: np.ndarray, owner: np.ndarray) -> Lens:
     return Lens(view.__array_interface__["data"][0] - start, view.shape, view.strides)
 
 
-def view_of(owner: np.ndarray, lens: Lens) -> np.ndarray:
-    """The view of the owner at a lens."""
-    buffer = owner if owner.flags.c_contiguous else owner.T
-    return np.ndarray(lens.shape, owner.dtype, buffer, lens.offset, lens.strides)  # type: ignore[arg-type]
+def memory_order(owner: np.ndarray) -> tuple[int, ...] | None:
+    """The axes of an owner from the longest stride to the shortest; None where that is the order they have."""
+    if owner.flags.c_contiguous:
+        return None
+    return tuple(sorted(range(owner.ndim), key=lambda k: -owner.strides[k]))
+
+
+def view_of(array: np.ndarray, owner: np.ndarray, lens: Lens) -> np.ndarray:
+    """The view at a lens, of the owner or of an array laid out as it is."""
+    order = memory_order(owner)
+    buffer = array if order is None else array.transpose(order)
+    return np.ndarray(lens.shape, array.dtype, buffer, lens.offset, lens.strides)  # type: ignore[arg-type]
 
 
 def covers(view: np.ndarray, owner: np.ndarray) -> bool:

@@ -139,16 +139,22 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
 
 def record_plain(primitive: Primitive, args: tuple[Any, ...]) -> Any:
     """`record_call` for a call by position; quick where the arguments are arrays and numbers of the common kinds."""
-    if STATE.quick is None or Modes.shared or np.ndarray not in PLAIN:
+    if STATE.quick is None or Modes.shared:
         return record_call(primitive, args, {})
     for a in args:
         if type(a) not in NUMERIC:
             return record_call(primitive, args, {})
-    return record_quick(primitive, args, tuple([SHADOW.get(id(a)) for a in args]))
+    if np.ndarray in PLAIN:
+        return record_quick(primitive, args, tuple([SHADOW.get(id(a)) for a in args]))
+    recording = recording_here()
+    ins = tuple([slot_of(recording, a) for a in args])
+    if all([slot is None for slot in ins]):
+        return primitive.fn(*args)
+    return record_quick(primitive, args, ins)
 
 
 def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | None, ...]) -> Any:
-    """Record a call on arrays and numbers while no traced memory has been written."""
+    """Record a call on arrays and numbers of the common kinds, whose variables are known."""
     recording = STATE.recording
     assert recording is not None
     entries = recording.entries
@@ -435,96 +441,3 @@ def _is_mask(key: Any) -> bool:
     if type(key) is tuple:
         return any(_is_mask(part) for part in key)
     return isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind == "b"
-
-
-# -- writes ---------------------------------------------------------------------------------------------------------
-
-
-def record_write(primitive: Primitive, run: Callable[[], Any], target: np.ndarray, args: tuple[Any, ...],
-                 kwargs: dict[str, Any]) -> Any:
-    """A call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
-    recording = recording_here() if STATE.recording is None else STATE.recording
-    memory = recording.memory
-    ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
-    rule = primitive.rule
-    assert rule is not None
-    traced = any(s is not None for s in ins) and rule.kind != "constant"
-    if not traced and not memory.is_traced(target):
-        memory.before_write(target, ..., len(recording.entries))
-        return run()
-    if not is_inexact(target):
-        raise recording.refuse(RefusedCallError(
-            f"{STATE.site}: traced values are written into an array of {target.dtype}, which has no derivative. "
-            "Give the array a float dtype."))
-    storage, owner = memory.join(target)
-    before = owner.copy() if recording.keep else spec_of(owner)
-    if not traced:
-        memory.before_write(target, ..., len(recording.entries))
-        value = run()
-        memory.put(storage, owner, target, None if not recording.keep else target.copy(), None, before)
-        return value
-    bound = bind(recording, primitive, args, ins, kwargs)
-    check_statics(recording, bound, args, ins, kwargs)
-    kept = keep_args(recording, bound, args)
-    dtype = np.result_type(*[a for a in args if not isinstance(a, Spec)])
-    memory.before_write(target, ..., len(recording.entries) + 1)
-    value = run()
-    result = target.copy() if recording.keep or bound.reads_y == "value" else spec_of(target)
-    slot = recording.append((bound, result, ins, kept, kwargs or None, STATE.site))
-    slot = _cast_slot(recording, slot, result, dtype, target)
-    memory.put(storage, owner, target, target, slot, before)
-    return value
-
-
-def _cast_slot(recording: Recording, slot: int, result: Any, dtype: Any, target: np.ndarray) -> int:
-    """The variable after the silent cast of a write into an array of another dtype."""
-    if dtype == target.dtype or dtype.kind not in "fc":
-        return slot
-    if dtype.kind == "c" and target.dtype.kind != "c":
-        raise recording.refuse(RefusedCallError(f"{STATE.site}: a complex result is written into a real array."))
-    primitive = primitive_of(np.ndarray.astype)
-    assert primitive is not None
-    bound = primitive.bound(2, (True, False), ())
-    args = (result if recording.keep else Spec(target.shape, dtype), target.dtype)
-    return recording.append((bound, result, (slot, None), args, None, STATE.site))
-
-
-def record_store(array: np.ndarray, key: Any, value: Any, threshold: int = 0) -> None:
-    """`array[key] = value`, seen by all views of the array."""
-    recording = STATE.recording
-    if recording is None:
-        array[key] = value
-        return
-    memory = recording.memory
-    if type(value) in (list, tuple) and holds_traced(value):
-        value = as_array(value)
-    value_slot = slot_of(recording, value)
-    if value_slot is None and not memory.is_traced(array):
-        memory.before_write(array, key, len(recording.entries))
-        array[key] = value
-        return
-    if not is_inexact(array):
-        raise recording.refuse(RefusedCallError(
-            f"{STATE.site}: a traced value is stored in an array of {array.dtype}, which has no derivative. "
-            "Give the array a float dtype."))
-    if np.iscomplexobj(value) and not np.iscomplexobj(array):
-        array[key] = value  # NumPy warns or raises; a derivative of the discarded part would be wrong
-        raise recording.refuse(RefusedCallError(f"{STATE.site}: a complex value is stored in a real array."))
-    storage, owner = memory.join(array)
-    before = owner.copy() if recording.keep and storage.slot is None else light(owner)
-    before = before if storage.slot is None or not recording.keep else owner
-    memory.before_write(array, key, len(recording.entries))
-    array[key] = value
-    region = array[(*key, ...) if type(key) is tuple and ... not in _plain(key) else (key, ...) if _is_index(key) else key]
-    if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner:
-        memory.put(storage, owner, region, value, value_slot, before)
-    else:
-        memory.put_fancy(storage, owner, array, key, value, value_slot, before)
-
-
-def _plain(key: tuple[Any, ...]) -> list[Any]:
-    return [part for part in key if part is Ellipsis]
-
-
-def _is_index(key: Any) -> bool:
-    return isinstance(key, (int, np.integer)) and not isinstance(key, bool)

@@ -9,6 +9,7 @@ region that it overwrites; the reverse pass swaps the regions back as it walks, 
 
 from __future__ import annotations
 
+import functools
 import weakref
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from wengert.errors import AliasedArgumentsError, RefusedCallError
 from wengert.functional import getitem, setitem, setlens
 from wengert.functional import lens as read_lens
-from wengert.lenses import Lens, covers, is_foreign, key_of, lens_of, overlaps_itself, owner_of, view_of
+from wengert.lenses import Lens, covers, is_foreign, key_of, lens_of, memory_order, overlaps_itself, owner_of, view_of
 from wengert.recording import PLAIN, STATE, Recording, primitive_of
 from wengert.shadow import SHADOW, hold
 from wengert.values import Spec, spec_of
@@ -26,11 +27,13 @@ from wengert.values import Spec, spec_of
 class Storage:
     """The current version of an owner's content; `slot` is None where it no longer depends on an input."""
 
-    __slots__ = ("owner", "slot", "stamp", "views")
+    __slots__ = ("is_float64", "owner", "slot", "spec", "stamp", "views")
 
-    def __init__(self, owner: weakref.ref[np.ndarray], slot: int | None) -> None:
+    def __init__(self, owner: weakref.ref[np.ndarray], slot: int | None, spec: Spec) -> None:
         self.owner = owner
         self.slot = slot
+        self.spec = spec
+        self.is_float64 = spec.dtype == np.float64
         self.stamp = 0
         self.views: dict[int, tuple[weakref.ref[np.ndarray], int, int | None]] = {}
 
@@ -70,8 +73,6 @@ class Memory:
             return seen[2]
         slot = None if storage.slot is None else self._read(array, owner, storage.slot)
         storage.views[id(array)] = (weakref.ref(array), storage.stamp, slot)
-        if slot is not None:
-            SHADOW[id(array)] = slot
         return slot
 
     def _read(self, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
@@ -86,14 +87,44 @@ class Memory:
         kept = owner if self.recording.keep else spec_of(owner)
         if key is not None:
             return self._append(getitem, view, (slot, None), (kept, key))
-        return self._append(read_lens, view, (slot, None, None, None), (kept, *lens))
+        flat, kept = self._flatten(slot, owner, kept)
+        return self._append(read_lens, view, (flat, None, None, None), (kept, *lens))
+
+    def _flatten(self, slot: int | None, owner: np.ndarray, kept: Any) -> tuple[Any, Any]:
+        """The owner as one row in the order of its memory, so that a lens on it means the same in any layout."""
+        order = memory_order(owner)
+        if order is not None:
+            slot, kept = self._shaped(np.transpose, slot, kept, order, tuple(owner.shape[k] for k in order))
+        return self._shaped(np.ravel, slot, kept, None, (owner.size,))
+
+    def _unflatten(self, slot: int, owner: np.ndarray, kept: Any) -> int:
+        """The owner from its row."""
+        order = memory_order(owner)
+        shape = owner.shape if order is None else tuple(owner.shape[k] for k in order)
+        slot, kept = self._shaped(np.reshape, slot, kept, shape, shape)
+        if order is not None:
+            back = tuple(order.index(k) for k in range(owner.ndim))
+            slot, _ = self._shaped(np.transpose, slot, kept, back, owner.shape)
+        return slot
+
+    def _shaped(self, fn: Any, slot: Any, kept: Any, how: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+        """Record a change of shape of a value that only the recording sees."""
+        args = (kept,) if how is None else (kept, how)
+        value = fn(*args) if self.recording.keep else Spec(shape, kept.dtype)
+        if slot is None:
+            return None, value
+        primitive = primitive_of(fn)
+        assert primitive is not None
+        ins = (slot,) if how is None else (slot, None)
+        bound = primitive.bound(len(ins), self.recording.mask(ins), ())
+        return self.recording.append((bound, value, ins, args, None, STATE.site)), value
 
     def _append(self, fn: Any, value: np.ndarray, ins: tuple[Any, ...], args: tuple[Any, ...]) -> int:
         primitive = primitive_of(fn)
         assert primitive is not None, f"no rule for {fn}"
         bound = primitive.bound(len(args), self.recording.mask(ins), ())
         slot = len(self.recording.entries)
-        kept = hold(value, slot, self.recording.keep)
+        kept = None if fn is setitem and not self.recording.keep else hold(value, slot, self.recording.keep)
         return self.recording.append((bound, kept, ins, args, None, STATE.site))
 
     def add_view(self, view: np.ndarray, slot: int) -> None:
@@ -111,9 +142,11 @@ class Memory:
         known = self.roots.get(key)
         level = len(self.recording.levels)
         if known is None or known[0]() is not owner:
+            if argument:  # stays alive: its lens can wait, and its id is not used again
+                self.roots[key] = (weakref.ref(owner), Root([(array, slot, level)]))
+                return
             ref = weakref.ref(owner, lambda _, roots=self.roots, key=key: roots.pop(key, None))
-            place = array if argument else lens_of(array, owner)  # an argument stays alive: its lens can wait
-            self.roots[key] = (ref, Root([(place, slot, level)]))
+            self.roots[key] = (ref, Root([(lens_of(array, owner), slot, level)]))
             return
         lens = lens_of(array, owner)
         roots = known[1]
@@ -145,9 +178,9 @@ class Memory:
 
         Entries below the threshold see the memory as it is now.
         """
-        if id(owner_of(array)) in self.captured:
+        if id(owner_of(array)) in self.captured and array.flags.writeable:
             key = _frozen(key)
-            self.undo.append([threshold, array, key, np.array(array[key])])
+            self.undo.append([threshold, array.view(), key, np.array(array[key])])
 
     def join(self, array: np.ndarray) -> tuple[Storage, np.ndarray]:
         """The storage of an array that is about to be written with, or in, traced values."""
@@ -158,9 +191,8 @@ class Memory:
             slot = SHADOW.get(id(owner))
             if slot is None:
                 slot = self._root_slot(owner)
-            key = id(owner)
-            ref = weakref.ref(owner, lambda _, table=self.storages, key=key: table.pop(key, None))
-            storage = self.storages[key] = Storage(ref, slot)
+            ref = weakref.ref(owner, functools.partial(_forget, self.storages, id(owner)))
+            storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
             PLAIN.discard(np.ndarray)
         return storage, owner
 
@@ -184,8 +216,8 @@ class Memory:
             if lens == lens_of(owner, owner):
                 slot = root
                 continue
-            before = owner.copy() if self.recording.keep else spec_of(owner)
-            value = view_of(owner, lens) if self.recording.keep else Spec(lens.shape, owner.dtype)
+            before = owner.copy(order="K") if self.recording.keep else spec_of(owner)
+            value = view_of(owner, owner, lens) if self.recording.keep else Spec(lens.shape, owner.dtype)
             slot = self._put_slot(slot, owner, lens, before, value, root)
         return slot
 
@@ -195,7 +227,13 @@ class Memory:
         slot = self._known(slot, before)
         if key is not None:
             return self._append(setitem, owner, (slot, None, value_slot), (before, key, value))
-        return self._append(setlens, owner, (slot, None, None, None, value_slot), (before, *lens, value))
+        flat, row = self._flatten(slot, owner, before)
+        primitive = primitive_of(setlens)
+        assert primitive is not None
+        bound = primitive.bound(5, self.recording.mask((flat, None, None, None, value_slot)), ())
+        after = setlens(row, *lens, value) if self.recording.keep else spec_of(row)
+        flat = self.recording.append((bound, after, (flat, None, None, None, value_slot), (row, *lens, value), None, STATE.site))
+        return self._unflatten(flat, owner, after)
 
     def _known(self, slot: int | None, before: Any) -> int | None:
         """The variable of an owner before a store; on a tape, content that was untraced becomes a constant."""
@@ -213,32 +251,42 @@ class Memory:
     def put(self, storage: Storage, owner: np.ndarray, view: np.ndarray, value: Any, value_slot: int | None,
             before: Any) -> None:
         """Record that a whole view of the owner now holds a value; `before` is the owner's content until then."""
-        if covers(view, owner):
-            whole = value_slot is not None and np.shape(value) == owner.shape and getattr(
-                value, "dtype", None) == owner.dtype
-            if value_slot is None or whole:
-                self.written(storage, owner, value_slot)
-                return
+        if view.size == 0:
+            return
+        whole = covers(view, owner)
+        if whole and (value_slot is None or _is_like(value, owner)):
+            self.written(storage, owner, value_slot)
+            return
         if overlaps_itself(view) or view.dtype != owner.dtype:
             raise self.recording.refuse(RefusedCallError(
                 f"{STATE.site}: this line writes through a view whose entries overlap or have another dtype. "
                 "Write through the array itself."))
         value = value if self.recording.keep else light(value)
-        self.written(storage, owner, self._put_slot(storage.slot, owner, lens_of(view, owner), before, value, value_slot))
+        lens = lens_of(view, owner)
+        self.written(storage, owner, self._put_slot(storage.slot, owner, lens, before, value, value_slot))
 
-    def put_fancy(self, storage: Storage, owner: np.ndarray, array: np.ndarray, key: Any, value: Any,
-                  value_slot: int | None, before: Any) -> None:
-        """Record `array[key] = value` for a key that gives no view."""
-        value = value if self.recording.keep else light(value)
+    def put_at(self, storage: Storage, owner: np.ndarray, array: np.ndarray, key: Any, value: Any,
+               value_slot: int | None, before: Any) -> None:
+        """Record `array[key] = value` as it stands: for the owner itself, and for keys that give no view."""
+        keep = self.recording.keep
+        value = value if keep else light(value)
         key = self.capture(key)
-        if covers(array, owner):
+        if array is owner or covers(array, owner):
             slot = self._known(storage.slot, before)
             slot = self._append(setitem, owner, (slot, None, value_slot), (before, key, value))
             self.written(storage, owner, slot)
             return
-        part = self.slot(array)
-        changed = self._append(setitem, array, (part, None, value_slot), (spec_of(array), key, value))
+        part_before = view_of(before, owner, lens_of(array, owner)) if keep else spec_of(array)
+        part = None if storage.slot is None else self._read(array, owner, storage.slot)
+        part = self._known(part, part_before)
+        changed = self._append(setitem, array, (part, None, value_slot), (part_before, key, value))
         self.put(storage, owner, array, array, changed, before)
+
+    def content(self, owner: np.ndarray, storage: Storage) -> Any:
+        """What an entry keeps of the owner before a store: on a tape the content, where no variable stands for it."""
+        if not self.recording.keep:
+            return storage.spec
+        return owner.copy(order="K") if storage.slot is None else owner
 
     # -- keeping ------------------------------------------------------------------------------------------------
 
@@ -247,7 +295,7 @@ class Memory:
         if isinstance(value, np.ndarray):
             owner = owner_of(value)
             if is_foreign(owner):
-                return value.copy()
+                return self._copy(value)
             self.captured[id(owner)] = owner
         elif type(value) is list:
             return [self.capture(item) for item in value]
@@ -255,6 +303,12 @@ class Memory:
             return tuple(self.capture(item) for item in value) if value else value
         return value
 
+    def _copy(self, value: np.ndarray) -> np.ndarray:
+        """A copy that stands for the same variable."""
+        copy, slot = value.copy(), self.slot(value)
+        if slot is not None:
+            hold(copy, slot, True)
+        return copy
 
     # -- the undo log -------------------------------------------------------------------------------------------
 
@@ -270,6 +324,15 @@ class Memory:
         """Put back what `rewind` undid."""
         for record in self.undo[len(self.undo) - done:]:
             _swap(record)
+
+
+def _forget(storages: dict[int, Storage], key: int, _: object) -> None:
+    storages.pop(key, None)
+    SHADOW.pop(key, None)
+
+
+def _is_like(value: Any, owner: np.ndarray) -> bool:
+    return np.shape(value) == owner.shape and getattr(value, "dtype", None) == owner.dtype
 
 
 def light(value: Any) -> Any:

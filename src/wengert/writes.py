@@ -1,0 +1,224 @@
+"""Recording what is written in place: `a[key] = v`, `a += b`, `np.add(a, b, out=c)`.
+
+NumPy writes first what it would write untraced; the change is then written down as a functional call.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.functional import setitem
+from wengert.lenses import owner_of
+from wengert.record import (
+    as_array,
+    bind,
+    check_statics,
+    holds_traced,
+    keep_args,
+    record_constant,
+    recording_here,
+    slot_of,
+    slots_in,
+)
+from wengert.recording import STATE, Primitive, Recording, flat_slots, primitive_of
+from wengert.shadow import SHADOW, hold
+from wengert.storage import Memory
+from wengert.values import Spec, is_inexact
+
+INTEGERS = (int, np.int64)
+FLOATS = (float, np.float64)
+
+
+def record_store(array: np.ndarray, key: Any, value: Any) -> None:
+    """`array[key] = value`, seen by all views of the array."""
+    recording = STATE.recording
+    if recording is None:
+        array[key] = value
+        return
+    memory = recording.memory
+    if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
+        return
+    if type(value) in (list, tuple) and holds_traced(value):
+        value = as_array(value)
+    value_slot = slot_of(recording, value)
+    if value_slot is None and not memory.is_traced(array):
+        memory.before_write(array, key, len(recording.entries))
+        array[key] = value
+        return
+    if is_inexact(array) and np.iscomplexobj(value) and not np.iscomplexobj(array):
+        array[key] = value  # NumPy warns or raises; a derivative of the discarded part would be wrong
+        raise recording.refuse(RefusedCallError(f"{STATE.site}: a complex value is stored in a real array."))
+    _check_dtype(recording, array, (value_slot,))
+    storage, owner = memory.join(array)
+    before = memory.content(owner, storage)
+    memory.before_write(array, key, len(recording.entries))
+    array[key] = value
+    if array is owner and _is_basic(key) and not _is_all(key):
+        memory.put_at(storage, owner, array, key, value, value_slot, before)
+        return
+    region = array[_as_view(key)]
+    if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner:
+        memory.put(storage, owner, region, value, value_slot, before)
+    else:
+        memory.put_at(storage, owner, array, key, value, value_slot, before)
+
+
+def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
+    """The short way for one float into one entry of an array written before; False where it does not apply."""
+    storage = memory.storages.get(id(array))
+    if storage is None or storage.slot is None or not storage.is_float64 or recording.keep:
+        return False
+    if array.ndim != 1 if type(key) in INTEGERS else type(key) is not tuple or len(key) != array.ndim or not all(
+            type(part) in INTEGERS for part in key):
+        return False
+    value_slot = slot_of(recording, value)
+    entries = recording.entries
+    slot = len(entries)
+    if id(array) in memory.captured:
+        saved = array[key]
+        array[key] = value
+        memory.undo.append([slot, array, key, saved])
+    else:
+        array[key] = value
+    bound = _setitem().bound(3, (True, False, value_slot is not None), ())
+    entries.append((bound, None, (storage.slot, None, value_slot), (storage.spec, key, value), None, STATE.site))
+    SHADOW[id(array)] = storage.slot = slot
+    storage.stamp += 1
+    return True
+
+
+def _setitem() -> Primitive:
+    primitive = primitive_of(setitem)
+    assert primitive is not None
+    return primitive
+
+
+def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...]) -> None:
+    if not is_inexact(target) and any(recording.mask(flat_slots(ins))):
+        raise recording.refuse(RefusedCallError(
+            f"{STATE.site}: a traced value is written into an array of {target.dtype}, which has no derivative. "
+            "Give the array a float dtype."))
+
+
+def _as_view(key: Any) -> Any:
+    """The key with an Ellipsis, with which an entry too is a view."""
+    if type(key) is tuple:
+        return key if any(part is Ellipsis for part in key) else (*key, ...)
+    return (key, ...) if isinstance(key, (int, np.integer)) and not isinstance(key, bool) else key
+
+
+def _is_basic(key: Any) -> bool:
+    if type(key) is tuple:
+        return all([type(part) is not tuple and _is_basic(part) for part in key])
+    return key is None or key is Ellipsis or type(key) is slice or type(key) in INTEGERS
+
+
+def _is_all(key: Any) -> bool:
+    """True where a key may name the whole array."""
+    if type(key) is tuple:
+        return all([_is_all(part) for part in key])
+    return key is Ellipsis or type(key) is slice
+
+
+def record_write(primitive: Primitive, run: Callable[[], Any], target: np.ndarray, args: tuple[Any, ...],
+                 kwargs: dict[str, Any]) -> Any:
+    """A call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
+    recording = recording_here() if STATE.recording is None else STATE.recording
+    memory = recording.memory
+    ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
+    rule = primitive.rule
+    assert rule is not None
+    constant = rule.kind == "constant"
+    traced = any(s is not None for s in ins) and (recording.keep or not constant)
+    if not traced and not memory.is_traced(target):
+        memory.before_write(target, ..., len(recording.entries))
+        return run()
+    if not constant:
+        _check_dtype(recording, target, ins)
+    storage, owner = memory.join(target)
+    before = memory.content(owner, storage)
+    if not traced:
+        memory.before_write(target, ..., len(recording.entries))
+        value = run()
+        memory.put(storage, owner, target, target.copy() if recording.keep else None, None, before)
+        return value
+    slot, result, value = _write(recording, primitive, run, target, args, ins, kwargs)
+    memory.put(storage, owner, target, result, slot, before)
+    return value
+
+
+def _write(recording: Recording, primitive: Primitive, run: Callable[[], Any], target: np.ndarray,
+           args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, Any, Any]:
+    """Run the call and record it as one that makes a new value: its variable, what it is like, and what `run` gave."""
+    made = _made(primitive, target, args)
+    shown = _value(primitive, args, kwargs) if recording.keep else None
+    if primitive.rule is not None and primitive.rule.kind == "constant":
+        slot = len(recording.entries)
+        record_constant(recording, primitive, args, ins, kwargs, shown)
+        recording.memory.before_write(target, ..., len(recording.entries))
+        value = run()
+    else:
+        bound = bind(recording, primitive, args, ins, kwargs)
+        check_statics(recording, bound, args, ins, kwargs)
+        kept = keep_args(recording, bound, args)
+        result = shown if recording.keep else None
+        recording.memory.before_write(target, ..., len(recording.entries) + 1)
+        value = run()
+        if result is None:
+            result = target.copy() if bound.reads_y == "value" else made
+        slot = recording.append((bound, result, ins, kept, kwargs or None, STATE.site))
+        if isinstance(result, np.ndarray):  # an outer trace sees the residual
+            hold(result, slot, True)
+    if made.dtype != target.dtype:
+        slot = _cast(recording, slot, made, target)
+        made = Spec(made.shape, target.dtype)
+        shown = recording.value(slot)
+    return slot, shown if recording.keep else made, value
+
+
+def _value(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call's result before it is cast and broadcast into the target; what a tape shows of it."""
+    with np.errstate(all="ignore"):
+        return np.asarray(primitive.fn(*args, **kwargs))
+
+
+def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...]) -> Spec:
+    """Shape and dtype that the call gives by itself."""
+    operands = [a for a in args if isinstance(a, (np.ndarray, np.generic, int, float, complex))]
+    elementwise = primitive.rule is not None and (primitive.rule.kind == "partials" or isinstance(primitive.fn, np.ufunc)) and (
+        not _is_product(primitive.fn))
+    if not elementwise:
+        operands = [a for a in operands if isinstance(a, np.ndarray)]
+    dtype = np.result_type(*operands) if operands else target.dtype
+    if dtype.kind not in "fc":
+        dtype = target.dtype
+    if dtype.kind == "c" and target.dtype.kind == "f" and primitive.fn in (np.abs, abs, np.real, np.imag, np.angle):
+        dtype = target.dtype
+    shape = np.broadcast_shapes(*[np.shape(a) for a in operands]) if elementwise else target.shape
+    return Spec(shape, dtype)
+
+
+def _is_product(fn: Any) -> bool:
+    return fn is operator.matmul or fn is np.matmul
+
+
+def _cast(recording: Recording, slot: int, made: Spec, target: np.ndarray) -> int:
+    """The variable after the silent cast of a write into an array of another dtype."""
+    if made.dtype.kind == "c" and target.dtype.kind != "c":
+        raise recording.refuse(RefusedCallError(f"{STATE.site}: a complex result is written into a real array."))
+    primitive = primitive_of(np.ndarray.astype)
+    assert primitive is not None
+    bound = primitive.bound(2, recording.mask((slot, None)), ())
+    cast = Spec(made.shape, target.dtype)
+    value = recording.value(slot)
+    args = (value if recording.keep else made, target.dtype)
+    shown = value.astype(target.dtype) if recording.keep else cast
+    return recording.append((bound, shown, (slot, None), args, None, STATE.site))
+
+
+__all__ = ["record_store", "record_write"]
