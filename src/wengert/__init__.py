@@ -18,7 +18,7 @@ from wengert.errors import (
     WengertError,
 )
 from wengert.forms import accumulates, non_differentiable, partials, pullback, rrule
-from wengert.gradient import Gradients, grad, value_and_grad, vjp
+from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
 from wengert.ops import Call, Constant, Input, Variable, mkcall
 from wengert.recipe import RRuleContext, rrule_tape
 from wengert.registry import rules

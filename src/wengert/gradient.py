@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.bars import FLOATS, Bars
 from wengert.errors import IntegerInputError, NoGradientPathError, NonScalarOutputError
+from wengert.forms import non_differentiable
 from wengert.lenses import owner_of
 from wengert.record import slot_of
 from wengert.recording import Recording
@@ -134,6 +135,14 @@ def _seeds(outputs: list[tuple[str, int | None, Any]], y_bar: Any) -> dict[int, 
     return seeds
 
 
+def stop_gradient(x: Any) -> Any:
+    """x as a constant: the same value, with derivative zero."""
+    return x.copy() if isinstance(x, np.ndarray) else fresh(x)
+
+
+non_differentiable(stop_gradient)
+
+
 # -- one gradient ---------------------------------------------------------------------------------------------------
 
 
@@ -183,9 +192,13 @@ class _Finish:
     def __call__(self, leaf: Any) -> Any:
         slot = self.slots.get(id(leaf))
         table = self.bars.table
-        bar = None if slot is None or not self.traced and slot >= len(table) else table[slot]
+        bar = None if slot is None or (not self.traced and slot >= len(table)) else table[slot]
         if bar is None:
             return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
+        if type(bar) is np.ndarray is type(leaf) and bar.base is None and not self.traced and bar.dtype.kind == "f" and (
+                bar.dtype == leaf.dtype and bar.shape == leaf.shape and id(bar) not in self.given and bar.flags.writeable):
+            self.given.add(id(bar))  # nothing to change: the usual case
+            return bar
         bar = self.bars.project(bar, leaf, True)
         if is_complex(leaf):
             bar = self.bars.call(np.conj, bar)
@@ -205,7 +218,7 @@ def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool)
         return {} if slot is None else {slot: type(value)(1)}
     if value is None or isinstance(value, (bool, int, str, np.bool_, np.integer)):
         raise NoGradientPathError(
-            f"the function returned {value!r}, a {type(value).__name__}, which has no derivative. "
+            f"the function returned {value!r} ({type(value).__name__}), which has no derivative. "
             "Return the float (or array) that it was made from.")
     if not is_inexact(value):
         kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
@@ -291,4 +304,4 @@ def _wraps(f: Any) -> Callable[[Any], Any]:
         return lambda g: g
 
 
-__all__ = ["Gradients", "grad", "value_and_grad", "vjp"]
+__all__ = ["Gradients", "grad", "stop_gradient", "value_and_grad", "vjp"]

@@ -1,0 +1,77 @@
+"""The programs whose printed tapes stand in tests/tapes/*.txt. `python tests/golden.py` writes them anew: then read them."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+
+FOLDER = pathlib.Path(__file__).with_name("tapes")
+
+
+def seed(x1, x2):
+    def g(a, b):
+        return a * b
+
+    def h(a):
+        return np.sin(a)
+
+    return g(x1, x2) + h(x1)
+
+
+def branches(x):
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] > 0:
+            total += x[i] ** 2
+        else:
+            total -= x[i]
+    return total
+
+
+def smoothing_in_place(x):
+    y = x.copy()
+    for i in range(1, len(y) - 1):
+        y[i] = 0.5 * (y[i - 1] + y[i + 1])
+    y[1:] *= 2.0
+    return y.sum()
+
+
+def layer(parameters, inputs):
+    hidden = np.tanh(inputs @ parameters["w"] + parameters["b"])
+    return np.mean(hidden**2)
+
+
+def mixture(z):
+    largest = np.max(z, axis=1, keepdims=True)
+    return np.sum(largest[:, 0] + np.log(np.sum(np.exp(z - largest), axis=1)))
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "seed": (seed, (2.0, 3.0)),
+    "branches": (branches, (np.array([1.0, -2.0, 3.0]),)),
+    "smoothing_in_place": (smoothing_in_place, (np.array([1.0, 4.0, 2.0, 8.0]),)),
+    "layer": (layer, ({"w": np.array([[0.5], [-1.0]]), "b": np.array([0.1])}, np.array([[1.0, 2.0], [3.0, 4.0]]))),
+    "mixture": (mixture, (np.array([[0.0, 1.0], [2.0, 0.5]]),)),
+}
+
+
+def printed(name: str) -> str:
+    """All forms of one program: its tape, the rrule tape, the inlined derivative, the derivative as source."""
+    f, args = PROGRAMS[name]
+    _, tape = wg.trace(f, *args)
+    derivative = wg.gradtape(f, *args, argnums=0)
+    parts = {"tape": tape.dump(), "rrule tape": wg.rrule_tape(tape, [tape.inputs[1]]).dump(form="compact"),
+             "inlined derivative": derivative.dump(), "source": derivative.to_source(name)}
+    home = str(pathlib.Path(__file__).parent)
+    return "\n".join(f"## {title}\n\n{text.strip()}\n" for title, text in parts.items()).replace(home, "tests")
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for program in PROGRAMS:
+        (FOLDER / f"{program}.txt").write_text(printed(program))
