@@ -41,7 +41,7 @@ class Swaps:
 
     def enter(self, value: Any, name: str = "") -> Any:
         """`value` with fresh leaves: a container with an identity is changed in place, a tuple rebuilt."""
-        if is_inexact(value):
+        if type(value) is float or is_inexact(value):
             entered = self._fresh(value, name)
             self._templates.append(entered)
             return entered
@@ -105,7 +105,8 @@ class Swaps:
         return walk(value, name, self._entered, at_leaf=enter_leaf, hold=self._hold, rebuilt=self._note)
 
     def _fresh(self, leaf: Leaf, path: Path) -> Leaf:
-        fresh = self._note(self._make(leaf, path), leaf)
+        fresh = self._make(leaf, path)
+        self._originals[id(fresh)] = fresh, leaf
         self._entered[id(fresh)] = fresh, fresh
         self.made.append(fresh)
         self._paths.append(path)

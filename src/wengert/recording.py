@@ -87,7 +87,7 @@ class Bound:
     `keeps[k]` is "value", "shape", "static" or "nothing"; `step` is its part of the reverse pass, filled on first use.
     """
 
-    __slots__ = ("fn", "is_simple", "keeps", "kind", "name", "places", "plan", "positions", "primitive", "reads_y",
+    __slots__ = ("call", "fn", "is_simple", "keeps", "kind", "name", "places", "plan", "positions", "primitive", "reads_y",
                  "rule", "step", "variant", "wanted")
 
     def __init__(self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> None:
@@ -100,10 +100,12 @@ class Bound:
         self.positions = self.plan.positions
         self.wanted = tuple(mask[p] for p in self.positions)
         self.variant: Variant | None = None
+        self.call: Callable[..., Any] | None = None
         keeps = ["static"] * nargs
         self.reads_y = "value"
-        if rule.kind != "constant" and any(self.wanted):
+        if rule.kind in ("partials", "pullback") and any(self.wanted):
             self.variant = self.plan.variant(self.wanted)
+            self.call = self.variant.call
             self.reads_y = self.variant.reads_y
             for place, reads, wanted in zip(self.positions, self.variant.reads, self.wanted, strict=True):
                 keeps[place] = "shape" if reads == "nothing" and wanted else reads
@@ -156,7 +158,6 @@ class Recording:
         self.texts: dict[int, Any] = {}
         self.specs: dict[int, Any] = {}
         self.caches: dict[Any, dict[Any, Any]] = {}
-        self.frozen: dict[str, Any] = {}
         self.inert: set[int] = set()  # variables that a tape needs and no derivative passes through
         self.notes: list[tuple[int, str, int]] = []
         self.memory: Memory = None  # type: ignore[assignment]

@@ -17,6 +17,7 @@ from wengert.recording import INPUT, STATE, Bound, Entry, Level, Primitive, Reco
 from wengert.shadow import SHADOW
 from wengert.values import Spec, spec_of
 
+_ndarray, _ref = np.ndarray, weakref.ref
 _ARRAYS = (np.ndarray, Spec)
 
 
@@ -110,26 +111,23 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
 def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
     """A rule step in the eager mode, for a call by position whose arguments are all differentiable."""
     bound, y, ins, args, _, _ = entry
-    x_bars = bound.variant.call(y_bar, y() if type(y) is weakref.ref else y, *args)
+    x_bars = bound.call(y_bar, y() if type(y) is _ref else y, *args)
     for k in bound.places:
-        x_bar = x_bars[k]
+        x_bar, x, slot = x_bars[k], args[k], ins[k]
         if x_bar is None:
             continue
-        x = args[k]
-        kind = type(x_bar)
-        if kind is np.ndarray:
-            if bound.rule.broadcasts and type(x) in _ARRAYS and x_bar.dtype == x.dtype:
-                if x_bar.shape != x.shape:
-                    x_bar = unbroadcast(x_bar, x.shape)
-            elif type(x) not in _ARRAYS or x_bar.shape != x.shape or x_bar.dtype != x.dtype:
-                x_bar = project(x_bar, spec_of(x), bound.rule.broadcasts)
-        elif kind not in FLOATS or type(x) not in FLOATS:
-            x_bar = project(x_bar, spec_of(x), bound.rule.broadcasts)
-        slot = ins[k]
+        if type(x_bar) is not _ndarray or type(x) not in _ARRAYS or x_bar.dtype != x.dtype:
+            x_bar = _fitted(x_bar, x, bound.rule.broadcasts)
+        elif x_bar.shape != x.shape:
+            x_bar = unbroadcast(x_bar, x.shape) if bound.rule.broadcasts else project(x_bar, spec_of(x), False)
         if table[slot] is None:
             table[slot] = x_bar
         else:
             bars.add(slot, x_bar)
+
+
+def _fitted(x_bar: Any, x: Any, broadcasts: bool) -> Any:
+    return x_bar if type(x_bar) in FLOATS and type(x) in FLOATS else project(x_bar, spec_of(x), broadcasts)
 
 
 def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any, kwargs: Any) -> None:

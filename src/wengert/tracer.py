@@ -71,8 +71,9 @@ def make_input(recording: Recording, here: Level, leaf: Any) -> Any:
     outer = None
     if len(recording.levels) > 1:
         outer = memory.slot(leaf) if isinstance(leaf, np.ndarray) else SHADOW.get(id(leaf))
-    value = fresh(leaf)
-    slot = recording.append((INPUT, value, () if outer is None else (outer,), (), None, STATE.site))
+    value = leaf.view() if type(leaf) is np.ndarray else fresh(leaf)
+    slot = len(recording.entries)
+    recording.entries.append((INPUT, value, () if outer is None else (outer,), (), None, STATE.site))
     here.inputs.add(slot)
     SHADOW[id(value)] = slot
     if isinstance(value, np.ndarray):
