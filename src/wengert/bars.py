@@ -27,6 +27,7 @@ class Bars:
     def __init__(self, size: int) -> None:
         self.table: Any = [None] * size
         self.owned: set[int] = set()
+        self.live: set[int] | None = None  # the slots that depend on this level's inputs, where there are other levels
 
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run a piece of a rule."""

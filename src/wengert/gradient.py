@@ -20,7 +20,7 @@ from wengert.shadow import SHADOW
 from wengert.storage import Memory
 from wengert.structures import leaves
 from wengert.tracer import closed, enter, level, run
-from wengert.values import is_complex, is_inexact
+from wengert.values import fresh, is_complex, is_inexact
 
 Argnums = int | str | Sequence[int | str] | None
 

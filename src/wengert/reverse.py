@@ -73,6 +73,8 @@ def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, c
 
 def _walk_traced(recording: Recording, here: Level, bars: Bars, end: int, depth: int, consume: bool) -> None:
     site = STATE.site
+    recording.depends(end, here)
+    bars.live = here.dependent
     for slot in range(end, here.start - 1, -1):
         if bars.table[slot] is None or slot in here.inputs:
             continue
@@ -89,6 +91,8 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
     """One step back through any entry."""
     primitive, y, ins, args, kwargs, _ = entry
     bar, owned = bars.take(slot)
+    if bars.live is not None:
+        primitive, ins = _narrowed(primitive, ins, args, kwargs, bars.live)
     if primitive is INPUT:
         bars.add(ins[0], bar, owned)
     elif type(primitive) is Pull:
@@ -106,6 +110,23 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
             bars.accumulate(accumulator, ins[0], bar, y, args)
         else:
             _rule_step(bars, bar, primitive, y, ins, args, kwargs)
+
+
+def _narrowed(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) -> tuple[Any, Any]:
+    """An entry as this level sees it: values that depend on other levels' inputs only are constants."""
+    ins = _only(ins, live)
+    if type(primitive) is not Bound or primitive.variant is None:
+        return primitive, ins
+    flat = ins
+    k = primitive.rule.sequence
+    if k is not None and type(args[k]) in (list, tuple):
+        flat = splat(k, ins, ins[k] or (None,) * len(args[k]))
+    mask = tuple([slot is not None for slot in flat])
+    return primitive.primitive.bound(len(mask), mask, tuple(kwargs or ())), ins
+
+
+def _only(ins: Any, live: set[int]) -> Any:
+    return tuple([_only(slot, live) if type(slot) is tuple else slot if slot in live else None for slot in ins])
 
 
 def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
