@@ -86,6 +86,8 @@ class Memory:
         key = key_of(lens, owner)
         kept = owner if self.recording.keep else spec_of(owner)
         if key is not None:
+            if view.ndim == 0:
+                key = (*key, ...) if type(key) is tuple else (key, ...)
             return self._append(getitem, view, (slot, None), (kept, key))
         flat, kept = self._flatten(slot, owner, kept)
         return self._append(read_lens, view, (flat, None, None, None), (kept, *lens))
