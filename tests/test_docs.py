@@ -1,0 +1,83 @@
+"""Every ```python block of the README and the docs runs, in order, and prints what the ```text block after it says.
+
+A file's blocks share one namespace; numbers are compared to nine digits. `python tests/test_docs.py` writes the
+outputs anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wengert as wg
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?^```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+def output(code: str, line: int, page: Path, namespace: dict[str, Any]) -> str:
+    """What a block prints; errors name its line in the page."""
+    printed = io.StringIO()
+    program = compile("\n" * (line - 1) + code, page.relative_to(ROOT).as_posix(), "exec")
+    with contextlib.redirect_stdout(printed):
+        exec(program, namespace)
+    return "".join(f"{text.rstrip()}\n" for text in printed.getvalue().splitlines())
+
+
+def rounded(text: str) -> str:
+    """The text with its numbers to nine digits, and addresses left out."""
+    text = re.sub(r"0x[0-9a-f]{6,}", "0x…", text)
+    return re.sub(r"-?\d+\.\d*(?:e[+-]?\d+)?", lambda number: f"{float(number[0]):.9g}", text)
+
+
+def run(page: Path) -> list[tuple[str | None, str]]:
+    """(stated output, real output) of each block of a page."""
+    text = page.read_text()
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    found = []
+    with wg.rules.scope():
+        for block in BLOCK.finditer(text):
+            line = text.count("\n", 0, block.start(1)) + 1
+            found.append((block[2], output(block[1], line, page, namespace)))
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_blocks_print_what_the_page_says(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    for stated, printed in run(page):
+        assert rounded(printed) == rounded(stated or "")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    assert not [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()]
+
+
+def test_idea_fits_on_a_page() -> None:
+    assert len((ROOT / "docs" / "idea.md").read_text().splitlines()) < 100
+
+
+def rewrite(page: Path) -> None:
+    """State the real outputs in a page."""
+    printed = iter([real for _, real in run(page)])
+
+    def stated(block: re.Match[str]) -> str:
+        new = next(printed)
+        return f"```python\n{block[1]}```\n" + (f"```text\n{new}```\n" if new else "")
+
+    page.write_text(BLOCK.sub(stated, page.read_text()))
+
+
+if __name__ == "__main__":
+    os.chdir(ROOT)
+    for page in PAGES:
+        rewrite(page)
