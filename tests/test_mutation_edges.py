@@ -1,0 +1,194 @@
+"""Memory that cannot be followed is refused, errors leave what the plain run leaves, and n stores cost n."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+import wengert as wg
+from numpy.lib.stride_tricks import as_strided
+from wengert.bars import Bars
+from wengert.recording import STATE
+
+
+def twice(a: Any, b: Any) -> Any:
+    return np.sum(a * b)
+
+
+def twice_with_write(a: Any, b: Any) -> Any:
+    a[0] = 2.0 * b[1]
+    return np.sum(a * b)
+
+
+def test_one_array_as_two_arguments() -> None:
+    a = np.arange(1.0, 4.0)
+    _, (_, a_bar, b_bar) = wg.grad(twice, a, a)
+    assert np.array_equal(a_bar, a) and np.array_equal(b_bar, a)
+    for pair in [(a, a), (a, a[::-1]), (np.ones(6)[::2], None)]:
+        first, second = pair if pair[1] is not None else (pair[0], pair[0].base[:3])
+        with pytest.raises(wg.AliasedArgumentsError, match="two arguments share"):
+            wg.grad(twice_with_write, first, second)
+
+
+def test_a_global_that_is_the_argument() -> None:
+    table = np.array([1.0, 2.0, 3.0])
+
+    def f(x: Any) -> Any:
+        x[1] = x[0] * 5
+        return np.sum(x * x) + table[1] * 0
+
+    value, x_bar = wg.value_and_grad(f)(table)
+    assert np.array_equal(table, [1.0, 5.0, 3.0]) and value == 35.0
+    assert np.array_equal(x_bar, [52.0, 0.0, 6.0])
+
+
+def complex_into_real(x: Any) -> Any:
+    a = np.zeros(3)
+    a[0] = x[0] * 1j
+    return a.sum()
+
+
+def into_integers(x: Any) -> Any:
+    a = np.zeros(3, int)
+    a[1] = x[0]
+    return a.sum() * x[0]
+
+
+def into_foreign(x: Any) -> Any:
+    a = np.frombuffer(bytearray(24))
+    a[:] = x
+    return a.sum()
+
+
+def into_overlapping(x: Any) -> Any:
+    a = np.zeros(3)
+    as_strided(a, (2, 3), (0, 8))[...] = x
+    return a.sum()
+
+
+def through_structured(x: Any) -> Any:
+    a = np.zeros(3, [("u", float), ("v", float)])
+    a["u"] = x
+    return a["u"].sum()
+
+
+def through_other_dtype(x: Any) -> Any:
+    z = x * (1 + 1j)
+    r = z.view(float)
+    z[0] = x[0]
+    return r.sum()
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("f", [complex_into_real, into_integers, into_foreign, into_overlapping, through_structured,
+                               through_other_dtype])  # fmt: skip
+def test_refused(f: Any) -> None:
+    with pytest.raises(wg.WengertError, match=f.__name__):
+        wg.grad(f, np.array([1.0, 2.0, 3.0]))
+
+
+def test_read_only_arrays_stay_as_they_are() -> None:
+    x = np.arange(3.0)
+    x.flags.writeable = False
+
+    def f(x: Any) -> Any:
+        y = np.sum(x * x)
+        try:
+            x[0] = 5.0 * y
+        except ValueError:
+            return y * 2
+        return y
+
+    value, (_, x_bar) = wg.grad(f, x)
+    assert value == 10.0 and np.array_equal(x_bar, 4 * np.arange(3.0))
+
+
+@pytest.mark.parametrize("mode", ["plain", "grad"])
+def test_an_exception_in_the_middle(mode: str) -> None:
+    x, table = np.arange(3.0), np.ones(3)
+
+    def f(x: Any) -> Any:
+        y = np.sum(x * table)
+        table[1] = 7.0
+        x[2] = y * table[1]
+        x[9] = 1.0
+        return y
+
+    with pytest.raises(IndexError, match="out of bounds"):
+        f(x) if mode == "plain" else wg.grad(f, x)
+    assert x.tolist() == [0.0, 1.0, 21.0] and table.tolist() == [1.0, 7.0, 1.0]
+    assert STATE.recording is None
+
+
+def test_arrays_of_the_caller_hold_their_last_values() -> None:
+    table = np.ones(3)
+
+    def f(x: Any) -> Any:
+        y = np.sum(x * x * table)
+        table[:] = [4.0, 5.0, 6.0]
+        return y + np.sum(x * table)
+
+    x = np.array([1.0, 2.0, 3.0])
+    _, (_, x_bar) = wg.grad(f, x)
+    assert np.array_equal(x_bar, 2 * x + [4.0, 5.0, 6.0]) and table.tolist() == [4.0, 5.0, 6.0]
+
+
+def test_a_traced_array_that_dies_leaves_no_trace() -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for _ in range(200):
+            scratch = np.empty(2000)
+            scratch[:] = x
+            view = scratch[...]
+            total = total + view[0]
+            del scratch, view
+            assert not any(v is None for v in [np.ones(3).sum()])
+            constant = np.full(2000, 2.0)
+            total = total + np.sum(constant) * 0.0
+        return total
+
+    assert wg.grad(f, 3.0)[1][1] == 200.0
+    gc.collect()
+
+
+def sums(x: Any) -> Any:
+    return sum(x[i] * 3.0 for i in range(len(x)))
+
+
+def stores(x: Any) -> Any:
+    a = np.zeros(len(x))
+    for i in range(len(x)):
+        a[i] = x[i] * x[i]
+    return a.sum()
+
+
+def rewrites(x: Any) -> Any:
+    a = np.ones(len(x))
+    y = 0.0
+    for i in range(len(x)):
+        y = y + a[i] * x[i]
+        a[i] = y * 0.5
+    return y + a.sum()
+
+
+@pytest.mark.parametrize("f", [sums, stores, rewrites])
+def test_n_entries_cost_n(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counted in elements of new cotangents, and in bytes held at once."""
+    made: list[int] = []
+    for name in ("copy", "zeros"):
+        real = getattr(Bars, name)
+        monkeypatch.setattr(Bars, name, lambda self, x, real=real: made.append(np.size(x)) or real(self, x))
+    elements, peaks = [], []
+    for n in (500, 1000, 4000):
+        x = np.linspace(0.5, 1.0, n)
+        made.clear()
+        tracemalloc.start()
+        wg.grad(f, x)
+        peaks.append(tracemalloc.get_traced_memory()[1] / n)
+        tracemalloc.stop()
+        elements.append(sum(made) / n)
+    assert max(elements) < 6
+    assert peaks[2] < 2 * peaks[0]
