@@ -1149,8 +1149,8 @@ def ufuncs(a, b):
 @program(A)
 def reductions(a):
     return (np.mean(a, axis=1)[0] + a.max() * a.min() + np.var(a)
-            + np.linalg.norm(a) + np.cumsum(a)[3] + a.mean() + np.sum(a, 1, keepdims=True)[1, 0]
-            + np.trace(a @ a.T) + np.average(a[0]) + np.median(a[0]) + np.ptp(a))
+            + np.cumsum(a)[3] + a.mean() + np.sum(a, 1, keepdims=True)[1, 0]
+            + np.average(a[0]) + np.median(a[0]) + np.ptp(a))
 
 
 @program(A, V)

@@ -45,7 +45,7 @@ NATIVE_MODULES = frozenset((
     "subprocess", "tempfile", "threading", "tokenize", "traceback", "typing", "warnings", "weakref", "_weakrefset",
     "_pytest", "pytest", "pluggy", "rich", "coverage"))
 UNSEARCHED = frozenset(("logging", "warnings", "traceback", "rich", "pdb", "bdb", "typing", "inspect", "dis", "abc", "weakref",
-                        "_weakrefset", "linecache", "enum", "gc", "faulthandler"))
+                        "_weakrefset", "linecache", "enum", "gc", "faulthandler", "_pytest", "pytest", "pluggy", "coverage"))
 
 _resolved: dict[Any, Any] = {}
 _twins: dict[types.FunctionType, types.FunctionType] = {}
@@ -180,7 +180,8 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
     if out is None:
         return record_call(primitive, args, rest)
     if out is ...:
-        return enter(np.asarray)(record_call(primitive, args, rest))
+        value = record_call(primitive, args, rest)
+        return value if isinstance(value, np.ndarray) else enter(np.copy)(enter(np.broadcast_to)(value, ()))
     recording = STATE.recording
     if recording is not None and (not isinstance(out, np.ndarray) or rest.get("where", True) is not True):
         if search(recording, (*args, *rest.values(), out)) or not isinstance(out, np.ndarray):
@@ -248,6 +249,13 @@ def bound_builtin(f: Any, owner: Any) -> Any:
     return _guarded(f, owner)
 
 
+def _order(a: np.ndarray, order: str | None) -> str | None:
+    """The order of elements that "K" and "A" (as in memory) mean for an array; a rule does not see its layout."""
+    if order not in ("K", "A"):
+        return order
+    return "C" if a.ndim < 2 or a.flags.c_contiguous else "F" if a.flags.f_contiguous else order
+
+
 def _copied(a: Any, memo: Any = None) -> Any:
     """`copy.copy` and `copy.deepcopy` of an array or number."""
     return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
@@ -269,9 +277,9 @@ def _ufunc_method(f: Any, ufunc: np.ufunc, name: str) -> Any:
             return enter(ufunc)(left, args[1])
         if twin is None or primitive_of(twin) is None:
             return opaque(recording, f, args, kwargs)
-        if len(args) < 2:
-            kwargs.setdefault("axis", 0)
-        return enter(twin)(*args, **kwargs)
+        words = {"axis": 0, **dict(zip(_REDUCTION, args[1:], strict=False)), **kwargs}
+        words = {word: value for word, value in words.items() if word == "axis" or value is not None and value is not np._NoValue}
+        return enter(twin)(args[0], **words)
 
     return call
 
@@ -298,9 +306,11 @@ def _number_method(f: Any, owner: Any, t: type, name: str) -> Any:
         if primitive is not None:
             primitive = primitive_of(getattr(np, name, None)) or primitive
             return functools.partial(recorder(primitive), owner)
-    if primitive is not None:
-        return functools.partial(recorder(primitive), owner)
-    return _guarded(f, owner)
+    if primitive is None:
+        return _guarded(f, owner)
+    if name in ("ravel", "flatten") and isinstance(owner, np.ndarray):
+        return lambda order="C": recorder(primitive)(owner, order=_order(owner, order))
+    return functools.partial(recorder(primitive), owner)
 
 
 def _carrier_method(f: Any, owner: Any, name: str) -> Any:
@@ -822,9 +832,24 @@ def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
     if recording.memory.is_traced(array) or search(recording, (*args, *kwargs.values())):
         raise recording.refuse(RefusedCallError(
             f"{STATE.site}: ndarray.{f.__name__} changes a traced array in place and cannot be followed yet. "
-            "Use the function that returns a new array (np.sort, np.partition)."))
+            "Assign a new array instead."))
     recording.memory.before_write(array, ..., len(recording.entries))
     return f(*args, **kwargs)
+
+
+def _rearrange(order_of: Any) -> Any:
+    """`a.sort()` or `a.partition(k)`: the order found is a constant, the elements are read in it and stored."""
+
+    def call(array: np.ndarray, f: Any, *args: Any, **kwargs: Any) -> None:
+        recording = STATE.recording
+        if recording is None or not recording.memory.is_traced(array):
+            return _writer_refused(array, f, *args, **kwargs)
+        order = enter(order_of)(array, *args, **kwargs)
+        axis = kwargs.get("axis", args[-1] if order_of is np.argsort and args else -1)
+        moved = HOOKS["getitem"](order, array, STATE.site) if array.ndim == 1 else enter(np.take_along_axis)(array, order, axis)
+        return record_store(array, ..., moved)
+
+    return call
 
 
 def _setitem_method(array: np.ndarray, f: Any, key: Any, value: Any) -> None:
@@ -833,10 +858,12 @@ def _setitem_method(array: np.ndarray, f: Any, key: Any, value: Any) -> None:
 
 _ARRAY_WRITERS: dict[str, Any] = {
     "fill": _fill, "__setitem__": _setitem_method,
-    **dict.fromkeys(("sort", "partition", "put", "resize", "byteswap", "setfield", "itemset", "setflags"), _writer_refused)}
+    "sort": _rearrange(np.argsort), "partition": _rearrange(np.argpartition),
+    **dict.fromkeys(("put", "resize", "byteswap", "setfield", "itemset", "setflags"), _writer_refused)}
 _WRITERS: dict[Any, Any] = {np.copyto: _copyto}
 
 _OF_OBJECT = {"__reduce__", "__reduce_ex__", "__getstate__", "__dir__", "__sizeof__", "__init_subclass__"}
+_REDUCTION = ("axis", "dtype", "out", "keepdims", "initial", "where")
 _LAYOUT = {"casting", "subok", "order", "out"}
 _UFUNC_METHODS: dict[tuple[np.ufunc, str], Any] = {
     (np.add, "reduce"): np.sum, (np.multiply, "reduce"): np.prod, (np.maximum, "reduce"): np.max,
