@@ -6,16 +6,26 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+SAMPLE = 0.01  # seconds; short work is run over and over for so long, as a user's loop would run it
+
 
 def medians(works: Mapping[Any, Callable[[], object]], repeats: int) -> dict[Any, float]:
-    """Seconds each piece of work takes: the median of `repeats` runs, taken in turns after one to warm up."""
-    for work in works.values():
+    """Seconds each piece of work takes: the median of `repeats` samples, after two runs to warm up."""
+    counts = {}
+    for name, work in works.items():
         work()
+        counts[name] = max(1, round(SAMPLE / seconds(work, 1)))
     times: dict[Any, list[float]] = {name: [] for name in works}
     for _ in range(repeats):
         for name, work in works.items():
             gc.collect()
-            start = time.perf_counter()
-            work()
-            times[name].append(time.perf_counter() - start)
+            times[name].append(seconds(work, counts[name]))
     return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def seconds(work: Callable[[], object], count: int) -> float:
+    """The time of one run, the mean of so many."""
+    start = time.perf_counter()
+    for _ in range(count):
+        work()
+    return (time.perf_counter() - start) / count
