@@ -93,8 +93,9 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
     bar, owned = bars.take(slot)
     if bars.live is not None:
         primitive, ins = _narrowed(primitive, ins, args, kwargs, bars.live)
-    if primitive is INPUT:
-        bars.add(ins[0], bar, owned)
+    if primitive is INPUT:  # of an inner level; without an outer variable it was a constant out here
+        if ins and ins[0] is not None:
+            bars.add(ins[0], bar, owned)
     elif type(primitive) is Pull:
         _custom_step(bars, bar, owned, primitive, ins, args, depth)
     elif type(primitive) is not Bound or primitive.variant is None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert import dispatch, resolve
 from wengert.containers import Swaps
-from wengert.recording import INPUT, STATE, Level, Recording, close_recording, open_recording
+from wengert.recording import INPUT, STATE, Level, Recording, close_recording, flat_slots, open_recording
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
 from wengert.values import fresh
@@ -46,12 +46,33 @@ class level:
         return recording, here
 
     def __exit__(self, *error: object) -> None:
-        self.recording.levels.pop()
+        here = self.recording.levels.pop()
         STATE.site = self.site
+        if not self.outermost and not self.recording.keep:
+            _release(self.recording, here.start)
         if self.outermost:
             alone = close_recording(self.recording)
             _forget(self.recording, alone)
             del self.recording.memory.recording  # no cycle is left to the collector, which took 30 µs a gradient
+
+
+def _release(recording: Recording, start: int) -> None:
+    """At the end of an inner level, forget the values that depended on its inputs only: further out they are constants."""
+    live: set[int] = set()
+    dead: set[int] = set()
+    for slot in range(start, len(recording.entries)):
+        entry = recording.entries[slot]
+        if entry is not None and any(s < start or s in live for s in flat_slots(entry[2])):
+            live.add(slot)
+            continue
+        dead.add(slot)
+        value = recording.value(slot)
+        if SHADOW.get(id(value)) == slot:
+            del SHADOW[id(value)]
+    for storage in recording.memory.storages.values():
+        if storage.slot in dead:
+            storage.slot = None
+            storage.stamp += 1
 
 
 def _forget(recording: Recording, alone: bool) -> None:
@@ -71,6 +92,8 @@ def make_input(recording: Recording, here: Level, leaf: Any) -> Any:
     outer = None
     if len(recording.levels) > 1:
         outer = memory.slot(leaf) if isinstance(leaf, np.ndarray) else SHADOW.get(id(leaf))
+        if outer is None and recording.keep:
+            outer = recording.constant(leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
     value = leaf.view() if type(leaf) is np.ndarray else fresh(leaf)
     slot = len(recording.entries)
     recording.entries.append((INPUT, value, () if outer is None else (outer,), (), None, STATE.site))
