@@ -154,6 +154,14 @@ def test_a_traced_array_that_dies_leaves_no_trace() -> None:
     gc.collect()
 
 
+def test_an_attribute_of_an_untraced_array_says_nothing_of_a_traced_one() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.ones((2, 3)).T) + np.sum(x.T * x.T)
+
+    for _ in range(2):
+        assert np.array_equal(wg.grad(f)(np.arange(6.0)), 2 * np.arange(6.0))
+
+
 def sums(x: Any) -> Any:
     return sum(x[i] * 3.0 for i in range(len(x)))
 

@@ -17,7 +17,7 @@ from wengert.errors import RefusedCallError
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
 from wengert.record import NUMERIC, as_array, holds_traced, record_call, record_two, slot_of
-from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, primitive_of
+from wengert.recording import PLAIN, STATE, Modes, Primitive, primitive_of
 from wengert.registry import rules
 from wengert.shadow import SHADOW, hold
 from wengert.sites import Site
@@ -53,7 +53,9 @@ def python_method(t: type, name: str) -> Any:
     found = _methods.get(key, _MISSING)
     if found is _MISSING:
         found = None if t in PLAIN or t is np.ndarray else lookup(t, name)
-        if isinstance(found, (types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType)):
+        if isinstance(
+            found, (types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType)
+        ):
             found = None
         _methods[key] = found
     return found
@@ -124,8 +126,20 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
     plain = names.pop("plain", "PLAIN")
     quick = "" if plain == "PLAIN" else "False and "
     source = template.format(name=name, symbol=names.pop("symbol"), unless=unless, plain=plain, quick=quick)
-    namespace = {"get": SHADOW.get, "SHADOW": SHADOW, "PLAIN": PLAIN, "FAST": FAST, "FLOATS": FLOATS, "Modes": Modes,
-                 "IMMUTABLE": IMMUTABLE, "NUMERIC": NUMERIC, "ndarray": np.ndarray, "record_two": record_two, "STATE": STATE, **names}
+    namespace = {
+        "get": SHADOW.get,
+        "SHADOW": SHADOW,
+        "PLAIN": PLAIN,
+        "FAST": FAST,
+        "FLOATS": FLOATS,
+        "Modes": Modes,
+        "IMMUTABLE": IMMUTABLE,
+        "NUMERIC": NUMERIC,
+        "ndarray": np.ndarray,
+        "record_two": record_two,
+        "STATE": STATE,
+        **names,
+    }
     exec(compile(source, f"<wengert hook {name}>", "exec"), namespace)
     hook: Callable[..., Any] = namespace[name]
     return hook
@@ -143,8 +157,11 @@ def _protocol(op: Binary, left: Any, right: Any) -> Any:
     for method, a, b in tries:
         if method is None:
             continue
-        value = bind(method, a)(b) if python_method(type(a), op.method if a is left else op.reflected) else _native(
-            op, method, a, b)
+        value = (
+            bind(method, a)(b)
+            if python_method(type(a), op.method if a is left else op.reflected)
+            else _native(op, method, a, b)
+        )
         if value is not NotImplemented:
             return value
     raise TypeError(f"unsupported operand type(s) for {op.symbol}: {tl.__name__!r} and {tr.__name__!r}")
@@ -152,12 +169,19 @@ def _protocol(op: Binary, left: Any, right: Any) -> Any:
 
 def _native(op: Binary, method: Any, a: Any, b: Any) -> Any:
     """The C method of one operand, given an operand whose class is written in Python."""
-    if isinstance(a, np.ndarray) and getattr(b, "__array_ufunc__", True) is not None and not isinstance(b, np.ndarray):
+    if (
+        isinstance(a, np.ndarray)
+        and getattr(b, "__array_ufunc__", True) is not None
+        and not isinstance(b, np.ndarray)
+    ):
         recording = STATE.recording
         if recording is not None and (slot_of(recording, a) is not None or search(recording, (b,))):
-            raise recording.refuse(RefusedCallError(
-                f"{STATE.site}: NumPy would take {type(b).__name__} apart in {op.symbol} with an array. "
-                "Set __array_ufunc__ = None in the class, so that its own methods are called."))
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{STATE.site}: NumPy would take {type(b).__name__} apart in {op.symbol} with an array. "
+                    "Set __array_ufunc__ = None in the class, so that its own methods are called."
+                )
+            )
     return method(a, b)
 
 
@@ -183,8 +207,13 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
         return remember(recording, op.fn(left, right), (left, right))
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
         numeric = isinstance(left, (np.ndarray, np.generic)) or isinstance(right, (np.ndarray, np.generic))
-        if not (numeric and ((type(left) in (list, tuple) and holds_traced(left))
-                             or (type(right) in (list, tuple) and holds_traced(right)))):
+        if not (
+            numeric
+            and (
+                (type(left) in (list, tuple) and holds_traced(left))
+                or (type(right) in (list, tuple) and holds_traced(right))
+            )
+        ):
             return op.fn(left, right)
     primitive = primitive_of(op.fn)
     if primitive is None:
@@ -309,7 +338,9 @@ def contains(right: Any, left: Any, site: Site) -> bool:
         return truth(bind(method, right)(left), site)
     recording = STATE.recording
     if recording is not None and recording.keep:
-        if isinstance(right, np.ndarray) and (slot_of(recording, right) is not None or slot_of(recording, left) is not None):
+        if isinstance(right, np.ndarray) and (
+            slot_of(recording, right) is not None or slot_of(recording, left) is not None
+        ):
             return bool(record_call(_constant(operator.contains), (right, left), {}))
         if t in (list, tuple) and (slot_of(recording, left) is not None or holds_traced(right)):
             return any(left is item or truth(compare(COMPARE["eq"], item, left), site) for item in right)
@@ -353,8 +384,13 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site) -> Any:
     assert recording is not None
     entries = recording.entries
     strong = recording.keep or type(value) is not np.ndarray
-    if strong and type(value) is not np.float64 and type(value) is not np.ndarray or container.dtype.kind not in "fc" or (
-            recording.inert):
+    if (
+        strong
+        and type(value) is not np.float64
+        and type(value) is not np.ndarray
+        or container.dtype.kind not in "fc"
+        or (recording.inert)
+    ):
         STATE.site = site
         return record_call(_constant(operator.getitem), (container, key), {})
     kept = recording.specs.get(slot)
@@ -363,8 +399,16 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site) -> Any:
     place = len(entries)
     if recording.memory.storages and type(value) is np.ndarray:
         recording.memory.add_view(value, place)
-    entries.append((Quick.item, hold(value, place, strong), (slot, None), (container if recording.keep else kept, key), None,
-                    site))
+    entries.append(
+        (
+            Quick.item,
+            hold(value, place, strong),
+            (slot, None),
+            (container if recording.keep else kept, key),
+            None,
+            site,
+        )
+    )
     return value
 
 
@@ -453,7 +497,11 @@ def attribute(obj: Any, name: str) -> Any:
     t = type(obj)
     if isinstance(obj, (np.ndarray, np.generic, float, complex)):
         recording = STATE.recording
-        if recording is not None and name in (_OPAQUE | _RECORDED.keys()) and slot_of(recording, obj) is not None:
+        if (
+            recording is not None
+            and name in (_OPAQUE | _RECORDED.keys())
+            and slot_of(recording, obj) is not None
+        ):
             return _value_attribute(recording, obj, name)
     if t is super:
         return _super_attribute(obj, name)
@@ -472,7 +520,8 @@ def _ordinary(obj: Any, t: type, name: str) -> Any:
     found = lookup(t, name)
     getter = _python_getter(found)
     if getter is None:
-        _plain_attributes.setdefault(t, set()).add(name)
+        if name not in _RECORDED and name not in _OPAQUE:  # those depend on the object: another may be traced
+            _plain_attributes.setdefault(t, set()).add(name)
     elif _is_data(found) or name not in getattr(obj, "__dict__", ()):
         return getter(obj, t)
     return getattr(obj, name)
@@ -504,15 +553,18 @@ def _is_data(found: Any) -> bool:
 def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
     fn = _RECORDED.get(name)
     if fn is None:
-        raise recording.refuse(RefusedCallError(
-            f"{STATE.site}: .{name} of a traced array opens its memory to code that cannot be seen. "
-            "Index or copy the array instead."))
+        raise recording.refuse(
+            RefusedCallError(
+                f"{STATE.site}: .{name} of a traced array opens its memory to code that cannot be seen. "
+                "Index or copy the array instead."
+            )
+        )
     return record_call(_constant(fn), (obj,), {})
 
 
 def _super_attribute(obj: Any, name: str) -> Any:
     mro = obj.__self_class__.__mro__
-    for base in mro[mro.index(obj.__thisclass__) + 1:]:
+    for base in mro[mro.index(obj.__thisclass__) + 1 :]:
         found = base.__dict__.get(name)
         if found is not None:
             getter = _python_getter(found)
@@ -529,8 +581,11 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
             record_store(getattr(obj, name), ..., value)
             return
         if slot_of(STATE.recording, obj) is not None or slot_of(STATE.recording, value) is not None:
-            raise STATE.recording.refuse(RefusedCallError(
-                f"{STATE.site}: .{name} of a traced array is set in place. Make a new array (reshape, astype)."))
+            raise STATE.recording.refuse(
+                RefusedCallError(
+                    f"{STATE.site}: .{name} of a traced array is set in place. Make a new array (reshape, astype)."
+                )
+            )
     custom = python_method(t, "__setattr__")
     if custom is not None:
         bind(custom, obj)(name, value)
@@ -555,11 +610,19 @@ def generic_set_attribute(obj: Any, value: Any, name: str) -> None:
 def _check_kept(obj: Any, found: Any, value: Any, name: str) -> None:
     """A C object that keeps a number in a form of its own loses its identity: refused."""
     recording = STATE.recording
-    if recording is None or not _is_data(found) or slot_of(recording, value) is None or getattr(obj, name) is value:
+    if (
+        recording is None
+        or not _is_data(found)
+        or slot_of(recording, value) is None
+        or getattr(obj, name) is value
+    ):
         return
-    raise recording.refuse(RefusedCallError(
-        f"{STATE.site}: a traced value is stored in .{name} of a {type(obj).__name__}, which keeps a number of its own. "
-        "Keep it in a Python object instead."))
+    raise recording.refuse(
+        RefusedCallError(
+            f"{STATE.site}: a traced value is stored in .{name} of a {type(obj).__name__}, which keeps a number of its own. "
+            "Keep it in a Python object instead."
+        )
+    )
 
 
 def delete_attribute(obj: Any, name: str, site: Site) -> None:
@@ -588,9 +651,16 @@ def iterable(obj: Any, site: Site | None) -> Any:
     if isinstance(obj, np.ndarray) and obj.ndim and STATE.recording is not None:
         return _items(obj, site)
     STATE.site = site
-    if t is np.broadcast and STATE.recording is not None and id(obj) in STATE.recording.caches.get(np.broadcast, ()):
-        raise STATE.recording.refuse(RefusedCallError(
-            f"{site}: iterating over {t.__name__} gives copies that cannot be followed. Iterate over the array."))
+    if (
+        t is np.broadcast
+        and STATE.recording is not None
+        and id(obj) in STATE.recording.caches.get(np.broadcast, ())
+    ):
+        raise STATE.recording.refuse(
+            RefusedCallError(
+                f"{site}: iterating over {t.__name__} gives copies that cannot be followed. Iterate over the array."
+            )
+        )
     method = python_method(t, "__iter__")
     if method is not None:
         return _drive(bind(method, obj)())
@@ -747,23 +817,39 @@ def _slow_unary(fn: Any, method: str) -> Callable[[Any], Any]:
 
 
 HOOKS: dict[str, Callable[..., Any]] = {
-    "getitem": getitem, "setitem": setitem, "delitem": delitem, "truth": truth, "not_": not_, "contains": contains,
-    "not_contains": not_contains, "getattr": get_attribute, "setattr": set_attribute, "delattr": delete_attribute,
-    "super_getattr": super_attribute, "iterable": iterable, "mapping": mapping, "convert": convert,
-    "format": format_value, "join": join, "context": context, "async_context": async_context,
+    "getitem": getitem,
+    "setitem": setitem,
+    "delitem": delitem,
+    "truth": truth,
+    "not_": not_,
+    "contains": contains,
+    "not_contains": not_contains,
+    "getattr": get_attribute,
+    "setattr": set_attribute,
+    "delattr": delete_attribute,
+    "super_getattr": super_attribute,
+    "iterable": iterable,
+    "mapping": mapping,
+    "convert": convert,
+    "format": format_value,
+    "join": join,
+    "context": context,
+    "async_context": async_context,
 }
 _RECORDING_HOOKS = {}
 for _op in BINARY.values():
-    HOOKS[_op.name] = _RECORDING_HOOKS[_op.name] = _generate(_BINARY, _op.name, symbol=_op.symbol, slow=_slow(_op))
+    HOOKS[_op.name] = _RECORDING_HOOKS[_op.name] = _generate(
+        _BINARY, _op.name, symbol=_op.symbol, slow=_slow(_op)
+    )
     _iname = f"i{_op.name.rstrip('_')}"
-    HOOKS[_iname] = _generate(_BINARY, _iname, symbol=_op.symbol, plain="IMMUTABLE",
-                               slow=_slow_inplace(_op))
+    HOOKS[_iname] = _generate(_BINARY, _iname, symbol=_op.symbol, plain="IMMUTABLE", slow=_slow_inplace(_op))
     _RECORDING_HOOKS[_iname] = HOOKS[_iname]
 for _op in COMPARE.values():
     HOOKS[_op.name] = _generate(_COMPARE, _op.name, symbol=_op.symbol, slow=_slow_compare(_op))
 for _name, (_fn, _method) in UNARY.items():
-    HOOKS[_name] = _generate(_UNARY, _name, symbol={"neg": "-", "pos": "+", "invert": "~"}[_name],
-                             slow=_slow_unary(_fn, _method))
+    HOOKS[_name] = _generate(
+        _UNARY, _name, symbol={"neg": "-", "pos": "+", "invert": "~"}[_name], slow=_slow_unary(_fn, _method)
+    )
 
 
 def prepare() -> None:
@@ -779,12 +865,18 @@ def prepare() -> None:
             namespace["NUMERIC"] = NUMERIC if primitive is not None else frozenset()
             namespace["PRIMITIVE"] = primitive
             if quick and primitive is not None:
-                for label, mask in (("BOTH", (True, True)), ("LEFT", (True, False)), ("RIGHT", (False, True))):
+                for label, mask in (
+                    ("BOTH", (True, True)),
+                    ("LEFT", (True, False)),
+                    ("RIGHT", (False, True)),
+                ):
                     namespace[label] = primitive.scalar_bound(mask)
     for name, (fn, _) in UNARY.items():
         primitive = primitive_of(fn)
         namespace = HOOKS[name].__globals__
-        namespace["FLOATS"] = FLOATS if primitive is not None and primitive.rule.kind == "partials" else frozenset()
+        namespace["FLOATS"] = (
+            FLOATS if primitive is not None and primitive.rule.kind == "partials" else frozenset()
+        )
         if primitive is not None and primitive.rule.kind == "partials":
             namespace["ONE"] = primitive.scalar_bound((True,))
     item = primitive_of(operator.getitem)
