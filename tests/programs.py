@@ -121,7 +121,7 @@ def arguments(x, y, z):
 @program(1.3)
 def keyword_only_and_defaults(x):
     def f(a, b=3.0, *, c, d=0.5):
-        return a ** b * c + d
+        return a**b * c + d
 
     return f(x, c=x) + f(b=2.0, a=x, c=1.0, d=x)
 
@@ -137,7 +137,7 @@ def mutable_default(x):
 
 @program(2.0)
 def global_variables(x):
-    return x * SCALE + (W * x).sum() + A[0, 1] * x ** 2
+    return x * SCALE + (W * x).sum() + A[0, 1] * x**2
 
 
 @program(0.8)
@@ -161,7 +161,7 @@ def while_break_continue_else(x):
             continue
         if k > 6 or total > 2.0:
             break
-        total += x ** k
+        total += x**k
     for v in (1.0, 2.0):
         total *= v
     else:
@@ -204,7 +204,7 @@ def caught_math_error(x):
     try:
         y = math.log(x - 1)
     except ValueError:
-        y = x ** 3
+        y = x**3
     try:
         y = y / (x - x)
     except ZeroDivisionError:
@@ -284,7 +284,7 @@ def walrus(x):
 @program(1.4)
 def ternaries(x):
     sign = 1 if x > 0 else -1
-    return (x ** 2 if sign > 0 else x ** 3) + (-x if x < 1 else x)
+    return (x**2 if sign > 0 else x**3) + (-x if x < 1 else x)
 
 
 @program(1.4, 2.0)
@@ -319,7 +319,7 @@ def match_statement(x, y):
             case Circle(centre=Point(cx, cy), radius=r):
                 return math.pi * r * r + cx * cy
             case {"side": side, **rest}:
-                return side ** 2 * len(rest)
+                return side**2 * len(rest)
             case [a, b, *others]:
                 return a * b + sum(others)
             case float() | int() as number:
@@ -390,7 +390,7 @@ def yield_from(x):
     def inner():
         got = yield x
         yield got * x
-        return x ** 3
+        return x**3
 
     def outer():
         result = yield from inner()
@@ -416,7 +416,7 @@ def comprehensions(x, y):
 @program(0.6)
 def partials(x):
     scale = functools.partial(operator.mul, x)
-    power = functools.partial(lambda v, n: v ** n, n=3)
+    power = functools.partial(lambda v, n: v**n, n=3)
     return scale(2.0) + power(x) + functools.partial(math.pow, x)(2)
 
 
@@ -424,7 +424,9 @@ def partials(x):
 def reduce_map_filter(x, y):
     values = list(map(lambda v, w: v * w, (x, y, 2.0), (y, 3.0, x)))
     kept = filter(lambda v: v > 1, values)
-    return functools.reduce(lambda a, b: a * b + x, kept, 1.0) + functools.reduce(operator.add, map(math.sin, values))
+    return functools.reduce(lambda a, b: a * b + x, kept, 1.0) + functools.reduce(
+        operator.add, map(math.sin, values)
+    )
 
 
 @program(0.6)
@@ -443,7 +445,7 @@ class Lazy:
     @functools.cached_property
     def square(self):
         LOG.append("computed")
-        return self.v ** 2
+        return self.v**2
 
     @functools.cached_property
     def root(self):
@@ -468,7 +470,7 @@ def _(value: list):
 
 @size.register(float)
 def _(value):
-    return value ** 2
+    return value**2
 
 
 @program(0.6)
@@ -501,7 +503,7 @@ def decorators(x):
     @logged
     @scaled(by=x)
     def f(v):
-        return v ** 2
+        return v**2
 
     return f(x) + f(2.0)
 
@@ -635,7 +637,7 @@ class Reflected:
         return other / (self.v + 1)
 
     def __rpow__(self, other):
-        return other ** self.v
+        return other**self.v
 
     def __add__(self, other):
         return NotImplemented
@@ -647,7 +649,7 @@ class Reflected:
 @program(0.6, 1.2)
 def reflected_operators(x, y):
     r = Reflected(y)
-    total = (x - r) + (x / r) + (x ** r)
+    total = (x - r) + (x / r) + (x**r)
     total += r
     try:
         r + x
@@ -672,7 +674,7 @@ class Derived(Base):
         return self.v * other.v
 
     def scale(self):
-        return super().scale() + self.v ** 2
+        return super().scale() + self.v**2
 
 
 @program(0.6, 1.2)
@@ -761,7 +763,7 @@ def class_statement_inside(x):
         factor = x * 2
 
         class Inner:
-            value = x ** 2
+            value = x**2
 
         def __init__(self, v):
             super(Local, self).__init__(v * self.factor)
@@ -975,8 +977,14 @@ def sorting(x, y, z):
 
 @program(0.6, -1.2, 0.9)
 def min_max(x, y, z):
-    return (max(x, y, z) * min([x, y, z]) + max([x, y], key=abs) * 2 + min(x, 0.1) + max((), default=z)
-            + max({"a": x, "b": z}.values()) + min(z, 5.0, key=lambda v: v))
+    return (
+        max(x, y, z) * min([x, y, z])
+        + max([x, y], key=abs) * 2
+        + min(x, 0.1)
+        + max((), default=z)
+        + max({"a": x, "b": z}.values())
+        + min(z, 5.0, key=lambda v: v)
+    )
 
 
 @program(0.6, -1.2)
@@ -1024,8 +1032,14 @@ def dicts(x, y):
     ordered = collections.OrderedDict(d)
     ordered.move_to_end("a")
     merged = {**d, "z": y}
-    return (sum(merged.values()) + d.pop("a") * d.get("missing", y) + default["k"][0] * counts["a"] + factory["n"]
-            + list(ordered.values())[-1] + collections.ChainMap({"p": x}, d)["p"])
+    return (
+        sum(merged.values())
+        + d.pop("a") * d.get("missing", y)
+        + default["k"][0] * counts["a"]
+        + factory["n"]
+        + list(ordered.values())[-1]
+        + collections.ChainMap({"p": x}, d)["p"]
+    )
 
 
 @program(0.6, -1.2)
@@ -1083,7 +1097,12 @@ def enums(x):
 def operator_module(x, y):
     pair = [x, y]
     operator.setitem(pair, 0, operator.mul(x, 3.0))
-    total = operator.add(x, y) * operator.sub(x, y) + operator.truediv(x, y) + operator.pow(x, 2) + operator.neg(y)
+    total = (
+        operator.add(x, y) * operator.sub(x, y)
+        + operator.truediv(x, y)
+        + operator.pow(x, 2)
+        + operator.neg(y)
+    )
     total = operator.iadd(total, operator.getitem(pair, 0))
     total += operator.itemgetter(0, 1)(pair)[1] + operator.attrgetter("x")(Point(x, y))
     total += operator.methodcaller("scale")(Derived(x)) + operator.call(math.sin, x) + operator.abs(-y)
@@ -1102,11 +1121,15 @@ def callable_objects_and_methods(x):
 @program(0.6, 1.7)
 def itertools_functions(x, y):
     total = sum(itertools.accumulate([x, y, 2.0], operator.mul)) + list(itertools.accumulate((x, y)))[-1]
-    total += sum(itertools.chain([x], (y * k for k in range(2)))) + sum(itertools.islice(itertools.cycle([x, y]), 3))
+    total += sum(itertools.chain([x], (y * k for k in range(2)))) + sum(
+        itertools.islice(itertools.cycle([x, y]), 3)
+    )
     for a, b in itertools.product([x, y], repeat=2):
         total += a * b
-    total += sum(itertools.starmap(lambda a, b: a ** b, [(x, 2), (y, 3)]))
-    total += sum(itertools.takewhile(lambda v: v < 1, [x, y])) + sum(itertools.chain.from_iterable([[x], [y]]))
+    total += sum(itertools.starmap(lambda a, b: a**b, [(x, 2), (y, 3)]))
+    total += sum(itertools.takewhile(lambda v: v < 1, [x, y])) + sum(
+        itertools.chain.from_iterable([[x], [y]])
+    )
     total += sum(a * b for a, b in itertools.pairwise([x, y, x])) + sum(itertools.repeat(x, 2))
     for key, group in itertools.groupby([x, y, y], key=lambda v: v > 1):
         total += sum(group) * (2 if key else 1)
@@ -1125,7 +1148,7 @@ def math_functions(x, y):
 @program(0.6, 1.7)
 def numbers(x, y):
     total = abs(-x) + divmod(y, 1)[1] + y % 1 + y // 1 + pow(x, 2) + round(y, 1) + int(y) + x.real
-    total += float(x) + (+x) + (-y) + (x < y) + float(2) + x.conjugate() + bool(x) * y + pow(x, y) + 2 ** x
+    total += float(x) + (+x) + (-y) + (x < y) + float(2) + x.conjugate() + bool(x) * y + pow(x, y) + 2**x
     return total + (3 - x) / (2 * y) + complex(x, y).real + abs(complex(x, y))
 
 
@@ -1142,15 +1165,30 @@ def complex_numbers(x, y):
 @program(V, W)
 def ufuncs(a, b):
     total = np.exp(a) * np.sin(b) + np.log(a) / np.sqrt(a) - np.tanh(b) ** 2 + np.abs(b) + np.maximum(a, b)
-    total += np.square(b) + np.reciprocal(a) + np.arctan2(a, b) + np.logaddexp(a, b) + np.power(a, 1.5) + np.negative(a)
+    total += (
+        np.square(b)
+        + np.reciprocal(a)
+        + np.arctan2(a, b)
+        + np.logaddexp(a, b)
+        + np.power(a, 1.5)
+        + np.negative(a)
+    )
     return np.sum(total * np.hypot(a, b) + np.minimum(a, 0.5) + np.clip(b, -1, 1))
 
 
 @program(A)
 def reductions(a):
-    return (np.mean(a, axis=1)[0] + a.max() * a.min() + np.var(a)
-            + np.cumsum(a)[3] + a.mean() + np.sum(a, 1, keepdims=True)[1, 0]
-            + np.average(a[0]) + np.median(a[0]) + np.ptp(a))
+    return (
+        np.mean(a, axis=1)[0]
+        + a.max() * a.min()
+        + np.var(a)
+        + np.cumsum(a)[3]
+        + a.mean()
+        + np.sum(a, 1, keepdims=True)[1, 0]
+        + np.average(a[0])
+        + np.median(a[0])
+        + np.ptp(a)
+    )
 
 
 @program(A, V)
@@ -1159,24 +1197,34 @@ def shapes(a, v):
     c = np.concatenate([b, a], axis=0) * np.stack([v, v, v, v]) + np.vstack((a, a))
     d = np.hstack([c, np.ones((4, 1))]).flatten()[::2] + np.hstack((v, v, v[:2]))
     e = np.broadcast_to(v, (2, 3)) * np.swapaxes(np.atleast_2d(v).T @ np.ones((1, 2)), 0, 1) + np.roll(a, 1)
-    return d.sum() * np.squeeze(v[None]).sum() + e.sum() + np.flip(v)[0] + a.T[1, 1] + np.array([v, v * 2])[1].sum()
+    return (
+        d.sum() * np.squeeze(v[None]).sum()
+        + e.sum()
+        + np.flip(v)[0]
+        + a.T[1, 1]
+        + np.array([v, v * 2])[1].sum()
+    )
 
 
 @program(A, V)
 def indexing(a, v):
     total = a[0] @ v + a[:, 1].sum() + a[..., -1] @ a[:, 0] + a[1, 2] * v[-1] + v[::-1][0]
-    total += a[[0, 1, 0], [1, 2, 1]].sum() + a[a > 0.3].sum() + v[np.array([0, 0, 2])] @ v + a[None, :, 1:].sum()
+    total += (
+        a[[0, 1, 0], [1, 2, 1]].sum() + a[a > 0.3].sum() + v[np.array([0, 0, 2])] @ v + a[None, :, 1:].sum()
+    )
     for row in a:
         for k, element in enumerate(row):
             total += element * k
     x, y, z = v
     first, *rest = a
-    return total + x * y - z + first.sum() * len(rest) + np.take(v, [0, 2]).sum() + v[np.argmax(v)] * v.item(1)
+    return (
+        total + x * y - z + first.sum() * len(rest) + np.take(v, [0, 2]).sum() + v[np.argmax(v)] * v.item(1)
+    )
 
 
 @program(V)
 def where_and_masks(v):
-    w = np.where(v > 0.5, v ** 2, -v)
+    w = np.where(v > 0.5, v**2, -v)
     mask = (v > 0.5) & ~(v > 1.0)
     if np.any(mask) and mask.sum() == 1 and (v > 0).all():
         w = w * 2
@@ -1186,9 +1234,15 @@ def where_and_masks(v):
 @program(A, V)
 def matrix_products(a, v):
     square = a.T @ a + np.eye(3)
-    return (np.dot(a, v).sum() + np.outer(v, v).sum() + np.inner(v, v)
-            + square.sum() + np.tensordot(a, a, 2) + (a @ v) @ (a @ v)
-            + np.vdot(v, v))
+    return (
+        np.dot(a, v).sum()
+        + np.outer(v, v).sum()
+        + np.inner(v, v)
+        + square.sum()
+        + np.tensordot(a, a, 2)
+        + (a @ v) @ (a @ v)
+        + np.vdot(v, v)
+    )
 
 
 @program(V)
@@ -1241,13 +1295,22 @@ def gradient_descent_inside(v, rate):
 
 @program(V)
 def numpy_functions_written_in_python(v):
-    return np.linalg.norm(v, 1) + np.diff(v) @ v[1:] + np.trapezoid(v, dx=0.5) + np.cross(v, W)[1] + np.nan_to_num(v)[0]
+    return (
+        np.linalg.norm(v, 1)
+        + np.diff(v) @ v[1:]
+        + np.trapezoid(v, dx=0.5)
+        + np.cross(v, W)[1]
+        + np.nan_to_num(v)[0]
+    )
 
 
 # -- libraries
 
 
-@program(np.array([1.3, 0.7, 0.8, 1.9, 1.2]), closed=(scipy.optimize.rosen_der(np.array([1.3, 0.7, 0.8, 1.9, 1.2])),))
+@program(
+    np.array([1.3, 0.7, 0.8, 1.9, 1.2]),
+    closed=(scipy.optimize.rosen_der(np.array([1.3, 0.7, 0.8, 1.9, 1.2])),),
+)
 def scipy_rosen(x):
     return scipy.optimize.rosen(x)
 

@@ -456,7 +456,7 @@ def test_the_error_for_a_missing_rule_has_a_stub_that_compiles() -> None:
         wg.grad(without_a_rule, 1.25)
     message = str(caught.value)
     assert "math.gamma" in message and f"{__file__}:{without_a_rule.__code__.co_firstlineno + 2}" in message
-    stub = message[message.index("@wg.rrule"):message.index("If it has no derivative")]
+    stub = message[message.index("@wg.rrule") : message.index("If it has no derivative")]
     compile(stub, "stub", "exec")
 
 

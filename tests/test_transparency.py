@@ -37,7 +37,11 @@ def deeper(y: Any, items: list) -> Any:
 
 def test_nothing_is_left_behind() -> None:
     code, defaults = broken.__code__, deeper.__defaults__
-    for run in (lambda: wg.grad(math.sin, 1.0), lambda: wg.trace(lambda x: x * x, np.ones(3)), lambda: wg.gradtape(math.exp, 1.0)):
+    for run in (
+        lambda: wg.grad(math.sin, 1.0),
+        lambda: wg.trace(lambda x: x * x, np.ones(3)),
+        lambda: wg.gradtape(math.exp, 1.0),
+    ):
         run()
         assert_clean()
     for run in (wg.grad, wg.trace, wg.vjp, wg.gradtape):
@@ -71,7 +75,10 @@ def frames(f: Any, *args: Any) -> list[tuple[str, int, str]]:
         f(*args)
     except Exception as error:
         found = [(s.filename, s.lineno, s.name) for s in traceback.extract_tb(error.__traceback__)]
-        return [(type(error).__name__, 0, str(error)), *(s for s in found if s[2] != "frames" and "wengert" not in s[0])]
+        return [
+            (type(error).__name__, 0, str(error)),
+            *(s for s in found if s[2] != "frames" and "wengert" not in s[0]),
+        ]
     return []
 
 
@@ -152,9 +159,23 @@ def raises_key(x: Any) -> Any:
     return sorted([x, -x], key=lambda v: {}[v])
 
 
-RAISING = [broken, raises_in_a_generator, raises_in_init, raises_in_a_property, raises_from, raises_type_error,
-           raises_argument_error, raises_attribute_error, raises_unpacking, raises_not_iterable, raises_not_callable,
-           raises_math, raises_division, raises_shape, raises_key]
+RAISING = [
+    broken,
+    raises_in_a_generator,
+    raises_in_init,
+    raises_in_a_property,
+    raises_from,
+    raises_type_error,
+    raises_argument_error,
+    raises_attribute_error,
+    raises_unpacking,
+    raises_not_iterable,
+    raises_not_callable,
+    raises_math,
+    raises_division,
+    raises_shape,
+    raises_key,
+]
 
 
 @pytest.mark.parametrize("f", RAISING, ids=lambda f: f.__name__)

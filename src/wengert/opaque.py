@@ -17,10 +17,34 @@ from wengert.recording import STATE, Recording
 from wengert.registry import callable_name, stub
 from wengert.values import is_inexact
 
-CARRIER_TYPES = (list, dict, tuple, set, frozenset, collections.deque, collections.OrderedDict, collections.defaultdict)
+CARRIER_TYPES = (
+    list,
+    dict,
+    tuple,
+    set,
+    frozenset,
+    collections.deque,
+    collections.OrderedDict,
+    collections.defaultdict,
+)
 LIMIT = 10_000
-_ATOMS = (str, bytes, int, float, complex, bool, type(None), np.dtype, np.generic, types.ModuleType, type,
-          types.CodeType, types.FrameType, types.TracebackType, np.ufunc)
+_ATOMS = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    bool,
+    type(None),
+    np.dtype,
+    np.generic,
+    types.ModuleType,
+    type,
+    types.CodeType,
+    types.FrameType,
+    types.TracebackType,
+    np.ufunc,
+)
 
 
 class TooLarge(Exception):
@@ -57,7 +81,11 @@ def _parts(thing: Any) -> list[Any]:
     if isinstance(thing, np.ndarray):
         return list(thing.flat) if thing.dtype.kind == "O" else []
     if isinstance(thing, types.FunctionType):
-        return [*(thing.__closure__ or ()), *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values()]
+        return [
+            *(thing.__closure__ or ()),
+            *(thing.__defaults__ or ()),
+            *(thing.__kwdefaults__ or {}).values(),
+        ]
     return gc.get_referents(thing)
 
 
@@ -69,8 +97,13 @@ def search(recording: Recording, things: Any) -> bool:
         return True
 
 
-def opaque(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-           owner: Any = None) -> Any:
+def opaque(
+    recording: Recording,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    owner: Any = None,
+) -> Any:
     """Call code that cannot be seen: refused with a traced value within reach, else run as it is.
 
     Values without a derivative (masks, indices) may pass; a tape guards them.
@@ -93,7 +126,8 @@ def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     error = NoRuleError(
         f"{STATE.site}: {callable_name(fn)} has no rule, and {why}. Its derivative is unknown here; a zero would be "
         f"silently wrong. To give it a rule:\n\n{stub(fn, 1)}\n\nIf it has no derivative: "
-        f"wg.non_differentiable({callable_name(fn)}).")
+        f"wg.non_differentiable({callable_name(fn)})."
+    )
     recording.refuse(error)
     return error
 

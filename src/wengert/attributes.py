@@ -1,0 +1,190 @@
+"""Attributes: properties, descriptors, `__getattr__` and `__setattr__`, entering those written in Python."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.classes import bind, constant, enter, lookup, methods, python_method
+from wengert.errors import RefusedCallError
+from wengert.record import (
+    record_call,
+    slot_of,
+)
+from wengert.recording import STATE
+from wengert.sites import Site
+from wengert.writes import record_store
+
+
+def forget_classes() -> None:
+    """Drop what was learnt of classes; they may change between two traces."""
+    methods.clear()
+    for t in [t for t in _plain_attributes if t not in _NUMERIC]:
+        del _plain_attributes[t]
+
+
+_RECORDED = {"T": np.transpose, "real": np.real, "imag": np.imag, "mT": getattr(np, "matrix_transpose", None)}
+
+_OPAQUE = {"flat", "data", "ctypes", "base", "__array_interface__", "__array_struct__"}
+
+
+def _plain_of(t: type) -> set[str]:
+    return set(dir(t)) - set(_RECORDED) - _OPAQUE
+
+
+_NUMERIC = (np.ndarray, np.float64, float, complex)
+_plain_attributes: dict[type, set[str]] = {t: _plain_of(t) for t in _NUMERIC}
+
+
+def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
+    """`obj.name`."""
+    t = type(obj)
+    if t is types.ModuleType:
+        return getattr(obj, name)
+    plain = _plain_attributes.get(t)
+    if plain is not None and name in plain:
+        return getattr(obj, name)
+    STATE.site = site
+    return attribute(obj, name)
+
+
+def attribute(obj: Any, name: str) -> Any:
+    """`obj.name`, entering properties, descriptors and `__getattr__` that are written in Python."""
+    t = type(obj)
+    if isinstance(obj, (np.ndarray, np.generic, float, complex)):
+        recording = STATE.recording
+        if recording is not None and name in (_OPAQUE | _RECORDED.keys()) and slot_of(recording, obj) is not None:
+            return _value_attribute(recording, obj, name)
+    if t is super:
+        return _super_attribute(obj, name)
+    custom, fallback = python_method(t, "__getattribute__"), python_method(t, "__getattr__")
+    if custom is None and fallback is None:
+        return _ordinary(obj, t, name)
+    try:
+        return generic_attribute(obj, name) if custom is None else bind(custom, obj)(name)
+    except AttributeError:
+        if fallback is None:
+            raise
+        return bind(fallback, obj)(name)
+
+
+def _ordinary(obj: Any, t: type, name: str) -> Any:
+    found = lookup(t, name)
+    getter = _python_getter(found)
+    if getter is None:
+        if name not in _RECORDED and name not in _OPAQUE:  # those depend on the object: another may be traced
+            _plain_attributes.setdefault(t, set()).add(name)
+    elif _is_data(found) or name not in getattr(obj, "__dict__", ()):
+        return getter(obj, t)
+    return getattr(obj, name)
+
+
+def generic_attribute(obj: Any, name: str) -> Any:
+    """`object.__getattribute__(obj, name)`."""
+    found = lookup(type(obj), name)
+    getter = _python_getter(found)
+    if getter is not None and (_is_data(found) or name not in object.__getattribute__(obj, "__dict__")):
+        return getter(obj, type(obj))
+    return (type if isinstance(obj, type) else object).__getattribute__(obj, name)
+
+
+def _python_getter(found: Any) -> Callable[[Any, type], Any] | None:
+    """How to read a class attribute that is a property or a descriptor written in Python."""
+    if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+        return lambda obj, t: enter(found.fget)(obj)
+    get = None if found is None else python_method(type(found), "__get__")
+    if isinstance(get, types.FunctionType):
+        return lambda obj, t: enter(get)(found, obj, t)
+    return None
+
+
+def _is_data(found: Any) -> bool:
+    return lookup(type(found), "__set__") is not None
+
+
+def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
+    fn = _RECORDED.get(name)
+    if fn is None:
+        raise recording.refuse(
+            RefusedCallError(
+                f"{STATE.site}: .{name} of a traced array opens its memory to code that cannot be seen. "
+                "Index or copy the array instead."
+            )
+        )
+    return record_call(constant(fn), (obj,), {})
+
+
+def _super_attribute(obj: Any, name: str) -> Any:
+    mro = obj.__self_class__.__mro__
+    for base in mro[mro.index(obj.__thisclass__) + 1 :]:
+        found = base.__dict__.get(name)
+        if found is not None:
+            getter = _python_getter(found)
+            return getattr(obj, name) if getter is None else getter(obj.__self__, obj.__self_class__)
+    return getattr(obj, name)
+
+
+def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
+    """`obj.name = value`."""
+    STATE.site = site
+    t = type(obj)
+    if isinstance(obj, np.ndarray) and STATE.recording is not None:
+        if name in ("real", "imag"):
+            record_store(getattr(obj, name), ..., value)
+            return
+        if slot_of(STATE.recording, obj) is not None or slot_of(STATE.recording, value) is not None:
+            raise STATE.recording.refuse(
+                RefusedCallError(
+                    f"{STATE.site}: .{name} of a traced array is set in place. Make a new array (reshape, astype)."
+                )
+            )
+    custom = python_method(t, "__setattr__")
+    if custom is not None:
+        bind(custom, obj)(name, value)
+    else:
+        generic_set_attribute(obj, value, name)
+
+
+def generic_set_attribute(obj: Any, value: Any, name: str) -> None:
+    """`object.__setattr__(obj, name, value)`, entering a property's or descriptor's setter."""
+    found = lookup(type(obj), name)
+    setter = None if found is None else python_method(type(found), "__set__")
+    if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
+        enter(found.fset)(obj, value)
+    elif isinstance(setter, types.FunctionType):
+        enter(setter)(found, obj, value)
+    else:
+        (type if isinstance(obj, type) else object).__setattr__(obj, name, value)
+        if found is not None and not isinstance(found, types.MemberDescriptorType):
+            _check_kept(obj, found, value, name)
+
+
+def _check_kept(obj: Any, found: Any, value: Any, name: str) -> None:
+    """A C object that keeps a number in a form of its own loses its identity: refused."""
+    recording = STATE.recording
+    if recording is None or not _is_data(found) or slot_of(recording, value) is None or getattr(obj, name) is value:
+        return
+    raise recording.refuse(
+        RefusedCallError(
+            f"{STATE.site}: a traced value is stored in .{name} of a {type(obj).__name__}, which keeps a number of its own. "
+            "Keep it in a Python object instead."
+        )
+    )
+
+
+def delete_attribute(obj: Any, name: str, site: Site | None) -> None:
+    """`del obj.name`."""
+    STATE.site = site
+    custom = python_method(type(obj), "__delattr__")
+    if custom is not None:
+        bind(custom, obj)(name)
+    else:
+        delattr(obj, name)
+
+
+def super_attribute(cls: Any, self: Any, super_: Any, name: str, site: Site | None) -> Any:
+    """`super().name` where the interpreter has an instruction of its own for it."""
+    return get_attribute(enter(super_)(cls, self), name, site)

@@ -1,0 +1,126 @@
+"""Classes called, and class statements."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from typing import Any
+
+from wengert.classes import enter, lookup, python_method
+from wengert.dispatch import HOOKS
+from wengert.items import iterable
+from wengert.opaque import CARRIER_TYPES, opaque
+from wengert.recording import STATE
+from wengert.rewrite import instrument
+
+NATIVE_MODULES = frozenset(
+    (
+        "abc",
+        "ast",
+        "asyncio",
+        "bdb",
+        "codeop",
+        "concurrent",
+        "ctypes",
+        "dis",
+        "enum",
+        "faulthandler",
+        "gc",
+        "importlib",
+        "inspect",
+        "io",
+        "linecache",
+        "logging",
+        "multiprocessing",
+        "pdb",
+        "pickle",
+        "re",
+        "sre_compile",
+        "sre_parse",
+        "subprocess",
+        "tempfile",
+        "threading",
+        "tokenize",
+        "traceback",
+        "typing",
+        "warnings",
+        "weakref",
+        "_weakrefset",
+        "_pytest",
+        "pytest",
+        "pluggy",
+        "rich",
+        "coverage",
+    )
+)
+
+
+def construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """`cls(...)`, entering a metaclass's `__call__`."""
+    meta = python_method(type(cls), "__call__")
+    if meta is not None:
+        return enter(types.MethodType(meta, cls))(*args, **kwargs)
+    return instantiate(cls, *args, **kwargs)
+
+
+def instantiate(cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """`type.__call__(cls, ...)`, entering `__new__` and `__init__`."""
+    new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
+    python_new = isinstance(new, staticmethod) and isinstance(new.__func__, types.FunctionType)
+    python_init = isinstance(init, types.FunctionType)
+    if not python_new and not python_init:
+        if _is_carrier_class(cls):
+            return cls(*[iterable(a, STATE.site) if issubclass(cls, CARRIER_TYPES) else a for a in args], **kwargs)
+        recording = STATE.recording
+        return type.__call__(cls, *args, **kwargs) if recording is None else opaque(recording, cls, args, kwargs)
+    if python_new:
+        obj = enter(new.__func__)(cls, *args, **kwargs)
+    elif new is lookup(object, "__new__"):
+        obj = object.__new__(cls)
+    else:
+        obj = _native_new(cls, args, kwargs)
+    if isinstance(obj, cls):
+        init = lookup(type(obj), "__init__")
+        if isinstance(init, types.FunctionType):
+            result = enter(init)(obj, *args, **kwargs)
+            if result is not None:
+                raise TypeError(f"__init__() should return None, not {type(result).__name__!r}")
+        elif init is not lookup(object, "__init__"):
+            type(obj).__init__(obj, *args, **kwargs)
+    return obj
+
+
+def build_class(body: types.FunctionType, name: str, *bases: Any, **options: Any) -> Any:
+    """A class statement; a metaclass written in Python is entered, as are the statements of the body."""
+    resolved = types.resolve_bases(bases)
+    meta, namespace, rest = types.prepare_class(name, resolved, options)
+    if (
+        python_method(meta, "__call__") is None
+        and not any(
+            type(found := lookup(meta, method)) in (types.FunctionType, staticmethod)
+            and _of_user(getattr(found, "__func__", found))
+            for method in ("__new__", "__init__")
+        )
+        and python_method(type(meta), "__call__") is None
+    ):
+        return builtins.__build_class__(enter(body), name, *bases, **options)
+    exec(instrument(body.__code__, HOOKS), body.__globals__, namespace, closure=body.__closure__)
+    if resolved is not bases:
+        namespace["__orig_bases__"] = bases
+    return construct(meta, name, resolved, namespace, **rest)
+
+
+def _of_user(f: Any) -> bool:
+    return (f.__module__ or "").partition(".")[0] not in NATIVE_MODULES
+
+
+def _native_new(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    recording = STATE.recording
+    if recording is None or issubclass(cls, (*CARRIER_TYPES, BaseException)):
+        return cls.__new__(cls, *args, **kwargs)
+    return opaque(recording, cls.__new__, (cls, *args), kwargs)
+
+
+def _is_carrier_class(cls: type) -> bool:
+    new = lookup(cls, "__new__")
+    return issubclass(cls, BaseException) or any(new is lookup(base, "__new__") for base in (object, *CARRIER_TYPES))

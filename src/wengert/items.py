@@ -1,0 +1,247 @@
+"""Items, iteration, unpacking and contexts, entering the user's methods."""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.classes import bind, constant, enter, lookup, python_method
+from wengert.errors import RefusedCallError
+from wengert.opaque import CARRIER_TYPES, opaque, remember
+from wengert.record import (
+    record_call,
+)
+from wengert.recording import PLAIN, STATE, Modes
+from wengert.shadow import SHADOW, hold
+from wengert.sites import Site
+from wengert.values import spec_of
+from wengert.writes import record_store
+
+_ITEMS = {list, tuple, dict, bytes, range}
+
+
+def getitem(key: Any, container: Any, site: Site | None) -> Any:
+    """`container[key]`."""
+    t = type(container)
+    if t in _ITEMS:
+        return container[key]
+    if t is np.ndarray:
+        slot = SHADOW.get(id(container))
+        if t in PLAIN:
+            if slot is None and id(key) not in SHADOW:
+                return container[key]
+            if slot is not None and type(key) in _BASIC and STATE.quick is not None and not Modes.shared:
+                return _record_item(container, key, slot, site)
+        elif type(key) in _BASIC and STATE.quick is not None and not Modes.shared:
+            STATE.site = site
+            slot = STATE.recording.memory.slot(container)  # type: ignore[union-attr]
+            return container[key] if slot is None else _record_item(container, key, slot, site)
+    STATE.site = site
+    return _subscript(container, key)
+
+
+def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None) -> Any:
+    """Record an integer or slice of an array whose memory has not been written."""
+    value = container[key]
+    recording = STATE.recording
+    assert recording is not None
+    entries = recording.entries
+    strong = recording.keep or type(value) is not np.ndarray
+    if (
+        (strong and type(value) is not np.float64 and type(value) is not np.ndarray)
+        or container.dtype.kind not in "fc"
+        or (recording.inert)
+    ):
+        STATE.site = site
+        return record_call(constant(operator.getitem), (container, key), {})
+    kept = recording.specs.get(slot)
+    if kept is None:
+        kept = recording.specs[slot] = spec_of(container)
+    place = len(entries)
+    if recording.memory.storages and type(value) is np.ndarray:
+        recording.memory.add_view(value, place)
+    entries.append(
+        (
+            Quick.item,
+            hold(value, place, strong),
+            (slot, None),
+            (container if recording.keep else kept, key),
+            None,
+            site,
+        )
+    )
+    return value
+
+
+_BASIC = {int, slice}
+
+
+def _subscript(container: Any, key: Any) -> Any:
+    t = type(container)
+    method = python_method(t, "__getitem__")
+    if method is not None:
+        return bind(method, container)(key)
+    recording = STATE.recording
+    if t is str:
+        return container[key] if recording is None else remember(recording, container[key], (container,))
+    if recording is None or not isinstance(container, (np.ndarray, np.generic)):
+        if t is dict or not issubclass(t, dict) or key in container:
+            return container[key]
+        missing = python_method(t, "__missing__")
+        if missing is not None:
+            return bind(missing, container)(key)
+        factory = getattr(container, "default_factory", None)
+        if factory is not None and isinstance(factory, types.FunctionType):
+            value = container[key] = enter(factory)()
+            return value
+        return container[key]
+    return record_call(constant(operator.getitem), (container, key), {})
+
+
+def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
+    """`container[key] = value`."""
+    t = type(container)
+    if t is list or t is dict:
+        container[key] = value
+        return
+    STATE.site = site
+    if isinstance(container, np.ndarray) and python_method(t, "__setitem__") is None:
+        record_store(container, key, value)
+        return
+    method = python_method(t, "__setitem__")
+    if method is not None:
+        bind(method, container)(key, value)
+    elif STATE.recording is None or isinstance(container, CARRIER_TYPES):
+        container[key] = value
+    else:
+        opaque(STATE.recording, operator.setitem, (container, key, value), {})
+
+
+def delitem(key: Any, container: Any, site: Site | None) -> None:
+    """`del container[key]`."""
+    STATE.site = site
+    method = python_method(type(container), "__delitem__")
+    if method is not None:
+        bind(method, container)(key)
+    else:
+        del container[key]
+
+
+def iterable(obj: Any, site: Site | None) -> Any:
+    """What the interpreter may iterate over itself: the object, or an iterator that records what it gives."""
+    t = type(obj)
+    if t in (list, tuple, dict, set, str, range, types.GeneratorType):
+        return obj
+    if isinstance(obj, np.ndarray) and obj.ndim and STATE.recording is not None:
+        return _items(obj, site)
+    STATE.site = site
+    if t is np.broadcast and STATE.recording is not None and id(obj) in STATE.recording.caches.get(np.broadcast, ()):
+        raise STATE.recording.refuse(
+            RefusedCallError(
+                f"{site}: iterating over {t.__name__} gives copies that cannot be followed. Iterate over the array."
+            )
+        )
+    method = python_method(t, "__iter__")
+    if method is not None:
+        return _drive(bind(method, obj)())
+    if python_method(t, "__next__") is not None:
+        return _drive(obj)
+    if lookup(t, "__iter__") is None and python_method(t, "__getitem__") is not None:
+        return _sequence_items(obj, site)
+    return obj
+
+
+def _items(array: np.ndarray, site: Site | None) -> Iterator[Any]:
+    for i in range(len(array)):
+        yield getitem(i, array, site)
+
+
+def _sequence_items(obj: Any, site: Site | None) -> Iterator[Any]:
+    i = 0
+    while True:
+        try:
+            item = getitem(i, obj, site)
+        except IndexError:
+            return
+        yield item
+        i += 1
+
+
+def _drive(iterator: Any) -> Any:
+    step = python_method(type(iterator), "__next__")
+    return iterator if step is None else _stepped(iterator, step)
+
+
+def _stepped(iterator: Any, step: Any) -> Iterator[Any]:
+    while True:
+        try:
+            item = bind(step, iterator)()
+        except StopIteration as stop:
+            return stop.value
+        yield item
+
+
+def mapping(obj: Any, site: Site | None) -> Any:
+    """What `**` may unpack itself."""
+    t = type(obj)
+    if t is dict or python_method(t, "keys") is None:
+        return obj
+    STATE.site = site
+    return {key: getitem(key, obj, site) for key in iterable(bind(lookup(t, "keys"), obj)(), site)}
+
+
+class Managed:
+    """A context manager whose methods are entered."""
+
+    __slots__ = ("manager",)
+
+    def __init__(self, manager: Any) -> None:
+        self.manager = manager
+
+    def __enter__(self) -> Any:
+        return bind(lookup(type(self.manager), "__enter__"), self.manager)()
+
+    def __exit__(self, *exception: Any) -> Any:
+        return bind(lookup(type(self.manager), "__exit__"), self.manager)(*exception)
+
+
+class AsyncManaged:
+    """An asynchronous context manager whose methods are entered."""
+
+    __slots__ = ("manager",)
+
+    def __init__(self, manager: Any) -> None:
+        self.manager = manager
+
+    def __aenter__(self) -> Any:
+        return bind(lookup(type(self.manager), "__aenter__"), self.manager)()
+
+    def __aexit__(self, *exception: Any) -> Any:
+        return bind(lookup(type(self.manager), "__aexit__"), self.manager)(*exception)
+
+
+def context(manager: Any, site: Site | None) -> Any:
+    """What `with` is given."""
+    STATE.site = site
+    t = type(manager)
+    written = python_method(t, "__enter__") is not None and lookup(t, "__exit__") is not None
+    return Managed(manager) if written else manager
+
+
+def async_context(manager: Any, site: Site | None) -> Any:
+    """What `async with` is given."""
+    STATE.site = site
+    t = type(manager)
+    written = python_method(t, "__aenter__") is not None and lookup(t, "__aexit__") is not None
+    return AsyncManaged(manager) if written else manager
+
+
+class Quick:
+    """The forms of call that the hooks write down themselves."""
+
+    item: Any = None
+    version = -1

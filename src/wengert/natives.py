@@ -1,0 +1,283 @@
+"""C functions: recorders of those with a rule, and guards around those without."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.classes import enter, python_method
+from wengert.dispatch import HOOKS
+from wengert.errors import RefusedCallError
+from wengert.functional import additem
+from wengert.items import iterable
+from wengert.opaque import opaque, remember, search, watched
+from wengert.ordering import sort_list
+from wengert.record import (
+    NUMERIC,
+    as_array,
+    record_call,
+    record_one,
+    record_plain,
+    slot_of,
+    slots_in,
+)
+from wengert.recording import PLAIN, STATE, Modes, Primitive, primitive_of
+from wengert.shadow import SHADOW
+from wengert.writers import ARRAY_WRITERS, WRITERS
+from wengert.writes import record_store, record_write
+
+
+def recorder(primitive: Primitive) -> Callable[..., Any]:
+    """A function that calls a primitive, and records the call where an argument is traced."""
+    if primitive.recorder is None:
+        fn = primitive.fn
+        primitive.recorder = _ufunc_recorder(primitive, fn) if isinstance(fn, np.ufunc) else _recorder(primitive)
+    return primitive.recorder
+
+
+def _recorder(primitive: Primitive) -> Callable[..., Any]:
+    fn = primitive.fn
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        plain = not kwargs
+        for a in args:
+            if id(a) in SHADOW:
+                if not kwargs:
+                    return record_plain(primitive, args)
+                return _write_out(primitive, args, kwargs) if "out" in kwargs else record_call(primitive, args, kwargs)
+            t = type(a)
+            if t not in PLAIN or t is list or t is tuple:
+                plain = False
+        return fn(*args, **kwargs) if plain else _careful(primitive, args, kwargs)
+
+    return record
+
+
+def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Arguments that are no traced objects themselves, but may hold or show traced values."""
+    recording = STATE.recording
+    if recording is None:
+        return primitive.fn(*args, **kwargs)
+    if kwargs.get("out") is not None:
+        return _write_out(primitive, args, kwargs)
+    if isinstance(primitive.fn, np.ufunc):
+        kwargs = {name: value for name, value in kwargs.items() if name not in _LAYOUT}
+    if slots_in(recording, (*args, *kwargs.values())) is not None:
+        return record_call(primitive, args, kwargs)
+    if any(type(a) not in PLAIN and search(recording, (a,)) for a in (*args, *kwargs.values())):
+        return opaque(recording, primitive.fn, args, kwargs)
+    return primitive.fn(*args, **kwargs)
+
+
+def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    out = kwargs["out"]
+    out = out[0] if type(out) is tuple and len(out) == 1 else out
+    rest = {name: value for name, value in kwargs.items() if name != "out"}
+    if out is None:
+        return record_call(primitive, args, rest)
+    if out is ...:
+        value = record_call(primitive, args, rest)
+        return value if isinstance(value, np.ndarray) else enter(np.copy)(enter(np.broadcast_to)(value, ()))
+    recording = STATE.recording
+    if recording is not None and (not isinstance(out, np.ndarray) or rest.get("where", True) is not True):
+        if search(recording, (*args, *rest.values(), out)) or not isinstance(out, np.ndarray):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{STATE.site}: {primitive.name} writes into out= in a form that cannot be followed (where=, several "
+                    "outputs). Assign the result instead."
+                )
+            )
+        return watched(recording, primitive.fn, args, kwargs)
+    run_args, words = args, rest
+    rest = {name: value for name, value in rest.items() if name not in _LAYOUT}
+    if rest:
+        assert primitive.rule is not None
+        args, rest = primitive.rule.normalise(args, rest)
+    return record_write(primitive, lambda: primitive.fn(*run_args, out=out, **words), out, args, rest)
+
+
+def _ufunc_recorder(primitive: Primitive, fn: np.ufunc) -> Callable[..., Any]:
+    nin = fn.nin
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        if nin == 1 == len(args) and not kwargs:
+            i = SHADOW.get(id(args[0]))
+            if (
+                i is not None
+                and type(args[0]) in NUMERIC
+                and not Modes.shared
+                and STATE.quick is not None
+                and (np.ndarray in PLAIN)
+            ):
+                return record_one(primitive, args[0], i)
+        if kwargs or len(args) != nin:
+            if len(args) > nin:
+                kwargs["out"] = args[nin:]
+                args = args[:nin]
+            return _careful(primitive, args, kwargs)
+        for a in args:
+            if id(a) in SHADOW:
+                return record_plain(primitive, args)
+        for a in args:
+            t = type(a)
+            if t not in PLAIN or t is list or t is tuple:
+                return _careful(primitive, args, kwargs)
+        return fn(*args)
+
+    return record
+
+
+def _order(a: np.ndarray, order: str | None) -> str | None:
+    """The order of elements that "K" and "A" (as in memory) mean for an array; a rule does not see its layout."""
+    if order not in ("K", "A"):
+        return order
+    return "C" if a.ndim < 2 or a.flags.c_contiguous else "F" if a.flags.f_contiguous else order
+
+
+def copied(a: Any, memo: Any = None) -> Any:
+    """`copy.copy` and `copy.deepcopy` of an array or number."""
+    return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
+
+
+def ufunc_method(f: Any, ufunc: np.ufunc, name: str) -> Any:
+    """`np.add.reduce` and its like, by the function that does the same and has a rule."""
+    twin = _UFUNC_METHODS.get((ufunc, name))
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None or not search(recording, (*args, *kwargs.values())):
+            return f(*args, **kwargs) if recording is None else _unseen(recording, f, name, args, kwargs)
+        if name == "at" and ufunc is np.add and len(args) == 3:
+            added = enter(additem)(args[0], args[1], as_array(args[2]) if type(args[2]) is list else args[2])
+            return record_store(args[0], ..., added)
+        if name == "outer" and len(args) == 2 and not kwargs:
+            left = enter(np.reshape)(args[0], np.shape(args[0]) + (1,) * np.ndim(args[1]))
+            return enter(ufunc)(left, args[1])
+        if twin is None or primitive_of(twin) is None:
+            return opaque(recording, f, args, kwargs)
+        words = {"axis": 0, **dict(zip(_REDUCTION, args[1:], strict=False)), **kwargs}
+        words = {
+            word: value
+            for word, value in words.items()
+            if word == "axis" or (value is not None and value is not np._NoValue)
+        }
+        return enter(twin)(args[0], **words)
+
+    return call
+
+
+def _unseen(recording: Any, f: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if name == "at":
+        recording.memory.before_write(args[0], ..., len(recording.entries))
+    return watched(recording, f, args, kwargs)
+
+
+def number_method(f: Any, owner: Any, t: type, name: str) -> Any:
+    if isinstance(owner, np.ndarray) and name in ARRAY_WRITERS:
+        return functools.partial(ARRAY_WRITERS[name], owner, f)
+    if id(owner) not in SHADOW and t in PLAIN and not isinstance(owner, np.ndarray):
+        return f
+    if name in ("__copy__", "__deepcopy__"):
+        return functools.partial(copied, owner)
+    if name == "conjugate" and t is float:
+        return f if id(owner) not in SHADOW else lambda: owner
+    descriptor = getattr(t, name, None)
+    primitive = primitive_of(descriptor)
+    if primitive is None and isinstance(owner, np.generic):
+        primitive = primitive_of(getattr(np.ndarray, name, None)) or primitive_of(getattr(np, name, None))
+        if primitive is not None:
+            primitive = primitive_of(getattr(np, name, None)) or primitive
+            return functools.partial(recorder(primitive), owner)
+    if primitive is None:
+        return guarded(f, owner)
+    if name in ("ravel", "flatten") and isinstance(owner, np.ndarray):
+        return lambda order="C": recorder(primitive)(owner, order=_order(owner, order))
+    return functools.partial(recorder(primitive), owner)
+
+
+def carrier_method(f: Any, owner: Any, name: str) -> Any:
+    if name in ("extend", "update", "extendleft", "__init__"):
+        return lambda *args, **kwargs: f(*[iterable(a, STATE.site) for a in args], **kwargs)
+    if name == "sort":
+        return lambda *, key=None, reverse=False: sort_list(f, list(owner), key, reverse)
+    return f
+
+
+def text_method(f: Any, owner: Any) -> Any:
+    recording = STATE.recording
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        text = f(*args, **kwargs)
+        return remember(recording, text, (owner, args, kwargs)) if recording is not None else text
+
+    return call if recording is not None and (recording.texts or f.__name__ in ("format", "join", "format_map")) else f
+
+
+def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        return f(*args, **kwargs) if recording is None else opaque(recording, f, args, kwargs, owner)
+
+    return call
+
+
+def array_function(f: Any) -> Any:
+    """A NumPy function without a rule: run where nothing is traced, else its Python implementation is entered."""
+    inner = f._implementation
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None or not search(recording, (*args, *kwargs.values())):
+            return f(*args, **kwargs) if recording is None else watched(recording, f, args, kwargs)
+        if f in WRITERS:
+            return WRITERS[f](f, *args, **kwargs)
+        if isinstance(inner, types.FunctionType):
+            return enter(inner)(*args, **kwargs)
+        return opaque(recording, f, args, kwargs)
+
+    return call
+
+
+def dunder(op: Any, reflected: bool) -> Any:
+    """`x.__add__(y)` of a number or array, and from a subclass by `super().__add__(y)`."""
+
+    def call(a: Any, b: Any) -> Any:
+        number = (int, float, complex, np.ndarray, np.generic)
+        recording = STATE.recording
+        if not isinstance(b, number):
+            return NotImplemented
+        if python_method(type(a), op.method) or python_method(type(b), op.reflected):
+            name = op.reflected if reflected else op.method
+            fn = next(
+                base.__dict__[name]
+                for base in type(a).__mro__
+                if isinstance(base.__dict__.get(name), types.WrapperDescriptorType)
+            )
+            if recording is None or not search(recording, (a, b)):
+                return fn(a, b)
+            if not isinstance(a, float) or id(a) in SHADOW:
+                return opaque(recording, fn, (a, b), {})
+            a = float.__add__(a, 0.0) if slot_of(recording, a) is None else a
+        return HOOKS[op.name](a, b, STATE.site) if reflected else HOOKS[op.name](b, a, STATE.site)
+
+    return call
+
+
+_REDUCTION = ("axis", "dtype", "out", "keepdims", "initial", "where")
+
+_LAYOUT = {"casting", "subok", "order", "out"}
+
+_UFUNC_METHODS: dict[tuple[np.ufunc, str], Any] = {
+    (np.add, "reduce"): np.sum,
+    (np.multiply, "reduce"): np.prod,
+    (np.maximum, "reduce"): np.max,
+    (np.minimum, "reduce"): np.min,
+    (np.add, "accumulate"): np.cumsum,
+    (np.multiply, "accumulate"): np.cumprod,
+    (np.logical_or, "reduce"): np.any,
+    (np.logical_and, "reduce"): np.all,
+}

@@ -1,0 +1,216 @@
+"""Operators where no quick path applies: Python's own protocols, entering the user's methods."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.classes import bind, constant, lookup, python_method
+from wengert.errors import RefusedCallError
+from wengert.items import iterable
+from wengert.opaque import opaque, remember, search
+from wengert.operators import COMPARE, Binary
+from wengert.record import (
+    NUMERIC,
+    as_array,
+    holds_traced,
+    record_call,
+    record_two,
+    slot_of,
+)
+from wengert.recording import PLAIN, STATE, Modes, primitive_of
+from wengert.sites import Site
+from wengert.writes import record_write
+
+
+def _protocol(op: Binary, left: Any, right: Any) -> Any:
+    """A binary operator of which an operand's class is written in Python: Python's order of trying."""
+    tl, tr = type(left), type(right)
+    first, second = lookup(tl, op.method), lookup(tr, op.reflected)
+    tries = [(first, left, right), (second, right, left)]
+    if tl is tr:
+        del tries[1]
+    elif issubclass(tr, tl) and second is not None and second is not lookup(tl, op.reflected):
+        tries.reverse()
+    for method, a, b in tries:
+        if method is None:
+            continue
+        value = (
+            bind(method, a)(b)
+            if python_method(type(a), op.method if a is left else op.reflected)
+            else _native(op, method, a, b)
+        )
+        if value is not NotImplemented:
+            return value
+    raise TypeError(f"unsupported operand type(s) for {op.symbol}: {tl.__name__!r} and {tr.__name__!r}")
+
+
+def _native(op: Binary, method: Any, a: Any, b: Any) -> Any:
+    """The C method of one operand, given an operand whose class is written in Python."""
+    if isinstance(a, np.ndarray) and getattr(b, "__array_ufunc__", True) is not None and not isinstance(b, np.ndarray):
+        recording = STATE.recording
+        if recording is not None and (slot_of(recording, a) is not None or search(recording, (b,))):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{STATE.site}: NumPy would take {type(b).__name__} apart in {op.symbol} with an array. "
+                    "Set __array_ufunc__ = None in the class, so that its own methods are called."
+                )
+            )
+    return method(a, b)
+
+
+def binary(op: Binary, left: Any, right: Any) -> Any:
+    """`left op right`, recorded where an operand is traced."""
+    tl, tr = type(left), type(right)
+    if tl in NUMERIC and tr in NUMERIC and STATE.quick is not None and not Modes.shared:
+        return _numeric(op, left, right)
+    if python_method(tl, op.method) or python_method(tr, op.reflected):
+        return _protocol(op, left, right)
+    recording = STATE.recording
+    if recording is None:
+        return op.fn(left, right)
+    if tl is str and op.name in ("add", "mod"):
+        return remember(recording, op.fn(left, right), (left, right))
+    if slot_of(recording, left) is None and slot_of(recording, right) is None:
+        numeric = isinstance(left, (np.ndarray, np.generic)) or isinstance(right, (np.ndarray, np.generic))
+        if not (
+            numeric
+            and (
+                (type(left) in (list, tuple) and holds_traced(left))
+                or (type(right) in (list, tuple) and holds_traced(right))
+            )
+        ):
+            return op.fn(left, right)
+    primitive = primitive_of(op.fn)
+    if primitive is None:
+        return opaque(recording, op.fn, (left, right), {})
+    return record_call(primitive, (left, right), {})
+
+
+def _numeric(op: Binary, left: Any, right: Any) -> Any:
+    """`left op right` of arrays and numbers, while traced memory has been written."""
+    recording = STATE.recording
+    assert recording is not None
+    i, j = slot_of(recording, left), slot_of(recording, right)
+    if i is None and j is None:
+        return op.fn(left, right)
+    return record_two(constant(op.fn), left, right, i, j)
+
+
+def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:
+    """`left op= right`."""
+    t = type(left)
+    found = python_method(t, method)
+    if found is not None:
+        value = bind(found, left)(right)
+        return _protocol(op, left, right) if value is NotImplemented else value
+    recording = STATE.recording
+    if recording is None:
+        return fn(left, right)
+    if isinstance(left, np.ndarray):
+        if python_method(type(right), op.reflected):
+            return _protocol(op, left, right)
+        if type(right) in (list, tuple) and holds_traced(right):
+            right = as_array(right)
+        primitive = primitive_of(op.fn)
+        if primitive is None:
+            return opaque(recording, fn, (left, right), {})
+        return record_write(primitive, lambda: fn(left, right), left, (left, right), {})
+    if t is list and isinstance(right, np.ndarray):
+        left += iterable(right, STATE.site)
+        return left
+    if lookup(t, method) is not None:
+        return fn(left, right)
+    return binary(op, left, right)
+
+
+def compare(op: Binary, left: Any, right: Any) -> Any:
+    """`left op right` for a comparison."""
+    if python_method(type(left), op.method) or python_method(type(right), op.reflected):
+        return _compare_protocol(op, left, right)
+    recording = STATE.recording
+    if recording is None or not recording.keep:
+        return op.fn(left, right)
+    if slot_of(recording, left) is None and slot_of(recording, right) is None:
+        return op.fn(left, right)
+    return record_call(constant(op.fn), (left, right), {})
+
+
+def _compare_protocol(op: Binary, left: Any, right: Any) -> Any:
+    tl, tr = type(left), type(right)
+    tries = [(left, op.method, right), (right, op.reflected, left)]
+    if tr is not tl and issubclass(tr, tl):
+        tries.reverse()
+    for a, name, b in tries:
+        method = python_method(type(a), name)
+        value = bind(method, a)(b) if method else getattr(type(a), name)(a, b)
+        if value is not NotImplemented:
+            return value
+    if op.name in ("eq", "ne"):
+        return (left is right) == (op.name == "eq")
+    raise TypeError(f"{op.symbol!r} not supported between instances of {tl.__name__!r} and {tr.__name__!r}")
+
+
+def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
+    """`-a`, `+a`, `~a`."""
+    found = python_method(type(a), method)
+    if found is not None:
+        return bind(found, a)()
+    recording = STATE.recording
+    if recording is None or slot_of(recording, a) is None:
+        return fn(a)
+    return record_call(constant(fn), (a,), {})
+
+
+def truth(a: Any, site: Site | None) -> bool:
+    """The truth value of an object, as a test reads it; a guard where it depends on an input."""
+    if a is True or a is False or a is None:
+        return a is True
+    t = type(a)
+    if t in PLAIN and not Modes.guarding:
+        return bool(a)
+    STATE.site = site
+    method = python_method(t, "__bool__")
+    if method is None and lookup(t, "__bool__") is None:
+        method = python_method(t, "__len__")
+    if method is not None:
+        value = bind(method, a)()
+        return value if isinstance(value, bool) else operator.truth(value)
+    recording = STATE.recording
+    if recording is None or not recording.keep or slot_of(recording, a) is None:
+        return bool(a)
+    value = record_call(constant(bool), (a,), {})
+    return bool(value)
+
+
+def not_(a: Any, site: Site | None) -> bool:
+    """`not a`."""
+    return not truth(a, site)
+
+
+def contains(right: Any, left: Any, site: Site | None) -> bool:
+    """`left in right`."""
+    t = type(right)
+    if t in PLAIN and not Modes.guarding:
+        return left in right
+    STATE.site = site
+    method = python_method(t, "__contains__")
+    if method is not None:
+        return truth(bind(method, right)(left), site)
+    recording = STATE.recording
+    if recording is not None and recording.keep:
+        if isinstance(right, np.ndarray) and (
+            slot_of(recording, right) is not None or slot_of(recording, left) is not None
+        ):
+            return bool(record_call(constant(operator.contains), (right, left), {}))
+        if t in (list, tuple) and (slot_of(recording, left) is not None or holds_traced(right)):
+            return any(left is item or truth(compare(COMPARE["eq"], item, left), site) for item in right)
+    return left in right
+
+
+def not_contains(right: Any, left: Any, site: Site | None) -> bool:
+    """`left not in right`."""
+    return not contains(right, left, site)

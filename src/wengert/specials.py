@@ -1,0 +1,359 @@
+"""Builtins that call back, iterate or follow a protocol."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import itertools
+import operator
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.attributes import generic_attribute, generic_set_attribute, get_attribute, set_attribute
+from wengert.classes import bind, enter, lookup, python_method
+from wengert.construction import build_class, construct, instantiate
+from wengert.dispatch import HOOKS, convert, format_value
+from wengert.items import getitem, iterable, setitem
+from wengert.natives import copied, dunder, recorder
+from wengert.opaque import opaque, refusal, search
+from wengert.operators import BINARY, COMPARE, UNARY
+from wengert.ordering import cmp_to_key, extreme, ordered
+from wengert.protocols import contains, not_, truth
+from wengert.record import (
+    holds_traced,
+    record_call,
+)
+from wengert.recording import PLAIN, STATE, Primitive, primitive_of
+from wengert.rewrite import instrument
+
+
+def higher(f: Any) -> Any:
+    """A C callable that calls back or iterates: its function arguments are entered, its iterables recorded."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return f(*[_argument(a) for a in args], **{name: _argument(a) for name, a in kwargs.items()})
+
+    return call
+
+
+def _argument(a: Any) -> Any:
+    if a is None or (type(a) in PLAIN and type(a) is not np.ndarray):
+        return a
+    if isinstance(a, (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, np.ufunc)):
+        return enter(a)
+    if isinstance(a, type) or python_method(type(a), "__call__") is not None:
+        return enter(a)
+    return iterable(a, STATE.site)
+
+
+def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
+    """`sum`, `min`, `max` and their like, which iterate over one argument."""
+    fn = primitive.fn
+    splat = fn in (min, max)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None:
+            return fn(*args, **kwargs)
+        if splat and ("key" in kwargs or "default" in kwargs):
+            return extreme(fn, args[0] if len(args) == 1 else args, **kwargs)
+        if splat and len(args) > 1:
+            return record_call(primitive, args, kwargs) if holds_traced(args) else fn(*args)
+        if not args:
+            return fn(**kwargs)
+        items = list(iterable(args[0], STATE.site))
+        if fn is sum and any(
+            python_method(type(item), "__add__") or python_method(type(item), "__radd__") for item in items
+        ):
+            return functools.reduce(lambda a, b: HOOKS["add"](b, a, STATE.site), items, *args[1:] or (0,))
+        if not holds_traced((items, *args[1:], *kwargs.values())):
+            return fn(items, *args[1:], **kwargs)
+        if not splat:
+            return record_call(primitive, (items, *args[1:]), kwargs)
+        return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
+
+    return call
+
+
+def _getattr(obj: Any, name: str, *default: Any) -> Any:
+    try:
+        return get_attribute(obj, name, STATE.site)
+    except AttributeError:
+        if not default:
+            raise
+        return default[0]
+
+
+def _hasattr(obj: Any, name: str) -> bool:
+    try:
+        get_attribute(obj, name, STATE.site)
+    except AttributeError:
+        return False
+    return True
+
+
+def _iter(obj: Any, *sentinel: Any) -> Any:
+    if sentinel:
+        return iter(enter(obj), *sentinel)
+    return iter(iterable(obj, STATE.site))
+
+
+def _next(iterator: Any, *default: Any) -> Any:
+    step = python_method(type(iterator), "__next__")
+    if step is None:
+        return next(iterator, *default)
+    try:
+        return enter(step)(iterator)
+    except StopIteration:
+        if not default:
+            raise
+        return default[0]
+
+
+def _broadcast(*args: Any) -> np.broadcast:
+    """`np.broadcast`, for the shape's sake; what it gives when iterated over cannot be followed."""
+    made = np.broadcast(*args)
+    recording = STATE.recording
+    if recording is not None and search(recording, args):
+        recording.caches.setdefault(np.broadcast, {})[id(made)] = made
+    return made
+
+
+def _len(a: Any) -> Any:
+    method = python_method(type(a), "__len__")
+    return len(a) if method is None else _checked(len, bind(method, a)())
+
+
+def _checked(fn: Any, value: Any) -> Any:
+    """A length as `len` gives it, with the errors that it raises."""
+    return len(range(value)) if type(value) is int and 0 <= value <= sys.maxsize else value
+
+
+def _any(items: Any) -> bool:
+    return any(truth(item, STATE.site) for item in iterable(items, STATE.site))
+
+
+def _all(items: Any) -> bool:
+    return all(truth(item, STATE.site) for item in iterable(items, STATE.site))
+
+
+def _filter(f: Any, items: Any) -> Any:
+    f = enter(bool if f is None else f)
+    return filter(lambda item: truth(f(item), STATE.site), iterable(items, STATE.site))
+
+
+def _chained(iterables: Any) -> Any:
+    return itertools.chain.from_iterable(iterable(items, STATE.site) for items in iterable(iterables, STATE.site))
+
+
+def _accumulate(items: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
+    return itertools.accumulate(
+        iterable(items, STATE.site), enter(operator.add if func is None else func), initial=initial
+    )
+
+
+def _reversed(items: Any) -> Any:
+    t = type(items)
+    method = python_method(t, "__reversed__")
+    if method is not None:
+        return iterable(bind(method, items)(), STATE.site)
+    if isinstance(items, np.ndarray) or (lookup(t, "__reversed__") is None and python_method(t, "__getitem__")):
+        return (HOOKS["getitem"](k, items, STATE.site) for k in range(_len(items) - 1, -1, -1))
+    return reversed(items)
+
+
+def _getter(f: operator.itemgetter) -> Any:
+    keys = f.__reduce__()[1]
+    if len(keys) == 1:
+        return lambda obj: HOOKS["getitem"](keys[0], obj, STATE.site)
+    return lambda obj: tuple([HOOKS["getitem"](key, obj, STATE.site) for key in keys])
+
+
+def _attribute_getter(f: operator.attrgetter) -> Any:
+    names = f.__reduce__()[1]
+
+    def get(obj: Any, path: str) -> Any:
+        return functools.reduce(lambda part, name: _getattr(part, name), path.split("."), obj)
+
+    return lambda obj: get(obj, names[0]) if len(names) == 1 else tuple([get(obj, name) for name in names])
+
+
+def _method_caller(f: operator.methodcaller) -> Any:
+    made: Any = f.__reduce__()
+    words = {} if isinstance(made[0], type) else made[0].keywords
+    name, *args = made[1] if isinstance(made[0], type) else (*made[0].args, *made[1])
+    return lambda obj: enter(_getattr(obj, name))(*args, **words)
+
+
+def _str(*args: Any, **kwargs: Any) -> Any:
+    return convert(args[0], 1, STATE.site) if len(args) == 1 and not kwargs else str(*args, **kwargs)
+
+
+def _type(*args: Any, **kwargs: Any) -> Any:
+    return type(*args, **kwargs) if len(args) == 1 else construct(type, *args, **kwargs)
+
+
+def _through(name: str, fn: Any, convert: type | None = None) -> Any:
+    """A builtin that calls one method: `abs`, `len`, `round`, `float`."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None or not args:
+            return fn(*args, **kwargs)
+        found = python_method(type(args[0]), name)
+        if found is not None:
+            value = enter(types.MethodType(found, args[0]) if isinstance(found, types.FunctionType) else found)(
+                *args[1:], **kwargs
+            )
+            if convert is not None and not isinstance(value, convert):
+                return fn(*args, **kwargs)
+            return value
+        primitive = primitive_of(fn)
+        if primitive is None:
+            return opaque(recording, fn, args, kwargs) if fn is not len else fn(*args)
+        text = args[0] if isinstance(args[0], str) and id(args[0]) in recording.texts else None
+        if text is not None:
+            return opaque(recording, fn, args, kwargs)
+        return recorder(primitive)(*args, **kwargs)
+
+    return call
+
+
+def _operator(hook: Callable[..., Any], swap: bool) -> Any:
+    if swap:
+        return lambda a, b: hook(b, a, STATE.site)
+    return lambda a: hook(a, STATE.site)
+
+
+def _evaluated(f: Any) -> Any:
+    """`eval` and `exec`: the code is compiled and rewritten, and runs in the namespaces of the calling frame."""
+
+    def call(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        frame = sys._getframe(1)
+        if globals is None:
+            globals = frame.f_globals
+            optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED
+            locals = locals if locals is not None else dict(frame.f_locals) if optimized else frame.f_locals
+        if recording is None:
+            return f(source, globals, locals, **kwargs)
+        if id(source) in recording.texts:
+            raise refusal(recording, f, "its text was made from a traced value")
+        if not isinstance(source, types.CodeType):
+            text = source.lstrip(" \t") if f is eval and isinstance(source, str) else source
+            source = compile(text, "<string>", f.__name__, dont_inherit=True)
+        return f(instrument(source, HOOKS), globals, locals, **kwargs)
+
+    return call
+
+
+CALLABLE_OBJECTS: dict[type, Any] = {
+    operator.itemgetter: _getter,
+    operator.attrgetter: _attribute_getter,
+    operator.methodcaller: _method_caller,
+}
+
+DUNDERS: dict[str, Any] = {
+    "__getitem__": lambda a, key: HOOKS["getitem"](key, a, STATE.site),
+    "__setitem__": lambda a, key, value: HOOKS["setitem"](a, key, value, STATE.site),
+    "__len__": len,
+    "__hash__": hash,
+    "__repr__": lambda a: convert(a, 2, STATE.site),
+    "__str__": lambda a: convert(a, 1, STATE.site),
+    "__bool__": lambda a: truth(a, STATE.site),
+    "__iter__": lambda a: iter(iterable(a, STATE.site)),
+    "__contains__": lambda a, item: contains(a, item, STATE.site),
+}
+
+ITERATING = {
+    sum,
+    min,
+    max,
+    *(f for f in (getattr(__import__("math"), "fsum", None), getattr(__import__("math"), "prod", None))),
+}
+
+HIGHER: set[Any] = {
+    map,
+    filter,
+    sorted,
+    zip,
+    enumerate,
+    reversed,
+    functools.reduce,
+    list,
+    tuple,
+    set,
+    frozenset,
+    dict,
+    any,
+    all,
+    *(v for v in vars(itertools).values() if isinstance(v, type)),
+}
+
+SPECIAL: dict[Any, Any] = {
+    getattr: _getattr,
+    hasattr: _hasattr,
+    iter: _iter,
+    next: _next,
+    str: _str,
+    type: _type,
+    setattr: lambda obj, name, value: set_attribute(obj, value, name, STATE.site),
+    repr: lambda a: convert(a, 2, STATE.site),
+    ascii: lambda a: convert(a, 3, STATE.site),
+    format: lambda a, spec="": format_value(a, spec, STATE.site),
+    bool: lambda *a: truth(a[0], STATE.site) if a else False,
+    operator.truth: lambda a: truth(a, STATE.site),
+    operator.not_: lambda a: not_(a, STATE.site),
+    operator.getitem: lambda a, b: getitem(b, a, STATE.site),
+    operator.setitem: lambda a, b, c: setitem(a, b, c, STATE.site),
+    operator.contains: lambda a, b: contains(a, b, STATE.site),
+    abs: _through("__abs__", abs),
+    round: _through("__round__", round),
+    len: _len,
+    float: _through("__float__", float, float),
+    int: _through("__int__", int, int),
+    complex: _through("__complex__", complex, complex),
+    pow: _through("__pow__", pow),
+    divmod: _through("__divmod__", divmod),
+    builtins.__build_class__: build_class,
+    itertools.chain.from_iterable: _chained,
+    itertools.accumulate: _accumulate,
+    reversed: _reversed,
+    sorted: ordered,
+    any: _any,
+    all: _all,
+    filter: _filter,
+    object.__getattribute__: lambda obj, name: generic_attribute(obj, name),
+    object.__setattr__: lambda obj, name, value: generic_set_attribute(obj, value, name),
+    np.ndarray.__copy__: copied,
+    np.ndarray.__deepcopy__: copied,
+    np.broadcast: _broadcast,
+    type.__call__: instantiate,
+    functools.cmp_to_key: cmp_to_key,
+    operator.call: lambda f, *args, **kwargs: enter(f)(*args, **kwargs),
+    eval: _evaluated(eval),
+    exec: _evaluated(exec),
+}
+
+
+for _op in (*BINARY.values(), *COMPARE.values()):
+    DUNDERS[_op.method] = dunder(_op, False)
+    if _op.name not in COMPARE:
+        DUNDERS[_op.reflected] = dunder(_op, True)
+
+
+for _name in (*BINARY, *COMPARE):
+    SPECIAL[getattr(operator, _name)] = _operator(HOOKS[_name], True)
+
+
+for _name in UNARY:
+    SPECIAL[getattr(operator, _name)] = _operator(HOOKS[_name], False)
+
+
+for _name in BINARY:
+    SPECIAL[getattr(operator, f"i{_name.rstrip('_')}")] = _operator(HOOKS[f"i{_name.rstrip('_')}"], True)
