@@ -169,7 +169,7 @@ def _check_kept(obj: Any, found: Any, value: Any, name: str) -> None:
         return
     raise recording.refuse(
         RefusedCallError(
-            f"{STATE.site}: a traced value is stored in .{name} of a {type(obj).__name__}, which keeps a number of its own. "
+            f"{STATE.site}: a traced value is stored in .{name} of a {type(obj).__name__}, which keeps its own copy. "
             "Keep it in a Python object instead."
         )
     )

@@ -102,7 +102,11 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
     return hook
 
 
-_CONVERSIONS = {1: (str, "__str__"), 2: (repr, "__repr__"), 3: (ascii, "__repr__")}
+_CONVERSIONS: dict[int, tuple[Callable[[Any], str], str]] = {
+    1: (str, "__str__"),
+    2: (repr, "__repr__"),
+    3: (ascii, "__repr__"),
+}
 
 
 def convert(value: Any, how: int, site: Site | None) -> Any:
@@ -213,8 +217,9 @@ def prepare() -> None:
     for name, (fn, _) in UNARY.items():
         primitive = primitive_of(fn)
         namespace = HOOKS[name].__globals__
-        namespace["FLOATS"] = FLOATS if primitive is not None and primitive.rule.kind == "partials" else frozenset()
-        if primitive is not None and primitive.rule.kind == "partials":
+        quick = primitive is not None and primitive.rule is not None and primitive.rule.kind == "partials"
+        namespace["FLOATS"] = FLOATS if quick else frozenset()
+        if quick and primitive is not None:
             namespace["ONE"] = primitive.scalar_bound((True,))
     item = primitive_of(operator.getitem)
     Quick.item = None if item is None else item.bound(2, (True, False), ())

@@ -87,7 +87,7 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
         if search(recording, (*args, *rest.values(), out)) or not isinstance(out, np.ndarray):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{STATE.site}: {primitive.name} writes into out= in a form that cannot be followed (where=, several "
+                    f"{STATE.site}: {primitive.name} writes into out= that cannot be followed (where=, several "
                     "outputs). Assign the result instead."
                 )
             )
