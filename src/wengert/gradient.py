@@ -38,8 +38,16 @@ class Gradients(tuple[Any, ...]):
         return tuple.__getitem__(self, key)
 
 
-def grad(f: Callable[..., Any] | None = None, *args: Any, argnums: Argnums = None, has_aux: bool = False,
-         holomorphic: bool = False, allow_int: bool = False, seed: Any = None, **kwargs: Any) -> Any:
+def grad(
+    f: Callable[..., Any] | None = None,
+    *args: Any,
+    argnums: Argnums = None,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    seed: Any = None,
+    **kwargs: Any,
+) -> Any:
     """∂f/∂x of a function with a scalar result.
 
     With arguments, at once: `value, (df, dx, dy) = grad(f, x, y)`, where df is the gradient of f's own arrays (of a
@@ -66,8 +74,13 @@ def grad(f: Callable[..., Any] | None = None, *args: Any, argnums: Argnums = Non
     return gradient
 
 
-def value_and_grad(f: Callable[..., Any] | None = None, argnums: Argnums = 0, has_aux: bool = False,
-                   holomorphic: bool = False, allow_int: bool = False) -> Any:
+def value_and_grad(
+    f: Callable[..., Any] | None = None,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Any:
     """A function that gives `(f(x), ∂f/∂x)`, or `((f(x), aux), ∂f/∂x)` where f returns a pair and `has_aux`.
 
     Fits `scipy.optimize.minimize(value_and_grad(f), x0, jac=True)` as it is. Errors: as `grad`.
@@ -123,8 +136,10 @@ def _seeds(outputs: list[tuple[str, int | None, Any]], y_bar: Any) -> dict[int, 
     if len(outputs) == 1 and len(given) == 1:
         given = [(outputs[0][0], given[0][1])]
     if [path for path, _ in given] != [path for path, _, _ in outputs]:
-        raise ValueError(f"the cotangent must have the structure of the result: {[p for p, _, _ in outputs]}, "
-                         f"not {[p for p, _ in given]}")
+        raise ValueError(
+            f"the cotangent must have the structure of the result: {[p for p, _, _ in outputs]}, "
+            f"not {[p for p, _ in given]}"
+        )
     seeds: dict[int, Any] = {}
     for (_, bar), (path, slot, leaf) in zip(given, outputs, strict=True):
         if np.shape(bar) != np.shape(leaf):
@@ -146,8 +161,14 @@ non_differentiable(stop_gradient)
 # -- one gradient ---------------------------------------------------------------------------------------------------
 
 
-def _at_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums, seed: Any,
-             options: dict[str, Any]) -> Any:
+def _at_once(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    argnums: Argnums,
+    seed: Any,
+    options: dict[str, Any],
+) -> Any:
     if argnums is None:
         wanted: dict[int | str, None] = dict.fromkeys([*range(len(args)), *kwargs])
     else:
@@ -158,9 +179,18 @@ def _at_once(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
     return value, result
 
 
-def _gradient(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None],
-              seed: Any, itself: bool, has_aux: bool, holomorphic: bool, allow_int: bool,
-              lenient: bool = False) -> tuple[Any, list[Any]]:
+def _gradient(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    wanted: dict[int | str, None],
+    seed: Any,
+    itself: bool,
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool,
+    lenient: bool = False,
+) -> tuple[Any, list[Any]]:
     """The value, and the gradients in the order of `wanted` (that of f in front, where asked for)."""
     _check_inputs(f, args, kwargs, wanted, allow_int or lenient)
     with level(False) as (recording, here):
@@ -195,8 +225,18 @@ class _Finish:
         bar = None if slot is None or (not self.traced and slot >= len(table)) else table[slot]
         if bar is None:
             return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
-        if type(bar) is np.ndarray is type(leaf) and bar.base is None and not self.traced and bar.dtype.kind == "f" and (
-                bar.dtype == leaf.dtype and bar.shape == leaf.shape and id(bar) not in self.given and bar.flags.writeable):
+        if (
+            type(bar) is np.ndarray is type(leaf)
+            and bar.base is None
+            and not self.traced
+            and bar.dtype.kind == "f"
+            and (
+                bar.dtype == leaf.dtype
+                and bar.shape == leaf.shape
+                and id(bar) not in self.given
+                and bar.flags.writeable
+            )
+        ):
             self.given.add(id(bar))  # nothing to change: the usual case
             return bar
         bar = self.bars.project(bar, leaf, True)
@@ -204,7 +244,9 @@ class _Finish:
             bar = self.bars.call(np.conj, bar)
         if isinstance(bar, np.ndarray):
             owner = id(owner_of(bar))
-            if owner in self.given or not (slot in self.bars.owned or (bar.base is None and bar.flags.writeable)):
+            if owner in self.given or not (
+                slot in self.bars.owned or (bar.base is None and bar.flags.writeable)
+            ):
                 bar = self.bars.call(np.array, bar)
                 owner = id(owner_of(bar))
             self.given.add(owner)
@@ -221,20 +263,25 @@ def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool)
     if value is None or isinstance(value, (bool, int, str, np.bool_, np.integer)):
         raise NoGradientPathError(
             f"the function returned {value!r} ({type(value).__name__}), which has no derivative. "
-            "Return the float (or array) that it was made from.")
+            "Return the float (or array) that it was made from."
+        )
     if not is_inexact(value):
         kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
         error = NoGradientPathError if isinstance(value, np.ndarray) else NonScalarOutputError
-        raise error(f"grad needs a scalar result, not {kind}. Return one number, use has_aux=True for a pair "
-                    "(value, aux), or wg.vjp for several results.")
+        raise error(
+            f"grad needs a scalar result, not {kind}. Return one number, use has_aux=True for a pair "
+            "(value, aux), or wg.vjp for several results."
+        )
     if seed is None and np.size(value) != 1:
         raise NonScalarOutputError(
             f"grad needs a scalar result, but the function returned shape {np.shape(value)}. Reduce it (.sum()), give a "
-            "seed=, or use wg.vjp(f, x) for ȳ ↦ x̄.")
+            "seed=, or use wg.vjp(f, x) for ȳ ↦ x̄."
+        )
     if is_complex(value) and not holomorphic and seed is None:
         raise NonScalarOutputError(
             "grad needs a real result, but the function returned a complex number. Return np.real(...) or abs(...)**2, "
-            "or say holomorphic=True for a holomorphic function.")
+            "or say holomorphic=True for a holomorphic function."
+        )
     slot = slot_of(recording, value)
     if slot is None:
         return {}
@@ -248,7 +295,9 @@ def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool)
 # -- arguments ------------------------------------------------------------------------------------------------------
 
 
-def _wanted(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums) -> tuple[dict[int | str, None], bool]:
+def _wanted(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums
+) -> tuple[dict[int | str, None], bool]:
     """The wanted arguments as positions and keywords, and whether one was asked for, bare."""
     if isinstance(argnums, int) and 0 <= argnums < len(args):
         return {argnums: None}, True
@@ -277,26 +326,36 @@ def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 def _names(f: Any) -> list[str]:
     try:
-        return [p.name for p in inspect.signature(f).parameters.values()
-                if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        return [
+            p.name
+            for p in inspect.signature(f).parameters.values()
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
     except (TypeError, ValueError):
         return []
 
 
-def _parameter_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None]) -> list[str]:
+def _parameter_names(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None]
+) -> list[str]:
     names = _names(f)
-    return [key if isinstance(key, str) else names[key] if key < len(names) else f"argument {key + 1}" for key in wanted]
+    return [
+        key if isinstance(key, str) else names[key] if key < len(names) else f"argument {key + 1}"
+        for key in wanted
+    ]
 
 
-def _check_inputs(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None],
-                  allow_int: bool) -> None:
+def _check_inputs(
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None], allow_int: bool
+) -> None:
     for key in wanted:
         value = kwargs[key] if isinstance(key, str) else args[key]
         if isinstance(value, np.ndarray) and value.dtype.kind in "iub" and not allow_int:
             name = _parameter_names(f, args, kwargs, {key: None})[0]
             raise IntegerInputError(
                 f"argument {name!r} is an array of {value.dtype}, which has no derivative. Pass {name}.astype(float), "
-                "or allow_int=True, which gives None for it.")
+                "or allow_int=True, which gives None for it."
+            )
 
 
 def _wraps(f: Any) -> Callable[[Any], Any]:

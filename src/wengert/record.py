@@ -31,7 +31,8 @@ def recording_here() -> Recording:
     recording = STATE.recording
     if recording is None:
         raise RefusedCallError(
-            f"{STATE.site}: a value traced by another thread is used here. Call wengert inside the thread instead.")
+            f"{STATE.site}: a value traced by another thread is used here. Call wengert inside the thread instead."
+        )
     return recording
 
 
@@ -42,15 +43,20 @@ def slot_of(recording: Recording, value: Any) -> int | None:
     else:
         slot = SHADOW.get(id(value))
     if slot is not None and Modes.shared and not recording.owns(slot, value):
-        raise recording.refuse(RefusedCallError(
-            f"{STATE.site}: a value traced by another thread is used here. Call wengert inside the thread instead."))
+        raise recording.refuse(
+            RefusedCallError(
+                f"{STATE.site}: a value traced by another thread is used here. Call wengert inside the thread instead."
+            )
+        )
     return slot
 
 
 def slots_in(recording: Recording, items: Any) -> Any:
     """The variables in a list or tuple, as a nested tuple; None where there are none."""
-    found = tuple(slots_in(recording, item) if type(item) in (list, tuple) else slot_of(recording, item)
-                  for item in items)
+    found = tuple(
+        slots_in(recording, item) if type(item) in (list, tuple) else slot_of(recording, item)
+        for item in items
+    )
     return found if any(slot is not None for slot in found) else None
 
 
@@ -67,7 +73,9 @@ def register(recording: Recording, value: Any, slot: int, strong: bool, args: tu
         if recording.memory.storages:
             recording.memory.add_view(value, slot)
         owner = owner_of(value)
-        if not any([isinstance(a, np.ndarray) and owner_of(a) is owner for a in args]):  # else its place is known
+        if not any(
+            [isinstance(a, np.ndarray) and owner_of(a) is owner for a in args]
+        ):  # else its place is known
             recording.memory.add_root(value, slot)
     return kept
 
@@ -84,7 +92,7 @@ def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tupl
 
 def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:
     """Arguments (or their variables) with those of the sequence at place k one by one."""
-    return (*items[:k], *inner, *items[k + 1:])
+    return (*items[:k], *inner, *items[k + 1 :])
 
 
 def _keep(recording: Recording, how: str, value: Any) -> Any:
@@ -95,7 +103,13 @@ def _keep(recording: Recording, how: str, value: Any) -> Any:
     return None if isinstance(value, np.ndarray) else value
 
 
-def bind(recording: Recording, primitive: Primitive, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
+def bind(
+    recording: Recording,
+    primitive: Primitive,
+    args: tuple[Any, ...],
+    ins: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Bound:
     """The primitive in the form of this call."""
     rule = primitive.rule
     assert rule is not None
@@ -165,7 +179,11 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
     value = primitive.fn(*args)
     kind = type(value)
     if kind in FLOATS:
-        if bound.rule.kind == "partials" and len(args) <= 2 and not any([type(a) not in SCALARS for a in args]):
+        if (
+            bound.rule.kind == "partials"
+            and len(args) <= 2
+            and not any([type(a) not in SCALARS for a in args])
+        ):
             SHADOW[id(value)] = len(entries)
             entries.append((primitive.scalar_bound(mask), value, ins, args, None, STATE.site))
             return value
@@ -175,12 +193,16 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
         if is_inexact(value) and any([value is a for a in args]):
             value = fresh(value)
         return append_result(recording, bound, value, args, ins, None)
+    kept = tuple([
+        _kept_array(recording, recording.memory, how, a) if type(a) is np.ndarray else a
+        for how, a in zip(bound.keeps, args, strict=True)
+    ])
     if kind is np.ndarray:
-        kept = [_kept_array(recording, recording.memory, how, a) if type(a) is np.ndarray else a
-                for how, a in zip(bound.keeps, args, strict=True)]
-        _append_array(recording, bound, value, ins, tuple(kept))
-        return value
-    return append_result(recording, bound, value, args, ins, None)
+        _append_array(recording, bound, value, ins, kept)
+    else:
+        SHADOW[id(value)] = len(entries)
+        entries.append((bound, value, ins, kept, None, STATE.site))
+    return value
 
 
 def record_two(primitive: Primitive, left: Any, right: Any, i: int | None, j: int | None) -> Any:
@@ -213,7 +235,9 @@ def record_one(primitive: Primitive, a: Any, i: int) -> Any:
     value = primitive.fn(a)
     if type(value) is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
         return append_result(recording, bound, value, (a,), (i,), None)
-    _append_array(recording, bound, value, (i,), (_kept_array(recording, recording.memory, bound.keeps[0], a),))
+    _append_array(
+        recording, bound, value, (i,), (_kept_array(recording, recording.memory, bound.keeps[0], a),)
+    )
     return value
 
 
@@ -227,7 +251,9 @@ def _kept_array(recording: Recording, memory: Any, how: str, a: np.ndarray) -> A
     return a
 
 
-def _append_array(recording: Recording, bound: Bound, value: np.ndarray, ins: tuple[Any, ...], kept: tuple[Any, ...]) -> None:
+def _append_array(
+    recording: Recording, bound: Bound, value: np.ndarray, ins: tuple[Any, ...], kept: tuple[Any, ...]
+) -> None:
     entries = recording.entries
     slot = len(entries)
     kept_value: Any = value
@@ -239,8 +265,14 @@ def _append_array(recording: Recording, bound: Bound, value: np.ndarray, ins: tu
     entries.append((bound, kept_value, ins, kept, None, STATE.site))
 
 
-def append_result(recording: Recording, bound: Bound, value: Any, args: tuple[Any, ...], ins: tuple[Any, ...],
-                  kwargs: dict[str, Any] | None) -> Any:
+def append_result(
+    recording: Recording,
+    bound: Bound,
+    value: Any,
+    args: tuple[Any, ...],
+    ins: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+) -> Any:
     """Write down a call whose value is at hand, and make the value a variable."""
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
@@ -264,9 +296,12 @@ def append_result(recording: Recording, bound: Bound, value: Any, args: tuple[An
 
 def _refuse_objects(recording: Recording, bound: Any, value: Any) -> None:
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
-        raise recording.refuse(RefusedCallError(
-            f"{STATE.site}: {bound.name} gave an array of Python objects, which cannot be differentiated. "
-            "Build it with a float dtype."))
+        raise recording.refuse(
+            RefusedCallError(
+                f"{STATE.site}: {bound.name} gave an array of Python objects, which cannot be differentiated. "
+                "Build it with a float dtype."
+            )
+        )
 
 
 def _fields(recording: Recording, value: tuple[Any, ...], slot: int) -> tuple[Any, ...]:
@@ -278,12 +313,20 @@ def _fields(recording: Recording, value: tuple[Any, ...], slot: int) -> tuple[An
     for i, part in enumerate(parts):
         if is_inexact(part):
             kept = register(recording, part, len(recording.entries), recording.keep)
-            recording.append((bound, kept, (slot, None), (value if recording.keep else None, i), None, STATE.site))
+            recording.append(
+                (bound, kept, (slot, None), (value if recording.keep else None, i), None, STATE.site)
+            )
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
-def record_constant(recording: Recording, primitive: Any, args: tuple[Any, ...], ins: tuple[Any, ...],
-                    kwargs: dict[str, Any], value: Any) -> Any:
+def record_constant(
+    recording: Recording,
+    primitive: Any,
+    args: tuple[Any, ...],
+    ins: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    value: Any,
+) -> Any:
     """Record the value of a call without derivative: only a tape needs it. What has no identity becomes a guard."""
     if not recording.keep or primitive.fn in METADATA:
         return value
@@ -319,13 +362,18 @@ def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int) -
     recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, STATE.site))
 
 
-def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins: tuple[Any, ...],
-                  kwargs: dict[str, Any]) -> None:
+def check_statics(
+    recording: Recording, bound: Bound, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
     """A traced float where the rule has no derivative would be a silent zero: refuse it."""
     sequence = bound.rule.sequence
     if sequence is None:
         for place, slot in enumerate(ins):
-            if slot is not None and place not in bound.positions and _differentiable(recording, args[place], slot):
+            if (
+                slot is not None
+                and place not in bound.positions
+                and _differentiable(recording, args[place], slot)
+            ):
                 raise _no_derivative(recording, bound, f"argument {place + 1}")
     for name, value in kwargs.items():
         slot = slot_of(recording, value)
@@ -335,20 +383,28 @@ def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins
 
 def _differentiable(recording: Recording, value: Any, slot: Any) -> bool:
     if type(slot) is tuple:
-        return any(s is not None and _differentiable(recording, v, s) for s, v in zip(slot, value, strict=True))
+        return any(
+            s is not None and _differentiable(recording, v, s) for s, v in zip(slot, value, strict=True)
+        )
     return is_inexact(value) and slot not in recording.inert
 
 
 def _no_derivative(recording: Recording, bound: Bound, what: str) -> NoRuleError:
     error = NoRuleError(
         f"{STATE.site}: {what} of {bound.name} depends on an input, and its rule ({bound.rule.where}) gives no "
-        "derivative with respect to it. Use wg.stop_gradient on it, or write a rule with @wg.rrule.")
+        "derivative with respect to it. Use wg.stop_gradient on it, or write a rule with @wg.rrule."
+    )
     recording.refuse(error)
     return error
 
 
-def _record_rrule(recording: Recording, primitive: Primitive, args: tuple[Any, ...], ins: tuple[Any, ...],
-                  kwargs: dict[str, Any]) -> Any:
+def _record_rrule(
+    recording: Recording,
+    primitive: Primitive,
+    args: tuple[Any, ...],
+    ins: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
     """A user's rule: its value is the value, its pullback is kept. Outer levels see what its body does."""
     bound = bind(recording, primitive, args, ins, kwargs)
     rule = primitive.rule
@@ -357,7 +413,9 @@ def _record_rrule(recording: Recording, primitive: Primitive, args: tuple[Any, .
     inner = None
     if level == 0:
         if recording.keep and len(recording.levels) == 1:
-            return append_result(recording, bound, fresh_unless(primitive.fn(*args, **kwargs), args), args, ins, kwargs)
+            return append_result(
+                recording, bound, fresh_unless(primitive.fn(*args, **kwargs), args), args, ins, kwargs
+            )
         value, pullback = rule.body(*args, **kwargs)
     else:
         hidden = recording.levels[level:]
@@ -374,7 +432,9 @@ def _record_rrule(recording: Recording, primitive: Primitive, args: tuple[Any, .
     if isinstance(value, tuple):
         recording.append((pull, value, (*ins, inner), kept, None, STATE.site))
         return _fields(recording, value, slot)
-    recording.append((pull, register(recording, value, slot, recording.keep), (*ins, inner), kept, None, STATE.site))
+    recording.append(
+        (pull, register(recording, value, slot, recording.keep), (*ins, inner), kept, None, STATE.site)
+    )
     return value
 
 
@@ -412,7 +472,10 @@ def _arrays_for_lists(recording: Recording, primitive: Primitive, args: tuple[An
             if k != rule.sequence:
                 a = as_array(a)
             elif primitive.is_array_function:
-                a = [as_array(item) if type(item) in (list, tuple) and holds_traced(item) else item for item in a]
+                a = [
+                    as_array(item) if type(item) in (list, tuple) and holds_traced(item) else item
+                    for item in a
+                ]
         elif k == rule.sequence and isinstance(a, np.ndarray) and not rule.identity:
             a = [record_call(_item(), (a, i), {}) for i in range(len(a))]
         out.append(a)

@@ -18,7 +18,17 @@ import numpy as np
 from wengert.errors import AliasedArgumentsError, RefusedCallError
 from wengert.functional import getitem, setitem, setlens
 from wengert.functional import lens as read_lens
-from wengert.lenses import Lens, covers, is_foreign, key_of, lens_of, memory_order, overlaps_itself, owner_of, view_of
+from wengert.lenses import (
+    Lens,
+    covers,
+    is_foreign,
+    key_of,
+    lens_of,
+    memory_order,
+    overlaps_itself,
+    owner_of,
+    view_of,
+)
 from wengert.recording import PLAIN, STATE, Recording, primitive_of
 from wengert.shadow import SHADOW, hold
 from wengert.values import Spec, spec_of
@@ -43,8 +53,10 @@ class Root(list[tuple[Any, int, int]]):
 
     def locate(self, owner: np.ndarray) -> None:
         """Find the lenses of those that were noted as arrays."""
-        self[:] = [(lens_of(place, owner) if isinstance(place, np.ndarray) else place, slot, level)
-                   for place, slot, level in self]
+        self[:] = [
+            (lens_of(place, owner) if isinstance(place, np.ndarray) else place, slot, level)
+            for place, slot, level in self
+        ]
 
 
 class Memory:
@@ -54,9 +66,18 @@ class Memory:
         self.recording = recording
         self.storages: dict[int, Storage] = {}
         self.captured: dict[int, np.ndarray] = {}
-        self.roots: dict[int, tuple[weakref.ref[np.ndarray], Root]] = {}
+        self._roots: dict[int, tuple[weakref.ref[np.ndarray], Root]] = {}
+        self.arguments: list[tuple[np.ndarray, int]] = []  # of the outermost level, not yet among the roots
         self.undo: list[list[Any]] = []
         self.shared_arguments: set[int] = set()
+
+    @property
+    def roots(self) -> dict[int, tuple[weakref.ref[np.ndarray], Root]]:
+        """Traced arrays by the owner of their memory; few traces ask, so arguments (2 µs each) are filed late."""
+        while self.arguments:
+            array, slot = self.arguments.pop(0)
+            self._file_root(self._roots, array, slot, 1, True)
+        return self._roots
 
     # -- reading ------------------------------------------------------------------------------------------------
 
@@ -66,6 +87,7 @@ class Memory:
         if storage is None:
             return SHADOW.get(id(array))
         owner = storage.owner()
+        assert owner is not None
         if array is owner:
             return storage.slot
         seen = storage.views.get(id(array))
@@ -77,9 +99,12 @@ class Memory:
 
     def _read(self, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
         if view.dtype != owner.dtype:
-            raise self.recording.refuse(RefusedCallError(
-                f"{STATE.site}: an array of {view.dtype} is read after its memory was written through one of "
-                f"{owner.dtype}. Copy the part (.real.copy(), .astype(...)) before the write."))
+            raise self.recording.refuse(
+                RefusedCallError(
+                    f"{STATE.site}: an array of {view.dtype} is read after its memory was written through one of "
+                    f"{owner.dtype}. Copy the part (.real.copy(), .astype(...)) before the write."
+                )
+            )
         lens = lens_of(view, owner)
         if covers(view, owner):
             return slot
@@ -138,17 +163,17 @@ class Memory:
     def add_root(self, array: np.ndarray, slot: int, argument: bool = False) -> None:
         """A traced array that lies in memory whose owner is not traced."""
         owner = owner_of(array)
+        if argument or not (owner is array or id(owner) in SHADOW or id(owner) in self.storages):
+            self._file_root(self.roots, array, slot, len(self.recording.levels), argument)
+
+    def _file_root(self, filed: dict[int, Any], array: np.ndarray, slot: int, level: int, argument: bool) -> None:
+        owner = owner_of(array)
         key = id(owner)
-        if not argument and (owner is array or key in SHADOW or key in self.storages):
-            return
-        known = self.roots.get(key)
-        level = len(self.recording.levels)
+        known = filed.get(key)
         if known is None or known[0]() is not owner:
-            if argument:  # stays alive: its lens can wait, and its id is not used again
-                self.roots[key] = (weakref.ref(owner), Root([(array, slot, level)]))
-                return
-            ref = weakref.ref(owner, lambda _, roots=self.roots, key=key: roots.pop(key, None))
-            self.roots[key] = (ref, Root([(lens_of(array, owner), slot, level)]))
+            ref = weakref.ref(owner, lambda _, filed=filed, key=key: filed.pop(key, None))
+            place = array if argument else lens_of(array, owner)  # an argument stays alive: its lens can wait
+            filed[key] = (ref, Root([(place, slot, level)]))
             return
         lens = lens_of(array, owner)
         roots = known[1]
@@ -200,13 +225,19 @@ class Memory:
 
     def _check_alone(self, owner: np.ndarray) -> None:
         if id(owner) in self.shared_arguments:
-            raise self.recording.refuse(AliasedArgumentsError(
-                f"{STATE.site}: this line writes memory that two arguments share, so the derivative with respect to "
-                "either is not defined. Pass copies: f(a, a.copy())."))
+            raise self.recording.refuse(
+                AliasedArgumentsError(
+                    f"{STATE.site}: this line writes memory that two arguments share, so the derivative with respect to "
+                    "either is not defined. Pass copies: f(a, a.copy())."
+                )
+            )
         if is_foreign(owner):
-            raise self.recording.refuse(RefusedCallError(
-                f"{STATE.site}: this line writes traced values into an array over foreign memory (a buffer, a file). "
-                "Write into an array of its own: np.array(a)."))
+            raise self.recording.refuse(
+                RefusedCallError(
+                    f"{STATE.site}: this line writes traced values into an array over foreign memory (a buffer, a file). "
+                    "Write into an array of its own: np.array(a)."
+                )
+            )
 
     def _root_slot(self, owner: np.ndarray) -> int | None:
         known = self.roots.get(id(owner))
@@ -223,8 +254,9 @@ class Memory:
             slot = self._put_slot(slot, owner, lens, before, value, root)
         return slot
 
-    def _put_slot(self, slot: int | None, owner: np.ndarray, lens: Lens, before: Any, value: Any,
-                  value_slot: int | None) -> int:
+    def _put_slot(
+        self, slot: int | None, owner: np.ndarray, lens: Lens, before: Any, value: Any, value_slot: int | None
+    ) -> int:
         key = key_of(lens, owner)
         slot = self._known(slot, before)
         if key is not None:
@@ -234,7 +266,9 @@ class Memory:
         assert primitive is not None
         bound = primitive.bound(5, self.recording.mask((flat, None, None, None, value_slot)), ())
         after = setlens(row, *lens, value) if self.recording.keep else spec_of(row)
-        flat = self.recording.append((bound, after, (flat, None, None, None, value_slot), (row, *lens, value), None, STATE.site))
+        flat = self.recording.append(
+            (bound, after, (flat, None, None, None, value_slot), (row, *lens, value), None, STATE.site)
+        )
         return self._unflatten(flat, owner, after)
 
     def _known(self, slot: int | None, before: Any) -> int | None:
@@ -250,8 +284,15 @@ class Memory:
         else:
             SHADOW[id(owner)] = slot
 
-    def put(self, storage: Storage, owner: np.ndarray, view: np.ndarray, value: Any, value_slot: int | None,
-            before: Any) -> None:
+    def put(
+        self,
+        storage: Storage,
+        owner: np.ndarray,
+        view: np.ndarray,
+        value: Any,
+        value_slot: int | None,
+        before: Any,
+    ) -> None:
         """Record that a whole view of the owner now holds a value; `before` is the owner's content until then."""
         if view.size == 0:
             return
@@ -260,15 +301,26 @@ class Memory:
             self.written(storage, owner, value_slot)
             return
         if overlaps_itself(view) or view.dtype != owner.dtype:
-            raise self.recording.refuse(RefusedCallError(
-                f"{STATE.site}: this line writes through a view whose entries overlap or have another dtype. "
-                "Write through the array itself."))
+            raise self.recording.refuse(
+                RefusedCallError(
+                    f"{STATE.site}: this line writes through a view whose entries overlap or have another dtype. "
+                    "Write through the array itself."
+                )
+            )
         value = value if self.recording.keep else light(value)
         lens = lens_of(view, owner)
         self.written(storage, owner, self._put_slot(storage.slot, owner, lens, before, value, value_slot))
 
-    def put_at(self, storage: Storage, owner: np.ndarray, array: np.ndarray, key: Any, value: Any,
-               value_slot: int | None, before: Any) -> None:
+    def put_at(
+        self,
+        storage: Storage,
+        owner: np.ndarray,
+        array: np.ndarray,
+        key: Any,
+        value: Any,
+        value_slot: int | None,
+        before: Any,
+    ) -> None:
         """Record `array[key] = value` as it stands: for the owner itself, and for keys that give no view."""
         keep = self.recording.keep
         value = value if keep else light(value)
@@ -324,7 +376,7 @@ class Memory:
 
     def replay(self, done: int) -> None:
         """Put back what `rewind` undid."""
-        for record in self.undo[len(self.undo) - done:]:
+        for record in self.undo[len(self.undo) - done :]:
             _swap(record)
 
 

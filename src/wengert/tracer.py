@@ -53,7 +53,9 @@ class level:
         if self.outermost:
             alone = close_recording(self.recording)
             _forget(self.recording, alone)
-            del self.recording.memory.recording  # no cycle is left to the collector, which took 30 µs a gradient
+            del (
+                self.recording.memory.recording
+            )  # no cycle is left to the collector, which took 30 µs a gradient
 
 
 def _release(recording: Recording, start: int) -> None:
@@ -90,7 +92,8 @@ def make_input(recording: Recording, here: Level, leaf: Any) -> Any:
     """A fresh object for an input's leaf, registered as a variable of this level."""
     memory = recording.memory
     outer = None
-    if len(recording.levels) > 1:
+    inner = len(recording.levels) > 1
+    if inner:
         outer = memory.slot(leaf) if isinstance(leaf, np.ndarray) else SHADOW.get(id(leaf))
         if outer is None and recording.keep:
             outer = recording.constant(leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
@@ -100,15 +103,25 @@ def make_input(recording: Recording, here: Level, leaf: Any) -> Any:
     here.inputs.add(slot)
     SHADOW[id(value)] = slot
     if isinstance(value, np.ndarray):
+        if not inner:
+            memory.arguments.append((value, slot))
+            return value
         memory.add_root(value, slot, argument=True)
         if memory.storages:
             memory.add_view(value, slot)
     return value
 
 
-def enter(recording: Recording, here: Level, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-          wanted: Iterable[int | str], itself: bool = False,
-          promote: bool = True) -> tuple[Swaps, Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+def enter(
+    recording: Recording,
+    here: Level,
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    wanted: Iterable[int | str],
+    itself: bool = False,
+    promote: bool = True,
+) -> tuple[Swaps, Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
     """The function and its arguments with fresh leaves where they are wanted, and the swaps that undo it."""
     swaps = Swaps(lambda leaf, path: make_input(recording, here, leaf))
     entered, named = list(args), dict(kwargs)
