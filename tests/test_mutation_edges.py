@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import wengert as wg
 from numpy.lib.stride_tricks import as_strided
+
+import wengert as wg
 from wengert.bars import Bars
 from wengert.recording import STATE
 

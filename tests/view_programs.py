@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided, sliding_window_view
-
 from mutation_programs import matrix, program, vector, weigh
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 # -- views ----------------------------------------------------------------------------------------------------------
 
@@ -245,7 +244,7 @@ def gauss_elimination(x):
     for k in range(3):
         for i in range(k + 1, 3):
             a[i, k] /= a[k, k]
-            a[i, k + 1:] -= a[i, k] * a[k, k + 1:]
+            a[i, k + 1 :] -= a[i, k] * a[k, k + 1 :]
     return weigh(a)
 
 

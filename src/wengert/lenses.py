@@ -53,14 +53,17 @@ def view_of(array: np.ndarray, owner: np.ndarray, lens: Lens) -> np.ndarray:
     """The view at a lens, of the owner or of an array laid out as it is."""
     order = memory_order(owner)
     buffer = array if order is None else array.transpose(order)
-    return np.ndarray(lens.shape, array.dtype, buffer, lens.offset, lens.strides)  # type: ignore[arg-type]
+    return np.ndarray(lens.shape, array.dtype, buffer, lens.offset, lens.strides)
 
 
 def covers(view: np.ndarray, owner: np.ndarray) -> bool:
     """True where a view shows the whole owner as it is."""
     return view is owner or (
-        view.shape == owner.shape and view.dtype == owner.dtype and lens_of(view, owner).offset == 0
-        and all(a == b or n == 1 for a, b, n in zip(view.strides, owner.strides, view.shape, strict=True)))
+        view.shape == owner.shape
+        and view.dtype == owner.dtype
+        and lens_of(view, owner).offset == 0
+        and all(a == b or n == 1 for a, b, n in zip(view.strides, owner.strides, view.shape, strict=True))
+    )
 
 
 def overlaps_itself(view: np.ndarray) -> bool:
@@ -103,7 +106,12 @@ def key_of(lens: Lens, owner: np.ndarray) -> Any:
 def _fits(n: int, stride: int, start: int, size: int, owner_stride: int) -> bool:
     if n == 1:
         return True
-    return size > 1 and stride % owner_stride == 0 and stride != 0 and 0 <= start + (n - 1) * (stride // owner_stride) < size
+    return (
+        size > 1
+        and stride % owner_stride == 0
+        and stride != 0
+        and 0 <= start + (n - 1) * (stride // owner_stride) < size
+    )
 
 
 def _slice(n: int, stride: int, start: int, size: int, owner_stride: int) -> slice:

@@ -73,8 +73,11 @@ def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: A
     storage = memory.storages.get(id(array))
     if storage is None or storage.slot is None or not storage.is_float64 or recording.keep:
         return False
-    if array.ndim != 1 if type(key) in INTEGERS else type(key) is not tuple or len(key) != array.ndim or not all(
-            type(part) in INTEGERS for part in key):
+    if (
+        array.ndim != 1
+        if type(key) in INTEGERS
+        else type(key) is not tuple or len(key) != array.ndim or not all(type(part) in INTEGERS for part in key)
+    ):
         return False
     value_slot = slot_of(recording, value)
     entries = recording.entries
@@ -100,9 +103,12 @@ def _setitem() -> Primitive:
 
 def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...]) -> None:
     if not is_inexact(target) and any(recording.mask(flat_slots(ins))):
-        raise recording.refuse(RefusedCallError(
-            f"{STATE.site}: a traced value is written into an array of {target.dtype}, which has no derivative. "
-            "Give the array a float dtype."))
+        raise recording.refuse(
+            RefusedCallError(
+                f"{STATE.site}: a traced value is written into an array of {target.dtype}, which has no derivative. "
+                "Give the array a float dtype."
+            )
+        )
 
 
 def _as_view(key: Any) -> Any:
@@ -114,19 +120,24 @@ def _as_view(key: Any) -> Any:
 
 def _is_basic(key: Any) -> bool:
     if type(key) is tuple:
-        return all([type(part) is not tuple and _is_basic(part) for part in key])
+        return all(type(part) is not tuple and _is_basic(part) for part in key)
     return key is None or key is Ellipsis or type(key) is slice or type(key) in INTEGERS
 
 
 def _is_all(key: Any) -> bool:
     """True where a key may name the whole array."""
     if type(key) is tuple:
-        return all([_is_all(part) for part in key])
+        return all(_is_all(part) for part in key)
     return key is Ellipsis or type(key) is slice
 
 
-def record_write(primitive: Primitive, run: Callable[[], Any], target: np.ndarray, args: tuple[Any, ...],
-                 kwargs: dict[str, Any]) -> Any:
+def record_write(
+    primitive: Primitive,
+    run: Callable[[], Any],
+    target: np.ndarray,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
     """A call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
     recording = recording_here() if STATE.recording is None else STATE.recording
     memory = recording.memory
@@ -152,8 +163,15 @@ def record_write(primitive: Primitive, run: Callable[[], Any], target: np.ndarra
     return value
 
 
-def _write(recording: Recording, primitive: Primitive, run: Callable[[], Any], target: np.ndarray,
-           args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[int, Any, Any]:
+def _write(
+    recording: Recording,
+    primitive: Primitive,
+    run: Callable[[], Any],
+    target: np.ndarray,
+    args: tuple[Any, ...],
+    ins: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[int, Any, Any]:
     """Run the call and record it as one that makes a new value: its variable, what it is like, and what `run` gave."""
     made = _made(primitive, target, args)
     shown = _value(primitive, args, kwargs) if recording.keep else None
@@ -190,8 +208,11 @@ def _value(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...]) -> Spec:
     """Shape and dtype that the call gives by itself."""
     operands = [a for a in args if isinstance(a, (np.ndarray, np.generic, int, float, complex))]
-    elementwise = primitive.rule is not None and (primitive.rule.kind == "partials" or isinstance(primitive.fn, np.ufunc)) and (
-        not _is_product(primitive.fn))
+    elementwise = (
+        primitive.rule is not None
+        and (primitive.rule.kind == "partials" or isinstance(primitive.fn, np.ufunc))
+        and (not _is_product(primitive.fn))
+    )
     if not elementwise:
         operands = [a for a in operands if isinstance(a, np.ndarray)]
     dtype = np.result_type(*operands) if operands else target.dtype
