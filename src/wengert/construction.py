@@ -116,7 +116,7 @@ def _of_user(f: Any) -> bool:
 
 def _native_new(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     recording = STATE.recording
-    if recording is None or issubclass(cls, (*CARRIER_TYPES, BaseException)):
+    if recording is None or issubclass(cls, (*CARRIER_TYPES, BaseException, type)):
         return cls.__new__(cls, *args, **kwargs)
     return opaque(recording, cls.__new__, (cls, *args), kwargs)
 
