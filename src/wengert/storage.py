@@ -224,7 +224,7 @@ class Memory:
         return storage, owner
 
     def _check_alone(self, owner: np.ndarray) -> None:
-        if id(owner) in self.shared_arguments:
+        if id(owner) in self.roots and id(owner) in self.shared_arguments:  # roots first: it files the arguments
             raise self.recording.refuse(
                 AliasedArgumentsError(
                     f"{STATE.site}: this line writes memory that two arguments share, so the derivative with respect to "
