@@ -484,3 +484,56 @@ def test_a_value_of_another_trace_is_refused_in_a_thread() -> None:
     thread.join()
     assert x_bar == 24.0
     assert isinstance(seen[1], wg.RefusedCallError)
+
+
+def test_comparisons_that_a_tape_cannot_see() -> None:
+    def position(x: float) -> float:
+        return [1.0, x, 3.0].index(2.0) * x
+
+    def same(x: float) -> float:
+        return x * 2 if [x, 1.0] == [2.0, 1.0] else x
+
+    for f, expected in ((position, 1.0), (same, 2.0)):
+        assert wg.grad(f)(2.0) == expected  # nothing is replayed: right as it is
+        with pytest.raises(wg.RefusedCallError, match="a replay might go"):
+            wg.trace(f, 2.0)
+
+
+def test_names_set_by_the_interpreter_while_a_class_is_made() -> None:
+    class Tripled:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self.value = self.value * 3
+
+    def f(x: float) -> float:
+        class Holder:
+            tripled = Tripled(x)
+
+        return Holder.tripled.value
+
+    with pytest.raises(wg.RefusedCallError, match="__set_name__"):
+        wg.grad(f)(2.0)
+
+
+def test_properties_in_class_patterns_are_entered() -> None:
+    class Point:
+        __match_args__ = ("x", "double")
+
+        def __init__(self, x: float) -> None:
+            self.x = x
+
+        @property
+        def double(self) -> float:
+            return self.x * 2
+
+    def f(x: float) -> float:
+        match Point(x):
+            case Point(x=1.0):
+                return x
+            case Point(a, d) if d > a:
+                return d * a
+        return x
+
+    assert wg.grad(f)(3.0) == 12.0

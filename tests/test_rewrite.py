@@ -17,6 +17,7 @@ from bytecode import Bytecode, Instr
 from rewrite_programs import PROGRAMS
 
 from wengert.errors import BytecodeError
+from wengert.matching import match_class
 from wengert.rewrite import instrument, original
 from wengert.rewrite.emitter import HOOK_NAMES
 from wengert.rewrite.rewriter import rewritten
@@ -70,6 +71,7 @@ PLAIN: dict[str, Callable] = {
     "convert": lambda value, how, site: (str, repr, ascii)[how - 1](value),
     "format": lambda value, spec, site: format(value, spec),
     "join": lambda parts, site: "".join(parts),
+    "match_class": match_class,
 }
 
 

@@ -9,7 +9,8 @@ from typing import Any
 from wengert.classes import enter, lookup, python_method
 from wengert.dispatch import HOOKS
 from wengert.items import iterable
-from wengert.opaque import CARRIER_TYPES, opaque
+from wengert.errors import RefusedCallError
+from wengert.opaque import CARRIER_TYPES, opaque, search
 from wengert.recording import STATE
 from wengert.rewrite import instrument
 
@@ -94,20 +95,33 @@ def build_class(body: types.FunctionType, name: str, *bases: Any, **options: Any
     """A class statement; a metaclass written in Python is entered, as are the statements of the body."""
     resolved = types.resolve_bases(bases)
     meta, namespace, rest = types.prepare_class(name, resolved, options)
-    if (
-        python_method(meta, "__call__") is None
-        and not any(
-            type(found := lookup(meta, method)) in (types.FunctionType, staticmethod)
-            and _of_user(getattr(found, "__func__", found))
-            for method in ("__new__", "__init__")
-        )
-        and python_method(type(meta), "__call__") is None
-    ):
-        return builtins.__build_class__(enter(body), name, *bases, **options)
     exec(instrument(body.__code__, HOOKS), body.__globals__, namespace, closure=body.__closure__)
     if resolved is not bases:
         namespace["__orig_bases__"] = bases
-    return construct(meta, name, resolved, namespace, **rest)
+    _check_hooks(name, resolved, namespace, rest)
+    written = python_method(meta, "__call__") or python_method(type(meta), "__call__") or any(
+        type(found := lookup(meta, method)) in (types.FunctionType, staticmethod)
+        and _of_user(getattr(found, "__func__", found))
+        for method in ("__new__", "__init__")
+    )
+    if written:
+        return construct(meta, name, resolved, namespace, **rest)
+    return meta(name, resolved, namespace, **rest)
+
+
+def _check_hooks(name: str, bases: tuple[Any, ...], namespace: Any, options: dict[str, Any]) -> None:
+    """`type` itself calls `__set_name__` and `__init_subclass__`: refuse them traced values."""
+    recording = STATE.recording
+    if recording is None:
+        return
+    values = [namespace[key] for key in namespace]
+    given = [value for value in values if python_method(type(value), "__set_name__") is not None]
+    if any("__init_subclass__" in vars(ancestor) for base in bases for ancestor in base.__mro__[:-1]):
+        given = [*values, *options.values()]
+    if given and search(recording, given):
+        raise recording.refuse(RefusedCallError(
+            f"{STATE.site}: __set_name__ or __init_subclass__ is given traced values while class {name} is made, where "
+            "they cannot be followed. Set them on the class afterwards."))
 
 
 def _of_user(f: Any) -> bool:

@@ -16,6 +16,7 @@ from wengert.attributes import delete_attribute, get_attribute, set_attribute, s
 from wengert.classes import FAST, FLOATS, IMMUTABLE, bind, lookup, python_method
 from wengert.items import Quick, async_context, context, delitem, getitem, iterable, mapping, setitem
 from wengert.opaque import remember
+from wengert.matching import match_class
 from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
 from wengert.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
 from wengert.record import (
@@ -173,6 +174,7 @@ HOOKS: dict[str, Callable[..., Any]] = {
     "join": join,
     "context": context,
     "async_context": async_context,
+    "match_class": match_class,
 }
 
 _RECORDING_HOOKS = {}

@@ -25,7 +25,7 @@ from wengert.record import (
     slot_of,
     slots_in,
 )
-from wengert.recording import PLAIN, STATE, Modes, Primitive, primitive_of
+from wengert.recording import PLAIN, STATE, Modes, Primitive, Recording, primitive_of
 from wengert.shadow import SHADOW
 from wengert.writers import ARRAY_WRITERS, WRITERS
 from wengert.writes import record_store, record_write
@@ -204,7 +204,19 @@ def carrier_method(f: Any, owner: Any, name: str) -> Any:
         return lambda *args, **kwargs: f(*[iterable(a, STATE.site) for a in args], **kwargs)
     if name == "sort":
         return lambda *, key=None, reverse=False: sort_list(f, list(owner), key, reverse)
+    recording = STATE.recording
+    if name in ("index", "count", "remove") and recording is not None and recording.keep:
+        return lambda *args: f(*args) if not search(recording, (owner, args)) else _refuse_comparing(recording, name)
     return f
+
+
+def _refuse_comparing(recording: Recording, name: str) -> Any:
+    raise recording.refuse(
+        RefusedCallError(
+            f"{STATE.site}: .{name}() compares traced values where a tape cannot see it, so that a replay might go "
+            "another way unnoticed. Compare them in a loop."
+        )
+    )
 
 
 def text_method(f: Any, owner: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.classes import bind, constant, lookup, python_method
 from wengert.errors import RefusedCallError
 from wengert.items import iterable
-from wengert.opaque import opaque, remember, search
+from wengert.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.operators import COMPARE, Binary
 from wengert.record import (
     NUMERIC,
@@ -135,6 +135,13 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
     if recording is None or not recording.keep:
         return op.fn(left, right)
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
+        if isinstance(left, CARRIER_TYPES) and isinstance(right, CARRIER_TYPES) and search(recording, (left, right)):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{STATE.site}: containers of traced values are compared where a tape cannot see it, so that a "
+                    "replay might go another way unnoticed. Compare their items."
+                )
+            )
         return op.fn(left, right)
     return record_call(constant(op.fn), (left, right), {})
 

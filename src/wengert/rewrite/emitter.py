@@ -35,7 +35,7 @@ HOOK_NAMES = words(
     "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift "
     "neg pos invert not_ lt le eq ne gt ge contains not_contains truth "
     "getitem setitem delitem getattr setattr delattr super_getattr "
-    "resolve iterable mapping convert format join context async_context"
+    "resolve iterable mapping convert format join context async_context match_class"
 )
 """Signatures, all positional and closed by the Site:
 
@@ -46,6 +46,7 @@ HOOK_NAMES = words(
 - super_getattr: hook(class, self, super, name), from 3.12; a `super` of the user's own is not told apart
 - resolve: hook(callable) -> the callable to call, just before the call
 - iterable, mapping, context, async_context: hook(obj) -> what the native instruction then works on
+- match_class: hook(class, names, subject, count) -> what the pattern binds as a tuple, or None
 - convert: hook(value, how), how 1 str, 2 repr, 3 ascii; format: hook(value, spec); join: hook(tuple of parts)
 """
 

@@ -58,6 +58,10 @@ def contains_op(e: Emitter, instr: Op) -> None:
     e.hook("not_contains" if instr.arg else "contains", 2)
 
 
+def match_class(e: Emitter, instr: Op) -> None:
+    e.hook("match_class", 3, instr.arg)
+
+
 def jump_on_truth(e: Emitter, instr: Op) -> None:
     if e.previous not in e.table.bools:
         e.hook("truth", 1)
@@ -218,6 +222,7 @@ SHARED: dict[str, Handler] = {
     "BUILD_STRING": build_string,
     "BEFORE_WITH": preceded("context"),
     "BEFORE_ASYNC_WITH": preceded("async_context"),
+    "MATCH_CLASS": match_class,
 }
 
 SHARED_PASSED = words(
@@ -229,7 +234,7 @@ SHARED_PASSED = words(
     "LOAD_GLOBAL STORE_GLOBAL DELETE_GLOBAL "
     "LOAD_CONST LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS SETUP_ANNOTATIONS MAKE_FUNCTION "
     "END_ASYNC_FOR FOR_ITER GET_AITER GET_ANEXT GET_AWAITABLE SEND YIELD_VALUE RETURN_GENERATOR RETURN_VALUE "
-    "GET_LEN MATCH_CLASS MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME IS_OP "
+    "GET_LEN MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME IS_OP "
     "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD KW_NAMES LIST_APPEND MAP_ADD SET_ADD"
 )
 
