@@ -8,7 +8,6 @@ import numpy as np
 
 from wengert.extend import pullback
 
-
 SMALL = 1000  # elements; up to about here filling an array costs less than making a view of one number (4 µs)
 
 

@@ -17,7 +17,7 @@ from wengert.lenses import owner_of
 from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, Recording, Traced, primitive_of
 from wengert.shadow import LARGE, SHADOW, hold
 from wengert.storage import light
-from wengert.values import Spec, fresh, is_inexact, spec, spec_of
+from wengert.values import fresh, is_inexact, spec
 
 NUMERIC = {float, int, np.float64, np.ndarray}
 FLOATS = {float, np.float64}
@@ -159,6 +159,8 @@ def record_plain(primitive: Primitive, args: tuple[Any, ...]) -> Any:
         if type(a) not in NUMERIC:
             return record_call(primitive, args, {})
     if np.ndarray in PLAIN:
+        if len(args) == 1:
+            return record_one(primitive, args[0], SHADOW.get(id(args[0])))
         return record_quick(primitive, args, tuple([SHADOW.get(id(a)) for a in args]))
     recording = recording_here()
     ins = tuple([slot_of(recording, a) for a in args])
@@ -225,27 +227,32 @@ def record_two(primitive: Primitive, left: Any, right: Any, i: int | None, j: in
     return value
 
 
-def record_one(primitive: Primitive, a: Any, i: int) -> Any:
+def record_one(primitive: Primitive, a: Any, i: int | None) -> Any:
     """`record_quick` for one argument."""
     recording = STATE.recording
     assert recording is not None
     bound = primitive.pairs[0]
-    if bound is None or recording.inert or type(a) is not np.ndarray:
+    if bound is None or recording.inert or type(a) is not np.ndarray or i is None:
         return record_quick(primitive, (a,), (i,))
     value = primitive.fn(a)
-    if type(value) is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
+    kind = type(value)
+    if kind is not np.float64 and (kind is not np.ndarray or value.base is not None or value.dtype.kind not in "fc"):
         return append_result(recording, bound, value, (a,), (i,), None)
-    _append_array(
-        recording, bound, value, (i,), (_kept_array(recording, recording.memory, bound.keeps[0], a),)
-    )
+    kept = (_kept_array(recording, recording.memory, bound.keeps[0], a),)
+    if kind is np.ndarray:
+        _append_array(recording, bound, value, (i,), kept)
+    else:
+        SHADOW[id(value)] = len(recording.entries)
+        recording.entries.append((bound, value, (i,), kept, None, STATE.site))
     return value
 
 
 def _kept_array(recording: Recording, memory: Any, how: str, a: np.ndarray) -> Any:
     if how == "value" or recording.keep:
-        if a.base is not None:
+        owner = a if a.base is None else a.base
+        if type(owner) is not np.ndarray or owner.base is not None:
             return memory.capture(a)
-        memory.captured[id(a)] = a
+        memory.captured[id(owner)] = owner
     elif a.nbytes > LARGE:
         return spec(a.shape, a.dtype) if how == "shape" else None
     return a
