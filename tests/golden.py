@@ -55,7 +55,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "seed": (seed, (2.0, 3.0)),
     "branches": (branches, (np.array([1.0, -2.0, 3.0]),)),
     "smoothing_in_place": (smoothing_in_place, (np.array([1.0, 4.0, 2.0, 8.0]),)),
-    "layer": (layer, ({"w": np.array([[0.5], [-1.0]]), "b": np.array([0.1])}, np.array([[1.0, 2.0], [3.0, 4.0]]))),
+    "layer": (
+        layer,
+        ({"w": np.array([[0.5], [-1.0]]), "b": np.array([0.1])}, np.array([[1.0, 2.0], [3.0, 4.0]])),
+    ),
     "mixture": (mixture, (np.array([[0.0, 1.0], [2.0, 0.5]]),)),
 }
 
@@ -65,10 +68,16 @@ def printed(name: str) -> str:
     f, args = PROGRAMS[name]
     _, tape = wg.trace(f, *args)
     derivative = wg.gradtape(f, *args, argnums=0)
-    parts = {"tape": tape.dump(), "rrule tape": wg.rrule_tape(tape, [tape.inputs[1]]).dump(form="compact"),
-             "inlined derivative": derivative.dump(), "source": derivative.to_source(name)}
+    parts = {
+        "tape": tape.dump(),
+        "rrule tape": wg.rrule_tape(tape, [tape.inputs[1]]).dump(form="compact"),
+        "inlined derivative": derivative.dump(),
+        "source": derivative.to_source(name),
+    }
     home = str(pathlib.Path(__file__).parent)
-    return "\n".join(f"## {title}\n\n{text.strip()}\n" for title, text in parts.items()).replace(home, "tests")
+    return "\n".join(f"## {title}\n\n{text.strip()}\n" for title, text in parts.items()).replace(
+        home, "tests"
+    )
 
 
 if __name__ == "__main__":

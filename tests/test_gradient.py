@@ -54,7 +54,8 @@ def test_as_a_function_and_as_a_decorator() -> None:
 
 
 @pytest.mark.parametrize(
-    ("argnums", "expected"), [(0, 5.0), (1, 2.0), (-1, 2.0), ("b", 2.0), ((1, 0), (2.0, 5.0)), (("a", 1), (5.0, 2.0))]
+    ("argnums", "expected"),
+    [(0, 5.0), (1, 2.0), (-1, 2.0), ("b", 2.0), ((1, 0), (2.0, 5.0)), (("a", 1), (5.0, 2.0))],
 )
 def test_argnums(argnums: Any, expected: Any) -> None:
     def f(a: float, b: float) -> float:

@@ -27,7 +27,9 @@ class Bars:
     def __init__(self, size: int) -> None:
         self.table: Any = [None] * size
         self.owned: set[int] = set()
-        self.live: set[int] | None = None  # the slots that depend on this level's inputs, where there are other levels
+        self.live: set[int] | None = (
+            None  # the slots that depend on this level's inputs, where there are other levels
+        )
 
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run a piece of a rule."""
@@ -63,7 +65,12 @@ class Bars:
         kind = type(x_bar)
         if kind in FLOATS and type(x) in FLOATS:
             return x_bar
-        if kind is np.ndarray and type(x) in (Spec, np.ndarray) and x_bar.shape == x.shape and x_bar.dtype == x.dtype:
+        if (
+            kind is np.ndarray
+            and type(x) in (Spec, np.ndarray)
+            and x_bar.shape == x.shape
+            and x_bar.dtype == x.dtype
+        ):
             return x_bar
         return self.call(project, x_bar, spec_of(x), broadcasts)
 
@@ -86,7 +93,9 @@ class Bars:
         """A new buffer with the content of a cotangent."""
         return np.array(bar)
 
-    def accumulate(self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> None:
+    def accumulate(
+        self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]
+    ) -> None:
         """Let a rule add its contribution into an owned buffer."""
         self.table[slot] = accumulator(self.buffer(slot, args[0]), y_bar, y, *args)
 
@@ -125,14 +134,18 @@ class TracedBars(Bars):
     def zeros(self, x: Any) -> np.ndarray:
         made = np.zeros(x.shape, x.dtype)
         if self.recording.keep:
-            SHADOW[id(made)] = self.recording.append((_ZEROS, made, (None, None), (x.shape, x.dtype), None, STATE.site))
+            SHADOW[id(made)] = self.recording.append(
+                (_ZEROS, made, (None, None), (x.shape, x.dtype), None, STATE.site)
+            )
         return made
 
     def copy(self, bar: Any) -> np.ndarray:
         made: np.ndarray = self.call(np.copy, bar)
         return made
 
-    def accumulate(self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> None:
+    def accumulate(
+        self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]
+    ) -> None:
         buffer = self.buffer(slot, args[0])
         self._in_place(additem, buffer, args[1], y_bar, lambda: accumulator(buffer, y_bar, y, *args))
 
@@ -148,16 +161,22 @@ class TracedBars(Bars):
     def _in_place(self, fn: Any, buffer: np.ndarray, key: Any, value: Any, write: Callable[[], Any]) -> None:
         """Change an owned buffer and record the change as a functional call."""
         recording = self.recording
-        ins = (slot_of(recording, buffer), slot_of(recording, key) if isinstance(key, np.ndarray) else None,
-               slot_of(recording, value))
+        ins = (
+            slot_of(recording, buffer),
+            slot_of(recording, key) if isinstance(key, np.ndarray) else None,
+            slot_of(recording, value),
+        )
         write()
         if ins == (None, None, None):
             return
         primitive = primitive_of(fn)
         assert primitive is not None
         bound = bind(recording, primitive, (buffer, key, value), ins, {})
-        kept = (buffer if recording.keep else spec_of(buffer), key,
-                value if recording.keep or not isinstance(value, np.ndarray) else spec_of(value))
+        kept = (
+            buffer if recording.keep else spec_of(buffer),
+            key,
+            value if recording.keep or not isinstance(value, np.ndarray) else spec_of(value),
+        )
         SHADOW[id(buffer)] = recording.append((bound, buffer, ins, kept, None, STATE.site))
 
 

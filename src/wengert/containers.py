@@ -64,8 +64,12 @@ class Swaps:
 
     def mirrors(self, gradient_of: Callable[[Leaf], Any]) -> tuple[Any, ...]:
         """The gradient of each entered value in the form it had on entry; `gradient_of` gets fresh leaves."""
-        return tuple([gradient_of(template) if type(template) is np.ndarray else mirror(template, gradient_of)
-                      for template in self._templates])
+        return tuple(
+            [
+                gradient_of(template) if type(template) is np.ndarray else mirror(template, gradient_of)
+                for template in self._templates
+            ]
+        )
 
     def leave(self, result: Any) -> Any:
         """`result` with the caller's own object in place of each fresh one that it is or holds."""

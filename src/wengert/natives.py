@@ -17,6 +17,7 @@ from wengert.items import iterable
 from wengert.opaque import opaque, remember, search, watched
 from wengert.ordering import sort_list
 from wengert.record import (
+    FLOATS,
     NUMERIC,
     as_array,
     record_call,
@@ -44,6 +45,12 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
 
     def record(*args: Any, **kwargs: Any) -> Any:
         plain = not kwargs
+        if plain and len(args) == 1 and type(args[0]) in FLOATS:
+            i = SHADOW.get(id(args[0]))
+            if i is None:
+                return fn(args[0])
+            if not Modes.shared and STATE.quick is not None:
+                return record_one(primitive, args[0], i)
         for a in args:
             if id(a) in SHADOW:
                 if not kwargs:

@@ -22,21 +22,25 @@ def _binary(name: str, symbol: str, fn: Callable[[Any, Any], Any], stem: str | N
     return Binary(name, symbol, fn, f"__{stem}__", f"__r{stem}__")
 
 
-BINARY = {op.name: op for op in (
-    _binary("add", "+", operator.add),
-    _binary("sub", "-", operator.sub),
-    _binary("mul", "*", operator.mul),
-    _binary("truediv", "/", operator.truediv),
-    _binary("floordiv", "//", operator.floordiv),
-    _binary("mod", "%", operator.mod),
-    _binary("pow", "**", operator.pow),
-    _binary("matmul", "@", operator.matmul),
-    _binary("and_", "&", operator.and_, "and"),
-    _binary("or_", "|", operator.or_, "or"),
-    _binary("xor", "^", operator.xor),
-    _binary("lshift", "<<", operator.lshift),
-    _binary("rshift", ">>", operator.rshift),
-)}
+BINARY = {
+    op.name: op
+    for op in (
+        _binary("add", "+", operator.add),
+        _binary("sub", "-", operator.sub),
+        _binary("mul", "*", operator.mul),
+        _binary("truediv", "/", operator.truediv),
+        _binary("floordiv", "//", operator.floordiv),
+        _binary("mod", "%", operator.mod),
+        _binary("pow", "**", operator.pow),
+        _binary("matmul", "@", operator.matmul),
+        _binary("and_", "&", operator.and_, "and"),
+        _binary("or_", "|", operator.or_, "or"),
+        _binary("xor", "^", operator.xor),
+        _binary("lshift", "<<", operator.lshift),
+        _binary("rshift", ">>", operator.rshift),
+    )
+}
+
 
 def _inplace(op: Binary) -> tuple[Callable[[Any, Any], Any], str]:
     stem = op.name.rstrip("_")
@@ -45,7 +49,20 @@ def _inplace(op: Binary) -> tuple[Callable[[Any, Any], Any], str]:
 
 INPLACE = {op.name: _inplace(op) for op in BINARY.values()}
 
-COMPARE = {name: Binary(name, symbol, getattr(operator, name), f"__{name}__", f"__{mirror}__") for name, symbol, mirror in (
-    ("lt", "<", "gt"), ("le", "<=", "ge"), ("eq", "==", "eq"), ("ne", "!=", "ne"), ("gt", ">", "lt"), ("ge", ">=", "le"))}
+COMPARE = {
+    name: Binary(name, symbol, getattr(operator, name), f"__{name}__", f"__{mirror}__")
+    for name, symbol, mirror in (
+        ("lt", "<", "gt"),
+        ("le", "<=", "ge"),
+        ("eq", "==", "eq"),
+        ("ne", "!=", "ne"),
+        ("gt", ">", "lt"),
+        ("ge", ">=", "le"),
+    )
+}
 
-UNARY = {"neg": (operator.neg, "__neg__"), "pos": (operator.pos, "__pos__"), "invert": (operator.invert, "__invert__")}
+UNARY = {
+    "neg": (operator.neg, "__neg__"),
+    "pos": (operator.pos, "__pos__"),
+    "invert": (operator.invert, "__invert__"),
+}

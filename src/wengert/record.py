@@ -231,6 +231,13 @@ def record_one(primitive: Primitive, a: Any, i: int | None) -> Any:
     """`record_quick` for one argument."""
     recording = STATE.recording
     assert recording is not None
+    if i is not None and type(a) is not np.ndarray and primitive.on_floats and not recording.inert:
+        number = primitive.fn(a)
+        if type(number) in FLOATS and number is not a:
+            entries = recording.entries
+            SHADOW[id(number)] = len(entries)
+            entries.append((primitive.scalar_bound((True,)), number, (i,), (a,), None, STATE.site))
+            return number
     bound = primitive.pairs[0]
     if bound is None or recording.inert or type(a) is not np.ndarray or i is None:
         return record_quick(primitive, (a,), (i,))

@@ -35,7 +35,20 @@ class Traced(NamedTuple):
 class Primitive:
     """A callable that is recorded and not entered, with its rule."""
 
-    __slots__ = ("bounds", "fn", "is_array_function", "kind", "name", "pairs", "recorder", "rule", "scalars", "simple", "step")
+    __slots__ = (
+        "bounds",
+        "fn",
+        "is_array_function",
+        "kind",
+        "name",
+        "on_floats",
+        "pairs",
+        "recorder",
+        "rule",
+        "scalars",
+        "simple",
+        "step",
+    )
 
     def __init__(self, fn: Any, rule: Rule | None, kind: str = "call", name: str | None = None) -> None:
         self.fn = fn
@@ -44,11 +57,16 @@ class Primitive:
         self.step = None
         self.name = name or getattr(fn, "__name__", type(fn).__name__)
         self.recorder: Any = None
-        self.is_array_function = isinstance(fn, np.ufunc) or (getattr(fn, "__module__", None) or "").startswith("numpy")
+        self.on_floats = rule is not None and rule.kind == "partials" and not rule.identity
+        self.is_array_function = isinstance(fn, np.ufunc) or (
+            getattr(fn, "__module__", None) or ""
+        ).startswith("numpy")
         self.bounds: dict[Any, Bound] = {}
         self.simple: dict[tuple[bool, ...], Bound] = {}
         self.scalars: dict[tuple[bool, ...], Bound] = {}
-        self.pairs: list[Bound | None] = [None] * 4  # simple forms: of one argument, then of two by which are traced
+        self.pairs: list[Bound | None] = [
+            None
+        ] * 4  # simple forms: of one argument, then of two by which are traced
 
     def bound(self, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> Bound:
         """This primitive for calls of one form: so many arguments, of which these are traced."""
@@ -87,10 +105,27 @@ class Bound:
     `keeps[k]` is "value", "shape", "static" or "nothing"; `step` is its part of the reverse pass, filled on first use.
     """
 
-    __slots__ = ("call", "fn", "is_simple", "keeps", "kind", "name", "places", "plan", "positions", "primitive", "reads_y",
-                 "rule", "step", "variant", "wanted")
+    __slots__ = (
+        "call",
+        "fn",
+        "is_simple",
+        "keeps",
+        "kind",
+        "name",
+        "places",
+        "plan",
+        "positions",
+        "primitive",
+        "reads_y",
+        "rule",
+        "step",
+        "variant",
+        "wanted",
+    )
 
-    def __init__(self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> None:
+    def __init__(
+        self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]
+    ) -> None:
         rule = primitive.rule
         assert rule is not None
         self.primitive = primitive
@@ -111,9 +146,15 @@ class Bound:
                 keeps[place] = "shape" if reads == "nothing" and wanted else reads
         self.keeps = tuple(keeps)
         self.places = tuple(k for k, wanted in enumerate(self.wanted) if wanted)
-        self.is_simple = (self.variant is not None and len(self.positions) == nargs and not kwnames
-                          and rule.sequence is None and not rule.accumulators and not rule.identity
-                          and primitive.fn not in (setitem, getfield))  # the engine steps back through these itself
+        self.is_simple = (
+            self.variant is not None
+            and len(self.positions) == nargs
+            and not kwnames
+            and rule.sequence is None
+            and not rule.accumulators
+            and not rule.identity
+            and primitive.fn not in (setitem, getfield)
+        )  # the engine steps back through these itself
 
 
 INPUT = Primitive(None, None, "input", "input")
@@ -203,7 +244,9 @@ class Recording:
         known = level.dependent
         for place in range(max(level.start, level.seen), slot + 1):
             entry = self.entries[place]
-            known_here = entry is not None and (place in level.inputs or any(s in known for s in flat_slots(entry[2])))
+            known_here = entry is not None and (
+                place in level.inputs or any(s in known for s in flat_slots(entry[2]))
+            )
             if known_here:
                 known.add(place)
         level.seen = max(level.seen, slot + 1)
@@ -263,8 +306,31 @@ def close_recording(recording: Recording) -> bool:
 # Types whose operators are C code all through and run no Python of the user's. Arrays leave the set while written
 # memory is traced, because then an array that is no traced object may still show traced values.
 PLAIN: set[type] = {
-    float, int, bool, complex, str, bytes, list, tuple, dict, set, frozenset, type(None), type(...), range, slice,
-    np.ndarray, np.bool_, np.float64, np.float32, np.complex128, np.complex64, np.int64, np.int32, np.intp, np.uint8,
+    float,
+    int,
+    bool,
+    complex,
+    str,
+    bytes,
+    list,
+    tuple,
+    dict,
+    set,
+    frozenset,
+    type(None),
+    type(...),
+    range,
+    slice,
+    np.ndarray,
+    np.bool_,
+    np.float64,
+    np.float32,
+    np.complex128,
+    np.complex64,
+    np.int64,
+    np.int32,
+    np.intp,
+    np.uint8,
 }
 
 _primitives: dict[Any, Primitive] = {}

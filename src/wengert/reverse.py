@@ -105,9 +105,15 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
     elif primitive.fn is setitem and _is_plain_key(args[1]):
         _store_step(bars, bar, owned, ins, args)
     else:
-        y = y() if type(y) is weakref.ref else y
+        if type(y) is weakref.ref:  # may be gone: at most its shape and dtype are read, which ȳ has too
+            y = bar
         accumulator = primitive.rule.accumulators.get(0)
-        if accumulator is not None and primitive.wanted[0] and not any(primitive.wanted[1:]) and np.ndim(args[0]):
+        if (
+            accumulator is not None
+            and primitive.wanted[0]
+            and not any(primitive.wanted[1:])
+            and np.ndim(args[0])
+        ):
             bars.accumulate(accumulator, ins[0], bar, y, args)
         else:
             _rule_step(bars, bar, primitive, y, ins, args, kwargs)
@@ -127,13 +133,15 @@ def _narrowed(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) 
 
 
 def _only(ins: Any, live: set[int]) -> Any:
-    return tuple([_only(slot, live) if type(slot) is tuple else slot if slot in live else None for slot in ins])
+    return tuple(
+        [_only(slot, live) if type(slot) is tuple else slot if slot in live else None for slot in ins]
+    )
 
 
 def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
     """A rule step in the eager mode, for a call by position whose arguments are all differentiable."""
     bound, y, ins, args, _, _ = entry
-    x_bars = bound.call(y_bar, y() if type(y) is _ref else y, *args)
+    x_bars = bound.call(y_bar, y_bar if type(y) is _ref else y, *args)  # y may be gone: see general_step
     for k in bound.places:
         x_bar, x, slot = x_bars[k], args[k], ins[k]
         if x_bar is None:
@@ -141,7 +149,9 @@ def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
         if type(x_bar) is not _ndarray or type(x) not in _ARRAYS or x_bar.dtype != x.dtype:
             x_bar = _fitted(x_bar, x, bound.rule.broadcasts)
         elif x_bar.shape != x.shape:
-            x_bar = unbroadcast(x_bar, x.shape) if bound.rule.broadcasts else project(x_bar, spec_of(x), False)
+            x_bar = (
+                unbroadcast(x_bar, x.shape) if bound.rule.broadcasts else project(x_bar, spec_of(x), False)
+            )
         if table[slot] is None:
             table[slot] = x_bar
         else:
@@ -160,7 +170,10 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
         args = splat(k, args, args[k])
     if type(y) is tuple or isinstance(y, tuple):
         parts = [y_bar.get(i) for i in range(len(y))]
-        y_bar = tuple(_zero_like(part) if part_bar is None else part_bar for part, part_bar in zip(y, parts, strict=True))
+        y_bar = tuple(
+            _zero_like(part) if part_bar is None else part_bar
+            for part, part_bar in zip(y, parts, strict=True)
+        )
     primals, static = plan.bind(args, kwargs)
     if kwargs:
         static = {name: value.value if type(value) is Traced else value for name, value in static.items()}
@@ -198,8 +211,12 @@ def _is_plain_key(key: Any) -> bool:
     """True where a key names no place twice."""
     if type(key) is tuple:
         return all(_is_plain_key(part) for part in key)
-    return key is None or key is Ellipsis or isinstance(key, (int, slice, np.integer)) or (
-        isinstance(key, np.ndarray) and key.dtype.kind == "b")
+    return (
+        key is None
+        or key is Ellipsis
+        or isinstance(key, (int, slice, np.integer))
+        or (isinstance(key, np.ndarray) and key.dtype.kind == "b")
+    )
 
 
 def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, ins: Any, args: Any, depth: int) -> None:
@@ -211,14 +228,18 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, ins: Any, args
     if not isinstance(x_bars, (tuple, list)):
         x_bars = (x_bars,)
     if len(x_bars) != len(args):
-        raise RuleError(f"the pullback of {pull.name} ({pull.rule.where}) returned {len(x_bars)} cotangents for "
-                        f"{len(args)} arguments. Return one for each, None where there is no derivative.")
+        raise RuleError(
+            f"the pullback of {pull.name} ({pull.rule.where}) returned {len(x_bars)} cotangents for "
+            f"{len(args)} arguments. Return one for each, None where there is no derivative."
+        )
     for slot, x_bar, x in zip(ins, x_bars, args, strict=False):
         if slot is not None and x_bar is not None:
             bars.add(slot, bars.call(project, x_bar, spec_of(x), pull.rule.broadcasts))
 
 
-def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:
+def materialise(
+    recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False
+) -> None:
     """Give entries residuals of their own, with the content that they had when they were kept.
 
     A pullback that is kept, or that an outer trace sees, must not depend on memory that is written later; nor must a
@@ -256,8 +277,12 @@ class _Copies:
         sequence = bound.rule.sequence if bound.rule is not None else None
         if sequence is not None:
             keeps = ("value",) * len(args)
-        kept = tuple([self.copy(a, variable, done) if how in ("value", "static") or variable is None else a
-                      for a, variable, how in zip(args, ins, keeps, strict=False)])
+        kept = tuple(
+            [
+                self.copy(a, variable, done) if how in ("value", "static") or variable is None else a
+                for a, variable, how in zip(args, ins, keeps, strict=False)
+            ]
+        )
         reads_y = not self.constants_only and getattr(bound, "reads_y", None) == "value"
         return bound, self.copy(y, slot, done) if reads_y else y, ins, kept, kwargs, site
 
@@ -265,8 +290,11 @@ class _Copies:
         if type(value) is list or type(value) is tuple:
             variables = variable if type(variable) is tuple else (None,) * len(value)
             return type(value)([self.copy(v, s, done) for v, s in zip(value, variables, strict=True)])
-        if not isinstance(value, np.ndarray) or (self.constants_only and variable is not None) or (
-                self.written is not None and id(owner_of(value)) not in self.written):
+        if (
+            not isinstance(value, np.ndarray)
+            or (self.constants_only and variable is not None)
+            or (self.written is not None and id(owner_of(value)) not in self.written)
+        ):
             return value
         if (id(value), done) not in self.made:
             copy = value.copy()

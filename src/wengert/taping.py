@@ -44,8 +44,13 @@ def gradtape(f: Callable[..., Any], *args: Any, argnums: Any = None, **kwargs: A
     return _traced(gradient, args, kwargs, None, f)[1]
 
 
-def _traced(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], ctx: Context | None,
-            named: Callable[..., Any]) -> tuple[Any, Tape]:
+def _traced(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    ctx: Context | None,
+    named: Callable[..., Any],
+) -> tuple[Any, Tape]:
     if STATE.recording is not None:
         raise WengertError("trace and gradtape cannot run inside another trace; call them outside")
     live = None if ctx is None else LiveContext(ctx, named)
@@ -78,11 +83,11 @@ def _names(f: Any, args: tuple[Any, ...], paths: list[tuple[str, Any]]) -> list[
         parameters = list(inspect.signature(f).parameters)
     except (TypeError, ValueError):
         parameters = []
-    words = {f"argument {k + 1}": name for k, name in enumerate(parameters[:len(args)])}
+    words = {f"argument {k + 1}": name for k, name in enumerate(parameters[: len(args)])}
     names = []
     for path, _ in paths:
         head = next((old for old in sorted(words, key=len, reverse=True) if path.startswith(old)), None)
-        names.append(path if head is None else words[head] + path[len(head):])
+        names.append(path if head is None else words[head] + path[len(head) :])
     return names
 
 
@@ -109,21 +114,31 @@ class LiveContext:
         self.names: Iterator[str] = iter(())
         self.tape.push(Input(f, getattr(f, "__name__", type(f).__name__), callee=True))
 
-    def choose(self, recording: Recording, f: Any, plain: Callable[[], Any], enter: Callable[[], Any]) -> Callable[..., Any]:
+    def choose(
+        self, recording: Recording, f: Any, plain: Callable[[], Any], enter: Callable[[], Any]
+    ) -> Callable[..., Any]:
         """A callable that asks the context at each call: record it, or enter it."""
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if not self.user.is_primitive(f, *args):
                 return enter()(*args, **kwargs)
-            ins = tuple(slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args)
+            ins = tuple(
+                slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args
+            )
             if rules.get(f) is not None or all(slot is None for slot in ins):
                 return plain()(*args, **kwargs)
             return self.call(recording, Primitive(f, None), args, ins, kwargs)
 
         return call
 
-    def call(self, recording: Recording, primitive: Primitive, args: tuple[Any, ...], ins: tuple[Any, ...],
-             kwargs: dict[str, Any]) -> Any:
+    def call(
+        self,
+        recording: Recording,
+        primitive: Primitive,
+        args: tuple[Any, ...],
+        ins: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
         """Let the context record a call; the value that it computed."""
         self.sync(recording)
         self.tape.site = STATE.site
