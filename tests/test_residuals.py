@@ -41,3 +41,15 @@ def test_memory_of_arguments_is_told_apart() -> None:
     shared = np.array([1.0, 2.0, 3.0])
     with pytest.raises(wg.AliasedArgumentsError):
         wg.grad(f, argnums=(0, 1))(shared[:2], shared[1:])
+
+
+def test_sums_are_not_written_into_a_cotangent_that_passes_through() -> None:
+    """ȳ of a + z is z̄ itself, and its real part is a contribution to ā: adding there must not change z̄."""
+
+    def f(a: np.ndarray, z: np.ndarray) -> float:
+        return np.sum(np.abs((a + z) * (1 + 2j)) ** 2) + np.sum(a * a) + np.sum(3.0 * a)
+
+    a, z = np.array([1.0, 2.0]), np.array([1.0 - 1j, 0.5 + 2j])
+    a_bar, z_bar = wg.grad(f, argnums=(0, 1))(a, z)
+    np.testing.assert_allclose(a_bar, 10 * (a + z).real + 2 * a + 3)
+    np.testing.assert_allclose(z_bar, 10 * (a + z).conj())
