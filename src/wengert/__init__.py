@@ -1,5 +1,6 @@
 """Gradients of ordinary Python: wengert differentiates the NumPy code you already have, and shows the derivative."""
 
+import wengert_rules  # noqa: F401, I001 - its import registers the rules
 from wengert import extend as extend
 from wengert.checks import check_grads, ngradient
 from wengert.errors import (
@@ -25,7 +26,5 @@ from wengert.registry import rules
 from wengert.rulecheck import test_rrule
 from wengert.tape import Context, Tape, bound, verify
 from wengert.taping import gradtape, trace
-
-import wengert_rules  # noqa: F401, I001 - its import registers the rules
 
 __version__ = "0.1.0"

@@ -14,7 +14,7 @@ from wengert.record import (
     record_call,
     slot_of,
 )
-from wengert.recording import STATE
+from wengert.recording import STATE, here
 from wengert.sites import Site
 from wengert.writes import record_store
 
@@ -110,7 +110,7 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
     if fn is None:
         raise recording.refuse(
             RefusedCallError(
-                f"{STATE.site}: .{name} of a traced array opens its memory to code that cannot be seen. "
+                f"{here()}: .{name} of a traced array opens its memory to code that cannot be seen. "
                 "Index or copy the array instead."
             )
         )
@@ -138,7 +138,7 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
         if slot_of(STATE.recording, obj) is not None or slot_of(STATE.recording, value) is not None:
             raise STATE.recording.refuse(
                 RefusedCallError(
-                    f"{STATE.site}: .{name} of a traced array is set in place. Make a new array (reshape, astype)."
+                    f"{here()}: .{name} of a traced array is set in place. Make a new array (reshape, astype)."
                 )
             )
     custom = python_method(t, "__setattr__")
@@ -169,7 +169,7 @@ def _check_kept(obj: Any, found: Any, value: Any, name: str) -> None:
         return
     raise recording.refuse(
         RefusedCallError(
-            f"{STATE.site}: a traced value is stored in .{name} of a {type(obj).__name__}, which keeps its own copy. "
+            f"{here()}: a traced value is stored in .{name} of a {type(obj).__name__}, which keeps its own copy. "
             "Keep it in a Python object instead."
         )
     )

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import builtins
 import types
 from typing import Any
 
 from wengert.classes import enter, lookup, python_method
 from wengert.dispatch import HOOKS
-from wengert.items import iterable
 from wengert.errors import RefusedCallError
+from wengert.items import iterable
 from wengert.opaque import CARRIER_TYPES, opaque, search
-from wengert.recording import STATE
+from wengert.recording import STATE, here
 from wengert.rewrite import instrument
 
 NATIVE_MODULES = frozenset(
@@ -120,7 +119,7 @@ def _check_hooks(name: str, bases: tuple[Any, ...], namespace: Any, options: dic
         given = [*values, *options.values()]
     if given and search(recording, given):
         raise recording.refuse(RefusedCallError(
-            f"{STATE.site}: __set_name__ or __init_subclass__ is given traced values while class {name} is made, where "
+            f"{here()}: __set_name__ or __init_subclass__ is given traced values while class {name} is made, where "
             "they cannot be followed. Set them on the class afterwards."))
 
 

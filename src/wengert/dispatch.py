@@ -15,8 +15,8 @@ import numpy as np
 from wengert.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
 from wengert.classes import FAST, FLOATS, IMMUTABLE, bind, lookup, python_method
 from wengert.items import Quick, async_context, context, delitem, getitem, iterable, mapping, setitem
-from wengert.opaque import remember
 from wengert.matching import match_class
+from wengert.opaque import remember
 from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
 from wengert.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
 from wengert.record import (

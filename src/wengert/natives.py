@@ -26,7 +26,7 @@ from wengert.record import (
     slot_of,
     slots_in,
 )
-from wengert.recording import PLAIN, STATE, Modes, Primitive, Recording, primitive_of
+from wengert.recording import PLAIN, STATE, Modes, Primitive, here, primitive_of
 from wengert.shadow import SHADOW
 from wengert.writers import ARRAY_WRITERS, WRITERS
 from wengert.writes import record_store, record_write
@@ -94,7 +94,7 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
         if search(recording, (*args, *rest.values(), out)) or not isinstance(out, np.ndarray):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{STATE.site}: {primitive.name} writes into out= that cannot be followed (where=, several "
+                    f"{here()}: {primitive.name} writes into out= that cannot be followed (where=, several "
                     "outputs). Assign the result instead."
                 )
             )

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.errors import NoRuleError
 from wengert.lenses import owner_of
 from wengert.record import guard, slot_of
-from wengert.recording import STATE, Recording
+from wengert.recording import Recording, here
 from wengert.registry import callable_name, stub
 from wengert.values import is_inexact
 
@@ -124,7 +124,7 @@ def opaque(
 def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call without a rule, with a stub to paste."""
     error = NoRuleError(
-        f"{STATE.site}: {callable_name(fn)} has no rule, and {why}. Its derivative is unknown here; a zero would be "
+        f"{here()}: {callable_name(fn)} has no rule, and {why}. Its derivative is unknown here; a zero would be "
         f"silently wrong. To give it a rule:\n\n{stub(fn, 1)}\n\nIf it has no derivative: "
         f"wg.non_differentiable({callable_name(fn)})."
     )

@@ -21,7 +21,7 @@ from wengert.record import (
     record_two,
     slot_of,
 )
-from wengert.recording import PLAIN, STATE, Modes, primitive_of
+from wengert.recording import PLAIN, STATE, Modes, here, primitive_of
 from wengert.sites import Site
 from wengert.writes import record_write
 
@@ -55,7 +55,7 @@ def _native(op: Binary, method: Any, a: Any, b: Any) -> Any:
         if recording is not None and (slot_of(recording, a) is not None or search(recording, (b,))):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{STATE.site}: NumPy would take {type(b).__name__} apart in {op.symbol} with an array. "
+                    f"{here()}: NumPy would take {type(b).__name__} apart in {op.symbol} with an array. "
                     "Set __array_ufunc__ = None in the class, so that its own methods are called."
                 )
             )
@@ -138,7 +138,7 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
         if isinstance(left, CARRIER_TYPES) and isinstance(right, CARRIER_TYPES) and search(recording, (left, right)):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{STATE.site}: containers of traced values are compared where a tape cannot see it, so that a "
+                    f"{here()}: containers of traced values are compared where a tape cannot see it, so that a "
                     "replay might go another way unnoticed. Compare their items."
                 )
             )

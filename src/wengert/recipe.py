@@ -248,6 +248,8 @@ def _refuse_lost(call: Call, reached: set[Op], bars: Sequence[Any]) -> None:
 def _splatted(rule: Rule, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments as the rule sees them; a Variable that holds the sequence stands for each item."""
     k = rule.sequence
+    if k is not None and rule.is_single(value_of(args[k])):
+        return args
     if k is not None and isinstance(args[k], Variable):
         args = (*args[:k], [args[k]] * len(value_of(args[k])), *args[k + 1 :])
     return rule.splat(args)

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.functional import getfield
 from wengert.lenses import owner_of
-from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, Recording, Traced, primitive_of
+from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, Recording, Traced, here, primitive_of
 from wengert.shadow import LARGE, SHADOW, hold
 from wengert.storage import light
 from wengert.values import fresh, is_inexact, spec
@@ -31,7 +31,7 @@ def recording_here() -> Recording:
     recording = STATE.recording
     if recording is None:
         raise RefusedCallError(
-            f"{STATE.site}: a value traced by another thread is used here. Call wengert inside the thread instead."
+            f"{here()}: a value traced by another thread is used here. Call wengert inside the thread instead."
         )
     return recording
 
@@ -45,7 +45,7 @@ def slot_of(recording: Recording, value: Any) -> int | None:
     if slot is not None and Modes.shared and not recording.owns(slot, value):
         raise recording.refuse(
             RefusedCallError(
-                f"{STATE.site}: a value traced by another thread is used here. Call wengert inside the thread instead."
+                f"{here()}: a value traced by another thread is used here. Call wengert inside the thread instead."
             )
         )
     return slot
@@ -312,7 +312,7 @@ def _refuse_objects(recording: Recording, bound: Any, value: Any) -> None:
     if isinstance(value, np.ndarray) and value.dtype.kind == "O":
         raise recording.refuse(
             RefusedCallError(
-                f"{STATE.site}: {bound.name} gave an array of Python objects, which cannot be differentiated. "
+                f"{here()}: {bound.name} gave an array of Python objects, which cannot be differentiated. "
                 "Build it with a float dtype."
             )
         )
@@ -405,7 +405,7 @@ def _differentiable(recording: Recording, value: Any, slot: Any) -> bool:
 
 def _no_derivative(recording: Recording, bound: Bound, what: str) -> NoRuleError:
     error = NoRuleError(
-        f"{STATE.site}: {what} of {bound.name} depends on an input, and its rule ({bound.rule.where}) gives no "
+        f"{here()}: {what} of {bound.name} depends on an input, and its rule ({bound.rule.where}) gives no "
         "derivative with respect to it. Use wg.stop_gradient on it, or write a rule with @wg.rrule."
     )
     recording.refuse(error)

@@ -7,7 +7,11 @@ read this list; nothing else is written down during a run.
 
 from __future__ import annotations
 
+import os
+import sys
+import sysconfig
 import threading
+import types
 import weakref
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -268,6 +272,26 @@ class State(threading.local):
 
 
 STATE = State()
+_ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LIBRARIES = tuple(
+    os.path.abspath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib") or name == "stdlib"
+)
+
+
+def here() -> str:
+    """The user's line that is running, for a message; and the line of a library that it led to, if it did."""
+    inner = STATE.site
+    if inner is None or not inner.file.startswith(_LIBRARIES):
+        return str(inner)
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((_ENGINE, "<wengert", *_LIBRARIES)):
+            return f"{Site(file, frame.f_lineno, frame.f_code.co_qualname)} (by way of {inner})"
+        frame = frame.f_back
+    return str(inner)
+
+
 ACTIVE: list[tuple[Recording, int]] = []
 _lock = threading.Lock()
 

@@ -100,18 +100,22 @@ class Rule:
     def splat(self, args: Args) -> Args:
         """The arguments as the rule sees them: those of the sequence one by one."""
         k = self.sequence
-        return args if k is None else (*args[:k], *args[k], *args[k + 1 :])
+        return args if k is None or self.is_single(args[k]) else (*args[:k], *args[k], *args[k + 1 :])
 
     def gather(self, bars: Sequence[Any], args: Args) -> Args:
         """One cotangent per argument of the call, from one per splatted argument; a list for a sequence."""
         k = self.sequence
-        if k is not None:
+        if k is not None and not self.is_single(args[k]):
             n = len(args[k])
             inner: Any = list(bars[k : k + n])
             if isinstance(args[k], np.ndarray):  # its rows were the sequence
                 inner = np.stack(inner) if all(x is not None for x in inner) else None
             bars = (*bars[:k], inner, *bars[k + n :])
         return (*bars, *[None] * (len(args) - len(bars)))
+
+    def is_single(self, value: Any) -> bool:
+        """Whether the place of a sequence holds one array or number: `np.asarray(x)`."""
+        return self.identity and not isinstance(value, (list, tuple))
 
     def _after_sequence(self, args: Args, kwargs: dict[str, Any]) -> tuple[Args, dict[str, Any]]:
         """Arguments after the sequence go by name: behind a splatted one their place would say nothing."""

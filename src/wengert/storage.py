@@ -29,7 +29,7 @@ from wengert.lenses import (
     owner_of,
     view_of,
 )
-from wengert.recording import PLAIN, STATE, Recording, primitive_of
+from wengert.recording import PLAIN, STATE, Recording, here, primitive_of
 from wengert.shadow import SHADOW, hold
 from wengert.values import Spec, spec_of
 
@@ -101,7 +101,7 @@ class Memory:
         if view.dtype != owner.dtype:
             raise self.recording.refuse(
                 RefusedCallError(
-                    f"{STATE.site}: an array of {view.dtype} is read after its memory was written through one of "
+                    f"{here()}: an array of {view.dtype} is read after its memory was written through one of "
                     f"{owner.dtype}. Copy the part (.real.copy(), .astype(...)) before the write."
                 )
             )
@@ -227,14 +227,14 @@ class Memory:
         if id(owner) in self.roots and id(owner) in self.shared_arguments:  # roots first: it files the arguments
             raise self.recording.refuse(
                 AliasedArgumentsError(
-                    f"{STATE.site}: this line writes memory that two arguments share, so the derivative with respect to "
+                    f"{here()}: this line writes memory that two arguments share, so the derivative with respect to "
                     "either is not defined. Pass copies: f(a, a.copy())."
                 )
             )
         if is_foreign(owner):
             raise self.recording.refuse(
                 RefusedCallError(
-                    f"{STATE.site}: this line writes traced values into an array over foreign memory (a buffer, a file). "
+                    f"{here()}: this line writes traced values into an array over foreign memory (a buffer, a file). "
                     "Write into an array of its own: np.array(a)."
                 )
             )
@@ -303,7 +303,7 @@ class Memory:
         if overlaps_itself(view) or view.dtype != owner.dtype:
             raise self.recording.refuse(
                 RefusedCallError(
-                    f"{STATE.site}: this line writes through a view whose entries overlap or have another dtype. "
+                    f"{here()}: this line writes through a view whose entries overlap or have another dtype. "
                     "Write through the array itself."
                 )
             )

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.entries import Slot, argument, push_result
 from wengert.errors import WengertError
 from wengert.gradient import grad
 from wengert.ops import Input
@@ -16,7 +17,6 @@ from wengert.recording import STATE, Primitive, Recording
 from wengert.registry import rules
 from wengert.reverse import materialise
 from wengert.structures import rebuild
-from wengert.entries import Slot, argument, push_result
 from wengert.tape import Context, Tape
 from wengert.tracer import enter, level, run
 from wengert.values import is_inexact

@@ -13,7 +13,7 @@ from wengert.opaque import search
 from wengert.record import (
     as_array,
 )
-from wengert.recording import STATE
+from wengert.recording import STATE, here
 from wengert.writes import record_store
 
 
@@ -40,7 +40,7 @@ def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
     if recording.memory.is_traced(array) or search(recording, (*args, *kwargs.values())):
         raise recording.refuse(
             RefusedCallError(
-                f"{STATE.site}: ndarray.{f.__name__} changes a traced array in place and cannot be followed yet. "
+                f"{here()}: ndarray.{f.__name__} changes a traced array in place and cannot be followed yet. "
                 "Assign a new array instead."
             )
         )

@@ -25,7 +25,7 @@ from wengert.record import (
     slot_of,
     slots_in,
 )
-from wengert.recording import STATE, Primitive, Recording, flat_slots, primitive_of
+from wengert.recording import STATE, Primitive, Recording, flat_slots, here, primitive_of
 from wengert.shadow import SHADOW, hold
 from wengert.storage import Memory
 from wengert.values import Spec, is_inexact
@@ -52,7 +52,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         return
     if is_inexact(array) and np.iscomplexobj(value) and not np.iscomplexobj(array):
         array[key] = value  # NumPy warns or raises; a derivative of the discarded part would be wrong
-        raise recording.refuse(RefusedCallError(f"{STATE.site}: a complex value is stored in a real array."))
+        raise recording.refuse(RefusedCallError(f"{here()}: a complex value is stored in a real array."))
     _check_dtype(recording, array, (value_slot,))
     storage, owner = memory.join(array)
     before = memory.content(owner, storage)
@@ -105,7 +105,7 @@ def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...])
     if not is_inexact(target) and any(recording.mask(flat_slots(ins))):
         raise recording.refuse(
             RefusedCallError(
-                f"{STATE.site}: a traced value is written into an array of {target.dtype}, which has no derivative. "
+                f"{here()}: a traced value is written into an array of {target.dtype}, which has no derivative. "
                 "Give the array a float dtype."
             )
         )
@@ -231,7 +231,7 @@ def _is_product(fn: Any) -> bool:
 def _cast(recording: Recording, slot: int, made: Spec, target: np.ndarray) -> int:
     """The variable after the silent cast of a write into an array of another dtype."""
     if made.dtype.kind == "c" and target.dtype.kind != "c":
-        raise recording.refuse(RefusedCallError(f"{STATE.site}: a complex result is written into a real array."))
+        raise recording.refuse(RefusedCallError(f"{here()}: a complex result is written into a real array."))
     primitive = primitive_of(np.ndarray.astype)
     assert primitive is not None
     bound = primitive.bound(2, recording.mask((slot, None)), ())
