@@ -1,4 +1,4 @@
-"""The programs whose printed tapes stand in tests/tapes/*.txt. `python tests/golden.py` writes them anew: then read them."""
+"""The programs whose printed tapes stand in tests/tapes. `python tests/golden.py` writes them anew: read them then."""
 
 from __future__ import annotations
 

@@ -410,6 +410,6 @@ def test_a_context_counts_and_records_what_it_wants() -> None:
 
 def test_rrules_recorded_while_running() -> None:
     ctx = wg.RRuleContext()
-    value, tape = wg.trace(lambda a, b: a * b + np.sin(a), 2.0, 3.0, ctx=ctx)
+    value, _ = wg.trace(lambda a, b: a * b + np.sin(a), 2.0, 3.0, ctx=ctx)
     assert value == 6.909297426825682
     assert len(ctx.pullbacks) == 3

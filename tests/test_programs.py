@@ -7,12 +7,12 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pytest
-
 import programs
-import wengert as wg
+import pytest
 from programs import LOG, PROGRAMS, Program
 from tapes import same_bits
+
+import wengert as wg
 from wengert.structures import leaves
 
 each = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)

@@ -1,6 +1,6 @@
 """Gradients of ordinary Python: wengert differentiates the NumPy code you already have, and shows the derivative."""
 
-import wengert_rules  # noqa: F401, I001 - its import registers the rules
+import wengert_rules
 from wengert import extend as extend
 from wengert.checks import check_grads, ngradient
 from wengert.errors import (

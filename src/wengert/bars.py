@@ -27,9 +27,7 @@ class Bars:
     def __init__(self, size: int) -> None:
         self.table: Any = [None] * size
         self.owned: set[int] = set()
-        self.live: set[int] | None = (
-            None  # the slots that depend on this level's inputs, where there are other levels
-        )
+        self.live: set[int] | None = None  # the slots that depend on this level's inputs, where there are other levels
 
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run a piece of a rule."""
@@ -65,12 +63,7 @@ class Bars:
         kind = type(x_bar)
         if kind in FLOATS and type(x) in FLOATS:
             return x_bar
-        if (
-            kind is np.ndarray
-            and type(x) in (Spec, np.ndarray)
-            and x_bar.shape == x.shape
-            and x_bar.dtype == x.dtype
-        ):
+        if kind is np.ndarray and type(x) in (Spec, np.ndarray) and x_bar.shape == x.shape and x_bar.dtype == x.dtype:
             return x_bar
         return self.call(project, x_bar, spec_of(x), broadcasts)
 
@@ -93,9 +86,7 @@ class Bars:
         """A new buffer with the content of a cotangent."""
         return np.array(bar)
 
-    def accumulate(
-        self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]
-    ) -> None:
+    def accumulate(self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> None:
         """Let a rule add its contribution into an owned buffer."""
         self.table[slot] = accumulator(self.buffer(slot, args[0]), y_bar, y, *args)
 
@@ -128,24 +119,20 @@ class TracedBars(Bars):
             self.recording.notes.append((len(self.recording.entries), "x̄ of", slot))
         self.table[slot] = x_bar if old is None else self.call(plus, old, x_bar)
         self.owned.discard(slot)
-        if owned and old is None or type(self.table[slot]) is np.ndarray and old is not None:
+        if owned if old is None else type(self.table[slot]) is np.ndarray:
             self.owned.add(slot)
 
     def zeros(self, x: Any) -> np.ndarray:
         made = np.zeros(x.shape, x.dtype)
         if self.recording.keep:
-            SHADOW[id(made)] = self.recording.append(
-                (_ZEROS, made, (None, None), (x.shape, x.dtype), None, STATE.site)
-            )
+            SHADOW[id(made)] = self.recording.append((_ZEROS, made, (None, None), (x.shape, x.dtype), None, STATE.site))
         return made
 
     def copy(self, bar: Any) -> np.ndarray:
         made: np.ndarray = self.call(np.copy, bar)
         return made
 
-    def accumulate(
-        self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]
-    ) -> None:
+    def accumulate(self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> None:
         buffer = self.buffer(slot, args[0])
         self._in_place(additem, buffer, args[1], y_bar, lambda: accumulator(buffer, y_bar, y, *args))
 

@@ -14,9 +14,7 @@ from wengert.gradient import grad
 from wengert.structures import Leaf, Seen, leaves, rebuild
 
 
-def ngradient(
-    f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] | None = None, **kwargs: Any
-) -> Any:
+def ngradient(f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] | None = None, **kwargs: Any) -> Any:
     """∂f/∂args by extrapolated central differences: a tuple with one gradient per argument, in its structure.
 
     As `grad` has it: None where there is no derivative; ∂f/∂a - i ∂f/∂b for a complex a + ib; a bare gradient
@@ -64,9 +62,7 @@ class _Probe:
     def gradients(self) -> tuple[Any, ...]:
         found: Iterator[Any] = iter([self._gradient(k) for k in range(len(self.leaves))])
         seen: Seen = {}
-        return tuple(
-            rebuild(self.args[i], lambda *_: next(found), lambda _: None, seen=seen) for i in self.wanted
-        )
+        return tuple(rebuild(self.args[i], lambda *_: next(found), lambda _: None, seen=seen) for i in self.wanted)
 
     def _call(self, changed: dict[int, Leaf]) -> Any:
         """f on copies of the arguments, with leaf number k replaced by changed[k]."""
@@ -74,9 +70,7 @@ class _Probe:
         seen: Seen = {}
         args = list(self.args)
         for i in self.wanted:
-            args[i] = rebuild(
-                self.args[i], lambda leaf, _: changed.get(next(numbers), _own(leaf)), _own, seen=seen
-            )
+            args[i] = rebuild(self.args[i], lambda leaf, _: changed.get(next(numbers), _own(leaf)), _own, seen=seen)
         for i in set(range(len(args))) - set(self.wanted):
             args[i] = rebuild(self.args[i], lambda leaf, _: _own(leaf), _own, seen=seen)
         return self.f(*args, **_copy(self.kwargs))
@@ -219,9 +213,7 @@ def check_grads(
     actual = (_own_gradient if gradient is None else gradient)(g, *args, **kwargs)
     expected = ngradient(g, *args, **kwargs)
     if not isinstance(actual, tuple) or len(actual) != len(args):
-        raise GradientCheckError(
-            f"expected a tuple of {len(args)} gradients, one per argument, got {actual!r}"
-        )
+        raise GradientCheckError(f"expected a tuple of {len(args)} gradients, one per argument, got {actual!r}")
     worst = 0.0
     for name, x, found, wanted in zip(_names(f, len(args)), args, actual, expected, strict=True):
         found_at, wanted_at = dict(leaves(found, name)), dict(leaves(wanted, name))

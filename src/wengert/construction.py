@@ -98,10 +98,14 @@ def build_class(body: types.FunctionType, name: str, *bases: Any, **options: Any
     if resolved is not bases:
         namespace["__orig_bases__"] = bases
     _check_hooks(name, resolved, namespace, rest)
-    written = python_method(meta, "__call__") or python_method(type(meta), "__call__") or any(
-        type(found := lookup(meta, method)) in (types.FunctionType, staticmethod)
-        and _of_user(getattr(found, "__func__", found))
-        for method in ("__new__", "__init__")
+    written = (
+        python_method(meta, "__call__")
+        or python_method(type(meta), "__call__")
+        or any(
+            type(found := lookup(meta, method)) in (types.FunctionType, staticmethod)
+            and _of_user(getattr(found, "__func__", found))
+            for method in ("__new__", "__init__")
+        )
     )
     if written:
         return construct(meta, name, resolved, namespace, **rest)
@@ -118,9 +122,12 @@ def _check_hooks(name: str, bases: tuple[Any, ...], namespace: Any, options: dic
     if any("__init_subclass__" in vars(ancestor) for base in bases for ancestor in base.__mro__[:-1]):
         given = [*values, *options.values()]
     if given and search(recording, given):
-        raise recording.refuse(RefusedCallError(
-            f"{here()}: __set_name__ or __init_subclass__ is given traced values while class {name} is made, where "
-            "they cannot be followed. Set them on the class afterwards."))
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: __set_name__ or __init_subclass__ is given traced values while class {name} is made, where "
+                "they cannot be followed. Set them on the class afterwards."
+            )
+        )
 
 
 def _of_user(f: Any) -> bool:

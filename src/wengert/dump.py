@@ -38,23 +38,13 @@ def type_text(value: Any) -> str:
         return f"({', '.join(map(type_text, value))}{',' * (len(value) == 1)})"
     if value is None:
         return "None"
-    return (
-        "function"
-        if isinstance(value, types.FunctionType | types.BuiltinFunctionType)
-        else type(value).__name__
-    )
+    return "function" if isinstance(value, types.FunctionType | types.BuiltinFunctionType) else type(value).__name__
 
 
 def text(value: Any) -> str:
     """A value inside a line, short: arrays of more than a few elements by type and shape."""
     if isinstance(value, Variable | Spec | slice):
-        return (
-            _slice_text(value)
-            if isinstance(value, slice)
-            else repr(value)
-            if isinstance(value, Variable)
-            else "?"
-        )
+        return _slice_text(value) if isinstance(value, slice) else repr(value) if isinstance(value, Variable) else "?"
     if isinstance(value, np.ndarray):
         return repr(value.tolist()) if value.size <= SHOWN and value.dtype != object else type_text(value)
     if isinstance(value, tuple | list | dict):
@@ -62,20 +52,8 @@ def text(value: Any) -> str:
     if isinstance(value, np.generic):
         return str(value)
     if value is None or value is Ellipsis or isinstance(value, int | float | complex | str | bytes):
-        return (
-            "..."
-            if value is Ellipsis
-            else _short.repr(value)
-            if isinstance(value, str | bytes)
-            else repr(value)
-        )
-    return (
-        str(value)
-        if isinstance(value, np.dtype)
-        else display(value)
-        if callable(value)
-        else f"<{type_text(value)}>"
-    )
+        return "..." if value is Ellipsis else _short.repr(value) if isinstance(value, str | bytes) else repr(value)
+    return str(value) if isinstance(value, np.dtype) else display(value) if callable(value) else f"<{type_text(value)}>"
 
 
 def _container_text(value: Any) -> str:
@@ -145,11 +123,7 @@ def _comment(ops: Sequence[Op], sites: bool, notes: bool) -> Iterator[Piece]:
 
 def _about(note: Any, ops: Sequence[Op]) -> bool:
     """Whether a note speaks of an op on the same line, and says nothing new there."""
-    return (
-        len(ops) > 1
-        and isinstance(note, tuple)
-        and any(isinstance(v, Variable) and v.op in ops for v in note)
-    )
+    return len(ops) > 1 and isinstance(note, tuple) and any(isinstance(v, Variable) and v.op in ops for v in note)
 
 
 def _groups(ops: Sequence[Op], form: str) -> Iterator[list[Op]]:
@@ -216,13 +190,9 @@ def dump(
 
         console = Console(force_terminal=True, color_system="standard", width=10_000)
         with console.capture() as capture:
-            console.print(
-                rich_text(tape, form, types=types, sites=sites, notes=notes), soft_wrap=True, end=""
-            )
+            console.print(rich_text(tape, form, types=types, sites=sites, notes=notes), soft_wrap=True, end="")
         return capture.get()
-    return "\n".join(
-        "".join(piece for piece, _ in pieces) for pieces in _lines(tape, form, types, sites, notes)
-    )
+    return "\n".join("".join(piece for piece, _ in pieces) for pieces in _lines(tape, form, types, sites, notes))
 
 
 def rich_text(tape: Tape, form: str, *, types: bool, sites: bool, notes: bool) -> Any:

@@ -46,9 +46,7 @@ class Expressions:
             return self.outside.bind(tree)
         if isinstance(tree, dict):
             return Expr(
-                "{"
-                + ", ".join(f"{self.arg(k).text}: {self.arg(part).text}" for k, part in tree.items())
-                + "}",
+                "{" + ", ".join(f"{self.arg(k).text}: {self.arg(part).text}" for k, part in tree.items()) + "}",
                 TIGHT,
             )
         parts = ", ".join(self.arg(part).text for part in tree)
@@ -67,9 +65,7 @@ class Expressions:
     def _key_part(self, part: Any) -> str:
         if not isinstance(part, slice):
             return self.arg(part).text
-        bounds = [
-            "" if bound is None else self.arg(bound).text for bound in (part.start, part.stop, part.step)
-        ]
+        bounds = ["" if bound is None else self.arg(bound).text for bound in (part.start, part.stop, part.step)]
         return ":".join(bounds if bounds[2] else bounds[:2])
 
     def call(self, op: Call) -> Expr:
@@ -95,20 +91,13 @@ class Expressions:
     def plain_call(self, op: Call) -> Expr:
         fn, args = op.fn, op.args
         method = method_name(fn)
-        if (
-            method
-            and args
-            and isinstance(args[0], Variable)
-            and getattr(type(value_of(args[0])), method, None) is fn
-        ):
+        if method and args and isinstance(args[0], Variable) and getattr(type(value_of(args[0])), method, None) is fn:
             head, args = f"{self.arg(args[0]).inside(TIGHT)}.{method}", args[1:]
         elif fn is functional.lens and (view := self.lens(op)):
             return view
         else:
             head = self.arg(fn).inside(TIGHT)
-        return Expr(
-            f"{head}({', '.join([*(self.arg(arg).text for arg in args), *self.named(op.kwargs)])})", TIGHT
-        )
+        return Expr(f"{head}({', '.join([*(self.arg(arg).text for arg in args), *self.named(op.kwargs)])})", TIGHT)
 
     def lens(self, op: Call) -> Expr | None:
         x = op.args[0]

@@ -50,18 +50,14 @@ def lens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int,
     return _window(x, offset, shape, strides).copy()
 
 
-def setlens(
-    x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any
-) -> np.ndarray:
+def setlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
     """A copy of `x` with `value` written through the window (see `lens`)."""
     out = _copy(x)
     _window(out, offset, shape, strides)[...] = value
     return out
 
 
-def addlens(
-    x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any
-) -> np.ndarray:
+def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
     """A copy of `x` with `value` added through the window; an element seen twice is added to twice."""
     out = _copy(x)
     window = _window(out, offset, shape, strides)

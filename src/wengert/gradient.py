@@ -51,17 +51,17 @@ def grad(
     """∂f/∂x of a function with a scalar result.
 
     With arguments, at once: `value, (df, dx, dy) = grad(f, x, y)`, where df is the gradient of f's own arrays (of a
-    callable object, a closure) or None. With a function only, a function: `grad(f)(x, y)` is the gradient with respect to
-    `argnums`: a position, a name, or a tuple of these (default 0). Without a function, a decorator.
+    callable object, a closure) or None. With a function only, a function: `grad(f)(x, y)` is the gradient with respect
+    to `argnums`: a position, a name, or a tuple of these (default 0). Without a function, a decorator.
 
     Complex arguments follow JAX: the gradient of Re(z²) at 1+2j is 2+4j; descend along its conjugate.
 
     Errors: NonScalarOutputError, IntegerInputError, NoGradientPathError, NoRuleError, RefusedCallError,
     AliasedArgumentsError.
     """
-    options = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
+    options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if f is None:
-        return functools.partial(grad, argnums=argnums, **options)
+        return lambda f: grad(f, argnums=argnums, **options)
     if args:
         return _at_once(f, args, kwargs, argnums, seed, options)
     both = value_and_grad(f, argnums=0 if argnums is None else argnums, **options)
@@ -85,9 +85,9 @@ def value_and_grad(
 
     Fits `scipy.optimize.minimize(value_and_grad(f), x0, jac=True)` as it is. Errors: as `grad`.
     """
-    options = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
+    options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if f is None:
-        return functools.partial(value_and_grad, argnums=argnums, **options)
+        return lambda f: value_and_grad(f, argnums=argnums, **options)
 
     @_wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -156,9 +156,6 @@ def stop_gradient(x: Any) -> Any:
 
 
 non_differentiable(stop_gradient)
-
-
-# -- one gradient ---------------------------------------------------------------------------------------------------
 
 
 def _at_once(
@@ -244,9 +241,7 @@ class _Finish:
             bar = self.bars.call(np.conj, bar)
         if isinstance(bar, np.ndarray):
             owner = id(owner_of(bar))
-            if owner in self.given or not (
-                slot in self.bars.owned or (bar.base is None and bar.flags.writeable)
-            ):
+            if owner in self.given or not (slot in self.bars.owned or (bar.base is None and bar.flags.writeable)):
                 bar = self.bars.call(np.array, bar)
                 owner = id(owner_of(bar))
             self.given.add(owner)
@@ -274,8 +269,8 @@ def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool)
         )
     if seed is None and np.size(value) != 1:
         raise NonScalarOutputError(
-            f"grad needs a scalar result, but the function returned shape {np.shape(value)}. Reduce it (.sum()), give a "
-            "seed=, or use wg.vjp(f, x) for ȳ ↦ x̄."
+            f"grad needs a scalar result, but the function returned shape {np.shape(value)}. Reduce it (.sum()), "
+            "give a seed=, or use wg.vjp(f, x) for ȳ ↦ x̄."
         )
     if is_complex(value) and not holomorphic and seed is None:
         raise NonScalarOutputError(
@@ -290,9 +285,6 @@ def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool)
             raise ValueError(f"the seed has shape {np.shape(seed)}, the result {np.shape(value)}")
         return {slot: np.conj(seed)}
     return {slot: np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1)}
-
-
-# -- arguments ------------------------------------------------------------------------------------------------------
 
 
 def _wanted(
@@ -335,13 +327,10 @@ def _names(f: Any) -> list[str]:
         return []
 
 
-def _parameter_names(
-    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None]
-) -> list[str]:
+def _parameter_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None]) -> list[str]:
     names = _names(f)
     return [
-        key if isinstance(key, str) else names[key] if key < len(names) else f"argument {key + 1}"
-        for key in wanted
+        key if isinstance(key, str) else names[key] if key < len(names) else f"argument {key + 1}" for key in wanted
     ]
 
 

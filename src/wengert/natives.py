@@ -223,7 +223,8 @@ def _same(item: Any, value: Any) -> bool:
 
 
 def _index(owner: Any, value: Any, *bounds: int) -> int:
-    for k in range(*slice(*(bounds if len(bounds) == 2 else (*bounds, None) if bounds else (None, None))).indices(len(owner))):
+    start, stop = (*bounds, None, None)[:2]
+    for k in range(*slice(start, stop).indices(len(owner))):
         if _same(owner[k], value):
             return k
     return owner.index(object(), *bounds)  # raises as it does

@@ -79,9 +79,7 @@ class Op:
 
     __slots__ = ("__weakref__", "_forward", "_home", "_id", "_token", "note", "site", "val")
 
-    def __init__(
-        self, val: Any = MISSING, site: Site | None = None, note: str | tuple[Any, ...] | None = None
-    ) -> None:
+    def __init__(self, val: Any = MISSING, site: Site | None = None, note: str | tuple[Any, ...] | None = None) -> None:
         self.val = val
         self.site = site
         self.note = note

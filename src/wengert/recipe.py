@@ -109,9 +109,7 @@ def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any =
             _step_back(tape, op, reached)
     tape.site = None
     bars = [_plain(tape, x, ctx.derivs[x]) if x in ctx.derivs else _zero(tape, x) for x in inputs]
-    tape.result = tape.push(
-        mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *bars), "gradients")))
-    )
+    tape.result = tape.push(mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *bars), "gradients"))))
     return tape
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import NoRuleError, RefusedCallError
+from wengert.errors import NoRuleError, RefusedCallError, RuleError
 from wengert.functional import getfield
 from wengert.lenses import owner_of
 from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, Recording, Traced, here, primitive_of
@@ -54,8 +54,7 @@ def slot_of(recording: Recording, value: Any) -> int | None:
 def slots_in(recording: Recording, items: Any) -> Any:
     """The variables in a list or tuple, as a nested tuple; None where there are none."""
     found = tuple(
-        slots_in(recording, item) if type(item) in (list, tuple) else slot_of(recording, item)
-        for item in items
+        slots_in(recording, item) if type(item) in (list, tuple) else slot_of(recording, item) for item in items
     )
     return found if any(slot is not None for slot in found) else None
 
@@ -73,9 +72,7 @@ def register(recording: Recording, value: Any, slot: int, strong: bool, args: tu
         if recording.memory.storages:
             recording.memory.add_view(value, slot)
         owner = owner_of(value)
-        if not any(
-            [isinstance(a, np.ndarray) and owner_of(a) is owner for a in args]
-        ):  # else its place is known
+        if not any([isinstance(a, np.ndarray) and owner_of(a) is owner for a in args]):  # else its place is known
             recording.memory.add_root(value, slot)
     return kept
 
@@ -181,11 +178,7 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
     value = primitive.fn(*args)
     kind = type(value)
     if kind in FLOATS:
-        if (
-            bound.rule.kind == "partials"
-            and len(args) <= 2
-            and not any([type(a) not in SCALARS for a in args])
-        ):
+        if bound.rule.kind == "partials" and len(args) <= 2 and not any([type(a) not in SCALARS for a in args]):
             SHADOW[id(value)] = len(entries)
             entries.append((primitive.scalar_bound(mask), value, ins, args, None, STATE.site))
             return value
@@ -195,10 +188,12 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
         if is_inexact(value) and any([value is a for a in args]):
             value = fresh(value)
         return append_result(recording, bound, value, args, ins, None)
-    kept = tuple([
-        _kept_array(recording, recording.memory, how, a) if type(a) is np.ndarray else a
-        for how, a in zip(bound.keeps, args, strict=True)
-    ])
+    kept = tuple(
+        [
+            _kept_array(recording, recording.memory, how, a) if type(a) is np.ndarray else a
+            for how, a in zip(bound.keeps, args, strict=True)
+        ]
+    )
     if kind is np.ndarray:
         _append_array(recording, bound, value, ins, kept)
     else:
@@ -208,7 +203,7 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
 
 
 def record_two(primitive: Primitive, left: Any, right: Any, i: int | None, j: int | None) -> Any:
-    """`record_quick` for two arguments; the loop over arguments written out, because arrays of a few numbers feel it."""
+    """`record_quick` for two arguments, the loop over them written out: arrays of a few numbers feel it."""
     recording = STATE.recording
     assert recording is not None
     bound = primitive.pairs[(i is not None) + 2 * (j is not None)]
@@ -327,9 +322,7 @@ def _fields(recording: Recording, value: tuple[Any, ...], slot: int) -> tuple[An
     for i, part in enumerate(parts):
         if is_inexact(part):
             kept = register(recording, part, len(recording.entries), recording.keep)
-            recording.append(
-                (bound, kept, (slot, None), (value if recording.keep else None, i), None, STATE.site)
-            )
+            recording.append((bound, kept, (slot, None), (value if recording.keep else None, i), None, STATE.site))
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
@@ -383,11 +376,7 @@ def check_statics(
     sequence = bound.rule.sequence
     if sequence is None:
         for place, slot in enumerate(ins):
-            if (
-                slot is not None
-                and place not in bound.positions
-                and _differentiable(recording, args[place], slot)
-            ):
+            if slot is not None and place not in bound.positions and _differentiable(recording, args[place], slot):
                 raise _no_derivative(recording, bound, f"argument {place + 1}")
     for name, value in kwargs.items():
         slot = slot_of(recording, value)
@@ -397,9 +386,7 @@ def check_statics(
 
 def _differentiable(recording: Recording, value: Any, slot: Any) -> bool:
     if type(slot) is tuple:
-        return any(
-            s is not None and _differentiable(recording, v, s) for s, v in zip(slot, value, strict=True)
-        )
+        return any(s is not None and _differentiable(recording, v, s) for s, v in zip(slot, value, strict=True))
     return is_inexact(value) and slot not in recording.inert
 
 
@@ -427,15 +414,13 @@ def _record_rrule(
     inner = None
     if level == 0:
         if recording.keep and len(recording.levels) == 1:
-            return append_result(
-                recording, bound, fresh_unless(primitive.fn(*args, **kwargs), args), args, ins, kwargs
-            )
-        value, pullback = rule.body(*args, **kwargs)
+            return append_result(recording, bound, fresh_unless(primitive.fn(*args, **kwargs), args), args, ins, kwargs)
+        value, pullback = _called(rule, rule.body, args, kwargs)
     else:
         hidden = recording.levels[level:]
         del recording.levels[level:]
         try:
-            value, pullback = recording.enter(rule.body)(*args, **kwargs)
+            value, pullback = _called(rule, recording.enter(rule.body), args, kwargs)
             inner = slot_of(recording, value)
         finally:
             recording.levels.extend(hidden)
@@ -446,14 +431,21 @@ def _record_rrule(
     if isinstance(value, tuple):
         recording.append((pull, value, (*ins, inner), kept, None, STATE.site))
         return _fields(recording, value, slot)
-    recording.append(
-        (pull, register(recording, value, slot, recording.keep), (*ins, inner), kept, None, STATE.site)
-    )
+    recording.append((pull, register(recording, value, slot, recording.keep), (*ins, inner), kept, None, STATE.site))
     return value
 
 
+def _called(rule: Any, body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    made = body(*args, **kwargs)
+    if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
+        raise RuleError(
+            f"the rule of {rule.primitive} ({rule.where}) must return (y, pullback), not {type(made).__name__}"
+        )
+    return made
+
+
 class Pull:
-    """A call of a user's rule in the eager mode: the pullback that it returned, and the level whose derivative it is."""
+    """A call of a user's rule in the eager mode: the pullback that it returned, and whose level's it is."""
 
     __slots__ = ("fn", "kind", "level", "name", "pullback", "rule", "step")
 
@@ -486,10 +478,7 @@ def _arrays_for_lists(recording: Recording, primitive: Primitive, args: tuple[An
             if k != rule.sequence:
                 a = as_array(a)
             elif primitive.is_array_function:
-                a = [
-                    as_array(item) if type(item) in (list, tuple) and holds_traced(item) else item
-                    for item in a
-                ]
+                a = [as_array(item) if type(item) in (list, tuple) and holds_traced(item) else item for item in a]
         elif k == rule.sequence and isinstance(a, np.ndarray) and not rule.identity:
             a = [record_call(_item(), (a, i), {}) for i in range(len(a))]
         out.append(a)

@@ -62,15 +62,11 @@ class Primitive:
         self.name = name or getattr(fn, "__name__", type(fn).__name__)
         self.recorder: Any = None
         self.on_floats = rule is not None and rule.kind == "partials" and not rule.identity
-        self.is_array_function = isinstance(fn, np.ufunc) or (
-            getattr(fn, "__module__", None) or ""
-        ).startswith("numpy")
+        self.is_array_function = isinstance(fn, np.ufunc) or (getattr(fn, "__module__", None) or "").startswith("numpy")
         self.bounds: dict[Any, Bound] = {}
         self.simple: dict[tuple[bool, ...], Bound] = {}
         self.scalars: dict[tuple[bool, ...], Bound] = {}
-        self.pairs: list[Bound | None] = [
-            None
-        ] * 4  # simple forms: of one argument, then of two by which are traced
+        self.pairs: list[Bound | None] = [None] * 4  # simple forms: of one argument, then of two by which are traced
 
     def bound(self, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> Bound:
         """This primitive for calls of one form: so many arguments, of which these are traced."""
@@ -127,9 +123,7 @@ class Bound:
         "wanted",
     )
 
-    def __init__(
-        self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]
-    ) -> None:
+    def __init__(self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> None:
         rule = primitive.rule
         assert rule is not None
         self.primitive = primitive
@@ -248,9 +242,7 @@ class Recording:
         known = level.dependent
         for place in range(max(level.start, level.seen), slot + 1):
             entry = self.entries[place]
-            known_here = entry is not None and (
-                place in level.inputs or any(s in known for s in flat_slots(entry[2]))
-            )
+            known_here = entry is not None and (place in level.inputs or any(s in known for s in flat_slots(entry[2])))
             if known_here:
                 known.add(place)
         level.seen = max(level.seen, slot + 1)
@@ -274,7 +266,7 @@ class State(threading.local):
 STATE = State()
 _ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARIES = tuple(
-    os.path.abspath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib") or name == "stdlib"
+    os.path.abspath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib")
 )
 
 

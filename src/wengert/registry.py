@@ -233,8 +233,7 @@ class Registry:
         old = rule.accumulators.get(arg)
         if old is not None and place(old) != where:
             raise DuplicateRuleError(
-                f"{callable_name(f)} already accumulates argument {arg} at {place(old)}; "
-                f"the second is at {where}"
+                f"{callable_name(f)} already accumulates argument {arg} at {place(old)}; the second is at {where}"
             )
         rule.accumulators[arg] = accumulator
         self.version += 1
@@ -271,9 +270,7 @@ class Registry:
         return y, pullback
 
 
-def _derived(
-    rule: Rule, specs: Sequence[Spec | None], y: Any, primals: Args, static: Mapping[str, Any]
-) -> Pullback:
+def _derived(rule: Rule, specs: Sequence[Spec | None], y: Any, primals: Args, static: Mapping[str, Any]) -> Pullback:
     """The pullback of a rule that states partials or a pullback; it holds on to what it reads only."""
     if rule.kind == "constant":
         return lambda y_bar: ()
@@ -290,8 +287,7 @@ def _called(rule: Rule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pul
     made = rule.body(*args, **static)
     if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
         raise RuleError(
-            f"the rule of {rule.primitive} ({rule.where}) must return (y, pullback), "
-            f"not {type(made).__name__}"
+            f"the rule of {rule.primitive} ({rule.where}) must return (y, pullback), not {type(made).__name__}"
         )
     y, inner = made
 

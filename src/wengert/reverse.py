@@ -24,8 +24,8 @@ _ARRAYS = (np.ndarray, Spec)
 def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int, consume: bool) -> Bars:
     """Cotangents of all inputs of a level, from seeds at some slots.
 
-    With `consume`, residuals are dropped as they are used. Memory written since is put back as each pullback saw it, and
-    restored at the end.
+    With `consume`, residuals are dropped as they are used. Memory written since is put back as each pullback saw it,
+    and restored at the end.
     """
     traced = depth > 0
     end = max(seeds, default=here.start - 1)
@@ -108,12 +108,7 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
         if type(y) is weakref.ref:  # may be gone: at most its shape and dtype are read, which ȳ has too
             y = bar
         accumulator = primitive.rule.accumulators.get(0)
-        if (
-            accumulator is not None
-            and primitive.wanted[0]
-            and not any(primitive.wanted[1:])
-            and np.ndim(args[0])
-        ):
+        if accumulator is not None and primitive.wanted[0] and not any(primitive.wanted[1:]) and np.ndim(args[0]):
             bars.accumulate(accumulator, ins[0], bar, y, args)
         else:
             _rule_step(bars, bar, primitive, y, ins, args, kwargs)
@@ -133,9 +128,7 @@ def _narrowed(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) 
 
 
 def _only(ins: Any, live: set[int]) -> Any:
-    return tuple(
-        [_only(slot, live) if type(slot) is tuple else slot if slot in live else None for slot in ins]
-    )
+    return tuple([_only(slot, live) if type(slot) is tuple else slot if slot in live else None for slot in ins])
 
 
 def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
@@ -149,9 +142,7 @@ def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
         if type(x_bar) is not _ndarray or type(x) not in _ARRAYS or x_bar.dtype != x.dtype:
             x_bar = _fitted(x_bar, x, bound.rule.broadcasts)
         elif x_bar.shape != x.shape:
-            x_bar = (
-                unbroadcast(x_bar, x.shape) if bound.rule.broadcasts else project(x_bar, spec_of(x), False)
-            )
+            x_bar = unbroadcast(x_bar, x.shape) if bound.rule.broadcasts else project(x_bar, spec_of(x), False)
         if table[slot] is None:
             table[slot] = x_bar
         else:
@@ -171,8 +162,7 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
     if type(y) is tuple or isinstance(y, tuple):
         parts = [y_bar.get(i) for i in range(len(y))]
         y_bar = tuple(
-            _zero_like(part) if part_bar is None else part_bar
-            for part, part_bar in zip(y, parts, strict=True)
+            _zero_like(part) if part_bar is None else part_bar for part, part_bar in zip(y, parts, strict=True)
         )
     primals, static = plan.bind(args, kwargs)
     if kwargs:
@@ -237,9 +227,7 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, ins: Any, args
             bars.add(slot, bars.call(project, x_bar, spec_of(x), pull.rule.broadcasts))
 
 
-def materialise(
-    recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False
-) -> None:
+def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:
     """Give entries residuals of their own, with the content that they had when they were kept.
 
     A pullback that is kept, or that an outer trace sees, must not depend on memory that is written later; nor must a

@@ -178,9 +178,7 @@ class _Check:
         coarse, fine = (self.difference(place, x, index, unit * step, y_bar) for step in (h, h / 2))
         return (4 * fine - coarse) / 3
 
-    def difference(
-        self, place: Place, x: np.ndarray, index: tuple[int, ...], step: complex, y_bar: Any
-    ) -> float:
+    def difference(self, place: Place, x: np.ndarray, index: tuple[int, ...], step: complex, y_bar: Any) -> float:
         """The slope between x - step and x + step at one index, in double precision where f has it."""
         ends = []
         for signed in (step, -step):

@@ -75,9 +75,7 @@ class _Writer(Expressions):
         self.needed = _needed(self.ops, tape.result.id)
         self.final = max(self.needed)
         self.uses = [0] * (len(self.ops) + 1)
-        for v in itertools.chain(
-            [tape.result], *(op.references() for op in self.ops if op.id in self.needed)
-        ):
+        for v in itertools.chain([tape.result], *(op.references() for op in self.ops if op.id in self.needed)):
             self.uses[v.id] += 1
         self.lines: list[str] = []
         self.checked = False
@@ -123,9 +121,7 @@ class _Writer(Expressions):
             test = f"{name}.shape != {op.val.shape} or {name}.dtype != {str(op.val.dtype)!r}"
             if any(isinstance(call, Call) and any(call.fn is fn for fn in _WINDOWED) for call in self.ops):
                 test += f" or {name}.strides != {op.val.strides}"
-            self.lines.append(
-                f'if {test}: raise StaleTapeError("{name} was {type_text(op.val)} when recorded")'
-            )
+            self.lines.append(f'if {test}: raise StaleTapeError("{name} was {type_text(op.val)} when recorded")')
         return name
 
     # -- statements
@@ -223,9 +219,7 @@ class _Writer(Expressions):
             self.mutation(op, lambda: f"{place} {sign} {self.arg(op.args[4]).text}")
         elif op.fn is functional.additem and functional._may_repeat(_key_value(op.args[1])):
             at = self.outside.numpy("add.at")
-            self.mutation(
-                op, lambda: f"{at}({name}, {self.arg(op.args[1]).text}, {self.arg(op.args[2]).text})"
-            )
+            self.mutation(op, lambda: f"{at}({name}, {self.arg(op.args[1]).text}, {self.arg(op.args[2]).text})")
         else:
             self.mutation(op, lambda: f"{name}[{self.key(op.args[1])}] {sign} {self.arg(op.args[2]).text}")
         self.exprs[op.id] = Expr(name, TIGHT)
@@ -250,9 +244,7 @@ class _Writer(Expressions):
             ndarray, zeros = self.outside.numpy("ndarray"), self.outside.numpy("zeros")
             start = x.__array_interface__["data"][0] - low
             buffer = f"{zeros}({high - low}, 'u1')"
-            self.lines.append(
-                f"{name} = {ndarray}({old}.shape, {old}.dtype, {buffer}, {start}, {old}.strides)"
-            )
+            self.lines.append(f"{name} = {ndarray}({old}.shape, {old}.dtype, {buffer}, {start}, {old}.strides)")
             self.lines.append(f"{name}[...] = {old}")
 
 
@@ -261,8 +253,7 @@ def _pure(fn: Any) -> bool:
     if isinstance(fn, np.ufunc) or is_functional(fn) or method_name(fn):
         return True
     return (
-        isinstance(fn, types.BuiltinFunctionType)
-        and getattr(fn, "__module__", "") in ("math", "cmath", "_operator")
+        isinstance(fn, types.BuiltinFunctionType) and getattr(fn, "__module__", "") in ("math", "cmath", "_operator")
     ) or fn is abs
 
 
@@ -284,11 +275,7 @@ def _needed(ops: Sequence[Op], result: int) -> set[int]:
 def _roots(ops: Sequence[Op]) -> set[str]:
     """The names under which the functions of a tape are reached."""
     places = [place_of(op.fn) for op in ops if isinstance(op, Call) and not isinstance(op.fn, Variable)]
-    return {
-        (place.path if place.module == "builtins" else place.module).split(".")[0]
-        for place in places
-        if place
-    }
+    return {(place.path if place.module == "builtins" else place.module).split(".")[0] for place in places if place}
 
 
 def _key_value(key: Any) -> Any:

@@ -79,8 +79,6 @@ class Memory:
             self._file_root(self._roots, array, slot, 1, True)
         return self._roots
 
-    # -- reading ------------------------------------------------------------------------------------------------
-
     def slot(self, array: np.ndarray) -> int | None:
         """The variable of an array as it is now."""
         storage = self.storages.get(id(owner_of(array))) if self.storages else None
@@ -171,7 +169,7 @@ class Memory:
         key = id(owner)
         known = filed.get(key)
         if known is None or known[0]() is not owner:
-            ref = weakref.ref(owner, lambda _, filed=filed, key=key: filed.pop(key, None))
+            ref = weakref.ref(owner, functools.partial(_unfile, filed, key))
             place = array if argument else lens_of(array, owner)  # an argument stays alive: its lens can wait
             filed[key] = (ref, Root([(place, slot, level)]))
             return
@@ -190,8 +188,6 @@ class Memory:
         key = id(owner_of(array))
         if key in self.roots:
             self.shared_arguments.add(key)
-
-    # -- writing ------------------------------------------------------------------------------------------------
 
     def is_traced(self, array: np.ndarray) -> bool:
         """True where the memory of an array holds traced values."""
@@ -342,8 +338,6 @@ class Memory:
             return storage.spec
         return owner.copy(order="K") if storage.slot is None else owner
 
-    # -- keeping ------------------------------------------------------------------------------------------------
-
     def capture(self, value: Any) -> Any:
         """What an entry keeps of a value that a pullback reads later."""
         if isinstance(value, np.ndarray):
@@ -363,8 +357,6 @@ class Memory:
         if slot is not None:
             hold(copy, slot, True)
         return copy
-
-    # -- the undo log -------------------------------------------------------------------------------------------
 
     def rewind(self, position: int, done: int) -> int:
         """Undo the writes that entries below `position + 1` had not seen; `done` counts those undone so far."""
@@ -408,3 +400,7 @@ def _frozen(key: Any) -> Any:
     if type(key) is tuple:
         return tuple(_frozen(part) for part in key)
     return list(key) if type(key) is list else key
+
+
+def _unfile(filed: dict[int, Any], key: int, _: object) -> None:
+    filed.pop(key, None)

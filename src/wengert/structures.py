@@ -26,9 +26,7 @@ import numpy as np
 from wengert.values import is_inexact
 
 Leaf: TypeAlias = Any
-Path: TypeAlias = (
-    Any  # the name of the whole, or (path to the container, how to write the key, key); see `written`
-)
+Path: TypeAlias = Any  # the name of the whole, or (path to the container, how to write the key, key); see `written`
 Seen: TypeAlias = dict[int, tuple[Any, Any]]  # id -> (the object, kept alive; what stands in its place)
 
 _BASES = (object, list, tuple, dict, SimpleNamespace)

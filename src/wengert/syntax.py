@@ -263,9 +263,7 @@ def unused(name: str, node: ast.AST, function: types.FunctionType) -> str:
     return name
 
 
-def _code(
-    node: ast.FunctionDef, function: types.FunctionType, cells: Sequence[str], file: str
-) -> types.CodeType:
+def _code(node: ast.FunctionDef, function: types.FunctionType, cells: Sequence[str], file: str) -> types.CodeType:
     """The code of `node` as if defined where `function` was, with the further closure variables `cells`."""
     names = ", ".join([*function.__code__.co_freevars, *cells])
     tree = ast.parse(f"def factory({names}): pass")

@@ -115,9 +115,7 @@ class Tape:
         op = which.op if isinstance(which, Variable) else None
         if op is not None:
             if op._home is not self._ref:
-                raise misplaced(
-                    f"{which} is not on this tape", "use a Variable that this tape's push or insert gave"
-                )
+                raise misplaced(f"{which} is not on this tape", "use a Variable that this tape's push or insert gave")
             return op
         position = which.id if isinstance(which, Variable) else which
         if not 1 <= position <= self._count:
@@ -249,9 +247,7 @@ class Tape:
             op.site = op.site or self.site
         self._count += len(ops)
 
-    def _here(
-        self, v: Variable, earlier: Sequence[Op], first: Callable[[], int], replaced: Op | None
-    ) -> Variable:
+    def _here(self, v: Variable, earlier: Sequence[Op], first: Callable[[], int], replaced: Op | None) -> Variable:
         op = v.op
         if op is None:
             position = v.id - first()
@@ -262,9 +258,7 @@ class Tape:
         if op is replaced:
             raise misplaced(f"a new op reads {v}, which it replaces", "put the old op among the new ones")
         if op._home is not self._ref and not any(op is other for other in earlier):
-            raise misplaced(
-                f"{v} is neither on this tape nor among the ops before its reader", "push it first"
-            )
+            raise misplaced(f"{v} is neither on this tape nor among the ops before its reader", "push it first")
         return v
 
     def _line(self, op: Op) -> str:
@@ -324,9 +318,7 @@ class Tape:
         """The tape as text, one op a line; with form="compact" a call and its result's parts share one."""
         return _dump.dump(self, form, types=types, sites=sites, notes=notes, color=bool(color))
 
-    def show(
-        self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True
-    ) -> None:
+    def show(self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True) -> None:
         """Print the tape, in colour where the terminal and the rich package allow."""
         _dump.show(self, form, types=types, sites=sites, notes=notes)
 
@@ -373,15 +365,11 @@ def verify(tape: Tape) -> Tape:
             raise misplaced(f"an input after other ops:{tape._line(op)}", "put the inputs first")
         for v in op.references():
             if v.op is None:
-                raise misplaced(
-                    f"{v} is by position in{tape._line(op)}", "put ops on the tape with push or insert"
-                )
+                raise misplaced(f"{v} is by position in{tape._line(op)}", "put ops on the tape with push or insert")
             if v.op not in seen:
                 here = v.op._home is tape._ref
                 what = "comes later than" if here else "is not on the tape of"
-                raise misplaced(
-                    f"{v} {what} its reader{tape._line(op)}", "insert it before, or rebind its readers"
-                )
+                raise misplaced(f"{v} {what} its reader{tape._line(op)}", "insert it before, or rebind its readers")
         seen.add(op)
     if tape.result.op not in seen:
         raise misplaced(f"the result {tape.result} is not on the tape", "set tape.result")

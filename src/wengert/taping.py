@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -94,7 +95,7 @@ def _names(f: Any, args: tuple[Any, ...], paths: list[tuple[str, Any]]) -> list[
 def _notes(recording: Recording) -> dict[int, tuple[str, int]]:
     notes: dict[int, tuple[str, int]] = {}
     marks = [*recording.notes, (len(recording.entries), "", 0)]
-    for (start, words, about), (stop, _, _) in zip(marks, marks[1:], strict=False):
+    for (start, words, about), (stop, _, _) in itertools.pairwise(marks):
         if words:
             places = range(start, stop if words == "pullback of" else min(start + 1, stop))
             for place in places:
@@ -122,9 +123,7 @@ class LiveContext:
         def call(*args: Any, **kwargs: Any) -> Any:
             if not self.user.is_primitive(f, *args):
                 return enter()(*args, **kwargs)
-            ins = tuple(
-                slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args
-            )
+            ins = tuple(slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args)
             if rules.get(f) is not None or all(slot is None for slot in ins):
                 return plain()(*args, **kwargs)
             return self.call(recording, Primitive(f, None), args, ins, kwargs)

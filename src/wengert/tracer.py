@@ -53,13 +53,11 @@ class level:
         if self.outermost:
             alone = close_recording(self.recording)
             _forget(self.recording, alone)
-            del (
-                self.recording.memory.recording
-            )  # no cycle is left to the collector, which took 30 µs a gradient
+            del self.recording.memory.recording  # no cycle is left to the collector, which took 30 µs a gradient
 
 
 def _release(recording: Recording, start: int) -> None:
-    """At the end of an inner level, forget the values that depended on its inputs only: further out they are constants."""
+    """At the end of an inner level, forget what depended on its inputs only: further out it is constant."""
     live: set[int] = set()
     dead: set[int] = set()
     for slot in range(start, len(recording.entries)):

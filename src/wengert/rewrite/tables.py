@@ -8,9 +8,7 @@ from wengert.errors import BytecodeError
 from wengert.rewrite import opcodes_311, opcodes_312, opcodes_313, opcodes_314
 from wengert.rewrite.emitter import Table
 
-TABLES = {
-    module.TABLE.version: module.TABLE for module in (opcodes_311, opcodes_312, opcodes_313, opcodes_314)
-}
+TABLES = {module.TABLE.version: module.TABLE for module in (opcodes_311, opcodes_312, opcodes_313, opcodes_314)}
 
 
 def table_for(version: tuple[int, int]) -> Table:
