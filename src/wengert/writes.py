@@ -43,7 +43,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     memory = recording.memory
     if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
         return
-    if isinstance(value, np.ndarray) and value.base is not None and _is_basic(key) and _is_same_place(array[key], value):
+    if isinstance(value, np.ndarray) and value.base is not None and _is_basic(key) and _is_place(array[key], value):
         array[key] = value  # what `a[1:] *= 2` ends with: the region is stored where it stands, and nothing changes
         return
     if type(value) in (list, tuple) and holds_traced(value):
@@ -71,7 +71,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         memory.put_at(storage, owner, array, key, value, value_slot, before)
 
 
-def _is_same_place(region: Any, value: np.ndarray) -> bool:
+def _is_place(region: Any, value: np.ndarray) -> bool:
     return (
         isinstance(region, np.ndarray)
         and (region.shape, region.strides, region.dtype) == (value.shape, value.strides, value.dtype)
