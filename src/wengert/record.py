@@ -22,6 +22,7 @@ from wengert.values import fresh, is_inexact, spec
 NUMERIC = {float, int, np.float64, np.ndarray}
 FLOATS = {float, np.float64}
 SCALARS = {float, int, np.float64}
+_ndarray = np.ndarray
 METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neither recorded nor guarded
 RESHAPING = {np.nonzero, np.flatnonzero, np.argwhere, np.unique}  # the shape of the result depends on values
 
@@ -203,22 +204,41 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
 
 
 def record_two(primitive: Primitive, left: Any, right: Any, i: int | None, j: int | None) -> Any:
-    """`record_quick` for two arguments, the loop over them written out: arrays of a few numbers feel it."""
+    """`record_quick` for two arguments, all written out: a call less is 1 µs less for arrays of a few numbers."""
     recording = STATE.recording
     assert recording is not None
     bound = primitive.pairs[(i is not None) + 2 * (j is not None)]
-    if bound is None or recording.inert:
+    if bound is None or recording.keep:
         return record_quick(primitive, (left, right), (i, j))
     value = primitive.fn(left, right)
-    if type(value) is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
+    if type(value) is not _ndarray or value.base is not None or value.dtype.kind not in "fc":
         return append_result(recording, bound, value, (left, right), (i, j), None)
     memory = recording.memory
     how_left, how_right = bound.keeps
-    if type(left) is np.ndarray:
-        left = _kept_array(recording, memory, how_left, left)
-    if type(right) is np.ndarray:
-        right = _kept_array(recording, memory, how_right, right)
-    _append_array(recording, bound, value, (i, j), (left, right))
+    if type(left) is _ndarray:
+        if how_left == "value":
+            if left.base is None:
+                memory.captured[id(left)] = left
+            else:
+                left = memory.capture(left)
+        elif left.nbytes > LARGE:
+            left = spec(left.shape, left.dtype) if how_left == "shape" else None
+    if type(right) is _ndarray:
+        if how_right == "value":
+            if right.base is None:
+                memory.captured[id(right)] = right
+            else:
+                right = memory.capture(right)
+        elif right.nbytes > LARGE:
+            right = spec(right.shape, right.dtype) if how_right == "shape" else None
+    entries = recording.entries
+    slot = SHADOW[id(value)] = len(entries)
+    kept = value
+    if bound.reads_y == "value":
+        memory.captured[id(value)] = value
+    elif value.nbytes > LARGE:
+        kept = hold(value, slot, False)
+    entries.append((bound, kept, (i, j), (left, right), None, STATE.site))
     return value
 
 
