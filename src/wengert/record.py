@@ -115,7 +115,15 @@ def bind(
     if k is not None and type(args[k]) in (list, tuple):
         ins = splat(k, ins, ins[k] or (None,) * len(args[k]))
     mask = recording.mask(ins)
-    return primitive.bound(len(mask), mask, tuple(kwargs))
+    return _at_line(recording, primitive.bound, len(mask), mask, tuple(kwargs))
+
+
+def _at_line(recording: Recording, ask: Callable[..., Any], *args: Any) -> Any:
+    """Ask a rule about a call; an argument that it does not know is a refusal, at the user's line."""
+    try:
+        return ask(*args)
+    except NoRuleError as error:
+        raise recording.refuse(NoRuleError(f"{here()}: {error}")) from None
 
 
 def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -126,8 +134,8 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if rule.sequence is not None or primitive.is_array_function:
         args = _arrays_for_lists(recording, primitive, args)
     run_args, run_kwargs = args, kwargs
-    if kwargs:
-        args, kwargs = rule.normalise(args, kwargs)
+    if kwargs or (rule.sequence is not None and len(args) > rule.sequence + 1):
+        args, kwargs = _at_line(recording, rule.normalise, args, kwargs)
     ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
     if recording.context is not None:
         return recording.context.call(recording, primitive, args, ins, kwargs)
@@ -292,6 +300,16 @@ def _append_array(
     elif value.nbytes > LARGE:
         kept_value = hold(value, slot, False)
     entries.append((bound, kept_value, ins, kept, None, STATE.site))
+
+
+def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:
+    """Record a value at hand as that of another, equivalent call."""
+    recording = recording_here()
+    if recording.context is not None:
+        return record_call(primitive, args, {})
+    ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
+    bound = bind(recording, primitive, args, ins, {})
+    return append_result(recording, bound, fresh_unless(value, tuple(_flat(args))), args, ins, None)
 
 
 def append_result(

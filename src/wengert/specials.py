@@ -26,6 +26,7 @@ from wengert.ordering import cmp_to_key, extreme, ordered
 from wengert.protocols import contains, not_, truth
 from wengert.record import (
     holds_traced,
+    record_as,
     record_call,
 )
 from wengert.recording import PLAIN, STATE, Primitive, primitive_of
@@ -73,6 +74,11 @@ def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
             return functools.reduce(lambda a, b: HOOKS["add"](b, a, STATE.site), items, *args[1:] or (0,))
         if not holds_traced((items, *args[1:], *kwargs.values())):
             return fn(items, *args[1:], **kwargs)
+        start = args[1] if len(args) > 1 else kwargs.get("start")
+        if isinstance(start, (list, tuple)):
+            return fn(items, start)
+        if start is not None and holds_traced((start,)):
+            return record_as(primitive, fn(items, start), ([start, *items],))
         if not splat:
             return record_call(primitive, (items, *args[1:]), kwargs)
         return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
