@@ -1,4 +1,4 @@
-"""How a call is bound to its rule: arguments by position behind a sequence, starts of sums, what a rule does not know."""
+"""How a call is bound to its rule: arguments by position behind a sequence, starts, what a rule does not know."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ W = np.arange(12.0)
         lambda a: (np.array([a[0], a[1] * 2.0], np.float64) ** 2).sum(),
         lambda a: sum([a[0, 0], a[1, 1] ** 2], a[0, 1] * 3),
         lambda a: sum([a[0], a[1] ** 2], start=a[0]).sum(),
-        lambda a: sum([[a[0, 0]], [a[0, 1] ** 2]], [])[1],
+        lambda a: sum([[a[0, 0]], [a[0, 1] ** 2]], [])[1],  # noqa: RUF017 - the call under test
         lambda a: np.sum(a * a, 0)[1] + np.mean(a, 1, keepdims=True)[0, 0] + np.max(a, axis=(0, 1)),
     ],
 )
