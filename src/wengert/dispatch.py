@@ -19,10 +19,7 @@ from wengert.matching import match_class
 from wengert.opaque import remember
 from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
 from wengert.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
-from wengert.record import (
-    NUMERIC,
-    record_two,
-)
+from wengert.quick import NUMERIC, record_two
 from wengert.recording import PLAIN, STATE, Modes, primitive_of
 from wengert.registry import rules
 from wengert.shadow import SHADOW

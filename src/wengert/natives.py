@@ -16,16 +16,8 @@ from wengert.functional import additem
 from wengert.items import iterable
 from wengert.opaque import opaque, remember, search, watched
 from wengert.ordering import sort_list
-from wengert.record import (
-    FLOATS,
-    NUMERIC,
-    as_array,
-    record_call,
-    record_one,
-    record_plain,
-    slot_of,
-    slots_in,
-)
+from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
+from wengert.record import as_array, record_call, slot_of, slots_in
 from wengert.recording import PLAIN, STATE, Modes, Primitive, here, primitive_of
 from wengert.shadow import SHADOW
 from wengert.writers import ARRAY_WRITERS, WRITERS
