@@ -378,7 +378,8 @@ def _forget(storages: dict[int, Storage], key: int, _: object) -> None:
 
 
 def _is_like(value: Any, owner: np.ndarray) -> bool:
-    return np.shape(value) == owner.shape and getattr(value, "dtype", None) == owner.dtype
+    # a Python float has no dtype of its own; None would not do for it, because np.dtype("float64") == None
+    return np.shape(value) == owner.shape and hasattr(value, "dtype") and value.dtype == owner.dtype
 
 
 def light(value: Any) -> Any:
