@@ -1,6 +1,7 @@
 """Bugs that were found by use, each with the program that showed it."""
 
 import numpy as np
+import pytest
 
 import wengert as wg
 
@@ -27,3 +28,25 @@ def test_float_stored_into_an_array_of_no_dimension_can_be_indexed_on_a_tape():
     tape = wg.trace(f, 1.5)[1]
     assert tape.play(2.0) == tape.compile()(2.0) == f(2.0)
     assert wg.grad(f)(1.5) == wg.gradtape(f, 1.5).play(2.0)[1][1] == 2.0
+
+
+def test_an_array_of_no_dimension_changed_in_place_stays_an_array_when_played():
+    def f(o):
+        y = o.copy()
+        y += 1
+        return y.reshape(1)[0]
+
+    assert wg.trace(f, np.array(1.5))[1].play(np.array(2.5)) == f(np.array(2.5)) == 3.5
+
+
+def test_reshaping_in_the_order_of_memory():
+    def f(a):
+        return (a.reshape(6, order="A") * np.arange(6.0)).sum()
+
+    for a in (np.ones((2, 3)), np.asfortranarray(np.ones((2, 3)))):
+        np.testing.assert_allclose(wg.grad(f)(a), wg.ngradient(f, a)[0], atol=1e-8)
+
+
+def test_arrays_of_objects_are_refused_as_arguments():
+    with pytest.raises(wg.IntegerInputError, match="array of object"):
+        wg.grad(lambda a: a.sum())(np.array([1.0, 2.0], dtype=object))

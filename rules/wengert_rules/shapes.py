@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import additem, pullback
+from wengert.extend import RuleError, additem, pullback
 
 ALL = slice(None)
 
@@ -15,7 +15,7 @@ def element_order(order):
     """`order`, where it says by itself in which order elements are read; "A" and "K" also ask the memory."""
     if order in ("C", "F"):
         return order
-    raise NotImplementedError(f"order={order!r} depends on the layout in memory: use order='C' or 'F'")
+    raise RuleError(f"order={order!r} depends on the layout in memory: use order='C' or 'F'")
 
 
 def pieces(y_bar, lengths, axis):

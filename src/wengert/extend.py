@@ -1,5 +1,6 @@
 """The public door for rules; those of this package come in through it too."""
 
+from wengert.errors import RuleError
 from wengert.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
 from wengert.functional import (
     additem,
@@ -17,6 +18,7 @@ from wengert.registry import rules
 from wengert.values import Spec
 
 __all__ = [
+    "RuleError",
     "Spec",
     "accumulates",
     "additem",

@@ -339,7 +339,7 @@ def _check_inputs(
 ) -> None:
     for key in wanted:
         value = kwargs[key] if isinstance(key, str) else args[key]
-        if isinstance(value, np.ndarray) and value.dtype.kind in "iub" and not allow_int:
+        if isinstance(value, np.ndarray) and value.dtype.kind not in "fc" and not allow_int:
             name = _parameter_names(f, args, kwargs, {key: None})[0]
             raise IntegerInputError(
                 f"argument {name!r} is an array of {value.dtype}, which has no derivative. Pass {name}.astype(float), "

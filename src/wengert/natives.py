@@ -130,6 +130,12 @@ def _ufunc_recorder(primitive: Primitive, fn: np.ufunc) -> Callable[..., Any]:
     return record
 
 
+def _reshape(primitive: Primitive, owner: np.ndarray, *shape: Any, **options: Any) -> Any:
+    if options.get("order") == "A":
+        options["order"] = _order(owner, "A")
+    return recorder(primitive)(owner, *shape, **options)
+
+
 def _order(a: np.ndarray, order: str | None) -> str | None:
     """The order of elements that "K" and "A" (as in memory) mean for an array; a rule does not see its layout."""
     if order not in ("K", "A"):
@@ -193,6 +199,8 @@ def number_method(f: Any, owner: Any, t: type, name: str) -> Any:
             return functools.partial(recorder(primitive), owner)
     if primitive is None:
         return guarded(f, owner)
+    if name == "reshape" and isinstance(owner, np.ndarray):
+        return functools.partial(_reshape, primitive, owner)
     if name in ("ravel", "flatten") and isinstance(owner, np.ndarray):
         return lambda order="C": recorder(primitive)(owner, order=_order(owner, order))
     return functools.partial(recorder(primitive), owner)

@@ -48,6 +48,8 @@ def _run(op: Call, value_at: Any, in_place: bool) -> Any:
     if in_place and type(args[0]) is np.ndarray and args[0].flags.writeable:
         return write(fn, *args, **kwargs)
     value = fn(*args, **kwargs)
+    if isinstance(value, np.generic) and isinstance(op.val, np.ndarray):
+        value = np.asarray(value)  # an array of no dimension, changed in place, stayed an array
     if op.guard and not same_outcome(value, op.val):
         raise StaleTapeError(_stale(op, value))
     return value
