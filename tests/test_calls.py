@@ -45,3 +45,29 @@ def test_an_argument_that_a_rule_does_not_know_is_a_refusal() -> None:
 
     with pytest.raises(wg.NoRuleError, match=r"test_calls\.py:\d+ in .*does not know the argument 'ndmin'"):
         wg.grad(f)(np.ones(2))
+
+
+def scaled(x: float, *, w: float) -> float:
+    return x * w
+
+
+def test_a_traced_keyword_that_a_rule_does_not_differentiate_is_refused() -> None:
+    with wg.rules.scope():
+
+        @wg.rrule(scaled)
+        def scaled_rule(x: float, *, w: float) -> Any:
+            return x * w, lambda y_bar: y_bar * w
+
+        assert wg.grad(lambda x: scaled(x, w=2.0))(3.0) == 2.0
+        for f in (lambda x: scaled(2.0, w=x), lambda x: scaled(x, w=x)):
+            with pytest.raises(wg.NoRuleError, match=r"test_calls\.py:\d+ in .*argument 'w' of scaled"):
+                wg.grad(f)(3.0)
+
+
+def test_a_traced_keyword_beside_untraced_arguments_is_refused() -> None:
+    for f in (
+        lambda x: np.sum(np.ones(2), initial=x),
+        lambda x: np.sum(np.ones((2, 2)), axis=0, initial=x, out=np.zeros(2)).sum(),
+    ):
+        with pytest.raises(wg.WengertError, match=r"test_calls\.py:\d+"):
+            wg.grad(f)(3.0)

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.functional import additem, setitem
 from wengert.projection import project
 from wengert.record import bind, slot_of
-from wengert.recording import STATE, Primitive, Recording, primitive_of
+from wengert.recording import STATE, Primitive, Recording, ruled
 from wengert.shadow import SHADOW
 from wengert.values import Spec, spec_of
 
@@ -156,9 +156,7 @@ class TracedBars(Bars):
         write()
         if ins == (None, None, None):
             return
-        primitive = primitive_of(fn)
-        assert primitive is not None
-        bound = bind(recording, primitive, (buffer, key, value), ins, {})
+        bound = bind(recording, ruled(fn), (buffer, key, value), ins, {})
         kept = (
             buffer if recording.keep else spec_of(buffer),
             key,

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import NoRuleError, RefusedCallError, RuleError
+from wengert.errors import NoRuleError, RefusedCallError
 from wengert.functional import getfield
 from wengert.lenses import owner_of
-from wengert.recording import STATE, Bound, Modes, Primitive, Recording, Traced, here, primitive_of
+from wengert.recording import STATE, Bound, Modes, Primitive, Recording, Traced, here, ruled
+from wengert.registry import value_and_pullback
 from wengert.shadow import SHADOW, hold
 from wengert.storage import light
 from wengert.values import fresh, is_inexact
@@ -133,15 +134,17 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         args, kwargs = _at_line(recording, rule.normalise, args, kwargs)
     ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
     if recording.context is not None:
+        check_keywords(recording, primitive, kwargs)
         return recording.context.call(recording, primitive, args, ins, kwargs)
     if rule.kind == "constant":
         return record_constant(recording, primitive, args, ins, kwargs, primitive.fn(*run_args, **run_kwargs))
+    check_keywords(recording, primitive, kwargs)
     if all(slot is None for slot in ins):
         return primitive.fn(*run_args, **run_kwargs)
     if rule.kind == "rrule":
         return _record_rrule(recording, primitive, args, ins, kwargs)
     bound = bind(recording, primitive, args, ins, kwargs)
-    check_statics(recording, bound, args, ins, kwargs)
+    check_statics(recording, bound, args, ins)
     value = primitive.fn(*run_args, **run_kwargs)
     if rule.identity and any(value is a for a in args):
         return value
@@ -203,8 +206,7 @@ def _refuse_objects(recording: Recording, bound: Any, value: Any) -> None:
 
 def _fields(recording: Recording, value: tuple[Any, ...], slot: int) -> tuple[Any, ...]:
     """Make each inexact part of a tuple result a variable."""
-    primitive = primitive_of(getfield)
-    assert primitive is not None
+    primitive = ruled(getfield)
     bound = primitive.bound(2, (True, False), ())
     parts = [fresh(part) if is_inexact(part) and not isinstance(part, np.ndarray) else part for part in value]
     for i, part in enumerate(parts):
@@ -243,8 +245,7 @@ def record_constant(
 
 
 def _constant_fields(recording: Recording, value: tuple[Any, ...], slot: int) -> None:
-    primitive = primitive_of(getfield)
-    assert primitive is not None
+    primitive = ruled(getfield)
     for i, part in enumerate(value):
         if isinstance(part, np.ndarray):
             place = len(recording.entries)
@@ -257,19 +258,24 @@ def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int) -
     recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, STATE.site))
 
 
-def check_statics(
-    recording: Recording, bound: Bound, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]
-) -> None:
+def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins: tuple[Any, ...]) -> None:
     """A traced float where the rule has no derivative would be a silent zero: refuse it."""
     sequence = bound.rule.sequence
     if sequence is None:
         for place, slot in enumerate(ins):
             if slot is not None and place not in bound.positions and _differentiable(recording, args[place], slot):
                 raise _no_derivative(recording, bound, f"argument {place + 1}")
+
+
+def check_keywords(recording: Recording, primitive: Primitive, kwargs: dict[str, Any]) -> None:
+    """`check_statics` for keyword arguments, none of which a rule differentiates once the call is normalised."""
+    assert primitive.rule is not None
+    if primitive.rule.kind == "constant":
+        return
     for name, value in kwargs.items():
-        slot = slot_of(recording, value)
+        slot = slots_in(recording, value) if type(value) in (list, tuple) else slot_of(recording, value)
         if slot is not None and _differentiable(recording, value, slot):
-            raise _no_derivative(recording, bound, f"argument {name!r}")
+            raise _no_derivative(recording, primitive, f"argument {name!r}")
 
 
 def _differentiable(recording: Recording, value: Any, slot: Any) -> bool:
@@ -278,7 +284,8 @@ def _differentiable(recording: Recording, value: Any, slot: Any) -> bool:
     return is_inexact(value) and slot not in recording.inert
 
 
-def _no_derivative(recording: Recording, bound: Bound, what: str) -> NoRuleError:
+def _no_derivative(recording: Recording, bound: Bound | Primitive, what: str) -> NoRuleError:
+    assert bound.rule is not None
     error = NoRuleError(
         f"{here()}: {what} of {bound.name} depends on an input, and its rule ({bound.rule.where}) gives no "
         "derivative with respect to it. Use wg.stop_gradient on it, or write a rule with @wg.rrule."
@@ -298,17 +305,18 @@ def _record_rrule(
     bound = bind(recording, primitive, args, ins, kwargs)
     rule = primitive.rule
     assert rule is not None
+    assert rule.body is not None
     level = recording.innermost(ins)
     inner = None
     if level == 0:
         if recording.keep and len(recording.levels) == 1:
             return append_result(recording, bound, fresh_unless(primitive.fn(*args, **kwargs), args), args, ins, kwargs)
-        value, pullback = _called(rule, rule.body, args, kwargs)
+        value, pullback = value_and_pullback(rule, rule.body(*args, **kwargs))
     else:
         hidden = recording.levels[level:]
         del recording.levels[level:]
         try:
-            value, pullback = _called(rule, recording.enter(rule.body), args, kwargs)
+            value, pullback = value_and_pullback(rule, recording.enter(rule.body)(*args, **kwargs))
             inner = slot_of(recording, value)
         finally:
             recording.levels.extend(hidden)
@@ -321,15 +329,6 @@ def _record_rrule(
         return _fields(recording, value, slot)
     recording.append((pull, register(recording, value, slot, recording.keep), (*ins, inner), kept, None, STATE.site))
     return value
-
-
-def _called(rule: Any, body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-    made = body(*args, **kwargs)
-    if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
-        raise RuleError(
-            f"the rule of {rule.primitive} ({rule.where}) must return (y, pullback), not {type(made).__name__}"
-        )
-    return made
 
 
 class Pull:
@@ -368,22 +367,14 @@ def _arrays_for_lists(recording: Recording, primitive: Primitive, args: tuple[An
             elif primitive.is_array_function:
                 a = [as_array(item) if type(item) in (list, tuple) and holds_traced(item) else item for item in a]
         elif k == rule.sequence and isinstance(a, np.ndarray) and not rule.identity:
-            a = [record_call(_item(), (a, i), {}) for i in range(len(a))]
+            a = [record_call(ruled(operator.getitem), (a, i), {}) for i in range(len(a))]
         out.append(a)
     return tuple(out)
 
 
-def _item() -> Primitive:
-    primitive = primitive_of(operator.getitem)
-    assert primitive is not None
-    return primitive
-
-
 def as_array(items: Any) -> np.ndarray:
     """`np.array` of a list with traced values, recorded."""
-    primitive = primitive_of(np.array)
-    assert primitive is not None
-    array: np.ndarray = record_call(primitive, (items,), {})
+    array: np.ndarray = record_call(ruled(np.array), (items,), {})
     return array
 
 

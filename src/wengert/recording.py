@@ -353,6 +353,13 @@ _primitives: dict[Any, Primitive] = {}
 _version = -1
 
 
+def ruled(fn: Any) -> Primitive:
+    """The primitive for a callable that this package has a rule for."""
+    primitive = primitive_of(fn)
+    assert primitive is not None, f"no rule for {fn}"
+    return primitive
+
+
 def primitive_of(fn: Any) -> Primitive | None:
     """The primitive for a callable that has a rule, else None."""
     global _version

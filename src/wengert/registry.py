@@ -284,12 +284,7 @@ def _called(rule: Rule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pul
     assert rule.body is not None
     assert rule.analysis is not None
     most = max(len(args), len(rule.analysis.names))
-    made = rule.body(*args, **static)
-    if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
-        raise RuleError(
-            f"the rule of {rule.primitive} ({rule.where}) must return (y, pullback), not {type(made).__name__}"
-        )
-    y, inner = made
+    y, inner = value_and_pullback(rule, rule.body(*args, **static))
 
     def pullback(y_bar: Any) -> Args:
         bars = inner(y_bar)
@@ -304,6 +299,15 @@ def _called(rule: Rule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pul
         return bars[: len(args)]
 
     return y, pullback
+
+
+def value_and_pullback(rule: Rule, made: Any) -> tuple[Any, Pullback]:
+    """What a rule of the general form returned, if it is of that form."""
+    if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
+        raise RuleError(
+            f"the rule of {rule.primitive} ({rule.where}) must return (y, pullback), not {type(made).__name__}"
+        )
+    return made
 
 
 def _projected(rule: Rule, bars: Sequence[Any], specs: Sequence[Spec | None]) -> Args:

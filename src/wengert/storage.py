@@ -29,7 +29,7 @@ from wengert.lenses import (
     owner_of,
     view_of,
 )
-from wengert.recording import PLAIN, STATE, Recording, here, primitive_of
+from wengert.recording import PLAIN, STATE, Recording, here, ruled
 from wengert.shadow import SHADOW, hold
 from wengert.values import Spec, spec_of
 
@@ -138,15 +138,13 @@ class Memory:
         value = fn(*args) if self.recording.keep else Spec(shape, kept.dtype)
         if slot is None:
             return None, value
-        primitive = primitive_of(fn)
-        assert primitive is not None
+        primitive = ruled(fn)
         ins = (slot,) if how is None else (slot, None)
         bound = primitive.bound(len(ins), self.recording.mask(ins), ())
         return self.recording.append((bound, value, ins, args, None, STATE.site)), value
 
     def _append(self, fn: Any, value: np.ndarray, ins: tuple[Any, ...], args: tuple[Any, ...]) -> int:
-        primitive = primitive_of(fn)
-        assert primitive is not None, f"no rule for {fn}"
+        primitive = ruled(fn)
         bound = primitive.bound(len(args), self.recording.mask(ins), ())
         slot = len(self.recording.entries)
         kept = None if fn is setitem and not self.recording.keep else hold(value, slot, self.recording.keep)
@@ -258,8 +256,7 @@ class Memory:
         if key is not None:
             return self._append(setitem, owner, (slot, None, value_slot), (before, key, value))
         flat, row = self._flatten(slot, owner, before)
-        primitive = primitive_of(setlens)
-        assert primitive is not None
+        primitive = ruled(setlens)
         bound = primitive.bound(5, self.recording.mask((flat, None, None, None, value_slot)), ())
         after = setlens(row, *lens, value) if self.recording.keep else spec_of(row)
         flat = self.recording.append(

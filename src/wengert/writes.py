@@ -17,6 +17,7 @@ from wengert.lenses import owner_of
 from wengert.record import (
     as_array,
     bind,
+    check_keywords,
     check_statics,
     holds_traced,
     keep_args,
@@ -25,7 +26,7 @@ from wengert.record import (
     slot_of,
     slots_in,
 )
-from wengert.recording import STATE, Primitive, Recording, flat_slots, here, primitive_of
+from wengert.recording import STATE, Primitive, Recording, flat_slots, here, ruled
 from wengert.shadow import SHADOW, hold
 from wengert.storage import Memory
 from wengert.values import Spec, is_inexact
@@ -99,17 +100,11 @@ def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: A
         memory.undo.append([slot, array, key, saved])
     else:
         array[key] = value
-    bound = _setitem().bound(3, (True, False, value_slot is not None), ())
+    bound = ruled(setitem).bound(3, (True, False, value_slot is not None), ())
     entries.append((bound, None, (storage.slot, None, value_slot), (storage.spec, key, value), None, STATE.site))
     SHADOW[id(array)] = storage.slot = slot
     storage.stamp += 1
     return True
-
-
-def _setitem() -> Primitive:
-    primitive = primitive_of(setitem)
-    assert primitive is not None
-    return primitive
 
 
 def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...]) -> None:
@@ -156,6 +151,7 @@ def record_write(
     rule = primitive.rule
     assert rule is not None
     constant = rule.kind == "constant"
+    check_keywords(recording, primitive, kwargs)
     traced = any(s is not None for s in ins) and (recording.keep or not constant)
     if not traced and not memory.is_traced(target):
         memory.before_write(target, ..., len(recording.entries))
@@ -193,7 +189,7 @@ def _write(
         value = run()
     else:
         bound = bind(recording, primitive, args, ins, kwargs)
-        check_statics(recording, bound, args, ins, kwargs)
+        check_statics(recording, bound, args, ins)
         kept = keep_args(recording, bound, args)
         result = shown if recording.keep else None
         recording.memory.before_write(target, ..., len(recording.entries) + 1)
@@ -243,9 +239,7 @@ def _cast(recording: Recording, slot: int, made: Spec, target: np.ndarray) -> in
     """The variable after the silent cast of a write into an array of another dtype."""
     if made.dtype.kind == "c" and target.dtype.kind != "c":
         raise recording.refuse(RefusedCallError(f"{here()}: a complex result is written into a real array."))
-    primitive = primitive_of(np.ndarray.astype)
-    assert primitive is not None
-    bound = primitive.bound(2, recording.mask((slot, None)), ())
+    bound = ruled(np.ndarray.astype).bound(2, recording.mask((slot, None)), ())
     cast = Spec(made.shape, target.dtype)
     value = recording.value(slot)
     args = (value if recording.keep else made, target.dtype)
