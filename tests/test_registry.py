@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from wengert.binding import Rule
+from wengert.callables import callable_name, stub
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
 from wengert.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule
-from wengert.registry import Registry, Rule, callable_name, stub
+from wengert.registry import Registry
 
 
 class Line:

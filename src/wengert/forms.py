@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from wengert.binding import Rule
 from wengert.bodies import times
+from wengert.callables import callable_name, place
 from wengert.errors import RuleError
-from wengert.registry import Registry, Rule, callable_name, place, rules
+from wengert.registry import Registry, rules
 from wengert.values import is_complex
 
 __all__ = ["accumulates", "adjoint", "non_differentiable", "partials", "pullback", "rrule", "times"]

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.callables import callable_name, stub
 from wengert.errors import NoRuleError
 from wengert.lenses import owner_of
 from wengert.record import guard, slot_of
 from wengert.recording import Recording, here
-from wengert.registry import callable_name, stub
 from wengert.values import is_inexact
 
 CARRIER_TYPES = (

@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.binding import Rule
 from wengert.dump import line
 from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
 from wengert.functional import getfield, make_tuple
 from wengert.ops import Call, Constant, Op, Variable, mkcall, references, substitute, value_of
-from wengert.registry import Rule, rules
+from wengert.registry import rules
 from wengert.tape import Context, Tape
 from wengert.values import is_complex, is_inexact
 

@@ -127,11 +127,11 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     recording = recording_here()
     rule = primitive.rule
     assert rule is not None
-    if rule.sequence is not None or primitive.is_array_function:
-        args = _arrays_for_lists(recording, primitive, args)
     run_args, run_kwargs = args, kwargs
     if kwargs or (rule.sequence is not None and len(args) > rule.sequence + 1):
         args, kwargs = _at_line(recording, rule.normalise, args, kwargs)
+    if rule.sequence is not None or primitive.is_array_function:
+        args = _arrays_for_lists(recording, primitive, args)
     ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
     if recording.context is not None:
         check_keywords(recording, primitive, kwargs)

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from wengert.binding import Plan, Rule, Variant
 from wengert.errors import WengertError
 from wengert.functional import getfield, setitem
-from wengert.registry import Plan, Rule, Variant, rules
+from wengert.registry import rules
 from wengert.sites import Site
 
 if TYPE_CHECKING:

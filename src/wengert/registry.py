@@ -2,174 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
-
-from wengert.bodies import Body, Variant
+from wengert.binding import Rule
+from wengert.callables import callable_name, place, stub
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
 from wengert.projection import project
-from wengert.steps import scalar_step
 from wengert.values import Spec, is_inexact, spec_of
 
-__all__ = ["Plan", "Registry", "Rule", "Variant", "callable_name", "place", "rules", "stub"]
+__all__ = ["Registry", "rules"]
 
 Args = tuple[Any, ...]
 Pullback = Callable[[Any], Args]
-
-
-class Rule:
-    """How one primitive, under all its names, is differentiated.
-
-    `kind` is "partials", "pullback", "rrule" or "constant"; `where` is file:line.
-    """
-
-    def __init__(
-        self, name: str, targets: Sequence[Callable[..., Any]], kind: str, body: Callable[..., Any] | None,
-        where: str, *, broadcasts: bool = False, view: bool = False, identity: bool = False,
-        sequence: int | None = None, names: Mapping[str, str] | None = None,
-    ) -> None:  # fmt: skip
-        self.name, self.targets, self.kind, self.body, self.where = name, tuple(targets), kind, body, where
-        self.broadcasts, self.view, self.identity, self.sequence = broadcasts, view, identity, sequence
-        self.names = dict(names or {})
-        self.accumulators: dict[int, Callable[..., Any]] = {}
-        self.analysis = Body(body, kind) if body is not None else None
-        self._plans: dict[tuple[int, tuple[str, ...]], Plan] = {}
-        self._variants: dict[tuple[bool, ...], Variant] = {}
-        self._steps: dict[tuple[bool, ...], Callable[[Any, Any, Any], None]] = {}
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} rule {self.name} of {self.primitive}, {self.where}>"
-
-    @property
-    def primitive(self) -> str:
-        """The primitive's name in messages."""
-        return callable_name(self.targets[0])
-
-    def normalise(self, args: Args, kwargs: Mapping[str, Any] | None) -> tuple[Args, dict[str, Any]]:
-        """The same call with every differentiable argument by position.
-
-        Errors: NoRuleError where an argument before a named one is missing.
-        """
-        last = len(args) if self.sequence is None else self.sequence + 1
-        if self.analysis is None or (not kwargs and len(args) <= last):
-            return args, dict(kwargs or {})
-        kwargs = {self.names.get(name, name): value for name, value in (kwargs or {}).items()}
-        if self.sequence is not None:
-            args, kwargs = self._after_sequence(args, kwargs)
-        named = self.analysis.names
-        last = max((i for i, name in enumerate(named) if name in kwargs), default=-1)
-        filled = list(args)
-        for i, name in enumerate(named[len(args) :] if last >= 0 else (), len(args)):
-            if name not in kwargs and name not in self.analysis.defaults:
-                if i > last:
-                    break
-                raise NoRuleError(f"{self.primitive}: argument {name!r} is missing ({self._declares()})")
-            filled.append(kwargs.pop(name) if name in kwargs else self.analysis.defaults[name])
-        return tuple(filled), kwargs
-
-    def plan(self, nargs: int, kwnames: tuple[str, ...] = ()) -> Plan:
-        """How a normalised call meets the rule; `nargs` counts its arguments, a sequence's one by one."""
-        key = (nargs, kwnames)
-        found = self._plans.get(key)
-        if found is None:
-            found = self._plans[key] = Plan(self, nargs, kwnames)
-        return found
-
-    def variant(self, wanted: tuple[bool, ...]) -> Variant:
-        """The pullback for the wanted among the first arguments."""
-        found = self._variants.get(wanted)
-        if found is None:
-            if self.kind == "rrule" or self.analysis is None:
-                raise RuleError(f"{self!r} states no pullback that could be derived from; call the rule")
-            found = self._variants[wanted] = self.analysis.variant(wanted)
-        return found
-
-    def scalar_step(self, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
-        """The reverse step of a call on one or two floats, `step(g, entry, bars)`."""
-        found = self._steps.get(wanted)
-        if found is None:
-            if self.kind != "partials" or self.analysis is None:
-                raise RuleError(f"{self!r} has no scalar step: it does not state partials")
-            found = self._steps[wanted] = scalar_step(self.analysis, wanted)
-        return found
-
-    def splat(self, args: Args) -> Args:
-        """The arguments as the rule sees them: those of the sequence one by one."""
-        k = self.sequence
-        return args if k is None or self.is_single(args[k]) else (*args[:k], *args[k], *args[k + 1 :])
-
-    def gather(self, bars: Sequence[Any], args: Args) -> Args:
-        """One cotangent per argument of the call, from one per splatted argument; a list for a sequence."""
-        k = self.sequence
-        if k is not None and not self.is_single(args[k]):
-            n = len(args[k])
-            inner: Any = list(bars[k : k + n])
-            if isinstance(args[k], np.ndarray):  # its rows were the sequence
-                inner = np.stack(inner) if all(x is not None for x in inner) else None
-            bars = (*bars[:k], inner, *bars[k + n :])
-        return (*bars, *[None] * (len(args) - len(bars)))
-
-    def is_single(self, value: Any) -> bool:
-        """Whether the place of a sequence holds one array or number: `np.asarray(x)`."""
-        return self.identity and not isinstance(value, (list, tuple))
-
-    def _after_sequence(self, args: Args, kwargs: dict[str, Any]) -> tuple[Args, dict[str, Any]]:
-        """Arguments after the sequence go by name: behind a splatted one their place would say nothing."""
-        assert self.analysis is not None
-        assert self.sequence is not None
-        k, variadic, static = self.sequence, self.analysis.variadic, self.analysis.static
-        if len(args) == k and variadic in kwargs:
-            args = (*args, kwargs.pop(variadic))
-        extra = args[k + 1 :]
-        if len(extra) > len(static):
-            raise NoRuleError(f"{self.primitive}: {len(args)} arguments by position ({self._declares()})")
-        return args[: k + 1], kwargs | dict(zip(static, extra, strict=False))
-
-    def _declares(self) -> str:
-        assert self.analysis is not None
-        variadic = [f"*{self.analysis.variadic}"] if self.analysis.variadic else []
-        declared = ", ".join([*self.analysis.names, *variadic, *self.analysis.static])
-        return f"the rule at {self.where} declares {declared}"
-
-
-class Plan:
-    """How the arguments of a call are bound to a rule: the first are differentiable, the others static."""
-
-    def __init__(self, rule: Rule, nargs: int, kwnames: tuple[str, ...]) -> None:
-        self.rule = rule
-        self.positions: tuple[int, ...] = ()
-        self.static: tuple[str, ...] = ()
-        analysis = rule.analysis
-        if analysis is None:
-            return
-        for name in kwnames:
-            if name not in analysis.static and not analysis.open:
-                raise NoRuleError(
-                    f"{rule.primitive}: the rule does not know the argument {name!r} ({rule._declares()}). "
-                    f"Declare it after the `*` of the rule, and use it there"
-                )
-        count = nargs if analysis.variadic else min(nargs, len(analysis.names))
-        self.positions = tuple(range(count))
-        self.static = analysis.static[: nargs - count]
-        if len(self.static) < nargs - count:
-            raise NoRuleError(
-                f"{rule.primitive}: the rule does not know argument {count + len(self.static) + 1} "
-                f"of {nargs} given by position ({rule._declares()})"
-            )
-
-    def bind(self, args: Args, kwargs: Mapping[str, Any] | None = None) -> tuple[Args, dict[str, Any]]:
-        """The differentiable arguments of a normalised, splatted call, and the static ones by name."""
-        count = len(self.positions)
-        static = dict(zip(self.static, args[count:], strict=False))
-        return args[:count], static | dict(kwargs or {})
-
-    def variant(self, wanted: tuple[bool, ...]) -> Variant:
-        """The pullback for a wanted set, one flag per position."""
-        return self.rule.variant(wanted)
 
 
 class Registry:
@@ -318,48 +164,6 @@ def _projected(rule: Rule, bars: Sequence[Any], specs: Sequence[Spec | None]) ->
         except RuleError as error:
             raise RuleError(f"the rule of {rule.primitive} ({rule.where}), argument {i}: {error}") from None
     return tuple(made)
-
-
-def callable_name(f: Any) -> str:
-    """The dotted name under which a user would write a callable."""
-    if isinstance(f, np.ufunc):  # knows its name, not its module
-        modules = [(name, vars(m)) for name, m in sys.modules.copy().items() if hasattr(m, "__dict__")]
-        homes = [name for name, names in modules if names.get(f.__name__) is f and "._" not in name]
-        known = [name for name in homes if name.partition(".")[0] in ("numpy", "scipy")]
-        return f"{min(known or homes or ['numpy'], key=len)}.{f.__name__}"
-    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or type(f).__name__
-    module = getattr(getattr(f, "__objclass__", f), "__module__", None) or ""
-    if module in ("_operator", "_functools"):
-        module = module[1:]
-    return name if module in ("", "builtins", "__main__") else f"{module}.{name}"
-
-
-def place(function: Any) -> str:
-    """file:line of a Python function."""
-    code = getattr(function, "__code__", None)
-    return f"{code.co_filename}:{code.co_firstlineno}" if code else callable_name(function)
-
-
-def stub(f: Callable[..., Any], nargs: int) -> str:
-    """A rule to paste and fill in."""
-    name = callable_name(f)
-    short = name.rpartition(".")[2]
-    short = short if short.isidentifier() else "f"
-    xs = ["x"] if nargs == 1 else [f"x{i + 1}" for i in range(nargs)]
-    if nargs == 1:
-        results = ["        return y_bar * ...  # dy/dx, times y_bar"]
-    else:
-        each = [f"            y_bar * ...,  # dy/d{x}, times y_bar" for x in xs]
-        results = ["        return (", *each, "        )"]
-    lines = [
-        f"@wg.rrule({name})",
-        f"def {short}_rule({', '.join(xs)}):",
-        f"    y = {name}({', '.join(xs)})",
-        f"    def {short}_pullback(y_bar):",
-        *results,
-        f"    return y, {short}_pullback",
-    ]
-    return "\n".join(lines)
 
 
 rules = Registry()

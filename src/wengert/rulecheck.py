@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.callables import callable_name
 from wengert.errors import GradientCheckError, RuleError
 from wengert.projection import project
-from wengert.registry import Registry, callable_name, rules
+from wengert.registry import Registry, rules
 from wengert.values import is_inexact, spec_of
 
 # By bytes of the coarsest float in a call, relative to the largest number compared: differences are taken in

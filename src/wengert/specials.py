@@ -78,7 +78,7 @@ def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
         if isinstance(start, (list, tuple)):
             return fn(items, start)
         if start is not None and holds_traced((start,)):
-            return record_as(primitive, fn(items, start), ([start, *items],))
+            return record_as(primitive, fn(items, *args[1:], **kwargs), ([start, *items],))
         if not splat:
             return record_call(primitive, (items, *args[1:]), kwargs)
         return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
@@ -209,9 +209,9 @@ def _through(name: str, fn: Any, convert: type | None = None) -> Any:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
-        if recording is None or not args:
+        if recording is None or not (args or kwargs):
             return fn(*args, **kwargs)
-        found = python_method(type(args[0]), name)
+        found = python_method(type(args[0]), name) if args else None
         if found is not None:
             value = enter(types.MethodType(found, args[0]) if isinstance(found, types.FunctionType) else found)(
                 *args[1:], **kwargs
@@ -222,8 +222,7 @@ def _through(name: str, fn: Any, convert: type | None = None) -> Any:
         primitive = primitive_of(fn)
         if primitive is None:
             return opaque(recording, fn, args, kwargs) if fn is not len else fn(*args)
-        text = args[0] if isinstance(args[0], str) and id(args[0]) in recording.texts else None
-        if text is not None:
+        if any(isinstance(a, str) and id(a) in recording.texts for a in (*args, *kwargs.values())):
             return opaque(recording, fn, args, kwargs)
         return recorder(primitive)(*args, **kwargs)
 
