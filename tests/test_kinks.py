@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert_rules  # noqa: F401 (registers the rules)
+from wengert import grad
 from wengert.extend import rules, setitem
 
 INF = math.inf
@@ -109,6 +110,52 @@ def test_ties_of_a_reduction_share(f: Any) -> None:
     x = np.array([[1.0, 1.0, 0.0], [2.0, 0.0, 2.0]])
     assert np.array_equal(slopes(f, x, axis=1)[0], [[0.5, 0.5, 0], [0.5, 0, 0.5]])
     assert np.array_equal(slopes(f, x)[0], [[0, 0, 0], [0.5, 0, 0.5]])
+
+
+def test_ties_with_the_initial_value_leave_it_its_share() -> None:
+    x = np.array([2.0, 1.0, 2.0])
+    assert np.array_equal(slopes(np.max, x, initial=2.0)[0], [1 / 3, 0, 1 / 3])
+    assert np.array_equal(slopes(np.max, x, initial=1.0, where=[True, True, False])[0], [1, 0, 0])
+    assert np.array_equal(slopes(np.nanmax, np.array([2.0, np.nan, 2.0]))[0], [0.5, 0, 0.5])
+
+
+@pytest.mark.parametrize("f", [np.std, np.nanstd, np.ndarray.std, np.var])
+def test_the_spread_of_equal_values_has_slope_zero(f: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(slopes(f, np.full((2, 3), 1.5), axis=1)[0], np.zeros((2, 3)))
+        assert np.array_equal(slopes(f, np.array(1.5))[0], 0)
+
+
+def test_equal_elements_share_their_sorted_places() -> None:
+    x, y_bar = np.array([2.0, 1.0, 2.0, 3.0, 1.0, 2.0]), np.arange(6.0)
+    expected = [3, 0.5, 3, 5, 0.5, 3]
+    for f, args in [(np.sort, ()), (np.partition, (1,)), (np.partition, ([0, 3],))]:
+        y, pullback = rules.rrule(f, x, *args)
+        values = np.sort(y_bar[y == 1]).mean(), y_bar[y == 2].mean(), y_bar[y == 3].mean()
+        assert np.array_equal(pullback(y_bar)[0], np.choose(x.astype(int) - 1, values))
+    assert np.array_equal(rules.rrule(np.sort, x)[1](y_bar)[0], expected)
+    rows = rules.rrule(np.sort, np.array([[1.0, 1.0], [1.0, 1.0]]))[1](np.array([[1.0, 3.0], [5.0, 7.0]]))[0]
+    assert np.array_equal(rows, [[2, 2], [6, 6]])
+
+
+def test_equal_middles_share_the_median_and_its_like() -> None:
+    equal = np.full(5, 1.5)
+    assert np.allclose(grad(np.median)(equal), 1 / 5)
+    assert np.allclose(grad(np.median)(equal[1:]), 1 / 4)
+    assert np.allclose(grad(np.median)(np.array([1.0, 2.0, 2.0, 2.0, 7.0])), [0, 1 / 3, 1 / 3, 1 / 3, 0])
+    assert np.allclose(grad(np.median)(np.array([4.0, 1.0, 3.0, 2.0])), [0, 0, 1 / 2, 1 / 2])
+    assert np.allclose(grad(np.ptp)(equal), 0)
+    assert np.allclose(grad(np.ptp)(np.array([1.0, 2.0, 2.0, 1.0])), [-1 / 2, 1 / 2, 1 / 2, -1 / 2])
+
+
+def test_interpolation_at_a_point_takes_the_segment_to_its_right() -> None:
+    points, heights = np.array([0.0, 1.0, 3.0]), np.array([0.0, 1.0, 7.0])
+    at = np.array([-1.0, 0.0, 1.0, 3.0, 4.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x_bar, _, heights_bar, *_ = slopes(np.interp, at, points, heights)
+    assert np.array_equal(x_bar, [0, 1, 3, 3, 0]) and np.array_equal(heights_bar, [2, 1, 2])
 
 
 def test_a_nan_is_no_tie() -> None:

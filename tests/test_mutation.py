@@ -16,7 +16,6 @@ import wengert as wg
 REFUSED = {
     "diagonals",
     "diagonal_of_strides",
-    "sliding_windows_read",
     "strided_windows_read",
     "roots_of_hidden_owners",
 }

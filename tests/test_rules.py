@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import operator
 import types
 import warnings
@@ -17,6 +18,8 @@ from samples import BY_HAND, SAMPLES, Sample
 import wengert_rules  # noqa: F401 (registers the rules)
 from wengert.errors import RuleError
 from wengert.extend import rules
+from wengert.liveness import makes_new
+from wengert.ops import Call
 from wengert.rulecheck import test_rrule
 from wengert.syntax import definition, lookup
 
@@ -33,6 +36,26 @@ def test_every_rule_has_a_sample() -> None:
     assert {sample.f for sample in SAMPLES} | BY_HAND == {f for f in rules if rules[f].kind != "constant"}
 
 
+def leaves(x: Any) -> Iterator[Any]:
+    """The parts of nested tuples and lists."""
+    if isinstance(x, (tuple, list)):
+        for part in x:
+            yield from leaves(part)
+    else:
+        yield x
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
+def test_flags_tell_of_results_that_share_memory(sample: Sample) -> None:
+    """What liveness trusts: a call is said to make new memory only where it does."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = [y for y in leaves(sample.f(*sample.args, **sample.kwargs)) if isinstance(y, np.ndarray)]
+    given = [x for x in leaves((sample.args, list(sample.kwargs.values()))) if isinstance(x, np.ndarray)]
+    shares = any(np.may_share_memory(x, y) for x in given for y in made)
+    assert not (shares and makes_new(Call(sample.f, sample.args, sample.kwargs)))
+
+
 OPERATORS = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
@@ -42,7 +65,7 @@ OPERATORS = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Subscript: operator.getitem,
 }  # fmt: skip
-PLAIN = {tuple, list, range, zip, isinstance, slice, any, RuleError}  # they only hold or ask
+PLAIN = {tuple, list, range, zip, isinstance, slice, any, itertools.product, RuleError}  # they only hold or ask
 PLAIN |= {np.arange}  # of whole numbers
 METHODS = {"append", "tolist"}  # of lists, and of the indices that a permutation is sorted into
 
@@ -57,7 +80,7 @@ def calls(function: Any, seen: set[Any]) -> Iterator[Any]:
         if isinstance(n, (ast.BinOp, ast.UnaryOp)):
             yield OPERATORS[type(n.op)]
         elif isinstance(n, ast.Compare):
-            yield from (OPERATORS[type(op)] for op in n.ops if type(op) not in (ast.Is, ast.IsNot, ast.In))
+            yield from (OPERATORS[type(op)] for op in n.ops if type(op) not in (ast.Is, ast.IsNot, ast.In, ast.NotIn))
         elif isinstance(n, ast.Call) and not (isinstance(n.func, ast.Attribute) and n.func.attr in METHODS):
             called = lookup(n.func, function)
             if isinstance(called, types.FunctionType) and called not in rules:

@@ -2,4 +2,15 @@
 
 from __future__ import annotations
 
-from wengert_rules import constants, elementwise, indexing, products, reductions, scalars, shapes
+from wengert_rules import (
+    constants,
+    diagonals,
+    elementwise,
+    indexing,
+    products,
+    reductions,
+    scalars,
+    shapes,
+    sorting,
+    windows,
+)

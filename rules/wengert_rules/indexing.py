@@ -79,6 +79,26 @@ def take(y_bar, y, a, *, indices, axis=None, out=None, mode="raise"):
     return np.reshape(additem(np.zeros(shape, a.dtype), key, y_bar), np.shape(a))
 
 
+@pullback(np.ndarray.compress)
+def compress(y_bar, y, a, *, condition, axis=None, out=None):
+    shape = np.shape(a) if axis is not None else (np.size(a),)
+    along = 0 if axis is None else axis % np.ndim(a)
+    key = (ALL,) * along + (np.flatnonzero(condition),)
+    return np.reshape(setitem(np.zeros(shape, a.dtype), key, y_bar), np.shape(a))
+
+
+@pullback(np.ndarray.choose, np.choose, sequence=1, broadcasts=True)
+def choose(y_bar, y, a, *choices, out=None, mode="raise"):
+    """ȳ goes to the array that each element was taken from."""
+    chosen = within(a, len(choices), mode)
+    return (None, *[np.where(chosen == i, y_bar, 0) for i in range(len(choices))])
+
+
+@pullback(np.bincount)
+def bincount(y_bar, y, x, weights=None, *, minlength=0):
+    return None, y_bar[x]
+
+
 @pullback(setitem, broadcasts=True)
 def setitem_(y_bar, y, x, key, value):
     """What was overwritten gets 0, what was written gets ȳ there."""

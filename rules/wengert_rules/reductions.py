@@ -1,4 +1,4 @@
-"""Sums, means and extrema along axes, as functions of NumPy and as methods."""
+"""Sums, means, variances and extrema along axes, as functions of NumPy and as methods."""
 
 from __future__ import annotations
 
@@ -20,29 +20,95 @@ def spread(y, shape, axis, keepdims):
     return np.broadcast_to(y, shape)
 
 
+def masked(every, where):
+    """`every` where `where` holds, else 0."""
+    return every if where is True else np.where(where, every, 0)
+
+
 @pullback(np.sum, np.ndarray.sum, np.generic.sum)
 def sum_(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initial=0, where=True):
-    every = spread(y_bar, np.shape(a), axis, keepdims)
-    return every if where is True else np.where(where, every, 0)
+    return masked(spread(y_bar, np.shape(a), axis, keepdims), where)
 
 
 @pullback(np.add.reduce)
 def add_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=0, where=True):
-    every = spread(y_bar, np.shape(a), axis, keepdims)
-    return every if where is True else np.where(where, every, 0)
+    return masked(spread(y_bar, np.shape(a), axis, keepdims), where)
+
+
+def count(y, shape, axis, where):
+    """How many elements of an array of `shape` went into each element of `y`, set so that it fits the array."""
+    if where is True:
+        return math.prod(shape) // max(np.size(y), 1)
+    return np.sum(np.broadcast_to(where, shape), axis=axis, keepdims=True)
 
 
 @pullback(np.mean, np.ndarray.mean, np.generic.mean)
-def mean(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False):
-    count = np.size(a) // max(np.size(y), 1)
-    return spread(y_bar / max(count, 1), np.shape(a), axis, keepdims)
+def mean(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False, where=True):
+    n = count(y, np.shape(a), axis, where)
+    if where is True:
+        return spread(y_bar / max(n, 1), np.shape(a), axis, keepdims)
+    return np.where(where, spread(y_bar, np.shape(a), axis, keepdims) / np.maximum(n, 1), 0)
 
 
-@pullback(np.max, np.min, np.ndarray.max, np.ndarray.min, np.generic.max, np.generic.min)
-def extremum(y_bar, y, a, *, axis=None, out=None, keepdims=False):
-    """ȳ is shared equally by the elements that tie."""
+def deviations(a, centre, axis, where):
+    """`a` less its mean along `axis`, 0 where it is masked; `centre` is the mean where the caller knew it."""
+    if centre is None:
+        centre = np.mean(a, axis=axis, keepdims=True, where=where)
+    return masked(a - centre, where)
+
+
+def degrees(y, shape, axis, where, ddof, correction):
+    """The degrees of freedom of a variance, by which a sum of squares is divided."""
+    return np.maximum(count(y, shape, axis, where) - (ddof if correction is None else correction), 0)
+
+
+@pullback(np.var, np.ndarray.var, np.generic.var)
+def var(
+    y_bar, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
+):
+    """y = Σ|a - m|²/n  ⇒  ā = ȳ 2(a - m)/n; m moves with a, but the deviations from it sum to 0."""
+    n = degrees(y, np.shape(a), axis, where, ddof, correction)
+    return spread(y_bar, np.shape(a), axis, keepdims) * (2 / n) * deviations(a, mean, axis, where)
+
+
+@pullback(np.std, np.ndarray.std, np.generic.std)
+def std(
+    y_bar, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
+):
+    """ā = ȳ (a - m)/(n y), and 0 where all elements are equal."""
+    n = degrees(y, np.shape(a), axis, where, ddof, correction)
+    scale = np.where(y == 0, 0, y_bar) / np.where(y == 0, 1, y)
+    return spread(scale, np.shape(a), axis, keepdims) / n * deviations(a, mean, axis, where)
+
+
+@pullback(np.nanvar)
+def nanvar(
+    y_bar, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
+):
+    seen = where & ~np.isnan(a)
+    n = degrees(y, np.shape(a), axis, seen, ddof, correction)
+    return spread(y_bar, np.shape(a), axis, keepdims) * (2 / n) * deviations(a, mean, axis, seen)
+
+
+@pullback(np.nanstd)
+def nanstd(
+    y_bar, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
+):
+    seen = where & ~np.isnan(a)
+    n = degrees(y, np.shape(a), axis, seen, ddof, correction)
+    scale = np.where(y == 0, 0, y_bar) / np.where(y == 0, 1, y)
+    return spread(scale, np.shape(a), axis, keepdims) / n * deviations(a, mean, axis, seen)
+
+
+@pullback(
+    np.max, np.min, np.ndarray.max, np.ndarray.min, np.generic.max, np.generic.min, np.nanmax, np.nanmin,
+)  # fmt: skip
+def extremum(y_bar, y, a, *, axis=None, out=None, keepdims=False, initial=None, where=True):
+    """ȳ is shared equally by the elements that tie, also with `initial`, which keeps its share."""
     hits = a == spread(y, np.shape(a), axis, keepdims)
+    hits = hits if where is True else hits & where
     ties = np.sum(hits, axis=axis, dtype=y.dtype, keepdims=keepdims)
+    ties = ties if initial is None else ties + (y == initial)
     share = y_bar / np.where(ties == 0, 1, ties)
     return np.where(hits, spread(share, np.shape(a), axis, keepdims), 0)
 

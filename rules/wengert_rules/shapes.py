@@ -84,9 +84,54 @@ def swapaxes(y_bar, y, a, *, axis1, axis2):
     return np.swapaxes(y_bar, axis1, axis2)
 
 
+@pullback(np.matrix_transpose, view=True)
+def matrix_transpose(y_bar, y, x):
+    return np.swapaxes(y_bar, -1, -2)
+
+
 @pullback(np.flip, view=True)
 def flip(y_bar, y, m, *, axis=None):
     return np.flip(y_bar, axis)
+
+
+@pullback(np.roll)
+def roll(y_bar, y, a, *, shift, axis=None):
+    back = tuple(-n for n in shift) if isinstance(shift, (tuple, list)) else -shift
+    return np.roll(y_bar, back, axis)
+
+
+@pullback(np.repeat, np.ndarray.repeat, np.generic.repeat)
+def repeat(y_bar, y, a, *, repeats, axis=None):
+    """The sum over the copies of each element, or of each slice along `axis`."""
+    shape = np.shape(a) if axis is not None else (np.size(a),)
+    along = 0 if axis is None else axis % np.ndim(a)
+    before, n, after = shape[:along], shape[along], shape[along + 1 :]
+    if np.size(repeats) == 1:
+        copies = np.reshape(y_bar, (*before, n, np.size(y) // max(math.prod(shape), 1), *after))
+        return np.reshape(np.sum(copies, axis=along + 1), np.shape(a))
+    sources = np.repeat(np.arange(n), repeats)
+    return np.reshape(additem(np.zeros(shape, a.dtype), (ALL,) * along + (sources,), y_bar), np.shape(a))
+
+
+@pullback(np.tile)
+def tile(y_bar, y, A, *, reps):
+    """The sum over the tiles: y has each axis of A as (which tile, place in it)."""
+    reps = (reps,) if isinstance(reps, int) else tuple(reps)
+    n = max(len(reps), np.ndim(A))
+    reps = (1,) * (n - len(reps)) + reps
+    shape = (1,) * (n - np.ndim(A)) + np.shape(A)
+    cut = [length for pair in zip(reps, shape, strict=True) for length in pair]
+    return np.reshape(np.sum(np.reshape(y_bar, tuple(cut)), axis=tuple(range(0, 2 * n, 2))), np.shape(A))
+
+
+@pullback(np.meshgrid, view=True)
+def meshgrid(y_bar, y, *xi, copy=True, sparse=False, indexing="xy"):
+    """The sum of each grid over all axes but its own; with indexing "xy" the first two are exchanged."""
+    shapes = [np.shape(x) for x in xi]
+    n = len(shapes)
+    own = [1 - i if indexing == "xy" and n > 1 and i < 2 else i for i in range(n)]
+    bars = [np.sum(y_bar[i], axis=tuple(k for k in range(n) if k != own[i])) for i in range(n)]
+    return tuple(np.reshape(x_bar, shape) for x_bar, shape in zip(bars, shapes, strict=True))
 
 
 @pullback(np.concatenate, sequence=0)
@@ -137,12 +182,20 @@ def astype(y_bar, y, a, *, dtype, order="K", casting="unsafe", subok=True, copy=
     np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray,
     sequence=0, identity=True, view=True,
 )  # fmt: skip
-def array(y_bar, y, *items, dtype=None, order="K", copy=None, subok=False, device=None, like=None):
-    """Of an array: ȳ. Of a sequence of numbers or arrays: item i gets ȳ[i]."""
-    ndims = [np.ndim(item) for item in items]
-    if ndims == [np.ndim(y)]:
-        return (y_bar,)
-    return tuple(y_bar[i] for i in range(len(ndims)))
+def array(y_bar, y, *items, dtype=None, order="K", copy=None, subok=False, device=None, like=None, ndmin=0):
+    """Of one array: ȳ in its shape. Of a sequence of numbers or arrays: item i gets ȳ[i]."""
+    shapes = [np.shape(item) for item in items]
+    if len(shapes) == 1:
+        return (np.reshape(y_bar, shapes[0]),)
+    if ndmin:
+        y_bar = np.reshape(y_bar, (len(shapes), *shapes[0]))
+    return tuple(y_bar[i] for i in range(len(shapes)))
+
+
+@pullback(np.ndarray.view, view=True)
+def view(y_bar, y, a, *, dtype=None, type=None):
+    """Of the same dtype: the tracer refuses others."""
+    return y_bar
 
 
 @pullback(np.ndarray.item, np.generic.item)

@@ -142,6 +142,8 @@ class Rule:
         assert self.analysis is not None
         assert self.sequence is not None
         k, variadic, static = self.sequence, self.analysis.variadic, self.analysis.static
+        for name in self.analysis.names[len(args) : k]:
+            args = (*args, kwargs.pop(name)) if name in kwargs else args
         if len(args) == k and variadic in kwargs:
             args = (*args, kwargs.pop(variadic))
         extra = args[k + 1 :]

@@ -136,6 +136,21 @@ def _reshape(primitive: Primitive, owner: np.ndarray, *shape: Any, **options: An
     return recorder(primitive)(owner, *shape, **options)
 
 
+def _view(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
+    """`a.view()`; of another dtype or class it shows the bits of traced numbers, which have no derivative."""
+    made, recording = owner.view(*args, **kwargs), STATE.recording
+    if type(made) is type(owner) and made.dtype == owner.dtype:
+        return recorder(primitive)(owner, *args, **kwargs)
+    if recording is not None and slot_of(recording, owner) is not None:
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: a traced array of {owner.dtype} is viewed as {type(made).__name__} of {made.dtype}. "
+                "Convert it with .astype, or take .real and .imag."
+            )
+        )
+    return made
+
+
 def _order(a: np.ndarray, order: str | None) -> str | None:
     """The order of elements that "K" and "A" (as in memory) mean for an array; a rule does not see its layout."""
     if order not in ("K", "A"):
@@ -199,8 +214,8 @@ def number_method(f: Any, owner: Any, t: type, name: str) -> Any:
             return functools.partial(recorder(primitive), owner)
     if primitive is None:
         return guarded(f, owner)
-    if name == "reshape" and isinstance(owner, np.ndarray):
-        return functools.partial(_reshape, primitive, owner)
+    if name in _METHODS and isinstance(owner, np.ndarray):
+        return functools.partial(_METHODS[name], primitive, owner)
     if name in ("ravel", "flatten") and isinstance(owner, np.ndarray):
         return lambda order="C": recorder(primitive)(owner, order=_order(owner, order))
     return functools.partial(recorder(primitive), owner)
@@ -300,6 +315,8 @@ def dunder(op: Any, reflected: bool) -> Any:
 
     return call
 
+
+_METHODS: dict[str, Callable[..., Any]] = {"reshape": _reshape, "view": _view}
 
 _REDUCTION = ("axis", "dtype", "out", "keepdims", "initial", "where")
 

@@ -338,6 +338,7 @@ SPECIAL: dict[Any, Any] = {
     np.ndarray.__copy__: copied,
     np.ndarray.__deepcopy__: copied,
     np.broadcast: _broadcast,
+    np.ndarray.view: lambda a, *args, **kwargs: enter(a.view)(*args, **kwargs),
     type.__call__: instantiate,
     functools.cmp_to_key: cmp_to_key,
     operator.call: lambda f, *args, **kwargs: enter(f)(*args, **kwargs),

@@ -1,0 +1,61 @@
+"""Sorted and partly sorted arrays: each element goes back to the place that it came from, equal ones share."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from wengert.extend import additem, pullback, setitem
+
+
+def rows(x, axis):
+    """`x` as a matrix whose rows run along `axis`; a row of all its elements where that is None."""
+    if axis is None:
+        return np.reshape(x, (1, np.size(x)))
+    last = np.swapaxes(x, axis, -1)
+    return np.reshape(last, (math.prod(np.shape(last)[:-1]), np.shape(last)[-1]))
+
+
+def from_rows(matrix, shape, axis):
+    """The array of `shape` from which `rows` made `matrix`."""
+    if axis is None:
+        return np.reshape(matrix, shape)
+    swapped = list(shape)
+    swapped[axis], swapped[-1] = shape[-1], shape[axis]
+    return np.swapaxes(np.reshape(matrix, tuple(swapped)), axis, -1)
+
+
+def ranked(matrix):
+    """The places, in the matrix read as one row, of the elements of each row from the smallest to the largest."""
+    starts = np.reshape(np.arange(np.shape(matrix)[0]) * np.shape(matrix)[1], (-1, 1))
+    return np.reshape(np.argsort(matrix, axis=-1, kind="stable") + starts, (-1,))
+
+
+def shared(y_bar, values, length):
+    """`y_bar`, in which those of equal values get the mean; values rise in each stretch of `length`."""
+    first = np.arange(np.size(values)) % max(length, 1) == 0
+    run = np.cumsum(first | (values != np.roll(values, 1))) - 1
+    total = additem(np.zeros(np.shape(y_bar), y_bar.dtype), run, y_bar)
+    ties = additem(np.zeros(np.shape(y_bar)), run, 1.0)
+    return total[run] / ties[run]
+
+
+def returned(y_bar, a, axis):
+    """ȳ, given in the order of the sorted elements of each row, at the places of `a` that they came from."""
+    matrix = rows(a, axis)
+    places = ranked(matrix)
+    values = np.reshape(matrix, (-1,))[places]
+    x_bar = setitem(np.zeros(np.shape(values), y_bar.dtype), places, shared(y_bar, values, np.shape(matrix)[1]))
+    return from_rows(np.reshape(x_bar, np.shape(matrix)), np.shape(a), axis)
+
+
+@pullback(np.sort)
+def sort(y_bar, y, a, *, axis=-1, kind=None, order=None, stable=None):
+    return returned(np.reshape(rows(y_bar, axis), (-1,)), a, axis)
+
+
+@pullback(np.partition)
+def partition(y_bar, y, a, *, kth, axis=-1, kind="introselect", order=None):
+    """The smallest of y comes from the smallest of a, and so on, in whatever order y has them."""
+    return returned(np.reshape(rows(y_bar, axis), (-1,))[ranked(rows(y, axis))], a, axis)

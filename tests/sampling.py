@@ -1,0 +1,41 @@
+"""What the tables of samples are written with: a call, and arrays to call with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.registry import callable_name
+
+
+class Sample(NamedTuple):
+    f: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def __str__(self) -> str:
+        return f"{callable_name(self.f)}({', '.join([*map(kind, self.args), *self.kwargs])})"
+
+
+def kind(x: Any) -> str:
+    """A short name of an argument for the names of tests."""
+    if isinstance(x, np.ndarray):
+        return f"{x.dtype.str[1:]}{list(x.shape)}".replace(" ", "")
+    return f"[{','.join(map(kind, x))}]" if isinstance(x, (list, tuple)) else type(x).__name__
+
+
+def call(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Sample:
+    return Sample(f, args, kwargs)
+
+
+def values(*shape: int, low: float = 0.3, high: float = 2.1, dtype: Any = float) -> np.ndarray:
+    """Numbers between `low` and `high`, well apart from one another, in no particular order."""
+    n = math.prod(shape)
+    order = np.random.default_rng(n).permutation(n)
+    x = low + (high - low) * (order + 0.5) / max(n, 1)
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * (0.4 - 0.7 * x[::-1])
+    return x.reshape(shape).astype(dtype)
