@@ -12,6 +12,7 @@ from wengert.errors import (
     NoGradientPathError,
     NonScalarOutputError,
     NoRuleError,
+    PluginWarning,
     RefusedCallError,
     RuleError,
     StaleTapeError,

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.bodies import Body, Variant
-from wengert.callables import callable_name, named_parameters
+from wengert.callables import callable_name, named_parameters, unwrapped
 from wengert.errors import NoRuleError, RuleError
 from wengert.steps import scalar_step
 
@@ -29,7 +29,8 @@ class Rule:
         where: str, *, broadcasts: bool = False, view: bool = False, identity: bool = False,
         sequence: int | None = None, names: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
-        self.name, self.targets, self.kind, self.body, self.where = name, tuple(targets), kind, body, where
+        self.name, self.kind, self.body, self.where = name, kind, body, where
+        self.targets = tuple(map(unwrapped, targets))
         self.broadcasts, self.view, self.identity, self.sequence = broadcasts, view, identity, sequence
         self.names = dict(names or {})
         self.accumulators: dict[int, Callable[..., Any]] = {}
@@ -93,6 +94,22 @@ class Rule:
                 raise RuleError(f"{self!r} has no scalar step: it does not state partials")
             found = self._steps[wanted] = scalar_step(self.analysis, wanted)
         return found
+
+    def cotangents(self, bars: Any, args: Args) -> Args:
+        """What the pullback of a rule of the general form returned, as one cotangent per argument of the call.
+
+        Those of parameters that the call left at their defaults have nowhere to go.
+        """
+        assert self.analysis is not None
+        whole = len(args) == 1 and isinstance(args[0], tuple)  # the cotangent of a tuple is one too
+        if not isinstance(bars, (tuple, list)) or (whole and len(bars) != 1):
+            bars = (bars,)
+        if not len(args) <= len(bars) <= max(len(args), len(self.analysis.names)):
+            raise RuleError(
+                f"the pullback of {self.primitive} ({self.where}) returned {len(bars)} cotangents for {len(args)} "
+                f"arguments. Return one for each, None where there is no derivative."
+            )
+        return tuple(bars[: len(args)])
 
     def splat(self, args: Args) -> Args:
         """The arguments as the rule sees them: those of the sequence one by one."""

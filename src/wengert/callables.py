@@ -2,14 +2,53 @@
 
 from __future__ import annotations
 
+import abc
 import inspect
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-__all__ = ["callable_name", "named_parameters", "place", "stub"]
+__all__ = ["callable_name", "called", "key_of", "named_parameters", "place", "stub", "unwrapped"]
+
+# Callables that are told apart by identity, and hash so, or as a method of the same object.
+_TOLD_APART = {
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodDescriptorType,
+    types.WrapperDescriptorType, types.ClassMethodDescriptorType, type, abc.ABCMeta, np.ufunc,
+    type(np.sum), type(np.where),
+}  # fmt: skip
+
+
+class Same:
+    """A callable object as a key: itself, whatever it says that it equals."""
+
+    __slots__ = ("it",)
+
+    def __init__(self, it: Any) -> None:
+        self.it = it
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Same and self.it is other.it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+
+def key_of(f: Any) -> Any:
+    """The key of a callable in the table of rules."""
+    return f if type(f) in _TOLD_APART else Same(f)
+
+
+def called(key: Any) -> Any:
+    """The callable of a key."""
+    return key.it if type(key) is Same else key
+
+
+def unwrapped(f: Any) -> Any:
+    """The function in a static method or class method, which is what a call of it reaches."""
+    return f.__func__ if isinstance(f, (staticmethod, classmethod)) else f
 
 
 def callable_name(f: Any) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wengert import functional
 from wengert.ops import Call, Constant, Variable, mkcall, rebuild
+from wengert.record import Pull
 from wengert.recording import Traced
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def kept(value: Any) -> Any:
 
 def call_of(entry: Any, slots: Mapping[int, Variable]) -> Call:
     prim, value, ins, args, kwargs, site = entry
+    ins = ins[:-1] if type(prim) is Pull else ins
     traced = [argument(args[k] if k < len(args) else None, slot, slots) for k, slot in enumerate(ins)]
     static = {name: _named(value, slots) for name, value in (kwargs or {}).items()}
     return Call(prim.fn, [*traced, *args[len(ins) :]], static, kept(value), site, guard=prim.kind == "guard")

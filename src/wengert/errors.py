@@ -53,3 +53,7 @@ class TapeError(WengertError, ValueError):
 
 class BytecodeError(WengertError, NotImplementedError):
     """A function's bytecode holds an instruction that this version of wengert does not know."""
+
+
+class PluginWarning(UserWarning):
+    """The rules that another distribution brings could not be loaded, and are left out."""

@@ -178,7 +178,8 @@ def ufunc_method(f: Any, ufunc: np.ufunc, name: str) -> Any:
             left = enter(np.reshape)(args[0], np.shape(args[0]) + (1,) * np.ndim(args[1]))
             return enter(ufunc)(left, args[1])
         if twin is None or primitive_of(twin) is None:
-            return opaque(recording, f, args, kwargs)
+            primitive = primitive_of(f)
+            return opaque(recording, f, args, kwargs) if primitive is None else recorder(primitive)(*args, **kwargs)
         words = {"axis": 0, **dict(zip(_REDUCTION, args[1:], strict=False)), **kwargs}
         words = {
             word: value

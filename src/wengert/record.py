@@ -307,7 +307,7 @@ def _record_rrule(
     assert rule is not None
     assert rule.body is not None
     level = recording.innermost(ins)
-    inner = None
+    inner: Any = None
     if level == 0:
         if recording.keep and len(recording.levels) == 1:
             return append_result(recording, bound, fresh_unless(primitive.fn(*args, **kwargs), args), args, ins, kwargs)
@@ -317,18 +317,18 @@ def _record_rrule(
         del recording.levels[level:]
         try:
             value, pullback = value_and_pullback(rule, recording.enter(rule.body)(*args, **kwargs))
-            inner = slot_of(recording, value)
+            inner = slots_in(recording, value) if isinstance(value, tuple) else slot_of(recording, value)
         finally:
             recording.levels.extend(hidden)
     value = fresh_unless(value, args, always=True)
-    kept = tuple(light(a) for a in args)
+    kept = tuple(recording.memory.capture(a) if recording.keep else light(a) for a in args)
+    static = {name: _traced(recording, v) for name, v in kwargs.items()} if recording.keep else None
     slot = len(recording.entries)
     pull = Pull(primitive, rule, pullback, level)
-    if isinstance(value, tuple):
-        recording.append((pull, value, (*ins, inner), kept, None, STATE.site))
-        return _fields(recording, value, slot)
-    recording.append((pull, register(recording, value, slot, recording.keep), (*ins, inner), kept, None, STATE.site))
-    return value
+    is_tuple = isinstance(value, tuple)
+    held = value if is_tuple else register(recording, value, slot, recording.keep)
+    recording.append((pull, held, (*ins, inner), kept, static, STATE.site))
+    return _fields(recording, value, slot) if is_tuple else value
 
 
 class Pull:

@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 from wengert.attributes import forget_classes
-from wengert.classes import enter, python_method
+from wengert.classes import enter, lookup, python_method
 from wengert.construction import NATIVE_MODULES, construct
-from wengert.dispatch import HOOKS
+from wengert.dispatch import HOOKS, prepare
 from wengert.natives import array_function, carrier_method, guarded, number_method, recorder, text_method, ufunc_method
 from wengert.opaque import CARRIER_TYPES
 from wengert.ordering import Ordered
-from wengert.recording import STATE, primitive_of
+from wengert.recording import ACTIVE, STATE, Primitive, primitive_of
 from wengert.registry import rules
 from wengert.rewrite import instrument, original
 from wengert.shadow import SHADOW
@@ -74,8 +74,20 @@ def forget() -> None:
     _twins.clear()
     forget_classes()
     if rules.version != _version:
+        rules.load()
         _resolved.clear()
         _version = rules.version
+
+
+def _rules_changed() -> None:
+    """Forget what stood for callables under the rules before, also in the middle of a trace."""
+    _resolved.clear()
+    _twins.clear()
+    if ACTIVE:
+        prepare()
+
+
+rules.watchers.append(_rules_changed)
 
 
 def resolve(f: Any, site: Site | None = None) -> Any:
@@ -135,6 +147,8 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
 def method(f: types.MethodType) -> Any:
     """A bound method, entered or recorded with its object in front."""
     inner = f.__func__
+    if rules.has_methods and f in rules:
+        return other(f, types.MethodType)
     if type(inner) is types.FunctionType:
         twin = _twins.get(inner)
         return types.MethodType(function(inner) if twin is None else twin, f.__self__)
@@ -164,6 +178,9 @@ def bound_builtin(f: Any, owner: Any) -> Any:
         return f
     if t in _FREE_OWNERS:
         return f
+    primitive = primitive_of(f) or primitive_of(lookup(t, name))
+    if primitive is not None:
+        return recorder(primitive) if primitive.fn == f else functools.partial(recorder(primitive), owner)
     return guarded(f, owner)
 
 
@@ -178,6 +195,8 @@ def other(f: Any, t: type) -> Any:
 
 
 def _other(f: Any, t: type) -> Any:
+    if t not in _HASHABLE and not isinstance(f, type) and f in rules:
+        return recorder(Primitive(f, rules[f]))
     if t is functools.partial:
         return functools.partial(enter(f.func), *f.args, **f.keywords)
     found = _classify(f, t)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from wengert.bars import FLOATS, Bars, TracedBars, plus
-from wengert.errors import RuleError
 from wengert.functional import getfield, setitem
 from wengert.lenses import owner_of
 from wengert.projection import project, unbroadcast
@@ -97,7 +96,7 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
         if ins and ins[0] is not None:
             bars.add(ins[0], bar, owned)
     elif type(primitive) is Pull:
-        _custom_step(bars, bar, owned, primitive, ins, args, depth)
+        _custom_step(bars, bar, owned, primitive, y, ins, args, depth)
     elif type(primitive) is not Bound or primitive.variant is None:
         return
     elif primitive.fn is getfield:
@@ -160,10 +159,7 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
         ins = splat(k, ins, ins[k] or (None,) * len(args[k]))
         args = splat(k, args, args[k])
     if type(y) is tuple or isinstance(y, tuple):
-        parts = [y_bar.get(i) for i in range(len(y))]
-        y_bar = tuple(
-            _zero_like(part) if part_bar is None else part_bar for part, part_bar in zip(y, parts, strict=True)
-        )
+        y_bar = _whole(y_bar, y)
     primals, static = plan.bind(args, kwargs)
     if kwargs:
         static = {name: value.value if type(value) is Traced else value for name, value in static.items()}
@@ -173,6 +169,11 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
     for slot, x_bar, x, wanted in zip(ins, x_bars, primals, bound.wanted, strict=False):
         if wanted and x_bar is not None:
             bars.add(slot, bars.project(x_bar, x, rule.broadcasts))
+
+
+def _whole(y_bar: Any, y: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The cotangent of a tuple from those of the parts that have one."""
+    return tuple([_zero_like(part) if y_bar.get(i) is None else y_bar[i] for i, part in enumerate(y)])
 
 
 def _zero_like(part: Any) -> Any:
@@ -209,22 +210,24 @@ def _is_plain_key(key: Any) -> bool:
     )
 
 
-def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, ins: Any, args: Any, depth: int) -> None:
+def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: Any, args: Any, depth: int) -> None:
     if pull.level != depth:
-        if ins[-1] is not None:
-            bars.add(ins[-1], y_bar, owned)
+        _hand_to_body(bars, y_bar, owned, ins[-1])
         return
-    x_bars = bars.call(pull.pullback, y_bar)
-    if not isinstance(x_bars, (tuple, list)):
-        x_bars = (x_bars,)
-    if len(x_bars) != len(args):
-        raise RuleError(
-            f"the pullback of {pull.name} ({pull.rule.where}) returned {len(x_bars)} cotangents for "
-            f"{len(args)} arguments. Return one for each, None where there is no derivative."
-        )
-    for slot, x_bar, x in zip(ins, x_bars, args, strict=False):
+    x_bars = bars.call(pull.pullback, _whole(y_bar, y) if isinstance(y, tuple) else y_bar)
+    for slot, x_bar, x in zip(ins, pull.rule.cotangents(x_bars, args), args, strict=False):
         if slot is not None and x_bar is not None:
             bars.add(slot, bars.call(project, x_bar, spec_of(x), pull.rule.broadcasts))
+
+
+def _hand_to_body(bars: Bars, y_bar: Any, owned: bool, inner: Any) -> None:
+    """For an outer level the value of a rule is what its body computed: that gets the cotangent."""
+    if type(inner) is tuple:
+        for k, slot in enumerate(inner):
+            if slot is not None and k in y_bar:
+                bars.add(slot, y_bar[k])
+    elif inner is not None:
+        bars.add(inner, y_bar, owned)
 
 
 def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:

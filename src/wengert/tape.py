@@ -13,8 +13,9 @@ from typing import Any
 
 from wengert import dump as _dump
 from wengert import play, source
-from wengert.entries import Slot, call_of, kept, push_result
+from wengert.entries import Slot, argument, call_of, kept, push_result
 from wengert.errors import TapeError
+from wengert.functional import make_tuple
 from wengert.ops import (
     MISSING,
     Call,
@@ -29,6 +30,7 @@ from wengert.ops import (
     substitute,
     value_of,
 )
+from wengert.record import Pull
 from wengert.registry import rules
 from wengert.sites import Site
 
@@ -304,6 +306,9 @@ class Tape:
             return slots[entry[2][0]] if entry[2] else self.push(Input(kept(entry[1]), name, site=entry[5]))
         if kind == "constant":
             return self.push(Constant(kept(entry[1]), site=entry[5]))
+        if type(entry[0]) is Pull and entry[2][-1] is not None:  # what its rule computed is on the tape already
+            made = argument(entry[1], entry[2][-1], slots)
+            return made if isinstance(made, Variable) else self.push(mkcall(make_tuple, *made))
         return self.push(call_of(entry, slots))
 
     def dump(

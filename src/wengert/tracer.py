@@ -13,6 +13,7 @@ import numpy as np
 from wengert import dispatch, resolve
 from wengert.containers import Swaps
 from wengert.recording import INPUT, STATE, Level, Recording, close_recording, flat_slots, open_recording
+from wengert.registry import rules
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
 from wengert.values import fresh
@@ -126,7 +127,10 @@ def enter(
     wanted = list(wanted)
     try:
         if itself:
-            f = swaps.enter_callable(f)
+            if type(f) is not types.FunctionType and f in rules:
+                swaps.enter(None, "f")  # it is not entered: its rule states the derivative
+            else:
+                f = swaps.enter_callable(f)
         for key in wanted:
             place: Any = named if isinstance(key, str) else entered
             value = float(place[key]) if type(place[key]) is int and promote else place[key]

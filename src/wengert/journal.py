@@ -1,0 +1,54 @@
+"""A table whose changes can be undone, each thread its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+Undo = Callable[[], None]
+
+
+class Journal(threading.local):
+    """The changes of this thread that a block around them may undo, the innermost block last."""
+
+    def __init__(self) -> None:
+        self.blocks: list[list[Undo]] = []
+
+    def put(self, table: dict[Any, Any], key: Any, new: Any) -> None:
+        """Set an item of a table, or take it out (None), and note how to undo that."""
+        old = table.get(key)
+        _put(table, key, new)
+        if self.blocks:
+            self.blocks[-1].append(lambda: _put_back(table, key, new, old))
+
+    @contextmanager
+    def block(self, undone: Callable[[BaseException | None], bool]) -> Iterator[list[Undo]]:
+        """A block whose changes are undone at its end if `undone(error)`; the list of them."""
+        changes: list[Undo] = []
+        self.blocks.append(changes)
+        error: BaseException | None = None
+        try:
+            yield changes
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            self.blocks = [block for block in self.blocks if block is not changes]
+            if undone(error):
+                for undo in reversed(changes):
+                    undo()
+
+
+def _put(table: dict[Any, Any], key: Any, value: Any) -> None:
+    if value is None:
+        table.pop(key, None)
+    else:
+        table[key] = value
+
+
+def _put_back(table: dict[Any, Any], key: Any, new: Any, old: Any) -> None:
+    """Undo a change, unless another thread has changed the same item since."""
+    if table.get(key) is new:
+        _put(table, key, old)
