@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from samples_arrays import arrays
+from samples_ufuncs import ufuncs
 from sampling import Sample, call, values
 
 from wengert.extend import (
@@ -388,7 +389,7 @@ def products() -> Iterator[Sample]:
 
 SAMPLES = [
     *elementwise(), *powers(), *selections(), *scalars(), *reductions(), *shapes(), *joins(), *indexing(),
-    *lenses(), *containers(), *products(), *arrays(),
+    *lenses(), *containers(), *products(), *arrays(), *ufuncs(),
 ]  # fmt: skip
 
 # Tested by hand: its cotangent names one part of a container.

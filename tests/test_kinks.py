@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 import warnings
@@ -20,7 +21,11 @@ INF = math.inf
 def slopes(f: Any, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """The cotangents for a seed of ones."""
     y, pullback = rules.rrule(f, *args, **kwargs)
-    return pullback(np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1))
+    return pullback(tuple(map(one, y)) if isinstance(y, tuple) else one(y))
+
+
+def one(y: Any) -> Any:
+    return np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1)
 
 
 QUIET = [
@@ -61,6 +66,26 @@ QUIET = [
     (np.logaddexp2, (-INF, -INF), (0.0, 0.0)),
     (np.copysign, (0.0, -1.0), (0.0, 0.0)),
     (np.heaviside, (0.0, 0.3), (0.0, 1.0)),
+    (np.modf, (2.0,), (1.0,)),
+    (math.modf, (-0.0,), (1.0,)),
+    (np.frexp, (2.0,), (0.25,)),
+    (math.frexp, (0.0,), (1.0,)),
+    (math.ldexp, (0.0, 3), (8.0, None)),
+    (math.dist, (np.ones(1), np.ones(1)), (np.zeros(1), np.zeros(1))),
+    (cmath.phase, (0j,), (0j,)),
+    (cmath.polar, (0j,), (0j,)),
+    (cmath.rect, (np.float64(0), 0.0), (1.0, 0.0)),
+    (np.sinc, (0.0,), (0.0,)),
+    (np.i0, (0.0,), (0.0,)),
+    (math.lgamma, (INF,), (INF,)),
+    (np.float_power, (0.0, 0.0), (0.0, 0.0)),
+    (np.float_power, (0.0, 2.0), (0.0, 0.0)),
+    (np.fmin, (math.nan, math.nan), (0.0, 0.0)),
+    (np.fmod, (4.0, 2.0), (1.0, -2.0)),
+    (np.remainder, (-4.0, 2.0), (1.0, 2.0)),
+    (math.remainder, (4.0, 2.0), (1.0, -2.0)),
+    (np.nextafter, (0.0, 1.0), (1.0, 0.0)),
+    (np.square, (0.0,), (0.0,)),
     (math.prod, ([0.0, 2.0, 3.0],), ([6.0, 0.0, 0.0],)),
     (math.prod, ([0.0, 0.0, 3.0],), ([0.0, 0.0, 0.0],)),
 ]

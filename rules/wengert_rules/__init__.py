@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wengert_rules import (
+    complexes,
     constants,
     diagonals,
     elementwise,
@@ -12,5 +13,6 @@ from wengert_rules import (
     scalars,
     shapes,
     sorting,
+    special_functions,
     windows,
 )

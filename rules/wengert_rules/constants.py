@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 
@@ -13,11 +14,14 @@ non_differentiable(
     operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt,
     operator.not_, operator.truth, operator.contains,
     operator.and_, operator.or_, operator.xor, operator.invert, operator.floordiv, operator.index,
+    operator.lshift, operator.rshift,
     bool, int, round, len,
 )  # fmt: skip
 
 non_differentiable(
     math.floor, math.ceil, math.trunc, math.isnan, math.isinf, math.isfinite, math.isclose, math.ulp,
+    math.gcd, math.lcm, math.isqrt, math.factorial, math.perm, math.comb,
+    cmath.isnan, cmath.isinf, cmath.isfinite, cmath.isclose,
 )  # fmt: skip
 
 non_differentiable(
@@ -26,6 +30,7 @@ non_differentiable(
     np.isnan, np.isinf, np.isfinite, np.signbit, np.isnat,
     np.floor, np.ceil, np.rint, np.trunc, np.floor_divide, np.spacing,
     np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert,
+    np.bitwise_count, np.left_shift, np.right_shift, np.gcd, np.lcm,
 )  # fmt: skip
 
 non_differentiable(

@@ -5,6 +5,7 @@ Where a finite subgradient exists, a denominator that would be zero is replaced 
 
 from __future__ import annotations
 
+import cmath
 import math
 import operator
 
@@ -55,6 +56,23 @@ def divmod_(y_bar, y, a, b):
     return y_bar[1], y_bar[1] * -y[0]
 
 
+@pullback(np.modf, math.modf)
+def modf(y_bar, y, x):
+    """(fraction, whole part): the whole part is piecewise constant."""
+    return y_bar[0]
+
+
+@pullback(np.frexp, math.frexp)
+def frexp(y_bar, y, x):
+    """x = m 2ᵉ, where e is piecewise constant."""
+    return np.ldexp(y_bar[0], -y[1])
+
+
+@pullback(np.ldexp, math.ldexp, broadcasts=True)
+def ldexp(y_bar, y, x, i):
+    return np.ldexp(y_bar, i), None
+
+
 @partials(np.negative, operator.neg)
 def negative(y, x):
     return -1
@@ -65,10 +83,15 @@ def positive(y, x):
     return 1
 
 
+def on_plane(x):
+    """`x` as a complex number; one that is, with the sign of zero that tells the side of a cut."""
+    return x if np.iscomplexobj(x) else x + 0j
+
+
 @partials(np.power, np.float_power, operator.pow, pow, math.pow)
 def power(y, a, b):
     """∂y/∂a = b aᵇ⁻¹, and 0 for b = 0;  ∂y/∂b = y log a, and 0 where the base has no logarithm."""
-    base = np.where(a == 0, 1, a + 0j) if np.iscomplexobj(y) else np.where(a > 0, a, 1)
+    base = np.where(a == 0, 1, on_plane(a)) if np.iscomplexobj(y) else np.where(a > 0, a, 1)
     return b * a ** (b - (b != 0)), y * np.log(base)
 
 
@@ -88,7 +111,7 @@ def sign(y_bar, y, x):
 
 
 @partials(np.nextafter, math.nextafter)
-def nextafter(y, a, b):
+def nextafter(y, a, b, *, steps=None):
     return 1, 0
 
 
@@ -102,7 +125,7 @@ def heaviside(y, x, middle):
     return 0, x == 0
 
 
-@partials(np.sqrt, math.sqrt)
+@partials(np.sqrt, math.sqrt, cmath.sqrt)
 def sqrt(y, x):
     return 0.5 / y
 
@@ -122,7 +145,7 @@ def reciprocal(y, x):
     return -y * y
 
 
-@partials(np.exp, math.exp)
+@partials(np.exp, math.exp, cmath.exp)
 def exp(y, x):
     return y
 
@@ -147,7 +170,7 @@ def log2(y, x):
     return 1 / (LOG_2 * x)
 
 
-@partials(np.log10, math.log10)
+@partials(np.log10, math.log10, cmath.log10)
 def log10(y, x):
     return 1 / (LOG_10 * x)
 
@@ -171,63 +194,63 @@ def logaddexp2(y, a, b):
     return np.exp2(a - total), np.exp2(b - total)
 
 
-@partials(np.sin, math.sin)
+@partials(np.sin, math.sin, cmath.sin)
 def sin(y, x):
     return np.cos(x)
 
 
-@partials(np.cos, math.cos)
+@partials(np.cos, math.cos, cmath.cos)
 def cos(y, x):
     return -np.sin(x)
 
 
-@partials(np.tan, math.tan)
+@partials(np.tan, math.tan, cmath.tan)
 def tan(y, x):
     return 1 + y * y
 
 
-@partials(np.arcsin, math.asin)
+@partials(np.arcsin, math.asin, cmath.asin)
 def arcsin(y, x):
-    return 1 / np.sqrt(1 - x * x)
+    """1/√(1 - x²) = 1/cos y: a complex y tells which root, also on the cut and where x is real."""
+    return 1 / np.cos(y) if np.iscomplexobj(y) else 1 / np.sqrt(1 - x * x)
 
 
-@partials(np.arccos, math.acos)
+@partials(np.arccos, math.acos, cmath.acos)
 def arccos(y, x):
-    return -1 / np.sqrt(1 - x * x)
+    return -1 / np.sin(y) if np.iscomplexobj(y) else -1 / np.sqrt(1 - x * x)
 
 
-@partials(np.arctan, math.atan)
+@partials(np.arctan, math.atan, cmath.atan)
 def arctan(y, x):
     return 1 / (1 + x * x)
 
 
-@partials(np.sinh, math.sinh)
+@partials(np.sinh, math.sinh, cmath.sinh)
 def sinh(y, x):
     return np.cosh(x)
 
 
-@partials(np.cosh, math.cosh)
+@partials(np.cosh, math.cosh, cmath.cosh)
 def cosh(y, x):
     return np.sinh(x)
 
 
-@partials(np.tanh, math.tanh)
+@partials(np.tanh, math.tanh, cmath.tanh)
 def tanh(y, x):
     return 1 - y * y
 
 
-@partials(np.arcsinh, math.asinh)
+@partials(np.arcsinh, math.asinh, cmath.asinh)
 def arcsinh(y, x):
-    return 1 / np.sqrt(1 + x * x)
+    return 1 / np.cosh(y) if np.iscomplexobj(y) else 1 / np.sqrt(1 + x * x)
 
 
-@partials(np.arccosh, math.acosh)
+@partials(np.arccosh, math.acosh, cmath.acosh)
 def arccosh(y, x):
-    """Two roots, not one of x² - 1: on the complex plane their product has the right sign."""
-    return 1 / (np.sqrt(x - 1) * np.sqrt(x + 1))
+    return 1 / np.sinh(y) if np.iscomplexobj(y) else 1 / (np.sqrt(x - 1) * np.sqrt(x + 1))
 
 
-@partials(np.arctanh, math.atanh)
+@partials(np.arctanh, math.atanh, cmath.atanh)
 def arctanh(y, x):
     return 1 / (1 - x * x)
 
@@ -263,6 +286,9 @@ def extremum(y_bar, y, a, b):
     return np.where(a == y, y_bar, 0) / chosen, np.where(b == y, y_bar, 0) / chosen
 
 
+clip_ufunc = getattr(np, "_core").umath.clip  # noqa: B009 -- what np.clip ends in, and type stubs do not show
+
+
 def clip_masks(a, low, high):
     """Where y = min(max(a, low), high) is a, strictly between the bounds; where `low`; where `high`."""
     low = -np.inf if low is None else low
@@ -270,7 +296,10 @@ def clip_masks(a, low, high):
     return (low < a) & (a < high), (a <= low) & (low < high), (a >= high) | (low >= high)
 
 
-@pullback(np.clip, np.ndarray.clip, np.generic.clip, broadcasts=True, names={"min": "a_min", "max": "a_max"})
+@pullback(
+    np.clip, np.ndarray.clip, np.generic.clip, clip_ufunc,
+    broadcasts=True, names={"min": "a_min", "max": "a_max"},
+)  # fmt: skip
 def clip(y_bar, y, a, a_min=None, a_max=None):
     """ȳ goes to what was chosen; at a bound that is the bound, and a has derivative 0."""
     inside, at_low, at_high = clip_masks(a, a_min, a_max)

@@ -1,11 +1,9 @@
-"""Scalar functions: those of `math` that have no ufunc, and Python's builtins on numbers.
-
-Left out: `math.gamma` and `math.lgamma`, whose derivative is the digamma function, which needs SciPy.
-"""
+"""Scalar functions: those of `math` and `cmath` that have no ufunc, and Python's builtins on numbers."""
 
 from __future__ import annotations
 
 import builtins
+import cmath
 import math
 
 import numpy as np
@@ -16,7 +14,7 @@ from wengert_rules.elementwise import nonzero
 TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
 
-@partials(math.log)
+@partials(math.log, cmath.log)
 def log(y, x, base=math.e):
     """y = log x / log b."""
     return 1 / (x * np.log(base)), -y / (base * np.log(base))
@@ -38,6 +36,13 @@ def hypot(y_bar, y, *coordinates):
     return tuple(scale * x for x in coordinates)
 
 
+@pullback(math.dist)
+def dist(y_bar, y, p, q):
+    """The unit vector from q to p, and its opposite; 0 where the points meet."""
+    p_bar = y_bar / nonzero(y) * (np.asarray(p) - np.asarray(q))
+    return p_bar, -p_bar
+
+
 @pullback(math.fsum, sequence=0)
 def fsum(y_bar, y, *terms):
     return (y_bar,) * len(terms)
@@ -53,6 +58,20 @@ def prod(y_bar, y, *factors, start=1):
     for x in factors[:0:-1]:
         after.append(after[-1] * x)
     return tuple(b * a for b, a in zip(before, after[::-1], strict=True))
+
+
+if hasattr(math, "sumprod"):  # from Python 3.12
+
+    @pullback(math.sumprod)
+    def sumprod(y_bar, y, p, q):
+        return y_bar * np.asarray(q), y_bar * np.asarray(p)
+
+
+if hasattr(math, "fma"):  # from Python 3.13
+
+    @partials(math.fma)
+    def fma(y, x, factor, addend):
+        return factor, x, 1
 
 
 @pullback(builtins.sum, sequence=0, broadcasts=True)

@@ -6,6 +6,7 @@ import builtins
 import functools
 import inspect
 import itertools
+import math
 import operator
 import sys
 import types
@@ -25,11 +26,12 @@ from wengert.operators import BINARY, COMPARE, UNARY
 from wengert.ordering import cmp_to_key, extreme, ordered
 from wengert.protocols import contains, not_, truth
 from wengert.record import (
+    as_array,
     holds_traced,
     record_as,
     record_call,
 )
-from wengert.recording import PLAIN, STATE, Primitive, primitive_of
+from wengert.recording import PLAIN, STATE, Primitive, primitive_of, ruled
 from wengert.rewrite import instrument
 
 
@@ -82,6 +84,19 @@ def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
         if not splat:
             return record_call(primitive, (items, *args[1:]), kwargs)
         return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
+
+    return call
+
+
+def _over_points(fn: Any) -> Any:
+    """`math.dist` and `math.sumprod`, whose two sequences are recorded as vectors."""
+
+    def call(p: Any, q: Any, /) -> Any:
+        p, q = ([*iterable(a, STATE.site)] if not isinstance(a, np.ndarray) else a for a in (p, q))
+        value = fn(p, q)
+        if STATE.recording is None or not holds_traced((p, q)):
+            return value
+        return record_as(ruled(fn), value, tuple([as_array(a) if isinstance(a, list) else a for a in (p, q)]))
 
     return call
 
@@ -279,7 +294,8 @@ ITERATING = {
     sum,
     min,
     max,
-    *(f for f in (getattr(__import__("math"), "fsum", None), getattr(__import__("math"), "prod", None))),
+    math.fsum,
+    math.prod,
 }
 
 HIGHER: set[Any] = {
@@ -342,6 +358,7 @@ SPECIAL: dict[Any, Any] = {
     type.__call__: instantiate,
     functools.cmp_to_key: cmp_to_key,
     operator.call: lambda f, *args, **kwargs: enter(f)(*args, **kwargs),
+    **{getattr(math, name): _over_points(getattr(math, name)) for name in ("dist", "sumprod") if hasattr(math, name)},
     eval: _evaluated(eval),
     exec: _evaluated(exec),
 }
