@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from samples_arrays import arrays
+from samples_linalg import linear_algebra
 from samples_ufuncs import ufuncs
 from sampling import Sample, call, values
 
@@ -389,7 +390,7 @@ def products() -> Iterator[Sample]:
 
 SAMPLES = [
     *elementwise(), *powers(), *selections(), *scalars(), *reductions(), *shapes(), *joins(), *indexing(),
-    *lenses(), *containers(), *products(), *arrays(), *ufuncs(),
+    *lenses(), *containers(), *products(), *arrays(), *ufuncs(), *linear_algebra(),
 ]  # fmt: skip
 
 # Tested by hand: its cotangent names one part of a container.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 import wengert.extend
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
 from wengert.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
@@ -123,3 +124,51 @@ def test_the_public_door_leads_where_it_says() -> None:
     assert sorted(wengert.extend.__all__) == wengert.extend.__all__
     assert all(hasattr(wengert.extend, name) for name in wengert.extend.__all__)
     assert wengert.extend.Spec is type(spec_of(1.0))
+
+
+def test_a_rule_of_a_tuple_gets_zeros_for_unused_parts_or_none_where_it_asks() -> None:
+    def both(x: Any) -> Any:
+        return np.sin(x), np.cos(x)
+
+    seen: list[Any] = []
+    with wg.rules.scope():
+
+        @wg.pullback(both, parts=True)
+        def both_rule(y_bar, y, x):
+            seen.append(y_bar)
+            return y_bar[0] * y[1] if y_bar[1] is None else -y_bar[1] * y[0]
+
+        assert wg.grad(lambda x: both(x)[0] * 2)(0.5) == 2 * np.cos(0.5)
+        tape = wg.rrule_tape(wg.trace(lambda x: both(x)[1], 0.5)[1])
+        assert tape[tape.result].val[1][0] == -np.sin(0.5)
+        assert [tuple(bar is None for bar in bars) for bars in seen] == [(False, True), (True, False)]
+
+
+def test_a_rule_in_the_general_form_gets_a_tuple_for_a_tuple() -> None:
+    def both(x: Any) -> Any:
+        return np.sin(x), np.cos(x)
+
+    with wg.rules.scope():
+
+        @wg.rrule(both)
+        def both_rule(x):
+            return both(x), lambda y_bar: y_bar[0] * np.cos(x) - y_bar[1] * np.sin(x)
+
+        assert wg.grad(lambda x: both(x)[0])(0.5) == np.cos(0.5)
+        assert np.isclose(wg.grad(lambda x: both(x)[1] * both(x)[0])(0.5), np.cos(1.0))
+        second = wg.grad(wg.grad(lambda x: both(x)[0] * x))(0.5)  # the value itself is seen by the outer trace
+        assert np.isclose(second, 2 * np.cos(0.5) - 0.5 * np.sin(0.5))
+
+
+def test_a_rule_with_any_number_of_arguments_may_ask_which_are_wanted() -> None:
+    def total(*xs: Any) -> Any:
+        return sum(xs)
+
+    with wg.rules.scope():
+
+        @wg.pullback(total)
+        def total_rule(y_bar, y, *xs, wanted):
+            return [y_bar if want else None for want in wanted]
+
+        assert wg.grad(lambda x: total(2.0, x, 3.0) * 2)(0.5) == 2.0
+        assert wg.grad(lambda x, y: total(y, x, x), 1.0, 2.0)[1][1:] == (2.0, 1.0)

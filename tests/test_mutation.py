@@ -14,7 +14,6 @@ from tapes import same_bits
 import wengert as wg
 
 REFUSED = {
-    "diagonals",
     "diagonal_of_strides",
     "strided_windows_read",
     "roots_of_hidden_owners",

@@ -67,7 +67,9 @@ OPERATORS = {
 }  # fmt: skip
 PLAIN = {tuple, list, range, zip, isinstance, slice, any, itertools.product, RuleError}  # they only hold or ask
 PLAIN |= {np.arange}  # of whole numbers
+PLAIN |= {max, min, sorted, set, dict, enumerate}  # of shapes, subscripts and static arguments
 METHODS = {"append", "tolist"}  # of lists, and of the indices that a permutation is sorted into
+METHODS |= {"count", "fromkeys", "get", "index", "join", "partition", "replace", "split"}  # of subscripts and axes
 
 
 def calls(function: Any, seen: set[Any]) -> Iterator[Any]:

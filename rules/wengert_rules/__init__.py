@@ -5,6 +5,7 @@ from __future__ import annotations
 from wengert_rules import (
     complexes,
     constants,
+    contractions,
     diagonals,
     elementwise,
     indexing,

@@ -16,6 +16,11 @@ def as_matrices(y_bar, from_row, from_column):
     return y_bar[..., np.newaxis, :] if from_row else y_bar
 
 
+def conj(x):
+    """The conjugate of `x`, which is `x` itself where that is real: NumPy would copy it."""
+    return np.conjugate(x) if np.iscomplexobj(x) else x
+
+
 def flat(x):
     """All elements of `x` in a vector."""
     return np.reshape(x, (-1,))
@@ -67,7 +72,7 @@ def dot(y_bar, y, a, b):
     if np.ndim(a) == 2 and np.ndim(b) == 2:
         return y_bar @ adjoint(b), adjoint(a) @ y_bar
     if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return y_bar * np.conjugate(b), np.conjugate(a) * y_bar
+        return y_bar * conj(b), conj(a) * y_bar
     outer_bar = np.reshape(y_bar, (math.prod(np.shape(a)[:-1]), columns_count(np.shape(b))))
     a_bar = outer_bar @ adjoint(columns_of(b))
     b_bar = adjoint(rows_of(a)) @ outer_bar
@@ -78,22 +83,59 @@ def dot(y_bar, y, a, b):
 def inner(y_bar, y, a, b):
     """Y = A Bᵀ  ⇒  Ā = Ȳ B*,  B̄ = Ȳᵀ A*, over the last axes; a number scales."""
     if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return y_bar * np.conjugate(b), np.conjugate(a) * y_bar
+        return y_bar * conj(b), conj(a) * y_bar
     outer_bar = np.reshape(y_bar, (math.prod(np.shape(a)[:-1]), math.prod(np.shape(b)[:-1])))
-    a_bar = outer_bar @ np.conjugate(rows_of(b))
-    b_bar = np.transpose(outer_bar) @ np.conjugate(rows_of(a))
+    a_bar = outer_bar @ conj(rows_of(b))
+    b_bar = np.transpose(outer_bar) @ conj(rows_of(a))
     return np.reshape(a_bar, np.shape(a)), np.reshape(b_bar, np.shape(b))
 
 
 @pullback(np.outer)
 def outer(y_bar, y, a, b):
     """Y = a bᵀ  ⇒  ā = Ȳ b*,  b̄ = Ȳᵀ a*."""
-    a_bar = y_bar @ np.conjugate(flat(b))
-    b_bar = np.conjugate(flat(a)) @ y_bar
+    a_bar = y_bar @ conj(flat(b))
+    b_bar = conj(flat(a)) @ y_bar
     return np.reshape(a_bar, np.shape(a)), np.reshape(b_bar, np.shape(b))
 
 
 @pullback(np.vdot)
 def vdot(y_bar, y, a, b):
     """y = Σ a* b, in which a* turns the other way."""
-    return np.conjugate(y_bar) * np.reshape(b, np.shape(a)), y_bar * np.reshape(a, np.shape(b))
+    return conj(y_bar) * np.reshape(b, np.shape(a)), y_bar * np.reshape(a, np.shape(b))
+
+
+@pullback(np.vecdot, broadcasts=True)
+def vecdot(y_bar, y, a, b, *, axis=-1, keepdims=False, out=None, dtype=None):
+    """y = Σ a* b along one axis of each, in which a* turns the other way."""
+    last = to_end(y_bar, axis) if keepdims else y_bar[..., np.newaxis]
+    a_bar = conj(last) * to_end(b, axis)
+    b_bar = last * to_end(a, axis)
+    return from_end(a_bar, axis, np.ndim(a)), from_end(b_bar, axis, np.ndim(b))
+
+
+def to_end(x, axis):
+    """`x` with one axis moved to the end."""
+    k, n = axis % np.ndim(x), np.ndim(x)
+    return x if k == n - 1 else np.transpose(x, (*range(k), *range(k + 1, n), k))
+
+
+def from_end(x, axis, ndim):
+    """`x` with its last axis moved to where `axis` is in an array of `ndim` axes, counted from the end."""
+    n = np.ndim(x)
+    k = n - ndim + axis % ndim
+    return x if k == n - 1 else np.transpose(x, (*range(k), n - 1, *range(k, n - 1)))
+
+
+if hasattr(np, "matvec"):  # NumPy 2.2
+
+    @pullback(np.matvec, broadcasts=True)
+    def matvec(y_bar, y, a, b, *, out=None, dtype=None):
+        """y = A b  ⇒  Ā = ȳ bᴴ,  b̄ = Aᴴ ȳ."""
+        column = y_bar[..., np.newaxis]
+        return column * conj(b)[..., np.newaxis, :], (adjoint(a) @ column)[..., 0]
+
+    @pullback(np.vecmat, broadcasts=True)
+    def vecmat(y_bar, y, a, b, *, out=None, dtype=None):
+        """y = aᴴ B  ⇒  ā = B ȳ*,  B̄ = a ȳ, in which a* turns the other way."""
+        row = y_bar[..., np.newaxis, :]
+        return (b @ conj(y_bar)[..., np.newaxis])[..., 0], a[..., np.newaxis] * row

@@ -12,6 +12,7 @@ from wengert.bodies import Body, Variant
 from wengert.callables import callable_name, named_parameters, unwrapped
 from wengert.errors import NoRuleError, RuleError
 from wengert.steps import scalar_step
+from wengert.values import Spec
 
 __all__ = ["Plan", "Rule", "Variant"]
 
@@ -27,12 +28,12 @@ class Rule:
     def __init__(
         self, name: str, targets: Sequence[Callable[..., Any]], kind: str, body: Callable[..., Any] | None,
         where: str, *, broadcasts: bool = False, view: bool = False, identity: bool = False,
-        sequence: int | None = None, names: Mapping[str, str] | None = None,
+        sequence: int | None = None, parts: bool = False, names: Mapping[str, str] | None = None,
     ) -> None:  # fmt: skip
         self.name, self.kind, self.body, self.where = name, kind, body, where
         self.targets = tuple(map(unwrapped, targets))
         self.broadcasts, self.view, self.identity, self.sequence = broadcasts, view, identity, sequence
-        self.names = dict(names or {})
+        self.parts, self.names = parts, dict(names or {})
         self.accumulators: dict[int, Callable[..., Any]] = {}
         self.analysis = Body(body, kind) if body is not None else None
         self._plans: dict[tuple[int, tuple[str, ...]], Plan] = {}
@@ -127,6 +128,13 @@ class Rule:
             bars = (*bars[:k], inner, *bars[k + n :])
         return (*bars, *[None] * (len(args) - len(bars)))
 
+    def result_bar(self, y_bar: Mapping[int, Any], y: Sequence[Any]) -> tuple[Any, ...]:
+        """The cotangent of a tuple `y`, whose unused parts have zeros, or None where the rule asks for `parts`."""
+        bars = [y_bar.get(i) for i in range(len(y))]
+        if self.parts:
+            return tuple(bars)
+        return tuple([_zero_like(part) if bar is None else bar for part, bar in zip(y, bars, strict=True)])
+
     def is_single(self, value: Any) -> bool:
         """Whether the place of a sequence holds one array or number: `np.asarray(x)`."""
         return self.identity and not isinstance(value, (list, tuple))
@@ -173,6 +181,10 @@ class Rule:
         variadic = [f"*{self.analysis.variadic}"] if self.analysis.variadic else []
         declared = ", ".join([*self.analysis.names, *variadic, *self.analysis.static])
         return f"the rule at {self.where} declares {declared}"
+
+
+def _zero_like(part: Any) -> Any:
+    return np.zeros(part.shape, part.dtype) if isinstance(part, (np.ndarray, Spec)) else 0.0
 
 
 class Plan:

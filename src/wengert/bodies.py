@@ -60,7 +60,9 @@ class Body:
         self.names = tuple(p.name for p in named[lead:])
         self.defaults = {p.name: p.default for p in named[lead:] if p.default is not p.empty}
         self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-        self.static = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        keywords = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        self.asks = self.variadic is not None and "wanted" in keywords
+        self.static = tuple(name for name in keywords if not (self.asks and name == "wanted"))
         self.open = any(p.kind is p.VAR_KEYWORD for p in parameters)
 
     @cached_property
@@ -105,8 +107,10 @@ class Body:
 
     def _whole(self, wanted: tuple[bool, ...]) -> Variant:
         function, multiplies, most = self.function, self.multiplies, max(len(wanted), len(self.names))
+        asked = {"wanted": wanted} if self.asks else {}
 
         def call(y_bar: Any, y: Any, *args: Any, **static: Any) -> tuple[Any, ...]:
+            static |= asked
             got = function(y, *args, **static) if multiplies else function(y_bar, y, *args, **static)
             if not isinstance(got, (tuple, list)):
                 got = (got,)

@@ -35,14 +35,17 @@ def partials(
 
 def pullback(
     *targets: Callable[..., Any], broadcasts: bool = False, view: bool = False, identity: bool = False,
-    sequence: int | None = None, names: Mapping[str, str] | None = None, registry: Registry = rules,
+    sequence: int | None = None, parts: bool = False, names: Mapping[str, str] | None = None,
+    registry: Registry = rules,
 ) -> Callable[[F], F]:  # fmt: skip
     """`(y_bar, y, a, b, ...) -> (a_bar, b_bar, ...)`; options as in `partials`.
 
-    `sequence`: the argument of the call that is a sequence of arrays, which the rule takes one by one.
+    `sequence`: the argument of the call that is a sequence of arrays, which the rule takes one by one. `parts`: of a
+    result that is a tuple, the cotangent holds None for each part that nothing used. A rule with `*args` may ask by a
+    keyword `wanted` which of its arguments are; it gives None for the others.
     """
     options = {"broadcasts": broadcasts, "view": view, "identity": identity, "names": names}
-    return _declare("pullback", targets, registry, sequence=sequence, **options)
+    return _declare("pullback", targets, registry, sequence=sequence, parts=parts, **options)
 
 
 def rrule(f: Callable[..., Any], *args: Any, registry: Registry = rules, **kwargs: Any) -> Any:

@@ -158,7 +158,11 @@ class Registry:
             y = f(*args, **kwargs)
             inner = _derived(rule, specs, y, primals, static)
 
+        parts = tuple([spec_of(part) for part in y]) if isinstance(y, tuple) else ()
+
         def pullback(y_bar: Any) -> Args:
+            if parts and isinstance(y_bar, dict):  # names the parts that were used
+                y_bar = rule.result_bar(y_bar, parts)
             return rule.gather(_projected(rule, inner(y_bar), specs), args)
 
         return y, pullback

@@ -158,8 +158,8 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
     if k is not None and type(args[k]) in (list, tuple):
         ins = splat(k, ins, ins[k] or (None,) * len(args[k]))
         args = splat(k, args, args[k])
-    if type(y) is tuple or isinstance(y, tuple):
-        y_bar = _whole(y_bar, y)
+    if isinstance(y, tuple):
+        y_bar = rule.result_bar(y_bar, y)
     primals, static = plan.bind(args, kwargs)
     if kwargs:
         static = {name: value.value if type(value) is Traced else value for name, value in static.items()}
@@ -169,15 +169,6 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
     for slot, x_bar, x, wanted in zip(ins, x_bars, primals, bound.wanted, strict=False):
         if wanted and x_bar is not None:
             bars.add(slot, bars.project(x_bar, x, rule.broadcasts))
-
-
-def _whole(y_bar: Any, y: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The cotangent of a tuple from those of the parts that have one."""
-    return tuple([_zero_like(part) if y_bar.get(i) is None else y_bar[i] for i, part in enumerate(y)])
-
-
-def _zero_like(part: Any) -> Any:
-    return np.zeros(part.shape, part.dtype) if isinstance(part, np.ndarray) else 0.0
 
 
 def _field_step(bars: Bars, slot: int, args: Any, bar: Any) -> None:
@@ -214,7 +205,7 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: A
     if pull.level != depth:
         _hand_to_body(bars, y_bar, owned, ins[-1])
         return
-    x_bars = bars.call(pull.pullback, _whole(y_bar, y) if isinstance(y, tuple) else y_bar)
+    x_bars = bars.call(pull.pullback, pull.rule.result_bar(y_bar, y) if isinstance(y, tuple) else y_bar)
     for slot, x_bar, x in zip(ins, pull.rule.cotangents(x_bars, args), args, strict=False):
         if slot is not None and x_bar is not None:
             bars.add(slot, bars.call(project, x_bar, spec_of(x), pull.rule.broadcasts))

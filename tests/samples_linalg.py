@@ -1,0 +1,73 @@
+"""Samples of contractions, of products of vectors, and of linear algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from sampling import Sample, call, values
+
+KINDS = [(float, float), (np.float32, np.float32), (complex, complex), (float, complex), (complex, float)]
+
+
+def linear_algebra() -> Iterator[Sample]:
+    yield from contractions()
+    yield from products()
+
+
+# Subscripts of einsum, and the shapes of its operands.
+EINSUMS = [
+    ("ij->", (2, 3)), ("ij->ji", (2, 3)), ("ij->i", (2, 3)), ("ij", (2, 3)), ("ba", (2, 3)), ("...", (2, 3)),
+    ("ii", (3, 3)), ("ii->i", (3, 3)), ("ii->", (3, 3)), ("iij->j", (2, 2, 3)), ("iij->ij", (2, 2, 3)),
+    ("jiji->ij", (2, 3, 2, 3)), ("iii->i", (2, 2, 2)), ("i...i->...", (2, 3, 2)), ("...ij->...ji", (2, 1, 3)),
+    ("i->", (0,)), ("->", ()), ("ij->j", (0, 3)),
+    ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), (" i j , j -> i ", (2, 3), (3,)),
+    ("i,i->", (3,), (3,)), ("i,j->ij", (2,), (3,)), ("i,j->", (2,), (3,)), ("i,->i", (3,), ()),
+    ("ij,ij->i", (2, 3), (2, 3)), ("ij,k->k", (2, 3), (4,)), ("ij,kj->i", (2, 3), (4, 3)),
+    ("bij,bjk->bik", (2, 2, 3), (2, 3, 2)), ("...ij,...jk->...ik", (5, 2, 3), (3, 2)),
+    ("...i,...i->...", (2, 1, 3), (4, 3)), ("...i,i...", (2, 3), (3, 2)), ("ii,i->i", (3, 3), (3,)),
+    ("ii,jj", (2, 2), (3, 3)),
+    ("i,i->i", (1,), (3,)), ("ij,ij->", (2, 1), (1, 3)), ("...,...->...", (2, 3), (3,)), ("ij,jk->ik", (2, 0), (0, 3)),
+    ("i,ij,j->", (2,), (2, 3), (3,)), ("ij,jk,kl->il", (2, 3), (3, 2), (2, 4)), ("ab,bc,ca", (2, 3), (3, 2), (2, 2)),
+]  # fmt: skip
+
+
+def contractions() -> Iterator[Sample]:
+    for subscripts, *shapes in EINSUMS:
+        for p, q in KINDS[: 2 + 3 * (len(shapes) > 1)] + [(complex, complex)]:
+            yield call(np.einsum, subscripts, *[values(*s, dtype=(p, q, p)[i]) for i, s in enumerate(shapes)])
+    a, b = values(2, 3), values(3, 4)
+    for optimize in (True, "greedy", ["einsum_path", (0, 1), (0, 1)]):
+        yield call(np.einsum, "ij,jk,kl->il", a, b, values(4, 2), optimize=optimize)
+    yield call(np.einsum, "ij,j", values(2, 3, dtype=np.float32), np.array([1, 2, 3]), dtype=float)
+    yield call(np.einsum, a, [0, 1], b, [1, 2], [0, 2])
+    yield call(np.einsum, a, [1, 0], b, [0, 30])
+    yield call(np.einsum, values(2, 2, 3), [..., 1, 0], b, [0, 2], [..., 2, 1])
+    yield call(np.einsum, "ij,kj->ik", values(4, 6)[::2, ::2], values(3, 4).T)
+    for f in (np.trace, np.ndarray.trace):
+        for x in (values(3, 4), values(4, 2, dtype=np.float32), values(3, 3, dtype=complex)):
+            for offset in (0, 1, -2, 7):
+                yield call(f, x, offset)
+        yield call(f, values(2, 3, 4), 1, 2, 0)
+        yield call(f, values(2, 3, 4), axis1=-1, axis2=1, offset=-1)
+        yield call(f, values(3, 3, dtype=np.float32), dtype=float)
+    shapes = [((2,), (3,)), ((2, 3), (3, 2)), ((2, 3), (2,)), ((2,), (1, 2, 3)), ((), (2, 3)), ((0, 2), (2, 2))]
+    for left, right in shapes:
+        for p, q in KINDS:
+            yield call(np.kron, values(*left, dtype=p), values(*right, dtype=q))
+    yield call(np.kron, values(4, 6)[::2, ::2], values(3, 2).T)
+
+
+def products() -> Iterator[Sample]:
+    pairs = [((3,), (3,)), ((2, 3), (3,)), ((2, 1, 3), (4, 3)), ((0, 3), (3,)), ((1, 3), (2, 3))]
+    for p, q in KINDS:
+        for left, right in pairs:
+            yield call(np.vecdot, values(*left, dtype=p), values(*right, dtype=q))
+        yield call(np.vecdot, values(3, 2, dtype=p), values(5, 3, 2, dtype=q), axis=-2)
+        yield call(np.vecdot, values(3, 2, dtype=p), values(3, dtype=q), axis=0)
+        yield call(np.vecdot, values(3, 2, dtype=p), values(3, 2, dtype=q), axis=0, keepdims=True)
+        yield call(np.vecdot, values(2, 3, dtype=p), values(4, 2, 3, dtype=q), keepdims=True)
+        if hasattr(np, "matvec"):
+            for matrix, vector in [((2, 3), (3,)), ((5, 2, 3), (3,)), ((2, 3), (5, 3)), ((2, 1, 2, 3), (4, 3))]:
+                yield call(np.matvec, values(*matrix, dtype=p), values(*vector, dtype=q))
+                yield call(np.vecmat, values(*vector, dtype=q), values(*matrix[:-2], *matrix[:-3:-1], dtype=p))
