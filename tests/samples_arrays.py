@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sampling import Sample, call, values
 
+from wengert.extend import setpart
+
 X = values(3, 4)
 MATRICES = [X, values(3, 4, dtype=complex), values(4, 3, dtype=np.float32).T, values(6, 8)[::2, ::2]]
 REAL = [X, values(4, 3, dtype=np.float32).T, values(6, 8)[::2, ::2]]
@@ -19,7 +21,9 @@ def arrays() -> Iterator[Sample]:
     yield from copies()
     yield from joins()
     yield from ordered()
+    yield from sequences()
     yield from selected()
+    yield from parts()
     yield from windows()
     yield from interpolated()
 
@@ -119,8 +123,23 @@ def ordered() -> Iterator[Sample]:
     yield call(np.sort, values(0, 3))
 
 
+def sequences() -> Iterator[Sample]:
+    yield call(np.linspace, 0.5, 2.5, 5)
+    yield call(np.linspace, values(3), values(2, 1), 4, endpoint=False, axis=-1)
+    yield call(np.linspace, values(3), 2.5, num=1)
+    yield call(np.linspace, 0.5, values(3, dtype=complex), 6, True, True)
+    yield call(np.linspace, np.float32(0.5), np.float32(1.5), 3)
+    for x in (values(3), values(3, dtype=complex), values(3, dtype=np.float32)):
+        yield call(np.vander, x)
+        yield call(np.vander, x, 4, increasing=True)
+        yield call(np.vander, x, 1)
+
+
 def selected() -> Iterator[Sample]:
     for x in MATRICES:
+        yield call(np.take_along_axis, x, np.argsort(x, axis=1)[:, 1:], 1)
+        yield call(np.take_along_axis, x, np.array([[0], [1]]), axis=0)
+        yield call(np.take_along_axis, x, np.array([0, 5, 5, -1]), None)
         yield call(np.ndarray.compress, x, [True, False, True])
         yield call(np.ndarray.compress, x, [False, True, True], axis=1)
     choices: Any = [values(3), values(2, 3)]
@@ -129,6 +148,13 @@ def selected() -> Iterator[Sample]:
     yield call(np.ndarray.choose, np.array([0, 5, -1]), [values(3), 2.5j], mode="wrap")
     yield call(np.bincount, np.array([0, 2, 2]), values(3))
     yield call(np.bincount, np.array([0, 2, 2]), weights=values(3), minlength=5)
+
+
+def parts() -> Iterator[Sample]:
+    z = values(2, 3, dtype=complex)
+    for part in ("real", "imag"):
+        yield call(setpart, z, part, values(3))
+        yield call(setpart, z.astype(np.complex64).T, part, 0.5)
 
 
 def windows() -> Iterator[Sample]:

@@ -231,6 +231,11 @@ def test_array_and_complex_results_are_reduced_by_weights() -> None:
             check_grads(f, x, gradient=lambda g, x: (np.zeros(2),))
 
 
+def test_the_own_gradient_of_an_array_result() -> None:
+    assert check_grads(lambda x: x * x, np.array([1.0, 2.0])) < 1e-9
+    assert check_grads(lambda z: z * z, np.array([1.0 + 2j])) < 1e-9
+
+
 def test_float32_is_held_to_its_own_precision() -> None:
     x = np.array([0.5, 2.0], np.float32)
     f = lambda x: np.sum(np.sin(x))

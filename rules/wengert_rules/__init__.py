@@ -12,6 +12,7 @@ from wengert_rules import (
     products,
     reductions,
     scalars,
+    sequences,
     shapes,
     sorting,
     special_functions,

@@ -18,6 +18,7 @@ from wengert.extend import (
     pullback,
     setitem,
     setlens,
+    setpart,
 )
 
 ALL = slice(None)
@@ -79,6 +80,16 @@ def take(y_bar, y, a, *, indices, axis=None, out=None, mode="raise"):
     return np.reshape(additem(np.zeros(shape, a.dtype), key, y_bar), np.shape(a))
 
 
+@pullback(np.take_along_axis)
+def take_along_axis(y_bar, y, arr, *, indices, axis=-1):
+    """Each element goes back to where its index found it; on the other axes it stayed in its place."""
+    shape = np.shape(arr) if axis is not None else (np.size(arr),)
+    along = 0 if axis is None else axis % len(shape)
+    rest = [(1,) * k + (-1,) + (1,) * (len(shape) - k - 1) for k in range(len(shape))]
+    key = tuple(indices if k == along else np.reshape(np.arange(shape[k]), rest[k]) for k in range(len(shape)))
+    return np.reshape(additem(np.zeros(shape, arr.dtype), key, y_bar), np.shape(arr))
+
+
 @pullback(np.ndarray.compress)
 def compress(y_bar, y, a, *, condition, axis=None, out=None):
     shape = np.shape(a) if axis is not None else (np.size(a),)
@@ -122,6 +133,14 @@ def setlens_(y_bar, y, x, offset, shape, strides, value):
     aligned = like(y_bar, x)
     x_bar = setlens(aligned, offset, shape, strides, 0)
     return x_bar, None, None, None, lens(aligned, offset, shape, strides)
+
+
+@pullback(setpart, broadcasts=True)
+def setpart_(y_bar, y, x, part, value):
+    """The real part of ȳ belongs to what is now the real part, and so the imaginary one."""
+    if part == "real":
+        return 1j * np.imag(y_bar), None, np.real(y_bar)
+    return np.real(y_bar), None, np.imag(y_bar)
 
 
 @pullback(addlens, broadcasts=True)

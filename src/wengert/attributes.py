@@ -10,7 +10,10 @@ import numpy as np
 
 from wengert.classes import bind, constant, enter, lookup, methods, python_method
 from wengert.errors import RefusedCallError
+from wengert.flat import write_flat
+from wengert.functional import setpart
 from wengert.record import (
+    holds_traced,
     record_call,
     slot_of,
 )
@@ -28,7 +31,7 @@ def forget_classes() -> None:
 
 _RECORDED = {"T": np.transpose, "real": np.real, "imag": np.imag, "mT": getattr(np, "matrix_transpose", None)}
 
-_OPAQUE = {"flat", "data", "ctypes", "base", "__array_interface__", "__array_struct__"}
+_OPAQUE = {"data", "ctypes", "base", "__array_interface__", "__array_struct__"}
 
 
 def _plain_of(t: type) -> set[str]:
@@ -133,7 +136,10 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
     t = type(obj)
     if isinstance(obj, np.ndarray) and STATE.recording is not None:
         if name in ("real", "imag"):
-            record_store(getattr(obj, name), ..., value)
+            _set_part(obj, name, value)
+            return
+        if name == "flat":
+            write_flat(obj, slice(None), value)
             return
         if slot_of(STATE.recording, obj) is not None or slot_of(STATE.recording, value) is not None:
             raise STATE.recording.refuse(
@@ -146,6 +152,14 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
         bind(custom, obj)(name, value)
     else:
         generic_set_attribute(obj, value, name)
+
+
+def _set_part(array: np.ndarray, name: str, value: Any) -> None:
+    """`array.real = value`, `array.imag = value`."""
+    if np.iscomplexobj(array) and holds_traced((array, value)):
+        record_store(array, ..., enter(setpart)(array, name, value))
+    else:
+        record_store(getattr(array, name), ..., value)
 
 
 def generic_set_attribute(obj: Any, value: Any, name: str) -> None:

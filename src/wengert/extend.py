@@ -13,6 +13,7 @@ from wengert.functional import (
     make_tuple,
     setitem,
     setlens,
+    setpart,
 )
 from wengert.registry import rules
 from wengert.values import Spec
@@ -37,5 +38,6 @@ __all__ = [
     "rules",
     "setitem",
     "setlens",
+    "setpart",
     "times",
 ]

@@ -20,6 +20,7 @@ __all__ = [
     "make_tuple",
     "setitem",
     "setlens",
+    "setpart",
 ]
 
 
@@ -69,6 +70,13 @@ def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
         places += (np.arange(n) * stride).reshape((-1,) + (1,) * (len(shape) - axis - 1))
     before, memory = _memory(out)
     np.add.at(memory, (places + before) // out.itemsize, np.broadcast_to(value, shape))
+    return out
+
+
+def setpart(x: np.ndarray, part: str, value: Any) -> np.ndarray:
+    """A copy of a complex `x` with `x.real = value` or `x.imag = value`, as `part` says."""
+    out = _copy(x)
+    setattr(out, part, value)
     return out
 
 

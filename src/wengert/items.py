@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.classes import bind, constant, enter, lookup, python_method
 from wengert.errors import RefusedCallError
+from wengert.flat import flat_items, read_flat, write_flat
 from wengert.opaque import CARRIER_TYPES, opaque, remember
 from wengert.record import (
     record_call,
@@ -88,6 +89,8 @@ def _subscript(container: Any, key: Any) -> Any:
     recording = STATE.recording
     if t is str:
         return container[key] if recording is None else remember(recording, container[key], (container,))
+    if t is np.flatiter and recording is not None and recording.memory.is_traced(container.base):
+        return read_flat(container.base, key)
     if recording is None or not isinstance(container, (np.ndarray, np.generic)):
         if t is dict or not issubclass(t, dict) or key in container:
             return container[key]
@@ -117,6 +120,8 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
         bind(method, container)(key, value)
     elif STATE.recording is None or isinstance(container, CARRIER_TYPES):
         container[key] = value
+    elif t is np.flatiter:
+        write_flat(container.base, key, value)
     else:
         opaque(STATE.recording, operator.setitem, (container, key, value), {})
 
@@ -139,6 +144,8 @@ def iterable(obj: Any, site: Site | None) -> Any:
     if isinstance(obj, np.ndarray) and obj.ndim and STATE.recording is not None:
         return _items(obj, site)
     STATE.site = site
+    if t is np.flatiter and STATE.recording is not None:
+        return flat_items(obj)
     if t is np.broadcast and STATE.recording is not None and id(obj) in STATE.recording.caches.get(np.broadcast, ()):
         raise STATE.recording.refuse(
             RefusedCallError(

@@ -17,7 +17,7 @@ from wengert.ops import Call, Op, Variable, references, value_of
 from wengert.registry import rules
 
 STORES = (functional.setitem, functional.additem, functional.setlens, functional.addlens)
-_FRESH = (*STORES, functional.lens)
+_FRESH = (*STORES, functional.lens, functional.setpart)
 
 
 class Liveness(NamedTuple):

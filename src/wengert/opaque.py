@@ -80,6 +80,8 @@ def _parts(thing: Any) -> list[Any]:
     """What an object refers to: also iterators and generators, whose state no attribute shows."""
     if isinstance(thing, np.ndarray):
         return list(thing.flat) if thing.dtype.kind == "O" else []
+    if isinstance(thing, np.flatiter):
+        return [thing.base]
     if isinstance(thing, types.FunctionType):
         return [
             *(thing.__closure__ or ()),

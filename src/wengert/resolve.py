@@ -37,7 +37,7 @@ from wengert.specials import CALLABLE_OBJECTS, DUNDERS, HIGHER, ITERATING, SPECI
 
 ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
-TRACEABLE = {ENGINE + name + ".py" for name in ("projection", "forms", "bodies", "bars")}
+TRACEABLE = {ENGINE + name + ".py" for name in ("projection", "forms", "bodies", "bars", "checks")}
 
 UNSEARCHED = frozenset(
     (

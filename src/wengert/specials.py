@@ -19,6 +19,7 @@ from wengert.attributes import generic_attribute, generic_set_attribute, get_att
 from wengert.classes import bind, enter, lookup, python_method
 from wengert.construction import build_class, construct, instantiate
 from wengert.dispatch import HOOKS, convert, format_value
+from wengert.flat import flat_items
 from wengert.items import getitem, iterable, setitem
 from wengert.natives import copied, dunder, recorder
 from wengert.opaque import opaque, refusal, search
@@ -33,6 +34,7 @@ from wengert.record import (
 )
 from wengert.recording import PLAIN, STATE, Primitive, primitive_of, ruled
 from wengert.rewrite import instrument
+from wengert.substitutes import SUBSTITUTES
 
 
 def higher(f: Any) -> Any:
@@ -125,6 +127,8 @@ def _iter(obj: Any, *sentinel: Any) -> Any:
 
 
 def _next(iterator: Any, *default: Any) -> Any:
+    if isinstance(iterator, np.flatiter):
+        iterator = flat_items(iterator)
     step = python_method(type(iterator), "__next__")
     if step is None:
         return next(iterator, *default)
@@ -361,6 +365,7 @@ SPECIAL: dict[Any, Any] = {
     **{getattr(math, name): _over_points(getattr(math, name)) for name in ("dist", "sumprod") if hasattr(math, name)},
     eval: _evaluated(eval),
     exec: _evaluated(exec),
+    **SUBSTITUTES,
 }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from wengert.classes import enter
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
+from wengert.flat import write_flat
 from wengert.opaque import search
 from wengert.record import (
     as_array,
@@ -48,23 +49,35 @@ def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
     return f(*args, **kwargs)
 
 
-def _rearrange(order_of: Any) -> Any:
-    """`a.sort()` or `a.partition(k)`: the order found is a constant, the elements are read in it and stored."""
+def _rearrange(function: Any) -> Any:
+    """`a.sort()` or `a.partition(k)`: what the function of that name gives is stored."""
 
     def call(array: np.ndarray, f: Any, *args: Any, **kwargs: Any) -> None:
         recording = STATE.recording
         if recording is None or not recording.memory.is_traced(array):
             return _writer_refused(array, f, *args, **kwargs)
-        order = enter(order_of)(array, *args, **kwargs)
-        axis = kwargs.get("axis", args[-1] if order_of is np.argsort and args else -1)
-        moved = (
-            HOOKS["getitem"](order, array, STATE.site)
-            if array.ndim == 1
-            else enter(np.take_along_axis)(array, order, axis)
-        )
-        return record_store(array, ..., moved)
+        return record_store(array, ..., enter(function)(array, *args, **kwargs))
 
     return call
+
+
+def _put(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str = "raise") -> None:
+    if mode != "raise":
+        indices = np.asarray(indices) % array.size if mode == "wrap" else np.clip(indices, 0, array.size - 1)
+    write_flat(array, np.ravel(indices), values)
+
+
+def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
+    """Each value is taken from the place of the element that it replaces."""
+    key = enter(np.ravel)(mask)
+    if np.ndim(values):
+        values = HOOKS["getitem"](key, enter(np.ravel)(enter(np.resize)(values, a.shape)), STATE.site)
+    write_flat(a, key, values)
+
+
+def _place(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
+    """The values are taken one after the other."""
+    write_flat(arr, enter(np.flatnonzero)(mask), vals)
 
 
 def _setitem_method(array: np.ndarray, f: Any, key: Any, value: Any) -> None:
@@ -74,9 +87,10 @@ def _setitem_method(array: np.ndarray, f: Any, key: Any, value: Any) -> None:
 ARRAY_WRITERS: dict[str, Any] = {
     "fill": _fill,
     "__setitem__": _setitem_method,
-    "sort": _rearrange(np.argsort),
-    "partition": _rearrange(np.argpartition),
-    **dict.fromkeys(("put", "resize", "byteswap", "setfield", "itemset", "setflags"), _writer_refused),
+    "put": _put,
+    "sort": _rearrange(np.sort),
+    "partition": _rearrange(np.partition),
+    **dict.fromkeys(("resize", "byteswap", "setfield", "itemset", "setflags"), _writer_refused),
 }
 
-WRITERS: dict[Any, Any] = {np.copyto: _copyto}
+WRITERS: dict[Any, Any] = {np.copyto: _copyto, np.putmask: _putmask, np.place: _place}

@@ -1,0 +1,28 @@
+"""Evenly spaced numbers, and the powers of numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wengert.extend import pullback
+
+
+@pullback(np.linspace, broadcasts=True)
+def linspace(y_bar, y, start, stop, *, num=50, endpoint=True, retstep=False, dtype=None, axis=0, device=None):
+    """y = (1 - t) start + t stop, where t runs from 0 to 1; the step is a part of stop - start."""
+    intervals = max(num - 1 if endpoint else num, 1)
+    samples = y_bar[0] if retstep else y_bar
+    step_bar = y_bar[1] / intervals if retstep else 0
+    shape = [1] * np.ndim(samples)
+    shape[axis] = num
+    t = np.reshape(np.arange(num) / intervals, tuple(shape))
+    return np.sum(samples * (1 - t), axis=axis) - step_bar, np.sum(samples * t, axis=axis) + step_bar
+
+
+@pullback(np.vander)
+def vander(y_bar, y, x, *, N=None, increasing=False):
+    """The columns of y are the powers of x, highest first unless `increasing`."""
+    rising = y_bar if increasing else np.flip(y_bar, 1)
+    slopes = rising[:, 1:] * np.arange(1, np.shape(y)[1])
+    powers = np.vander(x, max(np.shape(y)[1] - 1, 0), increasing=True)
+    return np.sum(slopes * np.conjugate(powers), axis=1)
