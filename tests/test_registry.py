@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from wengert.binding import Rule
-from wengert.callables import callable_name, stub
+from wengert.callables import callable_name, stub, written_name
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
 from wengert.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule
 from wengert.registry import Registry
@@ -97,12 +97,28 @@ def test_a_missing_rule_brings_a_stub_that_works(table: Registry) -> None:
 
 def test_names_are_those_that_a_user_would_write() -> None:
     for f, name in [
-        (np.sin, "numpy.sin"), (np.sum, "numpy.sum"), (np.ndarray.sum, "numpy.ndarray.sum"), (len, "len"),
-        (math.sin, "math.sin"), (operator.mul, "operator.mul"), (np.linalg.norm, "numpy.linalg.norm"),
+        (np.sin, "np.sin"), (np.sum, "np.sum"), (np.ndarray.sum, "np.ndarray.sum"), (len, "len"),
+        (math.sin, "math.sin"), (operator.mul, "operator.mul"), (np.linalg.norm, "np.linalg.norm"),
     ]:  # fmt: skip
         assert callable_name(f) == name
     scipy_special = pytest.importorskip("scipy.special")
     assert callable_name(scipy_special.erf) == "scipy.special.erf"
+
+
+def test_names_of_what_has_none() -> None:
+    x, local = np.ones(2), lambda x: x
+    for f, name, written in [
+        (x.tolist, "np.ndarray.tolist", None), (np.multiply.reduce, "np.multiply.reduce", None),
+        (np.random.default_rng(0).normal, "np.random.Generator.normal", None), ([].append, "list.append", None),
+        (dict.fromkeys, "dict.fromkeys", None), (np.vectorize(math.sin), "np.vectorize(math.sin)", "f"),
+        (np.frompyfunc(math.sin, 1, 1), "np.frompyfunc(sin, 1, 1)", "f"), (local, "<lambda>", "f"),
+        (partial(math.pow, 2), "functools.partial(math.pow)", "f"), (Line(1.0).at, "Line.at", None),
+    ]:  # fmt: skip
+        assert callable_name(f).removeprefix(f"{__name__}.") == name
+        assert written_name(f).removeprefix(f"{__name__}.") == (written or name)
+        compile(stub(f).replace("...", "0"), "stub", "exec")
+    assert stub(np.cross).splitlines()[1] == "def cross_rule(a, b):"
+    assert stub(np.vectorize(math.sin)).startswith("@wg.rrule(f)  # f is np.vectorize(math.sin)\ndef f_rule(x):")
 
 
 def test_a_second_rule_is_refused_naming_both_places(table: Registry) -> None:
@@ -150,7 +166,7 @@ def test_named_arguments_move_to_their_places(table: Registry) -> None:
     assert table[np.clip].normalise((x,), {"max": m}) == ((x, None, m), {})
     assert table[np.multiply].normalise((x, m), None) == ((x, m), {})
     assert table[np.concatenate].normalise(([x, x], 0), {}) == (([x, x],), {"axis": 0})
-    with pytest.raises(NoRuleError, match=r"numpy\.multiply: argument 'a' is missing"):
+    with pytest.raises(NoRuleError, match=r"np\.multiply: argument 'a' is missing"):
         table[np.multiply].normalise((), {"b": m})
 
 
@@ -165,9 +181,9 @@ def test_positions_after_the_differentiable_arguments_are_static(table: Registry
 
 
 def test_an_undeclared_argument_is_refused_by_name(table: Registry) -> None:
-    with pytest.raises(NoRuleError, match=r"numpy\.sum: the rule does not know the argument 'where'"):
+    with pytest.raises(NoRuleError, match=r"np\.sum: the rule does not know the argument 'where'"):
         table[np.sum].plan(1, ("where",))
-    with pytest.raises(NoRuleError, match=r"numpy\.multiply: the rule does not know argument 3 of 3"):
+    with pytest.raises(NoRuleError, match=r"np\.multiply: the rule does not know argument 3 of 3"):
         table[np.multiply].plan(3)
     with pytest.raises(NoRuleError, match="by position"):
         table[np.concatenate].normalise(([1], 0, None, "x"), {})

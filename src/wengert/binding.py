@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert import ruletext
 from wengert.bodies import Body, Variant
 from wengert.callables import callable_name, named_parameters, unwrapped
 from wengert.errors import NoRuleError, RuleError
@@ -42,6 +43,16 @@ class Rule:
 
     def __repr__(self) -> str:
         return f"<{self.kind} rule {self.name} of {self.primitive}, {self.where}>"
+
+    def __str__(self) -> str:
+        return ruletext.text(self)
+
+    def __rich__(self) -> Any:
+        return ruletext.rich_text(self)
+
+    def show(self) -> None:
+        """Print the rule with its source and a sample, in colour where the output is a terminal."""
+        ruletext.show(self)
 
     @property
     def primitive(self) -> str:

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["callable_name", "called", "key_of", "named_parameters", "place", "stub", "unwrapped"]
+from wengert.names import place_of
+
+__all__ = ["callable_name", "called", "key_of", "named_parameters", "place", "stub", "unwrapped", "written_name"]
 
 # Callables that are told apart by identity, and hash so, or as a method of the same object.
 _TOLD_APART = {
@@ -19,6 +21,9 @@ _TOLD_APART = {
     types.WrapperDescriptorType, types.ClassMethodDescriptorType, type, abc.ABCMeta, np.ufunc,
     type(np.sum), type(np.where),
 }  # fmt: skip
+
+
+_NOT_PLACES = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 class Same:
@@ -52,17 +57,48 @@ def unwrapped(f: Any) -> Any:
 
 
 def callable_name(f: Any) -> str:
-    """The dotted name under which a user would write a callable."""
-    if isinstance(f, np.ufunc):  # knows its name, not its module
+    """The dotted name under which a user would write a callable, NumPy being np."""
+    owner = _owner(f)
+    if owner is not None:
+        return f"{callable_name(owner)}.{f.__name__}"
+    if not hasattr(f, "__name__") or isinstance(f, np.vectorize):
+        return _of_object(f)
+    where = place_of(f)
+    if where is None:
+        return _where_defined(f)
+    if where.module in ("builtins", "__main__"):
+        return where.path
+    return f"{'np' if where.module == 'numpy' else where.module.replace('numpy.', 'np.')}.{where.path}"
+
+
+def _owner(f: Any) -> Any:
+    """The class or ufunc of which a callable is a method written in C, or bound."""
+    if isinstance(f, (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)):
+        return f.__objclass__
+    bound = getattr(f, "__self__", None)
+    if bound is None or isinstance(bound, types.ModuleType) or not hasattr(f, "__name__"):
+        return None
+    return bound if isinstance(bound, (type, np.ufunc)) else type(bound)
+
+
+def _of_object(f: Any) -> str:
+    """`np.vectorize(f)`, `functools.partial(f)`, `Model(...)`."""
+    inside = getattr(f, "pyfunc", getattr(f, "func", None))
+    return f"{callable_name(type(f))}({callable_name(inside) if callable(inside) else '...'})"
+
+
+def _where_defined(f: Any) -> str:
+    """The name of what cannot be imported from where it says: a local function, a ufunc of another package."""
+    if isinstance(f, np.ufunc):
+        if f.__name__.endswith(" (vectorized)"):
+            return f"np.frompyfunc({f.__name__.partition(' ')[0]}, {f.nin}, {f.nout})"
         modules = [(name, vars(m)) for name, m in sys.modules.copy().items() if hasattr(m, "__dict__")]
         homes = [name for name, names in modules if names.get(f.__name__) is f and "._" not in name]
-        known = [name for name in homes if name.partition(".")[0] in ("numpy", "scipy")]
-        return f"{min(known or homes or ['numpy'], key=len)}.{f.__name__}"
-    name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or type(f).__name__
-    module = getattr(getattr(f, "__objclass__", f), "__module__", None) or ""
-    if module in ("_operator", "_functools"):
-        module = module[1:]
-    return name if module in ("", "builtins", "__main__") else f"{module}.{name}"
+        return f"{min(homes, key=len)}.{f.__name__}" if homes else f.__name__
+    path = str(getattr(f, "__qualname__", f.__name__)).rpartition("<locals>.")[2]
+    module = getattr(f, "__module__", None) or ""
+    local = "<locals>" in getattr(f, "__qualname__", "") or module in ("", "builtins", "__main__")
+    return path if local else f"{module}.{path}"
 
 
 def place(function: Any) -> str:
@@ -80,19 +116,25 @@ def named_parameters(f: Callable[..., Any]) -> list[str]:
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
 
-def stub(f: Callable[..., Any], nargs: int) -> str:
-    """A rule to paste and fill in."""
+def written_name(f: Any) -> str:
+    """The name of a callable in a piece of code: `f` where its own name is no dotted name."""
     name = callable_name(f)
+    return name if all(part.isidentifier() for part in name.split(".")) else "f"
+
+
+def stub(f: Callable[..., Any], nargs: int | None = None) -> str:
+    """A rule to paste and fill in; by default for the arguments that the callable cannot do without."""
+    name = written_name(f)
+    note = f"  # f is {callable_name(f)}" if name == "f" else ""
+    xs = _needed(f) if nargs is None else ["x"] if nargs == 1 else [f"x{i + 1}" for i in range(nargs)]
     short = name.rpartition(".")[2]
-    short = short if short.isidentifier() else "f"
-    xs = ["x"] if nargs == 1 else [f"x{i + 1}" for i in range(nargs)]
-    if nargs == 1:
-        results = ["        return y_bar * ...  # dy/dx, times y_bar"]
+    if len(xs) == 1:
+        results = [f"        return y_bar * ...  # dy/d{xs[0]}, times y_bar"]
     else:
         each = [f"            y_bar * ...,  # dy/d{x}, times y_bar" for x in xs]
         results = ["        return (", *each, "        )"]
     lines = [
-        f"@wg.rrule({name})",
+        f"@wg.rrule({name}){note}",
         f"def {short}_rule({', '.join(xs)}):",
         f"    y = {name}({', '.join(xs)})",
         f"    def {short}_pullback(y_bar):",
@@ -100,3 +142,12 @@ def stub(f: Callable[..., Any], nargs: int) -> str:
         f"    return y, {short}_pullback",
     ]
     return "\n".join(lines)
+
+
+def _needed(f: Any) -> list[str]:
+    """The names of the parameters without a default; `x` where they are not known."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return ["x"]
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in _NOT_PLACES] or ["x"]

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.callables import callable_name, stub
+from wengert.callables import callable_name, stub, written_name
 from wengert.errors import NoRuleError
 from wengert.lenses import owner_of
 from wengert.record import guard, slot_of
-from wengert.recording import Recording, here
+from wengert.recording import Recording, called_by_user, here
 from wengert.values import is_inexact
 
 CARRIER_TYPES = (
@@ -125,10 +125,13 @@ def opaque(
 
 def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call without a rule, with a stub to paste."""
+    called = called_by_user() or fn
+    name = callable_name(called)
+    through = "" if called is fn else f" (through {callable_name(fn)})"
     error = NoRuleError(
-        f"{here()}: {callable_name(fn)} has no rule, and {why}. Its derivative is unknown here; a zero would be "
-        f"silently wrong. To give it a rule:\n\n{stub(fn, 1)}\n\nIf it has no derivative: "
-        f"wg.non_differentiable({callable_name(fn)})."
+        f"{here()}: {name}{through} has no rule, and {why}. Its derivative is unknown here; a zero would be "
+        f"silently wrong. To give it a rule:\n\n{stub(called)}\n\nIf it has no derivative: "
+        f"wg.non_differentiable({written_name(called)})."
     )
     recording.refuse(error)
     return error

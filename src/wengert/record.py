@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoRuleError, RefusedCallError
+from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
 from wengert.lenses import owner_of
 from wengert.recording import STATE, Bound, Modes, Primitive, Recording, Traced, here, ruled
-from wengert.registry import value_and_pullback
 from wengert.shadow import SHADOW, hold
 from wengert.storage import light
 from wengert.values import fresh, is_inexact

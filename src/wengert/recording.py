@@ -285,6 +285,29 @@ def here() -> str:
     return str(inner)
 
 
+def called_by_user() -> Any:
+    """The function of a library that the user's line called and that is still running; None where there is none."""
+    frame: types.FrameType | None = sys._getframe(1)
+    called = None
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(_LIBRARIES):
+            called = _function_of(frame)
+        elif not file.startswith((_ENGINE, "<")):
+            break
+        frame = frame.f_back
+    return called
+
+
+def _function_of(frame: types.FrameType) -> Any:
+    """The function that runs in a frame, by the name that its module has for it."""
+    first, *rest = frame.f_code.co_qualname.split(".")
+    found = frame.f_globals.get(first)
+    for name in rest:
+        found = getattr(found, name, None)
+    return found if callable(found) else None
+
+
 ACTIVE: list[tuple[Recording, int]] = []
 _lock = threading.Lock()
 

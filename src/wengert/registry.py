@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import threading
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from wengert.binding import Rule
 from wengert.callables import callable_name, called, key_of, place, stub
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
+from wengert.evaluation import Pullback, rrule
 from wengert.journal import Journal
 from wengert.plugins import Plugins
-from wengert.projection import project
-from wengert.values import Spec, is_inexact, spec_of
 
 __all__ = ["Registry", "rules"]
-
-Args = tuple[Any, ...]
-Pullback = Callable[[Any], Args]
 
 
 class Registry:
@@ -40,7 +36,7 @@ class Registry:
     def __getitem__(self, f: Callable[..., Any]) -> Rule:
         rule = self.get(f)
         if rule is None:
-            raise NoRuleError(f"{callable_name(f)} has no rule. To give it one:\n\n{stub(f, 1)}")
+            raise NoRuleError(f"{callable_name(f)} has no rule. To give it one:\n\n{stub(f)}")
         return rule
 
     def get(self, f: Any) -> Rule | None:
@@ -147,65 +143,11 @@ class Registry:
 
         Whatever the form of the rule; an argument given by name counts where the rule has it by position.
         """
-        rule = self[f]
-        args, kwargs = rule.normalise(args, kwargs)
-        plan = rule.plan(len(rule.splat(args)), tuple(kwargs))
-        primals, static = plan.bind(rule.splat(args), kwargs)
-        specs = [spec_of(x) if is_inexact(x) else None for x in primals]
-        if rule.kind == "rrule":
-            y, inner = _called(rule, primals, static)
-        else:
-            y = f(*args, **kwargs)
-            inner = _derived(rule, specs, y, primals, static)
-
-        parts = tuple([spec_of(part) for part in y]) if isinstance(y, tuple) else ()
-
-        def pullback(y_bar: Any) -> Args:
-            if parts and isinstance(y_bar, dict):  # names the parts that were used
-                y_bar = rule.result_bar(y_bar, parts)
-            return rule.gather(_projected(rule, inner(y_bar), specs), args)
-
-        return y, pullback
+        return rrule(self[f], f, args, kwargs)
 
 
 def _on_error(error: BaseException | None) -> bool:
     return error is not None
-
-
-def _derived(rule: Rule, specs: Sequence[Spec | None], y: Any, primals: Args, static: Mapping[str, Any]) -> Pullback:
-    """The pullback of a rule that states partials or a pullback; it holds on to what it reads only."""
-    if rule.kind == "constant":
-        return lambda y_bar: ()
-    variant = rule.variant(tuple(spec is not None for spec in specs))
-    y_kept, kept = variant.residuals(y, primals)
-    return lambda y_bar: variant.call(y_bar, y_kept, *kept, **static)
-
-
-def _called(rule: Rule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pullback]:
-    """Call a rule of the general form, holding it to its contract."""
-    assert rule.body is not None
-    y, inner = value_and_pullback(rule, rule.body(*args, **static))
-
-    return y, lambda y_bar: rule.cotangents(inner(y_bar), args)
-
-
-def value_and_pullback(rule: Rule, made: Any) -> tuple[Any, Pullback]:
-    """What a rule of the general form returned, if it is of that form."""
-    if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
-        raise RuleError(
-            f"the rule of {rule.primitive} ({rule.where}) must return (y, pullback), not {type(made).__name__}"
-        )
-    return made
-
-
-def _projected(rule: Rule, bars: Sequence[Any], specs: Sequence[Spec | None]) -> Args:
-    made = []
-    for i, (x_bar, spec) in enumerate(zip(bars, specs, strict=True)):
-        try:
-            made.append(x_bar if x_bar is None or spec is None else project(x_bar, spec, rule.broadcasts))
-        except RuleError as error:
-            raise RuleError(f"the rule of {rule.primitive} ({rule.where}), argument {i}: {error}") from None
-    return tuple(made)
 
 
 rules = Registry("wengert.rules")

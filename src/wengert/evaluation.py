@@ -1,0 +1,74 @@
+"""The general form of every rule: the value of a call and its pullback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from wengert.errors import RuleError
+from wengert.projection import project
+from wengert.values import Spec, is_inexact, spec_of
+
+if TYPE_CHECKING:
+    from wengert.binding import Rule
+
+Args = tuple[Any, ...]
+Pullback = Callable[[Any], Args]
+
+
+def rrule(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, Any]) -> tuple[Any, Pullback]:
+    """The value of `f(*args, **kwargs)` and its pullback, by whichever form its rule has."""
+    args, kwargs = rule.normalise(args, kwargs)
+    plan = rule.plan(len(rule.splat(args)), tuple(kwargs))
+    primals, static = plan.bind(rule.splat(args), kwargs)
+    specs = [spec_of(x) if is_inexact(x) else None for x in primals]
+    if rule.kind == "rrule":
+        y, inner = _called(rule, primals, static)
+    else:
+        y = f(*args, **kwargs)
+        inner = _derived(rule, specs, y, primals, static)
+
+    parts = tuple([spec_of(part) for part in y]) if isinstance(y, tuple) else ()
+
+    def pullback(y_bar: Any) -> Args:
+        if parts and isinstance(y_bar, dict):  # names the parts that were used
+            y_bar = rule.result_bar(y_bar, parts)
+        return rule.gather(_projected(rule, inner(y_bar), specs), args)
+
+    return y, pullback
+
+
+def _derived(rule: Rule, specs: Sequence[Spec | None], y: Any, primals: Args, static: Mapping[str, Any]) -> Pullback:
+    """The pullback of a rule that states partials or a pullback; it holds on to what it reads only."""
+    if rule.kind == "constant":
+        return lambda y_bar: ()
+    variant = rule.variant(tuple(spec is not None for spec in specs))
+    y_kept, kept = variant.residuals(y, primals)
+    return lambda y_bar: variant.call(y_bar, y_kept, *kept, **static)
+
+
+def _called(rule: Rule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pullback]:
+    """Call a rule of the general form, holding it to its contract."""
+    assert rule.body is not None
+    y, inner = value_and_pullback(rule, rule.body(*args, **static))
+
+    return y, lambda y_bar: rule.cotangents(inner(y_bar), args)
+
+
+def value_and_pullback(rule: Rule, made: Any) -> tuple[Any, Pullback]:
+    """What a rule of the general form returned, if it is of that form."""
+    if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
+        raise RuleError(
+            f"the rule of {rule.primitive} ({rule.where}) must return (y, pullback), not {type(made).__name__}"
+        )
+    return made
+
+
+def _projected(rule: Rule, bars: Sequence[Any], specs: Sequence[Spec | None]) -> Args:
+    made = []
+    for i, (x_bar, spec) in enumerate(zip(bars, specs, strict=True)):
+        try:
+            made.append(x_bar if x_bar is None or spec is None else project(x_bar, spec, rule.broadcasts))
+        except RuleError as error:
+            raise RuleError(f"the rule of {rule.primitive} ({rule.where}), argument {i}: {error}") from None
+    return tuple(made)

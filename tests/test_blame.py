@@ -1,0 +1,59 @@
+"""A missing rule is reported for what the user called, with a stub for that."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+X = np.array([0.3, 0.7, 0.9])
+DATA = np.array([0, 1])
+
+
+def message(f: Any) -> str:
+    with pytest.raises(wg.NoRuleError) as caught:
+        wg.grad(f)(X)
+    return str(caught.value)
+
+
+def without(f: Any, g: Any) -> str:
+    with wg.rules.scope():
+        for target in [target for target in f if target in wg.rules]:
+            wg.rules.remove(target)
+        return message(g)
+
+
+def test_what_led_to_c_code_is_named_with_it() -> None:
+    text = without([np.prod, np.multiply.reduce], lambda x: np.prod(x))
+    assert "test_blame.py" in text.partition(" (by way of ")[0] and "fromnumeric.py" in text.partition(": np.prod")[0]
+    assert "np.prod (through np.multiply.reduce) has no rule" in text
+    assert "@wg.rrule(np.prod)\ndef prod_rule(a):\n    y = np.prod(a)\n" in text
+    assert text.endswith("wg.non_differentiable(np.prod).")
+
+
+def test_the_innermost_call_of_the_users_code_counts() -> None:
+    text = without([np.prod, np.multiply.reduce], lambda x: np.apply_over_axes(lambda a, axis: np.prod(a, axis), x, 0))
+    assert "np.prod (through np.multiply.reduce) has no rule" in text
+
+
+def test_c_code_called_by_the_user_is_named_alone() -> None:
+    for f, name in [
+        (lambda x: x.tolist(), "np.ndarray.tolist"),
+        (lambda x: np.divide.reduceat(x, DATA), "np.divide.reduceat"),
+        (lambda x: np.random.default_rng(0).normal(x), "np.random.Generator.normal"),
+        (lambda x: np.frompyfunc(math.sin, 1, 1)(x), "np.frompyfunc(sin, 1, 1)"),
+    ]:
+        assert f": {name} has no rule" in message(f)
+
+
+def test_a_stub_that_is_pasted_works() -> None:
+    text = message(lambda x: np.divide.reduceat(x, DATA).sum())
+    stub = text.partition("\n\n")[2].partition("\n\nIf it has")[0]
+    filled = stub.replace("y_bar * ...,  # dy/darray", "np.ones(3),  #").replace("y_bar * ...,", "None,")
+    with wg.rules.scope():
+        exec(filled, {"wg": wg, "np": np})
+        assert np.array_equal(wg.grad(lambda x: np.divide.reduceat(x, DATA).sum())(X), np.ones(3))
