@@ -14,6 +14,7 @@ import functools
 import itertools
 import math
 import operator
+import sys
 import types
 import typing
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.integrate
 import scipy.optimize
+from newer_programs import TEXTS
 
 
 class Program(NamedTuple):
@@ -1304,6 +1306,110 @@ def numpy_functions_written_in_python(v):
     )
 
 
+# -- async, driven by hand
+
+
+def finish(coroutine):
+    try:
+        while True:
+            coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+
+
+class Pause:
+    def __init__(self, value):
+        self.value = value
+
+    def __await__(self):
+        yield
+        return self.value * self.value
+
+
+class Ticks:
+    def __init__(self, value):
+        self.value = value
+
+    def __aiter__(self):
+        self.step = 0
+        return self
+
+    async def __anext__(self):
+        self.step += 1
+        if self.step > 3:
+            raise StopAsyncIteration
+        return self.value * self.step
+
+
+class PausedTicks(Ticks):
+    def __anext__(self):
+        self.step += 1
+        return Pause(self.value * self.step)
+
+
+class Session:
+    def __init__(self, value):
+        self.value = value
+
+    async def __aenter__(self):
+        return self.value * 2
+
+    async def __aexit__(self, *how):
+        self.value = self.value * 3
+
+
+@program(1.3, closed=(3 * 1.3**2,))
+def awaitable_object(x):
+    async def main():
+        return (await Pause(x)) * x
+
+    return finish(main())
+
+
+@program(1.3, closed=(2 * 14 * 1.3 + 6,))
+def async_iteration(x):
+    async def main():
+        total = 0.0
+        async for v in Ticks(x):
+            total = total + v * v
+        return total + sum([w async for w in Ticks(x)])
+
+    return finish(main())
+
+
+@program(1.3, closed=(4 * 1.3**3,))
+def async_iteration_of_awaitables(x):
+    async def main():
+        async for v in PausedTicks(x):
+            return v * v
+
+    return finish(main())
+
+
+@program(1.3, closed=(8 * 1.3 + 3,))
+def async_context_manager(x):
+    async def main():
+        session = Session(x)
+        async with session as y:
+            z = y * y
+        return z + session.value
+
+    return finish(main())
+
+
+@program(1.3, closed=(2 * 1.3 + 18 * 1.3,))
+def async_generator(x):
+    async def numbers(v):
+        yield v
+        await Pause(v)
+        yield v * 3
+
+    async def main():
+        return sum([v * v async for v in numbers(x)])
+
+    return finish(main())
+
+
 # -- libraries
 
 
@@ -1329,3 +1435,8 @@ def colorsys_hls(r, g, b):
 @program(1.5, 0.5)
 def typing_helpers(x, y):
     return typing.cast(float, x) * y + typing.NamedTuple("Pair", [("a", float)])(x).a
+
+
+for since, text in TEXTS.items():
+    if sys.version_info >= since:
+        exec(compile(text, f"<programs of Python {since}>", "exec", dont_inherit=True), globals())

@@ -55,7 +55,7 @@ def test_near_the_edge_of_a_domain(f: Any, df: Any, x: float) -> None:
 
 def test_outside_a_domain_there_is_no_number() -> None:
     assert math.isnan(ngradient(math.sqrt, 0.0)[0])
-    with pytest.raises(ValueError, match="math domain"):
+    with pytest.raises(ValueError, match=r"math domain|positive input"):
         ngradient(math.log, -1.0)
 
 

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dis
 import importlib
 import opcode
 import operator
@@ -16,12 +15,15 @@ import pytest
 from bytecode import Bytecode, Instr
 from rewrite_programs import PROGRAMS
 
+import wengert as wg
+from wengert.dispatch import interpolation
 from wengert.errors import BytecodeError
 from wengert.matching import match_class
 from wengert.rewrite import instrument, original
 from wengert.rewrite.emitter import HOOK_NAMES
+from wengert.rewrite.opcodes_311 import OPERATORS
 from wengert.rewrite.rewriter import rewritten
-from wengert.rewrite.tables import TABLES, running_table, table_for
+from wengert.rewrite.tables import TABLES, real_opcodes, running_table, table_for
 from wengert.sites import Site
 
 BINARY = {
@@ -59,6 +61,7 @@ PLAIN: dict[str, Callable] = {
     **{name: binary(getattr(operator, name)) for name in BINARY},
     **{name: unary(getattr(operator, name)) for name in UNARY},
     **dict.fromkeys(["resolve", "iterable", "mapping", "context", "async_context"], itself),
+    **dict.fromkeys(["async_iterable", "awaitable"], itself),
     "contains": lambda right, left, site: left in right,
     "not_contains": lambda right, left, site: left not in right,
     "getitem": lambda key, container, site: container[key],
@@ -71,6 +74,7 @@ PLAIN: dict[str, Callable] = {
     "convert": lambda value, how, site: (str, repr, ascii)[how - 1](value),
     "format": lambda value, spec, site: format(value, spec),
     "join": lambda parts, site: "".join(parts),
+    "interpolation": interpolation,
     "match_class": match_class,
 }
 
@@ -459,20 +463,31 @@ def test_missing_hook_is_named() -> None:
 # The fence
 
 
-def real_opcodes() -> set[str]:
-    special = set(getattr(opcode, "_specialized_instructions", ())) | set(
-        getattr(opcode, "_specialized_opmap", ())
-    )
-    return {
-        name
-        for name, number in dis.opmap.items()
-        if number < 256 and name not in special and not name.startswith("INSTRUMENTED_")
-    }
-
-
 def test_fence_names_every_opcode_of_this_python() -> None:
     table = running_table()
     assert set(table.hooked) | table.passed | table.refused == real_opcodes()
+
+
+INTRINSICS = {
+    "_intrinsic_1_descs": "1_INVALID PRINT IMPORT_STAR STOPITERATION_ERROR ASYNC_GEN_WRAP UNARY_POSITIVE LIST_TO_TUPLE "
+    "TYPEVAR PARAMSPEC TYPEVARTUPLE SUBSCRIPT_GENERIC TYPEALIAS",
+    "_intrinsic_2_descs": "2_INVALID PREP_RERAISE_STAR TYPEVAR_WITH_BOUND TYPEVAR_WITH_CONSTRAINTS "
+    "SET_FUNCTION_TYPE_PARAMS SET_TYPEPARAM_DEFAULT",
+    "_special_method_names": "__enter__ __exit__ __aenter__ __aexit__",
+    "_common_constants": "AssertionError NotImplementedError tuple all any",
+}
+
+
+@pytest.mark.parametrize("family", INTRINSICS)
+def test_fence_knows_what_one_opcode_can_stand_for(family: str) -> None:
+    """Of these, UNARY_POSITIVE alone computes on values, and the methods of `with` are entered."""
+    of_this_python = {getattr(one, "__name__", one) for one in getattr(opcode, family, ())}
+    assert {name.removeprefix("INTRINSIC_") for name in of_this_python} <= set(INTRINSICS[family].split())
+
+
+def test_fence_knows_the_operators() -> None:
+    known = {f"NB_{name}" for name in OPERATORS} | {f"NB_INPLACE_{name}" for name in OPERATORS}
+    assert {name for name, _ in opcode._nb_ops} == known | ({"NB_SUBSCR"} if sys.version_info >= (3, 14) else set())
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: str(table.version))
@@ -507,6 +522,21 @@ def test_unsupported_python_is_named() -> None:
         table_for((3, 10))
 
 
+def test_a_new_python_is_refused_and_its_new_opcodes_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "version_info", (3, 15, 0, "final", 0))
+    monkeypatch.setitem(opcode.opmap, "LOAD_DREAM", 254)
+    with pytest.raises(BytecodeError, match=r"Python 3\.15, only .* LOAD_DREAM"):
+        instrument((lambda a: a + 1).__code__, dict(PLAIN))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="the syntax is new in 3.13")
+def test_what_the_reader_of_bytecode_does_not_know_is_named() -> None:
+    space: dict = {}
+    exec("def f(x):\n    class Box[T = float]: pass\n    return x * x", space)
+    with pytest.raises(BytecodeError, match=r"<string>:2 .*5 is not a valid Intrinsic2Op.* Define outside"):
+        wg.grad(space["f"])(2.0)
+
+
 def test_no_native_site_is_left() -> None:
     """In the twins of all programs, what a hook replaces is gone."""
     gone = {
@@ -534,6 +564,7 @@ def test_no_native_site_is_left() -> None:
         "DELETE_ATTR",
         "DELETE_SUBSCR",
         "LOAD_SUPER_ATTR",
+        "BUILD_INTERPOLATION",
     }
     for f in PROGRAMS.values():
         for code in all_codes(f.__code__):

@@ -29,6 +29,7 @@ def test_rule_on_sample(sample: Sample) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        warnings.filterwarnings("ignore", r"complex\(\) argument", DeprecationWarning)  # of complex(z, w), from 3.14
         test_rrule(sample.f, *sample.args, **sample.kwargs)
 
 

@@ -6,6 +6,7 @@ as the hook itself (0.1 µs untraced, 0.4 µs recorded).
 
 from __future__ import annotations
 
+import importlib
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -13,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from wengert.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
+from wengert.awaiting import async_context, async_iterable, awaitable
 from wengert.classes import FAST, FLOATS, IMMUTABLE, bind, lookup, python_method
-from wengert.items import Quick, async_context, context, delitem, getitem, iterable, mapping, setitem
+from wengert.items import Quick, context, delitem, getitem, iterable, mapping, setitem
 from wengert.matching import match_class
 from wengert.opaque import remember
 from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
@@ -135,6 +137,12 @@ def join(parts: tuple[str, ...], site: Site | None) -> str:
     return text
 
 
+def interpolation(expression: str, spec: str, value: Any, how: int, site: Site | None) -> Any:
+    """A field of a t-string, which keeps its value as it is."""
+    made: Any = importlib.import_module("string.templatelib")  # from Python 3.14
+    return made.Interpolation(value, expression, (None, "s", "r", "a")[how], spec)
+
+
 def _slow(op: Binary) -> Callable[[Any, Any], Any]:
     return lambda left, right: binary(op, left, right)
 
@@ -171,6 +179,9 @@ HOOKS: dict[str, Callable[..., Any]] = {
     "join": join,
     "context": context,
     "async_context": async_context,
+    "async_iterable": async_iterable,
+    "awaitable": awaitable,
+    "interpolation": interpolation,
     "match_class": match_class,
 }
 

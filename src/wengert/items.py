@@ -154,9 +154,9 @@ def iterable(obj: Any, site: Site | None) -> Any:
         )
     method = python_method(t, "__iter__")
     if method is not None:
-        return _drive(bind(method, obj)())
+        return drive(bind(method, obj)())
     if python_method(t, "__next__") is not None:
-        return _drive(obj)
+        return drive(obj)
     if lookup(t, "__iter__") is None and python_method(t, "__getitem__") is not None:
         return _sequence_items(obj, site)
     return obj
@@ -178,7 +178,8 @@ def _sequence_items(obj: Any, site: Site | None) -> Iterator[Any]:
         i += 1
 
 
-def _drive(iterator: Any) -> Any:
+def drive(iterator: Any) -> Any:
+    """An iterator that the interpreter may step itself."""
     step = python_method(type(iterator), "__next__")
     return iterator if step is None else _stepped(iterator, step)
 
@@ -216,35 +217,12 @@ class Managed:
         return bind(lookup(type(self.manager), "__exit__"), self.manager)(*exception)
 
 
-class AsyncManaged:
-    """An asynchronous context manager whose methods are entered."""
-
-    __slots__ = ("manager",)
-
-    def __init__(self, manager: Any) -> None:
-        self.manager = manager
-
-    def __aenter__(self) -> Any:
-        return bind(lookup(type(self.manager), "__aenter__"), self.manager)()
-
-    def __aexit__(self, *exception: Any) -> Any:
-        return bind(lookup(type(self.manager), "__aexit__"), self.manager)(*exception)
-
-
 def context(manager: Any, site: Site | None) -> Any:
     """What `with` is given."""
     STATE.site = site
     t = type(manager)
     written = python_method(t, "__enter__") is not None and lookup(t, "__exit__") is not None
     return Managed(manager) if written else manager
-
-
-def async_context(manager: Any, site: Site | None) -> Any:
-    """What `async with` is given."""
-    STATE.site = site
-    t = type(manager)
-    written = python_method(t, "__aenter__") is not None and lookup(t, "__aexit__") is not None
-    return AsyncManaged(manager) if written else manager
 
 
 class Quick:

@@ -8,9 +8,10 @@ hook(x2, .., xn, x1, constants.., site).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
-from bytecode import Instr
+from bytecode import Bytecode, Instr
 
 from wengert.sites import Site
 
@@ -35,7 +36,8 @@ HOOK_NAMES = words(
     "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift "
     "neg pos invert not_ lt le eq ne gt ge contains not_contains truth "
     "getitem setitem delitem getattr setattr delattr super_getattr "
-    "resolve iterable mapping convert format join context async_context match_class"
+    "resolve iterable mapping convert format join interpolation "
+    "context async_context async_iterable awaitable match_class"
 )
 """Signatures, all positional and closed by the Site:
 
@@ -45,9 +47,11 @@ HOOK_NAMES = words(
 - getattr, delattr: hook(obj, name); setattr: hook(obj, value, name)
 - super_getattr: hook(class, self, super, name), from 3.12; a `super` of the user's own is not told apart
 - resolve: hook(callable) -> the callable to call, just before the call
-- iterable, mapping, context, async_context: hook(obj) -> what the native instruction then works on
+- iterable, mapping, context, async_context, async_iterable, awaitable: hook(obj) -> what the native
+  instruction then works on
 - match_class: hook(class, names, subject, count) -> what the pattern binds as a tuple, or None
 - convert: hook(value, how), how 1 str, 2 repr, 3 ascii; format: hook(value, spec); join: hook(tuple of parts)
+- interpolation, from 3.14: hook(expression, spec, value, how), how 0 none, 1 str, 2 repr, 3 ascii
 """
 
 
@@ -68,6 +72,8 @@ class Table(NamedTuple):
     """CALL must follow PRECALL (3.11)."""
     null_below: bool
     """A call without self has its NULL below the callable (to 3.12), else above it (from 3.13)."""
+    read: Callable[[CodeType], Bytecode]
+    """Take a code object apart, as `bytecode` does it."""
     effects: Mapping[str, StackEffect] | None
     """How opcodes move the NULLs of calls, where the place of the callable depends on them (to 3.12)."""
 

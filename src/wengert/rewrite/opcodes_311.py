@@ -7,9 +7,10 @@ here), decorators, comprehensions, `assert` and the end of `with` make the secon
 
 from __future__ import annotations
 
+from types import CodeType
 from typing import Any
 
-from bytecode import BinaryOp
+from bytecode import BinaryOp, Bytecode
 
 from wengert.rewrite.emitter import Emitter, Handler, Op, StackEffect, Table, words
 
@@ -154,6 +155,10 @@ def build_string(e: Emitter, instr: Op) -> None:
     e.hook("join", 1)
 
 
+def read(code: CodeType) -> Bytecode:
+    return Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
+
+
 def pushes(*nulls: bool, pops: int = 0) -> StackEffect:
     def effect(stack: list[bool], arg: Any) -> None:
         del stack[len(stack) - pops :]
@@ -222,6 +227,8 @@ SHARED: dict[str, Handler] = {
     "BUILD_STRING": build_string,
     "BEFORE_WITH": preceded("context"),
     "BEFORE_ASYNC_WITH": preceded("async_context"),
+    "GET_AITER": preceded("async_iterable"),
+    "GET_AWAITABLE": preceded("awaitable"),
     "MATCH_CLASS": match_class,
 }
 
@@ -233,7 +240,7 @@ SHARED_PASSED = words(
     "LOAD_FAST STORE_FAST DELETE_FAST LOAD_NAME STORE_NAME DELETE_NAME "
     "LOAD_GLOBAL STORE_GLOBAL DELETE_GLOBAL "
     "LOAD_CONST LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS SETUP_ANNOTATIONS MAKE_FUNCTION "
-    "END_ASYNC_FOR FOR_ITER GET_AITER GET_ANEXT GET_AWAITABLE SEND YIELD_VALUE RETURN_GENERATOR RETURN_VALUE "
+    "END_ASYNC_FOR FOR_ITER GET_ANEXT SEND YIELD_VALUE RETURN_GENERATOR RETURN_VALUE "
     "GET_LEN MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME IS_OP "
     "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD KW_NAMES LIST_APPEND MAP_ADD SET_ADD"
 )
@@ -271,5 +278,6 @@ TABLE = Table(
     duplicate=("COPY", 1),
     precall=True,
     null_below=True,
+    read=read,
     effects=EFFECTS,
 )

@@ -85,5 +85,6 @@ TABLE = Table(
     duplicate=("COPY", 1),
     precall=False,
     null_below=True,
+    read=before.read,
     effects=EFFECTS,
 )

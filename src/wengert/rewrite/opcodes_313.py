@@ -75,5 +75,6 @@ TABLE = Table(
     duplicate=("COPY", 1),
     precall=False,
     null_below=False,
+    read=opcodes_311.read,
     effects=None,
 )

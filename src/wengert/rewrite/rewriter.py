@@ -66,7 +66,7 @@ class Rewriter:
 
 def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table) -> CodeType:
     """Rewrite one code object. The stack stays as deep between instructions, so handlers unwind as before."""
-    program = Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
+    program = read(code, table)
     program.argnames = list(code.co_varnames)  # all local names, so that `bytecode` keeps their order
     emitter = Emitter(table, hooks, calls_without_self(program, table))
     sites = Sites(code)
@@ -79,6 +79,18 @@ def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table) -> Co
             emitter.keep(item)
     list.__setitem__(program, slice(None), emitter.out)
     return program.to_code(stacksize=code.co_stacksize + ROOM, compute_exception_stack_depths=False)
+
+
+def read(code: CodeType, table: Table) -> Bytecode:
+    """A code object taken apart. Errors: BytecodeError where `bytecode` does not know an argument in it."""
+    try:
+        return table.read(code)
+    except ValueError as error:
+        place = Site(code.co_filename, code.co_firstlineno, code.co_qualname)
+        raise BytecodeError(
+            f"{place}: its bytecode cannot be read: {error}. Define outside the traced function what the line defines, "
+            "or update the package `bytecode`."
+        ) from error
 
 
 def rewrite_one(emitter: Emitter, instr: Instr, sites: Sites) -> None:

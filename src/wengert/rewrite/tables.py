@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import opcode
 import sys
 
 from wengert.errors import BytecodeError
@@ -17,10 +18,27 @@ def table_for(version: tuple[int, int]) -> Table:
     if table is None:
         known = ", ".join(f"{major}.{minor}" for major, minor in TABLES)
         raise BytecodeError(
-            f"wengert cannot read the bytecode of Python {version[0]}.{version[1]}, only that of {known}.\n"
+            f"wengert cannot read the bytecode of Python {version[0]}.{version[1]}, only that of {known}.{_unknown()}\n"
             "Run with one of those, or update wengert."
         )
     return table
+
+
+def _unknown() -> str:
+    """The opcodes of this Python that the newest table does not hold, for a message."""
+    newest = TABLES[max(TABLES)]
+    unknown = sorted(real_opcodes() - newest.passed - newest.refused - set(newest.hooked))
+    return f" It does not know {', '.join(unknown)}." if unknown else ""
+
+
+def real_opcodes() -> set[str]:
+    """What code objects of the running Python are made of: no pseudo, specialised or instrumented opcodes."""
+    special = {*getattr(opcode, "_specialized_instructions", ()), *getattr(opcode, "_specialized_opmap", ())}
+    return {
+        name
+        for name, number in opcode.opmap.items()
+        if number < 256 and name not in special and not name.startswith("INSTRUMENTED_")
+    }
 
 
 def running_table() -> Table:

@@ -1,0 +1,112 @@
+"""Programs of `programs.py` in what Pythons after 3.11 can read only: as text, by the first that can."""
+
+TEXTS = {
+    (3, 12): '''
+@program(1.3)
+def type_parameters(x):
+    def square[T](a: T) -> T:
+        return a * a
+
+    class Box[T]:
+        def twice(self, v: T):
+            return v * 2
+
+    type Numbers = list[float]
+    return Box[float]().twice(square(x))
+
+
+@program(1.3)
+def nested_quotes(x):
+    names = {"a": x}
+    assert len(f"{names["a"]:>{30}}") == 30
+    return names["a"] * x
+''',
+    (3, 14): '''
+@program(1.3)
+def template_string(x):
+    w = 10
+    a, b, c, d = t"a {x} b {x * x!r:>{w}} {x!a} {x:5}".interpolations
+    assert [i.conversion for i in (a, b, c, d)] == [None, "r", "a", None]
+    assert [i.format_spec for i in (a, b, c, d)] == ["", ">10", "", "5"]
+    assert (a.expression, b.expression) == ("x", "x * x")
+    return a.value * b.value + t"{x}".values[0] * d.value
+
+
+@program(1.3)
+def template_string_iterated_and_matched(x):
+    from string.templatelib import Interpolation
+
+    total = 0.0
+    for part in t"first {x} then {x * 3}":
+        match part:
+            case Interpolation(value, expression):
+                total = total + value * len(expression)
+    return total
+
+
+@program(1.3)
+def nested_template_strings(x):
+    inner = t"{x * x}"
+    outer = t"{inner!s} and {t"{x}" + inner}"
+    return sum([v for template in outer.values for v in template.values])
+
+
+@program(1.3)
+def handlers_without_parentheses(x):
+    try:
+        return x * [1][3]
+    except KeyError, IndexError:
+        return x * x
+
+
+@program(1.3)
+def tests_of_generators_that_are_inlined(x):
+    xs = [x, x * 2, -x]
+    s = 0.0
+    if any(v < 0 for v in xs):
+        s += x
+    if all(v < 100 for v in xs):
+        s += x * x
+    return s + sum(tuple(v * v for v in xs))
+
+
+@program(1.3)
+def annotations_are_not_evaluated(x):
+    class Box:
+        a: Unknown = x
+
+        def scaled(self, y: Unknown) -> Unknown:
+            return self.a * y
+
+    box: Unknown = Box()
+    return box.scaled(x)
+
+
+@program(1.3)
+def variables_reassigned_while_on_the_stack(x):
+    y = x
+    y = y * (y := y * 3) + y
+    y = y + (y := y * 2) * y
+    z = y
+    return [z, y][(lambda: 1)()] * (z := z + x)
+
+
+@program(1.3)
+def variables_deleted_while_on_the_stack(x):
+    def keep(v, w):
+        return v * w
+
+    a = x * x
+    b = [a, a]
+    del a
+    a = b[0] * b[1]
+    c = keep(a, b.pop())
+    del a, b
+    return c * 2
+
+
+@program(1.3)
+def small_and_large_integers(x):
+    return -x * 5 + 256 * x - 300 * x + x**3 + 255 % 7 * x
+''',
+}
