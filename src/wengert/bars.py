@@ -17,6 +17,7 @@ from wengert.record import bind, slot_of
 from wengert.recording import STATE, Primitive, Recording, ruled
 from wengert.shadow import SHADOW
 from wengert.values import Spec, spec_of
+from wengert.writes import slot_of_key
 
 FLOATS = (float, np.float64)
 
@@ -150,7 +151,7 @@ class TracedBars(Bars):
         recording = self.recording
         ins = (
             slot_of(recording, buffer),
-            slot_of(recording, key) if isinstance(key, np.ndarray) else None,
+            slot_of_key(recording, key),
             slot_of(recording, value),
         )
         write()

@@ -20,7 +20,7 @@ from wengert.recording import PLAIN, STATE, Modes
 from wengert.shadow import SHADOW, hold
 from wengert.sites import Site
 from wengert.values import spec_of
-from wengert.writes import record_store
+from wengert.writes import record_store, slot_of_key
 
 _ITEMS = {list, tuple, dict, bytes, range}
 
@@ -31,6 +31,9 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
     if t in _ITEMS:
         return container[key]
     if t is np.ndarray:
+        if Modes.guarding and STATE.recording is not None and STATE.recording.keep:
+            STATE.site = site
+            slot_of_key(STATE.recording, key)
         slot = SHADOW.get(id(container))
         if t in PLAIN:
             if slot is None and id(key) not in SHADOW:

@@ -17,7 +17,7 @@ from wengert.items import iterable
 from wengert.opaque import opaque, remember, search, watched
 from wengert.ordering import sort_list
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
-from wengert.record import as_array, record_call, slot_of, slots_in
+from wengert.record import as_array, guard, record_call, slot_of, slots_in
 from wengert.recording import PLAIN, STATE, Modes, Primitive, here, primitive_of
 from wengert.shadow import SHADOW
 from wengert.writers import ARRAY_WRITERS, WRITERS
@@ -149,6 +149,24 @@ def _view(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs: Any) ->
             )
         )
     return made
+
+
+def sized(primitive: Primitive, deciding: slice = slice(1, None)) -> Callable[..., Any]:
+    """A recorder for a call whose arguments of these places decide, by their values, how long the result is."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        value, recording = recorder(primitive)(*args, **kwargs), STATE.recording
+        if recording is not None and recording.keep and slots_in(recording, (*args[deciding], *kwargs.values())):
+            slot = slot_of(recording, value)
+            if slot is not None:
+                guard(recording, np.shape, value, slot)
+        return value
+
+    return call
+
+
+def _sized_method(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
+    return sized(primitive)(owner, *args, **kwargs)
 
 
 def _order(a: np.ndarray, order: str | None) -> str | None:
@@ -317,7 +335,12 @@ def dunder(op: Any, reflected: bool) -> Any:
     return call
 
 
-_METHODS: dict[str, Callable[..., Any]] = {"reshape": _reshape, "view": _view}
+_METHODS: dict[str, Callable[..., Any]] = {
+    "reshape": _reshape,
+    "view": _view,
+    "repeat": _sized_method,
+    "compress": _sized_method,
+}
 
 _REDUCTION = ("axis", "dtype", "out", "keepdims", "initial", "where")
 

@@ -145,7 +145,8 @@ class Memory:
 
     def _append(self, fn: Any, value: np.ndarray, ins: tuple[Any, ...], args: tuple[Any, ...]) -> int:
         primitive = ruled(fn)
-        bound = primitive.bound(len(args), self.recording.mask(ins), ())
+        mask = self.recording.mask([None if type(slot) is tuple else slot for slot in ins])
+        bound = primitive.bound(len(args), mask, ())
         slot = len(self.recording.entries)
         kept = None if fn is setitem and not self.recording.keep else hold(value, slot, self.recording.keep)
         return self.recording.append((bound, kept, ins, args, None, STATE.site))
@@ -313,6 +314,7 @@ class Memory:
         value: Any,
         value_slot: int | None,
         before: Any,
+        key_slot: Any = None,
     ) -> None:
         """Record `array[key] = value` as it stands: for the owner itself, and for keys that give no view."""
         keep = self.recording.keep
@@ -320,13 +322,13 @@ class Memory:
         key = self.capture(key)
         if array is owner or covers(array, owner):
             slot = self._known(storage.slot, before)
-            slot = self._append(setitem, owner, (slot, None, value_slot), (before, key, value))
+            slot = self._append(setitem, owner, (slot, key_slot, value_slot), (before, key, value))
             self.written(storage, owner, slot)
             return
         part_before = view_of(before, owner, lens_of(array, owner)) if keep else spec_of(array)
         part = None if storage.slot is None else self._read(array, owner, storage.slot)
         part = self._known(part, part_before)
-        changed = self._append(setitem, array, (part, None, value_slot), (part_before, key, value))
+        changed = self._append(setitem, array, (part, key_slot, value_slot), (part_before, key, value))
         self.put(storage, owner, array, array, changed, before)
 
     def content(self, owner: np.ndarray, storage: Storage) -> Any:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from wengert.classes import enter
+from wengert.natives import sized
 from wengert.opaque import search
-from wengert.recording import STATE
+from wengert.recording import STATE, ruled
 
 core: Any = np._core._multiarray_umath  # type: ignore[attr-defined]
 
@@ -67,10 +68,17 @@ def _public(f: Any) -> Callable[..., Any]:
     return lambda *args, **kwargs: enter(f)(*args, **kwargs)
 
 
+def _sized(f: Any, deciding: slice) -> Callable[..., Any]:
+    return lambda *args, **kwargs: sized(ruled(f), deciding)(*args, **kwargs)
+
+
+FIRST = slice(0, 1)
 functions: list[Any] = [f for f in vars(np).values() if type(f) is type(np.sum)]
 SUBSTITUTES: dict[Any, Any] = {
     core._array_converter: Converter,
     np.broadcast_arrays: _broadcast_arrays,
+    np.repeat: _sized(np.repeat, slice(1, None)),
+    **{f: _sized(f, FIRST) for f in (np.bincount, np.flatnonzero, np.argwhere)},
     **{f._implementation: _public(f) for f in functions if isinstance(f._implementation, types.BuiltinFunctionType)},
 }
 if hasattr(core, "_unique_hash"):  # from NumPy 2.3

@@ -26,7 +26,7 @@ def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where
     if where is True:
         record_store(dst, ..., as_array(src) if type(src) in (list, tuple) else src)
     else:
-        where = np.broadcast_to(where, dst.shape)
+        where = enter(np.broadcast_to)(where, dst.shape)
         source = (
             src if np.ndim(src) == 0 else HOOKS["getitem"](where, enter(np.broadcast_to)(src, dst.shape), STATE.site)
         )
@@ -62,9 +62,11 @@ def _rearrange(function: Any) -> Any:
 
 
 def _put(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str = "raise") -> None:
-    if mode != "raise":
-        indices = np.asarray(indices) % array.size if mode == "wrap" else np.clip(indices, 0, array.size - 1)
-    write_flat(array, np.ravel(indices), values)
+    if mode == "wrap":
+        indices = enter(np.remainder)(indices, array.size)
+    elif mode == "clip":
+        indices = enter(np.clip)(indices, 0, array.size - 1)
+    write_flat(array, enter(np.ravel)(indices), values)
 
 
 def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:

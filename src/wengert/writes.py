@@ -19,6 +19,7 @@ from wengert.record import (
     bind,
     check_keywords,
     check_statics,
+    guard,
     holds_traced,
     keep_args,
     record_constant,
@@ -50,7 +51,8 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     if type(value) in (list, tuple) and holds_traced(value):
         value = as_array(value)
     value_slot = slot_of(recording, value)
-    if value_slot is None and not memory.is_traced(array):
+    key_slot = slot_of_key(recording, key) if recording.keep else None
+    if value_slot is None and key_slot is None and not memory.is_traced(array):
         memory.before_write(array, key, len(recording.entries))
         array[key] = value
         return
@@ -62,14 +64,24 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     before = memory.content(owner, storage)
     memory.before_write(array, key, len(recording.entries))
     array[key] = value
-    if array is owner and _is_basic(key) and not _is_all(key):
-        memory.put_at(storage, owner, array, key, value, value_slot, before)
+    if key_slot is not None or (array is owner and _is_basic(key) and not _is_all(key)):
+        memory.put_at(storage, owner, array, key, value, value_slot, before, key_slot)
         return
     region = array[_as_view(key)]
     if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner:
         memory.put(storage, owner, region, value, value_slot, before)
     else:
         memory.put_at(storage, owner, array, key, value, value_slot, before)
+
+
+def slot_of_key(recording: Recording, key: Any) -> Any:
+    """The variables in a key, which only a tape knows; those in slices become guards."""
+    for part in key if type(key) is tuple else (key,):
+        for bound in (part.start, part.stop, part.step) if type(part) is slice else ():
+            slot = slot_of(recording, bound)
+            if slot is not None:
+                guard(recording, operator.index, bound, slot)
+    return slots_in(recording, key) if type(key) in (list, tuple) else slot_of(recording, key)
 
 
 def _is_place(region: Any, value: np.ndarray) -> bool:
