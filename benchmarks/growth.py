@@ -1,12 +1,15 @@
-"""How the time of a gradient grows with the length of a loop: no steeper than that of the function.
+"""How the cost of a gradient grows with the length of a loop: no steeper than that of the function.
 
-Run by hand: `python benchmarks/growth.py [repeats]`. The slope is that of log time over log n: 1 is linear.
+Run by hand: `python benchmarks/growth.py [repeats]`. The slope is that of log time over log n: 1 is linear. For a
+gradient it is given of the calls made too, in Python and in C, which depend on the program alone. Time also shows the
+caches being outgrown, as no program avoids that keeps something of each step: `keep` does nothing but that.
 """
 
 import sys
 from functools import partial
 
 import numpy as np
+from calls import calls
 from clock import medians
 
 import wengert as wg
@@ -35,24 +38,33 @@ def updates(x):
     return np.sum(y)
 
 
-def slope(times):
-    return np.polyfit(np.log(SIZES), np.log(times), 1)[0]
+def keep(x):
+    """The reads, with a line kept of each of their two operations: the least that a tape can be."""
+    lines, total = [], 0.0
+    for i in range(len(x)):
+        y = x[i]
+        lines.append(("getitem", y, (0, None), (x, i), None, i))
+        z = y * 0.5
+        lines.append(("mul", z, (i, None), (y, 0.5), None, i))
+        total += z
+    return total
+
+
+def slope(costs):
+    return np.polyfit(np.log(SIZES), np.log(costs), 1)[0]
 
 
 def main(repeats):
-    print(f"{'milliseconds':14}" + "".join(f"{f'n={n}':>10}" for n in SIZES) + f"{'slope':>8}")
-    for f in (reads, stores, updates):
-        gradient = wg.value_and_grad(f)
-        works = {}
-        for n in SIZES:
-            x = np.full(n, 0.5)
-            works["f", n] = partial(f, x)
-            works["gradient", n] = partial(gradient, x)
-        t = medians(works, repeats)
-        for kind in ("f", "gradient"):
+    print(f"{'milliseconds':14}" + "".join(f"{f'n={n}':>10}" for n in SIZES) + f"{'time':>8}{'calls':>8}")
+    for f in (reads, stores, updates, keep):
+        works = {"f": f} if f is keep else {"f": f, "gradient": wg.value_and_grad(f)}
+        arrays = {n: np.full(n, 0.5) for n in SIZES}
+        t = medians({(kind, n): partial(g, x) for kind, g in works.items() for n, x in arrays.items()}, repeats)
+        for kind, g in works.items():
             times = [t[kind, n] for n in SIZES]
-            label = f.__name__ if kind == "f" else "  gradient"
-            print(f"{label:14}" + "".join(f"{1e3 * s:10.2f}" for s in times) + f"{slope(times):8.2f}")
+            line = f"{f.__name__ if kind == 'f' else '  gradient':14}" + "".join(f"{1e3 * s:10.2f}" for s in times)
+            counted = f"{slope([calls(g, x) for x in arrays.values()]):8.2f}" if kind == "gradient" else ""
+            print(f"{line}{slope(times):8.2f}{counted}")
 
 
 if __name__ == "__main__":

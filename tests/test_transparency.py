@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import math
 import sys
 import threading
@@ -52,6 +53,27 @@ def test_nothing_is_left_behind() -> None:
     with pytest.raises(KeyboardInterrupt):
         wg.grad(lambda x: (_ for _ in ()).throw(KeyboardInterrupt), 1.0)
     assert_clean()
+
+
+def test_the_collector_is_as_before_and_a_setting_of_the_functions_stays() -> None:
+    before = gc.get_threshold()
+    seen: list[tuple[int, int, int]] = []
+
+    def look(x: float) -> float:
+        seen.append(gc.get_threshold())
+        return wg.grad(lambda y: y * y)(x) * x
+
+    wg.grad(look)(2.0)
+    assert gc.get_threshold() == before
+    assert seen[0][:2] == before[:2] and seen[0][2] >= before[2]
+    with pytest.raises(ZeroDivisionError):
+        wg.grad(lambda x: x / 0)(1.0)
+    assert gc.get_threshold() == before
+    try:
+        wg.grad(lambda x: gc.set_threshold(500, 7, 9) or x)(1.0)
+        assert gc.get_threshold() == (500, 7, 9)
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_containers_are_as_before_after_an_error() -> None:

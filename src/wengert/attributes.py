@@ -25,8 +25,9 @@ from wengert.writes import record_store
 def forget_classes() -> None:
     """Drop what was learnt of classes; they may change between two traces."""
     methods.clear()
-    for t in [t for t in _plain_attributes if t not in _NUMERIC]:
-        del _plain_attributes[t]
+    if len(_plain_attributes) > len(_NUMERIC):
+        for t in [t for t in _plain_attributes if t not in _NUMERIC]:
+            del _plain_attributes[t]
 
 
 _RECORDED = {"T": np.transpose, "real": np.real, "imag": np.imag, "mT": getattr(np, "matrix_transpose", None)}

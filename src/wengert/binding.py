@@ -17,6 +17,8 @@ from wengert.values import Spec
 
 __all__ = ["Plan", "Rule", "Variant"]
 
+MANY = 256  # arguments; what is derived for longer calls is not remembered: each length would be kept
+
 Args = tuple[Any, ...]
 
 
@@ -86,7 +88,9 @@ class Rule:
         key = (nargs, kwnames)
         found = self._plans.get(key)
         if found is None:
-            found = self._plans[key] = Plan(self, nargs, kwnames)
+            found = Plan(self, nargs, kwnames)
+            if nargs <= MANY:
+                self._plans[key] = found
         return found
 
     def variant(self, wanted: tuple[bool, ...]) -> Variant:
@@ -95,7 +99,9 @@ class Rule:
         if found is None:
             if self.kind == "rrule" or self.analysis is None:
                 raise RuleError(f"{self!r} states no pullback that could be derived from; call the rule")
-            found = self._variants[wanted] = self.analysis.variant(wanted)
+            found = self.analysis.variant(wanted)
+            if len(wanted) <= MANY:
+                self._variants[wanted] = found
         return found
 
     def scalar_step(self, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:

@@ -63,6 +63,7 @@ class Body:
         keywords = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
         self.asks = self.variadic is not None and "wanted" in keywords
         self.static = tuple(name for name in keywords if not (self.asks and name == "wanted"))
+        self.kwdefaults = dict(function.__kwdefaults__ or {})
         self.open = any(p.kind is p.VAR_KEYWORD for p in parameters)
 
     @cached_property

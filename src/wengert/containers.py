@@ -7,7 +7,7 @@ shares equal constants.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from operator import is_
 from types import CellType, FunctionType, MethodType
@@ -21,13 +21,38 @@ from wengert.values import is_inexact
 Make: TypeAlias = Callable[[Leaf, Path], Leaf]  # what stands in place of the leaf at the path `written(path)`
 
 
+class Leaves:
+    """Arguments that are leaves themselves, as most are: there is nothing to walk, nothing to put back."""
+
+    __slots__ = ("_given", "made")
+
+    def __init__(self, made: list[Leaf], given: Sequence[Leaf]) -> None:
+        self.made = made  # the fresh leaves, in order
+        self._given = given  # the caller's own object in place of which each was made
+
+    def mirrors(self, gradient_of: Callable[[Leaf], Any]) -> list[Any]:
+        """The gradient of each argument; `gradient_of` gets fresh leaves."""
+        return [gradient_of(leaf) for leaf in self.made]
+
+    def leave(self, result: Any) -> Any:
+        """`result` with the caller's own object in place of each fresh one that it is or holds."""
+        if is_inexact(result):
+            return next((given for fresh, given in zip(self.made, self._given, strict=True) if fresh is result), result)
+        return walk(result, "", {id(f): (f, given) for f, given in zip(self.made, self._given, strict=True)})
+
+    def restore(self) -> None:
+        """There are no containers that hold fresh leaves."""
+
+
 class Swaps:
     """The caller's structures with fresh leaves in place, and how to put everything back."""
 
     def __init__(self, make: Make) -> None:
         self.made: list[Leaf] = []  # the fresh leaves, in order
+        self._given: list[Leaf] = []  # the caller's own object in place of which each was made
         self._paths: list[Path] = []  # where each was made
         self._make = make
+        self._indexed = 0  # so many of the fresh leaves stand in the two tables below; a walk needs all of them
         self._entered: Seen = {}
         self._originals: Seen = {}  # id of a fresh leaf or rebuilt tuple -> (it, the caller's own object)
         self._templates: list[Any] = []  # per entered value, its gradient's form with fresh leaves in it
@@ -42,9 +67,9 @@ class Swaps:
     def enter(self, value: Any, name: str = "") -> Any:
         """`value` with fresh leaves: a container with an identity is changed in place, a tuple rebuilt."""
         if type(value) is float or is_inexact(value):
-            entered = self._fresh(value, name)
-            self._templates.append(entered)
-            return entered
+            fresh = self._fresh(value, name)
+            self._templates.append(fresh)
+            return fresh
         return self._enter(lambda: self._walk(value, name), itself)
 
     def enter_callable(self, f: Callable[..., Any], name: str = "f") -> Any:
@@ -53,6 +78,7 @@ class Swaps:
 
     def _enter(self, walked: Callable[[], Any], form: Callable[[Any], Any]) -> Any:
         known = len(self._plain)
+        self._index()
         try:
             entered = walked()
             self._plain[known:] = [(held, before, held.copy()) for held, before, _ in self._plain[known:]]
@@ -74,7 +100,8 @@ class Swaps:
     def leave(self, result: Any) -> Any:
         """`result` with the caller's own object in place of each fresh one that it is or holds."""
         if is_inexact(result):
-            return self._originals.get(id(result), (None, result))[1]
+            return next((given for fresh, given in zip(self.made, self._given, strict=True) if fresh is result), result)
+        self._index()
         return walk(result, "", dict(self._originals))
 
     def restore(self) -> None:
@@ -86,6 +113,7 @@ class Swaps:
             for held, before, _ in self._plain:  # nothing moved: no need to search
                 held.update(before) if type(held) is dict else held.__setitem__(slice(None), before)
             return
+        self._index()
         holders = [entered for entered, _ in self._entered.values() if not is_inexact(entered)]
         walk(holders, "", dict(self._originals))
 
@@ -100,21 +128,30 @@ class Swaps:
         arrays: Seen = {}
 
         def enter_leaf(leaf: Leaf, path: Path) -> Leaf:
-            if not isinstance(leaf, np.ndarray):
-                return self._fresh(leaf, path)
-            if id(leaf) not in arrays:
-                arrays[id(leaf)] = leaf, self._fresh(leaf, path)
-            return arrays[id(leaf)][1]
+            if isinstance(leaf, np.ndarray) and id(leaf) in arrays:
+                return arrays[id(leaf)][1]
+            fresh = self._fresh(leaf, path)
+            self._index()  # at once: the walk may meet it again
+            if isinstance(leaf, np.ndarray):
+                arrays[id(leaf)] = leaf, fresh
+            return fresh
 
         return walk(value, name, self._entered, at_leaf=enter_leaf, hold=self._hold, rebuilt=self._note)
 
     def _fresh(self, leaf: Leaf, path: Path) -> Leaf:
         fresh = self._make(leaf, path)
-        self._originals[id(fresh)] = fresh, leaf
-        self._entered[id(fresh)] = fresh, fresh
         self.made.append(fresh)
+        self._given.append(leaf)
         self._paths.append(path)
         return fresh
+
+    def _index(self) -> None:
+        """File the fresh leaves made so far: arguments that are leaves themselves (most are) are never looked up."""
+        while self._indexed < len(self.made):
+            fresh = self.made[self._indexed]
+            self._originals[id(fresh)] = fresh, self._given[self._indexed]
+            self._entered[id(fresh)] = fresh, fresh
+            self._indexed += 1
 
     def _note(self, new: Any, old: Any) -> Any:
         self._originals[id(new)] = new, old

@@ -44,10 +44,10 @@ def {name}(right, left, site):
                     (BOTH if j is not None else LEFT) if i is not None else RIGHT,
                     value, (i, j), (left, right), None, site))
                 return value
-    elif {quick}type(left) in NUMERIC and type(right) in NUMERIC and not Modes.shared and STATE.quick is not None and (
-            ndarray in PLAIN):
-        STATE.site = site
-        return record_two(PRIMITIVE, left, right, i, j)
+    elif {quick}type(left) in NUMERIC and type(right) in NUMERIC and not Modes.shared and ndarray in PLAIN:
+        recording = STATE.recording
+        if recording is not None and recording.context is None:
+            return record_two(recording, PRIMITIVE, left, right, i, j, site)
     STATE.site = site
     return slow(left, right)
 """

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.bars import FLOATS, Bars
+from wengert.containers import Leaves, Swaps
 from wengert.errors import IntegerInputError, NoGradientPathError, NonScalarOutputError
 from wengert.forms import non_differentiable
 from wengert.lenses import owner_of
@@ -19,8 +20,10 @@ from wengert.reverse import materialise, reverse
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
 from wengert.structures import leaves
-from wengert.tracer import closed, enter, level, run
+from wengert.tracer import closed, enter, enter_leaves, level, run
 from wengert.values import fresh, is_complex, is_inexact
+
+_DOUBLE = np.dtype(float)
 
 Argnums = int | str | Sequence[int | str] | None
 
@@ -189,11 +192,17 @@ def _gradient(
     lenient: bool = False,
 ) -> tuple[Any, list[Any]]:
     """The value, and the gradients in the order of `wanted` (that of f in front, where asked for)."""
-    _check_inputs(f, args, kwargs, wanted, allow_int or lenient)
+    simple = not kwargs and not itself and [*wanted] == [*range(len(args))] and _are_leaves(args)
+    if not simple:
+        _check_inputs(f, args, kwargs, wanted, allow_int or lenient)
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
-        swaps, f, entered, named = enter(recording, here, f, args, kwargs, wanted, itself, not lenient)
-        slots: dict[int, int | None] = {id(leaf): SHADOW[id(leaf)] for leaf in swaps.made}
+        if simple:
+            swaps: Swaps | Leaves = enter_leaves(recording, here, args)
+            entered, named = tuple(swaps.made), kwargs
+        else:
+            swaps, f, entered, named = enter(recording, here, f, args, kwargs, wanted, itself, not lenient)
+        slots = {id(leaf): SHADOW[id(leaf)] for leaf in swaps.made} if not simple or depth else {}
         try:
             result = run(f, entered, named, recording)
         finally:
@@ -202,40 +211,55 @@ def _gradient(
         seeds = _scalar_seed(recording, value, seed, holomorphic)
         with closed(recording):
             bars = reverse(recording, here, seeds, depth, depth == 0)
-            gradients = list(swaps.mirrors(_Finish(bars, slots, depth > 0)))
+            finish = _Finish(bars, slots, depth > 0)
+            gradients = finish.leading(swaps.made, here.start) if simple and not depth else [*swaps.mirrors(finish)]
         value = swaps.leave(value)
         if has_aux:
             value = (value, swaps.leave(aux))
     return value, gradients
 
 
+def _are_leaves(args: tuple[Any, ...]) -> bool:
+    """Whether all arguments are leaves of the commonest kinds."""
+    return all([type(a) is float or (type(a) is np.ndarray and a.dtype is _DOUBLE) for a in args])
+
+
 class _Finish:
     """The gradient of a leaf as the user gets it: real zeros, the leaf's own type, memory of its own."""
 
-    def __init__(self, bars: Bars, slots: dict[int, int | None], traced: bool) -> None:
+    def __init__(self, bars: Bars, slots: Mapping[int, int | None], traced: bool) -> None:
         self.bars, self.slots, self.traced = bars, slots, traced
         self.given: set[int] = set()
+
+    def leading(self, made: list[Any], start: int) -> list[Any]:
+        """The gradients of leaves whose slots lead a level; most need no change and are handed over at once."""
+        given, table, out = self.given, self.bars.table, []
+        for slot, leaf in enumerate(made, start):
+            bar = table[slot] if slot < len(table) else None
+            if (
+                type(bar) is np.ndarray is type(leaf)
+                and bar.dtype is _DOUBLE is leaf.dtype
+                and bar.base is None
+                and bar.shape == leaf.shape
+                and id(bar) not in given
+                and bar.flags.writeable
+            ):
+                given.add(id(bar))
+                out.append(bar)
+            else:
+                out.append(self.of(leaf, slot, bar))
+        return out
 
     def __call__(self, leaf: Any) -> Any:
         slot = self.slots.get(id(leaf))
         table = self.bars.table
         bar = None if slot is None or (not self.traced and slot >= len(table)) else table[slot]
+        return self.of(leaf, slot, bar)
+
+    def of(self, leaf: Any, slot: int | None, bar: Any) -> Any:
+        """The gradient of a leaf from its cotangent."""
         if bar is None:
             return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
-        if (
-            type(bar) is np.ndarray is type(leaf)
-            and bar.base is None
-            and not self.traced
-            and bar.dtype.kind == "f"
-            and (
-                bar.dtype == leaf.dtype
-                and bar.shape == leaf.shape
-                and id(bar) not in self.given
-                and bar.flags.writeable
-            )
-        ):
-            self.given.add(id(bar))  # nothing to change: the usual case
-            return bar
         bar = self.bars.project(bar, leaf, True)
         if is_complex(leaf):
             bar = self.bars.call(np.conj, bar)
@@ -293,6 +317,8 @@ def _wanted(
     """The wanted arguments as positions and keywords, and whether one was asked for, bare."""
     if isinstance(argnums, int) and 0 <= argnums < len(args):
         return {argnums: None}, True
+    if type(argnums) is tuple and argnums == tuple(range(len(args))):
+        return dict.fromkeys(argnums), False
     single = isinstance(argnums, (int, str))
     asked: Sequence[Any] = (argnums,) if single else tuple(argnums or ())  # type: ignore[arg-type]
     return {_place(key, f, args, kwargs): None for key in asked}, single

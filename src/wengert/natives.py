@@ -41,8 +41,9 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
             i = SHADOW.get(id(args[0]))
             if i is None:
                 return fn(args[0])
-            if not Modes.shared and STATE.quick is not None:
-                return record_one(primitive, args[0], i)
+            recording = STATE.recording
+            if recording is not None and recording.context is None and not Modes.shared:
+                return record_one(recording, primitive, args[0], i)
         for a in args:
             if id(a) in SHADOW:
                 if not kwargs:
@@ -105,14 +106,10 @@ def _ufunc_recorder(primitive: Primitive, fn: np.ufunc) -> Callable[..., Any]:
     def record(*args: Any, **kwargs: Any) -> Any:
         if nin == 1 == len(args) and not kwargs:
             i = SHADOW.get(id(args[0]))
-            if (
-                i is not None
-                and type(args[0]) in NUMERIC
-                and not Modes.shared
-                and STATE.quick is not None
-                and (np.ndarray in PLAIN)
-            ):
-                return record_one(primitive, args[0], i)
+            if i is not None and type(args[0]) in NUMERIC and np.ndarray in PLAIN and not Modes.shared:
+                recording = STATE.recording
+                if recording is not None and recording.context is None:
+                    return record_one(recording, primitive, args[0], i)
         if kwargs or len(args) != nin:
             if len(args) > nin:
                 kwargs["out"] = args[nin:]

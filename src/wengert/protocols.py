@@ -91,7 +91,7 @@ def _numeric(op: Binary, left: Any, right: Any) -> Any:
     i, j = slot_of(recording, left), slot_of(recording, right)
     if i is None and j is None:
         return op.fn(left, right)
-    return record_two(constant(op.fn), left, right, i, j)
+    return record_two(recording, constant(op.fn), left, right, i, j, STATE.site)
 
 
 def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.record import append_result, record_call, recording_here, slot_of
+from wengert.record import append_result, record_call, slot_of
 from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, Recording
 from wengert.shadow import LARGE, SHADOW, hold
+from wengert.sites import Site
 from wengert.values import fresh, is_inexact, spec
 
 NUMERIC = {float, int, np.float64, np.ndarray}
@@ -22,16 +23,16 @@ _ndarray = np.ndarray
 
 def record_plain(primitive: Primitive, args: tuple[Any, ...]) -> Any:
     """`record_call` for a call by position; quick where the arguments are arrays and numbers of the common kinds."""
-    if STATE.quick is None or Modes.shared:
+    recording = STATE.recording
+    if recording is None or recording.context is not None or Modes.shared:
         return record_call(primitive, args, {})
     for a in args:
         if type(a) not in NUMERIC:
             return record_call(primitive, args, {})
     if np.ndarray in PLAIN:
         if len(args) == 1:
-            return record_one(primitive, args[0], SHADOW.get(id(args[0])))
+            return record_one(recording, primitive, args[0], SHADOW.get(id(args[0])))
         return record_quick(primitive, args, tuple([SHADOW.get(id(a)) for a in args]))
-    recording = recording_here()
     ins = tuple([slot_of(recording, a) for a in args])
     if all([slot is None for slot in ins]):
         return primitive.fn(*args)
@@ -74,49 +75,44 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
     return value
 
 
-def record_two(primitive: Primitive, left: Any, right: Any, i: int | None, j: int | None) -> Any:
+def record_two(
+    recording: Recording, primitive: Primitive, left: Any, right: Any, i: int | None, j: int | None, site: Site | None
+) -> Any:
     """`record_quick` for two arguments, all written out: a call less is 1 µs less for arrays of a few numbers."""
-    recording = STATE.recording
-    assert recording is not None
     bound = primitive.pairs[(i is not None) + 2 * (j is not None)]
     if bound is None or recording.keep:
+        STATE.site = site
         return record_quick(primitive, (left, right), (i, j))
     value = primitive.fn(left, right)
     if type(value) is not _ndarray or value.base is not None or value.dtype.kind not in "fc":
+        STATE.site = site
         return append_result(recording, bound, value, (left, right), (i, j), None)
-    memory = recording.memory
     how_left, how_right = bound.keeps
     if type(left) is _ndarray:
         if how_left == "value":
-            if left.base is None:
-                memory.captured[id(left)] = left
-            else:
-                left = memory.capture(left)
+            base = left.base
+            if base is not None and (type(base) is not _ndarray or base.base is not None):
+                left = recording.memory.capture(left)
         elif left.nbytes > LARGE:
             left = spec(left.shape, left.dtype) if how_left == "shape" else None
     if type(right) is _ndarray:
         if how_right == "value":
-            if right.base is None:
-                memory.captured[id(right)] = right
-            else:
-                right = memory.capture(right)
+            base = right.base
+            if base is not None and (type(base) is not _ndarray or base.base is not None):
+                right = recording.memory.capture(right)
         elif right.nbytes > LARGE:
             right = spec(right.shape, right.dtype) if how_right == "shape" else None
     entries = recording.entries
     slot = SHADOW[id(value)] = len(entries)
     kept = value
-    if bound.reads_y == "value":
-        memory.captured[id(value)] = value
-    elif value.nbytes > LARGE:
+    if bound.reads_y != "value" and value.nbytes > LARGE:
         kept = hold(value, slot, False)
-    entries.append((bound, kept, (i, j), (left, right), None, STATE.site))
+    entries.append((bound, kept, (i, j), (left, right), None, site))
     return value
 
 
-def record_one(primitive: Primitive, a: Any, i: int | None) -> Any:
+def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None) -> Any:
     """`record_quick` for one argument."""
-    recording = STATE.recording
-    assert recording is not None
     if i is not None and type(a) is not np.ndarray and primitive.on_floats and not recording.inert:
         number = primitive.fn(a)
         if type(number) in FLOATS and number is not a:
@@ -129,14 +125,21 @@ def record_one(primitive: Primitive, a: Any, i: int | None) -> Any:
         return record_quick(primitive, (a,), (i,))
     value = primitive.fn(a)
     kind = type(value)
-    if kind is not np.float64 and (kind is not np.ndarray or value.base is not None or value.dtype.kind not in "fc"):
+    if kind is not np.float64 and (kind is not _ndarray or value.base is not None or value.dtype.kind not in "fc"):
         return append_result(recording, bound, value, (a,), (i,), None)
-    kept = (_kept_array(recording, recording.memory, bound.keeps[0], a),)
-    if kind is np.ndarray:
-        _append_array(recording, bound, value, (i,), kept)
-    else:
-        SHADOW[id(value)] = len(recording.entries)
-        recording.entries.append((bound, value, (i,), kept, None, STATE.site))
+    how = bound.keeps[0]
+    if how == "value" or recording.keep:
+        base = a.base
+        if base is not None and (type(base) is not _ndarray or base.base is not None):
+            a = recording.memory.capture(a)
+    elif a.nbytes > LARGE:
+        a = spec(a.shape, a.dtype) if how == "shape" else None
+    entries = recording.entries
+    slot = SHADOW[id(value)] = len(entries)
+    kept = value
+    if kind is _ndarray and value.nbytes > LARGE and bound.reads_y != "value" and not recording.keep:
+        kept = hold(value, slot, False)
+    entries.append((bound, kept, (i,), (a,), None, STATE.site))
     return value
 
 
@@ -145,7 +148,6 @@ def _kept_array(recording: Recording, memory: Any, how: str, a: np.ndarray) -> A
         owner = a if a.base is None else a.base
         if type(owner) is not np.ndarray or owner.base is not None:
             return memory.capture(a)
-        memory.captured[id(owner)] = owner
     elif a.nbytes > LARGE:
         return spec(a.shape, a.dtype) if how == "shape" else None
     return a
@@ -158,8 +160,6 @@ def _append_array(
     slot = len(entries)
     kept_value: Any = value
     SHADOW[id(value)] = slot
-    if recording.keep or bound.reads_y == "value":
-        recording.memory.captured[id(value)] = value
-    elif value.nbytes > LARGE:
+    if not recording.keep and bound.reads_y != "value" and value.nbytes > LARGE:
         kept_value = hold(value, slot, False)
     entries.append((bound, kept_value, ins, kept, None, STATE.site))

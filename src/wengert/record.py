@@ -334,6 +334,7 @@ def _record_rrule(
 class Pull:
     """A call of a user's rule in the eager mode: the pullback that it returned, and whose level's it is."""
 
+    is_simple = False
     __slots__ = ("fn", "kind", "level", "name", "pullback", "rule", "step")
 
     def __init__(self, primitive: Primitive, rule: Any, pullback: Any, level: int) -> None:

@@ -7,6 +7,7 @@ read this list; nothing else is written down during a run.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import sysconfig
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert.binding import Plan, Rule, Variant
+from wengert.binding import MANY, Plan, Rule, Variant
 from wengert.errors import WengertError
 from wengert.functional import getfield, setitem
 from wengert.registry import rules
@@ -40,6 +41,7 @@ class Traced(NamedTuple):
 class Primitive:
     """A callable that is recorded and not entered, with its rule."""
 
+    is_simple = False
     __slots__ = (
         "bounds",
         "fn",
@@ -75,7 +77,7 @@ class Primitive:
         bound = self.bounds.get(key)
         if bound is None:
             bound = Bound(self, nargs, mask, kwnames)
-            if nargs <= 64:
+            if nargs <= MANY:
                 self.bounds[key] = bound
         return bound
 
@@ -103,10 +105,12 @@ class Primitive:
 class Bound:
     """A primitive in one form of call: which arguments are wanted, and what of each its pullback reads.
 
-    `keeps[k]` is "value", "shape", "static" or "nothing"; `step` is its part of the reverse pass, filled on first use.
+    `keeps[k]` is "value", "shape", "static" or "nothing"; `step` is its part of the reverse pass on floats and
+    `array_step` that on arrays, generated after some uses.
     """
 
     __slots__ = (
+        "array_step",
         "call",
         "fn",
         "is_simple",
@@ -120,6 +124,7 @@ class Bound:
         "reads_y",
         "rule",
         "step",
+        "uses",
         "variant",
         "wanted",
     )
@@ -130,6 +135,8 @@ class Bound:
         self.primitive = primitive
         self.fn, self.name, self.kind, self.rule = primitive.fn, primitive.name, primitive.kind, rule
         self.step: Callable[..., None] | None = None
+        self.array_step: Callable[..., None] | None = None
+        self.uses = 0
         self.plan: Plan = rule.plan(nargs, kwnames)
         self.positions = self.plan.positions
         self.wanted = tuple(mask[p] for p in self.positions)
@@ -172,12 +179,13 @@ def flat_slots(ins: tuple[Any, ...]) -> list[int]:
 
 
 class Level:
-    """One trace on the recording: where it starts, and what its inputs are."""
+    """One trace on the recording: where it starts, and what its inputs are; so many of them lead its entries."""
 
-    __slots__ = ("dependent", "inputs", "seen", "start")
+    __slots__ = ("dependent", "inputs", "leading", "seen", "start")
 
     def __init__(self, start: int) -> None:
         self.start = start
+        self.leading = 0
         self.seen = start
         self.inputs: set[int] = set()
         self.dependent: set[int] = set()
@@ -188,6 +196,21 @@ class Recording:
 
     With `keep`, every value, guard and constant is kept, as a tape needs; without, residuals only, as a gradient does.
     """
+
+    __slots__ = (
+        "caches",
+        "context",
+        "enter",
+        "entries",
+        "inert",
+        "keep",
+        "levels",
+        "memory",
+        "notes",
+        "refusals",
+        "specs",
+        "texts",
+    )
 
     def __init__(self, keep: bool, context: Any = None) -> None:
         self.entries: list[Entry | None] = []
@@ -308,7 +331,7 @@ def _function_of(frame: types.FrameType) -> Any:
     return found if callable(found) else None
 
 
-ACTIVE: list[tuple[Recording, int]] = []
+ACTIVE: list[Recording] = []
 _lock = threading.Lock()
 
 
@@ -317,13 +340,34 @@ class Modes:
 
     guarding = 0
     shared = False
+    thresholds = (0, 0, 0)  # of the cyclic collector, outside of recordings
+
+
+RARER = 20
+
+
+def _postpone_full_collections() -> None:
+    """A recording only grows and holds no cycles; to walk through all of it so often took a quarter of the time.
+
+    Young objects are collected as ever: garbage of the user's lies longer only if it is old and in a cycle.
+    """
+    young, middle, old = Modes.thresholds = gc.get_threshold()
+    gc.set_threshold(young, middle, old * RARER)
+
+
+def _resume_full_collections() -> None:
+    young, middle, old = Modes.thresholds
+    if gc.get_threshold() == (young, middle, old * RARER):  # else the user's code has set others
+        gc.set_threshold(young, middle, old)
 
 
 def open_recording(keep: bool, context: Any = None) -> Recording:
     """Start recording on this thread."""
     recording = Recording(keep, context)
     with _lock:
-        ACTIVE.append((recording, threading.get_ident()))
+        if not ACTIVE:
+            _postpone_full_collections()
+        ACTIVE.append(recording)
         Modes.guarding += keep
         Modes.shared = len(ACTIVE) > 1
     STATE.recording = recording
@@ -335,11 +379,12 @@ def close_recording(recording: Recording) -> bool:
     """Stop recording on this thread; True where no other thread records."""
     STATE.recording = STATE.quick = None
     with _lock:
-        ACTIVE[:] = [pair for pair in ACTIVE if pair[0] is not recording]
+        ACTIVE.remove(recording)
         Modes.guarding -= recording.keep
         Modes.shared = len(ACTIVE) > 1
         if not ACTIVE:
             PLAIN.add(np.ndarray)
+            _resume_full_collections()
         return not ACTIVE
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.array_steps import array_step
 from wengert.bars import FLOATS, Bars, TracedBars, plus
 from wengert.functional import getfield, setitem
 from wengert.lenses import owner_of
@@ -17,7 +18,9 @@ from wengert.shadow import SHADOW
 from wengert.values import Spec, spec_of
 
 _ndarray, _ref = np.ndarray, weakref.ref
+_sum = np.add.reduce
 _ARRAYS = (np.ndarray, Spec)
+WARM = 500  # uses after which a form of call gets a step of its own: to generate it costs as much as a thousand
 
 
 def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int, consume: bool) -> Bars:
@@ -42,26 +45,28 @@ def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int
 
 
 def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, consume: bool) -> None:
-    entries, table, memory = recording.entries, bars.table, recording.memory
+    entries: Any = recording.entries
+    table, memory = bars.table, recording.memory
     done, log = 0, memory.undo
     inputs = here.inputs
     try:
-        for slot in range(end, here.start - 1, -1):
+        for slot in range(end, here.start + here.leading - 1, -1):
             bar = table[slot]
-            if bar is None or slot in inputs:
+            if bar is None:
                 continue
             if log and done < len(log) and log[-1 - done][0] > slot:
                 done = memory.rewind(slot, done)
             entry = entries[slot]
-            assert entry is not None
             primitive = entry[0]
             step = primitive.step
             if step is not None:
                 step(bar, entry, table)
                 table[slot] = None
-            elif type(primitive) is Bound and primitive.is_simple and type(bar) is not dict:
+            elif primitive.is_simple and type(bar) is not dict:
                 table[slot] = None
-                _simple_step(bars, table, bar, entry)
+                (primitive.array_step or _simple_step)(bars, table, bar, entry)
+            elif slot in inputs:
+                continue
             else:
                 general_step(bars, slot, entry, depth)
             if consume:
@@ -133,6 +138,10 @@ def _only(ins: Any, live: set[int]) -> Any:
 def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
     """A rule step in the eager mode, for a call by position whose arguments are all differentiable."""
     bound, y, ins, args, _, _ = entry
+    bound.uses += 1
+    if bound.uses == WARM:
+        fit = _fit if bound.rule.broadcasts else _fit_whole
+        bound.array_step = array_step(bound.rule.analysis, bound.wanted, bound.reads_y == "value", _simple_step, fit)
     x_bars = bound.call(y_bar, y_bar if type(y) is _ref else y, *args)  # y may be gone: see general_step
     for k in bound.places:
         x_bar, x, slot = x_bars[k], args[k], ins[k]
@@ -146,6 +155,19 @@ def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
             table[slot] = x_bar
         else:
             bars.add(slot, x_bar)
+
+
+def _fit(x_bar: Any, x: Any) -> Any:
+    """A cotangent in the form of its primal, an array or what is kept of one; where broadcasting made it, summed."""
+    if type(x_bar) is _ndarray and x_bar.dtype == x.dtype:
+        if x_bar.shape[1:] == x.shape:
+            return _sum(x_bar)  # over the first axis, a bias met most often
+        return unbroadcast(x_bar, x.shape)
+    return None if x_bar is None else project(x_bar, spec_of(x), True)
+
+
+def _fit_whole(x_bar: Any, x: Any) -> Any:
+    return None if x_bar is None else project(x_bar, spec_of(x), False)
 
 
 def _fitted(x_bar: Any, x: Any, broadcasts: bool) -> Any:

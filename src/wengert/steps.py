@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.bodies import Body
-from wengert.syntax import compiled, lookup, parts_of, prune, reads, unit, unused
+from wengert.syntax import all_unused, compiled, lookup, parts_of, prune, reads, unit, unused
 from wengert.values import is_complex
 
 
@@ -43,7 +43,7 @@ def scalar_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any
     rest_has_defaults = body.defaults.keys() >= {*body.names[len(wanted) :]}
     if not body.exact or len(wanted) > 2 or not rest_has_defaults or _differs_on_floats(body):
         return slow
-    return _Step(body, wanted, slow).build()
+    return _ScalarStep(body, wanted, slow).build()
 
 
 def _slow_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
@@ -83,23 +83,47 @@ def _is_truth(n: ast.expr, truths: set[str]) -> bool:
     return isinstance(n, ast.Compare) or (isinstance(n, ast.Name) and n.id in truths)
 
 
-def _is_none(n: ast.expr) -> bool:
+def is_none(n: ast.expr) -> bool:
+    """Whether an expression is the literal None."""
     return isinstance(n, ast.Constant) and n.value is None
 
 
-class _Step(ast.NodeTransformer):
-    """Generate `step(g, e, bars)`; as a transformer, put `math` for NumPy in a partial."""
+class Step(ast.NodeTransformer):
+    """What the generators of steps share: the body to work on, names that it does not use, the way to a function."""
 
-    def __init__(self, body: Body, wanted: tuple[bool, ...], slow: Callable[..., None]) -> None:
+    title = "step"
+
+    def __init__(self, body: Body, wanted: tuple[bool, ...], slow: Callable[..., None], names: Sequence[str]) -> None:
         assert body.node is not None
         self.body, self.wanted = body, wanted
         self.function = body.function
         self.node = copy.deepcopy(body.node)
         self.last = self.node.body[-1]
-        names = ("g", "e", "bars", "i", "j", "t", "d", "k", "slow")
-        self.name = {n: unused(n, self.node, self.function) for n in names}
+        self.name = all_unused(("g", "e", "bars", "slow", *names), self.node, self.function)
         self.cells = {self.name["slow"]: types.CellType(slow)}
         self.cells |= {n: types.CellType(body.defaults[n]) for n in body.names[len(wanted) :]}
+
+    def compile(self, text: str) -> Callable[..., None]:
+        """The function `step` in the text, where the rule's body was."""
+        code = self.function.__code__
+        wants = "".join("01"[w] for w in self.wanted)
+        file = f"<{self.title} {wants} of {self.function.__qualname__}, {code.co_filename}:{code.co_firstlineno}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        tree: Any = ast.parse(text).body[0]
+        made = compiled(tree, self.function, self.cells, file)
+        made.__defaults__ = made.__kwdefaults__ = None
+        return made
+
+    def uses(self, name: str) -> bool:
+        """Whether the body, as it is now, reads the name."""
+        return reads(self.node, name, self.function) != "nothing"
+
+
+class _ScalarStep(Step):
+    """Generate `step(g, e, bars)`; as a transformer, put `math` for NumPy in a partial."""
+
+    def __init__(self, body: Body, wanted: tuple[bool, ...], slow: Callable[..., None]) -> None:
+        super().__init__(body, wanted, slow, ("i", "j", "t", "d", "k"))
 
     def build(self) -> Callable[[Any, Any, Any], None]:
         prune(self.node, self._stores)
@@ -109,34 +133,21 @@ class _Step(ast.NodeTransformer):
         text = [f"def step({g}, {e}, {bars}):", *[f"    {line}" for line in self._unpack()], "    try:"]
         text += [f"        {line}" for line in lines]
         text += ["    except (ValueError, ArithmeticError):", f"        {slow}({g}, {e}, {bars})", ""]
-        return self._compile("\n".join(text))
-
-    def _compile(self, text: str) -> Callable[[Any, Any, Any], None]:
-        code = self.function.__code__
-        wants = "".join("01"[w] for w in self.wanted)
-        file = f"<step {wants} of {self.function.__qualname__}, {code.co_filename}:{code.co_firstlineno}>"
-        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        tree: Any = ast.parse(text).body[0]
-        made = compiled(tree, self.function, self.cells, file)
-        made.__defaults__ = made.__kwdefaults__ = None
-        return made
+        return self.compile("\n".join(text))
 
     def _unpack(self) -> Iterator[str]:
         """Take from the entry what the step reads, nothing else."""
         e = self.name["e"]
-        if self._uses(self.body.y):
+        if self.uses(self.body.y):
             yield f"{self.body.y} = {e}[1]"
-        yield from _take(f"{e}[2]", [self.name["i"], self.name["j"]], self.wanted)
+        yield from take(f"{e}[2]", [self.name["i"], self.name["j"]], self.wanted)
         names = self.body.names[: len(self.wanted)]
-        yield from _take(f"{e}[3]", names, tuple(map(self._uses, names)))
-
-    def _uses(self, name: str) -> bool:
-        return reads(self.node, name, self.function) != "nothing"
+        yield from take(f"{e}[3]", names, tuple(map(self.uses, names)))
 
     def _stores(self, statement: ast.Return) -> list[ast.stmt]:
         """In place of `return`: compute what is wanted, then add it; an exception must leave `bars` alone."""
         given = zip("ij", parts_of(statement), self.wanted, strict=False)
-        parts = [(n, part) for n, part, want in given if want and not _is_none(part)]
+        parts = [(n, part) for n, part, want in given if want and not is_none(part)]
         g, bars, t = (self.name[n] for n in ("g", "bars", "t"))
         first, then = [], []
         for d, (n, part) in zip("dk", parts, strict=False):
@@ -177,10 +188,11 @@ class _Step(ast.NodeTransformer):
         return ast.Constant(found) if type(found) is float and math.isfinite(found) else node
 
 
-def _take(of: str, names: Sequence[str], used: tuple[bool, ...]) -> Iterator[str]:
+def take(of: str, names: Sequence[str], used: Sequence[bool]) -> Iterator[str]:
     """Name the used ones among the parts of a tuple."""
-    if used == (True, True):
-        yield f"{names[0]}, {names[1]} = {of}"
-    elif any(used):
+    if sum(used) == 1:
         k = used.index(True)
         yield f"{names[k]} = {of}[{k}]"
+    elif any(used):
+        left = ", ".join(name if use else "_" for name, use in zip(names, used, strict=True))
+        yield f"{left} = {of}"

@@ -29,7 +29,7 @@ from wengert.lenses import (
     owner_of,
     view_of,
 )
-from wengert.recording import PLAIN, STATE, Recording, here, ruled
+from wengert.recording import PLAIN, STATE, Bound, Entry, Recording, here, ruled
 from wengert.shadow import SHADOW, hold
 from wengert.values import Spec, spec_of
 
@@ -62,10 +62,22 @@ class Root(list[tuple[Any, int, int]]):
 class Memory:
     """The written and the kept arrays of one recording."""
 
+    __slots__ = (
+        "_captured",
+        "_captured_to",
+        "_roots",
+        "arguments",
+        "recording",
+        "shared_arguments",
+        "storages",
+        "undo",
+    )
+
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
         self.storages: dict[int, Storage] = {}
-        self.captured: dict[int, np.ndarray] = {}
+        self._captured: dict[int, np.ndarray] = {}
+        self._captured_to = 0  # of the entries below this one, all is captured that their pullbacks keep
         self._roots: dict[int, tuple[weakref.ref[np.ndarray], Root]] = {}
         self.arguments: list[tuple[np.ndarray, int]] = []  # of the outermost level, not yet among the roots
         self.undo: list[list[Any]] = []
@@ -78,6 +90,24 @@ class Memory:
             array, slot = self.arguments.pop(0)
             self._file_root(self._roots, array, slot, 1, True)
         return self._roots
+
+    @property
+    def captured(self) -> dict[int, np.ndarray]:
+        """The owners of what pullbacks keep; those of simple calls are filed when a write asks, which few traces do."""
+        entries = self.recording.entries
+        while self._captured_to < len(entries):
+            entry = entries[self._captured_to]
+            if entry is not None and type(entry[0]) is Bound and entry[0].is_simple:
+                self._capture_simple(entry)
+            self._captured_to += 1
+        return self._captured
+
+    def _capture_simple(self, entry: Entry) -> None:
+        bound, y, _, args, _, _ = entry
+        for how, value in ((bound.reads_y, y), *zip(bound.keeps, args, strict=True)):
+            if (how == "value" or self.recording.keep) and isinstance(value, np.ndarray):
+                owner = owner_of(value)
+                self._captured[id(owner)] = owner
 
     def slot(self, array: np.ndarray) -> int | None:
         """The variable of an array as it is now."""
@@ -343,7 +373,7 @@ class Memory:
             owner = owner_of(value)
             if is_foreign(owner):
                 return self._copy(value)
-            self.captured[id(owner)] = owner
+            self._captured[id(owner)] = owner
         elif type(value) is list:
             return [self.capture(item) for item in value]
         elif type(value) is tuple:

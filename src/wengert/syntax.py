@@ -255,12 +255,23 @@ def _cells(function: types.FunctionType) -> dict[str, types.CellType]:
 
 def unused(name: str, node: ast.AST, function: types.FunctionType) -> str:
     """A name like `name` that neither the body nor its surroundings use."""
-    taken = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    taken |= {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
-    taken |= set(function.__code__.co_freevars) | set(function.__code__.co_names)
-    while name in taken:
-        name += "_"
-    return name
+    return all_unused([name], node, function)[name]
+
+
+def all_unused(names: Sequence[str], node: ast.AST, function: types.FunctionType) -> dict[str, str]:
+    """`unused` for several names."""
+    taken = set(function.__code__.co_freevars) | set(function.__code__.co_names)
+    for n in ast.walk(node):
+        if isinstance(n, ast.Name):
+            taken.add(n.id)
+        elif isinstance(n, ast.arg):
+            taken.add(n.arg)
+    free = {}
+    for name in names:
+        free[name] = name
+        while free[name] in taken:
+            free[name] += "_"
+    return free
 
 
 def _code(node: ast.FunctionDef, function: types.FunctionType, cells: Sequence[str], file: str) -> types.CodeType:

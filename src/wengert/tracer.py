@@ -6,12 +6,13 @@ import os
 import types
 import weakref
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wengert import dispatch, resolve
-from wengert.containers import Swaps
+from wengert.containers import Leaves, Swaps
 from wengert.recording import INPUT, STATE, Level, Recording, close_recording, flat_slots, open_recording
 from wengert.registry import rules
 from wengert.shadow import SHADOW
@@ -87,24 +88,24 @@ def _forget(recording: Recording, alone: bool) -> None:
                 del SHADOW[id(value)]
 
 
-def make_input(recording: Recording, here: Level, leaf: Any) -> Any:
+def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -> Any:
     """A fresh object for an input's leaf, registered as a variable of this level."""
-    memory = recording.memory
-    outer = None
-    inner = len(recording.levels) > 1
-    if inner:
+    memory, entries = recording.memory, recording.entries
+    if len(recording.levels) == 1:
+        value = leaf.view() if type(leaf) is np.ndarray else fresh(leaf)
+        if isinstance(value, np.ndarray):
+            memory.arguments.append((value, len(entries)))
+        ins: tuple[int, ...] = ()
+    else:
         outer = memory.slot(leaf) if isinstance(leaf, np.ndarray) else SHADOW.get(id(leaf))
         if outer is None and recording.keep:
             outer = recording.constant(leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
-    value = leaf.view() if type(leaf) is np.ndarray else fresh(leaf)
-    slot = len(recording.entries)
-    recording.entries.append((INPUT, value, () if outer is None else (outer,), (), None, STATE.site))
+        value, ins = fresh(leaf), () if outer is None else (outer,)
+    slot = len(entries)
+    entries.append((INPUT, value, ins, (), None, None))
     here.inputs.add(slot)
     SHADOW[id(value)] = slot
-    if isinstance(value, np.ndarray):
-        if not inner:
-            memory.arguments.append((value, slot))
-            return value
+    if len(recording.levels) > 1 and isinstance(value, np.ndarray):
         memory.add_root(value, slot, argument=True)
         if memory.storages:
             memory.add_view(value, slot)
@@ -122,7 +123,7 @@ def enter(
     promote: bool = True,
 ) -> tuple[Swaps, Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
     """The function and its arguments with fresh leaves where they are wanted, and the swaps that undo it."""
-    swaps = Swaps(lambda leaf, path: make_input(recording, here, leaf))
+    swaps = Swaps(partial(make_input, recording, here))
     entered, named = list(args), dict(kwargs)
     wanted = list(wanted)
     try:
@@ -142,6 +143,22 @@ def enter(
         swaps.restore()
         raise
     return swaps, f, tuple(entered), named
+
+
+def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Leaves:
+    """`enter` where all arguments are wanted and all are leaves: nothing has to be searched."""
+    entries, arguments = recording.entries, recording.memory.arguments
+    if len(recording.levels) > 1:
+        return Leaves([make_input(recording, here, leaf) for leaf in args], args)
+    made = [leaf.view() if type(leaf) is np.ndarray else fresh(leaf) for leaf in args]
+    for slot, value in enumerate(made, len(entries)):
+        entries.append((INPUT, value, (), (), None, None))
+        SHADOW[id(value)] = slot
+        if type(value) is np.ndarray:
+            arguments.append((value, slot))
+    here.leading = len(made)
+    here.inputs.update(range(here.start, here.start + len(made)))
+    return Leaves(made, args)
 
 
 class closed:

@@ -57,6 +57,8 @@ def spec(shape: tuple[int, ...], dtype: Any) -> Spec:
 
 def spec_of(x: Any) -> Spec:
     """The shape, dtype and type of `x`; a Python float counts as a float64 of shape ()."""
+    if type(x) is np.ndarray:
+        return spec(x.shape, x.dtype)
     if isinstance(x, (np.ndarray, np.generic)):
         return Spec(x.shape, x.dtype, type(x))
     if isinstance(x, Spec):

@@ -1,0 +1,105 @@
+"""The generated steps on real arrays against the general step, bit for bit, on every sample that may take them."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from samples import SAMPLES, Sample
+
+import wengert as wg
+from wengert import reverse
+from wengert.array_steps import array_step
+from wengert.bars import Bars
+from wengert.bodies import Body
+from wengert.recording import Bound, primitive_of
+from wengert.values import is_inexact
+
+
+def forms(sample: Sample) -> list[Bound]:
+    """The simple forms of a call: each set of its inexact arguments may be wanted."""
+    primitive = primitive_of(sample.f)
+    assert primitive is not None and primitive.rule is not None
+    if not is_inexact(sample.f(*sample.args, **sample.kwargs)):
+        return []
+    if sample.kwargs or primitive.rule.kind not in ("partials", "pullback") or primitive.rule.sequence is not None:
+        return []
+    choices = [(True, False) if is_inexact(a) else (False,) for a in sample.args]
+    masks = [mask for mask in itertools.product(*choices) if any(mask)]
+    bounds = [primitive.bound(len(mask), mask, ()) for mask in masks]
+    return [bound for bound in bounds if bound.is_simple]
+
+
+def stepped(step: Any, bound: Bound, sample: Sample, before: list[Any]) -> list[Any]:
+    y = sample.f(*sample.args)
+    ins = tuple(k if want else None for k, want in enumerate(bound.wanted))
+    bars = Bars(len(ins))
+    bars.table[:] = before
+    y_bar = np.ones_like(y) * 0.7 if isinstance(y, np.ndarray) else type(y)(0.7)
+    with np.errstate(all="ignore"):
+        step(bars, bars.table, y_bar, (bound, y, ins, sample.args, None, None))
+    return bars.table
+
+
+CASES = [sample for sample in SAMPLES if forms(sample)]
+
+
+@cache
+def generated(bound: Bound) -> Any:
+    fit = reverse._fit if bound.rule.broadcasts else reverse._fit_whole
+    assert bound.rule.analysis is not None
+    return array_step(bound.rule.analysis, bound.wanted, bound.reads_y == "value", reverse._simple_step, fit)
+
+
+@pytest.mark.parametrize("sample", CASES, ids=str)
+def test_generated_step_is_the_general_one(sample: Sample) -> None:
+    for bound in forms(sample):
+        step = generated(bound)
+        nothing = [None] * len(bound.wanted)
+        something = [np.ones_like(a) if is_inexact(a) else None for a in sample.args[: len(nothing)]]
+        for before in (nothing, something):
+            expected = stepped(reverse._simple_step, bound, sample, list(before))
+            for ours, theirs in zip(stepped(step, bound, sample, list(before)), expected, strict=True):
+                assert type(ours) is type(theirs)
+                np.testing.assert_array_equal(ours, theirs)
+
+
+def test_most_forms_get_a_step_of_their_own() -> None:
+    bounds = {bound for sample in CASES for bound in forms(sample)}
+    fallen_back = {bound for bound in bounds if generated(bound) is reverse._simple_step}
+    assert len(fallen_back) < len(bounds) / 4
+
+
+def rebinding(y: Any, x: Any) -> Any:
+    x = 2 * x
+    return x
+
+
+def test_a_body_that_rebinds_its_parameters_keeps_the_general_step() -> None:
+    slow = lambda *args: None
+    assert array_step(Body(rebinding, "partials"), (True,), False, slow, reverse._fit) is slow
+
+
+def weighted(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    return x * x * w
+
+
+def test_a_form_of_call_gets_its_step_after_some_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reverse, "WARM", 2)
+    x, w = np.linspace(0.1, 1, 6).reshape(2, 3), np.linspace(1, 2, 3)
+    with wg.rules.scope():
+
+        @wg.pullback(weighted, broadcasts=True)
+        def weighted_(y_bar: Any, y: Any, x: Any, w: Any) -> Any:
+            return 2 * x * w * y_bar, x * x * y_bar
+
+        bound = primitive_of(weighted).bound(2, (True, True), ())  # type: ignore[union-attr]
+        gradient = wg.grad(lambda x, w: np.sum(weighted(x, w)), argnums=(0, 1))
+        rounds = [(gradient(x, w), bound.array_step) for _ in range(4)]
+    assert [step is None for _, step in rounds] == [True, False, False, False]
+    for (x_bar, w_bar), _ in rounds:
+        np.testing.assert_array_equal(x_bar, 2 * x * w)
+        np.testing.assert_array_equal(w_bar, np.sum(x * x, axis=0))

@@ -1,0 +1,43 @@
+"""The gradient of a loop makes calls in proportion to its length: counted, so that no clock decides."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+
+from calls import calls
+from growth import reads, stores, updates
+
+
+def slices(x: np.ndarray) -> Any:
+    """n reads of three neighbours."""
+    total = 0.0
+    for i in range(len(x) - 2):
+        total = total + np.sum(x[i : i + 3] * 0.5)
+    return total
+
+
+def recurrence(x: np.ndarray) -> Any:
+    """A list that grows, each element made from the last."""
+    states = [1.0]
+    for i in range(len(x)):
+        states.append(states[-1] * 0.9 + x[i])
+    return sum(states)
+
+
+@pytest.mark.parametrize("f", [reads, stores, updates, slices, recurrence], ids=lambda f: f.__name__)
+def test_calls_grow_as_the_loop(f: Callable[..., Any]) -> None:
+    gradient = wg.value_and_grad(f)
+    gradient(np.full(299, 0.5))  # what is made once
+    small, middle, large = (calls(gradient, np.full(n, 0.5)) for n in (300, 500, 700))
+    assert middle - small > 800  # that the counter sees the work
+    assert large - middle == pytest.approx(middle - small, rel=0.01)
