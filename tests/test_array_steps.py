@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from functools import cache
 from typing import Any
 
@@ -15,7 +16,10 @@ from wengert import reverse
 from wengert.array_steps import array_step
 from wengert.bars import Bars
 from wengert.bodies import Body
+from wengert.extend import rules
 from wengert.recording import Bound, primitive_of
+from wengert.steps import scalar_step
+from wengert.syntax import DERIVING
 from wengert.values import is_inexact
 
 
@@ -103,3 +107,23 @@ def test_a_form_of_call_gets_its_step_after_some_uses(monkeypatch: pytest.Monkey
     for (x_bar, w_bar), _ in rounds:
         np.testing.assert_array_equal(x_bar, 2 * x * w)
         np.testing.assert_array_equal(w_bar, np.sum(x * x, axis=0))
+
+
+@pytest.mark.parametrize(
+    "derive",
+    [
+        lambda body: body.variant((True, True)),
+        lambda body: scalar_step(body, (True, True)),
+        lambda body: array_step(body, (True, True), False, reverse._simple_step, reverse._fit),
+    ],
+    ids=["variant", "scalar step", "array step"],
+)
+def test_one_thread_at_a_time_reads_a_body(derive: Any) -> None:
+    """CPython 3.11 raises SystemError where two threads are in `ast.parse`."""
+    body = rules[np.multiply].analysis
+    thread = threading.Thread(target=derive, args=(body,))
+    with DERIVING:
+        thread.start()
+        thread.join(0.2)
+        assert thread.is_alive()
+    thread.join()

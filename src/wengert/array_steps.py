@@ -16,7 +16,7 @@ import numpy as np
 from wengert.bodies import Body
 from wengert.forms import adjoint
 from wengert.steps import Step, is_none, take
-from wengert.syntax import lookup, parts_of, prune, unit
+from wengert.syntax import DERIVING, lookup, parts_of, prune, unit
 from wengert.values import is_complex
 
 ArrayStep = Callable[[Any, Any, Any, Any], None]  # step(bars, table, y_bar, entry)
@@ -24,7 +24,7 @@ ArrayStep = Callable[[Any, Any, Any, Any], None]  # step(bars, table, y_bar, ent
 _SAME_OF_REALS = (np.conj, np.conjugate, np.real)
 _IS_COMPLEX = (np.iscomplexobj, is_complex)
 _METADATA = {id(np.ndim): "ndim", id(np.shape): "shape", id(np.size): "size"}
-_DOUBLE = np.dtype(float)
+_KNOWN = {"ndarray": np.ndarray, "double": np.dtype(float), "type": type, "float": float, "int": int}
 
 
 def array_step(
@@ -35,9 +35,10 @@ def array_step(
     `reads_y`: whether the pullback takes more from the result than its shape.
     """
     defaults = body.defaults.keys() | body.kwdefaults.keys()
-    if not body.exact or not defaults >= {*body.names[len(wanted) :], *body.static} or _rebinds(body):
-        return slow
-    return _ArrayStep(body, wanted, slow, fit).build(reads_y)
+    with DERIVING:
+        if not body.exact or not defaults >= {*body.names[len(wanted) :], *body.static} or _rebinds(body):
+            return slow
+        return _ArrayStep(body, wanted, slow, fit).build(reads_y)
 
 
 def _rebinds(body: Body) -> bool:
@@ -54,9 +55,9 @@ class _ArrayStep(Step):
     title = "array step"
 
     def __init__(self, body: Body, wanted: tuple[bool, ...], slow: ArrayStep, fit: Callable[[Any, Any], Any]) -> None:
-        names = ["table", "fit", "ndarray", "double", *(f"i{k}" for k in range(len(wanted)))]
+        names = ["table", *_KNOWN, "fit", *(f"i{k}" for k in range(len(wanted)))]
         super().__init__(body, wanted, slow, (*names, *(f"d{k}" for k in range(len(wanted)))))
-        known = {"fit": fit, "ndarray": np.ndarray, "double": _DOUBLE}
+        known = {**_KNOWN, "fit": fit}
         self.cells |= {self.name[n]: types.CellType(value) for n, value in known.items()}
         self.cells |= {n: types.CellType(value) for n, value in body.kwdefaults.items()}
         self.arrays = {name for name, want in zip(body.names, wanted, strict=False) if want}
@@ -87,13 +88,14 @@ class _ArrayStep(Step):
 
     def _guard(self, reads_y: bool) -> str:
         """What is not usual: a wanted argument that is no array of doubles, another value that is not real."""
-        double = self.name["double"]
+        double, kind, floating, whole = (self.name[n] for n in ("double", "type", "float", "int"))
         odd = [f"{self.body.y}.dtype is not {double}"] if reads_y else []
         for name, want in zip(self.body.names, self.wanted, strict=False):
             if want or name in self.arrays:
                 odd.append(f"{name}.dtype is not {double} or not {name}.ndim")
             elif self.uses(name):
-                odd.append(f"type({name}) is not float and type({name}) is not int and {name}.dtype is not {double}")
+                number = f"{kind}({name}) is {floating} or {kind}({name}) is {whole}"
+                odd.append(f"not ({number} or {name}.dtype is {double})")
         return " or ".join(odd)
 
     def _unpack(self, reads_y: bool) -> Iterator[str]:
@@ -107,7 +109,7 @@ class _ArrayStep(Step):
 
     def _stores(self, statement: ast.Return) -> list[ast.stmt]:
         """In place of `return`: compute what is wanted, then set or add it; an exception must leave `bars` alone."""
-        bars, table, fit = (self.name[n] for n in ("bars", "table", "fit"))
+        bars, table, fit, kind, ndarray = (self.name[n] for n in ("bars", "table", "fit", "type", "ndarray"))
         first, then = [], []
         for k, (part, want) in enumerate(zip(parts_of(statement), self.wanted, strict=False)):
             if not want or is_none(part):
@@ -115,7 +117,7 @@ class _ArrayStep(Step):
             i, d, x = self.name[f"i{k}"], self.name[f"d{k}"], self.body.names[k]
             first.append(f"{d} = {self._bar(part)}")
             first += [
-                f"if type({d}) is not {self.name['ndarray']} or {d}.dtype is not {x}.dtype or {d}.shape != {x}.shape:",
+                f"if {kind}({d}) is not {ndarray} or {d}.dtype is not {x}.dtype or {d}.shape != {x}.shape:",
                 f"    {d} = {fit}({d}, {x})",
             ]
             then += [

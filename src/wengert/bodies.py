@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import RuleError
-from wengert.syntax import compiled, definition, is_exact, parts_of, prune, reads, unit, unused
+from wengert.syntax import DERIVING, compiled, definition, is_exact, parts_of, prune, reads, unit, unused
 from wengert.values import is_complex, spec_of
 
 
@@ -78,9 +78,12 @@ class Body:
 
     def variant(self, wanted: tuple[bool, ...]) -> Variant:
         """The pullback that computes the wanted cotangents only; the others are None."""
-        if self.node is None or not self.exact:
-            return self._whole(wanted)
-        node = copy.deepcopy(self.node)
+        with DERIVING:
+            if self.node is None or not self.exact:
+                return self._whole(wanted)
+            return self._pruned(copy.deepcopy(self.node), wanted)
+
+    def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...]) -> Variant:
         y_bar = unused("y_bar", node, self.function)
         multiply = unused("times", node, self.function)
         wants = (*wanted, *[False] * (len(self.names) - len(wanted)))

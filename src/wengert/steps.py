@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.bodies import Body
-from wengert.syntax import all_unused, compiled, lookup, parts_of, prune, reads, unit, unused
+from wengert.syntax import DERIVING, all_unused, compiled, lookup, parts_of, prune, reads, unit, unused
 from wengert.values import is_complex
 
 
@@ -41,9 +41,10 @@ def scalar_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any
     """`step(g, entry, bars)`: add the cotangents of a call on floats, whose result has the cotangent `g`."""
     slow = _slow_step(body, wanted)
     rest_has_defaults = body.defaults.keys() >= {*body.names[len(wanted) :]}
-    if not body.exact or len(wanted) > 2 or not rest_has_defaults or _differs_on_floats(body):
-        return slow
-    return _ScalarStep(body, wanted, slow).build()
+    with DERIVING:
+        if not body.exact or len(wanted) > 2 or not rest_has_defaults or _differs_on_floats(body):
+            return slow
+        return _ScalarStep(body, wanted, slow).build()
 
 
 def _slow_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:

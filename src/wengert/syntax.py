@@ -7,6 +7,7 @@ import ast
 import builtins
 import copy
 import linecache
+import threading
 import types
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -15,6 +16,9 @@ from typing import Any
 import numpy as np
 
 from wengert.values import is_complex, spec_of
+
+DERIVING = threading.RLock()
+"""Held while trees are made: CPython counts for all threads together how deep `ast.parse` is, else a SystemError."""
 
 _MISSING = object()
 _SHAPE_ATTRIBUTES = {"shape", "dtype", "ndim", "size"}
