@@ -173,3 +173,23 @@ def test_derivative_tape_on_other_numbers(f: Callable[..., Any], args: tuple[Any
     np.testing.assert_allclose(value, total(*other), rtol=1e-12)
     for x_bar, expected in zip(bars, wg.grad(total, argnums=places)(*other), strict=True):
         np.testing.assert_allclose(x_bar, expected, rtol=1e-9, atol=1e-12)
+
+
+@each
+def test_second_derivative(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    if any(map(np.iscomplexobj, args)):
+        pytest.skip("differences of a gradient that is not analytic")
+    total = weighted(lambda *xs: np.sin(f(*xs)))
+    directions = [np.sin(np.arange(1.0, x.size + 1)).reshape(x.shape) for x in args]
+
+    def slope(*xs: Any) -> Any:
+        bars = wg.grad(total, argnums=tuple(range(len(xs))))(*xs)
+        return sum([np.sum(x_bar * v) for x_bar, v in zip(bars, directions, strict=True)])
+
+    got = wg.grad(slope, argnums=tuple(range(len(args))))(*args)
+    ahead, behind = (
+        wg.grad(total, argnums=tuple(range(len(args))))(*[x + h * v for x, v in zip(args, directions, strict=True)])
+        for h in (1e-5, -1e-5)
+    )
+    for x_bar, right, left in zip(got, ahead, behind, strict=True):
+        np.testing.assert_allclose(x_bar, (right - left) / 2e-5, rtol=1e-6, atol=1e-6)

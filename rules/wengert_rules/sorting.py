@@ -29,7 +29,7 @@ def from_rows(matrix, shape, axis):
 def ranked(matrix):
     """The places, in the matrix read as one row, of the elements of each row from the smallest to the largest."""
     starts = np.reshape(np.arange(np.shape(matrix)[0]) * np.shape(matrix)[1], (-1, 1))
-    return np.reshape(np.argsort(matrix, axis=-1, kind="stable") + starts, (-1,))
+    return np.reshape(np.argsort(matrix, axis=-1) + starts, (-1,))
 
 
 def shared(y_bar, values, length):
