@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 SAMPLE = 0.01  # seconds; short work is run over and over for so long, as a user's loop would run it
+WARM_UP = 0.1  # seconds; what is made once, such as a generated step, is not what a loop waits for
 
 
 def medians(works: Mapping[Any, Callable[[], object]], repeats: int) -> dict[Any, float]:
-    """Seconds each piece of work takes: the median of `repeats` samples, after two runs to warm up."""
+    """Seconds each piece of work takes: the median of `repeats` samples, once it is warm."""
     counts = {}
     for name, work in works.items():
-        work()
-        counts[name] = max(1, round(SAMPLE / seconds(work, 1)))
+        first = seconds(work, 1)
+        taken = seconds(work, max(1, round(WARM_UP / first)))
+        counts[name] = max(1, round(SAMPLE / taken))
     times: dict[Any, list[float]] = {name: [] for name in works}
     for _ in range(repeats):
         for name, work in works.items():

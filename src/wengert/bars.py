@@ -55,7 +55,7 @@ class Bars:
             self.table[slot] = x_bar
             self.owned.add(slot)
         else:
-            self.table[slot] = total = self.call(plus, old, x_bar)
+            self.table[slot] = total = old + x_bar
             if type(total) is np.ndarray:
                 self.owned.add(slot)
 

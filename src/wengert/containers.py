@@ -37,7 +37,10 @@ class Leaves:
     def leave(self, result: Any) -> Any:
         """`result` with the caller's own object in place of each fresh one that it is or holds."""
         if is_inexact(result):
-            return next((given for fresh, given in zip(self.made, self._given, strict=True) if fresh is result), result)
+            for k, fresh in enumerate(self.made):
+                if fresh is result:
+                    return self._given[k]
+            return result
         return walk(result, "", {id(f): (f, given) for f, given in zip(self.made, self._given, strict=True)})
 
     def restore(self) -> None:

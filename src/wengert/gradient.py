@@ -24,6 +24,7 @@ from wengert.tracer import closed, enter, enter_leaves, level, run
 from wengert.values import fresh, is_complex, is_inexact
 
 _DOUBLE = np.dtype(float)
+_LEADING = {n: tuple(range(n)) for n in range(1, 20)}  # as argnums has them: all of n arguments
 
 Argnums = int | str | Sequence[int | str] | None
 
@@ -94,7 +95,10 @@ def value_and_grad(
 
     @_wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        wanted, single = _wanted(f, args, kwargs, argnums)
+        if type(argnums) is tuple and argnums == _LEADING.get(len(args)):  # all of them: nothing to look up
+            wanted, single = argnums, False
+        else:
+            wanted, single = _wanted(f, args, kwargs, argnums)
         value, gradients = _gradient(f, args, kwargs, wanted, None, False, **options)
         return value, gradients[0] if single else tuple(gradients)
 
@@ -170,7 +174,7 @@ def _at_once(
     options: dict[str, Any],
 ) -> Any:
     if argnums is None:
-        wanted: dict[int | str, None] = dict.fromkeys([*range(len(args)), *kwargs])
+        wanted: tuple[int | str, ...] = (*range(len(args)), *kwargs)
     else:
         wanted, _ = _wanted(f, args, kwargs, argnums)
     value, gradients = _gradient(f, args, kwargs, wanted, seed, True, lenient=argnums is None, **options)
@@ -183,7 +187,7 @@ def _gradient(
     f: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-    wanted: dict[int | str, None],
+    wanted: tuple[int | str, ...],
     seed: Any,
     itself: bool,
     has_aux: bool,
@@ -192,7 +196,7 @@ def _gradient(
     lenient: bool = False,
 ) -> tuple[Any, list[Any]]:
     """The value, and the gradients in the order of `wanted` (that of f in front, where asked for)."""
-    simple = not kwargs and not itself and [*wanted] == [*range(len(args))] and _are_leaves(args)
+    simple = wanted == _LEADING.get(len(args)) and not kwargs and not itself and _are_leaves(args)
     if not simple:
         _check_inputs(f, args, kwargs, wanted, allow_int or lenient)
     with level(False) as (recording, here):
@@ -313,15 +317,13 @@ def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool)
 
 def _wanted(
     f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums
-) -> tuple[dict[int | str, None], bool]:
+) -> tuple[tuple[int | str, ...], bool]:
     """The wanted arguments as positions and keywords, and whether one was asked for, bare."""
     if isinstance(argnums, int) and 0 <= argnums < len(args):
-        return {argnums: None}, True
-    if type(argnums) is tuple and argnums == tuple(range(len(args))):
-        return dict.fromkeys(argnums), False
+        return (argnums,), True
     single = isinstance(argnums, (int, str))
     asked: Sequence[Any] = (argnums,) if single else tuple(argnums or ())  # type: ignore[arg-type]
-    return {_place(key, f, args, kwargs): None for key in asked}, single
+    return tuple(dict.fromkeys([_place(key, f, args, kwargs) for key in asked])), single
 
 
 def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
@@ -353,7 +355,7 @@ def _names(f: Any) -> list[str]:
         return []
 
 
-def _parameter_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None]) -> list[str]:
+def _parameter_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> list[str]:
     names = _names(f)
     return [
         key if isinstance(key, str) else names[key] if key < len(names) else f"argument {key + 1}" for key in wanted
@@ -361,12 +363,12 @@ def _parameter_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], want
 
 
 def _check_inputs(
-    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: dict[int | str, None], allow_int: bool
+    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...], allow_int: bool
 ) -> None:
     for key in wanted:
         value = kwargs[key] if isinstance(key, str) else args[key]
         if isinstance(value, np.ndarray) and value.dtype.kind not in "fc" and not allow_int:
-            name = _parameter_names(f, args, kwargs, {key: None})[0]
+            name = _parameter_names(f, args, kwargs, (key,))[0]
             raise IntegerInputError(
                 f"argument {name!r} is an array of {value.dtype}, which has no derivative. Pass {name}.astype(float), "
                 "or allow_int=True, which gives None for it."

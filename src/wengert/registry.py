@@ -41,8 +41,9 @@ class Registry:
 
     def get(self, f: Any) -> Rule | None:
         """The rule of a callable, or None."""
-        self.load()
-        return self._find(f)
+        if self._plugins is not None and not self._plugins.done:
+            self._plugins.load()
+        return self._rules.get(key_of(f))
 
     def __contains__(self, f: Any) -> bool:
         return self.get(f) is not None

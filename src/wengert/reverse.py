@@ -20,7 +20,7 @@ from wengert.values import Spec, spec_of
 _ndarray, _ref = np.ndarray, weakref.ref
 _sum = np.add.reduce
 _ARRAYS = (np.ndarray, Spec)
-WARM = 500  # uses after which a form of call gets a step of its own: to generate it costs as much as a thousand
+WARM = 100  # uses after which a form of call gets a step of its own: it takes 2 ms to generate, and saves 1.5 µs a use
 
 
 def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int, consume: bool) -> Bars:

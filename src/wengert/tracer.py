@@ -151,13 +151,12 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
     if len(recording.levels) > 1:
         return Leaves([make_input(recording, here, leaf) for leaf in args], args)
     made = [leaf.view() if type(leaf) is np.ndarray else fresh(leaf) for leaf in args]
-    for slot, value in enumerate(made, len(entries)):
-        entries.append((INPUT, value, (), (), None, None))
-        SHADOW[id(value)] = slot
-        if type(value) is np.ndarray:
-            arguments.append((value, slot))
+    slots = range(len(entries), len(entries) + len(made))
+    entries.extend([(INPUT, value, (), (), None, None) for value in made])
+    SHADOW.update(zip(map(id, made), slots, strict=True))
+    arguments.extend([(value, slot) for value, slot in zip(made, slots, strict=True) if type(value) is np.ndarray])
     here.leading = len(made)
-    here.inputs.update(range(here.start, here.start + len(made)))
+    here.inputs.update(slots)
     return Leaves(made, args)
 
 
