@@ -71,7 +71,71 @@ def bounds() -> Iterator[Sample]:
     yield call(np._core.umath.clip, values(2, 3, low=-2, high=2), -0.9, values(3, low=1, high=1.1))
 
 
+def arrays(low: float, is_complex: bool) -> list[np.ndarray]:
+    made = [values(2, 4, low=low), values(4, low=low, dtype=np.float32), values(4, 6, low=low)[::2, ::2]]
+    return [*made, values(2, 3, dtype=complex)] if is_complex else made
+
+
+def products() -> Iterator[Sample]:
+    for f in (np.prod, np.ndarray.prod, np.cumprod, np.ndarray.cumprod):
+        for x in arrays(-2, True):
+            yield call(f, x)
+            yield call(f, x, 0)
+            yield call(f, x, axis=-1)
+        yield call(f, values(0))
+        yield call(f, values(2, 0), axis=1)
+        yield call(f, np.array(1.5))
+        yield call(f, np.array([[2.0, 0.0, 3.0], [0.0, -1.0, 0.0]]), axis=1)
+        yield call(f, values(3, dtype=np.float32), dtype=float)
+    for f in (np.prod, np.ndarray.prod):
+        yield call(f, values(2, 3, 2), axis=(0, -1))
+        yield call(f, values(2, 3, 2), axis=(2, 0), keepdims=True)
+        yield call(f, values(2, 3), where=np.array([True, False, True]), initial=-2.0)
+    yield call(np.prod, 1.5)
+    yield call(np.generic.prod, np.float64(1.5))
+    yield call(np.generic.cumprod, np.float64(1.5))
+
+
+def reductions() -> Iterator[Sample]:
+    extrema = [np.maximum, np.minimum, np.fmax, np.fmin]
+    mask = np.array([True, False, True])
+    for ufunc in (np.add, np.multiply, np.subtract, *extrema, np.logaddexp, np.logaddexp2, np.hypot):
+        f = ufunc.reduce
+        for x in arrays(-2, ufunc in (np.add, np.multiply, np.subtract)):
+            yield call(f, x)
+            yield call(f, x, -1, keepdims=True)
+            yield call(f, x, None if x.ndim == 1 or ufunc is not np.subtract else 0)
+        yield call(f, values(2, 3), where=mask, initial=-0.5)
+        yield call(f, values(2, 3, dtype=np.float32), 0, float)
+        yield call(f, [values(3), np.array([0.1, 4.0, -0.6])])
+        if ufunc is not np.subtract:
+            yield call(f, values(2, 3, 2), axis=(0, -1))
+    for x in (np.array([2.0, 0.0, 3.0]), np.array([0.0, 0.0, 3.0])):
+        yield call(np.multiply.reduce, x)
+
+
+def accumulations() -> Iterator[Sample]:
+    extrema = [np.maximum, np.minimum, np.fmax, np.fmin]
+    algebra = [np.add, np.multiply, np.subtract, np.true_divide]
+    for ufunc in (*algebra, *extrema, np.logaddexp, np.logaddexp2, np.hypot):
+        f = ufunc.accumulate
+        for x in arrays(0.4 if ufunc is np.true_divide else -2, ufunc in algebra):
+            yield call(f, x)
+            yield call(f, x, -1)
+        yield call(f, values(2, 7, 2), axis=1)
+        yield call(f, values(0))
+        yield call(f, values(1))
+        yield call(f, values(3, dtype=np.float32), 0, float)
+    yield call(np.multiply.accumulate, np.array([2.0, 0.0, 3.0, 0.0, 1.5]))
+    for x, axis in [(values(6), 0), (values(2, 6, dtype=complex), -1), (values(6, 2, dtype=np.float32), 0)]:
+        yield call(np.add.reduceat, x, [0, 3, 1, 5, 5], axis)
+    yield call(np.add.reduceat, values(6), np.array([2, 4]))
+
+
 def ufuncs() -> Iterator[Sample]:
+    yield from products()
+    yield from reductions()
+    yield from accumulations()
     yield from of_complex()
     yield from of_floats()
     yield from parts()

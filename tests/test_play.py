@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tapes import SITE, array_tape, plainly, same_bits, scalar_tape
 
+import wengert as wg
 import wengert_rules  # noqa: F401
 from wengert import functional
 from wengert.errors import StaleTapeError
@@ -223,3 +224,20 @@ def test_random_arrays_are_often_written_in_place() -> None:
 def test_random_scalars(seed: int) -> None:
     tape = scalar_tape(random.Random(seed))
     assert same_bits(tape.play(), plainly(tape))
+
+
+def test_an_array_that_opaque_code_read_is_checked() -> None:
+    """The order of the elements went where the tape cannot see: another order is another function."""
+
+    def f(x: np.ndarray) -> np.ndarray:
+        order = np.random.default_rng(0).permutation(np.argsort(x))
+        return np.sum(x * x[order])
+
+    x = np.array([3.0, 1.0, 2.0])
+    _, tape = wg.trace(f, x)
+    namespace: dict[str, Any] = {}
+    exec(tape.to_source("made"), namespace)
+    for run in (tape.play, namespace["made"]):
+        assert run(2 * x) == f(2 * x)
+        with pytest.raises(wg.StaleTapeError):
+            run(-x)

@@ -50,3 +50,10 @@ def test_reshaping_in_the_order_of_memory():
 def test_arrays_of_objects_are_refused_as_arguments():
     with pytest.raises(wg.IntegerInputError, match="array of object"):
         wg.grad(lambda a: a.sum())(np.array([1.0, 2.0], dtype=object))
+
+
+def test_the_sum_of_numbers_that_are_no_nan_along_an_axis() -> None:
+    """`np.nansum` hands its missing keepdims on to `np.sum`, whose rule took it for a true one."""
+    x = np.arange(9.0).reshape(3, 3)
+    x_bar = wg.grad(lambda x: np.sum(np.nansum(x, axis=1) * np.array([1.0, 2.0, 3.0])))(x)
+    assert np.array_equal(x_bar, np.repeat([[1.0], [2.0], [3.0]], 3, axis=1))

@@ -16,5 +16,6 @@ from wengert_rules import (
     shapes,
     sorting,
     special_functions,
+    ufunc_methods,
     windows,
 )

@@ -52,3 +52,15 @@ non_differentiable(
     np.generic.argmax, np.generic.argmin, np.generic.any, np.generic.all, np.generic.round,
     float.is_integer,
 )  # fmt: skip
+
+for _f in (
+    np.logical_and,
+    np.logical_or,
+    np.logical_xor,
+    np.bitwise_and,
+    np.bitwise_or,
+    np.bitwise_xor,
+    np.gcd,
+    np.lcm,
+):
+    non_differentiable(_f.reduce, _f.accumulate, _f.reduceat)

@@ -69,7 +69,8 @@ class Rule:
         last = len(args) if self.sequence is None else self.sequence + 1
         if self.analysis is None or (not kwargs and len(args) <= last):
             return args, dict(kwargs or {})
-        kwargs = {self._parameter(name): value for name, value in (kwargs or {}).items()}
+        given = {name: value for name, value in (kwargs or {}).items() if value is not np._NoValue}
+        kwargs = {self._parameter(name): value for name, value in given.items()}
         if self.sequence is not None:
             args, kwargs = self._after_sequence(args, kwargs)
         named = self.analysis.names

@@ -18,8 +18,18 @@ class Place(NamedTuple):
     path: str
 
 
+def ufunc_of(fn: Any) -> np.ufunc | None:
+    """The ufunc of which a function is a method, such as `np.add.reduce`; None where it is not."""
+    owner = getattr(fn, "__self__", None) if isinstance(fn, types.BuiltinFunctionType) else None
+    return owner if isinstance(owner, np.ufunc) else None
+
+
 def place_of(fn: Any) -> Place | None:
     """Where a function, class or ufunc can be imported from, the shortest public way; None where nowhere."""
+    ufunc = ufunc_of(fn)
+    if ufunc is not None:
+        home = place_of(ufunc)
+        return home and Place(home.module, f"{home.path}.{fn.__name__}")
     path = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
     if not isinstance(path, str) or "<" in path:
         return None

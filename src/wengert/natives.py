@@ -12,16 +12,15 @@ import numpy as np
 from wengert.classes import enter, python_method
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
-from wengert.functional import additem
 from wengert.items import iterable
 from wengert.opaque import opaque, remember, search, watched
 from wengert.ordering import sort_list
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
-from wengert.record import as_array, guard, record_call, slot_of, slots_in
+from wengert.record import guard, record_call, slot_of, slots_in
 from wengert.recording import PLAIN, STATE, Modes, Primitive, here, primitive_of
 from wengert.shadow import SHADOW
 from wengert.writers import ARRAY_WRITERS, WRITERS
-from wengert.writes import record_store, record_write
+from wengert.writes import record_write
 
 
 def recorder(primitive: Primitive) -> Callable[..., Any]:
@@ -178,40 +177,6 @@ def copied(a: Any, memo: Any = None) -> Any:
     return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
 
 
-def ufunc_method(f: Any, ufunc: np.ufunc, name: str) -> Any:
-    """`np.add.reduce` and its like, by the function that does the same and has a rule."""
-    twin = _UFUNC_METHODS.get((ufunc, name))
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        recording = STATE.recording
-        if recording is None or not search(recording, (*args, *kwargs.values())):
-            return f(*args, **kwargs) if recording is None else _unseen(recording, f, name, args, kwargs)
-        if name == "at" and ufunc is np.add and len(args) == 3:
-            added = enter(additem)(args[0], args[1], as_array(args[2]) if type(args[2]) is list else args[2])
-            return record_store(args[0], ..., added)
-        if name == "outer" and len(args) == 2 and not kwargs:
-            left = enter(np.reshape)(args[0], np.shape(args[0]) + (1,) * np.ndim(args[1]))
-            return enter(ufunc)(left, args[1])
-        if twin is None or primitive_of(twin) is None:
-            primitive = primitive_of(f)
-            return opaque(recording, f, args, kwargs) if primitive is None else recorder(primitive)(*args, **kwargs)
-        words = {"axis": 0, **dict(zip(_REDUCTION, args[1:], strict=False)), **kwargs}
-        words = {
-            word: value
-            for word, value in words.items()
-            if word == "axis" or (value is not None and value is not np._NoValue)
-        }
-        return enter(twin)(args[0], **words)
-
-    return call
-
-
-def _unseen(recording: Any, f: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    if name == "at":
-        recording.memory.before_write(args[0], ..., len(recording.entries))
-    return watched(recording, f, args, kwargs)
-
-
 def number_method(f: Any, owner: Any, t: type, name: str) -> Any:
     if isinstance(owner, np.ndarray) and name in ARRAY_WRITERS:
         return functools.partial(ARRAY_WRITERS[name], owner, f)
@@ -339,17 +304,4 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "compress": _sized_method,
 }
 
-_REDUCTION = ("axis", "dtype", "out", "keepdims", "initial", "where")
-
 _LAYOUT = {"casting", "subok", "order", "out"}
-
-_UFUNC_METHODS: dict[tuple[np.ufunc, str], Any] = {
-    (np.add, "reduce"): np.sum,
-    (np.multiply, "reduce"): np.prod,
-    (np.maximum, "reduce"): np.max,
-    (np.minimum, "reduce"): np.min,
-    (np.add, "accumulate"): np.cumsum,
-    (np.multiply, "accumulate"): np.cumprod,
-    (np.logical_or, "reduce"): np.any,
-    (np.logical_and, "reduce"): np.all,
-}

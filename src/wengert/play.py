@@ -80,6 +80,8 @@ def write(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
 
 def same_outcome(value: Any, recorded: Any) -> bool:
     """Whether a test came out as recorded: equal, and of the same type."""
+    if isinstance(recorded, np.ndarray):
+        return isinstance(value, np.ndarray) and value.dtype == recorded.dtype and np.array_equal(value, recorded)
     return value is recorded or (type(value) is type(recorded) and bool(value == recorded))
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from wengert.binding import MANY, Plan, Rule, Variant
 from wengert.errors import WengertError
 from wengert.functional import getfield, setitem
+from wengert.names import ufunc_of
 from wengert.registry import rules
 from wengert.sites import Site
 
@@ -62,10 +63,13 @@ class Primitive:
         self.rule = rule
         self.kind = kind
         self.step = None
-        self.name = name or getattr(fn, "__name__", type(fn).__name__)
+        ufunc = ufunc_of(fn)
+        own = getattr(fn, "__name__", type(fn).__name__)
+        self.name = name or (own if ufunc is None else f"{ufunc.__name__}.{own}")
         self.recorder: Any = None
         self.on_floats = rule is not None and rule.kind == "partials" and not rule.identity
-        self.is_array_function = isinstance(fn, np.ufunc) or (getattr(fn, "__module__", None) or "").startswith("numpy")
+        home = getattr(fn, "__module__", None) or ""
+        self.is_array_function = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy")
         self.bounds: dict[Any, Bound] = {}
         self.simple: dict[tuple[bool, ...], Bound] = {}
         self.scalars: dict[tuple[bool, ...], Bound] = {}

@@ -25,7 +25,7 @@ from wengert.attributes import forget_classes
 from wengert.classes import enter, lookup, python_method
 from wengert.construction import NATIVE_MODULES, construct
 from wengert.dispatch import HOOKS, prepare
-from wengert.natives import array_function, carrier_method, guarded, number_method, recorder, text_method, ufunc_method
+from wengert.natives import array_function, carrier_method, guarded, number_method, recorder, text_method
 from wengert.opaque import CARRIER_TYPES
 from wengert.ordering import Ordered
 from wengert.recording import ACTIVE, STATE, Primitive, primitive_of
@@ -34,6 +34,7 @@ from wengert.rewrite import instrument, original
 from wengert.shadow import SHADOW
 from wengert.sites import Site
 from wengert.specials import CALLABLE_OBJECTS, DUNDERS, HIGHER, ITERATING, SPECIAL, higher, sequence_recorder
+from wengert.ufunc_methods import ufunc_method
 
 ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 

@@ -23,7 +23,7 @@ from wengert.errors import StaleTapeError
 from wengert.expressions import Expressions
 from wengert.literals import Expr
 from wengert.liveness import is_atom, is_store, liveness
-from wengert.names import COMPARE, LOOSE, TIGHT, method_name, place_of
+from wengert.names import COMPARE, LOOSE, TIGHT, method_name, place_of, ufunc_of
 from wengert.ops import Call, Constant, Input, Op, Variable, value_of
 
 if TYPE_CHECKING:
@@ -191,6 +191,8 @@ class _Writer(Expressions):
         if isinstance(op.val, bool | np.bool_):
             recorded = str(op.val)
             stale = test.text if not op.val else f"not {test.inside(COMPARE + 1)}"
+        elif isinstance(op.val, np.ndarray):
+            stale = f"not {self.outside.numpy('array_equal')}({test.text}, {recorded})"
         else:
             stale = f"{test.inside(COMPARE + 1)} {'is not' if op.val is None else '!='} {recorded}"
         where = f"{op.site}: " if op.site else ""
@@ -250,7 +252,7 @@ class _Writer(Expressions):
 
 def _pure(fn: Any) -> bool:
     """Whether a function only computes on its arguments: its calls may move, or go if nobody reads them."""
-    if isinstance(fn, np.ufunc) or is_functional(fn) or method_name(fn):
+    if isinstance(fn, np.ufunc) or ufunc_of(fn) is not None or is_functional(fn) or method_name(fn):
         return True
     return (
         isinstance(fn, types.BuiltinFunctionType) and getattr(fn, "__module__", "") in ("math", "cmath", "_operator")

@@ -1,0 +1,204 @@
+"""Reductions and accumulations of ufuncs, and the products along axes that are among them.
+
+An accumulation is a recurrence yₖ = f(yₖ₋₁, xₖ), a reduction its end; both run along the last axis here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from wengert.extend import additem, pullback
+from wengert_rules import elementwise
+from wengert_rules.reductions import extremum, masked, spread
+from wengert_rules.shapes import inverse_permutation
+
+ALL = slice(None)
+
+
+def conj(x):
+    """The conjugate of `x`; of real numbers no copy is made."""
+    return np.conjugate(x) if np.iscomplexobj(x) else x
+
+
+def axes_last(axis, ndim):
+    """All axes, those of a reduction last."""
+    axes = range(ndim) if axis is None else [k % ndim for k in (axis if isinstance(axis, tuple) else (axis,))]
+    return (*[k for k in range(ndim) if k not in axes], *axes), len(axes)
+
+
+def joined(a, axis):
+    """`a` with the axes of a reduction joined into its last one."""
+    order, count = axes_last(axis, np.ndim(a))
+    shape = [np.shape(a)[k] for k in order]
+    kept = len(order) - count
+    return np.reshape(np.transpose(a, order), (*shape[:kept], math.prod(shape[kept:])))
+
+
+def parted(x, shape, axis):
+    """The array of `shape` from which `joined` made `x`."""
+    order, _ = axes_last(axis, len(shape))
+    return np.transpose(np.reshape(x, [shape[k] for k in order]), inverse_permutation(order, len(shape)))
+
+
+def products_of_others(a):
+    """For each place of the last axis the product of all others, exact where some are 0."""
+    if np.shape(a)[-1] == 0:
+        return a
+    one = np.ones((*np.shape(a)[:-1], 1), a.dtype)
+    before = np.concatenate([one, np.cumprod(a[..., :-1], -1)], axis=-1)
+    after = np.concatenate([one, np.cumprod(np.flip(a[..., 1:], -1), -1)], axis=-1)
+    return before * np.flip(after, -1)
+
+
+def sums_onward(weights, z):
+    """Rᵢ = zᵢ + wᵢ Rᵢ₊₁ along the last axis, by doubling: of 1, 2, 4, … terms."""
+    n, step = np.shape(z)[-1], 1
+    while step < n:
+        reached = z[..., : n - step] + weights[..., : n - step] * z[..., step:]
+        z = np.concatenate([reached, z[..., n - step :]], axis=-1)
+        weights = weights[..., : max(n - 2 * step, 0)] * weights[..., step:]
+        step = 2 * step
+    return z
+
+
+def steps(y, a, axis):
+    """(yₖ, yₖ₋₁, xₖ) for k ≥ 1, along the last axis."""
+    y, a = np.swapaxes(y, axis, -1), np.swapaxes(a, axis, -1)
+    return y[..., 1:], y[..., :-1], a[..., 1:]
+
+
+def recurrence(y_bar, over, by, axis):
+    """x̄ of yₖ = f(yₖ₋₁, xₖ), y₀ = x₀, from the partials ∂f/∂yₖ₋₁ and ∂f/∂xₖ of each step."""
+    reach = sums_onward(conj(over), np.swapaxes(y_bar, axis, -1))
+    return np.swapaxes(np.concatenate([reach[..., :1], reach[..., 1:] * conj(by)], axis=-1), axis, -1)
+
+
+def prod_bar(y_bar, y, a, axis, keepdims, initial, where):
+    """ȳ times the product of the other factors, among which is `initial`."""
+    factors = (a if where is True else np.where(where, a, 1)) * np.ones((), y.dtype)
+    others = parted(products_of_others(joined(factors, axis)), np.shape(a), axis)
+    start = 1 if initial is None else initial
+    return masked(spread(y_bar * np.conjugate(start), np.shape(a), axis, keepdims) * conj(others), where)
+
+
+@pullback(np.prod, np.ndarray.prod, np.generic.prod)
+def prod(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True):
+    return prod_bar(y_bar, y, a, axis, keepdims, initial, where)
+
+
+@pullback(np.multiply.reduce)
+def multiply_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=1, where=True):
+    return prod_bar(y_bar, y, a, axis, keepdims, initial, where)
+
+
+@pullback(np.subtract.reduce)
+def subtract_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    """The first is what the others are taken from, unless there is an `initial`."""
+    every = -spread(y_bar, np.shape(a), axis, keepdims)
+    if initial is not None:
+        return masked(every, where)
+    order, _ = axes_last(axis, np.ndim(a))
+    is_first = np.reshape(np.arange(np.shape(a)[order[-1]]) == 0, (-1,) + (1,) * (np.ndim(a) - 1 - order[-1]))
+    return np.where(is_first, -every, every)
+
+
+@pullback(np.maximum.reduce, np.minimum.reduce, np.fmax.reduce, np.fmin.reduce)
+def extremum_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    return extremum(y_bar, y, a, axis=axis, keepdims=keepdims, initial=initial, where=where)
+
+
+def log_weights(y, a, axis, keepdims, where):
+    """The logarithms of the shares of the terms in y, the logarithm of their sum; all -inf where y is."""
+    total = spread(np.where(y == -np.inf, 0, y), np.shape(a), axis, keepdims)
+    return (a if where is True else np.where(where, a, -np.inf)) - total
+
+
+@pullback(np.logaddexp.reduce)
+def logaddexp_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    return spread(y_bar, np.shape(a), axis, keepdims) * np.exp(log_weights(y, a, axis, keepdims, where))
+
+
+@pullback(np.logaddexp2.reduce)
+def logaddexp2_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True):
+    return spread(y_bar, np.shape(a), axis, keepdims) * np.exp2(log_weights(y, a, axis, keepdims, where))
+
+
+@pullback(np.hypot.reduce)
+def hypot_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=0, where=True):
+    """The unit vector; 0 at the origin."""
+    return masked(spread(y_bar / elementwise.nonzero(y), np.shape(a), axis, keepdims) * a, where)
+
+
+@pullback(np.add.accumulate)
+def add_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
+    return np.flip(np.cumsum(np.flip(y_bar, axis), axis), axis)
+
+
+@pullback(np.subtract.accumulate)
+def subtract_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
+    """As a sum in which all but the first have the sign -1."""
+    reach = np.swapaxes(np.flip(np.cumsum(np.flip(y_bar, axis), axis), axis), axis, -1)
+    return np.swapaxes(np.concatenate([reach[..., :1], -reach[..., 1:]], axis=-1), axis, -1)
+
+
+@pullback(np.cumprod, np.ndarray.cumprod, np.generic.cumprod)
+def cumprod(y_bar, y, a, *, axis=None, dtype=None, out=None):
+    if axis is None or np.ndim(a) == 0:
+        return np.reshape(multiply_accumulate(y_bar, y, np.reshape(a, (-1,))), np.shape(a))
+    return multiply_accumulate(y_bar, y, a, axis=axis)
+
+
+@pullback(np.multiply.accumulate)
+def multiply_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
+    over, by = elementwise.multiply(*steps(y, a, axis))
+    return recurrence(y_bar, over, by, axis)
+
+
+@pullback(np.true_divide.accumulate)
+def true_divide_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
+    over, by = elementwise.true_divide(*steps(y, a, axis))
+    return recurrence(y_bar, over, by, axis)
+
+
+@pullback(np.logaddexp.accumulate)
+def logaddexp_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
+    over, by = elementwise.logaddexp(*steps(y, a, axis))
+    return recurrence(y_bar, over, by, axis)
+
+
+@pullback(np.logaddexp2.accumulate)
+def logaddexp2_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
+    over, by = elementwise.logaddexp2(*steps(y, a, axis))
+    return recurrence(y_bar, over, by, axis)
+
+
+@pullback(np.hypot.accumulate)
+def hypot_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
+    over, by = elementwise.hypot(*steps(y, a, axis))
+    return recurrence(y_bar, over, by, axis)
+
+
+@pullback(np.maximum.accumulate, np.minimum.accumulate, np.fmax.accumulate, np.fmin.accumulate)
+def extremum_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
+    """ȳₖ is shared equally by the elements up to k that equal yₖ: those of the run in which y has that value."""
+    y, a, y_bar = np.swapaxes(y, axis, -1), np.swapaxes(a, axis, -1), np.swapaxes(y_bar, axis, -1)
+    one = np.ones((), y.dtype)
+    hits, goes_on = a == y, (y[..., 1:] == y[..., :-1]) * one
+    ties = np.flip(sums_onward(np.flip(goes_on, -1), np.flip(hits * one, -1)), -1)
+    x_bar = np.where(hits, sums_onward(goes_on, y_bar / elementwise.nonzero(ties)), 0)
+    return np.swapaxes(x_bar, axis, -1)
+
+
+@pullback(np.add.reduceat)
+def add_reduceat(y_bar, y, array, *, indices, axis=0, dtype=None, out=None):
+    """Each sum runs from its index up to the next, or is one element where that is not beyond."""
+    along = axis % np.ndim(array)
+    starts = np.asarray(indices)
+    stops = np.concatenate([starts[1:], [np.shape(array)[along]]])
+    lengths = np.maximum(stops - starts, 1)
+    sums = np.repeat(np.arange(len(starts)), lengths)
+    places = np.arange(len(sums)) + (starts - np.cumsum(lengths) + lengths)[sums]
+    blank = np.zeros(np.shape(array), y.dtype)
+    return additem(blank, (ALL,) * along + (places,), np.take(y_bar, sums, along))

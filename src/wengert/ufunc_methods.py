@@ -1,0 +1,100 @@
+"""Methods of ufuncs: `np.add.reduce`, `np.multiply.outer`, `np.add.at` and their like."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.classes import enter
+from wengert.dispatch import HOOKS
+from wengert.functional import additem
+from wengert.natives import guarded, recorder
+from wengert.opaque import search, watched
+from wengert.record import as_array, guard, holds_traced, slot_of
+from wengert.recording import STATE, primitive_of
+from wengert.writes import record_store
+
+# The parameters of a method after the array, by position.
+_PARAMETERS = {
+    "reduce": ("axis", "dtype", "out", "keepdims", "initial", "where"),
+    "accumulate": ("axis", "dtype", "out"),
+    "reduceat": ("indices", "axis", "dtype", "out"),
+}
+
+
+def ufunc_method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
+    """What a call of a ufunc's method is replaced by."""
+    if name == "at":
+        return functools.partial(_at, f, ufunc)
+    if name == "outer":
+        return functools.partial(_outer, f, ufunc)
+    primitive = primitive_of(f)
+    return guarded(f) if primitive is None else functools.partial(_by_rule, recorder(primitive), name)
+
+
+def _by_rule(record: Callable[..., Any], name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
+    """A reduction or accumulation; what is not given says so by absence."""
+    words = {**dict(zip(_PARAMETERS[name], args, strict=False)), **kwargs}
+    absent = {word for word, value in words.items() if value is np._NoValue or (value is None and word in _OPTIONAL)}
+    return record(array, **{word: value for word, value in words.items() if word not in absent})
+
+
+_OPTIONAL = {"dtype", "out"}
+
+
+def _outer(f: Any, ufunc: np.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
+    """The ufunc itself on `a`, with an axis of length 1 for each axis of `b`."""
+    recording = STATE.recording
+    if recording is None or not search(recording, (a, b, *kwargs.values())):
+        return f(a, b, **kwargs)
+    return enter(ufunc)(enter(np.reshape)(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
+
+
+def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any:
+    """`a[indices] = ufunc(a[indices], operand)`, where an index that is repeated is met each time."""
+    recording = STATE.recording
+    if recording is None:
+        return f(a, indices, *operands)
+    if not isinstance(a, np.ndarray) or not search(recording, (a, indices, *operands)):
+        if isinstance(a, np.ndarray):
+            recording.memory.before_write(a, ..., len(recording.entries))
+        return watched(recording, f, (a, indices, *operands), {})
+    operands = tuple([as_array(b) if type(b) is list and holds_traced(b) else b for b in operands])
+    if ufunc in (np.add, np.subtract):
+        term = operands[0] if ufunc is np.add else enter(np.negative)(operands[0])
+        return record_store(a, ..., enter(additem)(a, indices, term))
+    for part in indices if type(indices) is tuple else (indices,):
+        slot = slot_of(recording, part)
+        if recording.keep and slot is not None:
+            guard(recording, np.asarray, part, slot)  # the rounds depend on which indices are repeated
+    for key, parts in _rounds(a, indices, operands):
+        record_store(a, key, enter(ufunc)(HOOKS["getitem"](key, a, STATE.site), *parts))
+    return None
+
+
+def _rounds(a: np.ndarray, indices: Any, operands: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """The index and the operands in parts of which none names an element twice: first uses, second uses and so on."""
+    places = np.arange(a.size).reshape(a.shape)[indices]
+    turns = _turns(places)
+    if not np.any(turns):
+        yield indices, operands
+        return
+    for turn in range(int(np.max(turns)) + 1):
+        now = turns == turn
+        spread = [enter(np.broadcast_to)(b, np.shape(places)) for b in operands]
+        yield (
+            np.unravel_index(places[now], a.shape),
+            tuple([HOOKS["getitem"](now, b, STATE.site) for b in spread]),
+        )
+
+
+def _turns(places: Any) -> np.ndarray:
+    """How often each place was named before."""
+    order = np.argsort(places, axis=None, kind="stable")
+    sorted_places = np.ravel(places)[order]
+    turns = np.empty(np.size(places), int)
+    turns[order] = np.arange(len(order)) - np.searchsorted(sorted_places, sorted_places)
+    return turns.reshape(np.shape(places))
