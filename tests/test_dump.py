@@ -163,7 +163,7 @@ def test_notebook() -> None:
     (np.sin, "np.sin"), (operator.mul, "mul"), (math.exp, "math.exp"), (np.ndarray.sum, "ndarray.sum"),
     (f, "f"),
     (np.linalg.inv, "np.linalg.inv"), (np.sum, "np.sum"), (abs, "abs"), (float, "float"),
-    (np.float64, "np.float64"), (np.add.at, "at"), (lambda x: x, "<lambda>"),
+    (np.float64, "np.float64"), (np.add.at, "np.add.at"), (lambda x: x, "<lambda>"),
     (operator.itemgetter(1), "itemgetter"), (Tape.push, "push"),
 ])  # fmt: skip
 def test_function_names(fn: Any, name: str) -> None:

@@ -1,5 +1,7 @@
 """Bugs that were found by use, each with the program that showed it."""
 
+import cmath
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,12 @@ def test_the_sum_of_numbers_that_are_no_nan_along_an_axis() -> None:
     x = np.arange(9.0).reshape(3, 3)
     x_bar = wg.grad(lambda x: np.sum(np.nansum(x, axis=1) * np.array([1.0, 2.0, 3.0])))(x)
     assert np.array_equal(x_bar, np.repeat([[1.0], [2.0], [3.0]], 3, axis=1))
+
+
+def test_a_rule_that_reads_one_of_several_results_has_a_second_derivative() -> None:
+    """The pullback of `cmath.polar` divides by the radius; as a number it was no variable to an outer trace."""
+
+    def angle(x: float) -> float:
+        return cmath.polar(complex(x, 0.5))[1]
+
+    assert abs(wg.grad(wg.grad(angle))(1.5) - 2 * 1.5 * 0.5 / (1.5**2 + 0.5**2) ** 2) < 1e-15

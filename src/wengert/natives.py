@@ -17,8 +17,9 @@ from wengert.opaque import opaque, remember, search, watched
 from wengert.ordering import sort_list
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
 from wengert.record import guard, record_call, slot_of, slots_in
-from wengert.recording import PLAIN, STATE, Modes, Primitive, here, primitive_of
+from wengert.recording import PLAIN, STATE, Modes, Primitive, Recording, here, primitive_of
 from wengert.shadow import SHADOW
+from wengert.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
 from wengert.writers import ARRAY_WRITERS, WRITERS
 from wengert.writes import record_write
 
@@ -63,9 +64,9 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
         return primitive.fn(*args, **kwargs)
     if kwargs.get("out") is not None:
         return _write_out(primitive, args, kwargs)
-    if isinstance(primitive.fn, np.ufunc):
-        kwargs = {name: value for name, value in kwargs.items() if name not in _LAYOUT}
     if slots_in(recording, (*args, *kwargs.values())) is not None:
+        if kwargs and is_elementwise(primitive.fn):
+            return with_options(recording, primitive.fn, args, kwargs)
         return record_call(primitive, args, kwargs)
     if any(type(a) not in PLAIN and search(recording, (a,)) for a in (*args, *kwargs.values())):
         return opaque(recording, primitive.fn, args, kwargs)
@@ -77,26 +78,42 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
     out = out[0] if type(out) is tuple and len(out) == 1 else out
     rest = {name: value for name, value in kwargs.items() if name != "out"}
     if out is None:
-        return record_call(primitive, args, rest)
+        return recorder(primitive)(*args, **rest)
     if out is ...:
-        value = record_call(primitive, args, rest)
+        value = recorder(primitive)(*args, **rest)
         return value if isinstance(value, np.ndarray) else enter(np.copy)(enter(np.broadcast_to)(value, ()))
     recording = STATE.recording
-    if recording is not None and (not isinstance(out, np.ndarray) or rest.get("where", True) is not True):
-        if search(recording, (*args, *rest.values(), out)) or not isinstance(out, np.ndarray):
-            raise recording.refuse(
-                RefusedCallError(
-                    f"{here()}: {primitive.name} writes into out= that cannot be followed (where=, several "
-                    "outputs). Assign the result instead."
-                )
-            )
+    if recording is None:
+        return primitive.fn(*args, **kwargs)
+    if not is_elementwise(primitive.fn) or (isinstance(out, np.ndarray) and rest.keys() <= LAYOUT):
+        return _write_whole(recording, primitive, args, out, rest)
+    if not search(recording, (*args, *rest.values(), out)):
         return watched(recording, primitive.fn, args, kwargs)
-    run_args, words = args, rest
-    rest = {name: value for name, value in rest.items() if name not in _LAYOUT}
+    args, where = cast_first(primitive.fn, args, rest), rest.get("where", True)
+    if isinstance(out, tuple):
+        return write_parts(lambda: recorder(primitive)(*args, where=where), out)
+    if where is not True:
+        return write_where(primitive.fn, args, out, where)
+    return _write_whole(recording, primitive, args, out, {name: rest[name] for name in rest.keys() & LAYOUT})
+
+
+def _write_whole(
+    recording: Recording, primitive: Primitive, args: tuple[Any, ...], out: Any, words: dict[str, Any]
+) -> Any:
+    """A call whose whole result is written into one array."""
+    if not isinstance(out, np.ndarray):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: {primitive.name} writes into out= of type {type(out).__name__}, which cannot be followed. "
+                "Assign the result instead."
+            )
+        )
+    rest = {name: value for name, value in words.items() if name not in LAYOUT}
+    normal = args
     if rest:
         assert primitive.rule is not None
-        args, rest = primitive.rule.normalise(args, rest)
-    return record_write(primitive, lambda: primitive.fn(*run_args, out=out, **words), out, args, rest)
+        normal, rest = primitive.rule.normalise(args, rest)
+    return record_write(primitive, lambda: primitive.fn(*args, out=out, **words), out, normal, rest)
 
 
 def _ufunc_recorder(primitive: Primitive, fn: np.ufunc) -> Callable[..., Any]:
@@ -303,5 +320,3 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "repeat": _sized_method,
     "compress": _sized_method,
 }
-
-_LAYOUT = {"casting", "subok", "order", "out"}

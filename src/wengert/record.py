@@ -176,7 +176,8 @@ def append_result(
     """Write down a call whose value is at hand, and make the value a variable."""
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
-    if type(value) is tuple or isinstance(value, tuple):
+    if isinstance(value, tuple):
+        value = _with_fresh_numbers(value)
         recording.append((bound, value, ins, kept_args, kwargs, STATE.site))
         return _fields(recording, value, slot)
     if not is_inexact(value):
@@ -208,11 +209,16 @@ def _fields(recording: Recording, value: tuple[Any, ...], slot: int) -> tuple[An
     """Make each inexact part of a tuple result a variable."""
     primitive = ruled(getfield)
     bound = primitive.bound(2, (True, False), ())
-    parts = [fresh(part) if is_inexact(part) and not isinstance(part, np.ndarray) else part for part in value]
-    for i, part in enumerate(parts):
+    for i, part in enumerate(value):
         if is_inexact(part):
             kept = register(recording, part, len(recording.entries), recording.keep)
             recording.append((bound, kept, (slot, None), (value if recording.keep else None, i), None, STATE.site))
+    return value
+
+
+def _with_fresh_numbers(value: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A tuple result whose numbers are no other's: a rule that reads them reads the variables."""
+    parts = [fresh(part) if is_inexact(part) and not isinstance(part, np.ndarray) else part for part in value]
     return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
@@ -320,12 +326,12 @@ def _record_rrule(
             inner = slots_in(recording, value) if isinstance(value, tuple) else slot_of(recording, value)
         finally:
             recording.levels.extend(hidden)
-    value = fresh_unless(value, args, always=True)
+    is_tuple = isinstance(value, tuple)
+    value = _with_fresh_numbers(value) if is_tuple else fresh_unless(value, args, always=True)
     kept = tuple(recording.memory.capture(a) if recording.keep else light(a) for a in args)
     static = {name: _traced(recording, v) for name, v in kwargs.items()} if recording.keep else None
     slot = len(recording.entries)
     pull = Pull(primitive, rule, pullback, level)
-    is_tuple = isinstance(value, tuple)
     held = value if is_tuple else register(recording, value, slot, recording.keep)
     recording.append((pull, held, (*ins, inner), kept, static, STATE.site))
     return _fields(recording, value, slot) if is_tuple else value

@@ -1,0 +1,49 @@
+"""Gradients of gradients: the rules of elementwise functions and of ufuncs are differentiated as they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from call_forms import _leaves, _map, _random, _weighted, gradient_outcome, keys_of
+from samples import SAMPLES
+from sampling import Sample
+
+import wengert as wg
+from wengert.extend import rules
+
+MODULES = ("elementwise", "scalars", "complexes", "special_functions", "ufunc_methods")
+PRECISE = ("d", "D")
+
+
+def is_usable(sample: Sample) -> bool:
+    """A call with something to differentiate, in double precision throughout."""
+    leaves = [np.asarray(leaf) for leaf in _leaves(sample.args)]
+    return any(leaf.size for leaf in leaves) and all(leaf.dtype.char in PRECISE for leaf in leaves)
+
+
+def one_of_each() -> dict[Callable[..., Any], Sample]:
+    """A call of each function whose rule stands in these modules."""
+    mine = [s for s in SAMPLES if any(f"{module}.py:" in rules[s.f].where for module in MODULES)]
+    return {s.f: s for s in reversed(mine) if is_usable(s)}
+
+
+def gradient_of(sample: Sample) -> Callable[..., Any]:
+    """The gradient of a weighted sum of a call's result, as a function of the call's arguments."""
+    weights = _map(_random, sample.f(*sample.args, **sample.kwargs), np.random.default_rng(0))
+    keys = tuple(keys_of(sample))
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        weighted = _weighted(Sample(sample.f, args, kwargs), keys, weights)
+        return tuple(wg.grad(weighted, *[args[key] for key in keys])[1])[1:]
+
+    return gradient
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("sample", one_of_each().values(), ids=str)
+def test_the_gradient_has_a_gradient(sample: Sample) -> None:
+    again = Sample(gradient_of(sample), sample.args, sample.kwargs)
+    assert gradient_outcome(again, tuple(keys_of(sample))) == "right"
