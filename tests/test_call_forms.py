@@ -10,13 +10,15 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from call_forms import forms, gradient_outcome, keys_of, unused_options
-from samples import SAMPLES, Sample
+from samples import SAMPLES, Sample, call
 
-from wengert.registry import callable_name
+import wengert as wg
+from wengert.callables import callable_name
 
-EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
 BY_FUNCTION: dict[Callable[..., Any], list[Sample]] = defaultdict(list)
 for _sample in SAMPLES:
     BY_FUNCTION[_sample.f].append(_sample)
@@ -43,5 +45,17 @@ def test_every_form_of_call(f: Callable[..., Any]) -> None:
 @pytest.mark.parametrize("f", BY_FUNCTION, ids=callable_name)
 def test_options_given_a_traced_number(f: Callable[..., Any]) -> None:
     for sample in some(f):
-        for call, name in unused_options(sample):
-            gradient_outcome(call, (name,))
+        for option, name in unused_options(sample):
+            gradient_outcome(option, (name,))
+
+
+def test_a_wrong_rule_is_caught() -> None:
+    calls = [call(np.tanh, np.array([0.3, 0.7])), call(np.tanh, 0.3), call(np.tanh, np.array([0.3j]))]
+    with wg.rules.scope():
+        wg.rules.remove(np.tanh)
+        for derivative in (lambda y, x: 1.001 - y * y, lambda y, x: 0, lambda y, x: 1 - y * np.conj(y) + 0.01j):
+            with wg.rules.scope():
+                wg.partials(np.tanh)(derivative)
+                for sample in calls[:2] if derivative(0, 0).imag == 0 else calls[2:]:
+                    with pytest.raises(AssertionError, match=" is not "):
+                        gradient_outcome(sample, (0,))

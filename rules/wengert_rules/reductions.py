@@ -15,7 +15,7 @@ def spread(y, shape, axis, keepdims):
     """The result `y` of a reduction of an array of `shape`, set against each element that went into it."""
     if axis is None and math.prod(shape) <= SMALL:
         return np.full(shape, y)
-    if axis is not None and not keepdims:
+    if axis is not None and not keepdims and shape:  # a number may be summed along axis 0
         y = np.expand_dims(y, axis)
     return np.broadcast_to(y, shape)
 

@@ -88,8 +88,8 @@ class _Check:
         splatted = self.rule.splat(self.args)
         self.plan = self.rule.plan(len(splatted), tuple(self.kwargs))
         self.primals, self.static = self.plan.bind(splatted, self.kwargs)
-        self.expected = f(*copy.deepcopy(args), **copy.deepcopy(kwargs))
         self.before = copy.deepcopy((self.args, self.kwargs))
+        self.expected = f(*args, **kwargs)  # not of copies: NumPy adds in another order where the layout differs
         self.call: Callable[[], tuple[Any, Any]] = lambda: registry.rrule(f, *args, **kwargs)
 
     def run(self) -> None:
@@ -313,7 +313,8 @@ def _cast(x: Any, like: Any) -> Any:
 def _bits(x: Any) -> Any:
     """What two values must have in common to be the same bit for bit."""
     if isinstance(x, (np.ndarray, np.generic)):
-        return x.shape, x.dtype, x.tobytes()
+        padded = x.dtype.char in "gG"  # the bytes that fill up a long double are of no meaning
+        return x.shape, x.dtype, repr(x.tolist()) if padded else x.tobytes()
     return np.asarray(x).tobytes() if isinstance(x, (float, complex)) else x
 
 
