@@ -1,11 +1,12 @@
 """Cotangents on their way back: where they are kept, who owns them, how two are added.
 
-Only a buffer that the engine made itself, and that nobody else reads, is written in place: not the user's arrays, not a
-seed, not a cotangent that passes through to several places.
+Only a buffer that nobody else can read is written in place: one that the engine made itself and kept to itself, or one
+to which there is no other reference. So never the user's arrays, a seed, a cotangent that stands in several places.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,8 @@ from wengert.values import Spec, spec_of
 from wengert.writes import slot_of_key
 
 FLOATS = (float, np.float64)
+ALONE = 4 if sys.version_info < (3, 14) else 2
+"""References to a cotangent that only the table holds, as `is_alone` counts them: 3.14 counts no borrowed ones."""
 
 
 class Bars:
@@ -28,6 +31,7 @@ class Bars:
     def __init__(self, size: int) -> None:
         self.table: Any = [None] * size
         self.owned: set[int] = set()
+        self.in_place = 0  # additions into a buffer
         self.live: set[int] | None = None  # the slots that depend on this level's inputs, where there are other levels
 
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -48,16 +52,23 @@ class Bars:
             self.table[slot] = x_bar
             if owned:
                 self.owned.add(slot)
-        elif slot in self.owned and type(old) is type(x_bar) is np.ndarray and _fits(old, x_bar):
+        elif type(old) is not np.ndarray or type(x_bar) is not np.ndarray:
+            self.table[slot] = old + x_bar
+        elif (slot in self.owned or self.is_alone(old)) and _fits(old, x_bar):
             np.add(old, x_bar, out=old)
-        elif owned and type(old) is type(x_bar) is np.ndarray and _fits(x_bar, old):
+            self.owned.add(slot)
+            self.in_place += 1
+        elif owned and _fits(x_bar, old):
             np.add(x_bar, old, out=x_bar)
             self.table[slot] = x_bar
             self.owned.add(slot)
         else:
-            self.table[slot] = total = old + x_bar
-            if type(total) is np.ndarray:
-                self.owned.add(slot)
+            self.table[slot] = old + x_bar
+            self.owned.add(slot)
+
+    def is_alone(self, bar: np.ndarray) -> bool:
+        """Whether nobody else can read a cotangent: no other reference to it, and memory of its own."""
+        return bar.base is None and sys.getrefcount(bar) == ALONE
 
     def project(self, x_bar: Any, x: Any, broadcasts: bool) -> Any:
         """Bring a cotangent to the shape, dtype and realness of its primal."""
