@@ -92,6 +92,7 @@ def products() -> Iterator[Sample]:
         yield call(f, values(2, 3, 2), axis=(2, 0), keepdims=True)
         yield call(f, values(2, 3), where=np.array([True, False, True]), initial=-2.0)
     yield call(np.prod, 1.5)
+    yield call(np.prod, np.array(1.5), axis=0)
     yield call(np.generic.prod, np.float64(1.5))
     yield call(np.generic.cumprod, np.float64(1.5))
 

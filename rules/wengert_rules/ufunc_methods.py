@@ -24,7 +24,10 @@ def conj(x):
 
 def axes_last(axis, ndim):
     """All axes, those of a reduction last."""
-    axes = range(ndim) if axis is None else [k % ndim for k in (axis if isinstance(axis, tuple) else (axis,))]
+    if axis is None or ndim == 0:  # of a number NumPy takes axis 0 and -1, and reduces nothing
+        axes = range(ndim)
+    else:
+        axes = [k % ndim for k in (axis if isinstance(axis, tuple) else (axis,))]
     return (*[k for k in range(ndim) if k not in axes], *axes), len(axes)
 
 
