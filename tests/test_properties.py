@@ -7,10 +7,11 @@ import warnings
 from typing import Any
 
 import numpy as np
+import pytest
 from call_forms import gradient_outcome, keys_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from samples import SAMPLES, Sample
+from samples import SAMPLES, Sample, call
 from variants import OF_MEMORY, variant
 
 from wengert.errors import GradientCheckError, RuleError, WengertError
@@ -57,3 +58,19 @@ def test_variants_of_samples(data: Any) -> None:
         warnings.simplefilter("ignore")
         for key in keys_of(sample):
             gradient_outcome(sample, (key,))
+
+
+NUMBER = np.float64(1.5)
+ALONG_AXIS_0 = [
+    call(np.sum, NUMBER, 0),
+    call(np.max, NUMBER, -1),
+    call(np.multiply.reduce, NUMBER),
+    call(np.add.reduce, NUMBER),
+]
+
+
+@pytest.mark.parametrize("sample", ALONG_AXIS_0, ids=str)
+def test_a_number_is_reduced_along_axis_0(sample: Sample) -> None:
+    assert is_defined(sample)
+    test_rrule(sample.f, *sample.args, **sample.kwargs)
+    assert gradient_outcome(sample, (0,)) == "right"
