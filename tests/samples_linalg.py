@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from sampling import Sample, call, values
@@ -13,6 +14,9 @@ KINDS = [(float, float), (np.float32, np.float32), (complex, complex), (float, c
 def linear_algebra() -> Iterator[Sample]:
     yield from contractions()
     yield from products()
+    yield from systems()
+    yield from norms()
+    yield from decompositions()
 
 
 # Subscripts of einsum, and the shapes of its operands.
@@ -71,3 +75,102 @@ def products() -> Iterator[Sample]:
             for matrix, vector in [((2, 3), (3,)), ((5, 2, 3), (3,)), ((2, 3), (5, 3)), ((2, 1, 2, 3), (4, 3))]:
                 yield call(np.matvec, values(*matrix, dtype=p), values(*vector, dtype=q))
                 yield call(np.vecmat, values(*vector, dtype=q), values(*matrix[:-2], *matrix[:-3:-1], dtype=p))
+
+
+def matrices(*shape: int, dtype: Any = float, seed: int = 0) -> np.ndarray:
+    """Matrices well away from singular ones, with eigenvalues and singular values apart."""
+    rng = np.random.default_rng([seed, *shape])
+    a = rng.normal(size=shape)
+    if np.dtype(dtype).kind == "c":
+        a = a + 1j * rng.normal(size=shape)
+    return (a + 2 * np.eye(*shape[-2:]) * np.arange(1, shape[-1] + 1)).astype(dtype)
+
+
+def positive(*shape: int, dtype: Any = float) -> np.ndarray:
+    """Positive definite matrices."""
+    a = matrices(*shape, dtype=dtype)
+    return a @ np.conj(np.swapaxes(a, -1, -2)) + np.eye(shape[-1]).astype(dtype)
+
+
+DTYPES = (float, np.float32, complex, np.complex64)
+
+
+def systems() -> Iterator[Sample]:
+    solved = [
+        ((3, 3), (3,)), ((3, 3), (3, 2)), ((3, 3), (2, 3, 1)), ((2, 3, 3), (3,)), ((2, 3, 3), (3, 3)), ((2, 1, 3, 3), (4, 3, 2)),
+        ((1, 1), (1,)), ((0, 0), (0, 2)),
+    ]  # fmt: skip
+    for left, right in solved:
+        for p, q in KINDS:
+            yield call(np.linalg.solve, matrices(*left, dtype=p), values(*right, dtype=q))
+    for p, q in KINDS:
+        yield call(np.linalg.tensorsolve, matrices(4, 4, dtype=p), values(4, dtype=q))
+        yield call(np.linalg.tensorsolve, matrices(6, 6, dtype=p).reshape(2, 3, 6), values(2, 3, dtype=q))
+        cube = matrices(6, 6, dtype=p).reshape(3, 2, 6).transpose(2, 0, 1)
+        yield call(np.linalg.tensorsolve, cube, values(3, 2, dtype=q), (0,))
+    for f in (np.linalg.inv, np.linalg.det, np.linalg.slogdet):
+        for dtype in DTYPES:
+            for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (2, 1, 2, 2)):
+                yield call(f, matrices(*shape, dtype=dtype))
+        yield call(f, matrices(6, 6)[::2, ::2].T)
+        yield call(f, -matrices(3, 3))
+    for dtype in DTYPES:
+        for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 2), (2, 2, 3)):
+            yield call(np.linalg.pinv, matrices(*shape, dtype=dtype))
+        yield call(np.linalg.pinv, positive(3, 3, dtype=dtype), hermitian=True)
+        yield call(np.linalg.pinv, matrices(4, 3, dtype=dtype), 1e-5)
+        for shape, right in (((4, 2), (4,)), ((4, 2), (4, 3)), ((2, 4), (2,)), ((3, 3), (3, 2)), ((2, 3), (2, 2))):
+            yield call(np.linalg.lstsq, matrices(*shape, dtype=dtype), values(*right, dtype=dtype))
+            yield call(np.linalg.lstsq, matrices(*shape, dtype=dtype), values(*right, dtype=dtype), rcond=-1)
+
+
+def norms() -> Iterator[Sample]:
+    f = np.linalg.norm
+    for dtype in (float, np.float32, complex):
+        v, a, c = values(3, dtype=dtype) - 1, matrices(3, 4, dtype=dtype), matrices(2, 4, 3, dtype=dtype)
+        for ord in (None, 2, 1, np.inf, -np.inf, 0, 3, 1.5, 0.5, -1):
+            yield call(f, v, ord)
+            yield call(f, a, ord, axis=0)
+            yield call(f, c, ord, axis=-1, keepdims=True)
+            yield call(f, c, ord, axis=(1,))
+        for ord in (None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+            yield call(f, a, ord)
+            yield call(f, a.T, ord, keepdims=True)
+            yield call(f, c, ord, axis=(-2, -1))
+            yield call(f, c, ord, axis=(2, 0), keepdims=True)
+        yield call(f, c)
+        yield call(f, c, keepdims=True)
+    yield call(f, values(0))
+    yield call(f, values(0, 2), axis=0)
+    for dtype in (float, np.float32, complex):
+        for p in (None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"):
+            yield call(np.linalg.cond, matrices(3, 3, dtype=dtype), p)
+            yield call(np.linalg.cond, matrices(2, 3, 3, dtype=dtype), p)
+        yield call(np.linalg.cond, matrices(3, 4, dtype=dtype))
+
+
+def decompositions() -> Iterator[Sample]:
+    for dtype in DTYPES:
+        for shape in ((3, 3), (2, 3, 3), (1, 1)):
+            a = positive(*shape, dtype=dtype)
+            for f in (np.linalg.eigvalsh, np.linalg.eigh)[: 1 if np.iscomplexobj(a) else 2]:
+                yield call(f, a)
+                yield call(f, a, "U")
+                yield call(f, matrices(*shape, dtype=dtype), UPLO="l")
+            yield call(np.linalg.cholesky, a)
+            yield call(np.linalg.cholesky, a, upper=True)
+            yield call(np.linalg.eigvals, matrices(*shape, dtype=dtype, seed=2))
+        for shape in ((3, 3), (4, 2), (2, 4), (2, 3, 2)):
+            a = matrices(*shape, dtype=dtype)
+            yield call(np.linalg.svd, a, compute_uv=False)
+            for mode in ("reduced", "r"):
+                yield call(np.linalg.qr, a, mode)
+            if not np.iscomplexobj(a):
+                yield call(np.linalg.svd, a, full_matrices=False)
+        yield call(np.linalg.svd, positive(3, 3, dtype=dtype), compute_uv=False, hermitian=True)
+    for dtype in (float, np.float32):
+        yield call(np.linalg.svd, matrices(3, 3, dtype=dtype))
+        yield call(np.linalg.svd, positive(3, 3, dtype=dtype) - 3 * np.eye(3, dtype=dtype), hermitian=True)
+        yield call(np.linalg.qr, matrices(3, 3, dtype=dtype), mode="complete")
+        yield call(np.linalg.qr, matrices(2, 4, dtype=dtype), mode="complete")
+        yield call(np.linalg.eig, positive(3, 3, dtype=dtype) * np.arange(1, 4, dtype=dtype))  # real eigenvalues

@@ -16,7 +16,6 @@ import wengert as wg
 REFUSED = {
     "diagonal_of_strides",
     "strided_windows_read",
-    "roots_of_hidden_owners",
 }
 each = pytest.mark.parametrize(
     "program",

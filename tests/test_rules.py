@@ -16,7 +16,7 @@ import pytest
 from samples import BY_HAND, SAMPLES, Sample
 
 import wengert_rules  # noqa: F401 (registers the rules)
-from wengert.errors import RuleError
+from wengert.errors import NoDerivativeError, RuleError
 from wengert.extend import rules
 from wengert.liveness import makes_new
 from wengert.ops import Call
@@ -67,7 +67,7 @@ OPERATORS = {
     ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Subscript: operator.getitem,
 }  # fmt: skip
 PLAIN = {tuple, list, range, zip, isinstance, slice, any, itertools.product, RuleError}  # they only hold or ask
-PLAIN |= {np.arange}  # of whole numbers
+PLAIN |= {NoDerivativeError, np.finfo, np.arange}  # np.arange: of whole numbers
 PLAIN |= {max, min, sorted, set, dict, enumerate}  # of shapes, subscripts and static arguments
 METHODS = {"append", "tolist"}  # of lists, and of the indices that a permutation is sorted into
 METHODS |= {"count", "fromkeys", "get", "index", "join", "partition", "replace", "split"}  # of subscripts and axes

@@ -9,6 +9,7 @@ from wengert.errors import (
     DuplicateRuleError,
     GradientCheckError,
     IntegerInputError,
+    NoDerivativeError,
     NoGradientPathError,
     NonScalarOutputError,
     NoRuleError,

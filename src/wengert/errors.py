@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class WengertError(Exception):
     """Base of all errors of this package."""
@@ -25,6 +27,15 @@ class IntegerInputError(WengertError, TypeError):
 
 class NoGradientPathError(WengertError, ValueError):
     """The result is of a kind (int, bool, str, None) that has no derivative."""
+
+
+class NoDerivativeError(WengertError, ValueError):
+    """A function has no derivative at these values; `site` is the line that called it."""
+
+    site: Any = None
+
+    def __str__(self) -> str:
+        return f"{self.site}: {super().__str__()}" if self.site else super().__str__()
 
 
 class StaleTapeError(WengertError, RuntimeError):

@@ -1,6 +1,6 @@
 """The public door for rules; those of this package come in through it too."""
 
-from wengert.errors import RuleError
+from wengert.errors import NoDerivativeError, RuleError
 from wengert.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
 from wengert.functional import (
     additem,
@@ -19,6 +19,7 @@ from wengert.registry import rules
 from wengert.values import Spec
 
 __all__ = [
+    "NoDerivativeError",
     "RuleError",
     "Spec",
     "accumulates",

@@ -212,6 +212,8 @@ def _fields(recording: Recording, value: tuple[Any, ...], slot: int) -> tuple[An
     for i, part in enumerate(value):
         if is_inexact(part):
             kept = register(recording, part, len(recording.entries), recording.keep)
+            if isinstance(part, np.ndarray):
+                recording.memory.capture(part)
             recording.append((bound, kept, (slot, None), (value if recording.keep else None, i), None, STATE.site))
     return value
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.array_steps import array_step
 from wengert.bars import FLOATS, Bars, TracedBars, plus
+from wengert.errors import NoDerivativeError
 from wengert.functional import getfield, setitem
 from wengert.lenses import owner_of
 from wengert.projection import project, unbroadcast
@@ -71,6 +72,9 @@ def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, c
                 general_step(bars, slot, entry, depth)
             if consume:
                 entries[slot] = None
+    except NoDerivativeError as error:
+        error.site = error.site or entry[5]
+        raise
     finally:
         memory.replay(done)
 
@@ -86,7 +90,11 @@ def _walk_traced(recording: Recording, here: Level, bars: Bars, end: int, depth:
         assert entry is not None
         STATE.site = entry[5]
         recording.notes.append((len(recording.entries), "pullback of", slot))
-        general_step(bars, slot, entry, depth)
+        try:
+            general_step(bars, slot, entry, depth)
+        except NoDerivativeError as error:
+            error.site = error.site or entry[5]
+            raise
     recording.notes.append((len(recording.entries), "", end))
     STATE.site = site
 
