@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import NoDerivativeError, adjoint, pullback
+from wengert.extend import NoDerivativeError, adjoint, is_complex, pullback
+from wengert_rules.products import conj
 
 
 def half(s, uplo):
@@ -78,23 +79,28 @@ def refuse_phases(turns, scale):
         )
 
 
+def from_values(values_bar, vectors):
+    """V diag(w̄) Vᴴ."""
+    return (vectors * by_rows(values_bar)) @ adjoint(vectors)
+
+
 @pullback(np.linalg.eigvalsh)
 def eigvalsh(y_bar, y, a, *, UPLO="L"):
     """A V = V diag(y)  ⇒  Ā = V diag(ȳ) Vᴴ."""
-    vectors = np.linalg.eigh(a, UPLO)[1]
-    return from_triangle((vectors * by_rows(y_bar)) @ adjoint(vectors), UPLO)
+    return from_triangle(from_values(y_bar, np.linalg.eigh(a, UPLO)[1]), UPLO)
 
 
 @pullback(np.linalg.eigh, parts=True)
 def eigh(y_bar, y, a, *, UPLO="L"):
     """A V = V diag(w)  ⇒  Ā = V (diag(w̄) + (Vᴴ V̄)ᵢⱼ / (wⱼ - wᵢ)) Vᴴ."""
     (values_bar, vectors_bar), (values, vectors) = y_bar, y
-    core = 0 if values_bar is None else on_diagonal(values_bar)
-    if vectors_bar is not None:
-        turned = adjoint(vectors) @ vectors_bar
-        if np.iscomplexobj(a):
-            refuse_phases(np.imag(diagonal_of(turned)), turned)
-        core = core + off_diagonal(turned) / gaps(values, "eigenvalues")
+    if vectors_bar is None:
+        return from_triangle(from_values(values_bar, vectors), UPLO)
+    turned = adjoint(vectors) @ vectors_bar
+    if is_complex(a):
+        refuse_phases(np.imag(diagonal_of(turned)), turned)
+    core = off_diagonal(turned) / gaps(values, "eigenvalues")
+    core = core if values_bar is None else core + on_diagonal(values_bar)
     return from_triangle(vectors @ core @ adjoint(vectors), UPLO)
 
 
@@ -115,13 +121,14 @@ def eig(y_bar, y, a):
     M = Vᴴ V̄ - Vᴴ V Re diag(Vᴴ V̄)."""
     (values_bar, vectors_bar), (values, vectors) = y_bar, y
     differences = gaps(values, "eigenvalues")
-    core = 0 if values_bar is None else on_diagonal(values_bar)
-    if vectors_bar is not None:
-        turned = adjoint(vectors) @ vectors_bar
-        if np.iscomplexobj(vectors):
-            refuse_phases(np.imag(diagonal_of(turned)), turned)
-        stretched = (adjoint(vectors) @ vectors) * by_rows(np.real(diagonal_of(turned)))
-        core = core + off_diagonal(turned - stretched) / np.conjugate(differences)
+    if vectors_bar is None:
+        return np.linalg.solve(adjoint(vectors), by_columns(values_bar) * adjoint(vectors))
+    turned = adjoint(vectors) @ vectors_bar
+    if np.iscomplexobj(vectors):  # which a real matrix may have, or not
+        refuse_phases(np.imag(diagonal_of(turned)), turned)
+    stretched = (adjoint(vectors) @ vectors) * by_rows(np.real(diagonal_of(turned)))
+    core = off_diagonal(turned - stretched) / conj(differences)
+    core = core if values_bar is None else core + on_diagonal(values_bar)
     return np.linalg.solve(adjoint(vectors), core @ adjoint(vectors))
 
 
@@ -175,7 +182,7 @@ def singular_vectors_bar(bars, u, s, vh):
     core = p * by_rows(s) + by_columns(s) * q
     if s_bar is not None:
         core = core + on_diagonal(s_bar)
-    if np.iscomplexobj(u):
+    if is_complex(u):
         refuse_phases(np.imag(diagonal_of(of_u + of_v)), np.abs(of_u) + np.abs(of_v))
         core = core + on_diagonal(1j * np.imag(diagonal_of(of_u)) / positive(s))
     a_bar = u @ core @ vh

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import NoDerivativeError, adjoint, pullback
+from wengert.extend import NoDerivativeError, adjoint, is_complex, pullback
 from wengert_rules.decompositions import completed, from_triangle, singular_values_bar
 from wengert_rules.products import conj
 from wengert_rules.shapes import inverse_permutation
@@ -64,7 +64,7 @@ def det(y_bar, y, a):
 def slogdet(y_bar, y, a):
     """d log|det A| + i d arg det A = tr(A⁻¹ dA); a real determinant keeps its sign, a complex one turns."""
     sign_bar, log_bar = y_bar
-    turns = sign_bar is not None and np.iscomplexobj(a)
+    turns = sign_bar is not None and is_complex(a)
     if log_bar is None and not turns:
         return np.zeros(np.shape(a), a.dtype)
     turn = 1j * np.imag(sign_bar * np.conjugate(y[0])) if turns else 0

@@ -55,12 +55,17 @@ def sums_bar(y_bar, x, ord, axes):
 def spectral_bar(y_bar, x, ord, axes):
     """X = U diag(s) Vᴴ  ⇒  X̄ = U diag(s̄) Vᴴ, for the sum, the largest or the smallest of s."""
     order = (*[k for k in range(np.ndim(x)) if k not in axes], *axes)
-    u, s, vh = np.linalg.svd(np.transpose(x, order), full_matrices=False)
-    each = np.transpose(y_bar, order)[..., 0]
+    u, s, vh = np.linalg.svd(transposed(x, order), full_matrices=False)
+    each = transposed(y_bar, order)[..., 0]
     if ord != "nuc":
         each = shared(each, s == (s[..., :1] if ord == 2 else s[..., -1:]), -1)
     made = (u * np.expand_dims(each * np.sign(s), -2)) @ vh
-    return np.transpose(made, inverse_permutation(order, np.ndim(x)))
+    return transposed(made, inverse_permutation(order, np.ndim(x)))
+
+
+def transposed(x, order):
+    """`np.transpose`, where it changes anything."""
+    return x if order == tuple(range(len(order))) else np.transpose(x, order)
 
 
 @pullback(np.linalg.cond)

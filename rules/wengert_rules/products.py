@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from wengert.extend import adjoint, pullback
+from wengert.extend import adjoint, is_complex, pullback
 
 
 def as_matrices(y_bar, from_row, from_column):
@@ -18,7 +18,7 @@ def as_matrices(y_bar, from_row, from_column):
 
 def conj(x):
     """The conjugate of `x`, which is `x` itself where that is real: NumPy would copy it."""
-    return np.conjugate(x) if np.iscomplexobj(x) else x
+    return np.conjugate(x) if is_complex(x) else x
 
 
 def flat(x):

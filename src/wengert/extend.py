@@ -16,7 +16,7 @@ from wengert.functional import (
     setpart,
 )
 from wengert.registry import rules
-from wengert.values import Spec
+from wengert.values import Spec, is_complex
 
 __all__ = [
     "NoDerivativeError",
@@ -28,6 +28,7 @@ __all__ = [
     "adjoint",
     "getfield",
     "getitem",
+    "is_complex",
     "lens",
     "make_dict",
     "make_list",
