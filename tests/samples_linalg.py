@@ -173,4 +173,3 @@ def decompositions() -> Iterator[Sample]:
         yield call(np.linalg.svd, positive(3, 3, dtype=dtype) - 3 * np.eye(3, dtype=dtype), hermitian=True)
         yield call(np.linalg.qr, matrices(3, 3, dtype=dtype), mode="complete")
         yield call(np.linalg.qr, matrices(2, 4, dtype=dtype), mode="complete")
-        yield call(np.linalg.eig, positive(3, 3, dtype=dtype) * np.arange(1, 4, dtype=dtype))  # real eigenvalues
