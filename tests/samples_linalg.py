@@ -140,6 +140,8 @@ def norms() -> Iterator[Sample]:
             yield call(f, c, ord, axis=(2, 0), keepdims=True)
         yield call(f, c)
         yield call(f, c, keepdims=True)
+    yield call(np.linalg.pinv, values(0, 3), hermitian=True)
+    yield call(f, values(0, 4), np.inf)
     yield call(f, values(0))
     yield call(f, values(0, 2), axis=0)
     for dtype in (float, np.float32, complex):

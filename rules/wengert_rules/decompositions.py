@@ -208,9 +208,8 @@ def positive(s):
 def cholesky(y_bar, y, a, *, upper=False):
     """A = L Lᴴ, P the lower half of Lᴴ L̄ with half its diagonal  ⇒  Ā = L⁻ᴴ P L⁻¹."""
     factor_h, bar = (y, adjoint(y_bar)) if upper else (adjoint(y), y_bar)
-    p = half(factor_h @ bar, "L")
-    inner = np.linalg.solve(factor_h, p)
-    whole = adjoint(np.linalg.solve(factor_h, adjoint(inner)))
+    inverse = np.linalg.inv(factor_h)
+    whole = inverse @ half(factor_h @ bar, "L") @ adjoint(inverse)
     return from_triangle(whole, "U" if upper else "L")
 
 

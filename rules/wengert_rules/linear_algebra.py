@@ -77,6 +77,8 @@ def pinv(y_bar, y, a, *, rcond=None, hermitian=False, rtol=None):
 
     Source: Golub and Pereyra, The differentiation of pseudo-inverses (1973), theorem 4.3.
     """
+    if np.size(a) == 0:
+        return np.zeros(np.shape(a), a.dtype)
     whole = completed(a, "L") if hermitian else a
     right, left = adjoint(y_bar) @ y @ adjoint(y), adjoint(y) @ y @ adjoint(y_bar)
     a_bar = right - whole @ (y @ right) + left - (left @ y) @ whole - adjoint(y) @ y_bar @ adjoint(y)

@@ -48,6 +48,8 @@ def sums_bar(y_bar, x, ord, axes):
     """The largest or smallest sum of |x| along the columns (1, -1) or along the rows (inf, -inf)."""
     along, across = axes if abs(ord) == 1 else axes[::-1]
     sums = np.sum(np.abs(x), axis=along, keepdims=True)
+    if np.size(sums) == 0:
+        return np.zeros(np.shape(x), x.dtype)
     extreme = np.max(sums, axis=across, keepdims=True) if ord > 0 else np.min(sums, axis=across, keepdims=True)
     return shared(y_bar, sums == extreme, across) * np.sign(x)
 
