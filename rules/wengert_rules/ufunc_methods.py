@@ -25,7 +25,7 @@ def conj(x):
 def axes_last(axis, ndim):
     """All axes, those of a reduction last."""
     if axis is None or ndim == 0:  # of a number NumPy takes axis 0 and -1, and reduces nothing
-        axes = range(ndim)
+        axes = [*range(ndim)]
     else:
         axes = [k % ndim for k in (axis if isinstance(axis, tuple) else (axis,))]
     return (*[k for k in range(ndim) if k not in axes], *axes), len(axes)
