@@ -1,8 +1,15 @@
-"""The programs whose printed tapes stand in tests/tapes. `python tests/golden.py` writes them anew: read them then."""
+"""The programs and examples whose printed tapes stand in tests/tapes.
+
+`python tests/golden.py` writes them anew: read them then.
+"""
 
 from __future__ import annotations
 
+import functools
+import os
 import pathlib
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +18,8 @@ import numpy as np
 import wengert as wg
 
 FOLDER = pathlib.Path(__file__).with_name("tapes")
+ROOT = FOLDER.parent.parent
+EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 
 
 def seed(x1, x2):
@@ -80,7 +89,21 @@ def printed(name: str) -> str:
     )
 
 
+@functools.cache
+def example(name: str) -> str:
+    """What an example prints, run as a user runs it."""
+    paths = os.pathsep.join(str(ROOT / folder) for folder in ("src", "rules"))
+    environment = {**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-W", "error", str(ROOT / "examples" / f"{name}.py")]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.replace(f"{ROOT}{os.sep}", "")
+
+
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
+    (FOLDER / "examples").mkdir(exist_ok=True)
+    for name in EXAMPLES:
+        (FOLDER / "examples" / f"{name}.txt").write_text(example(name), encoding="utf-8")
     for program in PROGRAMS:
         (FOLDER / f"{program}.txt").write_text(printed(program))

@@ -153,12 +153,6 @@ def test_show_prints(capsys: pytest.CaptureFixture[str]) -> None:
     assert "%4 = mul(%2, %3)\n" in capsys.readouterr().out
 
 
-def test_notebook() -> None:
-    tape = Tape()
-    tape.result = tape.push(Input("<b>", "a<b"))
-    assert tape._repr_html_() == "<pre>Tape(Context)\n  inp %1 = a&lt;b::str\n  return %1</pre>"
-
-
 @pytest.mark.parametrize(("fn", "name"), [
     (np.sin, "np.sin"), (operator.mul, "mul"), (math.exp, "math.exp"), (np.ndarray.sum, "ndarray.sum"),
     (f, "f"),

@@ -269,3 +269,15 @@ def test_the_derivative_tape_grows_with_the_tape() -> None:
     made = rrule_tape(tape)
     assert len(made) <= 6 * len(tape) and made.renumberings == 0
     assert made[made.result].val[1][0] == pytest.approx(1.001**2000)
+
+
+def test_a_context_rebinds_what_it_holds() -> None:
+    tape = Tape(RRuleContext())
+    x = tape.push(Input(2.0, "x"))
+    tape.result = y = tape.ctx.record_primitive(tape, operator.mul, x, 3.0)
+    old = tape.ctx.pullbacks[y]
+    new = tape.push(mkcall(functional.getfield, tape[y].args[0], 1))
+    tape.rebind({old: new})
+    tape.delete(old)
+    assert tape.ctx.pullbacks == {y: new}
+    assert back(verify(tape)).play(4.0) == (12.0, (3.0,))

@@ -20,9 +20,12 @@ from wengert.errors import (
     TapeError,
     WengertError,
 )
+from wengert.folding import fold_constants
 from wengert.forms import accumulates, non_differentiable, partials, pullback, rrule
 from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
 from wengert.ops import Call, Constant, Input, Variable, mkcall
+from wengert.postmortem import PostMortem, post_mortem
+from wengert.primitivize import primitivize
 from wengert.recipe import RRuleContext, rrule_tape
 from wengert.registry import rules
 from wengert.rulecheck import test_rrule

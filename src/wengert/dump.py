@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import html
 import reprlib
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 SHOWN = 6  # elements of an array that are printed
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 40
-_STYLES = {"variable": "cyan", "fn": "bold", "type": "green", "comment": "dim", "word": "magenta"}
+_STYLES = {"variable": "cyan", "fn": "bold", "type": "green", "comment": "dim", "word": "magenta", "alarm": "bold red"}
 
 Piece = tuple[str, str]  # (text, style)
 
@@ -80,6 +79,11 @@ def note_text(note: Any) -> str:
 def line(op: Op) -> str:
     """One op, plain."""
     return "".join(piece for piece, _ in _pieces(op, types=True)).strip()
+
+
+def op_pieces(op: Op) -> list[Piece]:
+    """One op in pieces, without its type."""
+    return list(_pieces(op, types=False))
 
 
 def _pieces(op: Op, types: bool) -> Iterator[Piece]:
@@ -199,17 +203,13 @@ def rich_text(tape: Tape, form: str, *, types: bool, sites: bool, notes: bool) -
     """The tape as a text of the rich package."""
     from rich.text import Text
 
-    shown = Text()
-    for k, pieces in enumerate(_lines(tape, form, types, sites, notes)):
-        shown.append("\n" if k else "")
-        for piece, style in pieces:
-            shown.append(piece, style=_STYLES.get(style, ""))
-    return shown
+    return Text("\n").join(map(_styled, _lines(tape, form, types, sites, notes)))
 
 
-def html_text(tape: Tape) -> str:
-    """The tape for a notebook."""
-    return f"<pre>{html.escape(dump(tape))}</pre>"
+def _styled(pieces: Iterable[Piece]) -> Any:
+    from rich.text import Text
+
+    return Text.assemble(*((piece, _STYLES.get(style, "")) for piece, style in pieces))
 
 
 def show(tape: Tape, form: str = "plain", *, types: bool, sites: bool, notes: bool) -> None:
@@ -220,3 +220,13 @@ def show(tape: Tape, form: str = "plain", *, types: bool, sites: bool, notes: bo
         print(dump(tape, form, types=types, sites=sites, notes=notes))
         return
     Console().print(rich_text(tape, form, types=types, sites=sites, notes=notes), soft_wrap=True)
+
+
+def show_pieces(pieces: Sequence[Piece]) -> None:
+    """Print one line of pieces, as `show` does."""
+    try:
+        from rich.console import Console
+    except ImportError:
+        print("".join(piece for piece, _ in pieces))
+        return
+    Console().print(_styled(pieces), soft_wrap=True)

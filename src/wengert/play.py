@@ -7,26 +7,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert import functional
-from wengert.dump import line, text, type_text
+from wengert.debugging import Watch, note
+from wengert.dump import line, text
 from wengert.errors import StaleTapeError
-from wengert.liveness import drops, liveness
-from wengert.ops import MISSING, Call, Input, Op, Variable, substitute
+from wengert.ops import Call, Variable, substitute
+from wengert.schedules import schedule
 
 if TYPE_CHECKING:
     from wengert.tape import Tape
 
-_WINDOWED = (functional.lens, functional.setlens, functional.addlens)
 
-
-def play(tape: Tape, *inputs: Any) -> Any:
+def play(tape: Tape, *inputs: Any, debug: bool = False) -> Any:
     """The tape's result for these inputs (the function is not one), or, given none, for the stored ones.
 
-    Errors: StaleTapeError where an input's type, shape or dtype, or a test's outcome, is not as recorded.
+    With `debug`, each op is printed as it runs, with its value, and marked where its type is not as recorded or where a
+    nan or inf comes up. Errors: StaleTapeError where an input's type, shape or dtype, or a test's outcome, is not as
+    recorded; what a call raises, with a note of the tape's line and the user's.
     """
-    ops = list(tape)
-    given = _bind(ops, inputs)
-    live = liveness(ops, tape.result)
-    dead = drops(live, ops)
+    ops, given, in_place, dead, result = schedule(tape, inputs)
+    watch = Watch() if debug else None
     values: list[Any] = [None] * (len(ops) + 1)
 
     def value_at(v: Variable) -> Any:
@@ -34,25 +33,35 @@ def play(tape: Tape, *inputs: Any) -> Any:
 
     for position, op in enumerate(ops, 1):
         if isinstance(op, Call):
-            values[position] = _run(op, value_at, position in live.in_place)
+            values[position] = run_call(op, value_at, position in in_place)
         else:
             values[position] = given.get(position, op.val)
+        if watch is not None:
+            watch.show(op, values[position])
         for k in dead[position]:
             values[k] = None
-    return values[tape.result.id]
+    return values[result]
 
 
-def _run(op: Call, value_at: Any, in_place: bool) -> Any:
+def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
+    """Do one call again; a guard must come out as recorded."""
     fn = value_at(op.fn) if isinstance(op.fn, Variable) else op.fn
     args, kwargs = substitute(op.args, value_at), substitute(op.kwargs, value_at)
-    if in_place and type(args[0]) is np.ndarray and args[0].flags.writeable:
-        return write(fn, *args, **kwargs)
-    value = fn(*args, **kwargs)
-    if isinstance(value, np.generic) and isinstance(op.val, np.ndarray):
-        value = np.asarray(value)  # an array of no dimension, changed in place, stayed an array
+    try:
+        if in_place and type(args[0]) is np.ndarray and args[0].flags.writeable:
+            return write(fn, *args, **kwargs)
+        value = like_recorded(op, fn(*args, **kwargs))
+    except Exception as error:
+        note(error, op)
+        raise
     if op.guard and not same_outcome(value, op.val):
         raise StaleTapeError(_stale(op, value))
     return value
+
+
+def like_recorded(op: Call, value: Any) -> Any:
+    """An array of no dimension, changed in place, stayed an array; called, the function gives a number."""
+    return np.asarray(value) if isinstance(value, np.generic) and isinstance(op.val, np.ndarray) else value
 
 
 def write(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
@@ -91,38 +100,3 @@ def _stale(op: Call, value: Any) -> str:
         f"{where}recorded with `{line(op)}`, now it is {text(value)}: the function would run differently\n"
         "  fix: trace it again on these inputs"
     )
-
-
-def _bind(ops: list[Op], inputs: tuple[Any, ...]) -> dict[int, Any]:
-    """The given inputs by position, checked."""
-    places = [op for op in ops if isinstance(op, Input) and not op.callee]
-    if not inputs and places:
-        return {}
-    if len(inputs) != len(places):
-        raise StaleTapeError(f"the tape has {len(places)} inputs, {len(inputs)} were given")
-    strided = any(isinstance(op, Call) and any(op.fn is fn for fn in _WINDOWED) for op in ops)
-    for op, value in zip(places, inputs, strict=True):
-        misfit = _misfit(value, op.val, strided)
-        if misfit:
-            raise StaleTapeError(
-                f"input %{op.id}{f' ({op.name})' if op.name else ''} was {misfit}\n"
-                "  fix: trace the function again on these inputs"
-            )
-    return {op.id: value for op, value in zip(places, inputs, strict=True)}
-
-
-def _misfit(value: Any, recorded: Any, strided: bool) -> str | None:
-    """What differs between an input and the recorded one, or None."""
-    if recorded is MISSING:
-        return None
-    if type(value) is not type(recorded) or type_text(value) != type_text(recorded):
-        return f"{type_text(recorded)} when recorded, now it is {_fully(value, recorded)}"
-    if strided and isinstance(value, np.ndarray) and value.strides != recorded.strides:
-        return f"of strides {recorded.strides} (the tape has windows on it), now {value.strides}"
-    return None
-
-
-def _fully(value: Any, recorded: Any) -> str:
-    if type_text(value) != type_text(recorded):
-        return type_text(value)
-    return f"{type(value).__module__}.{type(value).__qualname__}"

@@ -12,7 +12,7 @@ Source: the seed "Build your own AD" (Yota.jl).
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,10 @@ class RRuleContext(Context):
         tape[v_pb].note = ("pullback of", v_val)
         self.pullbacks[v_val] = v_pb
         return v_val
+
+    def rebind(self, changes: Mapping[Variable, Variable]) -> None:
+        for table in (self.pullbacks, self.derivs):
+            table.update({y: changes.get(v, v) for y, v in table.items()})
 
 
 def part_rrule(f: Any, t: Any, i: Any) -> tuple[Any, Callable[[Any], Any]]:

@@ -367,7 +367,7 @@ def _resume_full_collections() -> None:
 
 def open_recording(keep: bool, context: Any = None) -> Recording:
     """Start recording on this thread."""
-    recording = Recording(keep, context)
+    recording: Recording = Recording(keep) if context is None else context.opened(keep)
     with _lock:
         if not ACTIVE:
             _postpone_full_collections()

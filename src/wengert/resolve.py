@@ -38,7 +38,9 @@ from wengert.ufunc_methods import ufunc_method
 
 ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
-TRACEABLE = {ENGINE + name + ".py" for name in ("projection", "forms", "bodies", "bars", "checks")}
+TRACEABLE = {
+    ENGINE + name + ".py" for name in ("projection", "forms", "bodies", "bars", "checks", "play", "primitivize")
+}
 
 UNSEARCHED = frozenset(
     (

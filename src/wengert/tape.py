@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from wengert import dump as _dump
-from wengert import play, source
+from wengert import graphs, notebook, source, usage
+from wengert.contexts import Context
 from wengert.entries import Slot, argument, call_of, kept, push_result
 from wengert.errors import TapeError
 from wengert.functional import make_tuple
@@ -30,43 +31,15 @@ from wengert.ops import (
     substitute,
     value_of,
 )
+from wengert.play import play
 from wengert.record import Pull
-from wengert.registry import rules
 from wengert.sites import Site
+from wengert.subtapes import subtape
 
 __all__ = [
-    "MISSING",
-    "Call",
-    "Constant",
-    "Context",
-    "Input",
-    "Op",
-    "Slot",
-    "Tape",
-    "V",
-    "Variable",
-    "bound",
-    "mkcall",
-    "references",
-    "substitute",
-    "value_of",
-    "verify",
-]
-
-
-class Context:
-    """What a trace does with a call; subclass it to record something else than the call itself."""
-
-    def is_primitive(self, f: Any, *args: Any) -> bool:
-        """Whether a call of f is recorded (it has a rule) and not entered."""
-        return rules.get(f) is not None
-
-    def record_primitive(self, tape: Tape, v_f: Any, *v_args: Any, **v_kwargs: Any) -> Variable:
-        """Write a call of a primitive on the tape; the Variable that stands for its value.
-
-        `v_f`, `v_args` and `v_kwargs` are Variables or plain values.
-        """
-        return tape.push(mkcall(v_f, *v_args, **v_kwargs))
+    "MISSING", "Call", "Constant", "Context", "Input", "Op", "Slot", "Tape", "V", "Variable",
+    "bound", "mkcall", "references", "substitute", "value_of", "verify",
+]  # fmt: skip
 
 
 class Tape:
@@ -159,6 +132,25 @@ class Tape:
     def result(self, v: Variable | int) -> None:
         self._result = self.bound(v)
 
+    def find(self, what: Any = None, *, where: Callable[[Op], bool] | None = None) -> list[Variable]:
+        """The calls of a function, given itself or by name; `where=` asks about each op."""
+        return usage.find(self, what, where)
+
+    def uses(self, v: Variable | int) -> list[Variable]:
+        """The ops that read a value."""
+        return usage.uses(self, v)
+
+    def use_counts(self) -> dict[Variable, int]:
+        """How often each value is read; the result counts as one reader."""
+        return usage.use_counts(self)
+
+    def liveness(self) -> usage.Lives:
+        """What is alive at each line, in values and bytes; printed, a table."""
+        return usage.lives(self)
+
+    subtape = subtape
+    __signature__ = property(usage.signature)
+
     # -- editing
 
     def push(self, op: Op) -> Variable:
@@ -227,11 +219,17 @@ class Tape:
     def rebind(self, changes: Mapping[Variable, Variable]) -> None:
         """Let every reader, and the result, read other Variables."""
         table = {self.bound(old): self.bound(new) for old, new in changes.items()}
-        for op in self.settle():
+        ops = self.settle()
+        for op in ops:
+            for new in (table[v] for v in op.references() if v in table):
+                if new.id >= op.id:
+                    raise misplaced(f"{new} comes later than its reader{self._line(op)}", "insert it before")
+        for op in ops:
             op.rewrite(lambda v: table.get(v, v))
         if self._result is not None:
             self._result = table.get(self._result, self._result)
-        verify(self)
+        if isinstance(self.ctx, Context):
+            self.ctx.rebind(table)
 
     def _discard(self, op: Op) -> None:
         self._gone.add(op)
@@ -279,7 +277,7 @@ class Tape:
         ctx: Any = None,
         notes: Mapping[int, tuple[str, int]] | None = None,
     ) -> Tape:
-        """The tape of a recording; `result` is a Slot, an untraced value, or a container of these.
+        """The tape of a recording; `result` is a Slot, an untraced value, a container of these, or MISSING.
 
         `notes` says of entries what they are: `{40: ("pullback of", 7)}`.
         """
@@ -294,7 +292,7 @@ class Tape:
                 slots[index] = tape.push_entry(entry, slots, name)
         for index, (words, about) in (notes or {}).items():
             slots[index].op.note = (words, slots[about])  # type: ignore[union-attr]
-        tape._result = push_result(tape, result, slots)
+        tape._result = None if result is MISSING else push_result(tape, result, slots)
         return tape
 
     # -- shown, run, compiled
@@ -303,7 +301,7 @@ class Tape:
         """Append what an entry of a recording stands for; an input of an inner level is that of the outer one."""
         kind = entry[0].kind
         if kind == "input":
-            return slots[entry[2][0]] if entry[2] else self.push(Input(kept(entry[1]), name, site=entry[5]))
+            return slots[entry[2][0]] if entry[2] else self.push(Input(kept(entry[1]), name))
         if kind == "constant":
             return self.push(Constant(kept(entry[1]), site=entry[5]))
         if type(entry[0]) is Pull and entry[2][-1] is not None:  # what its rule computed is on the tape already
@@ -337,11 +335,18 @@ class Tape:
         return _dump.rich_text(self, "plain", types=True, sites=False, notes=True)
 
     def _repr_html_(self) -> str:
-        return _dump.html_text(self)
+        return notebook.html_text(self)
 
-    def play(self, *inputs: Any) -> Any:
-        """The result for these inputs; StaleTapeError where the function would have run differently."""
-        return play.play(self, *inputs)
+    def to_dot(self) -> str:
+        """The tape as a graph for Graphviz."""
+        return graphs.to_dot(self)
+
+    def to_mermaid(self) -> str:
+        """The tape as a Mermaid flowchart, as Markdown pages draw it."""
+        return graphs.to_mermaid(self)
+
+    play = play
+    __call__ = play
 
     def to_source(self, name: str = "f", *, sites: bool = False) -> str:
         """The tape as a plain NumPy function."""

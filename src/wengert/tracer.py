@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import types
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -184,11 +184,30 @@ def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], re
         result = recording.enter(f)(*args, **kwargs)
     except BaseException as error:
         if recording.refusals and error is not recording.refusals[0]:
-            raise recording.refusals[0] from None
-        raise error.with_traceback(_users_frames(error.__traceback__)) from None
+            raise _with_trace(recording.refusals[0], f, recording) from None
+        raise _with_trace(error, f, recording).with_traceback(_users_frames(error.__traceback__)) from None
     if recording.refusals:
-        raise recording.refusals[0]
+        raise _with_trace(recording.refusals[0], f, recording)
     return result
+
+
+class LastTrace:
+    """What was recorded when an exception left a function; the exception holds it, a pickled copy does not."""
+
+    __slots__ = ("entries", "f")
+
+    def __init__(self, f: Callable[..., Any] | None = None, entries: Sequence[Any] = ()) -> None:
+        self.f, self.entries = f, entries
+
+    def __reduce__(self) -> tuple[type[LastTrace], tuple[()]]:
+        return LastTrace, ()
+
+
+def _with_trace(error: BaseException, f: Callable[..., Any], recording: Recording) -> BaseException:
+    """The exception, with what was recorded until then for `post_mortem`."""
+    if len(recording.levels) == 1:
+        vars(error)["__wengert__"] = LastTrace(f, recording.entries)
+    return error
 
 
 def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
