@@ -119,3 +119,22 @@ def test_a_tape_has_a_signature(tape: wg.Tape) -> None:
     assert derivative.to_source().count("def f(x, k):") == 1
     unnamed = tape.subtape(tape.result, inputs=[*tape.find(operator.mul), tape.inputs[2]])
     assert str(inspect.signature(unnamed)) == "(x1, x2, /)"
+
+
+def test_rules_called_by_hand_are_refused_under_grad() -> None:
+    """They gave zeros: nothing of what they do is recorded."""
+    reverse = wg.rrule_tape(wg.trace(lambda x: x * np.sin(x), 2.0)[1])
+    for call in (
+        lambda x: reverse.play(x)[0],
+        lambda x: wg.rules.rrule(np.sin, x)[0],
+        lambda x: wg.rules.rrule(np.sin, 1.0)[1](x)[0],
+    ):
+        with pytest.raises(wg.RefusedCallError, match="calls a rule by hand"):
+            wg.grad(call)(2.0)
+    pullback = wg.vjp(lambda x: x**2, 3.0)[1]
+    with pytest.raises(wg.RefusedCallError, match=r"Call wg.vjp inside it"):
+        wg.grad(lambda s: pullback(s)[0])(2.0)
+    assert wg.grad(lambda s: wg.vjp(lambda x: x**2, 3.0)[1](s)[0] + s * pullback(1.0)[0])(2.0) == 12.0
+    assert wg.grad(lambda x: x * (np.sin in wg.rules))(2.0) == 1.0
+    derivative = wg.gradtape(lambda x: x * np.sin(x), 2.0)
+    assert wg.grad(lambda x: derivative.play(x)[1][1])(2.0) == pytest.approx(2 * np.cos(2) - 2 * np.sin(2), rel=1e-14)

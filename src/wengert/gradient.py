@@ -11,11 +11,11 @@ import numpy as np
 
 from wengert.bars import FLOATS, Bars
 from wengert.containers import Leaves, Swaps
-from wengert.errors import IntegerInputError, NoGradientPathError, NonScalarOutputError
+from wengert.errors import IntegerInputError, NoGradientPathError, NonScalarOutputError, RefusedCallError
 from wengert.forms import non_differentiable
 from wengert.lenses import owner_of
 from wengert.record import slot_of
-from wengert.recording import Recording
+from wengert.recording import STATE, Recording
 from wengert.reverse import materialise, reverse
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
@@ -129,6 +129,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         now = recording
         if depth == 0:  # nothing records any more: the entries serve as they are, and stay for the next call
+            _refuse_traced(y_bar)
             now = Recording(False)
             now.memory = Memory(now)
             now.entries = kept
@@ -136,6 +137,18 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         return swaps.mirrors(_Finish(bars, slots, depth > 0))
 
     return (public, pullback, swaps.leave(aux)) if has_aux else (public, pullback)
+
+
+def _refuse_traced(y_bar: Any) -> None:
+    """Refuse a traced seed of a pullback that was made outside: nothing of what it does would be recorded."""
+    recording = STATE.recording
+    if recording is not None and any(slot_of(recording, leaf) is not None for _, leaf in leaves(y_bar)):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{STATE.site}: a pullback of wg.vjp is called on a traced value, and was made outside the traced "
+                "function. Call wg.vjp inside it."
+            )
+        )
 
 
 def _seeds(outputs: list[tuple[str, int | None, Any]], y_bar: Any) -> dict[int, Any]:

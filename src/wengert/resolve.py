@@ -25,10 +25,11 @@ from wengert.attributes import forget_classes
 from wengert.classes import enter, lookup, python_method
 from wengert.construction import NATIVE_MODULES, construct
 from wengert.dispatch import HOOKS, prepare
+from wengert.errors import RefusedCallError
 from wengert.natives import array_function, carrier_method, guarded, number_method, recorder, text_method
-from wengert.opaque import CARRIER_TYPES
+from wengert.opaque import CARRIER_TYPES, search
 from wengert.ordering import Ordered
-from wengert.recording import ACTIVE, STATE, Primitive, primitive_of
+from wengert.recording import ACTIVE, STATE, Primitive, here, primitive_of
 from wengert.registry import rules
 from wengert.rewrite import instrument, original
 from wengert.shadow import SHADOW
@@ -41,6 +42,7 @@ ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 TRACEABLE = {
     ENGINE + name + ".py" for name in ("projection", "forms", "bodies", "bars", "checks", "play", "primitivize")
 }
+BY_HAND = {(ENGINE + "registry.py", "rrule"), (ENGINE + "evaluation.py", "pullback")}  # a rule, called by a user
 
 UNSEARCHED = frozenset(
     (
@@ -132,6 +134,8 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
         twin: Any = recorder(primitive)
     else:
         code = f.__code__
+        if (code.co_filename, code.co_name) in BY_HAND:
+            return by_hand(f)
         if code.co_filename.startswith(ENGINE) and code.co_filename not in TRACEABLE:
             return f
         module = (f.__module__ or "").partition(".")[0]
@@ -145,6 +149,23 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
     if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
         _twins[f] = twin
     return twin
+
+
+def by_hand(f: types.FunctionType) -> Any:
+    """A function that calls a rule outside a trace: nothing of what it does would be recorded."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is not None and search(recording, [a for a in (*args, *kwargs.values()) if a is not rules]):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: {f.__qualname__} is called on a traced value, and calls a rule by hand. Call the "
+                    "function itself; for derivatives of derivatives, wg.grad inside, or play the tape of wg.gradtape."
+                )
+            )
+        return f(*args, **kwargs)
+
+    return call
 
 
 def method(f: types.MethodType) -> Any:
