@@ -115,6 +115,6 @@ def untraced(repeats):
 
 
 if __name__ == "__main__":
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 21
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 41
     gradients(count)
     untraced(count)

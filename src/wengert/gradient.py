@@ -15,7 +15,7 @@ from wengert.errors import IntegerInputError, NoGradientPathError, NonScalarOutp
 from wengert.forms import non_differentiable
 from wengert.lenses import owner_of
 from wengert.record import slot_of
-from wengert.recording import STATE, Recording
+from wengert.recording import STATE, Modes, Recording
 from wengert.reverse import materialise, reverse
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
@@ -294,7 +294,7 @@ class _Finish:
 
 def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool) -> dict[int, Any]:
     if type(value) in FLOATS and seed is None:  # nothing to check: the usual case
-        slot = slot_of(recording, value)
+        slot = SHADOW.get(id(value)) if not Modes.shared else slot_of(recording, value)
         return {} if slot is None else {slot: type(value)(1)}
     if value is None or isinstance(value, (bool, int, str, np.bool_, np.integer)):
         raise NoGradientPathError(

@@ -32,18 +32,23 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
     return primitive.recorder
 
 
+_ONE = {*FLOATS, np.ndarray}
+
+
 def _recorder(primitive: Primitive) -> Callable[..., Any]:
     fn = primitive.fn
 
     def record(*args: Any, **kwargs: Any) -> Any:
         plain = not kwargs
-        if plain and len(args) == 1 and type(args[0]) in FLOATS:
-            i = SHADOW.get(id(args[0]))
+        if plain and len(args) == 1 and type(args[0]) in _ONE:
+            i, t = SHADOW.get(id(args[0])), type(args[0])
             if i is None:
-                return fn(args[0])
-            recording = STATE.recording
-            if recording is not None and recording.context is None and not Modes.shared:
-                return record_one(recording, primitive, args[0], i)
+                if t in FLOATS:
+                    return fn(args[0])
+            elif t in FLOATS or np.ndarray in PLAIN:
+                recording = STATE.recording
+                if recording is not None and recording.context is None and not Modes.shared:
+                    return record_one(recording, primitive, args[0], i)
         for a in args:
             if id(a) in SHADOW:
                 if not kwargs:

@@ -144,8 +144,10 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
         if original(code) is not None:
             return f
         twin = types.FunctionType(instrument(code, HOOKS), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
-        twin.__kwdefaults__ = f.__kwdefaults__
-        twin.__qualname__ = f.__qualname__
+        if f.__kwdefaults__ is not None:
+            twin.__kwdefaults__ = f.__kwdefaults__
+        if f.__qualname__ != code.co_qualname:
+            twin.__qualname__ = f.__qualname__
     if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
         _twins[f] = twin
     return twin
