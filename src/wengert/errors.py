@@ -17,6 +17,10 @@ class RefusedCallError(WengertError, TypeError):
     """A traced value reached code that cannot be seen into; going on could give a silently wrong gradient."""
 
 
+class EscapedFrameError(RefusedCallError):
+    """C code called a Python function with a traced value, where it runs unseen (found on Python 3.12 and later)."""
+
+
 class NonScalarOutputError(WengertError, TypeError):
     """The function's result is not a scalar and no seed was given."""
 

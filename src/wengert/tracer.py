@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert import dispatch, resolve
+from wengert import dispatch, net, resolve
 from wengert.containers import Leaves, Swaps
 from wengert.recording import INPUT, STATE, Level, Recording, close_recording, flat_slots, open_recording
 from wengert.registry import rules
@@ -39,6 +39,8 @@ class level:
         if recording is None:
             resolve.forget()
             dispatch.prepare()
+            if net.Net.torn:
+                net.mend()
             recording = open_recording(self.keep, self.context)
             recording.memory = Memory(recording)
             recording.enter = resolve.resolve_plain

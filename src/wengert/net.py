@@ -1,0 +1,146 @@
+"""The net under frames that escape: from Python 3.12 on, a function that runs unseen on a traced value is an error.
+
+C code may call a Python function that nobody instrumented. `sys.monitoring` reports each start of one. The report is
+declined for good where it cannot matter (this package, twins, NumPy), so that a gradient pays nothing for it.
+To turn reports on and off for each trace would cost 20 to 100 µs: the interpreter then instruments all code anew.
+They stay on after the first trace; see docs/design/0003.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import types
+from typing import Any
+
+from wengert.construction import NATIVE_MODULES
+from wengert.errors import EscapedFrameError, WengertError
+from wengert.record import slot_of
+from wengert.recording import ACTIVE, STATE, Recording, here
+from wengert.registry import rules
+from wengert.resolve import UNSEARCHED
+from wengert.rewrite import original
+from wengert.sites import Site
+from wengert.values import is_inexact
+
+TOOLS = (4, 3)
+"""The identifiers that `sys.monitoring` sets aside for nobody: debuggers, coverage and profilers have others."""
+PATIENCE = 1000
+"""How often a function may start between two traces before it is declined until the next one."""
+OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types"} | UNSEARCHED | NATIVE_MODULES
+"""Packages whose functions this package runs as they are, on purpose."""
+LICENSING = tuple(OWN + name for name in ("structures.py", "containers.py", "construction.py", "recipe.py"))
+"""Files of this package that call the user's methods themselves, where these only move values, or were searched."""
+PASSING = {
+    "__array_finalize__",
+    "__array_wrap__",
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__hash__",
+}
+"""Methods that NumPy calls with the array that another is made from, and those that containers ask a bool of."""
+
+monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12
+_lock = threading.Lock()
+_starts: dict[int, int] = {}
+_licensed: set[types.CodeType] = set()
+
+
+class Net:
+    """Which tool of `sys.monitoring` the net is, and whether functions were declined that the next trace must see."""
+
+    tool: int | None = None
+    torn = monitoring is not None
+    version = -1
+
+
+def mend() -> None:
+    """Have every start of a function reported again, at the start of a trace."""
+    with _lock:
+        Net.torn = False
+        _starts.clear()
+        if Net.tool is None:
+            Net.tool = _claimed()
+        elif not ACTIVE:
+            monitoring.restart_events()
+
+
+def _claimed() -> int | None:
+    """A free tool, at work; None where there is none, and then there is no net."""
+    for tool in TOOLS:
+        if monitoring.get_tool(tool) is None:
+            monitoring.use_tool_id(tool, "wengert")
+            monitoring.register_callback(tool, monitoring.events.PY_START, _started)
+            monitoring.set_events(tool, monitoring.events.PY_START)
+            atexit.register(monitoring.free_tool_id, tool)  # what reports need is gone before the interpreter is
+            return tool
+    return None
+
+
+def _started(code: types.CodeType, offset: int) -> Any:
+    """A Python function has started: declined for good, declined until the next trace, or judged."""
+    if original(code) is not None or code.co_filename.startswith((OWN, "<wengert", "<frozen ")):
+        return monitoring.DISABLE
+    frame = sys._getframe(1)
+    if frame.f_globals.get("__name__", "").partition(".")[0] in UNSEEN:
+        return monitoring.DISABLE
+    recording = STATE.recording
+    if recording is None:
+        return _outside(code)
+    if code.co_name not in PASSING and _receives(recording, frame) and not _is_licensed(frame):
+        raise _escape(recording, code)
+    return None
+
+
+def _outside(code: types.CodeType) -> Any:
+    """This thread does not trace: patience, so that a trace that follows soon has nothing to mend."""
+    starts = _starts[id(code)] = _starts.get(id(code), 0) + 1
+    if starts < PATIENCE or ACTIVE:
+        return None
+    Net.torn = True
+    return monitoring.DISABLE
+
+
+def _receives(recording: Recording, frame: types.FrameType) -> bool:
+    """Is a traced value among the arguments, the items of one, or the variables of the functions around?"""
+    values = [*frame.f_locals.values()]
+    if frame.f_code.co_name == "__del__":
+        values += [getattr(values[0], "__dict__", None)]
+    for value in values:
+        if type(value) is dict:
+            value = [*value.values()]
+        for item in value if type(value) in (tuple, list) else (value,):
+            if slot_of(recording, item) is not None and is_inexact(item):
+                return True
+    return False
+
+
+def _is_licensed(frame: types.FrameType | None) -> bool:
+    """Does the frame run for a primitive written in Python, for the rule of one, or to build an object?"""
+    if Net.version != rules.version:
+        Net.version = rules.version
+        functions = [f for target in rules for f in (target, rules[target].body)]
+        _licensed.clear()
+        _licensed.update(f.__code__ for f in functions if isinstance(f, types.FunctionType))
+    while frame is not None and original(frame.f_code) is None:
+        if frame.f_code in _licensed or frame.f_code.co_filename in LICENSING:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _escape(recording: Recording, code: types.CodeType) -> WengertError:
+    return recording.refuse(
+        EscapedFrameError(
+            f"{here()}: C code called {Site(code.co_filename, code.co_firstlineno, code.co_qualname)} with a traced "
+            "value. What it computes cannot be seen; its derivative would be silently zero. Call it from Python, or "
+            "give the C function a rule (wg.rrule)."
+        )
+    )
