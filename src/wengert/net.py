@@ -32,8 +32,8 @@ PATIENCE = 1000
 OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types"} | UNSEARCHED | NATIVE_MODULES
 """Packages whose functions this package runs as they are, on purpose."""
-LICENSING = tuple(OWN + name for name in ("structures.py", "containers.py", "construction.py", "recipe.py"))
-"""Files of this package that call the user's methods themselves, where these only move values, or were searched."""
+LICENSING = {OWN + f"{name}.py" for name in ("structures", "containers", "construction", "recipe", "taping")}
+"""Files of this package that call the user's functions themselves, to rebuild objects, make classes, ask a context."""
 PASSING = {
     "__array_finalize__",
     "__array_wrap__",
@@ -123,17 +123,21 @@ def _receives(recording: Recording, frame: types.FrameType) -> bool:
 
 
 def _is_licensed(frame: types.FrameType | None) -> bool:
-    """Does the frame run for a primitive written in Python, for the rule of one, or to build an object?"""
+    """Does the frame run for a primitive written in Python, for the rule of one, or for this package itself?"""
     if Net.version != rules.version:
         Net.version = rules.version
         functions = [f for target in rules for f in (target, rules[target].body)]
         _licensed.clear()
         _licensed.update(f.__code__ for f in functions if isinstance(f, types.FunctionType))
     while frame is not None and original(frame.f_code) is None:
-        if frame.f_code in _licensed or frame.f_code.co_filename in LICENSING:
+        if frame.f_code in _licensed or (_file(frame.f_back) in LICENSING and not _file(frame).startswith(OWN)):
             return True
         frame = frame.f_back
     return False
+
+
+def _file(frame: types.FrameType | None) -> str:
+    return "" if frame is None else frame.f_code.co_filename
 
 
 def _escape(recording: Recording, code: types.CodeType) -> WengertError:
