@@ -213,7 +213,11 @@ def test_taken_identifiers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nothing_is_reported_while_the_interpreter_ends() -> None:
-    program = "import logging, wengert as wg; wg.grad(lambda x: x * x)(1.0)"
+    program = (
+        "import logging, wengert as wg; wg.grad(lambda x: x * x)(1.0)\n"
+        "class Last:\n    def __del__(self): pass\n"
+        "handlers, logging.last = [logging.NullHandler()], Last()\n"
+    )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ended.stderr == ""
 

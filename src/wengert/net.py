@@ -68,7 +68,7 @@ def mend() -> None:
         _starts.clear()
         if Net.tool is None:
             Net.tool = _claimed()
-        elif not ACTIVE:
+        else:
             monitoring.restart_events()
 
 
@@ -79,9 +79,15 @@ def _claimed() -> int | None:
             monitoring.use_tool_id(tool, "wengert")
             monitoring.register_callback(tool, monitoring.events.PY_START, _started)
             monitoring.set_events(tool, monitoring.events.PY_START)
-            atexit.register(monitoring.free_tool_id, tool)  # what reports need is gone before the interpreter is
+            atexit.register(_let_go, tool)
             return tool
     return None
+
+
+def _let_go(tool: int) -> None:
+    """What reports need is gone before the interpreter is."""
+    monitoring.set_events(tool, 0)
+    monitoring.free_tool_id(tool)
 
 
 def _started(code: types.CodeType, offset: int) -> Any:
