@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import subprocess
 import sys
 import threading
@@ -220,6 +221,10 @@ def test_nothing_is_reported_while_the_interpreter_ends() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert ended.stderr == ""
+
+
+def test_the_callers_are_files() -> None:
+    assert all(os.path.isfile(file) for file in net.CALLERS)
 
 
 def test_only_the_thread_that_traces_is_judged() -> None:

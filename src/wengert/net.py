@@ -22,6 +22,7 @@ from wengert.recording import ACTIVE, STATE, Recording, here
 from wengert.registry import rules
 from wengert.resolve import UNSEARCHED
 from wengert.rewrite import original
+from wengert.rewrite.emitter import words
 from wengert.sites import Site
 from wengert.values import is_inexact
 
@@ -32,8 +33,14 @@ PATIENCE = 1000
 OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types"} | UNSEARCHED | NATIVE_MODULES
 """Packages whose functions this package runs as they are, on purpose."""
-LICENSING = {OWN + f"{name}.py" for name in ("structures", "containers", "construction", "recipe", "taping")}
-"""Files of this package that call the user's functions themselves, to rebuild objects, make classes, ask a context."""
+CALLERS = {
+    OWN + f"{name}.py"
+    for name in words(
+        "opaque natives ordering specials record quick ufuncs ufunc_methods writers writes flat items attributes "
+        "protocols awaiting matching dispatch substitutes resolve"
+    )
+}
+"""Files of this package that call what the user's code calls. The others call it themselves and know why."""
 PASSING = {
     "__array_finalize__",
     "__array_wrap__",
@@ -95,7 +102,8 @@ def _started(code: types.CodeType, offset: int) -> Any:
     if original(code) is not None or code.co_filename.startswith((OWN, "<wengert", "<frozen ")):
         return monitoring.DISABLE
     frame = sys._getframe(1)
-    if frame.f_globals.get("__name__", "").partition(".")[0] in UNSEEN:
+    module = frame.f_globals.get("__name__", "").partition(".")[0]
+    if module in UNSEEN or module.startswith("namedtuple_"):
         return monitoring.DISABLE
     recording = STATE.recording
     if recording is None:
@@ -136,14 +144,16 @@ def _is_licensed(frame: types.FrameType | None) -> bool:
         _licensed.clear()
         _licensed.update(f.__code__ for f in functions if isinstance(f, types.FunctionType))
     while frame is not None and original(frame.f_code) is None:
-        if frame.f_code in _licensed or (_file(frame.f_back) in LICENSING and not _file(frame).startswith(OWN)):
+        if frame.f_code in _licensed or (_is_ours(frame.f_back) and not frame.f_code.co_filename.startswith(OWN)):
             return True
         frame = frame.f_back
     return False
 
 
-def _file(frame: types.FrameType | None) -> str:
-    return "" if frame is None else frame.f_code.co_filename
+def _is_ours(frame: types.FrameType | None) -> bool:
+    """Is this package calling on its own account?"""
+    file = "" if frame is None else frame.f_code.co_filename
+    return file.startswith(OWN) and file not in CALLERS
 
 
 def _escape(recording: Recording, code: types.CodeType) -> WengertError:
