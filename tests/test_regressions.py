@@ -1,6 +1,8 @@
 """Bugs that were found by use, each with the program that showed it."""
 
 import cmath
+import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -68,3 +70,68 @@ def test_a_rule_that_reads_one_of_several_results_has_a_second_derivative() -> N
         return cmath.polar(complex(x, 0.5))[1]
 
     assert abs(wg.grad(wg.grad(angle))(1.5) - 2 * 1.5 * 0.5 / (1.5**2 + 0.5**2) ** 2) < 1e-15
+
+
+X = np.array([1.5, 2.5, 3.25])
+
+
+def of_a_constant_array_and_a_list(x):
+    return np.sum(np.ones(3) * [x[0], x[1], 2.0]) + np.arange(3.0) @ (x[2], x[0], 1.0)
+
+
+def of_a_traced_array_and_a_list(x):
+    return x @ [1.0, 2.0, 3.0] + np.dot(x, [1.0, 2.0, 3.0]) + np.sum(np.power(x, [1.0, 2.0, 3.0]) - [x[1], 1.0, x[0]])
+
+
+def of_a_list_in_place(x):
+    a = np.ones((2, 2))
+    np.add(a, [[x[0], 2.0], [x[1], 1.0]], out=a)
+    a *= [[x[2]], [2.0]]
+    np.add(x[:2], [[1.0, 2.0], [3.0, 4.0]], out=a, where=[[True, False], [True, True]])
+    return np.sum(a**2)
+
+
+def of_masks_of_numbers(x):
+    a = np.ones(4)
+    np.putmask(a, [0, 0, 1, 0], [x[2]])
+    np.copyto(a, x[0], where=[1, 0, 0, 0])
+    np.multiply(x[1], 2.0, out=a[1:], where=[0, 0, 1])
+    return np.sum(a * np.array([1.0, 2.0, 4.0, 8.0]))
+
+
+def of_functions_of_numpy_that_a_builtin_calls(x):
+    pairs = itertools.starmap(np.dot, [(x, x), (x, 2 * x)])
+    return sum(map(np.sum, [x, x * 2])) + sum(map(np.ndarray.sum, [x, x])) + sum(pairs)
+
+
+def of_arrays_that_a_builtin_hands_on(x):
+    product = functools.reduce(lambda a, b: a * b, [x, 2 * x], np.ones(3))
+    counted = next(itertools.islice(itertools.count(x[0], x[1]), 2, None))
+    return product.sum() + sum(v @ v for v in itertools.repeat(x, 2)) + dict([("a", x)], b=x)["b"][0] + counted
+
+
+def of_several_percentiles(x):
+    return np.percentile(x, [10.0, 35.0, 80.0]) @ np.array([1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        of_a_constant_array_and_a_list,
+        of_a_traced_array_and_a_list,
+        of_a_list_in_place,
+        of_masks_of_numbers,
+        of_functions_of_numpy_that_a_builtin_calls,
+        of_arrays_that_a_builtin_hands_on,
+        of_several_percentiles,
+    ],
+)
+def test_gradient_and_replay(f) -> None:
+    value, (_, x_bar) = wg.grad(f, X)
+    assert value == f(X)
+    np.testing.assert_allclose(x_bar, wg.ngradient(f, X)[0], rtol=1e-8)
+    other = X + 0.125
+    assert wg.trace(f, X)[1].play(other) == f(other)
+    again, (_, other_bar) = wg.gradtape(f, X).compile()(other)
+    assert again == f(other)
+    np.testing.assert_allclose(other_bar, wg.ngradient(f, other)[0], rtol=1e-8)

@@ -14,7 +14,7 @@ FAST = {float, np.float64, int}
 
 FLOATS = {float, np.float64}
 
-IMMUTABLE = {float, int, bool, complex, str, bytes, tuple, np.float64, np.float32, np.complex128, np.int64}
+IMMUTABLE = {float, int, bool, complex, str, bytes, np.float64, np.float32, np.complex128, np.int64}
 
 _MISSING = object()
 

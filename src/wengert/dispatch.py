@@ -22,7 +22,7 @@ from wengert.opaque import remember
 from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
 from wengert.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
 from wengert.quick import NUMERIC, record_two
-from wengert.recording import PLAIN, STATE, Modes, primitive_of
+from wengert.recording import OPERANDS, PLAIN, STATE, Modes, primitive_of
 from wengert.registry import rules
 from wengert.shadow import SHADOW
 from wengert.sites import Site
@@ -32,7 +32,7 @@ def {name}(right, left, site):
     i = get(id(left))
     j = get(id(right))
     if i is None and j is None:
-        if type(left) in {plain} and type(right) in PLAIN{unless}:
+        if type(left) in {plain} and type(right) in OPERANDS{unless}:
             return left {symbol} right
     elif type(left) in FAST and type(right) in FAST and not Modes.shared:
         entries = STATE.quick
@@ -80,12 +80,13 @@ def {name}(a, site):
 
 def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
     unless = " and type(left) is not str" if name in ("add", "mod", "iadd", "imod") else ""
-    plain = names.pop("plain", "PLAIN")
-    quick = "" if plain == "PLAIN" else "False and "
+    plain = names.pop("plain", "OPERANDS")
+    quick = "" if plain == "OPERANDS" else "False and "
     source = template.format(name=name, symbol=names.pop("symbol"), unless=unless, plain=plain, quick=quick)
     namespace = {
         "get": SHADOW.get,
         "SHADOW": SHADOW,
+        "OPERANDS": OPERANDS,
         "PLAIN": PLAIN,
         "FAST": FAST,
         "FLOATS": FLOATS,

@@ -78,10 +78,19 @@ def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tupl
     """What the entry keeps of the arguments: values that the pullback reads, the shapes of others, statics."""
     k = bound.rule.sequence
     if k is None or type(args[k]) not in (list, tuple):
+        args = _operands(bound, args) if k is None else args
         return tuple([_keep(recording, how, a) for how, a in zip(bound.keeps, args, strict=True)])
     flat = [_keep(recording, how, a) for how, a in zip(bound.keeps, splat(k, args, args[k]), strict=True)]
     end = k + len(args[k])
     return (*flat[:k], flat[k:end], *flat[end:])
+
+
+def _operands(bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with lists of constants as the arrays that NumPy made of them: rules index and transpose them."""
+    if not bound.primitive.is_array_function:
+        return args
+    pairs = zip(bound.keeps, args, strict=True)
+    return tuple([np.asarray(a) if how == "value" and type(a) in (list, tuple) else a for how, a in pairs])
 
 
 def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:
@@ -131,7 +140,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if kwargs or (rule.sequence is not None and len(args) > rule.sequence + 1):
         args, kwargs = _at_line(recording, rule.normalise, args, kwargs)
     if rule.sequence is not None or primitive.is_array_function:
-        args = _arrays_for_lists(recording, primitive, args)
+        args = arrays_for_lists(recording, primitive, args)
     ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
     if recording.context is not None:
         check_keywords(recording, primitive, kwargs)
@@ -364,7 +373,7 @@ def _traced(recording: Recording, value: Any) -> Any:
     return recording.memory.capture(value) if slot is None else Traced(slot, value)
 
 
-def _arrays_for_lists(recording: Recording, primitive: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def arrays_for_lists(recording: Recording, primitive: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Turn lists of traced values into recorded arrays where NumPy would do so silently."""
     rule = primitive.rule
     assert rule is not None

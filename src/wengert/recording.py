@@ -69,7 +69,8 @@ class Primitive:
         self.recorder: Any = None
         self.on_floats = rule is not None and rule.kind == "partials" and not rule.identity
         home = getattr(fn, "__module__", None) or ""
-        self.is_array_function = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy")
+        takes_lists = home.startswith("numpy") or (home == "_operator" and rule is not None and rule.broadcasts)
+        self.is_array_function = isinstance(ufunc or fn, np.ufunc) or takes_lists
         self.bounds: dict[Any, Bound] = {}
         self.simple: dict[tuple[bool, ...], Bound] = {}
         self.scalars: dict[tuple[bool, ...], Bound] = {}
@@ -388,6 +389,7 @@ def close_recording(recording: Recording) -> bool:
         Modes.shared = len(ACTIVE) > 1
         if not ACTIVE:
             PLAIN.add(np.ndarray)
+            OPERANDS.add(np.ndarray)
             _resume_full_collections()
         return not ACTIVE
 
@@ -421,6 +423,14 @@ PLAIN: set[type] = {
     np.intp,
     np.uint8,
 }
+OPERANDS = PLAIN - {list, tuple}  # an operator of an array takes what is in a list
+
+
+def watch_arrays() -> None:
+    """Take arrays out of the types that need no look."""
+    PLAIN.discard(np.ndarray)
+    OPERANDS.discard(np.ndarray)
+
 
 _primitives: dict[Any, Primitive] = {}
 _version = -1

@@ -38,22 +38,52 @@ from wengert.substitutes import SUBSTITUTES
 
 
 def higher(f: Any) -> Any:
-    """A C callable that calls back or iterates: its function arguments are entered, its iterables recorded."""
+    """A C callable that calls back or iterates: functions among its arguments are entered, iterables recorded."""
+    first, *middle, rest = ROLES.get(f, (_items, _items))
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return f(*[_argument(a) for a in args], **{name: _argument(a) for name, a in kwargs.items()})
+        given = [role(a) for role, a in zip((first, *middle), args, strict=False)]
+        given += [rest(a) for a in args[len(given) :]]
+        return f(*given, **{name: _WORDS.get(name, _as_it_is)(a) for name, a in kwargs.items()})
 
     return call
 
 
-def _argument(a: Any) -> Any:
-    if a is None or (type(a) in PLAIN and type(a) is not np.ndarray):
-        return a
-    if isinstance(a, (types.FunctionType, types.MethodType, types.BuiltinFunctionType, functools.partial, np.ufunc)):
-        return enter(a)
-    if isinstance(a, type) or python_method(type(a), "__call__") is not None:
-        return enter(a)
-    return iterable(a, STATE.site)
+def _as_it_is(a: Any) -> Any:
+    return a
+
+
+def _function(a: Any) -> Any:
+    return None if a is None else enter(a)
+
+
+def _items(a: Any) -> Any:
+    return a if type(a) in PLAIN and type(a) is not np.ndarray else iterable(a, STATE.site)
+
+
+_WORDS: dict[str, Callable[[Any], Any]] = {"key": _function, "iterable": _items}
+
+ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
+    map: (_function, _items),
+    functools.reduce: (_function, _items, _as_it_is),
+    itertools.starmap: (_function, _items),
+    itertools.takewhile: (_function, _items),
+    itertools.dropwhile: (_function, _items),
+    itertools.filterfalse: (_function, _items),
+    itertools.groupby: (_items, _function),
+    itertools.repeat: (_as_it_is, _as_it_is),
+}
+"""What the arguments of a callable of `HIGHER` are, the last said of all that follow; where not said: iterables."""
+
+
+def _counting(start: Any = 0, step: Any = 1) -> Any:
+    return _counted(start, step) if holds_traced((start, step)) else itertools.count(start, step)
+
+
+def _counted(start: Any, step: Any) -> Any:
+    while True:
+        yield start
+        start = HOOKS["add"](step, start, STATE.site)
 
 
 def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
@@ -314,7 +344,6 @@ HIGHER: set[Any] = {
     tuple,
     set,
     frozenset,
-    dict,
     any,
     all,
     *(v for v in vars(itertools).values() if isinstance(v, type)),
@@ -348,11 +377,13 @@ SPECIAL: dict[Any, Any] = {
     builtins.__build_class__: build_class,
     itertools.chain.from_iterable: _chained,
     itertools.accumulate: _accumulate,
+    itertools.count: _counting,
     reversed: _reversed,
     sorted: ordered,
     any: _any,
     all: _all,
     filter: _filter,
+    dict: lambda *args, **kwargs: dict(*map(_items, args), **kwargs),
     object.__getattribute__: lambda obj, name: generic_attribute(obj, name),
     object.__setattr__: lambda obj, name, value: generic_set_attribute(obj, value, name),
     np.ndarray.__copy__: copied,

@@ -29,7 +29,7 @@ from wengert.lenses import (
     owner_of,
     view_of,
 )
-from wengert.recording import PLAIN, STATE, Bound, Entry, Recording, here, ruled
+from wengert.recording import STATE, Bound, Entry, Recording, here, ruled, watch_arrays
 from wengert.shadow import SHADOW, hold
 from wengert.values import Spec, spec_of
 
@@ -245,7 +245,7 @@ class Memory:
                 slot = self._root_slot(owner)
             ref = weakref.ref(owner, functools.partial(_forget, self.storages, id(owner)))
             storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
-            PLAIN.discard(np.ndarray)
+            watch_arrays()
         return storage, owner
 
     def _check_alone(self, owner: np.ndarray) -> None:

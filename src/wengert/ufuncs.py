@@ -41,7 +41,7 @@ def cast_first(ufunc: np.ufunc, args: tuple[Any, ...], words: dict[str, Any]) ->
     if dtype is None and signature is None:
         return args
     if signature is None:
-        signature = (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout
+        signature = (None,) * ufunc.nin + (_as_dtype(dtype),) * ufunc.nout
     args = tuple([_as_operand(a) for a in args])
     given = [getattr(a, "dtype", type(a)) for a in args] + [None] * ufunc.nout
     loop = ufunc.resolve_dtypes(tuple(given), signature=signature, casting=words.get("casting", "same_kind"))
@@ -50,10 +50,16 @@ def cast_first(ufunc: np.ufunc, args: tuple[Any, ...], words: dict[str, Any]) ->
 
 def write_where(ufunc: np.ufunc, args: tuple[Any, ...], out: np.ndarray, where: Any) -> np.ndarray:
     """`out[where] = ufunc(*args)` there only: elsewhere it is not computed, and its derivative may be infinite."""
-    mask = enter(np.broadcast_to)(where, out.shape)
+    mask = enter(np.broadcast_to)(as_mask(where), out.shape)
     chosen = [a if np.ndim(a) == 0 else HOOKS["getitem"](mask, _broadcast(a, out.shape), STATE.site) for a in args]
     record_store(out, mask, enter(ufunc)(*chosen))
     return out
+
+
+def as_mask(where: Any) -> Any:
+    """A mask as one of bools: NumPy takes numbers too, which as an index would name places."""
+    is_mask = type(where) is bool or getattr(where, "dtype", None) == np.dtype(bool)
+    return where if is_mask else enter(np.not_equal)(where, 0)
 
 
 def write_parts(run: Callable[[], Any], outs: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -71,6 +77,13 @@ def _everywhere(where: Any) -> bool:
 
 def _broadcast(a: Any, shape: tuple[int, ...]) -> Any:
     return enter(np.broadcast_to)(_as_operand(a), shape)
+
+
+def _as_dtype(dtype: Any) -> np.dtype:
+    """What `dtype=` names, which may be the class of a dtype: `np.dtype` would take that for one of objects."""
+    is_class = isinstance(dtype, type) and issubclass(dtype, np.dtype)
+    named: np.dtype = dtype() if is_class else np.dtype(dtype)
+    return named
 
 
 def _as_operand(a: Any) -> Any:

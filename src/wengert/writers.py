@@ -11,10 +11,9 @@ from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
 from wengert.flat import write_flat
 from wengert.opaque import search
-from wengert.record import (
-    as_array,
-)
+from wengert.record import as_array
 from wengert.recording import STATE, here
+from wengert.ufuncs import as_mask
 from wengert.writes import record_store
 
 
@@ -26,7 +25,7 @@ def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where
     if where is True:
         record_store(dst, ..., as_array(src) if type(src) in (list, tuple) else src)
     else:
-        where = enter(np.broadcast_to)(where, dst.shape)
+        where = enter(np.broadcast_to)(as_mask(where), dst.shape)
         source = (
             src if np.ndim(src) == 0 else HOOKS["getitem"](where, enter(np.broadcast_to)(src, dst.shape), STATE.site)
         )
@@ -71,7 +70,7 @@ def _put(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str = "rais
 
 def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
     """Each value is taken from the place of the element that it replaces."""
-    key = enter(np.ravel)(mask)
+    key = enter(np.ravel)(as_mask(mask))
     if np.ndim(values):
         values = HOOKS["getitem"](key, enter(np.ravel)(enter(np.resize)(values, a.shape)), STATE.site)
     write_flat(a, key, values)

@@ -15,6 +15,7 @@ from wengert.errors import RefusedCallError
 from wengert.functional import setitem
 from wengert.lenses import owner_of
 from wengert.record import (
+    arrays_for_lists,
     as_array,
     bind,
     check_keywords,
@@ -159,9 +160,11 @@ def record_write(
     """A call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
     recording = recording_here() if STATE.recording is None else STATE.recording
     memory = recording.memory
-    ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
     rule = primitive.rule
     assert rule is not None
+    if any([type(a) is list or type(a) is tuple for a in args]) and primitive.is_array_function:
+        args = arrays_for_lists(recording, primitive, args)
+    ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
     constant = rule.kind == "constant"
     check_keywords(recording, primitive, kwargs)
     traced = any(s is not None for s in ins) and (recording.keep or not constant)
@@ -226,7 +229,8 @@ def _value(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...]) -> Spec:
     """Shape and dtype that the call gives by itself."""
-    operands = [a for a in args if isinstance(a, (np.ndarray, np.generic, int, float, complex))]
+    operands = [np.asarray(a) if type(a) in (list, tuple) else a for a in args]
+    operands = [a for a in operands if isinstance(a, (np.ndarray, np.generic, int, float, complex))]
     elementwise = (
         primitive.rule is not None
         and (primitive.rule.kind == "partials" or isinstance(primitive.fn, np.ufunc))
