@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 from wengert.errors import GradientCheckError, NoRuleError
-from wengert.extend import accumulates, non_differentiable, partials, pullback, rrule
+from wengert.extend import (
+    InplaceableThunk,
+    NoTangent,
+    Tangent,
+    Thunk,
+    ZeroTangent,
+    accumulates,
+    non_differentiable,
+    partials,
+    pullback,
+    rrule,
+)
 from wengert.registry import Registry
 from wengert.rulecheck import test_rrule
 
@@ -196,3 +207,113 @@ def test_sequences_are_checked_item_by_item() -> None:
 def test_no_rule_says_so() -> None:
     with pytest.raises(NoRuleError):
         test_rrule(product, 1.0, 2.0, registry=Registry())
+
+
+# Thunks, and what adds itself in place
+
+
+def plus_equals(x_bar: np.ndarray, value: Any) -> np.ndarray:
+    x_bar += value
+    return x_bar
+
+
+def acting(val: Callable[..., Any] = lambda g, b: g * b, add: Callable[..., Any] = plus_equals) -> Any:
+    """A rule whose first cotangent adds itself: `add(x_bar, g * b)`."""
+
+    def back(g: Any, a: Any, b: Any) -> Any:
+        return InplaceableThunk(val=lambda: val(g, b), add=lambda x_bar: add(x_bar, g * b)), Thunk(lambda: g * a)
+
+    return lambda registry: general(registry, product, back)
+
+
+@pytest.mark.parametrize(
+    "args", [(A, A), (2.0, 3.0), (B, B), (A.astype("f"), A.astype("f")), (np.asfortranarray(B), B)]
+)
+def test_right_thunks(args: Any) -> None:
+    check(acting(), *args)
+
+
+def test_right_thunks_in_a_pullback() -> None:
+    def declare(registry: Registry, factor: float = 1.0) -> None:
+        @pullback(product, registry=registry)
+        def product_(y_bar, y, a, b):
+            add = lambda x_bar: plus_equals(x_bar, y_bar * b * factor)
+            return InplaceableThunk(val=lambda: y_bar * b, add=add), Thunk(lambda: y_bar * a)
+
+    check(declare, A, A)
+    check(declare, B, B)
+    fails("add of the InplaceableThunk of argument 0 against", lambda r: declare(r, 1.01), A, A)
+
+
+@pytest.mark.parametrize("val", [lambda g, b: g * b * 1.01, lambda g, b: g, lambda g, b: ZeroTangent()])
+def test_wrong_val(val: Any) -> None:
+    fails("argument 0 against differences", acting(val=val), A, A)
+    fails("argument 0", acting(val=val), 2.0, 3.0)
+
+
+def test_a_thunk_that_gives_its_value_once() -> None:
+    def back(g: Any, a: Any, b: Any) -> Any:
+        values = iter([g * b])
+        return Thunk(lambda: next(values, 0 * g)), g * a
+
+    fails("value of the thunk of argument 0", lambda r: general(r, product, back), A, A)
+
+
+def twice(x_bar: np.ndarray, value: Any) -> np.ndarray:
+    x_bar += value
+    x_bar += value
+    return x_bar
+
+
+def elsewhere(x_bar: np.ndarray, value: Any) -> np.ndarray:
+    plus_equals(x_bar.copy(), value)
+    return x_bar
+
+
+def in_one_order(x_bar: np.ndarray, value: Any) -> np.ndarray:
+    x_bar.reshape(-1)[...] += np.ravel(value)
+    return x_bar
+
+
+def set_instead(x_bar: np.ndarray, value: Any) -> np.ndarray:
+    x_bar[...] = value
+    return x_bar
+
+
+@pytest.mark.parametrize(("add", "match"), [
+    (twice, "argument 0 against [+] val"),
+    (elsewhere, "argument 0 against [+] val"),
+    (set_instead, "argument 0 against [+] val"),
+    (in_one_order, "argument 0 in Fortran order against [+] val"),
+    (lambda x_bar, value: x_bar + value, "does not return the array it was given"),
+    (lambda x_bar, value: plus_equals(x_bar, value)[:], "does not return the array it was given"),
+    (lambda x_bar, value: None, "does not return the array it was given"),
+])  # fmt: skip
+def test_wrong_add(add: Any, match: str) -> None:
+    fails(match, acting(add=add), B, B)
+
+
+def test_add_that_writes_to_the_seed_or_an_argument() -> None:
+    def back(g: Any, a: Any, b: Any, of: str) -> Any:
+        def add(x_bar: np.ndarray) -> np.ndarray:
+            x_bar += g * b
+            {"seed": g, "argument": a}[of][...] += 1.0
+            return x_bar
+
+        return InplaceableThunk(val=lambda: g * b, add=add), g * a
+
+    # what was written is seen in the next layout at the latest
+    fails(
+        "the seed after|against [+] val",
+        lambda r: general(r, product, lambda g, a, b: back(g, a, b, "seed")),
+        B,
+        B.copy(),
+    )
+    declare = lambda r: general(r, product, lambda g, a, b: back(g, a, b, "argument"))
+    fails("the arguments after the thunks", declare, B.copy(), B.copy())
+
+
+def test_zeros_where_there_is_a_derivative_and_where_there_is_none() -> None:
+    check(lambda r: general(r, product, lambda g, a, b: (g * b, NoTangent())), 2.0, 3)
+    for zero in (ZeroTangent, NoTangent):
+        fails("argument 1: None", lambda r: general(r, product, lambda g, a, b: (g * b, zero())), 2.0, 3.0)

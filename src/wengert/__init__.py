@@ -26,9 +26,11 @@ from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
 from wengert.ops import Call, Constant, Input, Variable, mkcall
 from wengert.postmortem import PostMortem, post_mortem
 from wengert.primitivize import primitivize
+from wengert.projection import ProjectTo
 from wengert.recipe import RRuleContext, rrule_tape
 from wengert.registry import rules
 from wengert.rulecheck import test_rrule
+from wengert.tangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, debug, unthunk
 from wengert.tape import Context, Tape, bound, verify
 from wengert.taping import gradtape, trace
 

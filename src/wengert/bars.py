@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from wengert.errors import RuleError
 from wengert.functional import additem, setitem
+from wengert.lenses import owner_of
 from wengert.projection import project
 from wengert.record import bind, slot_of
 from wengert.recording import STATE, Primitive, Recording, ruled
 from wengert.shadow import SHADOW
-from wengert.values import Spec, spec_of
+from wengert.tangents import InplaceableThunk, add_into, debugging, force, is_exclusive, is_zero
+from wengert.values import Spec, is_complex, spec_of
 from wengert.writes import slot_of_key
 
 FLOATS = (float, np.float64)
@@ -79,6 +82,37 @@ class Bars:
             return x_bar
         return self.call(project, x_bar, spec_of(x), broadcasts)
 
+    def settle(self, slot: int, x_bar: Any, x: Any, broadcasts: bool, y_bar: Any) -> None:
+        """Add what a rule made, of whatever kind: nothing for a zero, the value of a thunk, or by its own action."""
+        if is_zero(x_bar):
+            return
+        if isinstance(x_bar, InplaceableThunk) and not broadcasts and self._takes(slot, x, y_bar):
+            self._add_into(slot, x_bar, self.buffer(slot, x))
+            return
+        held = [force(x_bar)]
+        owned = is_exclusive(held)
+        bar = project(held[0], spec_of(x), broadcasts)
+        owned = owned and bar is held[0]
+        self.add(slot, bar.view() if not owned and isinstance(bar, np.ndarray) else bar, owned)  # a view is no one's own
+
+    def _takes(self, slot: int, x: Any, y_bar: Any) -> bool:
+        """Whether the sum so far is in the form of its primal, and no part of a complex ȳ would be lost in it."""
+        bar = self.table[slot]
+        if type(bar) is not np.ndarray or not bar.ndim or not isinstance(x, (np.ndarray, Spec)):
+            return False
+        is_whole = x.dtype.kind == "c" or not any(map(is_complex, y_bar if type(y_bar) is tuple else (y_bar,)))
+        return is_whole and bar.shape == x.shape and bar.dtype == x.dtype
+
+    def _add_into(self, slot: int, thunk: InplaceableThunk, buffer: np.ndarray) -> None:
+        if debugging():
+            owner = owner_of(buffer)
+            for other, bar in enumerate(self.table):
+                if other != slot and isinstance(bar, np.ndarray) and owner_of(bar) is owner:
+                    raise RuleError("an InplaceableThunk would add to memory that another cotangent shares")
+        self.table[slot] = made = add_into(buffer, thunk)
+        if made is not buffer:
+            self.owned.discard(slot)
+
     def buffer(self, slot: int, x: Any) -> np.ndarray:
         """An owned buffer that holds what has been added for an array so far."""
         bar = self.table[slot]
@@ -133,6 +167,10 @@ class TracedBars(Bars):
         self.owned.discard(slot)
         if owned if old is None else type(self.table[slot]) is np.ndarray:
             self.owned.add(slot)
+
+    def settle(self, slot: int, x_bar: Any, x: Any, broadcasts: bool, y_bar: Any) -> None:
+        if not is_zero(x_bar):
+            self.add(slot, self.project(x_bar, x, broadcasts))
 
     def zeros(self, x: Any) -> np.ndarray:
         made = np.zeros(x.shape, x.dtype)

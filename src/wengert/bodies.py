@@ -18,11 +18,14 @@ import numpy as np
 
 from wengert.errors import RuleError
 from wengert.syntax import DERIVING, compiled, definition, is_exact, parts_of, prune, reads, unit, unused
+from wengert.tangents import InplaceableThunk, Thunk, force
 from wengert.values import is_complex, spec_of
 
 
 def times(y_bar: Any, p: Any) -> Any:
     """ȳ · conj(∂y/∂x): the pullback of an elementwise function with the partial `p`."""
+    if isinstance(p, Thunk):
+        p = force(p)
     return y_bar * np.conj(p) if is_complex(p) else y_bar * p
 
 
@@ -75,6 +78,13 @@ class Body:
     def exact(self) -> bool:
         """Whether the results can be told apart in the text."""
         return self.node is not None and not self.variadic and is_exact(self.node, len(self.names))
+
+    @cached_property
+    def acts(self) -> bool:
+        """Whether the body makes cotangents that add themselves in place, as far as the names in it tell."""
+        names = _names(self.function.__code__)
+        known = [self.function.__globals__.get(name) for name in names]
+        return InplaceableThunk.__name__ in names or any(value is InplaceableThunk for value in known)
 
     def variant(self, wanted: tuple[bool, ...]) -> Variant:
         """The pullback that computes the wanted cotangents only; the others are None."""
@@ -137,6 +147,12 @@ class Body:
         """What the arguments `names` and the result are read for."""
         found = {name: reads(node, name, self.function, name == self.variadic) for name in {*names, self.y}}
         return tuple(found[name] for name in names), found[self.y]
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The names of globals and attributes in a function and in those that it makes."""
+    inner = [_names(const) for const in code.co_consts if isinstance(const, types.CodeType)]
+    return {*code.co_names, *code.co_freevars}.union(*inner)
 
 
 def _catch(node: ast.FunctionDef, retry: str) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wengert.errors import RuleError
 from wengert.projection import project
+from wengert.tangents import Tangent, Thunk, force, is_zero
 from wengert.values import Spec, is_inexact, spec_of
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ def rrule(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, An
     def pullback(y_bar: Any) -> Args:
         if parts and isinstance(y_bar, dict):  # names the parts that were used
             y_bar = rule.result_bar(y_bar, parts)
-        return rule.gather(_projected(rule, inner(y_bar), specs), args)
+        return rule.gather(_projected(rule, inner(y_bar), primals, specs), args)
 
     return y, pullback
 
@@ -64,11 +67,39 @@ def value_and_pullback(rule: Rule, made: Any) -> tuple[Any, Pullback]:
     return made
 
 
-def _projected(rule: Rule, bars: Sequence[Any], specs: Sequence[Spec | None]) -> Args:
+def _projected(rule: Rule, bars: Sequence[Any], primals: Args, specs: Sequence[Spec | None]) -> Args:
     made = []
-    for i, (x_bar, spec) in enumerate(zip(bars, specs, strict=True)):
+    for i, (x_bar, x, spec) in enumerate(zip(bars, primals, specs, strict=True)):
         try:
-            made.append(x_bar if x_bar is None or spec is None else project(x_bar, spec, rule.broadcasts))
+            made.append(_settled(x_bar, x, spec, rule.broadcasts))
         except RuleError as error:
             raise RuleError(f"the rule of {rule.primitive} ({rule.where}), argument {i}: {error}") from None
     return tuple(made)
+
+
+def _settled(x_bar: Any, x: Any, spec: Spec | None, broadcasts: bool) -> Any:
+    """A cotangent of whatever kind as a number, array or container; None where it is certainly zero."""
+    if x_bar is None or is_zero(x_bar):
+        return None
+    if spec is not None:
+        return project(x_bar, spec, broadcasts)
+    if not isinstance(x, (tuple, list, dict)):
+        return None if isinstance(x_bar, Thunk) else x_bar
+    x_bar = force(x_bar)
+    parts = x_bar.parts if isinstance(x_bar, Tangent) else _items(x_bar)
+    inner = _items(x)
+    if not parts.keys() <= inner.keys():
+        raise RuleError(f"the cotangent of a {type(x).__name__} of {len(x)} values has other parts: {x_bar!r}")
+    made = {
+        key: _settled(parts.get(key), part, spec_of(part) if is_inexact(part) else None, broadcasts)
+        for key, part in inner.items()
+    }
+    return made if isinstance(x, dict) else type(x)(made.values()) if type(x) in (tuple, list) else tuple(made.values())
+
+
+def _items(container: Any) -> dict[Any, Any]:
+    if isinstance(container, dict):
+        return container
+    if not isinstance(container, (tuple, list, np.ndarray)):
+        raise RuleError(f"the cotangent of a container is one too, or a Tangent, not {type(container).__name__}")
+    return dict(enumerate(container))

@@ -15,14 +15,23 @@ from wengert.functional import (
     setlens,
     setpart,
 )
+from wengert.projection import ProjectTo
 from wengert.registry import rules
+from wengert.tangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
 from wengert.values import Spec, is_complex
 
 __all__ = [
+    "InplaceableThunk",
     "NoDerivativeError",
+    "NoTangent",
+    "ProjectTo",
     "RuleError",
     "Spec",
+    "Tangent",
+    "Thunk",
+    "ZeroTangent",
     "accumulates",
+    "add_inplace",
     "additem",
     "addlens",
     "adjoint",
@@ -42,4 +51,5 @@ __all__ = [
     "setlens",
     "setpart",
     "times",
+    "unthunk",
 ]

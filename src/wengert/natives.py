@@ -13,22 +13,26 @@ from wengert.classes import enter, python_method
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
 from wengert.items import iterable
-from wengert.opaque import opaque, remember, search, watched
+from wengert.opaque import TooLarge, opaque, remember, search, traced_in, watched
 from wengert.ordering import sort_list
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
 from wengert.record import guard, record_call, slot_of, slots_in
 from wengert.recording import PLAIN, STATE, Modes, Primitive, Recording, here, primitive_of
 from wengert.shadow import SHADOW
+from wengert.structures import leaves
 from wengert.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
 from wengert.writers import ARRAY_WRITERS, WRITERS
 from wengert.writes import record_write
+
+_HOLDERS = (list, tuple, dict, set, frozenset)
 
 
 def recorder(primitive: Primitive) -> Callable[..., Any]:
     """A function that calls a primitive, and records the call where an argument is traced."""
     if primitive.recorder is None:
         fn = primitive.fn
-        primitive.recorder = _ufunc_recorder(primitive, fn) if isinstance(fn, np.ufunc) else _recorder(primitive)
+        make = _ufunc_recorder if isinstance(fn, np.ufunc) else _watchful if _takes_anything(primitive) else _recorder
+        primitive.recorder = make(primitive)
     return primitive.recorder
 
 
@@ -60,6 +64,45 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
         return fn(*args, **kwargs) if plain else _careful(primitive, args, kwargs)
 
     return record
+
+
+def _takes_anything(primitive: Primitive) -> bool:
+    """Whether a primitive is a Python function, other than our own, or has a rule of the general form."""
+    kind = None if primitive.rule is None else primitive.rule.kind
+    is_foreign = isinstance(primitive.fn, types.FunctionType) and not primitive.fn.__module__.startswith("wengert.")
+    return kind == "rrule" or (is_foreign and kind in ("partials", "pullback"))
+
+
+def _watchful(primitive: Primitive) -> Callable[..., Any]:
+    """The recorder of what may be given anything, also what hides traced values."""
+    fn, record = primitive.fn, _recorder(primitive)
+    general = primitive.rule is not None and primitive.rule.kind == "rrule"
+
+    def watch(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None or kwargs.get("out") is not None:
+            return record(*args, **kwargs)
+        odd = [a for a in (*args, *kwargs.values()) if type(a) not in PLAIN or type(a) in _HOLDERS]
+        if not odd and not general:
+            return record(*args, **kwargs)
+        if any([_hides(recording, a, True) for a in args]) or any([_hides(recording, a) for a in kwargs.values()]):
+            return opaque(recording, fn, args, kwargs)
+        return record_call(primitive, args, kwargs)
+
+    return watch
+
+
+def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
+    """Whether traced values are within reach of an argument, other than itself and its leaves."""
+    t = type(a)
+    if (t in PLAIN and t not in _HOLDERS) or slot_of(recording, a) is not None:
+        return False
+    try:
+        found = traced_in(recording, (a,))
+    except TooLarge:
+        return True
+    known = {id(leaf) for _, leaf in leaves(a)} if with_leaves or t is list or t is tuple else set()
+    return any(id(value) not in known for value in found)
 
 
 def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -121,7 +164,8 @@ def _write_whole(
     return record_write(primitive, lambda: primitive.fn(*args, out=out, **words), out, normal, rest)
 
 
-def _ufunc_recorder(primitive: Primitive, fn: np.ufunc) -> Callable[..., Any]:
+def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
+    fn = primitive.fn
     nin = fn.nin
 
     def record(*args: Any, **kwargs: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compound import Inside, inside
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
@@ -142,16 +143,17 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if rule.sequence is not None or primitive.is_array_function:
         args = arrays_for_lists(recording, primitive, args)
     ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
+    contained = inside(recording, rule, args, ins, slot_of)
     if recording.context is not None:
         check_keywords(recording, primitive, kwargs)
         return recording.context.call(recording, primitive, args, ins, kwargs)
     if rule.kind == "constant":
         return record_constant(recording, primitive, args, ins, kwargs, primitive.fn(*run_args, **run_kwargs))
     check_keywords(recording, primitive, kwargs)
-    if all(slot is None for slot in ins):
+    if all(slot is None for slot in ins) and not contained:
         return primitive.fn(*run_args, **run_kwargs)
     if rule.kind == "rrule":
-        return _record_rrule(recording, primitive, args, ins, kwargs)
+        return _record_rrule(recording, primitive, args, ins, kwargs, contained)
     bound = bind(recording, primitive, args, ins, kwargs)
     check_statics(recording, bound, args, ins)
     value = primitive.fn(*run_args, **run_kwargs)
@@ -317,13 +319,15 @@ def _record_rrule(
     args: tuple[Any, ...],
     ins: tuple[Any, ...],
     kwargs: dict[str, Any],
+    contained: dict[int, Inside],
 ) -> Any:
     """A user's rule: its value is the value, its pullback is kept. Outer levels see what its body does."""
     bound = bind(recording, primitive, args, ins, kwargs)
     rule = primitive.rule
     assert rule is not None
     assert rule.body is not None
-    level = recording.innermost(ins)
+    slots = tuple([contained[k].slots if k in contained else slot for k, slot in enumerate(ins)])
+    level = recording.innermost(slots)
     inner: Any = None
     if level == 0:
         if recording.keep and len(recording.levels) == 1:
@@ -342,23 +346,21 @@ def _record_rrule(
     kept = tuple(recording.memory.capture(a) if recording.keep else light(a) for a in args)
     static = {name: _traced(recording, v) for name, v in kwargs.items()} if recording.keep else None
     slot = len(recording.entries)
-    pull = Pull(primitive, rule, pullback, level)
+    pull = Pull(primitive, rule, pullback, level, {k: form for k, (form, _) in contained.items()})
     held = value if is_tuple else register(recording, value, slot, recording.keep)
-    recording.append((pull, held, (*ins, inner), kept, static, STATE.site))
+    recording.append((pull, held, (*slots, inner), kept, static, STATE.site))
     return _fields(recording, value, slot) if is_tuple else value
 
 
 class Pull:
-    """A call of a user's rule in the eager mode: the pullback that it returned, and whose level's it is."""
+    """A call of a user's rule in the eager mode: its pullback, whose level's it is, the forms of its containers."""
 
     is_simple = False
-    __slots__ = ("fn", "kind", "level", "name", "pullback", "rule", "step")
+    __slots__ = ("fn", "forms", "kind", "level", "name", "pullback", "rule", "step")
 
-    def __init__(self, primitive: Primitive, rule: Any, pullback: Any, level: int) -> None:
+    def __init__(self, primitive: Primitive, rule: Any, pullback: Any, level: int, forms: dict[int, Any]) -> None:
         self.fn, self.name, self.rule, self.kind = primitive.fn, primitive.name, rule, "call"
-        self.pullback = pullback
-        self.level = level
-        self.step = None
+        self.pullback, self.level, self.forms, self.step = pullback, level, forms, None
 
 
 def fresh_unless(value: Any, args: tuple[Any, ...], always: bool = False) -> Any:

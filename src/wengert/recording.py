@@ -164,6 +164,7 @@ class Bound:
             and rule.sequence is None
             and not rule.accumulators
             and not rule.identity
+            and not (rule.analysis is not None and rule.analysis.acts)
             and primitive.fn not in (setitem, getfield)
         )  # the engine steps back through these itself
 

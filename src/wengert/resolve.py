@@ -40,7 +40,8 @@ from wengert.ufunc_methods import ufunc_method
 ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 TRACEABLE = {
-    ENGINE + name + ".py" for name in ("projection", "forms", "bodies", "bars", "checks", "play", "primitivize")
+    ENGINE + name + ".py"
+    for name in ("tangents", "projection", "forms", "bodies", "bars", "checks", "play", "primitivize")
 }
 BY_HAND = {(ENGINE + "registry.py", "rrule"), (ENGINE + "evaluation.py", "pullback")}  # a rule, called by a user
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import weakref
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wengert.array_steps import array_step
 from wengert.bars import FLOATS, Bars, TracedBars, plus
-from wengert.errors import NoDerivativeError
+from wengert.compound import spread
+from wengert.errors import NoDerivativeError, RuleError
 from wengert.functional import getfield, setitem
 from wengert.lenses import owner_of
 from wengert.projection import project, unbroadcast
 from wengert.record import Pull, slot_of, splat
 from wengert.recording import INPUT, STATE, Bound, Entry, Level, Primitive, Recording, Traced
 from wengert.shadow import SHADOW
+from wengert.tangents import AbstractTangent, force
 from wengert.values import Spec, spec_of
 
 _ndarray, _ref = np.ndarray, weakref.ref
@@ -39,7 +42,7 @@ def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int
         if traced and recording.keep and slot_of(recording, seed) is None:
             recording.notes.append((len(recording.entries), "seed of", slot))
             SHADOW[id(seed)] = recording.constant(seed)
-        bars.add(slot, seed)
+        bars.add(slot, seed.view() if isinstance(seed, np.ndarray) and not traced else seed)  # what is no one's own
     walk = _walk_traced if traced else _walk
     walk(recording, here, bars, end, depth, consume)
     return bars
@@ -197,8 +200,17 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
     assert variant is not None
     x_bars = bars.call(variant.call, y_bar, y, *primals, **static)
     for slot, x_bar, x, wanted in zip(ins, x_bars, primals, bound.wanted, strict=False):
-        if wanted and x_bar is not None:
+        if wanted and isinstance(x_bar, AbstractTangent):
+            _settle(bars, slot, x_bar, x, rule, y_bar)
+        elif wanted and x_bar is not None:
             bars.add(slot, bars.project(x_bar, x, rule.broadcasts))
+
+
+def _settle(bars: Bars, slot: int, x_bar: Any, x: Any, rule: Any, y_bar: Any) -> None:
+    try:
+        bars.settle(slot, x_bar, x, rule.broadcasts, y_bar)
+    except RuleError as error:
+        raise RuleError(f"the rule of {rule.primitive} ({rule.where}): {error}") from None
 
 
 def _field_step(bars: Bars, slot: int, args: Any, bar: Any) -> None:
@@ -235,10 +247,25 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: A
     if pull.level != depth:
         _hand_to_body(bars, y_bar, owned, ins[-1])
         return
-    x_bars = bars.call(pull.pullback, pull.rule.result_bar(y_bar, y) if isinstance(y, tuple) else y_bar)
-    for slot, x_bar, x in zip(ins, pull.rule.cotangents(x_bars, args), args, strict=False):
-        if slot is not None and x_bar is not None:
-            bars.add(slot, bars.call(project, x_bar, spec_of(x), pull.rule.broadcasts))
+    rule = pull.rule
+    y_bar = rule.result_bar(y_bar, y) if isinstance(y, tuple) else y_bar
+    x_bars = rule.cotangents(bars.call(pull.pullback, y_bar), args)
+    for k, (slot, x_bar, x) in enumerate(zip(ins, x_bars, args, strict=False)):
+        if type(slot) is tuple:
+            _spread_step(bars, slot, x_bar, pull.forms[k], rule, y_bar)
+        elif slot is not None and x_bar is not None:
+            _settle(bars, slot, x_bar, x, rule, y_bar)
+
+
+def _spread_step(bars: Bars, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar: Any) -> None:
+    """Hand the parts of a container's cotangent to its leaves."""
+    try:
+        parts = list(spread(form, x_bar, partial(bars.call, force)))
+    except RuleError as error:
+        raise RuleError(f"the rule of {rule.primitive} ({rule.where}): {error}") from None
+    for place, part in parts:
+        if slots[place.number] is not None:
+            _settle(bars, slots[place.number], part, place.spec, rule, y_bar)
 
 
 def _hand_to_body(bars: Bars, y_bar: Any, owned: bool, inner: Any) -> None:

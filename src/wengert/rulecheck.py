@@ -11,9 +11,11 @@ import numpy as np
 
 from wengert.callables import callable_name
 from wengert.errors import GradientCheckError, RuleError
+from wengert.evaluation import value_and_pullback
 from wengert.projection import project
 from wengert.registry import Registry, rules
-from wengert.values import is_inexact, spec_of
+from wengert.tangents import InplaceableThunk, Thunk
+from wengert.values import is_complex, is_inexact, spec_of
 
 # By bytes of the coarsest float in a call, relative to the largest number compared: differences are taken in
 # double precision, but a rule works in that of its arguments, and what it rounds grows with its condition.
@@ -33,7 +35,8 @@ def test_rrule(
 
     The rule's value is that of `f` bit for bit. Each differentiable argument gets a cotangent of its own
     shape and dtype that agrees with differences, each other one gets None. The pullback is linear. Nothing is
-    written to. The variants for fewer arguments, the step on floats, the accumulators agree with the whole.
+    written to. The variants for fewer arguments, the step on floats, the accumulators, thunks and what adds itself
+    in place agree with the whole.
 
     Errors: GradientCheckError naming the check, the argument and both numbers.
     """
@@ -106,6 +109,7 @@ class _Check:
         self.one_each(bars)
         self.agree_with_differences(bars, y_bar)
         self.is_linear(bars, y_bar)
+        self.thunks_agree(bars, y_bar)
         if self.rule.kind in ("partials", "pullback"):
             self.variants_agree(bars, y_bar)
             self.accumulators_add(bars, y_bar)
@@ -226,6 +230,45 @@ class _Check:
                 if want:
                     got = project(made[k], spec_of(self.primals[k]), self.rule.broadcasts)
                     self.close(f"variant {wanted}, cotangent {k} against the full rule", got, full[k])
+
+    def thunks_agree(self, bars: Any, y_bar: Any) -> None:
+        """A thunk gives its value each time; one that adds itself does so to an array of any layout, and no more."""
+        held = copy.deepcopy(y_bar)
+        splatted = self.rule.splat(bars)
+        for k, x_bar in enumerate(self.made(y_bar)):
+            if not isinstance(x_bar, Thunk) or not is_inexact(self.primals[k]):
+                continue
+            spec = spec_of(self.primals[k])
+            for _ in range(2):
+                got = project(x_bar, spec, self.rule.broadcasts)
+                self.close(f"value of the thunk of argument {k} against that of another call", got, splatted[k])
+            whole = spec.dtype.kind == "c" or not any(map(is_complex, _leaves(y_bar)))
+            if isinstance(x_bar, InplaceableThunk) and spec.shape and whole and not self.rule.broadcasts:
+                self.adds(k, x_bar, splatted[k])
+        self.same_bits("the seed after the thunks", y_bar, held)
+        self.same_bits("the arguments after the thunks", (self.args, self.kwargs), self.before)
+
+    def made(self, y_bar: Any) -> Sequence[Any]:
+        """What the rule itself returns for the arguments one by one, thunks as they are."""
+        if self.rule.kind == "rrule":
+            assert self.rule.body is not None
+            _, pullback = value_and_pullback(self.rule, self.rule.body(*self.primals, **self.static))
+            return self.rule.cotangents(pullback(y_bar), self.primals)
+        if self.rule.kind == "constant":
+            return ()
+        variant = self.plan.variant(tuple(map(is_inexact, self.primals)))
+        y_kept, kept = variant.residuals(self.y, self.primals)
+        return variant.call(y_bar, y_kept, *kept, **self.static)
+
+    def adds(self, k: int, thunk: InplaceableThunk, x_bar: Any) -> None:
+        start = np.array(self.random_like(self.primals[k]))
+        view = np.zeros([2 * n for n in start.shape], start.dtype)[tuple([slice(None, None, 2)] * start.ndim)]
+        view[...] = start
+        for name, buffer in (("", start.copy()), (" in Fortran order", start.copy(order="F")), (" of a view", view)):
+            made = thunk.add(buffer)
+            if made is not buffer:
+                raise self.error(f"add of the InplaceableThunk of argument {k} does not return the array it was given")
+            self.close(f"add of the InplaceableThunk of argument {k}{name} against + val", buffer, start + x_bar)
 
     def accumulators_add(self, bars: Any, y_bar: Any) -> None:
         for position, accumulate in self.rule.accumulators.items():

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from wengert.bodies import Body
+from wengert.projection import project
 from wengert.syntax import DERIVING, all_unused, compiled, lookup, parts_of, prune, reads, unit, unused
-from wengert.values import is_complex
+from wengert.tangents import AbstractTangent
+from wengert.values import Spec, is_complex
 
 
 def sign(x: float) -> float:
@@ -35,6 +37,7 @@ _MATH = {
     np.isnan: math.isnan, np.isinf: math.isinf, np.isfinite: math.isfinite,
     np.deg2rad: math.radians, np.radians: math.radians, np.rad2deg: math.degrees, np.degrees: math.degrees,
 }  # fmt: skip
+_DOUBLE = Spec((), float, float)
 
 
 def scalar_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
@@ -55,6 +58,7 @@ def _slow_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any]
         made = call(np.float64(g), np.float64(e[1]), *[np.float64(x) for x in e[3]])
         for slot, want, d in zip(e[2], wanted, made, strict=True):
             if want and d is not None:
+                d = project(d, _DOUBLE) if isinstance(d, AbstractTangent) else d
                 t = bars[slot]
                 bars[slot] = d if t is None else t + d
 
