@@ -13,7 +13,6 @@ from wengert.errors import GradientCheckError, NoRuleError
 from wengert.extend import (
     InplaceableThunk,
     NoTangent,
-    Tangent,
     Thunk,
     ZeroTangent,
     accumulates,

@@ -92,8 +92,10 @@ class Bars:
         held = [force(x_bar)]
         owned = is_exclusive(held)
         bar = project(held[0], spec_of(x), broadcasts)
-        owned = owned and bar is held[0]
-        self.add(slot, bar.view() if not owned and isinstance(bar, np.ndarray) else bar, owned)  # a view is no one's own
+        if owned and bar is held[0]:
+            self.add(slot, bar, True)
+        else:  # others may hold it: a view is never handed to the user as it is
+            self.add(slot, bar.view() if isinstance(bar, np.ndarray) else bar)
 
     def _takes(self, slot: int, x: Any, y_bar: Any) -> bool:
         """Whether the sum so far is in the form of its primal, and no part of a complex ȳ would be lost in it."""
