@@ -3,6 +3,7 @@
 import cmath
 import functools
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -110,6 +111,15 @@ def of_arrays_that_a_builtin_hands_on(x):
     return product.sum() + sum(v @ v for v in itertools.repeat(x, 2)) + dict([("a", x)], b=x)["b"][0] + counted
 
 
+def of_builtins_that_take_lists(x):
+    remainders = divmod(np.ones(2) * 3.5, [x[0], x[1]])[1] + np.ones(2).__mul__([x[2], x[1]])
+    return remainders @ np.array([1.0, 2.0]) + pow(np.arange(1.0, 3.0), [x[0], x[1]]).sum()
+
+
+def of_products_made_floats(x):
+    return math.sin(float(x @ np.arange(3.0))) * float(np.vecdot(x, x))
+
+
 def of_several_percentiles(x):
     return np.percentile(x, [10.0, 35.0, 80.0]) @ np.array([1.0, 2.0, 3.0])
 
@@ -123,6 +133,8 @@ def of_several_percentiles(x):
         of_masks_of_numbers,
         of_functions_of_numpy_that_a_builtin_calls,
         of_arrays_that_a_builtin_hands_on,
+        of_builtins_that_take_lists,
+        of_products_made_floats,
         of_several_percentiles,
     ],
 )
@@ -135,3 +147,23 @@ def test_gradient_and_replay(f) -> None:
     again, (_, other_bar) = wg.gradtape(f, X).compile()(other)
     assert again == f(other)
     np.testing.assert_allclose(other_bar, wg.ngradient(f, other)[0], rtol=1e-8)
+
+
+def test_a_gradient_is_no_memory_that_a_rule_or_the_caller_keeps() -> None:
+    buffer = np.empty(3)
+
+    def total(x):
+        return float(np.sum(x * x))
+
+    @wg.rrule(total)
+    def total_rule(x):
+        return total(x), lambda y_bar: np.multiply(x, 2 * y_bar, out=buffer)
+
+    for gradient in (wg.grad(total), lambda x: wg.grad(total, x)[1][1], lambda x: wg.vjp(total, x)[1](1.0)[0]):
+        first = gradient(X)
+        second = gradient(X + 1)
+        np.testing.assert_array_equal(first, 2 * X)
+        np.testing.assert_array_equal(second, 2 * X + 2)
+    seed = np.ones(3)
+    for f in (lambda x: x, lambda x: x + 1, lambda x: x[::-1][::-1]):
+        assert not np.shares_memory(wg.vjp(f, X)[1](seed)[0], seed)

@@ -12,6 +12,8 @@ from wengert.extend import adjoint, is_complex, pullback
 
 def as_matrices(y_bar, from_row, from_column):
     """`y_bar` with the axes of length 1 that a product of a row, or with a column, has left out."""
+    if from_row and from_column:
+        return np.reshape(y_bar, (1, 1))  # of a number, which `float` may have made one of Python's
     y_bar = y_bar[..., np.newaxis] if from_column else y_bar
     return y_bar[..., np.newaxis, :] if from_row else y_bar
 
@@ -107,7 +109,7 @@ def vdot(y_bar, y, a, b):
 @pullback(np.vecdot, broadcasts=True)
 def vecdot(y_bar, y, a, b, *, axis=-1, keepdims=False, out=None, dtype=None):
     """y = Σ a* b along one axis of each, in which a* turns the other way."""
-    last = to_end(y_bar, axis) if keepdims else y_bar[..., np.newaxis]
+    last = to_end(y_bar, axis) if keepdims else np.expand_dims(y_bar, -1)
     a_bar = conj(last) * to_end(b, axis)
     b_bar = last * to_end(a, axis)
     return from_end(a_bar, axis, np.ndim(a)), from_end(b_bar, axis, np.ndim(b))

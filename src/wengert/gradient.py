@@ -256,7 +256,7 @@ class _Finish:
             if (
                 type(bar) is np.ndarray is type(leaf)
                 and bar.dtype is _DOUBLE is leaf.dtype
-                and bar.base is None
+                and self.bars.is_alone(bar)
                 and bar.shape == leaf.shape
                 and id(bar) not in given
                 and bar.flags.writeable
@@ -264,25 +264,28 @@ class _Finish:
                 given.add(id(bar))
                 out.append(bar)
             else:
-                out.append(self.of(leaf, slot, bar))
+                out.append(self.of(leaf, slot, bar, False))
         return out
 
     def __call__(self, leaf: Any) -> Any:
         slot = self.slots.get(id(leaf))
         table = self.bars.table
         bar = None if slot is None or (not self.traced and slot >= len(table)) else table[slot]
-        return self.of(leaf, slot, bar)
+        alone = self.traced or (type(bar) is np.ndarray and self.bars.is_alone(bar))
+        return self.of(leaf, slot, bar, alone)
 
-    def of(self, leaf: Any, slot: int | None, bar: Any) -> Any:
-        """The gradient of a leaf from its cotangent."""
+    def of(self, leaf: Any, slot: int | None, bar: Any, alone: bool) -> Any:
+        """The gradient of a leaf from its cotangent, which goes out as it is where nobody else has it (`alone`)."""
         if bar is None:
             return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
+        found = bar
         bar = self.bars.project(bar, leaf, True)
         if is_complex(leaf):
             bar = self.bars.call(np.conj, bar)
         if isinstance(bar, np.ndarray):
             owner = id(owner_of(bar))
-            if owner in self.given or not (slot in self.bars.owned or (bar.base is None and bar.flags.writeable)):
+            own = bar.base is None and bar.flags.writeable and (alone or bar is not found)
+            if owner in self.given or not (slot in self.bars.owned or own):
                 bar = self.bars.call(np.array, bar)
                 owner = id(owner_of(bar))
             self.given.add(owner)

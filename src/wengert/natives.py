@@ -344,7 +344,7 @@ def dunder(op: Any, reflected: bool) -> Any:
     def call(a: Any, b: Any) -> Any:
         number = (int, float, complex, np.ndarray, np.generic)
         recording = STATE.recording
-        if not isinstance(b, number):
+        if not isinstance(b, number) and not (isinstance(a, np.ndarray) and type(b) in (list, tuple)):
             return NotImplemented
         if python_method(type(a), op.method) or python_method(type(b), op.reflected):
             name = op.reflected if reflected else op.method

@@ -69,8 +69,8 @@ class Primitive:
         self.recorder: Any = None
         self.on_floats = rule is not None and rule.kind == "partials" and not rule.identity
         home = getattr(fn, "__module__", None) or ""
-        takes_lists = home.startswith("numpy") or (home == "_operator" and rule is not None and rule.broadcasts)
-        self.is_array_function = isinstance(ufunc or fn, np.ufunc) or takes_lists
+        on_operands = (home == "_operator" or fn is pow or fn is divmod) and rule is not None and rule.broadcasts
+        self.is_array_function = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy") or on_operands
         self.bounds: dict[Any, Bound] = {}
         self.simple: dict[tuple[bool, ...], Bound] = {}
         self.scalars: dict[tuple[bool, ...], Bound] = {}
