@@ -176,6 +176,9 @@ def selections() -> Iterator[Sample]:
         yield call(f, x.astype(np.float32), np.float32(-0.9), np.float32(1.1))
         yield call(f, x, min=-0.9)
         yield call(f, x, max=0.1)
+    for z in (0.3 + 1j, values(3, dtype=complex)):  # by the real part first
+        yield call(np.clip, z, -0.9, 1.1)
+        yield call(np.clip, z, 0.4 - 1j, 1.1)
     yield call(np.generic.clip, np.float64(0.7), -1.0, 0.4)
     for c in (x > 0, np.array([True, False, True]), True):
         yield call(np.where, c, x, values(3))

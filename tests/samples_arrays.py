@@ -95,6 +95,8 @@ def copies() -> Iterator[Sample]:
     yield call(np.ndarray.view, X, float)
     yield call(np.repeat, 1.5, 3)
     yield call(np.generic.repeat, np.float64(1.5), 3)
+    yield call(np.repeat, 1.5, 3, 0)
+    yield call(np.repeat, np.array(1.5), [2], -1)
     yield call(np.tile, 1.5, 3)
     yield call(np.tile, values(0, 3), 2)
 

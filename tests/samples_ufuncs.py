@@ -38,6 +38,7 @@ def of_floats() -> Iterator[Sample]:
     for order in range(3):
         yield call(bessel_i, values(2, 3, low=-4, high=4), order)
         yield call(bessel_i, 0.0, order)
+        yield call(bessel_i, values(3, dtype=complex), order)
     for x in (values(2, 3, low=-4, high=4), values(3, dtype=np.float32), 0.0, 0.7):
         yield call(np.sinc, x)
         yield call(np.i0, x)
@@ -107,6 +108,7 @@ def reductions() -> Iterator[Sample]:
             yield call(f, x, -1, keepdims=True)
             yield call(f, x, None if x.ndim == 1 or ufunc is not np.subtract else 0)
         yield call(f, values(2, 3), where=mask, initial=-0.5)
+        yield call(f, values(2, 3), axis=())
         yield call(f, values(2, 3, dtype=np.float32), 0, float)
         yield call(f, [values(3), np.array([0.1, 4.0, -0.6])])
         if ufunc is not np.subtract:
@@ -124,6 +126,8 @@ def accumulations() -> Iterator[Sample]:
             yield call(f, x)
             yield call(f, x, -1)
         yield call(f, values(2, 7, 2), axis=1)
+        yield call(f, values(2, 3), axis=(0,))
+        yield call(f, values(3), None)
         yield call(f, values(0))
         yield call(f, values(1))
         yield call(f, values(3, dtype=np.float32), 0, float)
@@ -131,6 +135,8 @@ def accumulations() -> Iterator[Sample]:
     for x, axis in [(values(6), 0), (values(2, 6, dtype=complex), -1), (values(6, 2, dtype=np.float32), 0)]:
         yield call(np.add.reduceat, x, [0, 3, 1, 5, 5], axis)
     yield call(np.add.reduceat, values(6), np.array([2, 4]))
+    yield call(np.add.reduceat, values(6), [1, 3], None)
+    yield call(np.add.reduceat, values(2, 6), [1, 3], axis=(1,))
 
 
 def ufuncs() -> Iterator[Sample]:

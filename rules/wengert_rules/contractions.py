@@ -55,6 +55,8 @@ def letters(subscripts, ndims):
 
 def operand_bar(y_bar, result, others, term, shape, optimize):
     """The cotangent of the operand labelled `term`; axes of length 1 may be stretched as by broadcasting."""
+    if 0 in [np.size(y_bar), *[np.size(x) for _, x in others]]:
+        return np.zeros(shape, y_bar.dtype)  # np.einsum itself may give NaN as the sum of no long doubles
     labels = "".join(dict.fromkeys(term))
     known = result + "".join([t for t, _ in others])
     kept = "".join([c for c in labels if c in known])
@@ -98,6 +100,8 @@ def trace(y_bar, y, a, *, offset=0, axis1=0, axis2=1, dtype=None, out=None):
 @pullback(np.kron)
 def kron(y_bar, y, a, b):
     """Y[i p + k, …] = A[i, …] B[k, …]: ȳ, its axes split in two, against the conjugate of the other factor."""
+    if np.size(y) == 0:
+        return np.zeros(np.shape(a), y.dtype), np.zeros(np.shape(b), y.dtype)
     n = max(np.ndim(a), np.ndim(b))
     left, right = lengths(a, n), lengths(b, n)
     of_a, of_b = list(range(0, 2 * n, 2)), list(range(1, 2 * n, 2))

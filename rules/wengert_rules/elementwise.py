@@ -289,11 +289,11 @@ def extremum(y_bar, y, a, b):
 clip_ufunc = getattr(np, "_core").umath.clip  # noqa: B009 -- what np.clip ends in, and type stubs do not show
 
 
-def clip_masks(a, low, high):
+def clip_masks(y, low, high):
     """Where y = min(max(a, low), high) is a, strictly between the bounds; where `low`; where `high`."""
     low = -np.inf if low is None else low
     high = np.inf if high is None else high
-    return (low < a) & (a < high), (a <= low) & (low < high), (a >= high) | (low >= high)
+    return (low < y) & (y < high), (y == low) & (y != high), y == high
 
 
 @pullback(
@@ -302,7 +302,7 @@ def clip_masks(a, low, high):
 )  # fmt: skip
 def clip(y_bar, y, a, a_min=None, a_max=None):
     """ȳ goes to what was chosen; at a bound that is the bound, and a has derivative 0."""
-    inside, at_low, at_high = clip_masks(a, a_min, a_max)
+    inside, at_low, at_high = clip_masks(y, a_min, a_max)
     return np.where(inside, y_bar, 0), np.where(at_low, y_bar, 0), np.where(at_high, y_bar, 0)
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import pullback
+from wengert.extend import NoDerivativeError, is_complex, pullback
 
 SMALL = 1000  # elements; up to about here filling an array costs less than making a view of one number (4 µs)
 
@@ -50,10 +50,24 @@ def mean(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False, where=
     return np.where(where, spread(y_bar, np.shape(a), axis, keepdims) / np.maximum(n, 1), 0)
 
 
+def is_mean_like(centre, a):
+    """Whether `centre` leaves the shape of `a` and its realness as they are."""
+    stretches = np.broadcast_shapes(np.shape(a), np.shape(centre)) != np.shape(a)
+    return not stretches and (is_complex(a) or not is_complex(centre))
+
+
 def deviations(a, centre, axis, where):
-    """`a` less its mean along `axis`, 0 where it is masked; `centre` is the mean where the caller knew it."""
+    """`a` less its mean along `axis`, 0 where it is masked; `centre` is the mean where the caller knew it.
+
+    Errors: NoDerivativeError where `centre` is not like the mean of `a`.
+    """
     if centre is None:
         centre = np.mean(a, axis=axis, keepdims=True, where=where)
+    elif not is_mean_like(centre, a):
+        raise NoDerivativeError(
+            f"mean= of shape {np.shape(centre)} and dtype {np.asarray(centre).dtype} is no mean of an array of shape "
+            f"{np.shape(a)} and dtype {np.asarray(a).dtype}. Give np.mean(a, axis=axis, keepdims=True)"
+        )
     return masked(a - centre, where)
 
 

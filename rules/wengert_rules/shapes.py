@@ -103,8 +103,9 @@ def roll(y_bar, y, a, *, shift, axis=None):
 @pullback(np.repeat, np.ndarray.repeat, np.generic.repeat)
 def repeat(y_bar, y, a, *, repeats, axis=None):
     """The sum over the copies of each element, or of each slice along `axis`."""
-    shape = np.shape(a) if axis is not None else (np.size(a),)
-    along = 0 if axis is None else axis % np.ndim(a)
+    flat = axis is None or np.ndim(a) == 0  # a number may be repeated along axis 0
+    shape = (np.size(a),) if flat else np.shape(a)
+    along = 0 if flat else axis % np.ndim(a)
     before, n, after = shape[:along], shape[along], shape[along + 1 :]
     if np.size(repeats) == 1:
         copies = np.reshape(y_bar, (*before, n, np.size(y) // max(math.prod(shape), 1), *after))
@@ -194,7 +195,9 @@ def array(y_bar, y, *items, dtype=None, order="K", copy=None, subok=False, devic
 
 @pullback(np.ndarray.view, view=True)
 def view(y_bar, y, a, *, dtype=None, type=None):
-    """Of the same dtype: the tracer refuses others."""
+    """Of the same dtype; others read the bytes of the numbers."""
+    if y.dtype != a.dtype:
+        raise RuleError(f"an array of {a.dtype} is viewed as {y.dtype}: convert it with .astype")
     return y_bar
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from wengert.extend import partials, pullback
+from wengert_rules.products import conj
 
 # B₂ₖ, the Bernoulli numbers of Stirling's series, in which x ≥ 20 leaves an error below 1e-17.
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
@@ -75,7 +76,7 @@ def bessel_i(x, order):
 
 @pullback(bessel_i)
 def bessel_i_(y_bar, y, x, *, order):
-    return y_bar * (bessel_i(x, order - 1) + bessel_i(x, order + 1)) / 2
+    return y_bar * conj((bessel_i(x, order - 1) + bessel_i(x, order + 1)) / 2)
 
 
 @partials(np.i0)

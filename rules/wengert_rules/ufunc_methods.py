@@ -66,16 +66,23 @@ def sums_onward(weights, z):
     return z
 
 
+def line(axis):
+    """The one axis of an accumulation, which NumPy also takes in a tuple, and as None where there is one alone."""
+    if isinstance(axis, tuple):
+        return axis[0]
+    return 0 if axis is None else axis
+
+
 def steps(y, a, axis):
     """(yₖ, yₖ₋₁, xₖ) for k ≥ 1, along the last axis."""
-    y, a = np.swapaxes(y, axis, -1), np.swapaxes(a, axis, -1)
+    y, a = np.swapaxes(y, line(axis), -1), np.swapaxes(a, line(axis), -1)
     return y[..., 1:], y[..., :-1], a[..., 1:]
 
 
 def recurrence(y_bar, over, by, axis):
     """x̄ of yₖ = f(yₖ₋₁, xₖ), y₀ = x₀, from the partials ∂f/∂yₖ₋₁ and ∂f/∂xₖ of each step."""
-    reach = sums_onward(conj(over), np.swapaxes(y_bar, axis, -1))
-    return np.swapaxes(np.concatenate([reach[..., :1], reach[..., 1:] * conj(by)], axis=-1), axis, -1)
+    reach = sums_onward(conj(over), np.swapaxes(y_bar, line(axis), -1))
+    return np.swapaxes(np.concatenate([reach[..., :1], reach[..., 1:] * conj(by)], axis=-1), line(axis), -1)
 
 
 def prod_bar(y_bar, y, a, axis, keepdims, initial, where):
@@ -102,7 +109,9 @@ def subtract_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False
     every = -spread(y_bar, np.shape(a), axis, keepdims)
     if initial is not None:
         return masked(every, where)
-    order, _ = axes_last(axis, np.ndim(a))
+    order, count = axes_last(axis, np.ndim(a))
+    if count == 0:  # each element is a first one
+        return -every
     is_first = np.reshape(np.arange(np.shape(a)[order[-1]]) == 0, (-1,) + (1,) * (np.ndim(a) - 1 - order[-1]))
     return np.where(is_first, -every, every)
 
@@ -136,14 +145,14 @@ def hypot_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, i
 
 @pullback(np.add.accumulate)
 def add_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
-    return np.flip(np.cumsum(np.flip(y_bar, axis), axis), axis)
+    return np.flip(np.cumsum(np.flip(y_bar, axis), line(axis)), axis)
 
 
 @pullback(np.subtract.accumulate)
 def subtract_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     """As a sum in which all but the first have the sign -1."""
-    reach = np.swapaxes(np.flip(np.cumsum(np.flip(y_bar, axis), axis), axis), axis, -1)
-    return np.swapaxes(np.concatenate([reach[..., :1], -reach[..., 1:]], axis=-1), axis, -1)
+    reach = np.swapaxes(np.flip(np.cumsum(np.flip(y_bar, axis), line(axis)), axis), line(axis), -1)
+    return np.swapaxes(np.concatenate([reach[..., :1], -reach[..., 1:]], axis=-1), line(axis), -1)
 
 
 @pullback(np.cumprod, np.ndarray.cumprod, np.generic.cumprod)
@@ -186,18 +195,18 @@ def hypot_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
 @pullback(np.maximum.accumulate, np.minimum.accumulate, np.fmax.accumulate, np.fmin.accumulate)
 def extremum_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     """ȳₖ is shared equally by the elements up to k that equal yₖ: those of the run in which y has that value."""
-    y, a, y_bar = np.swapaxes(y, axis, -1), np.swapaxes(a, axis, -1), np.swapaxes(y_bar, axis, -1)
+    y, a, y_bar = [np.swapaxes(x, line(axis), -1) for x in (y, a, y_bar)]
     one = np.ones((), y.dtype)
     hits, goes_on = a == y, (y[..., 1:] == y[..., :-1]) * one
     ties = np.flip(sums_onward(np.flip(goes_on, -1), np.flip(hits * one, -1)), -1)
     x_bar = np.where(hits, sums_onward(goes_on, y_bar / elementwise.nonzero(ties)), 0)
-    return np.swapaxes(x_bar, axis, -1)
+    return np.swapaxes(x_bar, line(axis), -1)
 
 
 @pullback(np.add.reduceat)
 def add_reduceat(y_bar, y, array, *, indices, axis=0, dtype=None, out=None):
     """Each sum runs from its index up to the next, or is one element where that is not beyond."""
-    along = axis % np.ndim(array)
+    along = line(axis) % np.ndim(array)
     starts = np.asarray(indices)
     stops = np.concatenate([starts[1:], [np.shape(array)[along]]])
     lengths = np.maximum(stops - starts, 1)
