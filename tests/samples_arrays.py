@@ -120,6 +120,8 @@ def ordered() -> Iterator[Sample]:
         for axis in (0, -1, None):
             yield call(np.sort, x, axis)
             yield call(np.partition, x, 1, axis)
+            yield call(np.median, x, axis)
+            yield call(np.nanmedian, x, axis=axis, keepdims=True)
     yield call(np.sort, values(2, 3, 2), 1, kind="stable")
     yield call(np.partition, values(2, 3, 2), [0, 2], 1)
     yield call(np.sort, values(0, 3))

@@ -171,3 +171,31 @@ def test_the_bytes_of_numbers_have_no_derivative(x) -> None:
     """The tracer refuses such a view; the rule by itself gave the cotangent as it was."""
     with pytest.raises(wg.WengertError, match=r"viewed as float64: convert it with \.astype"):
         wg.rrule(np.ndarray.view, x, float)[1](np.ones(x.nbytes // 8))
+
+
+def test_a_gradient_is_no_memory_that_a_rule_or_the_caller_keeps() -> None:
+    buffer = np.empty(3)
+
+    def total(x):
+        return float(np.sum(x * x))
+
+    @wg.rrule(total)
+    def total_rule(x):
+        return total(x), lambda y_bar: np.multiply(x, 2 * y_bar, out=buffer)
+
+    for gradient in (wg.grad(total), lambda x: wg.grad(total, x)[1][1], lambda x: wg.vjp(total, x)[1](1.0)[0]):
+        first = gradient(X)
+        second = gradient(X + 1)
+        np.testing.assert_array_equal(first, 2 * X)
+        np.testing.assert_array_equal(second, 2 * X + 2)
+    seed = np.ones(3)
+    for f in (lambda x: x, lambda x: x + 1, lambda x: x[::-1][::-1]):
+        assert not np.shares_memory(wg.vjp(f, X)[1](seed)[0], seed)
+
+
+def test_a_copied_residual_does_not_lend_its_name() -> None:
+    """Where a residual gave way to a copy, a later array that got the freed one's id was taken for it."""
+    x = np.arange(7.0)
+    for _ in range(5):
+        tape = wg.gradtape(lambda x, q: np.quantile(x, q, method="closest_observation"), x, 0.33)
+        assert np.array_equal(tape.play(x, 0.33)[1][1], x == 1)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from wengert.extend import additem, pullback, setitem
+from wengert_rules.reductions import spread
 
 
 def rows(x, axis):
@@ -59,3 +60,27 @@ def sort(y_bar, y, a, *, axis=-1, kind=None, order=None, stable=None):
 def partition(y_bar, y, a, *, kth, axis=-1, kind="introselect", order=None):
     """The smallest of y comes from the smallest of a, and so on, in whatever order y has them."""
     return returned(np.reshape(rows(y_bar, axis), (-1,))[ranked(rows(y, axis))], a, axis)
+
+
+def share(y_bar, hits, axis):
+    """`y_bar` shared equally by the elements of a reduced axis that are marked."""
+    return np.where(hits, y_bar / np.maximum(np.sum(hits, axis=axis, dtype=y_bar.dtype, keepdims=True), 1), 0)
+
+
+@pullback(np.median, np.nanmedian)
+def median(y_bar, y, a, *, axis=None, out=None, overwrite_input=False, keepdims=False):
+    """Half of ȳ for each of the two in the middle, which may be one: the neighbours of y, if not y itself.
+
+    With more than half of the numbers up to y, also the upper one is y: rounding may have put it there.
+    """
+    centre = spread(y, np.shape(a), axis, keepdims)
+    below, above = a < centre, a > centre
+    seen = np.sum(a == a, axis=axis, keepdims=True)
+    lower = np.max(a, axis=axis, keepdims=True, initial=-np.inf, where=below)
+    upper = np.min(a, axis=axis, keepdims=True, initial=np.inf, where=above)
+    equal = a == centre
+    is_below = 2 * np.sum(below, axis=axis, keepdims=True) == seen
+    is_above = 2 * np.sum(above, axis=axis, keepdims=True) == seen
+    half = spread(y_bar / 2, np.shape(a), axis, keepdims)
+    from_lower = share(half, np.where(is_below, a == lower, equal), axis)
+    return from_lower + share(half, np.where(is_above, a == upper, equal), axis)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +18,7 @@ from wengert.opaque import TooLarge, opaque, remember, search, traced_in, watche
 from wengert.ordering import sort_list
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
 from wengert.record import guard, record_call, slot_of, slots_in
-from wengert.recording import PLAIN, STATE, Modes, Primitive, Recording, here, primitive_of
+from wengert.recording import PLAIN, STATE, Modes, Primitive, Recording, here, primitive_of, ruled
 from wengert.shadow import SHADOW
 from wengert.structures import leaves
 from wengert.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
@@ -192,10 +193,39 @@ def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
     return record
 
 
-def _reshape(primitive: Primitive, owner: np.ndarray, *shape: Any, **options: Any) -> Any:
+def _reshape(primitive: Primitive, owner: Any, *shape: Any, **options: Any) -> Any:
     if options.get("order") == "A":
         options["order"] = _order(owner, "A")
     return recorder(primitive)(owner, *shape, **options)
+
+
+def _in_a_row(primitive: Primitive, a: Any, order: Any = "C") -> Any:
+    """`ravel` and `flatten`; in the order "K" the axes are read from the longest stride to the shortest."""
+    if order == "K" and isinstance(a, np.ndarray) and not (a.flags.c_contiguous or a.flags.f_contiguous):
+        longest_first = sorted(range(a.ndim), key=lambda k: -abs(a.strides[k]))
+        return recorder(primitive)(enter(np.transpose)(a, longest_first))
+    return recorder(primitive)(a, order=_order(a, order))
+
+
+def _sparing(f: Any) -> Callable[..., Any]:
+    """A function that may use its argument as scratch space: here it does not, since a pullback reads that."""
+    signature = inspect.signature(f)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        a = given.pop("a")
+        given.pop("overwrite_input", None)
+        return recorder(ruled(f))(a, **given)
+
+    return call
+
+
+ARRAY_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.ravel: lambda *args, **kwargs: _in_a_row(ruled(np.ravel), *args, **kwargs),
+    np.reshape: lambda *args, **kwargs: _reshape(ruled(np.reshape), *args, **kwargs),
+    np.median: _sparing(np.median),
+    np.nanmedian: _sparing(np.nanmedian),
+}
 
 
 def _view(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
@@ -231,11 +261,11 @@ def _sized_method(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs:
     return sized(primitive)(owner, *args, **kwargs)
 
 
-def _order(a: np.ndarray, order: str | None) -> str | None:
+def _order(a: Any, order: str | None) -> str | None:
     """The order of elements that "K" and "A" (as in memory) mean for an array; a rule does not see its layout."""
     if order not in ("K", "A"):
         return order
-    return "C" if a.ndim < 2 or a.flags.c_contiguous else "F" if a.flags.f_contiguous else order
+    return "F" if isinstance(a, np.ndarray) and a.flags.f_contiguous and not a.flags.c_contiguous else "C"
 
 
 def copied(a: Any, memo: Any = None) -> Any:
@@ -264,7 +294,7 @@ def number_method(f: Any, owner: Any, t: type, name: str) -> Any:
     if name in _METHODS and isinstance(owner, np.ndarray):
         return functools.partial(_METHODS[name], primitive, owner)
     if name in ("ravel", "flatten") and isinstance(owner, np.ndarray):
-        return lambda order="C": recorder(primitive)(owner, order=_order(owner, order))
+        return functools.partial(_in_a_row, primitive, owner)
     return functools.partial(recorder(primitive), owner)
 
 

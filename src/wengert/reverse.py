@@ -289,6 +289,8 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
     if written_only and not written:
         return
     copies = _Copies(written if written_only else None, constants_only)
+    if written_only or len(recording.levels) > 1:  # an outer trace goes on
+        memory.replaced.append(copies.made)
     done = 0
     try:
         for slot in range(end - 1, start - 1, -1):
@@ -337,7 +339,7 @@ class _Copies:
             return value
         if (id(value), done) not in self.made:
             copy = value.copy()
-            self.made[id(value), done] = copy, value  # the value too: its id must stay its own
+            self.made[id(value), done] = copy, value  # the value too: its id stands in the shadow table
             if type(variable) is int and STATE.recording is not None:
                 SHADOW[id(copy)] = variable
         return self.made[id(value), done][0]

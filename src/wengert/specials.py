@@ -21,7 +21,7 @@ from wengert.construction import build_class, construct, instantiate
 from wengert.dispatch import HOOKS, convert, format_value
 from wengert.flat import flat_items
 from wengert.items import getitem, iterable, setitem
-from wengert.natives import copied, dunder, recorder
+from wengert.natives import ARRAY_FUNCTIONS, copied, dunder, recorder
 from wengert.opaque import opaque, refusal, search
 from wengert.operators import BINARY, COMPARE, UNARY
 from wengert.ordering import cmp_to_key, extreme, ordered
@@ -397,6 +397,7 @@ SPECIAL: dict[Any, Any] = {
     eval: _evaluated(eval),
     exec: _evaluated(exec),
     **SUBSTITUTES,
+    **ARRAY_FUNCTIONS,
 }
 
 

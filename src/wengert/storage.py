@@ -68,6 +68,7 @@ class Memory:
         "_roots",
         "arguments",
         "recording",
+        "replaced",
         "shared_arguments",
         "storages",
         "undo",
@@ -81,6 +82,7 @@ class Memory:
         self._roots: dict[int, tuple[weakref.ref[np.ndarray], Root]] = {}
         self.arguments: list[tuple[np.ndarray, int]] = []  # of the outermost level, not yet among the roots
         self.undo: list[list[Any]] = []
+        self.replaced: list[Any] = []  # residuals that gave way to copies: variables by their ids as long as we record
         self.shared_arguments: set[int] = set()
 
     @property

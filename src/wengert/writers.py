@@ -11,7 +11,7 @@ from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
 from wengert.flat import write_flat
 from wengert.opaque import search
-from wengert.record import as_array
+from wengert.record import as_array, holds_traced
 from wengert.recording import STATE, here
 from wengert.ufuncs import as_mask
 from wengert.writes import record_store
@@ -53,7 +53,7 @@ def _rearrange(function: Any) -> Any:
 
     def call(array: np.ndarray, f: Any, *args: Any, **kwargs: Any) -> None:
         recording = STATE.recording
-        if recording is None or not recording.memory.is_traced(array):
+        if recording is None or not (recording.memory.is_traced(array) or holds_traced(args)):
             return _writer_refused(array, f, *args, **kwargs)
         return record_store(array, ..., enter(function)(array, *args, **kwargs))
 
