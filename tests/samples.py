@@ -27,6 +27,7 @@ from wengert.extend import (
     setitem,
     setlens,
 )
+from wengert_rules.sorting import given_to_equals
 
 # Elementwise functions of one argument: the functions, the interval, whether they take complex numbers.
 UNARY = [
@@ -396,5 +397,6 @@ SAMPLES = [
     *lenses(), *containers(), *products(), *arrays(), *ufuncs(), *linear_algebra(),
 ]  # fmt: skip
 
-# Tested by hand: the cotangent of the one names one part of a container, that of the other must not turn phases.
-BY_HAND = {getfield, np.linalg.eig}
+# Tested by hand: the cotangent of the first names one part of a container, that of the second must not turn phases,
+# and two arguments of the third must keep the same elements.
+BY_HAND = {getfield, np.linalg.eig, given_to_equals}

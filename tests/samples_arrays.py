@@ -125,6 +125,7 @@ def ordered() -> Iterator[Sample]:
     yield call(np.sort, values(2, 3, 2), 1, kind="stable")
     yield call(np.partition, values(2, 3, 2), [0, 2], 1)
     yield call(np.sort, values(0, 3))
+    yield call(np.partition, values(0, 3), 1)
 
 
 def sequences() -> Iterator[Sample]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from sampling import Sample, call, values
 
+from wengert_rules.recurrences import products_of_others, sums_onward
 from wengert_rules.special_functions import bessel_i, polygamma
 
 
@@ -139,10 +140,24 @@ def accumulations() -> Iterator[Sample]:
     yield call(np.add.reduceat, values(2, 6), [1, 3], axis=(1,))
 
 
+def recurrences() -> Iterator[Sample]:
+    for n in (1, 2, 5, 17, 40):
+        yield call(sums_onward, values(n - 1, low=-1), values(n))
+        yield call(sums_onward, values(2, n - 1, low=-1, dtype=complex), values(2, n, dtype=complex))
+    yield call(sums_onward, values(0), values(0))
+    yield call(sums_onward, np.where(np.arange(39) % 7, values(39, low=-1), 0), values(40))
+    yield call(sums_onward, values(2, 39, dtype=np.float32), values(2, 40, dtype=np.float32))
+    for x in arrays(-2, True):
+        yield call(products_of_others, x)
+    yield call(products_of_others, np.array([[2.0, 0.0, 3.0], [0.0, 0.0, 3.0], [1.5, 2.0, 4.0]]))
+    yield call(products_of_others, values(1))
+
+
 def ufuncs() -> Iterator[Sample]:
     yield from products()
     yield from reductions()
     yield from accumulations()
+    yield from recurrences()
     yield from of_complex()
     yield from of_floats()
     yield from parts()

@@ -104,3 +104,22 @@ def test_histograms() -> None:
     check(lambda x: np.histogram(x, bins=5)[1], X)
     check(lambda edges: np.histogram(X, bins=edges, density=True)[0], np.array([-1.1, 0.05, 0.4, 3]))
     check(lambda w: np.histogram2d(X, X, bins=5, weights=w, density=True)[0], values(7))
+
+
+@pytest.mark.parametrize("kth", [3, [3, 5], -1, list(range(9))])
+def test_partitions_need_no_order_where_cotangents_are_the_same(kth: Any) -> None:
+    """By marks alone and by sorting: the same cotangents, and second derivatives of both."""
+    x = np.array([0.3, 1.2, 0.7, 0.7, 2.1, 0.5, 0.7, 1.9, 0.1])
+    bins = np.searchsorted(np.unique(np.sort(x)[kth]), np.partition(x, kth))
+    for weights in (bins * 1.0, values(9), np.where(bins == 1, values(9), 0)):
+        ranks = [np.mean(weights[np.partition(x, kth) == value]) for value in x]
+        assert np.allclose(wg.grad(lambda x, w=weights: np.sum(np.partition(x, kth) * w))(x), ranks)
+    distinct, low = values(9), slice(0, 3)
+    square = lambda x: np.sum(np.partition(x, kth)[low] ** 3)
+    twice = wg.grad(lambda x: np.sum(wg.grad(square)(x) * x))(distinct)
+    assert np.allclose(twice, 9 * distinct**2 * np.isin(distinct, np.partition(distinct, kth)[low]))
+
+
+def test_partitions_with_nans() -> None:
+    x = np.array([0.3, np.nan, 0.7, 0.2, np.nan])
+    assert np.array_equal(wg.grad(lambda x: np.partition(x, 1)[1])(x), [1, 0, 0, 0, 0])

@@ -13,6 +13,7 @@ from wengert_rules import (
     linear_algebra,
     norms,
     products,
+    recurrences,
     reductions,
     scalars,
     sequences,

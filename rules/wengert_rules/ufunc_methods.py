@@ -11,15 +11,12 @@ import numpy as np
 
 from wengert.extend import additem, pullback
 from wengert_rules import elementwise
+from wengert_rules.products import conj
+from wengert_rules.recurrences import products_of_others, sums_onward
 from wengert_rules.reductions import extremum, masked, spread
 from wengert_rules.shapes import inverse_permutation
 
 ALL = slice(None)
-
-
-def conj(x):
-    """The conjugate of `x`; of real numbers no copy is made."""
-    return np.conjugate(x) if np.iscomplexobj(x) else x
 
 
 def axes_last(axis, ndim):
@@ -45,27 +42,6 @@ def parted(x, shape, axis):
     return np.transpose(np.reshape(x, [shape[k] for k in order]), inverse_permutation(order, len(shape)))
 
 
-def products_of_others(a):
-    """For each place of the last axis the product of all others, exact where some are 0."""
-    if np.shape(a)[-1] == 0:
-        return a
-    one = np.ones((*np.shape(a)[:-1], 1), a.dtype)
-    before = np.concatenate([one, np.cumprod(a[..., :-1], -1)], axis=-1)
-    after = np.concatenate([one, np.cumprod(np.flip(a[..., 1:], -1), -1)], axis=-1)
-    return before * np.flip(after, -1)
-
-
-def sums_onward(weights, z):
-    """Rᵢ = zᵢ + wᵢ Rᵢ₊₁ along the last axis, by doubling: of 1, 2, 4, … terms."""
-    n, step = np.shape(z)[-1], 1
-    while step < n:
-        reached = z[..., : n - step] + weights[..., : n - step] * z[..., step:]
-        z = np.concatenate([reached, z[..., n - step :]], axis=-1)
-        weights = weights[..., : max(n - 2 * step, 0)] * weights[..., step:]
-        step = 2 * step
-    return z
-
-
 def line(axis):
     """The one axis of an accumulation, which NumPy also takes in a tuple, and as None where there is one alone."""
     if isinstance(axis, tuple):
@@ -87,7 +63,8 @@ def recurrence(y_bar, over, by, axis):
 
 def prod_bar(y_bar, y, a, axis, keepdims, initial, where):
     """ȳ times the product of the other factors, among which is `initial`."""
-    factors = (a if where is True else np.where(where, a, 1)) * np.ones((), y.dtype)
+    factors = a if where is True else np.where(where, a, 1)
+    factors = factors if np.result_type(factors) == y.dtype else factors * np.ones((), y.dtype)
     others = parted(products_of_others(joined(factors, axis)), np.shape(a), axis)
     start = 1 if initial is None else initial
     return masked(spread(y_bar * np.conjugate(start), np.shape(a), axis, keepdims) * conj(others), where)

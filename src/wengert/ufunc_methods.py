@@ -82,13 +82,19 @@ def _rounds(a: np.ndarray, indices: Any, operands: tuple[Any, ...]) -> Iterator[
     if not np.any(turns):
         yield indices, operands
         return
-    for turn in range(int(np.max(turns)) + 1):
-        now = turns == turn
-        spread = [enter(np.broadcast_to)(b, np.shape(places)) for b in operands]
+    spread = [enter(np.broadcast_to)(b, np.shape(places)) for b in operands]
+    for now in _by_turn(turns):
         yield (
             np.unravel_index(places[now], a.shape),
             tuple([HOOKS["getitem"](now, b, STATE.site) for b in spread]),
         )
+
+
+def _by_turn(turns: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+    """The indices of the places whose turn it is, turn by turn."""
+    order = np.argsort(turns, axis=None, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(np.ravel(turns)))[:-1])
+    return [np.unravel_index(part, turns.shape) for part in parts]
 
 
 def _turns(places: Any) -> np.ndarray:

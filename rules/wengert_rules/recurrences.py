@@ -1,0 +1,91 @@
+"""Linear recurrences and products of all others, along the last axis: what accumulations and products walk back by.
+
+Both are primitives, with rules of their own. In blocks, and by a division where nothing is 0, they take a time
+proportional to the length.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from wengert.extend import pullback
+from wengert_rules.products import conj
+
+FEW = 16  # steps that are taken one by one
+
+
+def sums_onward(weights, z):
+    """Rᵢ = zᵢ + wᵢ Rᵢ₊₁; the last of z has no weight.
+
+    In about √n blocks: step by step in all of them at once, then what each hands on to the one before.
+    """
+    n = np.shape(z)[-1]
+    if n <= FEW:
+        return one_by_one(weights, np.array(z, np.result_type(weights, z)))
+    length = math.isqrt(n)
+    with np.errstate(all="ignore"):  # a product that overflows may be met by nothing but zeros
+        w, r = in_blocks(weights, length, -(-n // length)), in_blocks(z, length, -(-n // length))
+        r = r.astype(np.result_type(w, r), copy=False)
+        for k in range(length - 2, -1, -1):
+            r[k] += w[k] * r[k + 1]
+            w[k] *= w[k + 1]
+        handed_on = sums_onward(w[0][..., :-1], r[0])[..., 1:]
+        r[..., :-1] += np.where(handed_on == 0, 0, w[..., :-1] * handed_on)
+    return np.reshape(np.moveaxis(r, 0, -1), (*np.shape(z)[:-1], -1))[..., :n]
+
+
+def one_by_one(weights, r):
+    for i in range(np.shape(r)[-1] - 2, -1, -1):
+        r[..., i] += weights[..., i] * r[..., i + 1]
+    return r
+
+
+def in_blocks(x, length, blocks):
+    """A copy of `x`, zeros behind it, with the place in a block as its first axis and the block as its last."""
+    padded = np.zeros((*np.shape(x)[:-1], blocks * length), x.dtype)
+    padded[..., : np.shape(x)[-1]] = x
+    return np.moveaxis(np.reshape(padded, (*np.shape(x)[:-1], blocks, length)), -1, 0).copy()
+
+
+@pullback(sums_onward)
+def sums_onward_(y_bar, y, weights, z):
+    """z̄ᵢ = ȳᵢ + wᵢ₋₁* z̄ᵢ₋₁,  w̄ᵢ = z̄ᵢ Rᵢ₊₁*."""
+    z_bar = np.flip(sums_onward(np.flip(conj(weights), -1), np.flip(y_bar, -1)), -1)
+    return z_bar[..., :-1] * conj(y[..., 1:]), z_bar
+
+
+def products_of_others(a):
+    """For each place the product of all others, exact where some are 0: a quotient where that loses nothing."""
+    with np.errstate(all="ignore"):
+        y = np.prod(a, axis=-1, keepdims=True)
+    size = np.absolute(y)
+    limits = np.finfo(y.dtype)
+    if np.all((size > limits.tiny / limits.eps) & (size < limits.max * limits.eps)):
+        return y / a
+    before, after = products_around(a)
+    return before * after
+
+
+def products_around(a):
+    """For each place the product of those before it and that of those after it."""
+    one = np.ones((*np.shape(a)[:-1], min(np.shape(a)[-1], 1)), a.dtype)
+    before = np.concatenate([one, np.cumprod(a[..., :-1], -1)], axis=-1)
+    after = np.concatenate([one, np.cumprod(np.flip(a[..., 1:], -1), -1)], axis=-1)
+    return before, np.flip(after, -1)
+
+
+def moved_on(x):
+    """`x` one place towards the end, which falls out, with 0 in front."""
+    return np.concatenate([np.zeros((*np.shape(x)[:-1], 1), x.dtype), x[..., :-1]], axis=-1)
+
+
+@pullback(products_of_others)
+def products_of_others_(y_bar, y, a):
+    """āₖ = Σᵢ ȳᵢ Π aⱼ* over all j but i and k: the i beyond k by one recurrence, those before it by another."""
+    a = conj(a)
+    before, after = products_around(a)
+    onward = sums_onward(a[..., :-1], y_bar * after)
+    back = sums_onward(np.flip(a[..., 1:], -1), np.flip(y_bar * before, -1))
+    return before * np.flip(moved_on(np.flip(onward, -1)), -1) + after * moved_on(np.flip(back, -1))
