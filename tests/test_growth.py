@@ -35,7 +35,14 @@ def recurrence(x: np.ndarray) -> Any:
     return sum(states)
 
 
-@pytest.mark.parametrize("f", [reads, stores, updates, slices, recurrence], ids=lambda f: f.__name__)
+def repeated(x: np.ndarray) -> Any:
+    """One element multiplied n times."""
+    y = np.ones(3)
+    np.multiply.at(y, np.zeros(len(x), int), x)
+    return y[0]
+
+
+@pytest.mark.parametrize("f", [reads, stores, updates, slices, recurrence, repeated], ids=lambda f: f.__name__)
 def test_calls_grow_as_the_loop(f: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reverse, "WARM", 0)  # no step is generated under way
     gradient = wg.value_and_grad(f)

@@ -182,16 +182,3 @@ def test_constant_reductions_pass() -> None:
         return np.sum(x[np.logical_or.reduce([x > 2, x < 1])]) + np.sum(x) * np.logical_and.reduce(x > 0)
 
     assert np.array_equal(wg.grad(f)(np.array([0.5, 1.5, 2.5])), [2, 1, 2])
-
-
-def test_the_cost_of_an_index_that_is_repeated_grows_with_it() -> None:
-    """Each use is a step of its own, and takes no longer where there are more of them."""
-
-    def repeated(x: np.ndarray) -> Any:
-        y = np.ones(3)
-        np.multiply.at(y, np.zeros(len(x), int), x)
-        return y[0]
-
-    few, many = [calls(wg.value_and_grad(repeated), np.full(n, 0.99)) for n in (100, 800)]
-    assert many < 9 * few
-    assert np.allclose(wg.grad(repeated)(np.full(50, 0.99)), 0.99**49)

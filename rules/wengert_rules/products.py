@@ -57,9 +57,11 @@ def columns_count(shape):
 
 @pullback(np.matmul, operator.matmul, broadcasts=True)
 def matmul(y_bar, y, a, b):
-    """Y = A B  ⇒  Ā = Ȳ Bᴴ,  B̄ = Aᴴ Ȳ."""
+    """Y = A B  ⇒  Ā = Ȳ Bᴴ,  B̄ = Aᴴ Ȳ; of two vectors each is scaled."""
     if np.ndim(a) == 2 and np.ndim(b) == 2:
         return y_bar @ adjoint(b), adjoint(a) @ y_bar
+    if np.ndim(a) == 1 and np.ndim(b) == 1:
+        return y_bar * conj(b), conj(a) * y_bar
     outer_bar = as_matrices(y_bar, np.ndim(a) == 1, np.ndim(b) == 1)
     left = a[np.newaxis, :] if np.ndim(a) == 1 else a
     right = b[:, np.newaxis] if np.ndim(b) == 1 else b
@@ -70,10 +72,10 @@ def matmul(y_bar, y, a, b):
 
 @pullback(np.dot, np.ndarray.dot, broadcasts=True)
 def dot(y_bar, y, a, b):
-    """The product of matrices, b's last axis but one against a's last; a number scales."""
+    """The product of matrices, b's last axis but one against a's last; of numbers and two vectors each is scaled."""
     if np.ndim(a) == 2 and np.ndim(b) == 2:
         return y_bar @ adjoint(b), adjoint(a) @ y_bar
-    if np.ndim(a) == 0 or np.ndim(b) == 0:
+    if np.ndim(a) * np.ndim(b) <= 1:
         return y_bar * conj(b), conj(a) * y_bar
     outer_bar = np.reshape(y_bar, (math.prod(np.shape(a)[:-1]), columns_count(np.shape(b))))
     a_bar = outer_bar @ adjoint(columns_of(b))
@@ -83,8 +85,8 @@ def dot(y_bar, y, a, b):
 
 @pullback(np.inner, broadcasts=True)
 def inner(y_bar, y, a, b):
-    """Y = A Bᵀ  ⇒  Ā = Ȳ B*,  B̄ = Ȳᵀ A*, over the last axes; a number scales."""
-    if np.ndim(a) == 0 or np.ndim(b) == 0:
+    """Y = A Bᵀ  ⇒  Ā = Ȳ B*,  B̄ = Ȳᵀ A*, over the last axes; of numbers and two vectors each is scaled."""
+    if np.ndim(a) * np.ndim(b) <= 1:
         return y_bar * conj(b), conj(a) * y_bar
     outer_bar = np.reshape(y_bar, (math.prod(np.shape(a)[:-1]), math.prod(np.shape(b)[:-1])))
     a_bar = outer_bar @ conj(rows_of(b))
