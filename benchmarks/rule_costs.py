@@ -2,7 +2,8 @@
 
 Run by hand: `python benchmarks/rule_costs.py [repeats [names]]`. Of each function the times of `f` and of its value and
 gradient in milliseconds, their ratio, and the slopes of log time over log n from 10,000 elements on, where the fixed
-cost of tracing a call has gone. A slope of the gradient that is more than 0.1 above that of the function is marked.
+cost of tracing a call has gone. A slope of the gradient that is more than 0.1 above that of the function is marked. Of
+`dot`, `trace` and `diagonal` it has to be: they only read, and a gradient is a new array as large as the argument.
 """
 
 import sys

@@ -182,3 +182,21 @@ def test_constant_reductions_pass() -> None:
         return np.sum(x[np.logical_or.reduce([x > 2, x < 1])]) + np.sum(x) * np.logical_and.reduce(x > 0)
 
     assert np.array_equal(wg.grad(f)(np.array([0.5, 1.5, 2.5])), [2, 1, 2])
+
+
+def test_what_overflows_behind_does_not_reach_what_is_read() -> None:
+    """Products of thousands of tens are infinite, and their cotangents 0."""
+    with np.errstate(all="ignore"):
+        x_bar = wg.grad(lambda x: np.sum(np.cumprod(x)[:3]))(np.full(5000, 10.0))
+    assert np.allclose(x_bar[:4], [111, 110, 100, 0])
+
+
+@pytest.mark.parametrize("n", [15, 16, 17, 300])
+def test_a_long_product_with_zeros(n: int) -> None:
+    """Against the products of all others, one by one."""
+    x, weights = values(n, low=-1.5), np.cos(np.arange(n))
+    x[[n // 3, n // 2]] = 0
+    got = wg.grad(lambda x: np.sum(np.cumprod(x) * weights))(x)
+    for k in range(n):
+        others = np.where(np.arange(n) == k, 1, x)
+        assert np.isclose(got[k], np.sum((np.cumprod(others) * weights)[k:]), rtol=1e-9, atol=1e-12)

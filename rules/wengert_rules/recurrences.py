@@ -31,7 +31,8 @@ def sums_onward(weights, z):
         for k in range(length - 2, -1, -1):
             r[k] += w[k] * r[k + 1]
             w[k] *= w[k + 1]
-        handed_on = sums_onward(w[0][..., :-1], r[0])[..., 1:]
+        finite = np.nan_to_num(w[0], nan=np.nan)  # the largest float is, met by 0, 0 as the weights themselves are
+        handed_on = sums_onward(finite[..., :-1], r[0])[..., 1:]
         r[..., :-1] += np.where(handed_on == 0, 0, w[..., :-1] * handed_on)
     return np.reshape(np.moveaxis(r, 0, -1), (*np.shape(z)[:-1], -1))[..., :n]
 
