@@ -46,6 +46,10 @@ class StaleTapeError(WengertError, RuntimeError):
     """A tape was replayed on inputs for which the function would have run differently."""
 
 
+class RecomputationError(WengertError, RuntimeError):
+    """A function under `wg.checkpoint` did something else when the reverse pass ran it again."""
+
+
 class AliasedArgumentsError(WengertError, ValueError):
     """Two arguments share memory which the function writes: the derivative with respect to one is not defined."""
 

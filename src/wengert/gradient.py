@@ -124,10 +124,15 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         outputs = [(path, slot_of(recording, leaf), leaf) for path, leaf in leaves(result)]
         materialise(recording, here.start, len(recording.entries), written_only=False)
         public = swaps.leave(result)
-        kept = list(recording.entries)
+        kept, folds = list(recording.entries), len(recording.folds)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         now = recording
+        if any(start <= here.start for start in recording.folds[folds:]):
+            raise RefusedCallError(
+                "the pullback of a wg.vjp inside a function under wg.checkpoint is called after that function has "
+                "returned, when what it recorded is gone. Call it inside, or take the vjp outside of the checkpoint."
+            )
         if depth == 0:  # nothing records any more: the entries serve as they are, and stay for the next call
             _refuse_traced(y_bar)
             now = Recording(False)
@@ -214,6 +219,7 @@ def _gradient(
         _check_inputs(f, args, kwargs, wanted, allow_int or lenient)
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
+        recording.reruns |= not depth
         if simple:
             swaps: Swaps | Leaves = enter_leaves(recording, here, args)
             entered, named = tuple(swaps.made), kwargs

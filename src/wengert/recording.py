@@ -208,12 +208,14 @@ class Recording:
         "context",
         "enter",
         "entries",
+        "folds",
         "inert",
         "keep",
         "levels",
         "memory",
         "notes",
         "refusals",
+        "reruns",
         "specs",
         "texts",
     )
@@ -229,6 +231,8 @@ class Recording:
         self.caches: dict[Any, dict[Any, Any]] = {}
         self.inert: set[int] = set()  # variables that a tape needs and no derivative passes through
         self.notes: list[tuple[int, str, int]] = []
+        self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
+        self.folds: list[int] = []  # where entries were dropped for a checkpoint's sake
         self.memory: Memory = None  # type: ignore[assignment]
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
 
@@ -339,6 +343,7 @@ def _function_of(frame: types.FrameType) -> Any:
 
 ACTIVE: list[Recording] = []
 _lock = threading.Lock()
+_free = threading.Condition(_lock)
 
 
 class Modes:
@@ -346,6 +351,7 @@ class Modes:
 
     guarding = 0
     shared = False
+    alone: tuple[Recording, int] | None = None  # the recording beside which no other thread may start one; its thread
     thresholds = (0, 0, 0)  # of the cyclic collector, outside of recordings
 
 
@@ -371,6 +377,8 @@ def open_recording(keep: bool, context: Any = None) -> Recording:
     """Start recording on this thread."""
     recording: Recording = Recording(keep) if context is None else context.opened(keep)
     with _lock:
+        while Modes.alone is not None and Modes.alone[1] != threading.get_ident():
+            _free.wait()
         if not ACTIVE:
             _postpone_full_collections()
         ACTIVE.append(recording)
@@ -386,6 +394,9 @@ def close_recording(recording: Recording) -> bool:
     STATE.recording = STATE.quick = None
     with _lock:
         ACTIVE.remove(recording)
+        if Modes.alone is not None and Modes.alone[0] is recording:
+            Modes.alone = None
+            _free.notify_all()
         Modes.guarding -= recording.keep
         Modes.shared = len(ACTIVE) > 1
         if not ACTIVE:
@@ -393,6 +404,14 @@ def close_recording(recording: Recording) -> bool:
             OPERANDS.add(np.ndarray)
             _resume_full_collections()
         return not ACTIVE
+
+
+def record_alone(recording: Recording) -> bool:
+    """Have other threads wait with their recordings until this one is closed; False where one is open already."""
+    with _lock:
+        if not Modes.shared and Modes.alone is None:
+            Modes.alone = recording, threading.get_ident()
+        return not Modes.shared
 
 
 # Types whose operators are C code all through and run no Python of the user's. Arrays leave the set while written

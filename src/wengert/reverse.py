@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.array_steps import array_step
 from wengert.bars import FLOATS, Bars, TracedBars, plus
+from wengert.checkpointing import Folded
 from wengert.compound import spread
 from wengert.errors import NoDerivativeError, RuleError
 from wengert.functional import getfield, setitem
@@ -113,6 +114,8 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
             bars.add(ins[0], bar, owned)
     elif type(primitive) is Pull:
         _custom_step(bars, bar, owned, primitive, y, ins, args, depth)
+    elif type(primitive) is Folded:
+        primitive.back(bars, bar, _walk)
     elif type(primitive) is not Bound or primitive.variant is None:
         return
     elif primitive.fn is getfield:

@@ -245,10 +245,15 @@ class Memory:
             slot = SHADOW.get(id(owner))
             if slot is None:
                 slot = self._root_slot(owner)
-            ref = weakref.ref(owner, functools.partial(_forget, self.storages, id(owner)))
-            storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
-            watch_arrays()
+            storage = self.follow(owner, slot)
         return storage, owner
+
+    def follow(self, owner: np.ndarray, slot: int | None) -> Storage:
+        """From now on, an owner's content is at this slot, and its views are read through their lenses."""
+        ref = weakref.ref(owner, functools.partial(_forget, self.storages, id(owner)))
+        storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
+        watch_arrays()
+        return storage
 
     def _check_alone(self, owner: np.ndarray) -> None:
         if id(owner) in self.roots and id(owner) in self.shared_arguments:  # roots first: it files the arguments
@@ -393,14 +398,14 @@ class Memory:
         """Undo the writes that entries below `position + 1` had not seen; `done` counts those undone so far."""
         log = self.undo
         while done < len(log) and log[-1 - done][0] > position:
-            _swap(log[-1 - done])
+            swap(log[-1 - done])
             done += 1
         return done
 
     def replay(self, done: int) -> None:
         """Put back what `rewind` undid."""
         for record in self.undo[len(self.undo) - done :]:
-            _swap(record)
+            swap(record)
 
 
 def _forget(storages: dict[int, Storage], key: int, _: object) -> None:
@@ -418,7 +423,8 @@ def light(value: Any) -> Any:
     return spec_of(value) if isinstance(value, np.ndarray) else value
 
 
-def _swap(record: list[Any]) -> None:
+def swap(record: list[Any]) -> None:
+    """Exchange what a record of the undo log saved with what its memory holds."""
     _, array, key, saved = record
     now = np.array(array[key])
     array[key] = saved
