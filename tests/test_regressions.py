@@ -179,15 +179,17 @@ def test_a_gradient_is_no_memory_that_a_rule_or_the_caller_keeps() -> None:
     def total(x):
         return float(np.sum(x * x))
 
-    @wg.rrule(total)
-    def total_rule(x):
-        return total(x), lambda y_bar: np.multiply(x, 2 * y_bar, out=buffer)
+    with wg.rules.scope():
 
-    for gradient in (wg.grad(total), lambda x: wg.grad(total, x)[1][1], lambda x: wg.vjp(total, x)[1](1.0)[0]):
-        first = gradient(X)
-        second = gradient(X + 1)
-        np.testing.assert_array_equal(first, 2 * X)
-        np.testing.assert_array_equal(second, 2 * X + 2)
+        @wg.rrule(total)
+        def total_rule(x):
+            return total(x), lambda y_bar: np.multiply(x, 2 * y_bar, out=buffer)
+
+        for gradient in (wg.grad(total), lambda x: wg.grad(total, x)[1][1], lambda x: wg.vjp(total, x)[1](1.0)[0]):
+            first = gradient(X)
+            second = gradient(X + 1)
+            np.testing.assert_array_equal(first, 2 * X)
+            np.testing.assert_array_equal(second, 2 * X + 2)
     seed = np.ones(3)
     for f in (lambda x: x, lambda x: x + 1, lambda x: x[::-1][::-1]):
         assert not np.shares_memory(wg.vjp(f, X)[1](seed)[0], seed)
