@@ -294,12 +294,26 @@ def of_matrices(cp: Wrap, x: Any) -> Any:
     return np.sum(f(a, f(a, x)) ** 2)
 
 
+def written_after(cp: Wrap, x: Any) -> Any:
+    y = cp(lambda v: np.tile(v, 2))(x)  # a view of memory that is not traced itself
+    y[0] = y[3] * x[1]
+    half = cp(lambda v: np.tile(v, 2)[2:])(y)
+    half[1:3] *= x[0]
+    return np.sum(half * half) + y[1] * cp(lambda: half[2] * y[0])()
+
+
 PROGRAMS = [
+    written_after,
     of_an_array, of_floats, of_containers, of_a_closure, of_a_rebound_closure, of_an_object, inner_functions,
     in_place_inside, into_its_argument, into_the_callers_array, into_a_view_of_written_memory, into_a_shared_buffer,
     overwritten_later, overwritten_in_a_list, left_elsewhere, nested, results_in_parts, error_caught, cached,
     of_random_numbers, gradient_inside, a_generator, of_matrices,
 ]  # fmt: skip
+
+
+def assert_same(program: Any, found: Any, expected: Any) -> None:
+    """Bit for bit; but views of written memory are read once more, and their cotangents summed in another order."""
+    np.testing.assert_array_max_ulp(found, expected, 2 if program is written_after else 0)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
@@ -308,7 +322,7 @@ def test_as_without(program: Any) -> None:
     value, gradient = wg.value_and_grad(functools.partial(program, lambda f: f))(plain)
     value_again, gradient_again = wg.value_and_grad(functools.partial(program, wg.checkpoint))(kept)
     assert value == value_again == program(wg.checkpoint, X.copy())
-    np.testing.assert_array_equal(gradient, gradient_again)
+    assert_same(program, gradient_again, gradient)
     np.testing.assert_array_equal(plain, kept)
     (differences,) = wg.ngradient(lambda x: program(lambda f: f, x.copy()), X)
     np.testing.assert_allclose(gradient_again, differences, rtol=1e-6, atol=1e-8)
@@ -319,7 +333,7 @@ def test_as_without(program: Any) -> None:
 def test_under_another_checkpoint(program: Any) -> None:
     gradient = wg.grad(functools.partial(program, lambda f: f))(X.copy())
     f = wg.checkpoint(functools.partial(program, wg.checkpoint))
-    np.testing.assert_array_equal(wg.grad(wg.checkpoint(lambda x: f(x) * 1.0))(X.copy()), gradient)
+    assert_same(program, wg.grad(wg.checkpoint(lambda x: f(x) * 1.0))(X.copy()), gradient)
 
 
 COUNT = [0]
@@ -527,8 +541,8 @@ def peak(work: Callable[[], Any]) -> int:
 def test_a_loop_takes_the_memory_of_the_root_of_its_steps() -> None:
     u = np.linspace(0, 1, 2000)
     np.testing.assert_array_equal(wg.grad(in_loop(30))(u), wg.grad(in_plain_loop(30))(u))
-    few, many = (peak(lambda n=n: wg.grad(in_loop(n))(u)) for n in (64, 4096))
-    assert np.log(many / few) / np.log(4096 / 64) < 0.6
+    few, many = (peak(lambda n=n: wg.grad(in_loop(n))(u)) for n in (64, 2048))
+    assert np.log(many / few) / np.log(2048 / 64) < 0.6
     assert peak(lambda: wg.grad(in_loop(1024))(u)) < peak(lambda: wg.grad(in_plain_loop(1024))(u)) / 3
 
 

@@ -165,7 +165,8 @@ def _arguments(caches: dict[Any, dict[Any, Any]]) -> list[Any]:
 def _take(stretch: _Stretch) -> dict[int, Any]:
     """Cut a stretch off; its values that something else refers to, by slot."""
     entries, places = stretch.recording.entries, stretch.traced()
-    slots = sorted({slot for slot in places.values() if slot >= stretch.start and entries[slot] is not None})
+    there = range(stretch.start, len(entries))  # a view of written memory may have a place that is gone: it has a lens
+    slots = sorted({slot for slot in places.values() if slot in there and entries[slot] is not None})
     values = [entries[slot][1] for slot in slots]  # type: ignore[index]
     del entries[stretch.start :]
     for k in range(len(values) - 1, -1, -1):  # the last first: a view refers to what it was made of
@@ -233,7 +234,14 @@ class Folded:
         """Take the place of the stretch: one entry, and one for each value of it that lives on."""
         recording, memory, start = self.recording, self.recording.memory, self.start
         storages = [(s, s.slot) for s in memory.storages.values() if s.slot is not None and s.slot >= start]
-        self.outputs = sorted({*values, *[slot for _, slot in storages]})
+        roots = [root for _, root in memory.roots.values() if any([slot >= start for _, slot, _ in root])]
+        parts = [slot for root in roots for _, slot, _ in root if slot >= start]
+        self.outputs = sorted({*values, *parts, *[slot for _, slot in storages]})
+        after = {old: start + 1 + k for k, old in enumerate(self.outputs)}
+        for root in roots:
+            root[:] = [(lens, after.get(slot, slot), level) for lens, slot, level in root]
+        for storage in memory.storages.values():
+            storage.stamp += 1  # what was noted of its views stood in the stretch
         recording.folds.append(start)
         memory.undo.extend([[start + bool(self.outputs), *write] for write in writes])
         if not self.outputs:
@@ -242,15 +250,13 @@ class Folded:
         self._capture(memory)
         recording.entries.append((self, None, tuple(self.trail.inputs), (), None, self.site))
         field = ruled(getfield).bound(2, (True, False), ())
-        for k, old in enumerate(self.outputs):
-            value = values.get(old)
-            slot = start + 1 + k
-            shown = None if value is None else hold(value, slot, False)
+        for k, (old, slot) in enumerate(after.items()):
+            shown = hold(values[old], slot, False) if old in values else None
             recording.entries.append((field, shown, (start, None), (None, k), None, self.site))
         for storage, old in storages:
             owner = storage.owner()
             if owner is not None:
-                memory.written(storage, owner, start + 1 + self.outputs.index(old))
+                memory.written(storage, owner, after[old])
 
     def _capture(self, memory: Memory) -> None:
         """Have later writes to what the second run reads logged."""
