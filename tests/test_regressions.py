@@ -201,3 +201,25 @@ def test_a_copied_residual_does_not_lend_its_name() -> None:
     for _ in range(5):
         tape = wg.gradtape(lambda x, q: np.quantile(x, q, method="closest_observation"), x, 0.33)
         assert np.array_equal(tape.play(x, 0.33)[1][1], x == 1)
+
+
+def test_a_context_is_asked_at_each_call_whatever_was_traced_before() -> None:
+    """What stood for a C function since an earlier trace, or since its first call in this one, was called unasked."""
+
+    def f(x):
+        return np.sum(np.exp(np.exp(x))) + np.exp(x[0])
+
+    asked: list[object] = []
+
+    class Asked(wg.Context):
+        def is_primitive(self, f, *args):
+            asked.append(f)
+            return super().is_primitive(f, *args)
+
+    wg.grad(f)(X)
+    for _ in range(2):
+        asked.clear()
+        wg.trace(f, X, ctx=Asked())
+        assert asked.count(np.exp) == 3 and asked.count(np.sum) == 1
+    wg.grad(f)(X)
+    assert asked.count(np.exp) == 3

@@ -347,9 +347,12 @@ _free = threading.Condition(_lock)
 
 
 class Modes:
-    """Process-wide switches read by the hooks: how many recordings keep guards, and whether several threads record."""
+    """Process-wide switches read by the hooks: how many recordings keep guards, how many ask a context, and whether
+    several threads record.
+    """
 
     guarding = 0
+    asking = 0
     shared = False
     alone: tuple[Recording, int] | None = None  # the recording beside which no other thread may start one; its thread
     thresholds = (0, 0, 0)  # of the cyclic collector, outside of recordings
@@ -383,6 +386,7 @@ def open_recording(keep: bool, context: Any = None) -> Recording:
             _postpone_full_collections()
         ACTIVE.append(recording)
         Modes.guarding += keep
+        Modes.asking += context is not None
         Modes.shared = len(ACTIVE) > 1
     STATE.recording = recording
     STATE.quick = recording.entries if context is None else None
@@ -398,6 +402,7 @@ def close_recording(recording: Recording) -> bool:
             Modes.alone = None
             _free.notify_all()
         Modes.guarding -= recording.keep
+        Modes.asking -= recording.context is not None
         Modes.shared = len(ACTIVE) > 1
         if not ACTIVE:
             PLAIN.add(np.ndarray)

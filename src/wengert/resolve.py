@@ -29,7 +29,7 @@ from wengert.errors import RefusedCallError
 from wengert.natives import array_function, carrier_method, guarded, number_method, recorder, text_method
 from wengert.opaque import CARRIER_TYPES, search
 from wengert.ordering import Ordered
-from wengert.recording import ACTIVE, STATE, Primitive, here, primitive_of
+from wengert.recording import ACTIVE, STATE, Modes, Primitive, here, primitive_of
 from wengert.registry import rules
 from wengert.rewrite import instrument, original
 from wengert.shadow import SHADOW
@@ -101,7 +101,7 @@ def resolve(f: Any, site: Site | None = None) -> Any:
     STATE.site = site
     t = type(f)
     if t is types.FunctionType:
-        twin = _twins.get(f)
+        twin = None if Modes.asking else _twins.get(f)
         return function(f) if twin is None else twin
     if t is types.MethodType:
         return method(f)
@@ -109,7 +109,7 @@ def resolve(f: Any, site: Site | None = None) -> Any:
         owner = f.__self__
         if owner is not None and type(owner) is not types.ModuleType:
             return bound_builtin(f, owner)
-    found = _resolved.get(f) if t in _HASHABLE else None
+    found = _resolved.get(f) if t in _HASHABLE and not Modes.asking else None  # a context is asked at each call
     return other(f, t) if found is None else found
 
 
@@ -177,7 +177,7 @@ def method(f: types.MethodType) -> Any:
     if rules.has_methods and f in rules:
         return other(f, types.MethodType)
     if type(inner) is types.FunctionType:
-        twin = _twins.get(inner)
+        twin = None if Modes.asking else _twins.get(inner)
         return types.MethodType(function(inner) if twin is None else twin, f.__self__)
     return functools.partial(resolve_plain(inner), f.__self__)
 
