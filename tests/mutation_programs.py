@@ -411,4 +411,17 @@ def untraced_global_mutated_after_use(x):
     return y * z + np.sum(x * TABLE)
 
 
+@program(vector)
+def untraced_arrays_stored_and_then_overwritten(x):
+    s, places = np.linspace(0.3, 0.8, 6), np.array([0, 2])
+    a, b, c, d = x * x, x * 2, np.sin(x), np.cos(x)
+    a[1:3] = s[1:3]
+    b[::-1] = s
+    c[places] = s[:2]
+    np.copyto(d[::2], s[::2])
+    s[:] = x
+    places[:] = 3
+    return weigh(a * a) + weigh(b * s) + weigh(c * c) + weigh(d * d)
+
+
 TABLE = np.zeros(6)

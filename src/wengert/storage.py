@@ -338,7 +338,7 @@ class Memory:
                     "Write through the array itself."
                 )
             )
-        value = value if self.recording.keep else light(value)
+        value = self.capture(value) if self.recording.keep else light(value)
         lens = lens_of(view, owner)
         self.written(storage, owner, self._put_slot(storage.slot, owner, lens, before, value, value_slot))
 
@@ -355,7 +355,7 @@ class Memory:
     ) -> None:
         """Record `array[key] = value` as it stands: for the owner itself, and for keys that give no view."""
         keep = self.recording.keep
-        value = value if keep else light(value)
+        value = self.capture(value) if keep else light(value)
         key = self.capture(key)
         if array is owner or covers(array, owner):
             slot = self._known(storage.slot, before)
