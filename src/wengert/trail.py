@@ -68,7 +68,8 @@ def _lines(recording: Recording, base: int) -> list[Any]:
 def _line(entry: Entry) -> Any:
     primitive, y, _, args, kwargs, _ = entry
     if type(primitive) is not Bound or primitive.rule.sequence is not None:
-        return primitive.name, _told(args), _told(kwargs), _told(primitive)
+        digest = getattr(primitive, "digest", type(primitive).__qualname__)  # that of a checkpoint inside
+        return primitive.name, _told(args), _told(kwargs), digest
     kept = [a if type(a) in _SCALARS else _kept(how, a) for how, a in zip(primitive.keeps, args, strict=True)]
     if primitive.reads_y == "value":
         kept.append(y if type(y) in _SCALARS else _told(y))
@@ -92,7 +93,7 @@ def _told(value: Any) -> Any:
         return [(_told(key), _told(part)) for key, part in value.items()]
     if kind is slice:
         return _told(value.start), _told(value.stop), _told(value.step)
-    return (value.shape, value.dtype.str) if kind is Spec else getattr(value, "digest", kind.__qualname__)
+    return (value.shape, value.dtype.str) if kind is Spec else kind.__qualname__
 
 
 def checksum(a: Any) -> Any:
