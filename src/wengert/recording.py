@@ -24,6 +24,7 @@ from wengert.errors import WengertError
 from wengert.functional import getfield, setitem
 from wengert.names import ufunc_of
 from wengert.registry import rules
+from wengert.shadow import SHADOW
 from wengert.sites import Site
 
 if TYPE_CHECKING:
@@ -353,6 +354,7 @@ class Modes:
 
     guarding = 0
     asking = 0
+    owner = 0  # the thread that records, while one does
     shared = False
     alone: tuple[Recording, int] | None = None  # the recording beside which no other thread may start one; its thread
     thresholds = (0, 0, 0)  # of the cyclic collector, outside of recordings
@@ -380,8 +382,9 @@ def open_recording(keep: bool, context: Any = None) -> Recording:
     """Start recording on this thread."""
     recording: Recording = Recording(keep) if context is None else context.opened(keep)
     with _lock:
-        while Modes.alone is not None and Modes.alone[1] != threading.get_ident():
+        while ACTIVE and Modes.owner != threading.get_ident():  # the shadow table knows the values of one thread
             _free.wait()
+        Modes.owner = threading.get_ident()
         if not ACTIVE:
             _postpone_full_collections()
         ACTIVE.append(recording)
@@ -408,6 +411,8 @@ def close_recording(recording: Recording) -> bool:
             PLAIN.add(np.ndarray)
             OPERANDS.add(np.ndarray)
             _resume_full_collections()
+            SHADOW.clear()
+            _free.notify_all()
         return not ACTIVE
 
 

@@ -55,8 +55,8 @@ class level:
         if not self.outermost and not self.recording.keep:
             _release(self.recording, here.start)
         if self.outermost:
-            alone = close_recording(self.recording)
-            _forget(self.recording, alone)
+            if not close_recording(self.recording):
+                _forget(self.recording)
             del self.recording.memory.recording  # no cycle is left to the collector, which took 30 µs a gradient
 
 
@@ -79,10 +79,8 @@ def _release(recording: Recording, start: int) -> None:
             storage.stamp += 1
 
 
-def _forget(recording: Recording, alone: bool) -> None:
-    if alone:
-        SHADOW.clear()
-        return
+def _forget(recording: Recording) -> None:
+    """Forget the values of a recording inside the reverse pass of another."""
     for slot, entry in enumerate(recording.entries):
         if entry is not None:
             value = entry[1]() if type(entry[1]) is weakref.ref else entry[1]
