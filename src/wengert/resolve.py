@@ -101,7 +101,7 @@ def resolve(f: Any, site: Site | None = None) -> Any:
     STATE.site = site
     t = type(f)
     if t is types.FunctionType:
-        twin = None if Modes.asking else _twins.get(f)
+        twin = _twins.get(f)
         return function(f) if twin is None else twin
     if t is types.MethodType:
         return method(f)
@@ -109,7 +109,8 @@ def resolve(f: Any, site: Site | None = None) -> Any:
         owner = f.__self__
         if owner is not None and type(owner) is not types.ModuleType:
             return bound_builtin(f, owner)
-    found = _resolved.get(f) if t in _HASHABLE and not Modes.asking else None  # a context is asked at each call
+    asking = Modes.asking and t in _HASHABLE and primitive_of(f) is not None  # a context is asked at each call of what it may record
+    found = _resolved.get(f) if t in _HASHABLE and not asking else None
     return other(f, t) if found is None else found
 
 
@@ -177,7 +178,7 @@ def method(f: types.MethodType) -> Any:
     if rules.has_methods and f in rules:
         return other(f, types.MethodType)
     if type(inner) is types.FunctionType:
-        twin = None if Modes.asking else _twins.get(inner)
+        twin = _twins.get(inner)
         return types.MethodType(function(inner) if twin is None else twin, f.__self__)
     return functools.partial(resolve_plain(inner), f.__self__)
 
