@@ -109,7 +109,8 @@ def resolve(f: Any, site: Site | None = None) -> Any:
         owner = f.__self__
         if owner is not None and type(owner) is not types.ModuleType:
             return bound_builtin(f, owner)
-    asking = Modes.asking and t in _HASHABLE and primitive_of(f) is not None  # a context is asked at each call of what it may record
+    # a context is asked at each call of what it may record
+    asking = Modes.asking and t in _HASHABLE and primitive_of(f) is not None
     found = _resolved.get(f) if t in _HASHABLE and not asking else None
     return other(f, t) if found is None else found
 
