@@ -17,7 +17,7 @@ from wengert.array_steps import array_step
 from wengert.bars import Bars
 from wengert.bodies import Body
 from wengert.extend import rules
-from wengert.recording import Bound, primitive_of
+from wengert.primitives import Bound, primitive_of
 from wengert.steps import scalar_step
 from wengert.syntax import DERIVING
 from wengert.values import is_inexact

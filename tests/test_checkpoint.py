@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.recording import ACTIVE, STATE, Modes
+from wengert.recording import ACTIVE, STATE
 from wengert.shadow import SHADOW
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
@@ -326,7 +326,7 @@ def test_as_without(program: Any) -> None:
     np.testing.assert_array_equal(plain, kept)
     (differences,) = wg.ngradient(lambda x: program(lambda f: f, x.copy()), X)
     np.testing.assert_allclose(gradient_again, differences, rtol=1e-6, atol=1e-8)
-    assert not (SHADOW or ACTIVE or STATE.recording or Modes.alone)
+    assert not (SHADOW or ACTIVE or STATE.recording)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
@@ -383,7 +383,7 @@ def test_another_second_run_is_an_error(f: Any) -> None:
     with pytest.raises(wg.RecomputationError, match=rf"(?s)test_checkpoint.*{f.__name__}.*global"):
         wg.grad(loss)(np.zeros(4))
     DATA[:] = [1.0, 2.0, 3.0, 4.0]
-    assert not (SHADOW or ACTIVE or STATE.recording or Modes.alone)
+    assert not (SHADOW or ACTIVE or STATE.recording)
 
 
 def test_memory_is_as_the_caller_left_it_after_an_error() -> None:

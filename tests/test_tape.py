@@ -15,7 +15,8 @@ import pytest
 import wengert_rules  # noqa: F401
 from wengert import functional
 from wengert.errors import TapeError
-from wengert.recording import INPUT, Primitive, Traced
+from wengert.primitives import INPUT, Primitive
+from wengert.recording import Traced
 from wengert.sites import Site
 from wengert.tape import (
     MISSING,

@@ -6,7 +6,6 @@ to which there is no other reference. So never the user's arrays, a seed, a cota
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,17 +14,16 @@ import numpy as np
 from wengert.errors import RuleError
 from wengert.functional import additem, setitem
 from wengert.lenses import owner_of
+from wengert.primitives import Primitive, ruled
 from wengert.projection import project
 from wengert.record import bind, slot_of
-from wengert.recording import STATE, Primitive, Recording, ruled
+from wengert.recording import STATE, Recording
 from wengert.shadow import SHADOW
 from wengert.tangents import InplaceableThunk, add_into, debugging, force, is_exclusive, is_zero
 from wengert.values import Spec, is_complex, spec_of
 from wengert.writes import slot_of_key
 
 FLOATS = (float, np.float64)
-ALONE = 4 if sys.version_info < (3, 14) else 2
-"""References to a cotangent that only the table holds, as `is_alone` counts them: 3.14 counts no borrowed ones."""
 
 
 class Bars:
@@ -57,7 +55,7 @@ class Bars:
                 self.owned.add(slot)
         elif type(old) is not np.ndarray or type(x_bar) is not np.ndarray:
             self.table[slot] = old + x_bar
-        elif (slot in self.owned or self.is_alone(old)) and _fits(old, x_bar):
+        elif (slot in self.owned or is_exclusive(self.table, slot, 1)) and _fits(old, x_bar):
             np.add(old, x_bar, out=old)
             self.owned.add(slot)
             self.in_place += 1
@@ -68,10 +66,6 @@ class Bars:
         else:
             self.table[slot] = old + x_bar
             self.owned.add(slot)
-
-    def is_alone(self, bar: np.ndarray) -> bool:
-        """Whether nobody else can read a cotangent: no other reference to it, and memory of its own."""
-        return bar.base is None and sys.getrefcount(bar) == ALONE
 
     def project(self, x_bar: Any, x: Any, broadcasts: bool) -> Any:
         """Bring a cotangent to the shape, dtype and realness of its primal."""

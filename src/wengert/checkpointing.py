@@ -23,8 +23,9 @@ from wengert.classes import enter
 from wengert.errors import RecomputationError
 from wengert.functional import getfield
 from wengert.lenses import is_foreign, owner_of
+from wengert.primitives import ruled
 from wengert.reach import Reach
-from wengert.recording import STATE, Level, Recording, record_alone, ruled
+from wengert.recording import STATE, Level, Modes, Recording
 from wengert.shadow import SHADOW, hold
 from wengert.sites import Site
 from wengert.storage import Memory, swap
@@ -49,7 +50,7 @@ def checkpoint(f: F) -> F:
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
-        if recording.reruns and len(recording.levels) == 1 and record_alone(recording):
+        if recording.reruns and len(recording.levels) == 1 and not Modes.shared:
             return _run_and_fold(recording, f, args, kwargs)
         return recording.enter(f)(*args, **kwargs)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.recording import PLAIN, STATE, Primitive, primitive_of
+from wengert.primitives import Primitive, primitive_of
+from wengert.recording import PLAIN, STATE
 from wengert.registry import rules
 
 FAST = {float, np.float64, int}

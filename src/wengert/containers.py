@@ -37,14 +37,16 @@ class Leaves:
     def leave(self, result: Any) -> Any:
         """`result` with the caller's own object in place of each fresh one that it is or holds."""
         if is_inexact(result):
-            for k, fresh in enumerate(self.made):
-                if fresh is result:
-                    return self._given[k]
-            return result
+            return _given_for(result, self.made, self._given)
         return walk(result, "", {id(f): (f, given) for f, given in zip(self.made, self._given, strict=True)})
 
     def restore(self) -> None:
         """There are no containers that hold fresh leaves."""
+
+
+def _given_for(leaf: Leaf, made: Sequence[Leaf], given: Sequence[Leaf]) -> Leaf:
+    """The caller's own leaf in place of a fresh one; any other as it is."""
+    return next((own for fresh, own in zip(made, given, strict=True) if fresh is leaf), leaf)
 
 
 class Swaps:
@@ -103,7 +105,7 @@ class Swaps:
     def leave(self, result: Any) -> Any:
         """`result` with the caller's own object in place of each fresh one that it is or holds."""
         if is_inexact(result):
-            return next((given for fresh, given in zip(self.made, self._given, strict=True) if fresh is result), result)
+            return _given_for(result, self.made, self._given)
         self._index()
         return walk(result, "", dict(self._originals))
 

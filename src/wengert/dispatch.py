@@ -20,9 +20,10 @@ from wengert.items import Quick, context, delitem, getitem, iterable, mapping, s
 from wengert.matching import match_class
 from wengert.opaque import remember
 from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
+from wengert.primitives import primitive_of
 from wengert.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
 from wengert.quick import NUMERIC, record_two
-from wengert.recording import OPERANDS, PLAIN, STATE, Modes, primitive_of
+from wengert.recording import OPERANDS, PLAIN, STATE, Modes
 from wengert.registry import rules
 from wengert.shadow import SHADOW
 from wengert.sites import Site

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert.functional import setitem
+from wengert.primitives import ruled
 from wengert.record import as_array, holds_traced, record_call, recording_here, slot_of
-from wengert.recording import ruled
 from wengert.writes import record_store
 
 INTEGERS = (int, np.integer)

@@ -20,6 +20,7 @@ from wengert.reverse import materialise, reverse
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
 from wengert.structures import leaves
+from wengert.tangents import is_exclusive
 from wengert.tracer import closed, enter, enter_leaves, level, run
 from wengert.values import fresh, is_complex, is_inexact
 
@@ -262,10 +263,9 @@ class _Finish:
             if (
                 type(bar) is np.ndarray is type(leaf)
                 and bar.dtype is _DOUBLE is leaf.dtype
-                and self.bars.is_alone(bar)
+                and is_exclusive(table, slot, 1)
                 and bar.shape == leaf.shape
                 and id(bar) not in given
-                and bar.flags.writeable
             ):
                 given.add(id(bar))
                 out.append(bar)
@@ -277,7 +277,7 @@ class _Finish:
         slot = self.slots.get(id(leaf))
         table = self.bars.table
         bar = None if slot is None or (not self.traced and slot >= len(table)) else table[slot]
-        alone = self.traced or (type(bar) is np.ndarray and self.bars.is_alone(bar))
+        alone = self.traced or (slot is not None and bar is not None and is_exclusive(table, slot, 1))
         return self.of(leaf, slot, bar, alone)
 
     def of(self, leaf: Any, slot: int | None, bar: Any, alone: bool) -> Any:

@@ -16,9 +16,10 @@ from wengert.errors import RefusedCallError
 from wengert.items import iterable
 from wengert.opaque import TooLarge, opaque, remember, search, traced_in, watched
 from wengert.ordering import sort_list
+from wengert.primitives import Primitive, primitive_of, ruled
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
 from wengert.record import guard, record_call, slot_of, slots_in
-from wengert.recording import PLAIN, STATE, Modes, Primitive, Recording, here, primitive_of, ruled
+from wengert.recording import PLAIN, STATE, Modes, Recording, here
 from wengert.shadow import SHADOW
 from wengert.structures import leaves
 from wengert.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where

@@ -13,9 +13,10 @@ from wengert.errors import RefusedCallError
 from wengert.items import iterable
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.operators import COMPARE, Binary
+from wengert.primitives import primitive_of
 from wengert.quick import NUMERIC, record_two
 from wengert.record import as_array, holds_traced, record_call, slot_of
-from wengert.recording import PLAIN, STATE, Modes, here, primitive_of
+from wengert.recording import PLAIN, STATE, Modes, here
 from wengert.sites import Site
 from wengert.writes import record_write
 

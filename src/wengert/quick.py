@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.primitives import Bound, Primitive
 from wengert.record import append_result, record_call, slot_of
-from wengert.recording import PLAIN, STATE, Bound, Modes, Primitive, Recording
+from wengert.recording import PLAIN, STATE, Modes, Recording
 from wengert.shadow import LARGE, SHADOW, hold
 from wengert.sites import Site
 from wengert.values import fresh, is_inexact, spec

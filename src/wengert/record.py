@@ -16,7 +16,8 @@ from wengert.errors import NoRuleError, RefusedCallError
 from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
 from wengert.lenses import owner_of
-from wengert.recording import STATE, Bound, Modes, Primitive, Recording, Traced, here, ruled
+from wengert.primitives import Bound, Primitive, ruled
+from wengert.recording import STATE, Modes, Recording, Traced, here
 from wengert.shadow import SHADOW, hold
 from wengert.storage import light
 from wengert.values import fresh, is_inexact

@@ -29,7 +29,8 @@ from wengert.errors import RefusedCallError
 from wengert.natives import array_function, carrier_method, guarded, number_method, recorder, text_method
 from wengert.opaque import CARRIER_TYPES, search
 from wengert.ordering import Ordered
-from wengert.recording import ACTIVE, STATE, Modes, Primitive, here, primitive_of
+from wengert.primitives import Primitive, primitive_of
+from wengert.recording import ACTIVE, STATE, Modes, here
 from wengert.registry import rules
 from wengert.rewrite import instrument, original
 from wengert.shadow import SHADOW
@@ -109,10 +110,10 @@ def resolve(f: Any, site: Site | None = None) -> Any:
         owner = f.__self__
         if owner is not None and type(owner) is not types.ModuleType:
             return bound_builtin(f, owner)
-    # a context is asked at each call of what it may record
-    asking = Modes.asking and t in _HASHABLE and primitive_of(f) is not None
-    found = _resolved.get(f) if t in _HASHABLE and not asking else None
-    return other(f, t) if found is None else found
+    found = _resolved.get(f) if t in _HASHABLE else None
+    if found is None or (Modes.asking and primitive_of(f) is not None):  # a context is asked at each call
+        return other(f, t)
+    return found
 
 
 def resolve_plain(f: Any) -> Any:

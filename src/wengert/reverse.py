@@ -15,9 +15,10 @@ from wengert.compound import spread
 from wengert.errors import NoDerivativeError, RuleError
 from wengert.functional import getfield, setitem
 from wengert.lenses import owner_of
+from wengert.primitives import INPUT, Bound, Primitive
 from wengert.projection import project, unbroadcast
 from wengert.record import Pull, slot_of, splat
-from wengert.recording import INPUT, STATE, Bound, Entry, Level, Primitive, Recording, Traced
+from wengert.recording import STATE, Entry, Level, Recording, Traced
 from wengert.shadow import SHADOW
 from wengert.tangents import AbstractTangent, force
 from wengert.values import Spec, spec_of

@@ -25,6 +25,7 @@ from wengert.natives import ARRAY_FUNCTIONS, copied, dunder, recorder
 from wengert.opaque import opaque, refusal, search
 from wengert.operators import BINARY, COMPARE, UNARY
 from wengert.ordering import cmp_to_key, extreme, ordered
+from wengert.primitives import Primitive, primitive_of, ruled
 from wengert.protocols import contains, not_, truth
 from wengert.record import (
     as_array,
@@ -32,7 +33,7 @@ from wengert.record import (
     record_as,
     record_call,
 )
-from wengert.recording import PLAIN, STATE, Primitive, primitive_of, ruled
+from wengert.recording import PLAIN, STATE
 from wengert.rewrite import instrument
 from wengert.substitutes import SUBSTITUTES
 

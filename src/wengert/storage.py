@@ -29,7 +29,8 @@ from wengert.lenses import (
     owner_of,
     view_of,
 )
-from wengert.recording import STATE, Bound, Entry, Recording, here, ruled, watch_arrays
+from wengert.primitives import Bound, ruled
+from wengert.recording import STATE, Entry, Recording, here, watch_arrays
 from wengert.shadow import SHADOW, hold
 from wengert.values import Spec, spec_of
 

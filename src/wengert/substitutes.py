@@ -12,7 +12,8 @@ import numpy as np
 from wengert.classes import enter
 from wengert.natives import sized
 from wengert.opaque import search
-from wengert.recording import STATE, ruled
+from wengert.primitives import ruled
+from wengert.recording import STATE
 
 core: Any = np._core._multiarray_umath  # type: ignore[attr-defined]
 

@@ -331,14 +331,18 @@ def debug() -> Iterator[None]:
         _mode.debug = before
 
 
-def is_exclusive(held: list[Any]) -> bool:
-    """Whether what a list of one holds is an array that nothing else refers to, so that it may be written."""
-    alone = type(held[0]) is np.ndarray and held[0].base is None and _references(held) <= _ALONE
-    return alone and held[0].flags.writeable
+def is_exclusive(held: list[Any], k: int = 0, own: int = 0) -> bool:
+    """Whether place `k` of a list holds an array that nothing else refers to, so that it may be written.
+
+    `own`: how many variables of the caller refer to it.
+    """
+    if type(held[k]) is not np.ndarray or held[k].base is not None or not held[k].flags.writeable:
+        return False
+    return _references(held, k) <= _ALONE + own
 
 
-def _references(held: list[Any]) -> int:
-    return sys.getrefcount(held[0])
+def _references(held: list[Any], k: int) -> int:
+    return sys.getrefcount(held[k])
 
 
-_ALONE = _references([np.empty(1)])  # as this Python counts: what is on its stack counts in some versions only
+_ALONE = _references([np.empty(1)], 0)  # as this Python counts: what is on its stack counts in some versions only

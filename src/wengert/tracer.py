@@ -13,7 +13,8 @@ import numpy as np
 
 from wengert import dispatch, net, resolve
 from wengert.containers import Leaves, Swaps
-from wengert.recording import INPUT, STATE, Level, Recording, close_recording, flat_slots, open_recording
+from wengert.primitives import INPUT
+from wengert.recording import STATE, Level, Recording, close_recording, flat_slots, open_recording
 from wengert.registry import rules
 from wengert.shadow import SHADOW
 from wengert.storage import Memory

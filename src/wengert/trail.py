@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from wengert.lenses import owner_of
-from wengert.recording import Bound, Entry, Recording, flat_slots
+from wengert.primitives import Bound
+from wengert.recording import Entry, Recording, flat_slots
 from wengert.values import Spec
 
 SMALL = 4096  # bytes; below it hashing the bytes takes less time than a product

@@ -13,8 +13,9 @@ from wengert.dispatch import HOOKS
 from wengert.functional import additem
 from wengert.natives import guarded, recorder
 from wengert.opaque import search, watched
+from wengert.primitives import primitive_of
 from wengert.record import as_array, guard, holds_traced, slot_of
-from wengert.recording import STATE, primitive_of
+from wengert.recording import STATE
 from wengert.writes import record_store
 
 # The parameters of a method after the array, by position.

@@ -14,6 +14,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.functional import setitem
 from wengert.lenses import owner_of
+from wengert.primitives import Primitive, ruled
 from wengert.record import (
     arrays_for_lists,
     as_array,
@@ -28,7 +29,7 @@ from wengert.record import (
     slot_of,
     slots_in,
 )
-from wengert.recording import STATE, Primitive, Recording, flat_slots, here, ruled
+from wengert.recording import STATE, Recording, flat_slots, here
 from wengert.shadow import SHADOW, hold
 from wengert.storage import Memory
 from wengert.values import Spec, is_inexact
