@@ -1,0 +1,1 @@
+"""Differentiating a tensor language: derivatives that are provably as cheap as the program."""

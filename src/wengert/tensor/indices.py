@@ -1,0 +1,64 @@
+"""Indices and sizes: affine expressions, the only ones that may say where to read and how far to go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from operator import index as as_int
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """constant + Σ coefficient·name; the terms sorted by name, no coefficient zero."""
+
+    constant: int
+    terms: tuple[tuple[str, int], ...] = ()
+
+    def __add__(self, other: Affine | int) -> Affine:
+        other = affine(other)
+        return _collected(self.constant + other.constant, (*self.terms, *other.terms))
+
+    def __mul__(self, factor: int) -> Affine:
+        return _collected(self.constant * factor, tuple((name, c * factor) for name, c in self.terms))
+
+    def __neg__(self) -> Affine:
+        return self * -1
+
+    def __sub__(self, other: Affine | int) -> Affine:
+        return self + -affine(other)
+
+    def __rsub__(self, other: int) -> Affine:
+        return -self + other
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(name for name, _ in self.terms)
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms
+
+    def coefficient(self, name: str) -> int:
+        return dict(self.terms).get(name, 0)
+
+    def substitute(self, indices: Mapping[str, Affine | int]) -> Affine:
+        if self.names.isdisjoint(indices):
+            return self
+        parts = (affine(indices.get(name, Affine(0, ((name, 1),)))) * c for name, c in self.terms)
+        return sum(parts, Affine(self.constant))
+
+
+def affine(x: Affine | int | str) -> Affine:
+    """An index expression of an int or of a name."""
+    if isinstance(x, Affine):
+        return x
+    return Affine(0, ((x, 1),)) if isinstance(x, str) else Affine(as_int(x))
+
+
+def _collected(constant: int, terms: tuple[tuple[str, int], ...]) -> Affine:
+    sums: dict[str, int] = {}
+    for name, c in terms:
+        sums[name] = sums.get(name, 0) + c
+    return Affine(constant, tuple(sorted((name, c) for name, c in sums.items() if c)))
