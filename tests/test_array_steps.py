@@ -55,7 +55,8 @@ CASES = [sample for sample in SAMPLES if forms(sample)]
 def generated(bound: Bound) -> Any:
     fit = reverse._fit if bound.rule.broadcasts else reverse._fit_whole
     assert bound.rule.analysis is not None
-    return array_step(bound.rule.analysis, bound.wanted, bound.reads_y == "value", reverse._simple_step, fit)
+    reads_y = bound.reads_y == "value"
+    return array_step(bound.rule.analysis, bound.wanted, reads_y, bound.above, reverse._simple_step, fit)
 
 
 @pytest.mark.parametrize("sample", CASES, ids=str)
@@ -84,7 +85,7 @@ def rebinding(y: Any, x: Any) -> Any:
 
 def test_a_body_that_rebinds_its_parameters_keeps_the_general_step() -> None:
     slow = lambda *args: None
-    assert array_step(Body(rebinding, "partials"), (True,), False, slow, reverse._fit) is slow
+    assert array_step(Body(rebinding, "partials"), (True,), False, None, slow, reverse._fit) is slow
 
 
 def weighted(x: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -114,7 +115,7 @@ def test_a_form_of_call_gets_its_step_after_some_uses(monkeypatch: pytest.Monkey
     [
         lambda body: body.variant((True, True)),
         lambda body: scalar_step(body, (True, True)),
-        lambda body: array_step(body, (True, True), False, reverse._simple_step, reverse._fit),
+        lambda body: array_step(body, (True, True), False, None, reverse._simple_step, reverse._fit),
     ],
     ids=["variant", "scalar step", "array step"],
 )

@@ -157,12 +157,12 @@ def test_accumulators_are_undone() -> None:
         wg.accumulates(np.sin, arg=0, registry=table)(first)
         with table.scope(), pytest.raises(DuplicateRuleError):
             wg.accumulates(np.sin, arg=0, registry=table)(second)
-        assert table[np.sin].accumulators == {0: first}
+        assert table[np.sin].accumulators[0].add is first
     assert table[np.sin].accumulators == {}
     wg.accumulates(np.sin, arg=0, registry=table)(second)
     with table.scope():
         wg.accumulates(np.sin, arg=0, registry=table)(second)
-    assert table[np.sin].accumulators == {0: second}
+    assert table[np.sin].accumulators[0].add is second
 
 
 def test_accumulators_of_the_engine_follow_the_scope() -> None:

@@ -6,8 +6,8 @@ import string
 
 import numpy as np
 
-from wengert.extend import pullback
-from wengert_rules.diagonals import onto_diagonal
+from wengert.extend import accumulates, pullback
+from wengert_rules.diagonals import add_diagonal, onto_diagonal
 from wengert_rules.products import conj
 
 NUMBERED = string.ascii_uppercase + string.ascii_lowercase  # in the order of the numbers that they stand for
@@ -95,6 +95,11 @@ def trace(y_bar, y, a, *, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     spread = np.broadcast_to(np.expand_dims(y_bar, -1), (*np.shape(y_bar), length))
     return onto_diagonal(spread, np.shape(a), offset, axis1, axis2)
+
+
+@accumulates(np.trace, arg=0, scatters=True)
+def trace_onto(x_bar, y_bar, y, a, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+    return add_diagonal(x_bar, np.expand_dims(y_bar, -1), offset, axis1, axis2)
 
 
 @pullback(np.kron)

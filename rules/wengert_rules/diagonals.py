@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import pullback, setitem
+from wengert.extend import accumulates, pullback, setitem
 from wengert_rules.shapes import inverse_permutation
 
 
@@ -20,15 +20,37 @@ def onto_diagonal(y_bar, shape, offset, axis1, axis2):
     return np.transpose(made, inverse_permutation((*others, axis1, axis2), len(shape)))
 
 
+def add_diagonal(x_bar, y_bar, offset, axis1, axis2):
+    """`x_bar`, to the diagonal of which `y_bar` is added in place."""
+    places = np.diagonal(x_bar, offset, axis1, axis2)
+    places.flags.writeable = True  # a view that NumPy gives for reading
+    places += y_bar
+    return x_bar
+
+
 @pullback(np.diagonal, np.ndarray.diagonal, view=True)
 def diagonal(y_bar, y, a, *, offset=0, axis1=0, axis2=1):
     return onto_diagonal(y_bar, np.shape(a), offset, axis1, axis2)
+
+
+@accumulates(np.diagonal, arg=0, scatters=True)
+def diagonal_onto(x_bar, y_bar, y, a, offset=0, axis1=0, axis2=1):
+    return add_diagonal(x_bar, y_bar, offset, axis1, axis2)
 
 
 @pullback(np.diag, view=True)
 def diag(y_bar, y, v, *, k=0):
     """Of a vector, the matrix that has it on its diagonal; of a matrix, its diagonal."""
     return np.diagonal(y_bar, k) if np.ndim(v) == 1 else onto_diagonal(y_bar, np.shape(v), k, 0, 1)
+
+
+@accumulates(np.diag, arg=0, scatters=True)
+def diag_onto(x_bar, y_bar, y, v, k=0):
+    """Of a vector every element has one place: nothing is zero in most of them."""
+    if np.ndim(v) == 1:
+        x_bar += np.diagonal(y_bar, k)
+        return x_bar
+    return add_diagonal(x_bar, y_bar, k, 0, 1)
 
 
 @pullback(np.diagflat)

@@ -15,6 +15,7 @@ from wengert.extend import (
     make_dict,
     make_list,
     make_tuple,
+    overlaps,
     pullback,
     setitem,
     setlens,
@@ -63,7 +64,7 @@ def getitem(y_bar, y, x, *, key):
     return additem(np.zeros(np.shape(x), x.dtype), key, y_bar)
 
 
-@accumulates(operator.getitem, arg=0)
+@accumulates(operator.getitem, arg=0, scatters=True)
 def getitem_onto(x_bar, y_bar, y, x, key):
     if names_twice(key):
         np.add.at(x_bar, key, y_bar)
@@ -74,20 +75,39 @@ def getitem_onto(x_bar, y_bar, y, x, key):
 
 @pullback(np.take, np.ndarray.take, np.generic.take)
 def take(y_bar, y, a, *, indices, axis=None, out=None, mode="raise"):
+    shape, key = taken(a, indices, axis, mode)
+    return np.reshape(additem(np.zeros(shape, a.dtype), key, y_bar), np.shape(a))
+
+
+def taken(a, indices, axis, mode):
+    """The shape that `np.take` sees `a` in, and the key of what it takes."""
     shape = np.shape(a) if axis is not None else (np.size(a),)
     along = 0 if axis is None else axis % np.ndim(a)
-    key = (ALL,) * along + (within(indices, shape[along], mode),)
-    return np.reshape(additem(np.zeros(shape, a.dtype), key, y_bar), np.shape(a))
+    return shape, (ALL,) * along + (within(indices, shape[along], mode),)
+
+
+@accumulates(np.take, arg=0, scatters=True)
+def take_onto(x_bar, y_bar, y, a, indices, axis=None, out=None, mode="raise"):
+    if not x_bar.flags.c_contiguous:
+        return NotImplemented
+    shape, key = taken(a, indices, axis, mode)
+    np.add.at(np.reshape(x_bar, shape), key, y_bar)
+    return x_bar
 
 
 @pullback(np.take_along_axis)
 def take_along_axis(y_bar, y, arr, *, indices, axis=-1):
     """Each element goes back to where its index found it; on the other axes it stayed in its place."""
+    shape, key = taken_along(arr, indices, axis)
+    return np.reshape(additem(np.zeros(shape, arr.dtype), key, y_bar), np.shape(arr))
+
+
+def taken_along(arr, indices, axis):
+    """The shape that `np.take_along_axis` sees `arr` in, and the key of what it takes."""
     shape = np.shape(arr) if axis is not None else (np.size(arr),)
     along = 0 if axis is None else axis % len(shape)
     rest = [(1,) * k + (-1,) + (1,) * (len(shape) - k - 1) for k in range(len(shape))]
-    key = tuple(indices if k == along else np.reshape(np.arange(shape[k]), rest[k]) for k in range(len(shape)))
-    return np.reshape(additem(np.zeros(shape, arr.dtype), key, y_bar), np.shape(arr))
+    return shape, tuple(indices if k == along else np.reshape(np.arange(shape[k]), rest[k]) for k in range(len(shape)))
 
 
 @pullback(np.ndarray.compress)
@@ -125,6 +145,18 @@ def additem_(y_bar, y, x, key, value):
 @pullback(lens)
 def lens_(y_bar, y, x, *, offset, shape, strides):
     return addlens(blank(x), offset, shape, strides, y_bar)
+
+
+@accumulates(lens, arg=0, scatters=True)
+def lens_onto(x_bar, y_bar, y, x, offset, shape, strides):
+    """Through the window itself, where x̄ lies in memory as x does and no element is seen twice."""
+    if getattr(x, "strides", x_bar.strides) != x_bar.strides or not x_bar.flags.c_contiguous:
+        return NotImplemented
+    window = np.ndarray(shape, x_bar.dtype, x_bar, offset, strides) if np.size(y_bar) else y_bar
+    if overlaps(window):
+        return NotImplemented
+    window += y_bar
+    return x_bar
 
 
 @pullback(setlens, broadcasts=True)

@@ -7,7 +7,8 @@ import operator
 
 import numpy as np
 
-from wengert.extend import adjoint, is_complex, pullback
+from wengert.extend import accumulates, adjoint, is_complex, pullback
+from wengert_rules.blas import PAYS, as_column, as_row, onto_product
 
 
 def as_matrices(y_bar, from_row, from_column):
@@ -70,6 +71,22 @@ def matmul(y_bar, y, a, b):
     return (a_bar[..., 0, :] if np.ndim(a) == 1 else a_bar), (b_bar[..., 0] if np.ndim(b) == 1 else b_bar)
 
 
+@accumulates(np.matmul, arg=0, above=PAYS)
+def matmul_onto_left(a_bar, y_bar, y, a, b):
+    """Ā += Ȳ Bᴴ of two matrices, or of a matrix and a column."""
+    if np.ndim(a) != 2 or np.ndim(b) not in (1, 2):
+        return NotImplemented
+    return onto_product(a_bar, as_column(y_bar), as_column(b).T, conj_b=True)
+
+
+@accumulates(np.matmul, arg=1, above=PAYS)
+def matmul_onto_right(b_bar, y_bar, y, a, b):
+    """B̄ += Aᴴ Ȳ of two matrices, or of a row and a matrix."""
+    if np.ndim(b) != 2 or np.ndim(a) not in (1, 2):
+        return NotImplemented
+    return onto_product(b_bar, as_row(a).T, as_row(y_bar), conj_a=True)
+
+
 @pullback(np.dot, np.ndarray.dot, broadcasts=True)
 def dot(y_bar, y, a, b):
     """The product of matrices, b's last axis but one against a's last; of numbers and two vectors each is scaled."""
@@ -81,6 +98,10 @@ def dot(y_bar, y, a, b):
     a_bar = outer_bar @ adjoint(columns_of(b))
     b_bar = adjoint(rows_of(a)) @ outer_bar
     return np.reshape(a_bar, np.shape(a)), from_columns(b_bar, np.shape(b))
+
+
+accumulates(np.dot, arg=0, above=PAYS)(matmul_onto_left)
+accumulates(np.dot, arg=1, above=PAYS)(matmul_onto_right)
 
 
 @pullback(np.inner, broadcasts=True)

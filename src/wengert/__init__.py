@@ -2,6 +2,7 @@
 
 import wengert_rules
 from wengert import extend as extend
+from wengert.accumulation import accumulation
 from wengert.checkpointing import checkpoint, checkpoint_loop
 from wengert.checks import check_grads, ngradient
 from wengert.errors import (

@@ -28,17 +28,23 @@ _KNOWN = {"ndarray": np.ndarray, "double": np.dtype(float), "type": type, "float
 
 
 def array_step(
-    body: Body, wanted: tuple[bool, ...], reads_y: bool, slow: ArrayStep, fit: Callable[[Any, Any], Any]
+    body: Body,
+    wanted: tuple[bool, ...],
+    reads_y: bool,
+    above: int | None,
+    slow: ArrayStep,
+    fit: Callable[[Any, Any], Any],
 ) -> ArrayStep:
     """A step that does as `slow` does; `fit(x_bar, x)` brings an unusual cotangent to the form of its primal.
 
-    `reads_y`: whether the pullback takes more from the result than its shape.
+    `reads_y`: whether the pullback takes more from the result than its shape. `above`: from this size on, if any, an
+    argument is left to `slow`.
     """
     defaults = body.defaults.keys() | body.kwdefaults.keys()
     with DERIVING:
         if not body.exact or not defaults >= {*body.names[len(wanted) :], *body.static} or _rebinds(body):
             return slow
-        return _ArrayStep(body, wanted, slow, fit).build(reads_y)
+        return _ArrayStep(body, wanted, slow, fit).build(reads_y, above)
 
 
 def _rebinds(body: Body) -> bool:
@@ -62,12 +68,12 @@ class _ArrayStep(Step):
         self.cells |= {n: types.CellType(value) for n, value in body.kwdefaults.items()}
         self.arrays = {name for name, want in zip(body.names, wanted, strict=False) if want}
 
-    def build(self, reads_y: bool) -> ArrayStep:
+    def build(self, reads_y: bool, above: int | None) -> ArrayStep:
         if not self.body.multiplies:
             self.name["g"] = (self.node.args.posonlyargs or self.node.args.args)[0].arg
         prune(self.node, self._stores)
         self.arrays |= {name for name in self.body.names[: len(self.wanted)] if self._is_asked(name)}
-        guard = self._guard(reads_y)
+        guard = self._guard(reads_y, above)
         self.node = ast.fix_missing_locations(self.visit(self.node))
         lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()
         bars, table, g, e, slow = (self.name[n] for n in ("bars", "table", "g", "e", "slow"))
@@ -86,12 +92,14 @@ class _ArrayStep(Step):
         calls = [n for n in ast.walk(self.node) if isinstance(n, ast.Call) and n.args]
         return any(_name(n.args[0]) == name and id(lookup(n.func, self.function)) in asking for n in calls)
 
-    def _guard(self, reads_y: bool) -> str:
+    def _guard(self, reads_y: bool, above: int | None) -> str:
         """What is not usual: a wanted argument that is no array of doubles, another value that is not real."""
         double, kind, floating, whole = (self.name[n] for n in ("double", "type", "float", "int"))
         odd = [f"{self.body.y}.dtype is not {double}"] if reads_y else []
         for name, want in zip(self.body.names, self.wanted, strict=False):
-            if want or name in self.arrays:
+            if want and above is not None:
+                odd.append(f"{name}.dtype is not {double} or not {name}.ndim or {name}.size >= {above}")
+            elif want or name in self.arrays:
                 odd.append(f"{name}.dtype is not {double} or not {name}.ndim")
             elif self.uses(name):
                 number = f"{kind}({name}) is {floating} or {kind}({name}) is {whole}"

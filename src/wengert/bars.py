@@ -11,15 +11,17 @@ from typing import Any
 
 import numpy as np
 
+from wengert.binding import Rule
+from wengert.callables import place
 from wengert.errors import RuleError
-from wengert.functional import additem, setitem
+from wengert.functional import additem, getitem, setitem
 from wengert.lenses import owner_of
-from wengert.primitives import Primitive, ruled
+from wengert.primitives import Bound, Primitive, ruled
 from wengert.projection import project
 from wengert.record import bind, slot_of
 from wengert.recording import STATE, Recording
 from wengert.shadow import SHADOW
-from wengert.tangents import InplaceableThunk, add_into, debugging, force, is_exclusive, is_zero
+from wengert.tangents import InplaceableThunk, add_into, as_given, debugging, force, is_exclusive, is_zero
 from wengert.values import Spec, is_complex, spec_of
 from wengert.writes import slot_of_key
 
@@ -28,6 +30,8 @@ FLOATS = (float, np.float64)
 
 class Bars:
     """The cotangents of one reverse pass, eager: plain arithmetic, in place on owned buffers."""
+
+    acts = True  # whether rules and thunks may add themselves to a buffer
 
     def __init__(self, size: int) -> None:
         self.table: Any = [None] * size
@@ -80,7 +84,7 @@ class Bars:
         """Add what a rule made, of whatever kind: nothing for a zero, the value of a thunk, or by its own action."""
         if is_zero(x_bar):
             return
-        if isinstance(x_bar, InplaceableThunk) and not broadcasts and self._takes(slot, x, y_bar):
+        if self.acts and isinstance(x_bar, InplaceableThunk) and not broadcasts and self._takes(slot, x, y_bar):
             self._add_into(slot, x_bar, self.buffer(slot, x))
             return
         held = [force(x_bar)]
@@ -105,7 +109,10 @@ class Bars:
             for other, bar in enumerate(self.table):
                 if other != slot and isinstance(bar, np.ndarray) and owner_of(bar) is owner:
                     raise RuleError("an InplaceableThunk would add to memory that another cotangent shares")
-        self.table[slot] = made = add_into(buffer, thunk)
+        self._put(slot, add_into(buffer, thunk), buffer)
+
+    def _put(self, slot: int, made: np.ndarray, buffer: np.ndarray) -> None:
+        self.table[slot] = made
         if made is not buffer:
             self.owned.discard(slot)
 
@@ -114,11 +121,14 @@ class Bars:
         bar = self.table[slot]
         if bar is None:
             bar = self.zeros(x)
-        elif slot not in self.owned or type(bar) is not np.ndarray:
+        elif not self._is_own(slot):
             bar = self.copy(bar)
         self.table[slot] = bar
         self.owned.add(slot)
         return bar
+
+    def _is_own(self, slot: int) -> bool:
+        return type(self.table[slot]) is np.ndarray and (slot in self.owned or is_exclusive(self.table, slot, 1))
 
     def zeros(self, x: Any) -> np.ndarray:
         """A new buffer of zeros like a primal."""
@@ -128,9 +138,41 @@ class Bars:
         """A new buffer with the content of a cotangent."""
         return np.array(bar)
 
-    def accumulate(self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> None:
-        """Let a rule add its contribution into an owned buffer."""
-        self.table[slot] = accumulator(self.buffer(slot, args[0]), y_bar, y, *args)
+    def scatter(self, bound: Bound, slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> bool:
+        """Let a rule add what is zero in most places to the cotangent of its first argument; whether it did."""
+        assert bound.scatter is not None
+        if self.acts:
+            return self._onto(bound.scatter, slot, args[0], (y_bar, y, *args), {})
+        made = bound.scatter(self.zeros(args[0]), y_bar, y, *args)
+        if made is not NotImplemented:
+            self.add(slot, made, True)
+        return made is not NotImplemented
+
+    def absorb(
+        self, rule: Rule, ins: Any, y_bar: Any, y: Any, primals: tuple[Any, ...], static: Any, wanted: tuple[bool, ...]
+    ) -> tuple[bool, ...]:
+        """Let a rule add what it can in place; the arguments that are still wanted."""
+        if not self.acts:
+            return wanted
+        left = list(wanted)
+        for k, accumulator in rule.accumulators.items():
+            x = primals[k] if k < len(left) and left[k] else None
+            fits = isinstance(x, (np.ndarray, Spec)) and x.ndim and x.size >= accumulator.above
+            if fits and self._has_place(ins[k], x, y_bar, accumulator.scatters):
+                left[k] = not self._onto(accumulator.add, ins[k], x, (y_bar, y, *primals), static)
+        return tuple(left)
+
+    def _has_place(self, slot: int, x: Any, y_bar: Any, scatters: bool) -> bool:
+        return scatters if self.table[slot] is None else self._takes(slot, x, y_bar)
+
+    def _onto(self, add: Callable[..., Any], slot: int, x: Any, args: tuple[Any, ...], static: Any) -> bool:
+        buffer = self.buffer(slot, x)
+        made = add(buffer, *args, **static)
+        if made is NotImplemented:
+            return False
+        if made is not buffer:
+            self._put(slot, as_given(made, buffer, f"the accumulator at {place(add)}"), buffer)
+        return True
 
     def read(self, y_bar: Any, key: Any) -> Any:
         """The part of a cotangent at a key, in memory of its own."""
@@ -142,6 +184,34 @@ class Bars:
         y_bar = y_bar if owned else self.copy(y_bar)
         y_bar[key] = 0
         return y_bar
+
+    def can_unstore(self, y_bar: Any, key: Any) -> bool:
+        """Whether `read_last` can number the places of a key, in the precision of a cotangent."""
+        return is_plain_key(key) or y_bar.dtype.char in "dD"
+
+    def read_last(self, y_bar: np.ndarray, key: Any) -> Any:
+        """`read`, of a buffer; of places that a key names twice the last has it all, and the buffer is spoilt there.
+
+        Each writes its number: the one that stays was the last.
+        """
+        part = self.read(y_bar, key)
+        if not is_plain_key(key):
+            numbers = np.arange(np.size(part)).reshape(np.shape(part))
+            y_bar[key] = numbers
+            part = np.where(y_bar[key] == numbers, part, 0)
+        return part
+
+
+def is_plain_key(key: Any) -> bool:
+    """True where a key names no place twice."""
+    if type(key) is tuple:
+        return all(is_plain_key(part) for part in key)
+    return (
+        key is None
+        or key is Ellipsis
+        or isinstance(key, (int, slice, np.integer))
+        or (isinstance(key, np.ndarray) and key.dtype.kind == "b")
+    )
 
 
 class TracedBars(Bars):
@@ -168,6 +238,9 @@ class TracedBars(Bars):
         if not is_zero(x_bar):
             self.add(slot, self.project(x_bar, x, broadcasts))
 
+    def _is_own(self, slot: int) -> bool:
+        return type(self.table[slot]) is np.ndarray and slot in self.owned
+
     def zeros(self, x: Any) -> np.ndarray:
         made = np.zeros(x.shape, x.dtype)
         if self.recording.keep:
@@ -178,13 +251,25 @@ class TracedBars(Bars):
         made: np.ndarray = self.call(np.copy, bar)
         return made
 
-    def accumulate(self, accumulator: Callable[..., Any], slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> None:
-        buffer = self.buffer(slot, args[0])
-        self._in_place(additem, buffer, args[1], y_bar, lambda: accumulator(buffer, y_bar, y, *args))
+    def scatter(self, bound: Bound, slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> bool:
+        if bound.fn is not getitem:
+            return False
+        assert bound.scatter is not None
+        add, buffer = bound.scatter, self.buffer(slot, args[0])
+        self._in_place(additem, buffer, args[1], y_bar, lambda: add(buffer, y_bar, y, *args))
+        return True
+
+    def absorb(
+        self, rule: Rule, ins: Any, y_bar: Any, y: Any, primals: tuple[Any, ...], static: Any, wanted: tuple[bool, ...]
+    ) -> tuple[bool, ...]:
+        return wanted
 
     def read(self, y_bar: Any, key: Any) -> Any:
         part = self.call(take, y_bar, key)
         return self.call(np.copy, part) if isinstance(part, np.ndarray) else part
+
+    def can_unstore(self, y_bar: Any, key: Any) -> bool:
+        return is_plain_key(key)
 
     def clear(self, y_bar: Any, owned: bool, key: Any) -> np.ndarray:
         buffer: np.ndarray = y_bar if owned else self.copy(y_bar)
@@ -209,6 +294,26 @@ class TracedBars(Bars):
             value if recording.keep or not isinstance(value, np.ndarray) else spec_of(value),
         )
         SHADOW[id(buffer)] = recording.append((bound, buffer, ins, kept, None, STATE.site))
+
+
+class InPlaceBars(Bars):
+    """The same without what rules and thunks add themselves."""
+
+    acts = False
+
+
+class PlusBars(InPlaceBars):
+    """The same with a new array for each sum."""
+
+    def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
+        old = self.table[slot]
+        self.table[slot] = x_bar if old is None else old + x_bar
+        self.owned.discard(slot)
+        if owned if old is None else type(self.table[slot]) is np.ndarray:
+            self.owned.add(slot)
+
+
+EAGER: dict[str, type[Bars]] = {"actions": Bars, "in place": InPlaceBars, "plus": PlusBars}
 
 
 class _Sparse(dict[int, Any]):

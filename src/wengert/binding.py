@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +15,23 @@ from wengert.errors import NoRuleError, RuleError
 from wengert.steps import scalar_step
 from wengert.values import Spec
 
-__all__ = ["Plan", "Rule", "Variant"]
+__all__ = ["Accumulator", "Plan", "Rule", "Variant"]
 
 MANY = 256  # arguments; what is derived for longer calls is not remembered: each length would be kept
 
 Args = tuple[Any, ...]
+
+
+class Accumulator(NamedTuple):
+    """How the cotangent of one argument is added in place: `add(x_bar, y_bar, y, *args) -> x_bar`.
+
+    `scatters`: the contribution is zero in most places, so that the first one too is added, to zeros. `above`: it pays
+    where x̄ has so many elements.
+    """
+
+    add: Callable[..., Any]
+    scatters: bool
+    above: int
 
 
 class Rule:
@@ -37,7 +49,7 @@ class Rule:
         self.targets = tuple(map(unwrapped, targets))
         self.broadcasts, self.view, self.identity, self.sequence = broadcasts, view, identity, sequence
         self.parts, self.names = parts, dict(names or {})
-        self.accumulators: dict[int, Callable[..., Any]] = {}
+        self.accumulators: dict[int, Accumulator] = {}
         self.analysis = Body(body, kind) if body is not None else None
         self._plans: dict[tuple[int, tuple[str, ...]], Plan] = {}
         self._variants: dict[tuple[bool, ...], Variant] = {}

@@ -115,7 +115,7 @@ class Expressions:
         _, offset, shape, strides = op.args[:4]
         if any(references([offset, shape, strides])) or not (x.flags.c_contiguous or x.flags.f_contiguous):
             return None
-        if op.fn is functional.addlens and functional._overlaps(
+        if op.fn is functional.addlens and functional.overlaps(
             np.ndarray(shape, x.dtype, x if x.flags.c_contiguous else x.T, offset, strides)
         ):
             return None

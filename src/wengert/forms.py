@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.binding import Rule
+from wengert.binding import Accumulator, Rule
 from wengert.bodies import times
 from wengert.callables import callable_name, place
 from wengert.errors import RuleError
@@ -71,15 +71,20 @@ def non_differentiable(*targets: Callable[..., Any], registry: Registry = rules)
     return targets[0] if len(targets) == 1 else lambda f: f
 
 
-def accumulates(*targets: Callable[..., Any], arg: int, registry: Registry = rules) -> Callable[[F], F]:
+def accumulates(
+    *targets: Callable[..., Any], arg: int, scatters: bool = False, above: int = 0, registry: Registry = rules
+) -> Callable[[F], F]:
     """`(x_bar, y_bar, y, *args) -> x_bar` that adds to the cotangent of argument `arg` in place.
 
-    The engine calls it, on a buffer that it owns.
+    The engine calls it on a buffer that it owns, in place of the rule, from the second contribution on; where it
+    returns NotImplemented, having changed nothing, the rule goes on. It reads no more of the arguments than the rule.
+    `scatters`: what it adds is zero in most places, so that the first contribution too is added, to zeros. `above`:
+    how many elements x̄ has at least for it to pay.
     """
 
     def declare(function: F) -> F:
         for f in targets:
-            registry.accumulate(f, arg, function)
+            registry.accumulate(f, arg, Accumulator(function, scatters, above))
         return function
 
     return declare

@@ -62,7 +62,7 @@ def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
     """A copy of `x` with `value` added through the window; an element seen twice is added to twice."""
     out = _copy(x)
     window = _window(out, offset, shape, strides)
-    if not _overlaps(window):
+    if not overlaps(window):
         window += value
         return out
     places = np.full(shape, offset, np.intp)
@@ -135,7 +135,7 @@ def _memory(x: np.ndarray) -> tuple[int, np.ndarray]:
     return x.__array_interface__["data"][0] - low, flat
 
 
-def _overlaps(window: np.ndarray) -> bool:
+def overlaps(window: np.ndarray) -> bool:
     """Whether two elements may share memory (certain when False)."""
     reach = window.itemsize
     for stride, n in sorted((abs(s), n) for s, n in zip(window.strides, window.shape, strict=True) if n > 1):

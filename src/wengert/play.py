@@ -79,7 +79,7 @@ def write(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
         return x
     window = functional._window(x, *args[:3])
     if store is functional.addlens:
-        if functional._overlaps(window):
+        if functional.overlaps(window):
             return functional.addlens(x, *args)
         window += args[3]
     else:

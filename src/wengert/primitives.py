@@ -85,10 +85,12 @@ class Bound:
     """A primitive in one form of call: which arguments are wanted, and what of each its pullback reads.
 
     `keeps[k]` is "value", "shape", "static" or "nothing"; `step` is its part of the reverse pass on floats and
-    `array_step` that on arrays, generated after some uses.
+    `array_step` that on arrays, generated after some uses. `scatter` adds to the cotangent of the only wanted argument,
+    the first; `above`: so many elements has an x̄ to which it pays to add in place, or None.
     """
 
     __slots__ = (
+        "above",
         "array_step",
         "call",
         "fn",
@@ -102,6 +104,7 @@ class Bound:
         "primitive",
         "reads_y",
         "rule",
+        "scatter",
         "step",
         "uses",
         "variant",
@@ -136,11 +139,15 @@ class Bound:
             and len(self.positions) == nargs
             and not kwnames
             and rule.sequence is None
-            and not rule.accumulators
+            and not any([a.scatters or not a.above for a in rule.accumulators.values()])
             and not rule.identity
             and not (rule.analysis is not None and rule.analysis.acts)
             and primitive.fn not in (setitem, getfield)
         )  # the engine steps back through these itself
+        self.above = min([a.above for a in rule.accumulators.values()], default=None)
+        first = rule.accumulators.get(0)
+        alone = first is not None and first.scatters and not kwnames and self.places == (0,)
+        self.scatter = first.add if first is not None and alone else None
 
 
 INPUT = Primitive(None, None, "input", "input")

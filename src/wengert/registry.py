@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from wengert.binding import Rule
+from wengert.binding import Accumulator, Rule
 from wengert.callables import callable_name, called, key_of, place, stub
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
 from wengert.evaluation import Pullback, rrule
@@ -101,13 +101,13 @@ class Registry:
                     self._journal.put(self._rules, key_of(target), None)
             self._changed()
 
-    def accumulate(self, f: Callable[..., Any], arg: int, accumulator: Callable[..., Any]) -> None:
+    def accumulate(self, f: Callable[..., Any], arg: int, accumulator: Accumulator) -> None:
         """Enter how the cotangent of argument `arg` is added in place."""
-        rule, where = self._find(f) or self[f], place(accumulator)
+        rule, where = self._find(f) or self[f], place(accumulator.add)
         old = rule.accumulators.get(arg)
-        if old is not None and place(old) != where:
+        if old is not None and place(old.add) != where:
             raise DuplicateRuleError(
-                f"{callable_name(f)} already accumulates argument {arg} at {place(old)}; the second is at {where}"
+                f"{callable_name(f)} already accumulates argument {arg} at {place(old.add)}; the second is at {where}"
             )
         with self._lock:
             self._journal.put(rule.accumulators, arg, accumulator)

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.accumulation import SETTINGS
 from wengert.array_steps import array_step
-from wengert.bars import FLOATS, Bars, TracedBars, plus
+from wengert.bars import EAGER, FLOATS, Bars, TracedBars, is_plain_key, plus
 from wengert.checkpointing import Folded
 from wengert.compound import spread
 from wengert.errors import NoDerivativeError, RuleError
@@ -37,7 +38,7 @@ def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int
     """
     traced = depth > 0
     end = max(seeds, default=here.start - 1)
-    bars = TracedBars(recording) if traced else Bars(end + 1)
+    bars = TracedBars(recording) if traced else EAGER[SETTINGS.add](end + 1)
     if traced:
         materialise(recording, here.start, end + 1, written_only=True)
     for slot, seed in seeds.items():
@@ -121,15 +122,13 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
         return
     elif primitive.fn is getfield:
         _field_step(bars, ins[0], args, bar)
-    elif primitive.fn is setitem and _is_plain_key(args[1]):
+    elif primitive.fn is setitem and bars.can_unstore(bar, args[1]):
         _store_step(bars, bar, owned, ins, args)
     else:
         if type(y) is weakref.ref:  # may be gone: at most its shape and dtype are read, which ȳ has too
             y = bar
-        accumulator = primitive.rule.accumulators.get(0)
-        if accumulator is not None and primitive.wanted[0] and not any(primitive.wanted[1:]) and np.ndim(args[0]):
-            bars.accumulate(accumulator, ins[0], bar, y, args)
-        else:
+        added = primitive.scatter is not None and np.ndim(args[0]) and bars.scatter(primitive, ins[0], bar, y, args)
+        if not added:
             _rule_step(bars, bar, primitive, y, ins, args, kwargs)
 
 
@@ -153,10 +152,14 @@ def _only(ins: Any, live: set[int]) -> Any:
 def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
     """A rule step in the eager mode, for a call by position whose arguments are all differentiable."""
     bound, y, ins, args, _, _ = entry
+    if bound.above is not None and any([np.size(args[k]) >= bound.above for k in bound.places]):
+        _rule_step(bars, y_bar, bound, y_bar if type(y) is _ref else y, ins, args, entry[4])
+        return
     bound.uses += 1
     if bound.uses == WARM:
         fit = _fit if bound.rule.broadcasts else _fit_whole
-        bound.array_step = array_step(bound.rule.analysis, bound.wanted, bound.reads_y == "value", _simple_step, fit)
+        reads_y = bound.reads_y == "value"
+        bound.array_step = array_step(bound.rule.analysis, bound.wanted, reads_y, bound.above, _simple_step, fit)
     x_bars = bound.call(y_bar, y_bar if type(y) is _ref else y, *args)  # y may be gone: see general_step
     for k in bound.places:
         x_bar, x, slot = x_bars[k], args[k], ins[k]
@@ -200,13 +203,18 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
     primals, static = plan.bind(args, kwargs)
     if kwargs:
         static = {name: value.value if type(value) is Traced else value for name, value in static.items()}
-    variant = bound.variant
+    wanted, variant = bound.wanted, bound.variant
+    if rule.accumulators:
+        wanted = bars.absorb(rule, ins, y_bar, y, primals, static, wanted)
+        if not any(wanted):
+            return
+        variant = plan.variant(wanted)
     assert variant is not None
     x_bars = bars.call(variant.call, y_bar, y, *primals, **static)
-    for slot, x_bar, x, wanted in zip(ins, x_bars, primals, bound.wanted, strict=False):
-        if wanted and isinstance(x_bar, AbstractTangent):
+    for slot, x_bar, x, is_wanted in zip(ins, x_bars, primals, wanted, strict=False):
+        if is_wanted and isinstance(x_bar, AbstractTangent):
             _settle(bars, slot, x_bar, x, rule, y_bar)
-        elif wanted and x_bar is not None:
+        elif is_wanted and x_bar is not None:
             bars.add(slot, bars.project(x_bar, x, rule.broadcasts))
 
 
@@ -230,21 +238,11 @@ def _store_step(bars: Bars, y_bar: Any, owned: bool, ins: Any, args: Any) -> Non
     slot, _, value_slot = ins
     key, value = args[1], args[2]
     if value_slot is not None:
-        bars.add(value_slot, bars.project(bars.read(y_bar, key), value, True))
+        if not is_plain_key(key):
+            y_bar, owned = y_bar if owned else bars.copy(y_bar), True
+        bars.add(value_slot, bars.project(bars.read_last(y_bar, key), value, True))
     if slot is not None:
         bars.add(slot, bars.clear(y_bar, owned, key), True)
-
-
-def _is_plain_key(key: Any) -> bool:
-    """True where a key names no place twice."""
-    if type(key) is tuple:
-        return all(_is_plain_key(part) for part in key)
-    return (
-        key is None
-        or key is Ellipsis
-        or isinstance(key, (int, slice, np.integer))
-        or (isinstance(key, np.ndarray) and key.dtype.kind == "b")
-    )
 
 
 def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: Any, args: Any, depth: int) -> None:

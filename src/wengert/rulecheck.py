@@ -271,11 +271,24 @@ class _Check:
             self.close(f"add of the InplaceableThunk of argument {k}{name} against + val", buffer, start + x_bar)
 
     def accumulators_add(self, bars: Any, y_bar: Any) -> None:
-        for position, accumulate in self.rule.accumulators.items():
-            start = np.array(self.random_like(self.args[position]))
-            made = accumulate(start.copy(), y_bar, self.y, *self.args, **self.kwargs)
-            what = f"accumulator of argument {position} against +"
-            self.close(what, made, start + bars[position])
+        for k, accumulator in self.rule.accumulators.items():
+            if k < len(self.primals) and is_inexact(self.primals[k]) and np.ndim(self.primals[k]):
+                self.accumulator_adds(k, accumulator.add, bars[k], y_bar)
+
+    def accumulator_adds(self, k: int, add: Callable[..., Any], x_bar: Any, y_bar: Any) -> None:
+        variant = self.plan.variant(tuple([i == k for i in range(len(self.primals))]))
+        y, primals = variant.residuals(self.y, self.primals)
+        for order in (np.ascontiguousarray, np.asfortranarray):
+            start = order(self.random_like(self.primals[k]))
+            buffer = start.copy(order="K")
+            made = add(buffer, y_bar, y, *primals, **self.static)
+            what = f"accumulator of argument {k}"
+            if made is NotImplemented:
+                self.close(f"{what} does nothing", buffer, start)
+            elif made is not buffer:
+                raise self.error(f"{what} does not return the array that it was given")
+            else:
+                self.close(f"{what} against +", buffer, start + x_bar)
 
     def step_agrees(self, bars: Any, y_bar: Any) -> None:
         """The generated reverse step of a call on one or two floats."""

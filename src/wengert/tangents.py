@@ -32,6 +32,7 @@ __all__ = [
     "ZeroTangent",
     "add_inplace",
     "add_into",
+    "as_given",
     "debug",
     "debugging",
     "force",
@@ -286,7 +287,7 @@ def is_destination(x: Any) -> bool:
     owner = x
     while type(owner) is np.ndarray and owner.base is not None:
         owner = owner.base
-    return type(owner) is np.ndarray and not functional._overlaps(x)
+    return type(owner) is np.ndarray and not functional.overlaps(x)
 
 
 def add_into(buffer: np.ndarray, thunk: InplaceableThunk) -> np.ndarray:
@@ -294,12 +295,16 @@ def add_into(buffer: np.ndarray, thunk: InplaceableThunk) -> np.ndarray:
 
     Errors: RuleError where that is no array like the buffer; in `debug` also where it is not the buffer itself.
     """
-    made = thunk.add(buffer)
+    return as_given(thunk.add(buffer), buffer, "add of an InplaceableThunk")
+
+
+def as_given(made: Any, buffer: np.ndarray, action: str) -> np.ndarray:
+    """What an action that adds to a buffer returned, if it is an array like the buffer; errors as `add_into`."""
     if made is buffer:
-        return made
+        return buffer
     if debugging() or type(made) is not np.ndarray or made.shape != buffer.shape or made.dtype != buffer.dtype:
         raise RuleError(
-            f"add of an InplaceableThunk returned {_what(made)}, not the array that it was given\n"
+            f"{action} returned {_what(made)}, not the array that it was given\n"
             "  fix: add to x_bar in place (x_bar[key] += ..., x_bar += ...) and `return x_bar`"
         )
     return made

@@ -15,7 +15,7 @@ from wengert.natives import guarded, recorder
 from wengert.opaque import search, watched
 from wengert.primitives import primitive_of
 from wengert.record import as_array, guard, holds_traced, slot_of
-from wengert.recording import STATE
+from wengert.recording import STATE, Recording
 from wengert.writes import record_store
 
 # The parameters of a method after the array, by position.
@@ -66,7 +66,7 @@ def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any
     operands = tuple([as_array(b) if type(b) is list and holds_traced(b) else b for b in operands])
     if ufunc in (np.add, np.subtract):
         term = operands[0] if ufunc is np.add else enter(np.negative)(operands[0])
-        return record_store(a, ..., enter(additem)(a, indices, term))
+        return _add_at(recording, a, indices, term)
     for part in indices if type(indices) is tuple else (indices,):
         slot = slot_of(recording, part)
         if recording.keep and slot is not None:
@@ -74,6 +74,30 @@ def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any
     for key, parts in _rounds(a, indices, operands):
         record_store(a, key, enter(ufunc)(HOOKS["getitem"](key, a, STATE.site), *parts))
     return None
+
+
+def _add_at(recording: Recording, a: np.ndarray, indices: Any, term: Any) -> None:
+    """`np.add.at`, of which only the places that are named are read and written."""
+    parts = indices if type(indices) is tuple else (indices,)
+    known = len(parts) == a.ndim and all([_is_integers(part) and slot_of(recording, part) is None for part in parts])
+    if not known:
+        return record_store(a, ..., enter(additem)(a, indices, term))
+    places = _places(a.shape, parts)
+    named, inverse = np.unique(places, return_inverse=True)
+    key = np.unravel_index(named, a.shape)
+    spread = enter(np.broadcast_to)(term, places.shape) if np.shape(term) != places.shape else term
+    old = HOOKS["getitem"](key, a, STATE.site)
+    return record_store(a, key, enter(additem)(old, inverse.reshape(places.shape), spread))
+
+
+def _is_integers(part: Any) -> bool:
+    return isinstance(part, np.ndarray) and part.dtype.kind in "iu"
+
+
+def _places(shape: tuple[int, ...], indices: tuple[np.ndarray, ...]) -> np.ndarray:
+    """The number of each element that arrays of integers name, one for each axis."""
+    inside = [np.where(index < 0, index + n, index) for index, n in zip(indices, shape, strict=True)]
+    return np.asarray(np.ravel_multi_index(np.broadcast_arrays(*inside), shape))
 
 
 def _rounds(a: np.ndarray, indices: Any, operands: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:

@@ -1,0 +1,51 @@
+"""X += A B without memory for the product: BLAS's gemm with β = 1, on the layouts where that really is in place."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+ROUTINES = {"f": "sgemm", "d": "dgemm", "F": "cgemm", "D": "zgemm"}
+PAYS = 4096  # elements of x̄, below which a product of its own costs less than the calls
+
+
+@cache
+def routine(char):
+    """BLAS's product for a dtype; None where SciPy is not installed, or for other dtypes."""
+    try:
+        from scipy.linalg import blas
+    except ImportError:
+        return None
+    return getattr(blas, ROUTINES[char]) if char in ROUTINES else None
+
+
+def onto_product(x, a, b, conj_a=False, conj_b=False):
+    """x += a b, of matrices, each conjugated or not; NotImplemented, with x as it was, where a copy would be needed.
+
+    gemm writes into an array in Fortran order only. One in C order is the transpose of such a one: Xᵀ += Bᵀ Aᵀ.
+    """
+    gemm = routine(x.dtype.char)
+    if gemm is None or not (a.dtype == b.dtype == x.dtype) or not a.size or not b.size:
+        return NotImplemented
+    if not x.flags.f_contiguous:
+        made = NotImplemented if not x.flags.c_contiguous else onto_product(x.T, b.T, a.T, conj_b, conj_a)
+        return x if made is not NotImplemented else made
+    (a, turn_a), (b, turn_b) = operand(a, conj_a), operand(b, conj_b)
+    gemm(1, a, b, beta=1, c=x, trans_a=turn_a, trans_b=turn_b, overwrite_c=1)
+    return x
+
+
+def operand(a, conj):
+    """An array in Fortran order, and what gemm does to it: 0 nothing, 1 transpose it, 2 conjugate it too."""
+    if conj and a.dtype.kind == "c":
+        return (a.T, 2) if a.flags.c_contiguous else (np.conjugate(a), 0)
+    return (a.T, 1) if a.flags.c_contiguous and not a.flags.f_contiguous else (a, 0)
+
+
+def as_column(v):
+    return np.reshape(v, (-1, 1)) if np.ndim(v) == 1 else v
+
+
+def as_row(v):
+    return np.reshape(v, (1, -1)) if np.ndim(v) == 1 else v
