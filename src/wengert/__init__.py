@@ -15,12 +15,14 @@ from wengert.errors import (
     NoGradientPathError,
     NonScalarOutputError,
     NoRuleError,
+    OutOfRangeError,
     PluginWarning,
     RecomputationError,
     RefusedCallError,
     RuleError,
     StaleTapeError,
     TapeError,
+    TensorLanguageError,
     WengertError,
 )
 from wengert.folding import fold_constants

@@ -74,5 +74,13 @@ class BytecodeError(WengertError, NotImplementedError):
     """A function's bytecode holds an instruction that this version of wengert does not know."""
 
 
+class TensorLanguageError(WengertError, TypeError):
+    """A function for `wengert.tensor` says something that the tensor language cannot."""
+
+
+class OutOfRangeError(TensorLanguageError, IndexError):
+    """An access in a function for `wengert.tensor` is not known to stay inside its array."""
+
+
 class PluginWarning(UserWarning):
     """The rules that another distribution brings could not be loaded, and are left out."""

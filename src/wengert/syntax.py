@@ -20,7 +20,7 @@ from wengert.values import is_complex, spec_of
 DERIVING = threading.RLock()
 """Held while trees are made: CPython counts for all threads together how deep `ast.parse` is, else a SystemError."""
 
-_MISSING = object()
+MISSING = object()
 _SHAPE_ATTRIBUTES = {"shape", "dtype", "ndim", "size"}
 _SHAPE_FUNCTIONS = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, is_complex, spec_of}
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -240,17 +240,17 @@ def lookup(node: ast.AST, function: types.FunctionType) -> Any:
     """The object that a global, closure or module attribute names in the body of `function`."""
     if isinstance(node, ast.Attribute):
         base = lookup(node.value, function)
-        return getattr(base, node.attr, _MISSING) if isinstance(base, types.ModuleType) else _MISSING
+        return getattr(base, node.attr, MISSING) if isinstance(base, types.ModuleType) else MISSING
     code = function.__code__
     if not isinstance(node, ast.Name) or node.id in code.co_varnames + code.co_cellvars:
-        return _MISSING
+        return MISSING
     cell = _cells(function).get(node.id)
     if cell is not None:
         try:
             return cell.cell_contents
         except ValueError:  # not filled yet
-            return _MISSING
-    return function.__globals__.get(node.id, getattr(builtins, node.id, _MISSING))
+            return MISSING
+    return function.__globals__.get(node.id, getattr(builtins, node.id, MISSING))
 
 
 def _cells(function: types.FunctionType) -> dict[str, types.CellType]:

@@ -1,0 +1,168 @@
+"""Arithmetic: between numbers it is a formula, between indices it stays affine."""
+
+from __future__ import annotations
+
+import ast
+from fractions import Fraction
+from typing import Any
+
+from wengert.tensor.conditions import opposite
+from wengert.tensor.functions import black_box, reciprocal
+from wengert.tensor.meanings import (
+    REAL_KIND,
+    Group,
+    Index,
+    Meaning,
+    Relation,
+    Truth,
+    Value,
+)
+from wengert.tensor.reading import (
+    as_scalar,
+    as_truth,
+    read,
+    read_truth,
+    read_value,
+    reads,
+    settled,
+)
+from wengert.tensor.rule_bodies import plus, raised
+from wengert.tensor.scopes import Scope
+from wengert.tensor.terms import (
+    Affine,
+    Apply,
+    Bracket,
+    Const,
+    Expr,
+    Mul,
+)
+
+
+@reads(ast.UnaryOp)
+def unary(node: ast.UnaryOp, scope: Scope) -> Meaning:
+    if isinstance(node.op, ast.Not):
+        return Truth(opposite(read_truth(node.operand, scope), node, scope))
+    if isinstance(node.op, ast.Invert):
+        raise scope.refusal(node, "~", "Write `not R[i, j]`.")
+    operand = settled(read(node.operand, scope))
+    if isinstance(node.op, ast.UAdd):
+        return operand
+    return Index(-operand.affine) if isinstance(operand, Index) else number(minus(as_scalar(operand, node, scope)))
+
+
+def number(expr: Expr) -> Value:
+    return Value(expr, REAL_KIND)
+
+
+def minus(e: Expr) -> Expr:
+    return Const(-e.value) if isinstance(e, Const) else Mul(Const(-1), e)
+
+
+@reads(ast.BinOp)
+def binary(node: ast.BinOp, scope: Scope) -> Meaning:
+    left, right = settled(read(node.left, scope)), None
+    if isinstance(node.op, ast.Mult):
+        bracket = _bracket(left, node, scope)
+        if bracket is not None:
+            return bracket
+    right = settled(read(node.right, scope))
+    if isinstance(left, Index) and isinstance(right, Index) and not isinstance(node.op, ast.Div):
+        return whole(left.affine, right.affine, node, scope)
+    if isinstance(node.op, ast.Pow):
+        return number(_power(as_scalar(left, node.left, scope), right, node, scope))
+    for meaning, place in ((left, node.left), (right, node.right)):
+        if isinstance(meaning, (Group, Truth)):
+            as_scalar(meaning, place, scope)
+    operation = _OPERATIONS.get(type(node.op))
+    if operation is None:
+        raise scope.refusal(
+            node, "this operator between numbers of arrays", "The language has +, -, *, / and **; name a function."
+        )
+    return number(operation(as_scalar(left, node.left, scope), as_scalar(right, node.right, scope)))
+
+
+def _bracket(left: Meaning, node: ast.BinOp, scope: Scope) -> Meaning | None:
+    """(p) * e and e * (p): Python evaluates e wherever p is false, so p guards nothing in it."""
+    for meaning, other in ((left, node.right), (None, node.left)):
+        found = settled(read(node.right, scope)) if meaning is None else meaning
+        if isinstance(found, Truth) or (isinstance(found, Relation) and len(found.at) == len(found.shape)):
+            inner = scope.inside()
+            value = read_value(other, inner)
+            p = as_truth(found, node, scope)
+            return Value(Bracket(p, inner.closed(value.expr)), value.kind)
+    return None
+
+
+def _times(left: Expr, right: Expr) -> Expr:
+    if isinstance(left, Const) and isinstance(right, Const):
+        return Const(left.value * right.value)
+    return Mul(left, right)
+
+
+def _divided(left: Expr, right: Expr) -> Expr:
+    """By a constant: one multiplication; else one call of the reciprocal, and a multiplication unless 1/x."""
+    if isinstance(right, Const) and right.value != 0:
+        exact = isinstance(right.value, (int, Fraction))
+        return _times(left, Const(Fraction(1) / Fraction(right.value) if exact else 1.0 / right.value))
+    inverse = Apply(reciprocal(), (right,))
+    return inverse if left == Const(1) else Mul(left, inverse)
+
+
+_OPERATIONS = {
+    ast.Add: plus,
+    ast.Sub: lambda left, right: plus(left, minus(right)),
+    ast.Mult: _times,
+    ast.Div: _divided,
+}
+
+
+def _power(base: Expr, exponent: Meaning, node: ast.BinOp, scope: Scope) -> Expr:
+    """A literal whole exponent up to 4 by multiplications, another constant by a function of one argument."""
+    at = as_scalar(exponent, node.right, scope)
+    if isinstance(base, Const) and isinstance(at, Const):
+        return Const(base.value**at.value)
+    if not isinstance(at, Const):
+        return Apply(_the_power(), (base, at))
+    if at.value not in (2, 3, 4):
+        return raised(base, at.value, black_box)
+    once = scope.bind("t", number(base)).expr
+    if at.value == 4:
+        twice = scope.bind("t", number(Mul(once, once))).expr
+        return Mul(twice, twice)
+    return Mul(once, once) if at.value == 2 else Mul(Mul(once, once), once)
+
+
+def _the_power() -> Any:
+    box = black_box(pow)
+    assert box is not None
+    return box
+
+
+def whole(left: Affine, right: Affine, node: ast.BinOp, scope: Scope) -> Meaning:
+    """Arithmetic of indices: affine; what is made of sizes alone may be anything."""
+    match node.op:
+        case ast.Add():
+            return Index(left + right)
+        case ast.Sub():
+            return Index(left - right)
+        case ast.Mult() if left.is_constant or right.is_constant:
+            return Index(right * left.constant if left.is_constant else left * right.constant)
+    a, b = scope.building.bounds.value(left), scope.building.bounds.value(right)
+    if a is None or b is None:
+        return _not_affine(left, right, node, scope)
+    if isinstance(node.op, ast.Mult):
+        return Index(Affine(a * b))
+    if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and b:
+        return Index(Affine(a // b if isinstance(node.op, ast.FloorDiv) else a % b))
+    if isinstance(node.op, ast.Pow) and b >= 0:
+        return Index(Affine(a**b))
+    raise scope.refusal(node, "this operator between whole numbers", "Indices have +, -, and * by a constant.")
+
+
+def _not_affine(left: Affine, right: Affine, node: ast.BinOp, scope: Scope) -> Meaning:
+    raise scope.refusal(
+        node,
+        f"{ast.unparse(node)} is not affine in the indices",
+        "Indices have +, -, and * by a constant. For anything else pass a relation: a set of index tuples or an "
+        "array of bools, computed beforehand.",
+    )

@@ -1,0 +1,71 @@
+"""From a Python function and its arguments to a program of the tensor language."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wengert.errors import TensorLanguageError
+from wengert.syntax import definition
+from wengert.tensor.arguments import argument
+from wengert.tensor.blocks import read_function
+from wengert.tensor.meanings import (
+    Kind,
+    Meaning,
+    type_of,
+)
+from wengert.tensor.reading import as_value
+from wengert.tensor.scopes import Building, Outside, Scope
+from wengert.tensor.terms import Program
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A program, the kind of its result, and for which sizes and surroundings it was read.
+
+    `values` holds its inputs and relations; those named in `constants` were found around the function, not passed.
+    """
+
+    program: Program
+    result: Kind
+    sizes: dict[str, int]
+    arguments: dict[str, Meaning]
+    values: dict[str, Any]
+    constants: frozenset[str]
+    outside: tuple[Outside, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether all that was found around the function is still what it was."""
+        return all(found.holds for found in self.outside)
+
+
+def parse(f: types.FunctionType, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> Parsed:
+    """The program of a function for arguments of these shapes. Errors: TensorLanguageError, with the line."""
+    tree = definition(f)
+    if tree is None:
+        raise TensorLanguageError(
+            f"the source of {getattr(f, '__name__', f)!r} is not known: the tensor language is read from it. "
+            "Define the function with `def` in a file or a notebook (not by exec, and not as a lambda)"
+        )
+    bound = inspect.signature(f).bind(*args, **(kwargs or {}))
+    bound.apply_defaults()
+    building = Building()
+    scope = Scope(building, f, {})
+    if tree.args.vararg or tree.args.kwarg:
+        raise scope.refusal(tree, f"{f.__name__} has *args or **kwargs", "Name its parameters.")
+    names = {name: argument(name, x, building) for name, x in bound.arguments.items()}
+    given = set(building.values)
+    value = as_value(read_function(f, tree, names, tree, scope), tree, scope)
+    program = Program(
+        tuple((name, type_of(kind)) for name, kind in building.inputs),
+        scope.closed(value.expr),
+        tuple((name, tuple(d.named() for d in shape)) for name, shape in building.relations),
+        tuple(building.bounds.sizes),
+    )
+    found = frozenset(building.values) - given
+    around = tuple(building.outside.values())
+    return Parsed(program, value.kind, dict(building.bounds.sizes), names, building.values, found, around)
