@@ -1,4 +1,4 @@
-"""How many arrays of the gradient's size a gradient allocates, by way of adding; and that the numbers do not depend on it.
+"""How many arrays of its own size a gradient allocates, by way of adding; and that the numbers do not depend on it.
 
 The counts are those of the seed "Gradient Accumulation"; the seed cotangent is not among them.
 """

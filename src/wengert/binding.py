@@ -54,6 +54,7 @@ class Rule:
         self._plans: dict[tuple[int, tuple[str, ...]], Plan] = {}
         self._variants: dict[tuple[bool, ...], Variant] = {}
         self._steps: dict[tuple[bool, ...], Callable[[Any, Any, Any], None]] = {}
+        self._passes: dict[int, bool] = {}
 
     def __repr__(self) -> str:
         return f"<{self.kind} rule {self.name} of {self.primitive}, {self.where}>"
@@ -115,6 +116,14 @@ class Rule:
             found = self.analysis.variant(wanted)
             if len(wanted) <= MANY:
                 self._variants[wanted] = found
+        return found
+
+    def passes_on(self, k: int) -> bool:
+        """Whether the cotangent of argument `k` is ȳ itself."""
+        found = self._passes.get(k)
+        if found is None:
+            known = self.analysis if self.kind in ("partials", "pullback") else None
+            found = self._passes[k] = known is not None and k < len(known.names) and known.passes_on(k)
         return found
 
     def scalar_step(self, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import RuleError
-from wengert.syntax import DERIVING, compiled, definition, is_exact, parts_of, prune, reads, unit, unused
+from wengert.syntax import DERIVING, compiled, definition, is_exact, parts_of, prune, reads, returns, unit, unused
 from wengert.tangents import InplaceableThunk, Thunk, force
 from wengert.values import is_complex, spec_of
 
@@ -85,6 +85,18 @@ class Body:
         names = _names(self.function.__code__)
         known = [self.function.__globals__.get(name) for name in names]
         return InplaceableThunk.__name__ in names or any(value is InplaceableThunk for value in known)
+
+    def passes_on(self, k: int) -> bool:
+        """Whether the cotangent of argument `k` is ȳ itself, as far as the text tells."""
+        if self.node is None or not self.exact:
+            return False
+        parts = [parts_of(statement)[k] for statement in returns(self.node.body)]
+        if self.multiplies:
+            return all([unit(part) > 0 for part in parts])
+        y_bar = (self.node.args.posonlyargs + self.node.args.args)[0].arg
+        names = [n for n in ast.walk(self.node) if isinstance(n, ast.Name) and n.id == y_bar]
+        is_itself = all([isinstance(part, ast.Name) and part.id == y_bar for part in parts])
+        return is_itself and all([isinstance(n.ctx, ast.Load) for n in names])
 
     def variant(self, wanted: tuple[bool, ...]) -> Variant:
         """The pullback that computes the wanted cotangents only; the others are None."""

@@ -16,7 +16,8 @@ from wengert.forms import non_differentiable
 from wengert.lenses import owner_of
 from wengert.record import slot_of
 from wengert.recording import STATE, Modes, Recording
-from wengert.reverse import materialise, reverse
+from wengert.residuals import materialise
+from wengert.reverse import reverse
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
 from wengert.structures import leaves

@@ -12,11 +12,13 @@ Source: the seed "Build your own AD" (Yota.jl).
 from __future__ import annotations
 
 import operator
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from wengert.accumulation import SETTINGS, accumulation
 from wengert.binding import Rule
 from wengert.dump import line
 from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
@@ -60,11 +62,13 @@ def part_rrule(f: Any, t: Any, i: Any) -> tuple[Any, Callable[[Any], Any]]:
     return f(t, i), lambda y_bar: ({i: y_bar}, None)
 
 
-def rrule_tape(tape: Tape, wanted_inputs: Sequence[Variable | int] | None = None, seed: Any = 1.0) -> Tape:
+def rrule_tape(
+    tape: Tape, wanted_inputs: Sequence[Variable | int] | None = None, seed: Any = 1.0, strategy: str | None = None
+) -> Tape:
     """The tape of `(value, gradients)`, one gradient per wanted input (by default all that hold floats).
 
     Cotangents are in the rules' convention, ȳ·conj(∂y/∂x): the gradient of a complex input is not conjugated.
-    Errors: NoRuleError, at the user's line.
+    `strategy`: see `accumulation`. Errors: NoRuleError, at the user's line.
     """
     wanted = _wanted(tape, wanted_inputs)
     between = _between(tape, wanted)
@@ -84,7 +88,8 @@ def rrule_tape(tape: Tape, wanted_inputs: Sequence[Variable | int] | None = None
             copy.rewrite(moved)
             table[op] = made.push(copy)
     made.result = moved(tape.result)
-    return back(made, [moved(v) for v in wanted], seed)
+    with accumulation(strategy=strategy):
+        return back(made, [moved(v) for v in wanted], seed)
 
 
 def _record(made: Tape, op: Call, moved: Callable[[Variable], Variable]) -> Variable:
@@ -107,30 +112,62 @@ def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any =
     reached = _reached(tape, inputs)
     forward = list(tape)
     ctx.derivs = {value: tape.push(Constant(_seed_like(value_of(value), seed), note="seed"))}
+    way = _Back(tape, reached, _passed_through(tape, forward, reached, {tape[v] for v in inputs}))
     for op in reversed(forward):
-        y = Variable(op)
-        if op in reached and y in ctx.pullbacks and y in ctx.derivs:
-            tape.site = op.site
-            _step_back(tape, op, reached)
+        way.step(op)
     tape.site = None
     bars = [_plain(tape, x, ctx.derivs[x]) if x in ctx.derivs else _zero(tape, x) for x in inputs]
     tape.result = tape.push(mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *bars), "gradients"))))
     return tape
 
 
-def _step_back(tape: Tape, op: Any, reached: set[Op]) -> None:
-    """Call the pullback of one value and hand its cotangents to the arguments of the call."""
-    ctx, y = tape.ctx, Variable(op)
-    y_bar = ctx.derivs[y]
-    if isinstance(value_of(y_bar), dict):
-        y_bar = tape.push(_noted(mkcall(every_part, y_bar, tuple(_keys(op.val))), "x̄ of", y))
-    bars = tape.push(_noted(mkcall(ctx.pullbacks[y], y_bar), "pullback of", y))
-    call: Any = tape[op.args[0]]
-    _refuse_lost(call, reached, value_of(bars))
-    for k, x in enumerate(call.args[1:]):
-        for path, leaf in _leaves(x, value_of(bars)[k] if k < len(value_of(bars)) else None):
-            if leaf.op in reached:
-                _set_or_add(tape, leaf, _part(tape, bars, (k, *path), leaf))
+class _Back:
+    """The steps back of one tape; `through`: the ops whose contributions go on at once, each in a step of its own."""
+
+    def __init__(self, tape: Tape, reached: set[Op], through: set[Op]) -> None:
+        self.tape, self.reached, self.through = tape, reached, through
+        self.waiting: deque[tuple[Variable, Variable]] = deque()
+
+    def step(self, op: Op) -> None:
+        """Through one op, and through what waits for the contributions that it makes."""
+        y, ctx = Variable(op), self.tape.ctx
+        if op in self.reached and op not in self.through and y in ctx.pullbacks and y in ctx.derivs:
+            self._call(op, ctx.derivs[y], "pullback of")
+        while self.waiting:
+            y, y_bar = self.waiting.popleft()
+            self._call(self.tape[y], y_bar, "passed through")
+
+    def _call(self, op: Any, y_bar: Variable, words: str) -> None:
+        """Call the pullback of one value and hand its cotangents to the arguments of the call."""
+        tape, y = self.tape, Variable(op)
+        tape.site = op.site
+        if isinstance(value_of(y_bar), dict):
+            y_bar = tape.push(_noted(mkcall(every_part, y_bar, tuple(_keys(op.val))), "x̄ of", y))
+        bars = tape.push(_noted(mkcall(tape.ctx.pullbacks[y], y_bar), words, y))
+        call: Any = tape[op.args[0]]
+        _refuse_lost(call, self.reached, value_of(bars))
+        for k, x in enumerate(call.args[1:]):
+            for path, leaf in _leaves(x, value_of(bars)[k] if k < len(value_of(bars)) else None):
+                if leaf.op in self.reached:
+                    self._set_or_add(leaf, _part(tape, bars, (k, *path), leaf))
+
+    def _set_or_add(self, x: Variable, x_bar: Variable) -> None:
+        derivs = self.tape.ctx.derivs
+        if x.op in self.through:
+            self.waiting.append((x, x_bar))
+            return
+        if x in derivs:
+            x_bar = self.tape.push(_noted(mkcall(accumulate(value_of(x_bar)), derivs[x], x_bar), "x̄ of", x))
+        derivs[x] = x_bar
+
+
+def _passed_through(tape: Tape, forward: Sequence[Op], reached: set[Op], inputs: set[Op]) -> set[Op]:
+    """The values with several uses whose contributions go on at once: see `strategies`."""
+    if SETTINGS.strategy != "pass through":
+        return set()
+    uses = Counter(v.op for op in forward if op in reached for v in op.references())
+    values = [op for op in reached - inputs if Variable(op) in tape.ctx.pullbacks and not _is_container(op.val)]
+    return {op for op in values if uses[op] > 1}
 
 
 def _leaves(x: Any, x_bar: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Variable]]:
@@ -148,13 +185,6 @@ def _part(tape: Tape, bars: Variable, path: tuple[int, ...], x: Variable) -> Var
     for k in path:
         bars = tape.push(_noted(mkcall(getfield, bars, k), "x̄ of", x))
     return bars
-
-
-def _set_or_add(tape: Tape, x: Variable, x_bar: Variable) -> None:
-    derivs = tape.ctx.derivs
-    if x in derivs:
-        x_bar = tape.push(_noted(mkcall(accumulate(value_of(x_bar)), derivs[x], x_bar), "x̄ of", x))
-    derivs[x] = x_bar
 
 
 def accumulate(x_bar: Any) -> Any:

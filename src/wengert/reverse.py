@@ -10,17 +10,18 @@ import numpy as np
 
 from wengert.accumulation import SETTINGS
 from wengert.array_steps import array_step
-from wengert.bars import EAGER, FLOATS, Bars, TracedBars, is_plain_key, plus
+from wengert.bars import EAGER, FLOATS, Bars, is_plain_key, plus
 from wengert.checkpointing import Folded
 from wengert.compound import spread
 from wengert.errors import NoDerivativeError, RuleError
 from wengert.functional import getfield, setitem
-from wengert.lenses import owner_of
-from wengert.primitives import INPUT, Bound, Primitive
+from wengert.primitives import INPUT, Bound
 from wengert.projection import project, unbroadcast
 from wengert.record import Pull, slot_of, splat
 from wengert.recording import STATE, Entry, Level, Recording, Traced
+from wengert.residuals import materialise
 from wengert.shadow import SHADOW
+from wengert.strategies import PassingBars, PassingTracedBars, choosing
 from wengert.tangents import AbstractTangent, force
 from wengert.values import Spec, spec_of
 
@@ -38,16 +39,23 @@ def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int
     """
     traced = depth > 0
     end = max(seeds, default=here.start - 1)
-    bars = TracedBars(recording) if traced else EAGER[SETTINGS.add](end + 1)
-    if traced:
+    stepwise = traced or SETTINGS.strategy == "pass through"
+    if stepwise:
         materialise(recording, here.start, end + 1, written_only=True)
+        recording.depends(end, here)
+        made = PassingTracedBars(recording) if traced else PassingBars(end + 1)
+        bars: Bars = choosing(made, recording, here, seeds)
+    else:
+        bars = EAGER[SETTINGS.add](end + 1)
     for slot, seed in seeds.items():
         if traced and recording.keep and slot_of(recording, seed) is None:
             recording.notes.append((len(recording.entries), "seed of", slot))
             SHADOW[id(seed)] = recording.constant(seed)
         bars.add(slot, seed.view() if isinstance(seed, np.ndarray) and not traced else seed)  # what is no one's own
-    walk = _walk_traced if traced else _walk
-    walk(recording, here, bars, end, depth, consume)
+    if isinstance(bars, (PassingBars, PassingTracedBars)):
+        _walk_stepwise(recording, here, bars, end, depth)
+    else:
+        _walk(recording, here, bars, end, depth, consume)
     return bars
 
 
@@ -85,24 +93,33 @@ def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, c
         memory.replay(done)
 
 
-def _walk_traced(recording: Recording, here: Level, bars: Bars, end: int, depth: int, consume: bool) -> None:
+def _walk_stepwise(
+    recording: Recording, here: Level, bars: PassingBars | PassingTracedBars, end: int, depth: int
+) -> None:
+    """The walk in general steps, seen by an outer trace, or with contributions that go on at once."""
     site = STATE.site
-    recording.depends(end, here)
     bars.live = here.dependent
     for slot in range(end, here.start - 1, -1):
-        if bars.table[slot] is None or slot in here.inputs:
-            continue
-        entry = recording.entries[slot]
-        assert entry is not None
-        STATE.site = entry[5]
-        recording.notes.append((len(recording.entries), "pullback of", slot))
-        try:
-            general_step(bars, slot, entry, depth)
-        except NoDerivativeError as error:
-            error.site = error.site or entry[5]
-            raise
+        while bars.waiting:
+            _noted_step(recording, bars, bars.next(), "passed through", depth)
+        if bars.table[slot] is not None and slot not in here.inputs:
+            _noted_step(recording, bars, slot, "pullback of", depth)
+    while bars.waiting:
+        _noted_step(recording, bars, bars.next(), "passed through", depth)
     recording.notes.append((len(recording.entries), "", end))
     STATE.site = site
+
+
+def _noted_step(recording: Recording, bars: Bars, slot: int, words: str, depth: int) -> None:
+    entry = recording.entries[slot]
+    assert entry is not None
+    STATE.site = entry[5]
+    recording.notes.append((len(recording.entries), words, slot))
+    try:
+        general_step(bars, slot, entry, depth)
+    except NoDerivativeError as error:
+        error.site = error.site or entry[5]
+        raise
 
 
 def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
@@ -280,71 +297,4 @@ def _hand_to_body(bars: Bars, y_bar: Any, owned: bool, inner: Any) -> None:
         bars.add(inner, y_bar, owned)
 
 
-def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:
-    """Give entries residuals of their own, with the content that they had when they were kept.
-
-    A pullback that is kept, or that an outer trace sees, must not depend on memory that is written later; nor must a
-    tape's constants (`constants_only`).
-    """
-    memory = recording.memory
-    written = {id(owner_of(record[1])) for record in memory.undo if record[0] > start}
-    if written_only and not written:
-        return
-    copies = _Copies(written if written_only else None, constants_only)
-    if written_only or len(recording.levels) > 1:  # an outer trace goes on
-        memory.replaced.append(copies.made)
-    done = 0
-    try:
-        for slot in range(end - 1, start - 1, -1):
-            entry = recording.entries[slot]
-            if entry is None or not isinstance(entry[0], (Bound, Primitive)) or entry[0] is INPUT:
-                continue
-            done = memory.rewind(slot, done)
-            recording.entries[slot] = copies.of(entry, slot, done)
-    finally:
-        memory.replay(done)
-
-
-class _Copies:
-    """Copies of residuals, one for each array and state of its memory."""
-
-    def __init__(self, written: set[int] | None, constants_only: bool) -> None:
-        self.written = written
-        self.constants_only = constants_only
-        self.made: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
-
-    def of(self, entry: Entry, slot: int, done: int) -> Entry:
-        """The entry with copies in the place of what it keeps."""
-        bound, y, ins, args, kwargs, site = entry
-        keeps = getattr(bound, "keeps", ("static",) * len(args))
-        sequence = bound.rule.sequence if bound.rule is not None else None
-        if sequence is not None:
-            keeps = ("value",) * len(args)
-        kept = tuple(
-            [
-                self.copy(a, variable, done) if how in ("value", "static") or variable is None else a
-                for a, variable, how in zip(args, ins, keeps, strict=False)
-            ]
-        )
-        reads_y = not self.constants_only and getattr(bound, "reads_y", None) == "value"
-        return bound, self.copy(y, slot, done) if reads_y else y, ins, kept, kwargs, site
-
-    def copy(self, value: Any, variable: Any, done: int) -> Any:
-        if type(value) is list or type(value) is tuple:
-            variables = variable if type(variable) is tuple else (None,) * len(value)
-            return type(value)([self.copy(v, s, done) for v, s in zip(value, variables, strict=True)])
-        if (
-            not isinstance(value, np.ndarray)
-            or (self.constants_only and variable is not None)
-            or (self.written is not None and id(owner_of(value)) not in self.written)
-        ):
-            return value
-        if (id(value), done) not in self.made:
-            copy = value.copy()
-            self.made[id(value), done] = copy, value  # the value too: its id stands in the shadow table
-            if type(variable) is int and STATE.recording is not None:
-                SHADOW[id(copy)] = variable
-        return self.made[id(value), done][0]
-
-
-__all__ = ["general_step", "materialise", "reverse"]
+__all__ = ["general_step", "reverse"]

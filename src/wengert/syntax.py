@@ -97,7 +97,7 @@ def _harmless_iteration(node: Any, name: str, function: types.FunctionType) -> I
 
 def is_exact(node: ast.FunctionDef, count: int) -> bool:
     """Whether every result of the body is a tuple written out, so that the text tells its parts apart."""
-    results = [parts_of(r) for r in _returns(node.body)]
+    results = [parts_of(r) for r in returns(node.body)]
     told_apart = all(len(parts) == count and not any(map(_is_starred, parts)) for parts in results)
     odd = any(isinstance(n, (ast.Global, ast.Yield, ast.YieldFrom, ast.Await)) for n in ast.walk(node))
     return count > 0 and told_apart and not odd and _ends(node.body)
@@ -109,12 +109,12 @@ def parts_of(statement: ast.Return) -> list[ast.expr]:
     return list(value.elts) if isinstance(value, ast.Tuple) else [value] if value else []
 
 
-def _returns(statements: Sequence[ast.AST]) -> Iterator[ast.Return]:
+def returns(statements: Sequence[ast.AST]) -> Iterator[ast.Return]:
     for s in statements:
         if isinstance(s, ast.Return):
             yield s
         elif not isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            yield from _returns(list(ast.iter_child_nodes(s)))
+            yield from returns(list(ast.iter_child_nodes(s)))
 
 
 def _ends(statements: Sequence[ast.stmt]) -> bool:

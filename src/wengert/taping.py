@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from wengert.accumulation import accumulation
 from wengert.asking import LiveContext
 from wengert.contexts import Context
 from wengert.entries import Slot
@@ -14,7 +15,7 @@ from wengert.errors import WengertError
 from wengert.gradient import grad
 from wengert.record import slot_of
 from wengert.recording import STATE, Recording
-from wengert.reverse import materialise
+from wengert.residuals import materialise
 from wengert.structures import rebuild
 from wengert.tape import Tape
 from wengert.tracer import enter, level, run
@@ -29,17 +30,20 @@ def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwarg
     return _traced(f, args, kwargs, ctx, f)
 
 
-def gradtape(f: Callable[..., Any], *args: Any, argnums: Any = None, **kwargs: Any) -> Tape:
+def gradtape(
+    f: Callable[..., Any], *args: Any, argnums: Any = None, strategy: str | None = None, **kwargs: Any
+) -> Tape:
     """The tape of the gradient: all primitives of `f` and of its pullbacks; the result is `(value, (f̄, x̄, …))`.
 
-    `gradtape(f, x).to_source()` is the derivative as plain NumPy. Errors: as `grad`.
+    `gradtape(f, x).to_source()` is the derivative as plain NumPy. `strategy`: see `accumulation`. Errors: as `grad`.
     """
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, gradients = grad(f, *args, argnums=argnums, **kwargs)
         return value, tuple(gradients)
 
-    return _traced(gradient, args, kwargs, None, f)[1]
+    with accumulation(strategy=strategy):
+        return _traced(gradient, args, kwargs, None, f)[1]
 
 
 def _traced(
@@ -98,7 +102,7 @@ def _notes(recording: Recording) -> dict[int, tuple[str, int]]:
     marks = [*recording.notes, (len(recording.entries), "", 0)]
     for (start, words, about), (stop, _, _) in itertools.pairwise(marks):
         if words:
-            places = range(start, stop if words == "pullback of" else min(start + 1, stop))
+            places = range(start, stop if words in ("pullback of", "passed through") else min(start + 1, stop))
             for place in places:
                 if recording.entries[place] is not None and recording.entries[place][0].kind != "input":  # type: ignore[index]
                     notes[place] = (words, about)
