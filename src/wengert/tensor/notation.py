@@ -84,11 +84,19 @@ def _expr(e: Expr) -> tuple[int, str]:
         case Bracket(where, body):
             reach = OPEN if isinstance(body, (Gen, Sum)) else BRACKET
             return reach, f"[{show_predicate(where)}]·{show_expr(body, reach)}"
-        case Gen(index, size, body) | Sum(index, size, body):
-            sign = "⊞" if isinstance(e, Gen) else "Σ"
-            return OPEN, f"{sign}[{index}:{show_affine(size)}] {show_expr(body)}"
+        case Gen() | Sum():
+            return OPEN, _big("⊞" if isinstance(e, Gen) else "Σ", e)
         case Let(name, value, body):
             return OPEN, f"let {name} = {show_expr(value)} in\n{show_expr(body)}"
+
+
+def _big(sign: str, e: Gen | Sum) -> str:
+    """Directly nested ones as one: Σ[i:n, j:m] e."""
+    ranges, body = [(e.index, e.size)], e.body
+    while type(body) is type(e):
+        ranges.append((body.index, body.size))
+        body = body.body
+    return f"{sign}[{', '.join(f'{index}:{show_affine(size)}' for index, size in ranges)}] {show_expr(body)}"
 
 
 def show_affine(a: Affine) -> str:

@@ -1,0 +1,227 @@
+"""Each pass keeps the value, reaches its normal form and never raises the cost, on random programs.
+
+WENGERT_TENSOR_PROGRAMS sets how many programs are tried (300).
+"""
+
+from __future__ import annotations
+
+import os
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from tensor_random import RELATIONS, Case, random_case
+
+from wengert.tensor import let_lifting
+from wengert.tensor.cost import cost
+from wengert.tensor.evaluation import evaluate
+from wengert.tensor.gen_pushout import gens_are_pushed_out, push_out_gens
+from wengert.tensor.let_lifting import lets_are_lifted, lift_lets
+from wengert.tensor.notation import show
+from wengert.tensor.pair_elimination import eliminate_pairs, pairs_are_eliminated
+from wengert.tensor.ssa import converted, to_ssa
+from wengert.tensor.statements import evaluate_ssa, show_ssa, ssa_cost, to_program
+from wengert.tensor.substitution import uniquely_named
+from wengert.tensor.terms import (
+    REAL,
+    Access,
+    Add,
+    Affine,
+    Apply,
+    BlackBox,
+    Bracket,
+    Const,
+    Expr,
+    Gen,
+    Let,
+    Mul,
+    PairType,
+    Program,
+    Proj,
+    Related,
+    Sum,
+    TensorType,
+    Var,
+    affine,
+    at_most,
+    equal,
+    less,
+)
+from wengert.tensor.typechecking import TensorTypeError, arrays, type_of
+
+PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300"))
+i, j, k, n, m = map(affine, "ijknm")
+x, y = Var("x"), Var("y")
+vector = TensorType(n, REAL)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Equal exactly, in value and in structure."""
+    if isinstance(a, tuple) or isinstance(b, tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(same, a, b))
+    return np.shape(a) == np.shape(b) and bool(np.all(np.asarray(a) == np.asarray(b)))
+
+
+def exact(program: Program, case: Case) -> Any:
+    return evaluate(program, case.inputs, case.sizes, case.relations, Fraction)
+
+
+def check_pass(before: Program, after: Program, case: Case) -> None:
+    assert same(exact(before, case), exact(after, case))
+    assert cost(after, case.sizes, case.relations) <= cost(before, case.sizes, case.relations)
+    assert arrays(type_of(after)) == arrays(type_of(before))
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_passes(seed: int) -> None:
+    case = random_case(seed, binary=seed % 4 == 0)
+    type_of(case.program)
+    check_pass(case.program, uniquely_named(case.program), case)
+    lifted = lift_lets(case.program)
+    check_pass(case.program, lifted, case)
+    assert lets_are_lifted(lifted)
+    unpaired = eliminate_pairs(lifted)
+    check_pass(lifted, unpaired, case)
+    assert pairs_are_eliminated(unpaired) and lets_are_lifted(unpaired)
+    pushed = push_out_gens(unpaired)
+    check_pass(unpaired, pushed, case)
+    assert gens_are_pushed_out(pushed) and pairs_are_eliminated(pushed) and lets_are_lifted(pushed)
+    ssa = converted(pushed)
+    check_pass(pushed, to_program(ssa), case)
+    assert ssa_cost(ssa, case.sizes, case.relations) == cost(to_program(ssa), case.sizes, case.relations)
+    assert same(evaluate_ssa(ssa, case.inputs, case.sizes, case.relations, Fraction), exact(to_program(ssa), case))
+
+
+def test_the_random_programs_hold_everything() -> None:
+    """What is tested on random programs occurs in them."""
+    shown = "\n".join(show(random_case(seed, binary=True).program) for seed in range(100))
+    assert all(sign in shown for sign in ("let", "⊞", "Σ", "·", "π₀", "π₁", "∃", "∨", "∧", "¬R", "Q(", "bend", "2·"))
+    assert {name for name, _ in RELATIONS} == {"R", "Q"}
+
+
+def test_without_the_bracket_around_a_lifted_value_programs_become_dearer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The wrapping of 5.9 is what keeps the cost."""
+    true_lifted = let_lifting.lifted
+
+    def unwrapped(e: Expr) -> Any:
+        if isinstance(e, Bracket):
+            bindings, body = true_lifted(e.body)
+            return bindings, Bracket(e.where, body)
+        return true_lifted(e)
+
+    monkeypatch.setattr(let_lifting, "lifted", unwrapped)
+    cases = [random_case(seed) for seed in range(300)]
+    dearer = [cost(lift_lets(c.program), c.sizes, c.relations) > cost(c.program, c.sizes, c.relations) for c in cases]
+    assert any(dearer)
+
+
+def test_lifting_a_let_can_uncover_that_an_addition_is_free() -> None:
+    hidden = Let("y", Const(2), Bracket(equal(n, 0), x))
+    program = Program((("x", REAL),), Add(hidden, x), (), ("n",))
+    assert (cost(program, {"n": 1}), cost(lift_lets(program), {"n": 1})) == (1, 0)
+
+
+# ---- what things mean and cost ----
+
+
+def scalar(e: Expr) -> Program:
+    return Program((("x", vector), ("y", vector)), e, (("R", (n, n)),), ("n",))
+
+
+def xs(at: Affine) -> Expr:
+    return Access(x, at)
+
+
+@pytest.mark.parametrize(
+    ("e", "counted"),
+    [
+        (Sum("i", n, xs(i)), 4),
+        (Sum("i", n, Bracket(equal(i, 2), xs(i))), 0),
+        (Sum("i", n, Bracket(less(i, 0), xs(i))), 0),
+        (Sum("i", n, Sum("j", n, Bracket(equal(i, j), Mul(xs(i), xs(j))))), 9),
+        (Sum("i", n, Bracket(at_most(2, i), Sum("j", n, xs(j)))), 3 * 4 + 2),
+        (Sum("i", n, Bracket(at_most(2, i), Bracket(at_most(i, 2), xs(i)))), 0),
+        (Gen("i", n, Add(Bracket(less(i, 3), xs(i)), Bracket(less(1, i), xs(i)))), 1),
+        (Gen("i", n, Bracket(equal(2 * i, 4), Mul(xs(i), xs(i)))), 1),
+        (Let("z", Mul(xs(i - i), xs(i - i)), Add(Var("z"), Var("z"))), 2),
+        (Gen("i", n, Sum("j", n, Bracket(Related("R", (i, j)), xs(j)))), 7 - 4),
+    ],
+)
+def test_costs(e: Expr, counted: int) -> None:
+    relation = np.zeros((5, 5), bool)
+    relation[[0, 0, 0, 1, 2, 4, 4], [0, 1, 4, 1, 3, 0, 2]] = True
+    assert cost(scalar(e), {"n": 5}, {"R": relation}) == counted
+
+
+def test_a_black_box_is_not_evaluated_where_its_result_is_masked() -> None:
+    log = BlackBox("log", np.log, ())
+    program = scalar(Gen("i", n, Bracket(at_most(1, i), Apply(log, (xs(i),)))))
+    inputs = {"x": np.array([0.0, 1.0, np.e]), "y": np.zeros(3)}
+    with np.errstate(all="raise"):
+        for stage in (program, to_program(to_ssa(program))):
+            np.testing.assert_allclose(evaluate(stage, inputs, {"n": 3}), [0, 0, 1])
+
+
+def test_reading_out_of_range_is_an_error() -> None:
+    program = scalar(Gen("i", n, xs(i + 1)))
+    with pytest.raises(IndexError, match=r"x.* is read at 3, outside 0..2"):
+        evaluate(program, {"x": np.zeros(3), "y": np.zeros(3)}, {"n": 3})
+
+
+def test_a_false_bracket_around_a_tensor_or_a_pair_is_zero_of_its_type() -> None:
+    program = Program((("p", PairType(vector, REAL)),), Bracket(less(n, 0), Var("p")), (), ("n",))
+    value = evaluate(program, {"p": (np.ones(3), 1.0)}, {"n": 3})
+    assert same(value, (np.zeros(3), np.float64(0)))
+
+
+def test_a_tensor_of_no_elements() -> None:
+    program = scalar(Sum("i", n, Mul(xs(i), xs(i))))
+    for stage in (program, to_program(to_ssa(program))):
+        assert evaluate(stage, {"x": np.zeros(0), "y": np.zeros(0)}, {"n": 0}) == 0
+        assert cost(stage, {"n": 0}) == 0
+
+
+def test_single_precision_stays() -> None:
+    value = evaluate(scalar(Gen("i", n, Mul(xs(i), Const(3)))), {"x": [1, 2], "y": [1, 2]}, {"n": 2}, number=np.float32)
+    assert value.dtype == np.float32
+
+
+# ---- types ----
+
+
+@pytest.mark.parametrize(
+    ("e", "message"),
+    [
+        (Add(x, y), r"x in x \+ y is a \[n\]ℝ, where a scalar is needed"),
+        (Sum("i", n, x), "where a scalar is needed"),
+        (Proj(0, xs(n - n)), "which is no pair"),
+        (Access(xs(n - n), n - n), "which is no tensor"),
+        (Var("z"), "z is not defined"),
+        (xs(k), "k is no index or size here"),
+        (Bracket(Related("R", (n,)), xs(n - n)), "R is no relation of 1 indices"),
+        (Gen("i", m, xs(i)), "m is no index or size"),
+        (Bracket(equal(k, 0), x), "the predicate speaks of k"),
+    ],
+)
+def test_what_has_no_type(e: Expr, message: str) -> None:
+    with pytest.raises(TensorTypeError, match=message):
+        type_of(scalar(e))
+
+
+# ---- how the statements look ----
+
+
+def test_convolution_in_statements() -> None:
+    window = Mul(Access(y, j), xs(i - j))
+    program = scalar(Gen("i", n, Sum("j", n, Bracket(at_most(0, i - j), window))))
+    assert show_ssa(to_ssa(program)).splitlines()[3:] == [
+        "let y_1 = ⊞[i0:n] y[i0] in",
+        "let t0 = ⊞[i0:n, i1:n] Σ[j0:n] [i1 = j0 ∧ i1 ≤ i0]·y_1[j0] in",
+        "let x_1 = ⊞[i0:n] x[i0] in",
+        "let t1 = ⊞[i0:n, i1:n] Σ[j0:n] [i0 = i1+j0]·x_1[j0] in",
+        "let t2 = ⊞[i0:n, i1:n] Σ[j0:n, j1:n, k0:n, k1:n] "
+        "[i0 = j0 ∧ i0 = k0 ∧ i1 = j1 ∧ i1 = k1 ∧ i1 ≤ i0]·t0[j0][j1]·t1[k0][k1] in",
+        "let out = ⊞[i0:n] Σ[j0:n, j1:n] [i0 = j0 ∧ j1 ≤ i0]·t2[j0][j1] in",
+        "out",
+    ]
