@@ -120,7 +120,12 @@ def _kept(parts: Iterable[Predicate], redundant: Callable[[Predicate, Predicate]
 
 def _exclude(p: Predicate, q: Predicate) -> bool:
     """p ∧ q is false, seen from two atoms."""
-    return p != q and isinstance(q, (Compare, Related, Unrelated)) and implies(p, negate(q))
+    match p, q:
+        case Compare(_, a), Compare(_, b):
+            return p != q and len(a.terms) == len(b.terms) and a.names == b.names and implies(p, negate(q))
+        case Related(r, a), Unrelated(s, b):
+            return r == s and a == b
+    return False
 
 
 def conjuncts(p: Predicate) -> tuple[Predicate, ...]:

@@ -83,6 +83,19 @@ class Builder:
         self.statements: dict[str, Statement] = {}
         self.read: dict[Expr, str] = {}
 
+    @classmethod
+    def of(cls, ssa: SSA) -> Builder:
+        """Statements collected so far."""
+        builder = cls(ssa.inputs, ssa.relations, ssa.sizes, taken=(statement.name for statement in ssa.statements))
+        builder.statements = {statement.name: statement for statement in ssa.statements}
+        builder.read = {s.form.of: s.name for s in ssa.statements if isinstance(s.form, Input)}
+        return builder
+
+    def add_input(self, name: str, of: Type) -> str:
+        name = self.named(name)
+        self.inputs = (*self.inputs, (name, of))
+        return name
+
     def ssa(self, output: Output) -> SSA:
         return SSA(tuple(self.statements.values()), output, self.inputs, self.relations, self.sizes)
 
