@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.errors import OutOfRangeError
 from wengert.tensor.assignments import Table, World
 from wengert.tensor.notation import show_affine, show_expr
 from wengert.tensor.terms import (
@@ -165,7 +166,7 @@ class Evaluator:
 def _read(e: Expr, leaf: np.ndarray, rows: np.ndarray, at: tuple[np.ndarray, ...]) -> np.ndarray:
     for place, size in zip(at, leaf.shape[1:], strict=False):
         if ((place < 0) | (place >= size)).any():
-            raise IndexError(f"{show_expr(e)} is read at {_worst(place, size)}, outside 0..{size - 1}")
+            raise OutOfRangeError(f"{show_expr(e)} is read at {_worst(place, size)}, outside 0..{size - 1}")
     return leaf[(rows, *at)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from wengert.errors import WengertError
+from wengert.errors import TensorLanguageError
 from wengert.tensor.notation import show_expr, show_type
 from wengert.tensor.predicates import And, Exists, Or, Related, Unrelated, names
 from wengert.tensor.terms import (
@@ -35,10 +35,6 @@ from wengert.tensor.terms import (
 )
 
 
-class TensorTypeError(WengertError, TypeError):
-    """An expression of the tensor language has no type; the message shows it."""
-
-
 @dataclass(frozen=True)
 class Scope:
     """What the names stand for here."""
@@ -55,7 +51,7 @@ class Scope:
 
 
 def type_of(program: Program) -> Type:
-    """The type of the program's value. Errors: TensorTypeError."""
+    """The type of the program's value. Errors: TensorLanguageError."""
     return typed(program.body, scope_of(program))
 
 
@@ -68,7 +64,7 @@ def typed(e: Expr, scope: Scope) -> Type:
     match e:
         case Var(name):
             if name not in scope.types:
-                raise TensorTypeError(f"{name} is not defined here")
+                raise TensorLanguageError(f"{name} is not defined here")
             return scope.types[name]
         case Const():
             return REAL
@@ -99,7 +95,7 @@ def typed(e: Expr, scope: Scope) -> Type:
 def _all_real(e: Expr, parts: tuple[Expr, ...], scope: Scope) -> Type:
     for part in parts:
         if (found := typed(part, scope)) != REAL:
-            raise TensorTypeError(
+            raise TensorLanguageError(
                 f"{show_expr(part)} in {show_expr(e)} is a {show_type(found)}, where a scalar is needed; "
                 "say it elementwise under ⊞"
             )
@@ -113,7 +109,7 @@ def _half(e: Expr, k: int, of: Type) -> Type:
             return right if k else left
         case TensorType(size, element):
             return TensorType(size, _half(e, k, element))
-    raise TensorTypeError(f"{show_expr(e)} projects a {show_type(of)}, which is no pair")
+    raise TensorLanguageError(f"{show_expr(e)} projects a {show_type(of)}, which is no pair")
 
 
 def _element(e: Expr, of: Type) -> Type:
@@ -123,17 +119,17 @@ def _element(e: Expr, of: Type) -> Type:
             return element
         case PairType(left, right):
             return PairType(_element(e, left), _element(e, right))
-    raise TensorTypeError(f"{show_expr(e)} reads an element of a {show_type(of)}, which is no tensor")
+    raise TensorLanguageError(f"{show_expr(e)} reads an element of a {show_type(of)}, which is no tensor")
 
 
 def _known(e: Expr, a: Affine, scope: Scope) -> None:
     if unknown := a.names - scope.indices:
-        raise TensorTypeError(f"{show_expr(e)}: {', '.join(sorted(unknown))} is no index or size here")
+        raise TensorLanguageError(f"{show_expr(e)}: {', '.join(sorted(unknown))} is no index or size here")
 
 
 def _check_predicate(p: Predicate, scope: Scope) -> None:
     if unknown := names(p) - scope.indices:
-        raise TensorTypeError(f"the predicate speaks of {', '.join(sorted(unknown))}, no index or size here")
+        raise TensorLanguageError(f"the predicate speaks of {', '.join(sorted(unknown))}, no index or size here")
     match p:
         case And(parts) | Or(parts):
             for part in parts:
@@ -142,7 +138,7 @@ def _check_predicate(p: Predicate, scope: Scope) -> None:
             _check_predicate(of, scope.indexed(index))
         case Related(relation, at) | Unrelated(relation, at):
             if scope.relations.get(relation) != len(at):
-                raise TensorTypeError(f"{relation} is no relation of {len(at)} indices")
+                raise TensorLanguageError(f"{relation} is no relation of {len(at)} indices")
 
 
 def arrays(of: Type) -> Type:
