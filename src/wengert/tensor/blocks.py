@@ -11,7 +11,7 @@ from wengert.tensor.calls import HELPERS
 from wengert.tensor.comprehensions import bracketed, iteration
 from wengert.tensor.conditions import opposite
 from wengert.tensor.meanings import REAL_KIND, Group, Iteration, Meaning, Running, Value
-from wengert.tensor.reading import as_value, joined, read, read_scalar, read_truth
+from wengert.tensor.reading import as_value, either, read, read_scalar, read_truth
 from wengert.tensor.rule_bodies import plus
 from wengert.tensor.scopes import Scope
 from wengert.tensor.surface import bind_target
@@ -68,7 +68,7 @@ def _if(statement: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Meaning | 
         raise scope.refusal(
             statement, "an `if` of which a branch returns nothing", "Write a choice: y = e0 if p else e1."
         )
-    return joined(results[0], results[1], statement, scope)
+    return either(p, results[0], q, results[1], statement, scope)
 
 
 def _decided(p: Predicate, scope: Scope) -> bool | None:
@@ -88,7 +88,7 @@ def _branch(p: Predicate, body: Sequence[ast.stmt], rest: Sequence[ast.stmt], sc
     if result is None:
         return None
     value = as_value(result, (list(body) or list(rest))[0], inner)
-    return Value(Bracket(p, inner.closed(value.expr)), value.kind)
+    return Value(inner.closed(value.expr), value.kind)
 
 
 def step(statement: ast.stmt, scope: Scope) -> None:

@@ -15,7 +15,7 @@ from wengert.tensor.meanings import (
 from wengert.tensor.reading import (
     as_index,
     as_truth,
-    joined,
+    either,
     read,
     read_truth,
     read_value,
@@ -135,11 +135,13 @@ def choice(node: ast.IfExp, scope: Scope) -> Meaning:
     if p in (TRUE, FALSE):
         return read(node.body if p == TRUE else node.orelse, scope)
     if is_zero(node.orelse):
-        return guarded(p, node.body, scope)
+        value = guarded(p, node.body, scope)
+        return Value(Bracket(p, value.expr), value.kind)
     q = opposite(p, node, scope)
     if is_zero(node.body):
-        return guarded(q, node.orelse, scope)
-    return joined(guarded(p, node.body, scope), guarded(q, node.orelse, scope), node, scope)
+        value = guarded(q, node.orelse, scope)
+        return Value(Bracket(q, value.expr), value.kind)
+    return either(p, guarded(p, node.body, scope), q, guarded(q, node.orelse, scope), node, scope)
 
 
 def is_zero(node: ast.expr) -> bool:
@@ -147,6 +149,7 @@ def is_zero(node: ast.expr) -> bool:
 
 
 def guarded(p: Predicate, node: ast.expr, scope: Scope) -> Value:
+    """What is evaluated only where p holds, without the bracket."""
     inner = scope.inside(p)
     value = read_value(node, inner)
-    return Value(Bracket(p, inner.closed(value.expr)), value.kind)
+    return Value(inner.closed(value.expr), value.kind)

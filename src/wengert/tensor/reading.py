@@ -23,7 +23,7 @@ from wengert.tensor.meanings import (
     Value,
     size_of,
 )
-from wengert.tensor.scopes import Reader, Scope
+from wengert.tensor.scopes import Reader, Scope, is_read
 from wengert.tensor.terms import (
     FALSE,
     TRUE,
@@ -271,31 +271,36 @@ def _literal(values: list[Value], node: ast.AST, scope: Scope) -> Value:
 
 
 def _chosen(values: list[Value], i: Affine, k: int, node: ast.AST, scope: Scope) -> Value:
-    first = Value(Bracket(equal(i, k), values[0].expr), values[0].kind)
     if len(values) == 1:
-        return first
+        return values[0]
     rest = _chosen(values[1:], i, k + 1, node, scope)
-    return joined(first, Value(Bracket(at_most(k + 1, i), rest.expr), rest.kind), node, scope)
+    return either(equal(i, k), values[0], at_most(k + 1, i), rest, node, scope)
 
 
-def joined(left: Value, right: Value, node: ast.AST, scope: Scope) -> Value:
-    """left + right at any kind, of which at most one is not zero at any index."""
+def either(p: Predicate, left: Value, q: Predicate, right: Value, node: ast.AST, scope: Scope) -> Value:
+    """[p]·left + [q]·right at any kind, the brackets at the numbers, so that nothing is added where one is false."""
     if isinstance(left.kind, RealKind) and isinstance(right.kind, RealKind):
-        return Value(Add(left.expr, right.expr), REAL_KIND)
-    left, right = scope.bind("u", left), scope.bind("v", right)
+        if Const(0) in (left.expr, right.expr):
+            return Value(Bracket(q, right.expr) if left.expr == Const(0) else Bracket(p, left.expr), REAL_KIND)
+        return Value(Add(Bracket(p, left.expr), Bracket(q, right.expr)), REAL_KIND)
+    left, right = (scope.bind(name, bracketed(r, x)) for name, r, x in (("u", p, left), ("v", q, right)))
     if isinstance(left.kind, TupleKind) and isinstance(right.kind, TupleKind):
         count = len(left.kind.parts)
         if count == len(right.kind.parts):
             parts = [(component(left, k, node, scope), component(right, k, node, scope)) for k in range(count)]
-            return tupled([joined(a, b, node, scope) for a, b in parts])
+            return tupled([either(p, a, q, b, node, scope) for a, b in parts])
     if isinstance(left.kind, TensorKind) and isinstance(right.kind, TensorKind):
         size, other = size_of(left.kind), size_of(right.kind)
         bounds = scope.building.bounds
         if size == other or bounds.value(size) == bounds.value(other):
             index, i = scope.building.index("i", size)
             inner = scope.inside()
-            whole = joined(
-                Value(Access(left.expr, i), left.kind.of), Value(Access(right.expr, i), right.kind.of), node, inner
-            )
+            a, b = Value(Access(left.expr, i), left.kind.of), Value(Access(right.expr, i), right.kind.of)
+            whole = either(p, a, q, b, node, inner)
             return Value(Gen(index, size, inner.closed(whole.expr)), TensorKind(size, whole.kind))
     raise scope.refusal(node, "the branches differ in shape", "Give both the same shape.")
+
+
+def bracketed(p: Predicate, value: Value) -> Value:
+    """[p]·value; what is only read has its brackets further inside."""
+    return value if is_read(value.expr) else Value(Bracket(p, value.expr), value.kind)

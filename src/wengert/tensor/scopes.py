@@ -81,7 +81,7 @@ class Scope:
 
     def bind(self, name: str, value: Value) -> Value:
         """The value under a name, so that it is computed once; what costs nothing to read needs none."""
-        if _is_read(value.expr):
+        if is_read(value.expr):
             return value
         name = self.building.fresh(name)
         self.lets.append((name, value.expr))
@@ -115,8 +115,8 @@ class Scope:
 Reader = Callable[[ast.expr, Scope], Meaning]
 
 
-def _is_read(expr: Expr) -> bool:
+def is_read(expr: Expr) -> bool:
     """Whether an expression only reads a variable or is a constant."""
     if isinstance(expr, (Access, Proj)):
-        return _is_read(expr.of)
+        return is_read(expr.of)
     return isinstance(expr, (Var, Const))

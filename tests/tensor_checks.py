@@ -1,0 +1,46 @@
+"""Reading a function as a program of the tensor language, and running both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.tensor.arguments import numeric
+from wengert.tensor.evaluation import evaluate
+from wengert.tensor.parsing import Parsed, parse
+from wengert.tensor.relations import Relation
+
+
+def given(parsed: Parsed) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The inputs and the relations of a program by name."""
+    inputs = {name: x for name, x in parsed.values.items() if not isinstance(x, Relation)}
+    return inputs, {name: x.dense for name, x in parsed.values.items() if isinstance(x, Relation)}
+
+
+def meant(f: Callable[..., Any], *args: Any, number: Callable[[Any], Any] = float, **kwargs: Any) -> Any:
+    """What the program of `f` evaluates to; tuples are pairs nested to the right."""
+    parsed = parse(f, args, kwargs)
+    inputs, relations = given(parsed)
+    return evaluate(parsed.program, inputs, parsed.sizes, relations, number)
+
+
+def nested(result: Any) -> Any:
+    """A result of plain Python, its tuples as pairs nested to the right."""
+    if not isinstance(result, tuple):
+        return numeric("result", result)
+    first, *rest = result
+    return (nested(first), nested(tuple(rest))) if len(rest) > 1 else (nested(first), *map(nested, rest))
+
+
+def leaves(value: Any) -> list[np.ndarray]:
+    return [leaf for part in value for leaf in leaves(part)] if isinstance(value, tuple) else [np.asarray(value)]
+
+
+def agrees(f: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    """The program means what the undecorated function gives."""
+    found, stated = leaves(meant(f, *args, **kwargs)), leaves(nested(f(*args, **kwargs)))
+    assert len(found) == len(stated)
+    for mine, plain in zip(found, stated, strict=True):
+        np.testing.assert_allclose(mine, plain, rtol=1e-13, atol=1e-13)
