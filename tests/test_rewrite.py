@@ -70,12 +70,13 @@ PLAIN: dict[str, Callable] = {
     "getattr": lambda obj, name, site: getattr(obj, name),
     "setattr": lambda obj, value, name, site: setattr(obj, name, value),
     "delattr": lambda obj, name, site: delattr(obj, name),
-    "super_getattr": lambda cls, obj, super_, name, site: getattr(super_(cls, obj), name),
+    "super_getattr": lambda cls, obj, super_, name, given, site: getattr(super_(cls, obj), name),
     "convert": lambda value, how, site: (str, repr, ascii)[how - 1](value),
     "format": lambda value, spec, site: format(value, spec),
     "join": lambda parts, site: "".join(parts),
     "interpolation": interpolation,
     "match_class": match_class,
+    "caught": lambda error, site: None,
 }
 
 
@@ -420,7 +421,7 @@ def test_with_and_super() -> None:
     child = Child()
     log = recorded(Child.value, child)
     if sys.version_info >= (3, 12):
-        assert log[0] == ("super_getattr", Child, child, super, "value")
+        assert log[0] == ("super_getattr", Child, child, super, "value", False)
     else:
         assert [entry[0] for entry in log] == ["resolve", "getattr", "resolve"]
 

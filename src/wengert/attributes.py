@@ -58,7 +58,7 @@ def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
 def attribute(obj: Any, name: str) -> Any:
     """`obj.name`, entering properties, descriptors and `__getattr__` that are written in Python."""
     t = type(obj)
-    if isinstance(obj, (np.ndarray, np.generic, float, complex)):
+    if issubclass(t, (np.ndarray, np.generic, float, complex)):  # `isinstance` would ask the object's own `__class__`
         recording = STATE.recording
         if recording is not None and name in (_OPAQUE | _RECORDED.keys()) and slot_of(recording, obj) is not None:
             return _value_attribute(recording, obj, name)
@@ -76,23 +76,44 @@ def attribute(obj: Any, name: str) -> Any:
 
 
 def _ordinary(obj: Any, t: type, name: str) -> Any:
+    if issubclass(t, type):
+        return _class_attribute(obj, t, name)
     found = lookup(t, name)
     getter = _python_getter(found)
     if getter is None:
         if name not in _RECORDED and name not in _OPAQUE:  # those depend on the object: another may be traced
             _plain_attributes.setdefault(t, set()).add(name)
-    elif _is_data(found) or name not in getattr(obj, "__dict__", ()):
+    elif _is_data(found) or name not in own_names(obj, t):
         return getter(obj, t)
     return getattr(obj, name)
+
+
+def _class_attribute(cls: Any, meta: type, name: str) -> Any:
+    """`cls.name`: a data descriptor of the metaclass, then what the class and its bases hold, then the metaclass."""
+    above, held = lookup(meta, name), lookup(cls, name)
+    getter = _python_getter(above)
+    if getter is not None and (held is None or _is_data(above)):
+        return getter(cls, meta)
+    get = None if held is None or _is_data(above) else python_method(type(held), "__get__")
+    return enter(get)(held, None, cls) if type(get) is types.FunctionType else getattr(cls, name)
+
+
+def own_names(obj: Any, t: type) -> Any:
+    """The `__dict__` of an object, past anything that its class calls so; empty where there is none."""
+    for base in t.__mro__:
+        slot = base.__dict__.get("__dict__")
+        if type(slot) is types.GetSetDescriptorType:
+            return slot.__get__(obj)
+    return {}
 
 
 def generic_attribute(obj: Any, name: str) -> Any:
     """`object.__getattribute__(obj, name)`."""
     found = lookup(type(obj), name)
     getter = _python_getter(found)
-    if getter is not None and (_is_data(found) or name not in object.__getattribute__(obj, "__dict__")):
+    if getter is not None and (_is_data(found) or name not in own_names(obj, type(obj))):
         return getter(obj, type(obj))
-    return (type if isinstance(obj, type) else object).__getattribute__(obj, name)
+    return object.__getattribute__(obj, name)
 
 
 def _python_getter(found: Any) -> Callable[[Any, type], Any] | None:
@@ -122,6 +143,8 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
 
 
 def _super_attribute(obj: Any, name: str) -> Any:
+    if obj.__self_class__ is None:  # unbound
+        return getattr(obj, name)
     mro = obj.__self_class__.__mro__
     for base in mro[mro.index(obj.__thisclass__) + 1 :]:
         found = base.__dict__.get(name)
@@ -135,7 +158,7 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
     """`obj.name = value`."""
     STATE.site = site
     t = type(obj)
-    if isinstance(obj, np.ndarray) and STATE.recording is not None:
+    if issubclass(t, np.ndarray) and STATE.recording is not None:
         if name in ("real", "imag"):
             _set_part(obj, name, value)
             return
@@ -152,7 +175,7 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
     if custom is not None:
         bind(custom, obj)(name, value)
     else:
-        generic_set_attribute(obj, value, name)
+        _store_attribute(setattr, obj, value, name)
 
 
 def _set_part(array: np.ndarray, name: str, value: Any) -> None:
@@ -164,7 +187,12 @@ def _set_part(array: np.ndarray, name: str, value: Any) -> None:
 
 
 def generic_set_attribute(obj: Any, value: Any, name: str) -> None:
-    """`object.__setattr__(obj, name, value)`, entering a property's or descriptor's setter."""
+    """`object.__setattr__(obj, name, value)`."""
+    _store_attribute(object.__setattr__, obj, value, name)
+
+
+def _store_attribute(store: Callable[[Any, str, Any], None], obj: Any, value: Any, name: str) -> None:
+    """Set an attribute, entering a property's or descriptor's setter."""
     found = lookup(type(obj), name)
     setter = None if found is None else python_method(type(found), "__set__")
     if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
@@ -172,7 +200,7 @@ def generic_set_attribute(obj: Any, value: Any, name: str) -> None:
     elif isinstance(setter, types.FunctionType):
         enter(setter)(found, obj, value)
     else:
-        (type if isinstance(obj, type) else object).__setattr__(obj, name, value)
+        store(obj, name, value)
         if found is not None and not isinstance(found, types.MemberDescriptorType):
             _check_kept(obj, found, value, name)
 
@@ -200,6 +228,7 @@ def delete_attribute(obj: Any, name: str, site: Site | None) -> None:
         delattr(obj, name)
 
 
-def super_attribute(cls: Any, self: Any, super_: Any, name: str, site: Site | None) -> Any:
-    """`super().name` where the interpreter has an instruction of its own for it."""
-    return get_attribute(enter(super_)(cls, self), name, site)
+def super_attribute(cls: Any, self: Any, super_: Any, name: str, has_arguments: bool, site: Site | None) -> Any:
+    """`super().name` where the interpreter has an instruction of its own for it; `super` may be the user's own."""
+    made = super(cls, self) if super_ is super else enter(super_)(*((cls, self) if has_arguments else ()))
+    return get_attribute(made, name, site)

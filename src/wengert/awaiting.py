@@ -7,24 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 from wengert.classes import bind, lookup, python_method
-from wengert.items import drive
+from wengert.items import Entered, Stand, drive
 from wengert.recording import STATE
 from wengert.sites import Site
 
 
-class AsyncManaged:
+class AsyncManaged(Stand):
     """An asynchronous context manager whose methods are entered."""
 
-    __slots__ = ("manager",)
-
-    def __init__(self, manager: Any) -> None:
-        self.manager = manager
-
-    def __aenter__(self) -> Any:
-        return bind(lookup(type(self.manager), "__aenter__"), self.manager)()
-
-    def __aexit__(self, *exception: Any) -> Any:
-        return bind(lookup(type(self.manager), "__aexit__"), self.manager)(*exception)
+    __slots__ = ()
+    __aenter__ = Entered()
+    __aexit__ = Entered()
 
 
 class AsyncIterated:

@@ -38,6 +38,11 @@ def lookup(t: type, name: str) -> Any:
     return None
 
 
+def defines(t: type, name: str) -> bool:
+    """Whether a class has a name at all: `lookup` gives None also where it is set to None, to forbid it."""
+    return any(name in base.__dict__ for base in t.__mro__)
+
+
 def python_method(t: type, name: str) -> Any:
     """The method of a class if it is written in Python, else None."""
     key = (t, name)

@@ -8,7 +8,7 @@ from typing import Any
 from wengert.classes import enter, lookup, python_method
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
-from wengert.items import iterable
+from wengert.items import iterable, pairs
 from wengert.opaque import CARRIER_TYPES, opaque, search
 from wengert.recording import STATE, here
 from wengert.rewrite import instrument
@@ -55,7 +55,7 @@ NATIVE_MODULES = frozenset(
 )
 
 
-def construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
+def construct(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`cls(...)`, entering a metaclass's `__call__`."""
     meta = python_method(type(cls), "__call__")
     if meta is not None:
@@ -63,14 +63,15 @@ def construct(cls: Any, *args: Any, **kwargs: Any) -> Any:
     return instantiate(cls, *args, **kwargs)
 
 
-def instantiate(cls: Any, *args: Any, **kwargs: Any) -> Any:
+def instantiate(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`type.__call__(cls, ...)`, entering `__new__` and `__init__`."""
     new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
     python_new = isinstance(new, staticmethod) and isinstance(new.__func__, types.FunctionType)
     python_init = isinstance(init, types.FunctionType)
     if not python_new and not python_init:
         if _is_carrier_class(cls):
-            return cls(*[iterable(a, STATE.site) if issubclass(cls, CARRIER_TYPES) else a for a in args], **kwargs)
+            given = pairs if issubclass(cls, dict) else iterable
+            return cls(*[given(a, STATE.site) if issubclass(cls, CARRIER_TYPES) else a for a in args], **kwargs)
         recording = STATE.recording
         return type.__call__(cls, *args, **kwargs) if recording is None else opaque(recording, cls, args, kwargs)
     if python_new:
@@ -90,7 +91,7 @@ def instantiate(cls: Any, *args: Any, **kwargs: Any) -> Any:
     return obj
 
 
-def build_class(body: types.FunctionType, name: str, *bases: Any, **options: Any) -> Any:
+def build_class(body: types.FunctionType, name: str, /, *bases: Any, **options: Any) -> Any:
     """A class statement; a metaclass written in Python is entered, as are the statements of the body."""
     resolved = types.resolve_bases(bases)
     meta, namespace, rest = types.prepare_class(name, resolved, options)
@@ -107,9 +108,27 @@ def build_class(body: types.FunctionType, name: str, *bases: Any, **options: Any
             for method in ("__new__", "__init__")
         )
     )
-    if written:
-        return construct(meta, name, resolved, namespace, **rest)
-    return meta(name, resolved, namespace, **rest)
+    cell = namespace.get("__classcell__") if isinstance(namespace, dict) else None
+    made = (construct if written else _call)(meta, name, resolved, namespace, **rest)
+    if isinstance(made, type) and cell is not None:
+        _check_cell(cell, name, made)
+    return made
+
+
+def _call(f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return f(*args, **kwargs)
+
+
+def _check_cell(cell: types.CellType, name: str, made: type) -> None:
+    """The class that `super()` and `__class__` mean in the methods is the one made. Errors: as the interpreter's."""
+    try:
+        filled = cell.cell_contents
+    except ValueError:
+        raise RuntimeError(
+            f"__class__ not set defining {name!r} as {made!r}. Was __classcell__ propagated to type.__new__?"
+        ) from None
+    if filled is not made:
+        raise TypeError(f"__class__ set to {filled!r} defining {name!r} as {made!r}")
 
 
 def _check_hooks(name: str, bases: tuple[Any, ...], namespace: Any, options: dict[str, Any]) -> None:
@@ -119,7 +138,12 @@ def _check_hooks(name: str, bases: tuple[Any, ...], namespace: Any, options: dic
         return
     values = [namespace[key] for key in namespace]
     given = [value for value in values if python_method(type(value), "__set_name__") is not None]
-    if any("__init_subclass__" in vars(ancestor) for base in bases for ancestor in base.__mro__[:-1]):
+    if any(
+        "__init_subclass__" in vars(ancestor)
+        for base in bases
+        if isinstance(base, type)
+        for ancestor in base.__mro__[:-1]
+    ):
         given = [*values, *options.values()]
     if given and search(recording, given):
         raise recording.refuse(

@@ -16,6 +16,7 @@ import numpy as np
 from wengert.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
 from wengert.awaiting import async_context, async_iterable, awaitable
 from wengert.classes import FAST, FLOATS, IMMUTABLE, bind, lookup, python_method
+from wengert.frames import caught
 from wengert.items import Quick, context, delitem, getitem, iterable, mapping, setitem
 from wengert.matching import match_class
 from wengert.opaque import remember
@@ -185,6 +186,7 @@ HOOKS: dict[str, Callable[..., Any]] = {
     "awaitable": awaitable,
     "interpolation": interpolation,
     "match_class": match_class,
+    "caught": caught,
 }
 
 _RECORDING_HOOKS = {}

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.classes import bind, constant, enter, lookup, python_method
+from wengert.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.errors import RefusedCallError
 from wengert.flat import flat_items, read_flat, write_flat
 from wengert.opaque import CARRIER_TYPES, opaque, remember
@@ -94,7 +94,7 @@ def _subscript(container: Any, key: Any) -> Any:
         return container[key] if recording is None else remember(recording, container[key], (container,))
     if t is np.flatiter and recording is not None and recording.memory.is_traced(container.base):
         return read_flat(container.base, key)
-    if recording is None or not isinstance(container, (np.ndarray, np.generic)):
+    if recording is None or not issubclass(t, (np.ndarray, np.generic)):
         if t is dict or not issubclass(t, dict) or key in container:
             return container[key]
         missing = python_method(t, "__missing__")
@@ -115,13 +115,13 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
         container[key] = value
         return
     STATE.site = site
-    if isinstance(container, np.ndarray) and python_method(t, "__setitem__") is None:
+    if issubclass(t, np.ndarray) and python_method(t, "__setitem__") is None:
         record_store(container, key, value)
         return
     method = python_method(t, "__setitem__")
     if method is not None:
         bind(method, container)(key, value)
-    elif STATE.recording is None or isinstance(container, CARRIER_TYPES):
+    elif STATE.recording is None or issubclass(t, CARRIER_TYPES):
         container[key] = value
     elif t is np.flatiter:
         write_flat(container.base, key, value)
@@ -144,7 +144,7 @@ def iterable(obj: Any, site: Site | None) -> Any:
     t = type(obj)
     if t in (list, tuple, dict, set, str, range, types.GeneratorType):
         return obj
-    if isinstance(obj, np.ndarray) and obj.ndim and STATE.recording is not None:
+    if issubclass(t, np.ndarray) and obj.ndim and STATE.recording is not None:
         return _items(obj, site)
     STATE.site = site
     if t is np.flatiter and STATE.recording is not None:
@@ -155,13 +155,21 @@ def iterable(obj: Any, site: Site | None) -> Any:
                 f"{site}: iterating over {t.__name__} gives copies that cannot be followed. Iterate over the array."
             )
         )
+    made = iterator(obj)
+    return obj if made is obj and not defines(t, "__iter__") else drive(made)
+
+
+def iterator(obj: Any) -> Any:
+    """`iter(obj)`, or the object where that runs no code of the user's and may be left to the interpreter."""
+    t = type(obj)
     method = python_method(t, "__iter__")
     if method is not None:
-        return drive(bind(method, obj)())
-    if python_method(t, "__next__") is not None:
-        return drive(obj)
-    if lookup(t, "__iter__") is None and python_method(t, "__getitem__") is not None:
-        return _sequence_items(obj, site)
+        made = bind(method, obj)()
+        if lookup(type(made), "__next__") is None:
+            raise TypeError(f"iter() returned non-iterator of type {type(made).__name__!r}")
+        return made
+    if not defines(t, "__iter__") and python_method(t, "__getitem__") is not None:
+        return iter(Sequence(obj))
     return obj
 
 
@@ -170,54 +178,82 @@ def _items(array: np.ndarray, site: Site | None) -> Iterator[Any]:
         yield getitem(i, array, site)
 
 
-def _sequence_items(obj: Any, site: Site | None) -> Iterator[Any]:
-    i = 0
-    while True:
-        try:
-            item = getitem(i, obj, site)
-        except IndexError:
-            return
-        yield item
-        i += 1
-
-
 def drive(iterator: Any) -> Any:
     """An iterator that the interpreter may step itself."""
-    step = python_method(type(iterator), "__next__")
-    return iterator if step is None else _stepped(iterator, step)
+    return iterator if python_method(type(iterator), "__next__") is None else Stepped(iterator)
 
 
-def _stepped(iterator: Any, step: Any) -> Iterator[Any]:
-    while True:
-        try:
-            item = bind(step, iterator)()
-        except StopIteration as stop:
-            return stop.value
-        yield item
+class Entered:
+    """A method of what stands for an object: that of the object, entered. It adds no frame to the call."""
+
+    __slots__ = ("name",)
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, stand: Any, owner: type) -> Any:
+        return bind(lookup(type(stand.it), self.name), stand.it)
+
+
+class Stand:
+    """Given to the interpreter in place of an object, so that it enters the object's methods."""
+
+    __slots__ = ("it",)
+
+    def __init__(self, it: Any) -> None:
+        self.it = it
+
+    def __reduce__(self) -> Any:
+        return itself, (self.it,)
+
+
+def itself(obj: Any) -> Any:
+    """What a pickled stand-in is when it is read again."""
+    return obj
+
+
+class Stepped(Stand):
+    """An iterator."""
+
+    __slots__ = ()
+    __next__ = Entered()
+
+    def __iter__(self) -> Any:
+        return self
+
+
+class Sequence(Stand):
+    """An object that is iterated over by index."""
+
+    __slots__ = ()
+    __getitem__ = Entered()
+    __len__ = Entered()
 
 
 def mapping(obj: Any, site: Site | None) -> Any:
     """What `**` may unpack itself."""
     t = type(obj)
-    if t is dict or python_method(t, "keys") is None:
+    if t is dict or not defines(t, "keys"):
+        return obj
+    if issubclass(t, dict) and lookup(t, "__iter__") is lookup(dict, "__iter__"):  # read past its methods
+        return obj
+    if python_method(t, "keys") is None and python_method(t, "__getitem__") is None:
         return obj
     STATE.site = site
     return {key: getitem(key, obj, site) for key in iterable(bind(lookup(t, "keys"), obj)(), site)}
 
 
-class Managed:
+def pairs(obj: Any, site: Site | None) -> Any:
+    """What `dict` may be made from: a mapping, or pairs."""
+    return mapping(obj, site) if defines(type(obj), "keys") else iterable(obj, site)
+
+
+class Managed(Stand):
     """A context manager whose methods are entered."""
 
-    __slots__ = ("manager",)
-
-    def __init__(self, manager: Any) -> None:
-        self.manager = manager
-
-    def __enter__(self) -> Any:
-        return bind(lookup(type(self.manager), "__enter__"), self.manager)()
-
-    def __exit__(self, *exception: Any) -> Any:
-        return bind(lookup(type(self.manager), "__exit__"), self.manager)(*exception)
+    __slots__ = ()
+    __enter__ = Entered()
+    __exit__ = Entered()
 
 
 def context(manager: Any, site: Site | None) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.classes import enter, python_method
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
-from wengert.items import iterable
+from wengert.items import iterable, pairs
 from wengert.opaque import TooLarge, opaque, remember, search, traced_in, watched
 from wengert.ordering import sort_list
 from wengert.primitives import Primitive, primitive_of, ruled
@@ -301,7 +301,8 @@ def number_method(f: Any, owner: Any, t: type, name: str) -> Any:
 
 def carrier_method(f: Any, owner: Any, name: str) -> Any:
     if name in ("extend", "update", "extendleft", "__init__"):
-        return lambda *args, **kwargs: f(*[iterable(a, STATE.site) for a in args], **kwargs)
+        given = pairs if isinstance(owner, dict) else iterable
+        return lambda *args, **kwargs: f(*[given(a, STATE.site) for a in args], **kwargs)
     if name == "sort":
         return lambda *, key=None, reverse=False: sort_list(f, list(owner), key, reverse)
     recording = STATE.recording

@@ -64,7 +64,7 @@ def traced_in(recording: Recording, things: Any) -> list[Any]:
         if slot_of(recording, thing) is not None:
             found.append(thing)
             continue
-        if isinstance(thing, _ATOMS) or id(thing) in seen:
+        if issubclass(type(thing), _ATOMS) or id(thing) in seen:
             if id(thing) not in recording.texts:
                 continue
             found.append(thing)

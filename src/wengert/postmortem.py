@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from wengert.dump import line
 from wengert.errors import WengertError
+from wengert.frames import is_ours
 from wengert.ops import MISSING, Call
 from wengert.sites import Site
 from wengert.tape import Tape
-from wengert.tracer import ENGINE, LastTrace
+from wengert.tracer import LastTrace
 
 _SHOWN = 12  # lines of the tape
 
@@ -84,7 +85,7 @@ def _stack(error: BaseException) -> tuple[Site, ...]:
     return tuple(
         Site(frame.f_code.co_filename, number, frame.f_code.co_qualname)
         for frame, number in frames
-        if not frame.f_code.co_filename.startswith((ENGINE, "<wengert"))
+        if not is_ours(frame)
     )
 
 

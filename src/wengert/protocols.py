@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from wengert.classes import bind, constant, lookup, python_method
+from wengert.classes import bind, constant, defines, lookup, python_method
 from wengert.errors import RefusedCallError
 from wengert.items import iterable
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search
@@ -130,7 +131,8 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
     if recording is None or not recording.keep:
         return op.fn(left, right)
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
-        if isinstance(left, CARRIER_TYPES) and isinstance(right, CARRIER_TYPES) and search(recording, (left, right)):
+        both = all(issubclass(type(it), CARRIER_TYPES) for it in (left, right))
+        if both and search(recording, (left, right)):
             raise recording.refuse(
                 RefusedCallError(
                     f"{here()}: containers of traced values are compared where a tape cannot see it, so that a "
@@ -176,16 +178,32 @@ def truth(a: Any, site: Site | None) -> bool:
         return bool(a)
     STATE.site = site
     method = python_method(t, "__bool__")
-    if method is None and lookup(t, "__bool__") is None:
-        method = python_method(t, "__len__")
     if method is not None:
         value = bind(method, a)()
-        return value if isinstance(value, bool) else operator.truth(value)
+        if type(value) is not bool:
+            raise TypeError(f"__bool__ should return bool, returned {type(value).__name__}")
+        return value
+    if not defines(t, "__bool__") and python_method(t, "__len__") is not None:
+        return length(a) > 0
     recording = STATE.recording
     if recording is None or not recording.keep or slot_of(recording, a) is None:
         return bool(a)
     value = record_call(constant(bool), (a,), {})
     return bool(value)
+
+
+def length(a: Any) -> int:
+    """`len(a)`, entering the method; what that gives is checked as `len` does."""
+    value = bind(lookup(type(a), "__len__"), a)()
+    return value if type(value) is int and 0 <= value <= sys.maxsize else len(_Length(value))
+
+
+class _Length:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __len__(self) -> int:
+        return self.value
 
 
 def not_(a: Any, site: Site | None) -> bool:

@@ -17,7 +17,7 @@ from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
 from wengert.lenses import owner_of
 from wengert.primitives import Bound, Primitive, ruled
-from wengert.recording import STATE, Modes, Recording, Traced, here
+from wengert.recording import PLAIN, STATE, Modes, Recording, Traced, here
 from wengert.shadow import SHADOW, hold
 from wengert.storage import light
 from wengert.values import fresh, is_inexact
@@ -37,7 +37,8 @@ def recording_here() -> Recording:
 
 def slot_of(recording: Recording, value: Any) -> int | None:
     """The variable of a value on this recording, or None where it is not traced."""
-    if isinstance(value, np.ndarray):
+    t = type(value)  # `isinstance` would ask an object its own `__class__`
+    if t is np.ndarray or (t not in PLAIN and issubclass(t, np.ndarray)):
         slot = recording.memory.slot(value)
     else:
         slot = SHADOW.get(id(value))

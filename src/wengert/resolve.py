@@ -15,7 +15,6 @@ import os
 import sys
 import types
 import typing
-import warnings
 import weakref
 from typing import Any
 
@@ -357,7 +356,6 @@ _CARRIERS: set[Any] = {
     operator.is_,
     operator.is_not,
     operator.length_hint,
-    sys._getframe,
     sys.exc_info,
     functools.partial,
     getattr,
@@ -372,7 +370,6 @@ _CARRIERS: set[Any] = {
     types.MethodType,
     types.CellType,
     weakref.ref,
-    warnings.warn,
     sys.getsizeof,
     sys.getrefcount,
     sys.intern,

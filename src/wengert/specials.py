@@ -10,23 +10,25 @@ import math
 import operator
 import sys
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.attributes import generic_attribute, generic_set_attribute, get_attribute, set_attribute
-from wengert.classes import bind, enter, lookup, python_method
+from wengert.classes import bind, defines, enter, lookup, python_method
 from wengert.construction import build_class, construct, instantiate
 from wengert.dispatch import HOOKS, convert, format_value
 from wengert.flat import flat_items
-from wengert.items import getitem, iterable, setitem
+from wengert.frames import get_frame, user_frame, warn
+from wengert.items import Sequence, getitem, iterable, iterator, pairs, setitem
 from wengert.natives import ARRAY_FUNCTIONS, copied, dunder, recorder
 from wengert.opaque import opaque, refusal, search
 from wengert.operators import BINARY, COMPARE, UNARY
 from wengert.ordering import cmp_to_key, extreme, ordered
 from wengert.primitives import Primitive, primitive_of, ruled
-from wengert.protocols import contains, not_, truth
+from wengert.protocols import contains, length, not_, truth
 from wengert.record import (
     as_array,
     holds_traced,
@@ -134,7 +136,7 @@ def _over_points(fn: Any) -> Any:
     return call
 
 
-def _getattr(obj: Any, name: str, *default: Any) -> Any:
+def _getattr(obj: Any, name: str, /, *default: Any) -> Any:
     try:
         return get_attribute(obj, name, STATE.site)
     except AttributeError:
@@ -143,7 +145,7 @@ def _getattr(obj: Any, name: str, *default: Any) -> Any:
         return default[0]
 
 
-def _hasattr(obj: Any, name: str) -> bool:
+def _hasattr(obj: Any, name: str, /) -> bool:
     try:
         get_attribute(obj, name, STATE.site)
     except AttributeError:
@@ -151,13 +153,16 @@ def _hasattr(obj: Any, name: str) -> bool:
     return True
 
 
-def _iter(obj: Any, *sentinel: Any) -> Any:
+def _iter(obj: Any, /, *sentinel: Any) -> Any:
     if sentinel:
         return iter(enter(obj), *sentinel)
-    return iter(iterable(obj, STATE.site))
+    if isinstance(obj, (np.ndarray, np.flatiter, np.broadcast)):
+        return iter(iterable(obj, STATE.site))
+    made = iterator(obj)
+    return iter(made) if made is obj else made
 
 
-def _next(iterator: Any, *default: Any) -> Any:
+def _next(iterator: Any, /, *default: Any) -> Any:
     if isinstance(iterator, np.flatiter):
         iterator = flat_items(iterator)
     step = python_method(type(iterator), "__next__")
@@ -180,25 +185,19 @@ def _broadcast(*args: Any) -> np.broadcast:
     return made
 
 
-def _len(a: Any) -> Any:
-    method = python_method(type(a), "__len__")
-    return len(a) if method is None else _checked(len, bind(method, a)())
+def _len(a: Any, /) -> Any:
+    return len(a) if python_method(type(a), "__len__") is None else length(a)
 
 
-def _checked(fn: Any, value: Any) -> Any:
-    """A length as `len` gives it, with the errors that it raises."""
-    return len(range(value)) if type(value) is int and 0 <= value <= sys.maxsize else value
-
-
-def _any(items: Any) -> bool:
+def _any(items: Any, /) -> bool:
     return any(truth(item, STATE.site) for item in iterable(items, STATE.site))
 
 
-def _all(items: Any) -> bool:
+def _all(items: Any, /) -> bool:
     return all(truth(item, STATE.site) for item in iterable(items, STATE.site))
 
 
-def _filter(f: Any, items: Any) -> Any:
+def _filter(f: Any, items: Any, /) -> Any:
     f = enter(bool if f is None else f)
     return filter(lambda item: truth(f(item), STATE.site), iterable(items, STATE.site))
 
@@ -207,19 +206,19 @@ def _chained(iterables: Any) -> Any:
     return itertools.chain.from_iterable(iterable(items, STATE.site) for items in iterable(iterables, STATE.site))
 
 
-def _accumulate(items: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
-    return itertools.accumulate(
-        iterable(items, STATE.site), enter(operator.add if func is None else func), initial=initial
-    )
+def _accumulate(iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
+    return itertools.accumulate(_items(iterable), enter(operator.add if func is None else func), initial=initial)
 
 
-def _reversed(items: Any) -> Any:
+def _reversed(items: Any, /) -> Any:
     t = type(items)
     method = python_method(t, "__reversed__")
     if method is not None:
-        return iterable(bind(method, items)(), STATE.site)
-    if isinstance(items, np.ndarray) or (lookup(t, "__reversed__") is None and python_method(t, "__getitem__")):
-        return (HOOKS["getitem"](k, items, STATE.site) for k in range(_len(items) - 1, -1, -1))
+        return bind(method, items)()
+    if issubclass(t, np.ndarray):
+        return (HOOKS["getitem"](k, items, STATE.site) for k in range(len(items) - 1, -1, -1))
+    if not defines(t, "__reversed__") and python_method(t, "__getitem__") and lookup(t, "__len__") is not None:
+        return reversed(Sequence(items))
     return reversed(items)
 
 
@@ -251,6 +250,8 @@ def _str(*args: Any, **kwargs: Any) -> Any:
 
 
 def _type(*args: Any, **kwargs: Any) -> Any:
+    if len(args) == 3 and type(args[2]) is dict:  # `type` itself asks the frame that it is called from
+        args = (*args[:2], {"__module__": user_frame(0, sys._getframe()).f_globals.get("__name__"), **args[2]})
     return type(*args, **kwargs) if len(args) == 1 else construct(type, *args, **kwargs)
 
 
@@ -290,7 +291,7 @@ def _evaluated(f: Any) -> Any:
 
     def call(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
         recording = STATE.recording
-        frame = sys._getframe(1)
+        frame = user_frame(0, sys._getframe())
         if globals is None:
             globals = frame.f_globals
             optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED
@@ -357,11 +358,11 @@ SPECIAL: dict[Any, Any] = {
     next: _next,
     str: _str,
     type: _type,
-    setattr: lambda obj, name, value: set_attribute(obj, value, name, STATE.site),
-    repr: lambda a: convert(a, 2, STATE.site),
-    ascii: lambda a: convert(a, 3, STATE.site),
-    format: lambda a, spec="": format_value(a, spec, STATE.site),
-    bool: lambda *a: truth(a[0], STATE.site) if a else False,
+    setattr: lambda obj, name, value, /: set_attribute(obj, value, name, STATE.site),
+    repr: lambda a, /: convert(a, 2, STATE.site),
+    ascii: lambda a, /: convert(a, 3, STATE.site),
+    format: lambda a, spec="", /: format_value(a, spec, STATE.site),
+    bool: lambda a=False, /: truth(a, STATE.site),
     operator.truth: lambda a: truth(a, STATE.site),
     operator.not_: lambda a: not_(a, STATE.site),
     operator.getitem: lambda a, b: getitem(b, a, STATE.site),
@@ -384,7 +385,7 @@ SPECIAL: dict[Any, Any] = {
     any: _any,
     all: _all,
     filter: _filter,
-    dict: lambda *args, **kwargs: dict(*map(_items, args), **kwargs),
+    dict: lambda *args, **kwargs: dict(*[pairs(a, STATE.site) for a in args], **kwargs),
     object.__getattribute__: lambda obj, name: generic_attribute(obj, name),
     object.__setattr__: lambda obj, name, value: generic_set_attribute(obj, value, name),
     np.ndarray.__copy__: copied,
@@ -395,11 +396,27 @@ SPECIAL: dict[Any, Any] = {
     functools.cmp_to_key: cmp_to_key,
     operator.call: lambda f, *args, **kwargs: enter(f)(*args, **kwargs),
     **{getattr(math, name): _over_points(getattr(math, name)) for name in ("dist", "sumprod") if hasattr(math, name)},
+    sys._getframe: get_frame,
+    warnings.warn: warn,
     eval: _evaluated(eval),
     exec: _evaluated(exec),
     **SUBSTITUTES,
     **ARRAY_FUNCTIONS,
 }
+
+
+def _as_called(native: Any, stand: Any) -> Any:
+    """What stands for a builtin; where the arguments do not fit it, the error is the builtin's own."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return stand(*args, **kwargs)
+        except TypeError as error:
+            if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # it was not even entered
+                return native(*args, **kwargs)
+            raise
+
+    return call
 
 
 for _op in (*BINARY.values(), *COMPARE.values()):
@@ -418,3 +435,7 @@ for _name in UNARY:
 
 for _name in BINARY:
     SPECIAL[getattr(operator, f"i{_name.rstrip('_')}")] = _operator(HOOKS[f"i{_name.rstrip('_')}"], True)
+
+
+for _fn in (getattr, hasattr, iter, next, setattr, repr, ascii, format, bool, len, filter, any, all, reversed, sorted):
+    SPECIAL[_fn] = _as_called(_fn, SPECIAL[_fn])

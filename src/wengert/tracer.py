@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import types
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -13,14 +12,13 @@ import numpy as np
 
 from wengert import dispatch, net, resolve
 from wengert.containers import Leaves, Swaps
+from wengert.frames import users_frames as _users_frames
 from wengert.primitives import INPUT
 from wengert.recording import STATE, Level, Recording, close_recording, flat_slots, open_recording
 from wengert.registry import rules
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
 from wengert.values import fresh
-
-ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 class level:
@@ -209,17 +207,3 @@ def _with_trace(error: BaseException, f: Callable[..., Any], recording: Recordin
     if len(recording.levels) == 1:
         vars(error)["__wengert__"] = LastTrace(f, recording.entries)
     return error
-
-
-def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """A traceback without this package's frames."""
-    frames = []
-    while traceback is not None:
-        name = traceback.tb_frame.f_code.co_filename
-        if not name.startswith((ENGINE, "<wengert")):
-            frames.append(traceback)
-        traceback = traceback.tb_next
-    rest = None
-    for part in reversed(frames):
-        rest = types.TracebackType(rest, part.tb_frame, part.tb_lasti, part.tb_lineno)
-    return rest

@@ -37,7 +37,7 @@ HOOK_NAMES = words(
     "neg pos invert not_ lt le eq ne gt ge contains not_contains truth "
     "getitem setitem delitem getattr setattr delattr super_getattr "
     "resolve iterable mapping convert format join interpolation "
-    "context async_context async_iterable awaitable match_class"
+    "context async_context async_iterable awaitable match_class caught"
 )
 """Signatures, all positional and closed by the Site:
 
@@ -45,10 +45,11 @@ HOOK_NAMES = words(
 - neg pos invert not_: hook(a); truth, not_: an exact bool
 - getitem, delitem: hook(key, container); setitem: hook(container, key, value). A slice comes as a `slice`.
 - getattr, delattr: hook(obj, name); setattr: hook(obj, value, name)
-- super_getattr: hook(class, self, super, name), from 3.12; a `super` of the user's own is not told apart
+- super_getattr: hook(class, self, super, name, has arguments), from 3.12; a `super` of the user's own gets them or none
 - resolve: hook(callable) -> the callable to call, just before the call
 - iterable, mapping, context, async_context, async_iterable, awaitable: hook(obj) -> what the native
   instruction then works on
+- caught: hook(exception), at the start of a handler
 - match_class: hook(class, names, subject, count) -> what the pattern binds as a tuple, or None
 - convert: hook(value, how), how 1 str, 2 repr, 3 ascii; format: hook(value, spec); join: hook(tuple of parts)
 - interpolation, from 3.14: hook(expression, spec, value, how), how 0 none, 1 str, 2 repr, 3 ascii

@@ -98,7 +98,7 @@ def delete_attr(e: Emitter, instr: Op) -> None:
 
 def call(e: Emitter, instr: Op) -> None:
     prefix = e.take_back("KW_NAMES", "PRECALL")
-    e.resolve(instr.arg + (1 if e.no_self[id(instr)] else 2))
+    e.resolve(instr.arg + (1 if e.no_self.get(id(instr), True) else 2))  # one that is never reached has any form
     e.out.extend(prefix)
     e.keep(instr)
 
@@ -118,6 +118,13 @@ def expand_arguments(e: Emitter, instr: Op) -> None:
     e.op("SWAP", 2)
     e.hook("iterable", 1)
     e.op("SWAP", 2)
+
+
+def push_exc_info(e: Emitter, instr: Op) -> None:
+    """An exception arrives: on top, above the one that was handled before."""
+    e.keep(instr)
+    e.op("COPY", 1)
+    e.command("caught", 1)
 
 
 def iterate(e: Emitter, instr: Op) -> None:
@@ -230,12 +237,13 @@ SHARED: dict[str, Handler] = {
     "GET_AITER": preceded("async_iterable"),
     "GET_AWAITABLE": preceded("awaitable"),
     "MATCH_CLASS": match_class,
+    "PUSH_EXC_INFO": push_exc_info,
 }
 
 SHARED_PASSED = words(
     "CACHE EXTENDED_ARG NOP RESUME "  # CACHE and EXTENDED_ARG never reach the rewriter: `bytecode` folds them
     "BUILD_CONST_KEY_MAP BUILD_LIST BUILD_MAP BUILD_SET BUILD_SLICE BUILD_TUPLE COPY SWAP POP_TOP PUSH_NULL "
-    "CHECK_EG_MATCH CHECK_EXC_MATCH POP_EXCEPT PUSH_EXC_INFO RAISE_VARARGS RERAISE WITH_EXCEPT_START "
+    "CHECK_EG_MATCH CHECK_EXC_MATCH POP_EXCEPT RAISE_VARARGS RERAISE WITH_EXCEPT_START "
     "COPY_FREE_VARS MAKE_CELL LOAD_CLOSURE LOAD_DEREF STORE_DEREF DELETE_DEREF "
     "LOAD_FAST STORE_FAST DELETE_FAST LOAD_NAME STORE_NAME DELETE_NAME "
     "LOAD_GLOBAL STORE_GLOBAL DELETE_GLOBAL "

@@ -18,9 +18,9 @@ def load_attr(e: Emitter, instr: Op) -> None:
 
 
 def load_super_attr(e: Emitter, instr: Op) -> None:
-    """[super, class, self]: the hook is called as super_getattr(class, self, super, name, site)."""
-    is_method, _, name = instr.arg
-    e.hook("super_getattr", 3, name)
+    """[super, class, self]: the hook is called as super_getattr(class, self, super, name, has arguments, site)."""
+    is_method, has_arguments, name = instr.arg
+    e.hook("super_getattr", 3, name, has_arguments)
     if is_method:
         e.push_null()
 

@@ -66,7 +66,8 @@ class Rewriter:
 
 def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table) -> CodeType:
     """Rewrite one code object. The stack stays as deep between instructions, so handlers unwind as before."""
-    program = read(code, table)
+    free = with_distinct_names(code)
+    program = read(free, table)
     program.argnames = list(code.co_varnames)  # all local names, so that `bytecode` keeps their order
     emitter = Emitter(table, hooks, calls_without_self(program, table))
     sites = Sites(code)
@@ -78,7 +79,16 @@ def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table) -> Co
                 emitter.previous = None
             emitter.keep(item)
     list.__setitem__(program, slice(None), emitter.out)
-    return program.to_code(stacksize=code.co_stacksize + ROOM, compute_exception_stack_depths=False)
+    made = program.to_code(stacksize=code.co_stacksize + ROOM, compute_exception_stack_depths=False)
+    return made if free is code else made.replace(co_freevars=code.co_freevars)
+
+
+def with_distinct_names(code: CodeType) -> CodeType:
+    """The code with free variables renamed that share a name with another, which an inlined comprehension may bring."""
+    shared = {*code.co_freevars} & {*code.co_varnames, *code.co_cellvars}
+    if not shared:
+        return code
+    return code.replace(co_freevars=tuple([f"{name} (free)" if name in shared else name for name in code.co_freevars]))
 
 
 def read(code: CodeType, table: Table) -> Bytecode:

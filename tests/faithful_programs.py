@@ -1,0 +1,350 @@
+"""Programs that say what they see of the language; traced they must say the same. One per way that was once lost."""
+
+# ruff: noqa (programs are written as a user would)
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import decimal
+import enum
+import io
+import pickle
+import sys
+import threading
+import traceback
+import types
+import warnings
+from typing import Any
+
+
+def said(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a call gives, or the error that it raises."""
+    try:
+        return f(*args, **kwargs)
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+class OnlyNext:
+    def __next__(self):
+        return 1
+
+
+class BadIter:
+    def __iter__(self):
+        return 3
+
+
+class NotIterable:
+    __iter__ = None
+
+    def __getitem__(self, i):
+        return [7, 8][i]
+
+
+class Sequence:
+    def __init__(self, *items):
+        self.items = items
+
+    def __getitem__(self, i):
+        return self.items[i]
+
+    def __len__(self):
+        return len(self.items)
+
+
+class Counter:
+    def __init__(self, n):
+        self.n = n
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.n == 0:
+            raise StopIteration
+        self.n -= 1
+        return self.n
+
+
+class Keys:
+    def keys(self):
+        return iter("ab")
+
+    def __getitem__(self, key):
+        return key * 2
+
+
+def what_cannot_be_iterated():
+    makers = [list, tuple, set, enumerate, zip, sum, sorted, iter, any, collections.deque, lambda a: [*a]]
+    return [said(make, bad()) for make in makers for bad in (OnlyNext, BadIter, NotIterable)]
+
+
+def an_iterator_is_itself():
+    counter = Counter(3)
+    items = iter(Sequence(1, 2, 3))
+    first = next(items)
+    copy = pickle.loads(pickle.dumps(items))
+    return iter(counter) is counter, type(items).__name__, first, list(items), list(copy)
+
+
+def reversed_by_index():
+    items = reversed(Sequence(1, 2, 3))
+    return type(items).__name__, items.__length_hint__(), list(items), said(reversed, {1}), said(reversed, OnlyNext())
+
+
+def an_iterator_may_be_entered_again():
+    class Again:
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            if len(self.made) > 3:
+                raise StopIteration
+            self.made.append(0)
+            return said(next, self.over)
+
+    again = Again()
+    again.made = []
+    again.over = zip(again)
+    return said(list, again.over)
+
+
+def dictionaries_from_mappings():
+    class Sub(dict):
+        def __getitem__(self, key):
+            raise AssertionError("dict reads past it")
+
+    made = dict(Keys()), {**Keys()}, dict(collections.ChainMap({1: 2}, {3: 4})), dict(Sub(a=1)), {**Sub(a=1)}
+    held = collections.defaultdict(list, Keys())
+    held.update(collections.UserDict(c=1))
+    return *made, held, said(dict, [("a", 1), 2])
+
+
+def lengths_and_truths():
+    def of(**methods):
+        return type("T", (), {name: lambda self, value=value: value for name, value in methods.items()})()
+
+    lengths = [of(__len__=value) for value in (0, 3, -1, 1.5, True, 10**30)]
+    truths = [of(__bool__=value) for value in (True, False, 1, None)]
+    forbidden = type("T", (), {"__bool__": None})()
+    both = [said(bool, it) for it in (*lengths, *truths, forbidden)]
+    return both, [said(len, it) for it in lengths], [said(lambda it: 1 if it else 2, it) for it in (*lengths, *truths)]
+
+
+def arguments_that_do_not_fit():
+    return [
+        said(getattr), said(getattr, 1), said(hasattr, 1, x=2), said(len), said(len, [], []), said(bool, x=1),
+        said(next, x=1), said(iter), said(repr, 1, 2), said(any, [1], 2), said(filter, None), said(sorted),
+        said(lambda: len(1)), said(lambda: getattr(1, "x")), said(format, 1, 2), said(setattr, 1, 2),
+    ]  # fmt: skip
+
+
+def attributes_of_c_objects():
+    context = decimal.Context(prec=5)
+    context.prec = 7
+    local = threading.local()
+    local.x = 3
+    module = types.ModuleType("m")
+    module.y = 4
+    return context.prec, local.x, module.y, said(setattr, context, "nothing", 1)
+
+
+class Asked:
+    """Notes who asks for its class."""
+
+    asked: list = []
+
+    @property
+    def __class__(self):
+        Asked.asked.append(1)
+        return Asked
+
+
+def nobody_asks_an_object_for_its_class():
+    it = Asked()
+    Asked.asked.clear()
+    it.x = 3
+    [it.x for _ in range(2)], it == it, it != 1, [it][0], {"k": it}["k"]
+    return len(Asked.asked)
+
+
+class Described:
+    def __get__(self, obj, owner):
+        return obj is None, owner.__name__
+
+
+class Holder:
+    described = Described()
+
+
+def descriptors_of_classes():
+    class Meta(type):
+        @property
+        def shadowed(cls):
+            return "of the metaclass"
+
+        def plain(cls):
+            return "of the metaclass"
+
+    class C(metaclass=Meta):
+        shadowed = "of the class"
+        plain = "of the class"
+
+    return Holder.described, Holder().described, C.shadowed, C.plain, said(lambda: Holder.nothing)
+
+
+def class_cells():
+    class Forgets(type):
+        def __new__(cls, name, bases, names):
+            names.pop("__classcell__", None)
+            return super().__new__(cls, name, bases, names)
+
+    def make():
+        class C(metaclass=Forgets):
+            def f(self):
+                return __class__
+
+    class Swaps(type):
+        def __new__(cls, name, bases, names):
+            made = super().__new__(cls, name, bases, names)
+            return type("Other", (), {}) if name == "D" else made
+
+    def swap():
+        class D(metaclass=Swaps):
+            def f(self):
+                return __class__
+
+    return [kind for kind, _ in (said(make), said(swap))]
+
+
+def classes_of_any_kind():
+    class Meta(int):
+        def __init__(*args, **kwargs):
+            pass
+
+        def __new__(cls, name, bases, attrs, **kwargs):
+            return bases, kwargs
+
+    class A(0, *range(1, 3), metaclass=Meta, foo="bar"):
+        pass
+
+    class B:
+        def __init_subclass__(cls, /, name="none", cls_=1, body=2, **rest):
+            cls.got = name, cls_, body, rest
+
+    class C(B, name="a name", cls_=5, body=6):
+        pass
+
+    class D:
+        def __init__(self, /, cls, name=1, **kwargs):
+            self.got = cls, name, kwargs
+
+    return A, C.got, D(cls=3, name=4, args=5).got, type("E", (), {}).__module__, type("F", (), {"x": 1}).x
+
+
+def lines_of(error):
+    return [(frame.f_code.co_name, line - frame.f_code.co_firstlineno) for frame, line in traceback.walk_tb(error.__traceback__)]
+
+
+class Manager:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.seen = lines_of(error) if error else []
+        return True
+
+
+class Refusing:
+    def __add__(self, other):
+        raise ValueError("no sums")
+
+    def __getattr__(self, name):
+        raise AttributeError("nothing here")
+
+    def __getitem__(self, key):
+        return {}[key]
+
+
+def tracebacks_caught_inside():
+    seen = []
+    for run in (
+        lambda: 1 / 0,
+        lambda: Refusing() + 1,
+        lambda: Refusing().x,
+        lambda: Refusing()[3],
+        lambda: [].y,
+        lambda: sorted([1, 2], key=lambda v: v / 0),
+        lambda: list(map(lambda v: v.z, [1])),
+        lambda: int("x"),
+    ):
+        try:
+            run()
+        except Exception as error:
+            seen.append(lines_of(error))
+    with Manager() as manager:
+        Refusing() + 2
+    seen.append(manager.seen)
+
+    @contextlib.contextmanager
+    def managed():
+        try:
+            yield
+        finally:
+            seen.append(lines_of(sys.exc_info()[1]))
+
+    with contextlib.suppress(ZeroDivisionError), managed():
+        1 / 0
+    return seen
+
+
+class Caller:
+    def __mul__(self, other):
+        return sys._getframe(1).f_code.co_name, sys._getframe(other).f_code.co_name
+
+    def __len__(self):
+        warnings.warn("from the length", stacklevel=2)
+        return 3
+
+
+def frames_above():
+    def inner():
+        return [sys._getframe(k).f_code.co_name for k in range(2)], sys._getframe().f_back.f_code.co_name
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warnings.warn("here")
+        len(Caller())
+        first = sys._getframe().f_lineno
+    return inner(), Caller() * 1, [(str(w.message), first - w.lineno) for w in found], said(sys._getframe, 10**6)
+
+
+def unreachable_calls():
+    try:
+        assert True
+    except AssertionError as error:
+        print("never", error, sep="")
+    while False:
+        print("never")
+    return 1
+
+
+def tuples_of_enums():
+    class Colour(enum.Enum):
+        RED = 1.5
+        BLUE = 2.5
+
+        @property
+        def doubled(self):
+            return self.value * 2
+
+    return [colour.doubled for colour in Colour], Colour(1.5), Colour["BLUE"].name, said(Colour, 9)
+
+
+PROGRAMS = {
+    name: f
+    for name, f in list(globals().items())
+    if isinstance(f, types.FunctionType) and f.__module__ == __name__ and name not in ("said", "lines_of")
+}
