@@ -331,6 +331,107 @@ def unreachable_calls():
     return 1
 
 
+def twice_the_same_keyword():
+    class Twice:
+        def keys(self):
+            return iter("xx")
+
+        def __getitem__(self, key):
+            return 1
+
+    def f(**words):
+        return words
+
+    return said(lambda: f(**Twice())), said(lambda: f(x=1, **Keys(), **Twice())), f(**Keys()), {**Twice()}
+
+
+def calls_of_what_is_not_callable():
+    nothing, number, items = None, 3, []
+    calls = lambda: nothing(*len), lambda: number(), lambda: items(x=1), lambda: list(map(number, [1]))
+    return said(iter, 3, 3), [said(call) for call in calls]
+
+
+def functions_changed_on_the_way():
+    def f():
+        return 1
+
+    def g():
+        return 2
+
+    before = outermost(), f()
+    outermost.__code__, f.__code__ = other.__code__, g.__code__
+    try:
+        return before, outermost(), f()
+    finally:
+        outermost.__code__ = kept
+
+
+def outermost():
+    return 1
+
+
+def other():
+    return 2
+
+
+kept = outermost.__code__
+
+
+def texts_of_the_wrong_type():
+    class Bad:
+        def __str__(self):
+            return 1
+
+        def __repr__(self):
+            return None
+
+        def __format__(self, spec):
+            return 2
+
+    bad = Bad()
+    return [said(f, bad) for f in (str, repr, format, lambda it: f"{it}", lambda it: f"{it!r}", lambda it: f"{it!s:3}")]
+
+
+def extremes_of_nothing():
+    return [
+        said(max), said(max, ()), said(max, (), default=3), said(min, 1, 2, default=3), said(min, 1, 2, keys=3),
+        said(max, default=1), said(max, (1,), key=lambda v: v), said(min, 3), said(max, [3, 1], key=None),
+    ]  # fmt: skip
+
+
+def free_and_bound_names_of_comprehensions():
+    def outer():
+        x = 1
+
+        def f():
+            return [lambda: x for x in (x, [1])[1]]
+
+        return [fn() for fn in f()]
+
+    return outer()
+
+
+def a_super_of_its_own():
+    class MySuper:
+        message = "own"
+
+    class Two:
+        def __init__(self, *args):
+            self.message = len(args)
+
+    def of(super):
+        class C:
+            def method(self):
+                return super().message
+
+            def explicit(self):
+                return super(C, self).message
+
+        return said(C().method), said(C().explicit)
+
+    return of(MySuper), of(Two)
+
+
 def tuples_of_enums():
     class Colour(enum.Enum):
         RED = 1.5
@@ -346,5 +447,5 @@ def tuples_of_enums():
 PROGRAMS = {
     name: f
     for name, f in list(globals().items())
-    if isinstance(f, types.FunctionType) and f.__module__ == __name__ and name not in ("said", "lines_of")
+    if isinstance(f, types.FunctionType) and f.__module__ == __name__ and name not in ("said", "lines_of", "outermost", "other")
 }

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.classes import bind, constant, enter, lookup, methods, python_method
+from wengert.classes import bind, constant, enter, lookup, methods, python_method, twins
 from wengert.errors import RefusedCallError
 from wengert.flat import write_flat
+from wengert.frames import user_frame
 from wengert.functional import setpart
 from wengert.record import (
     holds_traced,
@@ -62,6 +63,8 @@ def attribute(obj: Any, name: str) -> Any:
         recording = STATE.recording
         if recording is not None and name in (_OPAQUE | _RECORDED.keys()) and slot_of(recording, obj) is not None:
             return _value_attribute(recording, obj, name)
+    if t is types.FrameType and name == "f_back":
+        return user_frame(obj.f_back)
     if t is super:
         return _super_attribute(obj, name)
     custom, fallback = python_method(t, "__getattribute__"), python_method(t, "__getattr__")
@@ -193,6 +196,8 @@ def generic_set_attribute(obj: Any, value: Any, name: str) -> None:
 
 def _store_attribute(store: Callable[[Any, str, Any], None], obj: Any, value: Any, name: str) -> None:
     """Set an attribute, entering a property's or descriptor's setter."""
+    if type(obj) is types.FunctionType:
+        twins.pop(obj, None)
     found = lookup(type(obj), name)
     setter = None if found is None else python_method(type(found), "__set__")
     if isinstance(found, property) and isinstance(found.fset, types.FunctionType):

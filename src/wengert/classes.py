@@ -23,6 +23,10 @@ _MISSING = object()
 methods: dict[tuple[type, str], Any] = {}
 
 
+twins: dict[types.FunctionType, types.FunctionType] = {}
+"""What stands for the functions of this trace that have no closure, until one of them is changed."""
+
+
 def enter(f: Any) -> Any:
     """The twin of a callable, by the resolver of this thread's recording; itself where nothing records."""
     recording = STATE.recording

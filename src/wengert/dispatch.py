@@ -120,6 +120,8 @@ def convert(value: Any, how: int, site: Site | None) -> Any:
     if method is None and how == 1 and lookup(type(value), name) is object.__str__:
         method = python_method(type(value), "__repr__")
     text = fn(value) if method is None or how == 3 else bind(method, value)()
+    if not isinstance(text, str):
+        raise TypeError(f"{name} returned non-string (type {type(text).__name__})")
     return text if STATE.recording is None else remember(STATE.recording, text, (value,))
 
 
@@ -128,6 +130,8 @@ def format_value(value: Any, spec: str, site: Site | None) -> Any:
     STATE.site = site
     method = python_method(type(value), "__format__")
     text = format(value, spec) if method is None else bind(method, value)(spec)
+    if not isinstance(text, str):
+        raise TypeError(f"__format__ must return a str, not {type(text).__name__}")
     return text if STATE.recording is None else remember(STATE.recording, text, (value,))
 
 

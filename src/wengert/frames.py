@@ -19,19 +19,16 @@ def is_ours(frame: types.FrameType) -> bool:
 
 
 def users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """A traceback without this package's frames; itself where there are none."""
-    frames = []
-    part = traceback
-    while part is not None:
-        frames.append(part)
-        part = part.tb_next
-    kept = [part for part in frames if not is_ours(part.tb_frame)]
-    if len(kept) == len(frames):
-        return traceback
-    rest = None
-    for part in reversed(kept):
-        rest = types.TracebackType(rest, part.tb_frame, part.tb_lasti, part.tb_lineno)
-    return rest
+    """A traceback without this package's frames, which are taken out of its chain."""
+    kept = []
+    while traceback is not None:
+        if not is_ours(traceback.tb_frame):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    for part, following in zip(kept, [*kept[1:], None], strict=False):
+        if part.tb_next is not following:
+            part.tb_next = following
+    return kept[0] if kept else None
 
 
 def caught(error: BaseException, site: Site | None) -> None:
@@ -42,27 +39,21 @@ def caught(error: BaseException, site: Site | None) -> None:
         error.__traceback__ = kept
 
 
-def user_frame(depth: int, frame: types.FrameType) -> types.FrameType:
-    """The frame so many levels above one, of which those of this package do not count.
-
-    Errors: ValueError where the stack is not so deep.
-    """
-    found: types.FrameType | None = frame
-    while found is not None and is_ours(found):
-        found = found.f_back
-    while depth > 0 and found is not None:
-        found = found.f_back
-        while found is not None and is_ours(found):
-            found = found.f_back
-        depth -= 1
-    if found is None:
-        raise ValueError("call stack is not deep enough")
-    return found
+def user_frame(frame: types.FrameType | None) -> types.FrameType | None:
+    """A frame, or the first above it that is not of this package."""
+    while frame is not None and is_ours(frame):
+        frame = frame.f_back
+    return frame
 
 
 def get_frame(depth: int = 0, /) -> types.FrameType:
     """`sys._getframe`."""
-    return user_frame(depth, sys._getframe(1))
+    found = user_frame(sys._getframe())
+    while depth > 0 and found is not None:
+        found, depth = user_frame(found.f_back), depth - 1
+    if found is None:
+        raise ValueError("call stack is not deep enough")
+    return found
 
 
 def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **options: Any) -> None:

@@ -230,6 +230,16 @@ class Sequence(Stand):
     __len__ = Entered()
 
 
+class Mapping(Stand):
+    """A mapping that is unpacked."""
+
+    __slots__ = ()
+    __getitem__ = Entered()
+
+    def keys(self) -> Any:
+        return iterable(bind(lookup(type(self.it), "keys"), self.it)(), STATE.site)
+
+
 def mapping(obj: Any, site: Site | None) -> Any:
     """What `**` may unpack itself."""
     t = type(obj)
@@ -240,7 +250,7 @@ def mapping(obj: Any, site: Site | None) -> Any:
     if python_method(t, "keys") is None and python_method(t, "__getitem__") is None:
         return obj
     STATE.site = site
-    return {key: getitem(key, obj, site) for key in iterable(bind(lookup(t, "keys"), obj)(), site)}
+    return Mapping(obj)
 
 
 def pairs(obj: Any, site: Site | None) -> Any:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from wengert.attributes import forget_classes
-from wengert.classes import enter, lookup, python_method
+from wengert.classes import enter, lookup, python_method, twins
 from wengert.construction import NATIVE_MODULES, construct
 from wengert.dispatch import HOOKS, prepare
 from wengert.errors import RefusedCallError
@@ -70,14 +70,13 @@ UNSEARCHED = frozenset(
     )
 )
 _resolved: dict[Any, Any] = {}
-_twins: dict[types.FunctionType, types.FunctionType] = {}
 _version = -1
 
 
 def forget() -> None:
     """Drop twins and recorders: between two traces, functions, classes and rules may have changed."""
     global _version
-    _twins.clear()
+    twins.clear()
     forget_classes()
     if rules.version != _version:
         rules.load()
@@ -88,7 +87,7 @@ def forget() -> None:
 def _rules_changed() -> None:
     """Forget what stood for callables under the rules before, also in the middle of a trace."""
     _resolved.clear()
-    _twins.clear()
+    twins.clear()
     if ACTIVE:
         prepare()
 
@@ -101,7 +100,7 @@ def resolve(f: Any, site: Site | None = None) -> Any:
     STATE.site = site
     t = type(f)
     if t is types.FunctionType:
-        twin = _twins.get(f)
+        twin = twins.get(f)
         return function(f) if twin is None else twin
     if t is types.MethodType:
         return method(f)
@@ -152,7 +151,7 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
         if f.__qualname__ != code.co_qualname:
             twin.__qualname__ = f.__qualname__
     if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
-        _twins[f] = twin
+        twins[f] = twin
     return twin
 
 
@@ -179,7 +178,7 @@ def method(f: types.MethodType) -> Any:
     if rules.has_methods and f in rules:
         return other(f, types.MethodType)
     if type(inner) is types.FunctionType:
-        twin = _twins.get(inner)
+        twin = twins.get(inner)
         return types.MethodType(function(inner) if twin is None else twin, f.__self__)
     return functools.partial(resolve_plain(inner), f.__self__)
 
@@ -233,7 +232,7 @@ def _other(f: Any, t: type) -> Any:
         call = python_method(t, "__call__")
         found = f if call is None else types.MethodType(enter(call), f)
         if call is None:
-            found = guarded(f)
+            found = guarded(f) if callable(f) else f
     elif t in _HASHABLE:
         _resolved[f] = found
     return found

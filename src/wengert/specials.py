@@ -21,7 +21,7 @@ from wengert.classes import bind, defines, enter, lookup, python_method
 from wengert.construction import build_class, construct, instantiate
 from wengert.dispatch import HOOKS, convert, format_value
 from wengert.flat import flat_items
-from wengert.frames import get_frame, user_frame, warn
+from wengert.frames import get_frame, warn
 from wengert.items import Sequence, getitem, iterable, iterator, pairs, setitem
 from wengert.natives import ARRAY_FUNCTIONS, copied, dunder, recorder
 from wengert.opaque import opaque, refusal, search
@@ -89,6 +89,9 @@ def _counted(start: Any, step: Any) -> Any:
         start = HOOKS["add"](step, start, STATE.site)
 
 
+_OF_EXTREMES = {"key", "default"}
+
+
 def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
     """`sum`, `min`, `max` and their like, which iterate over one argument."""
     fn = primitive.fn
@@ -98,7 +101,9 @@ def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
         recording = STATE.recording
         if recording is None:
             return fn(*args, **kwargs)
-        if splat and ("key" in kwargs or "default" in kwargs):
+        if splat and (not args or kwargs.keys() - _OF_EXTREMES or ("default" in kwargs and len(args) > 1)):
+            return fn(*args, **kwargs)  # raises
+        if splat and kwargs:
             return extreme(fn, args[0] if len(args) == 1 else args, **kwargs)
         if splat and len(args) > 1:
             return record_call(primitive, args, kwargs) if holds_traced(args) else fn(*args)
@@ -155,7 +160,7 @@ def _hasattr(obj: Any, name: str, /) -> bool:
 
 def _iter(obj: Any, /, *sentinel: Any) -> Any:
     if sentinel:
-        return iter(enter(obj), *sentinel)
+        return iter(enter(obj) if callable(obj) else obj, *sentinel)
     if isinstance(obj, (np.ndarray, np.flatiter, np.broadcast)):
         return iter(iterable(obj, STATE.site))
     made = iterator(obj)
@@ -251,7 +256,7 @@ def _str(*args: Any, **kwargs: Any) -> Any:
 
 def _type(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 3 and type(args[2]) is dict:  # `type` itself asks the frame that it is called from
-        args = (*args[:2], {"__module__": user_frame(0, sys._getframe()).f_globals.get("__name__"), **args[2]})
+        args = (*args[:2], {"__module__": get_frame().f_globals.get("__name__"), **args[2]})
     return type(*args, **kwargs) if len(args) == 1 else construct(type, *args, **kwargs)
 
 
@@ -291,7 +296,7 @@ def _evaluated(f: Any) -> Any:
 
     def call(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
         recording = STATE.recording
-        frame = user_frame(0, sys._getframe())
+        frame = get_frame()
         if globals is None:
             globals = frame.f_globals
             optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED
