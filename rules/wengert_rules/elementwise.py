@@ -98,7 +98,7 @@ def power(y, a, b):
 @partials(np.absolute, np.fabs, operator.abs, abs, math.fabs)
 def absolute(y, x):
     """The sign of x, and 0 at 0; as y is real, so is ȳ, and x̄ = ȳ x/|x| on the complex plane."""
-    return np.conjugate(x / nonzero(y)) if np.iscomplexobj(x) else np.sign(x)
+    return np.conjugate(x / nonzero(np.absolute(x))) if np.iscomplexobj(x) else np.sign(x)
 
 
 @pullback(np.sign)

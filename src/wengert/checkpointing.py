@@ -28,8 +28,9 @@ from wengert.reach import Reach
 from wengert.recording import STATE, Level, Modes, Recording
 from wengert.shadow import SHADOW, hold
 from wengert.sites import Site
-from wengert.storage import Memory, swap
+from wengert.storage import Memory
 from wengert.trail import Trail
+from wengert.undo import swap
 from wengert.values import is_inexact
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -95,15 +96,16 @@ class _Stretch:
     def __enter__(self) -> _Stretch:
         memory = self.memory
         self.start = len(self.recording.entries)
-        self.outside = memory.undo, memory._captured, memory._captured_to, self.recording.specs
-        memory.undo, memory._captured, self.recording.specs = [], _Everything(), {}
+        self.outside = memory.undo, memory.finals, memory._captured, memory._captured_to, self.recording.specs
+        memory.undo, memory.finals, memory._captured, memory._captured_to = [], None, _Everything(), self.start
+        self.recording.specs = {}
         SHADOW[id(self)] = -1  # what is traced from now on stands behind it
         return self
 
     def __exit__(self, *error: object) -> None:
         SHADOW.pop(id(self), None)
         memory = self.memory
-        memory.undo, memory._captured, memory._captured_to, self.recording.specs = self.outside
+        memory.undo, memory.finals, memory._captured, memory._captured_to, self.recording.specs = self.outside
 
     def traced(self) -> dict[int, int]:
         """Take what has been traced since out of the shadow table: slots by id."""
@@ -114,7 +116,7 @@ class _Stretch:
 
     def leave(self) -> None:
         """Keep the stretch on the recording as it is."""
-        undo, captured, _, _ = self.outside
+        undo, _, captured, _, _ = self.outside
         undo.extend(self.memory.undo)
         self.memory._captured = captured
         for entry in self.recording.entries[self.start :]:
@@ -129,7 +131,8 @@ class _Call:
         self.f, self.args, self.kwargs = f, args, kwargs
         self.reach = Reach((f, *args, *kwargs.values()))
         self.caches = {key: dict(memo) for key, memo in recording.caches.items()}
-        self.cached = {id(a): SHADOW[id(a)] for a in _arguments(self.caches) if id(a) in SHADOW}
+        held = (*_arguments(self.caches), *self.reach.arrays)  # alive, whether they are read or only written
+        self.traced = {id(a): SHADOW[id(a)] for a in held if id(a) in SHADOW}
         self.texts = dict(recording.texts)
         self.versions: list[tuple[Any, int | None]] = []
         for storage in recording.memory.storages.values():
@@ -151,8 +154,9 @@ def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, 
             stretch.leave()
             raise
         folded = Folded(recording, call, stretch, site)
+        born = _born(stretch)
         values = _take(stretch)
-        writes = _outliving(stretch.memory)
+        writes = _outliving(stretch.memory, born)
     folded.stand_in(values, writes)
     return result
 
@@ -163,10 +167,17 @@ def _arguments(caches: dict[Any, dict[Any, Any]]) -> list[Any]:
     return [a for args, _ in memos for a in args]
 
 
+def _born(stretch: _Stretch) -> set[int]:
+    """The arrays that a stretch made, by their ids: nobody needs to know what they held in it."""
+    values = [entry[1] for entry in stretch.recording.entries[stretch.start :] if entry is not None]
+    arrays = [value() if type(value) is weakref.ref else value for value in values]
+    return {id(array) for array in arrays if isinstance(array, np.ndarray) and array.base is None}
+
+
 def _take(stretch: _Stretch) -> dict[int, Any]:
     """Cut a stretch off; its values that something else refers to, by slot."""
     entries, places = stretch.recording.entries, stretch.traced()
-    there = range(stretch.start, len(entries))  # a view of written memory may have a place that is gone: it has a lens
+    there = range(stretch.start, len(entries))  # the place of a view of written memory may be gone: see _is_read_anew
     slots = sorted({slot for slot in places.values() if slot in there and entries[slot] is not None})
     values = [entries[slot][1] for slot in slots]  # type: ignore[index]
     del entries[stretch.start :]
@@ -175,23 +186,35 @@ def _take(stretch: _Stretch) -> dict[int, Any]:
             values[k] = values[k]()
         elif sys.getrefcount(values[k]) == ONCE:
             values[k] = None
-    return {slot: value for slot, value in zip(slots, values, strict=True) if places.get(id(value)) == slot}
+    memory = stretch.memory
+    return {
+        slot: value
+        for slot, value in zip(slots, values, strict=True)
+        if places.get(id(value)) == slot and not _is_read_anew(memory, value)
+    }
 
 
-def _outliving(memory: Memory) -> list[tuple[np.ndarray, Any, Any]]:
-    """What was written in arrays that outlive a stretch: (array, key, what was there)."""
+def _is_read_anew(memory: Memory, value: Any) -> bool:
+    """Whether a value is a view of written memory, which is read through its lens whatever stands for it."""
+    owner = owner_of(value) if isinstance(value, np.ndarray) else value
+    return owner is not value and id(owner) in memory.storages
+
+
+def _outliving(memory: Memory, born: set[int]) -> list[tuple[np.ndarray, Any, Any]]:
+    """What was written in arrays that were there before a stretch and outlive it: (array, key, what was there)."""
     by_owner: dict[int, tuple[list[np.ndarray], list[Any]]] = {}
     for k in range(len(memory.undo)):  # by index: a variable would refer to the last
-        _file(by_owner, memory.undo[k])
+        _file(by_owner, memory.undo[k], born)
     memory.undo.clear()
     return [
         write for held, records in by_owner.values() if _outlives(held, records) for write in _before(held[0], records)
     ]
 
 
-def _file(by_owner: dict[int, tuple[list[np.ndarray], list[Any]]], record: list[Any]) -> None:
+def _file(by_owner: dict[int, tuple[list[np.ndarray], list[Any]]], record: list[Any], born: set[int]) -> None:
     owner = owner_of(record[1])
-    by_owner.setdefault(id(owner), ([owner], []))[1].append(record)
+    if id(owner) not in born:
+        by_owner.setdefault(id(owner), ([owner], []))[1].append(record)
 
 
 def _outlives(held: list[np.ndarray], records: list[Any]) -> bool:
@@ -317,7 +340,7 @@ class _Reopened:
         recording.levels.append(Level(len(recording.entries)))
         STATE.recording, STATE.quick, STATE.site = recording, recording.entries, self.folded.site
         SHADOW.clear()  # what was consumed is gone, and its ids used again; what the call read is among its inputs
-        SHADOW.update(call.cached)
+        SHADOW.update(call.traced)
         for slot in self.folded.trail.inputs:
             value = recording.value(slot)
             if is_inexact(value):

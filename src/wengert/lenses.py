@@ -8,6 +8,9 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 DummyArray: Any = type(as_strided(np.zeros(1), (2,), (0,)).base)  # what NumPy puts between a strided view and its array
+# Kept for its keys: strings that die with each such dictionary are interned anew each time, until Python rebuilds its
+# table of all strings, of 2 MB and more.
+_INTERFACE = np.zeros(0).__array_interface__
 
 
 class Lens(NamedTuple):

@@ -54,8 +54,14 @@ def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int
         bars.add(slot, seed.view() if isinstance(seed, np.ndarray) and not traced else seed)  # what is no one's own
     if isinstance(bars, (PassingBars, PassingTracedBars)):
         _walk_stepwise(recording, here, bars, end, depth)
+    elif consume:
+        recording.memory.use_up()
+        try:
+            _walk(recording, here, bars, end, depth, True)
+        finally:
+            recording.memory.restore()
     else:
-        _walk(recording, here, bars, end, depth, consume)
+        _walk(recording, here, bars, end, depth, False)
     return bars
 
 
@@ -70,7 +76,7 @@ def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, c
             if bar is None:
                 continue
             if log and done < len(log) and log[-1 - done][0] > slot:
-                done = memory.rewind(slot, done)
+                done = memory.unwind(slot) if consume else memory.rewind(slot, done)
             entry = entries[slot]
             primitive = entry[0]
             step = primitive.step

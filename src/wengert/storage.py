@@ -32,6 +32,7 @@ from wengert.lenses import (
 from wengert.primitives import Bound, ruled
 from wengert.recording import STATE, Entry, Recording, here, watch_arrays
 from wengert.shadow import SHADOW, hold
+from wengert.undo import Finals, Undo, swap
 from wengert.values import Spec, spec_of
 
 
@@ -68,6 +69,7 @@ class Memory:
         "_captured_to",
         "_roots",
         "arguments",
+        "finals",
         "recording",
         "replaced",
         "shared_arguments",
@@ -82,7 +84,8 @@ class Memory:
         self._captured_to = 0  # of the entries below this one, all is captured that their pullbacks keep
         self._roots: dict[int, tuple[weakref.ref[np.ndarray], Root]] = {}
         self.arguments: list[tuple[np.ndarray, int]] = []  # of the outermost level, not yet among the roots
-        self.undo: list[list[Any]] = []
+        self.undo: list[Undo] = []
+        self.finals: Finals | None = None  # where memory is to be restored after the log is used up
         self.replaced: list[Any] = []  # residuals that gave way to copies: variables by their ids as long as we record
         self.shared_arguments: set[int] = set()
 
@@ -403,6 +406,27 @@ class Memory:
             done += 1
         return done
 
+    def use_up(self) -> None:
+        """From now on the log is used up by `unwind`: no write follows, and what pullbacks keep is theirs alone."""
+        self._captured, self._captured_to = {}, len(self.recording.entries)
+        self.finals = Finals()
+
+    def unwind(self, position: int) -> int:
+        """`rewind` for the last time, which frees what the log saved; none is left undone."""
+        while self.undo and self.undo[-1][0] > position:
+            record = self.undo.pop()
+            if self.finals is None:
+                record[1][record[2]] = record[3]
+            else:
+                self.finals.undo(record)
+        return 0
+
+    def restore(self) -> None:
+        """Bring all memory back to what it held before the log was used up."""
+        if self.finals is not None:
+            self.finals.restore()
+            self.finals = None
+
     def replay(self, done: int) -> None:
         """Put back what `rewind` undid."""
         for record in self.undo[len(self.undo) - done :]:
@@ -422,14 +446,6 @@ def _is_like(value: Any, owner: np.ndarray) -> bool:
 def light(value: Any) -> Any:
     """A value of which a pullback reads shape and dtype only."""
     return spec_of(value) if isinstance(value, np.ndarray) else value
-
-
-def swap(record: list[Any]) -> None:
-    """Exchange what a record of the undo log saved with what its memory holds."""
-    _, array, key, saved = record
-    now = np.array(array[key])
-    array[key] = saved
-    record[3] = now
 
 
 def _frozen(key: Any) -> Any:
