@@ -1,0 +1,53 @@
+"""Which back end runs a plan, and how inputs and relations reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from wengert.tensor import native, numpy_backend
+from wengert.tensor.layout import POINT, layout, seconds
+from wengert.tensor.loops import points, steps
+from wengert.tensor.numpy_backend import NumpyProgram
+from wengert.tensor.plan import Plan
+from wengert.tensor.walks import Entries
+
+Backend = Literal["auto", "numpy", "native"]
+
+SAVES = 5e-5  # seconds a call that compiled loops must save: less does not repay the second that they take to compile
+
+
+def built(plan: Plan, backend: Backend = "auto") -> NumpyProgram:
+    """A callable program. Errors: NativeUnavailableError where native is asked for and numba is not there."""
+    if backend == "auto":
+        backend = "native" if native.has_compiler() and saved_by_loops(plan) > SAVES else "numpy"
+    return native.compiled(plan) if backend == "native" else numpy_backend.compiled(plan)
+
+
+def saved_by_loops(plan: Plan) -> float:
+    """Seconds by which compiled loops are faster than NumPy, by the measured constants of the layout."""
+    pieces = [p for nest in plan.nests for p in nest.pieces]
+    arrays = sum(seconds(p, layout(p, plan.counts), plan.counts) for p in pieces)
+    return arrays - POINT * sum(points(steps(p.ranges, p.where, plan.counts), p.ranges, plan.counts) for p in pieces)
+
+
+def run(program: NumpyProgram, inputs: Mapping[str, Any], relations: Mapping[str, Any]) -> Any:
+    """The outputs, nested as the program's, for inputs that may be pairs and relations in any of their forms."""
+    shapes = program.plan.relations
+    entries = {name: Entries.of(r, shapes[name]) for name, r in relations.items() if name in shapes}
+    return program(named(inputs), entries)
+
+
+def named(inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Inputs as plans call them: in.x, or in.x.0 and in.x.1 for a pair."""
+    return dict(leaf for name, value in inputs.items() for leaf in _leaves(f"in.{name}", value))
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, np.ndarray]]:
+    if isinstance(value, tuple):
+        for k, part in enumerate(value):
+            yield from _leaves(f"{name}.{k}", part)
+    else:
+        yield name, np.asarray(value)

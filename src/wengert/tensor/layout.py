@@ -1,0 +1,92 @@
+"""How NumPy runs a piece: which indices are loops, which are axes of arrays, or whether its points are listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+from wengert.tensor.indices import Affine
+from wengert.tensor.loops import Span, Step, points, steps, steps_in_order
+from wengert.tensor.nests import Entry, Piece, Position, factors, reads
+from wengert.tensor.predicates import Compare, names
+
+# seconds, by measurement: a turn of a Python loop with its slices, a point of a NumPy loop, of a windowed einsum,
+# of a matrix product, of a list of points
+TURN, POINT, WINDOW, BLAS, LISTED = 3e-6, 1e-9, 3e-9, 2e-10, 2e-8
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Loops over some indices; the others are axes, with bounds that depend on the loops alone."""
+
+    loops: tuple[Step, ...]
+    axes: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The points are enumerated, once for each relation; reads gather."""
+
+
+def layout(piece: Piece, counts: Mapping[str, int]) -> Box | Listed:
+    """The cheaper way, by the estimate of the constants above."""
+    ways: tuple[Box | Listed, ...] = (Listed(), *_boxes(piece))
+    return min(ways, key=lambda how: seconds(piece, how, counts))
+
+
+def seconds(piece: Piece, how: Box | Listed, counts: Mapping[str, int]) -> float:
+    """About how long NumPy takes."""
+    if isinstance(how, Box):
+        turns = points(how.loops, piece.ranges, counts)
+        volume = turns * prod(points((s,), piece.ranges, {}) for s in how.axes)
+        return turns * TURN + volume * _rate(piece, {s.index for s in how.axes})
+    every = points(steps(piece.ranges, piece.where, counts, whole=True), piece.ranges, counts)
+    return LISTED * every * (1 + len(reads(piece.body))) + 2 * TURN
+
+
+def _boxes(piece: Piece) -> Iterator[Box]:
+    if not all(isinstance(a, Compare) for a in piece.where) or _has_entries(piece):
+        return
+    ranges = piece.ranges
+    for size in range(len(ranges) + 1):
+        for looped in combinations(ranges, size):
+            if _is_box(piece, looped):
+                order = sorted(looped, key=lambda i: ranges[i])
+                made = steps_in_order((*order, *(i for i in ranges if i not in looped)), ranges, piece.where)
+                axes = tuple(s for s in made if isinstance(s, Span) and s.index not in looped)
+                if len(axes) + len(looped) == len(ranges):
+                    loops = tuple(s for s in made if s not in axes)
+                    yield Box(loops, axes)
+
+
+def _has_entries(piece: Piece) -> bool:
+    positions = (a for at in (piece.target, *(r.at for r in reads(piece.body))) for a in at)
+    return any(isinstance(a, Entry) for a in positions)
+
+
+def _is_box(piece: Piece, looped: tuple[str, ...]) -> bool:
+    """With the loops fixed, each atom bounds one axis, and axes meet in a cell only to be summed."""
+    for atom in piece.where:
+        free = names(atom) - set(looped)
+        if len(free) > 1 or (free and isinstance(atom, Compare) and atom.op == "="):
+            return False
+    free_in_target = {i for a in piece.target for i in a.names} - set(looped)
+    alone = {i for a in piece.target for i in a.names - set(looped) if len(a.names - set(looped)) == 1}
+    return free_in_target <= alone
+
+
+def _rate(piece: Piece, axes: set[str]) -> float:
+    parts = factors(piece.body)
+    if any(is_window(a.at, axes) for part in parts for a in reads(part)):
+        return WINDOW
+    kept = {i for a in piece.target for i in a.names} & axes
+    if len(parts) > 1 and axes - kept and len(kept) > 1:
+        return BLAS
+    return POINT * len(parts)
+
+
+def is_window(at: Iterable[Position], axes: set[str]) -> bool:
+    """Overlapping cells: two axes move one dimension."""
+    return any(isinstance(a, Affine) and len(a.names & axes) > 1 for a in at)

@@ -1,0 +1,56 @@
+"""Plans as NumPy: readable source, with views where accesses are affine and BLAS where a piece is a product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wengert.tensor.enumeration import assignments, tabulated
+from wengert.tensor.numpy_source import Source
+from wengert.tensor.numpy_support import contracted, summed_at, window
+from wengert.tensor.plan import Plan
+from wengert.tensor.regions import Conjunction
+from wengert.tensor.walks import Entries
+
+
+@dataclass
+class NumpyProgram:
+    """A plan compiled: call it with inputs by name and relations as entries."""
+
+    plan: Plan
+    text: str
+    function: Callable[..., Any]
+    listed: Mapping[str, tuple[dict[str, int], Conjunction]]
+    last: tuple[dict[str, Entries], dict[str, Any]] | None = field(default=None, repr=False)
+
+    def __call__(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
+        return self.function(inputs, *self.prepared(relations))
+
+    def prepared(self, relations: Mapping[str, Entries]) -> tuple[dict[str, Entries], dict[str, Any]]:
+        """Relations with the tables made of them, and the points of the listed pieces; kept while relations stay."""
+        if self.last is None or any(self.last[0].get(name) is not r for name, r in relations.items()):
+            known = dict(relations)
+            for name, (indices, p) in self.plan.tables.items():
+                known[name] = tabulated(indices, p, known)
+            self.last = known, {key: _points(*piece, known) for key, piece in self.listed.items()}
+        return self.last
+
+
+def _points(ranges: dict[str, int], where: Conjunction, relations: dict[str, Entries]) -> dict[str, Any]:
+    columns, count = assignments(ranges, where, relations)
+    return {**columns, "count": count}
+
+
+def support() -> dict[str, Any]:
+    return {"window": window, "contracted": contracted, "summed_at": summed_at}
+
+
+def compiled(plan: Plan) -> NumpyProgram:
+    source = Source(plan)
+    text = source.text()
+    space: dict[str, Any] = {"np": np, **support(), **source.functions}
+    exec(compile(text, "<tensor program>", "exec"), space)
+    return NumpyProgram(plan, text, space["run"], source.listed)

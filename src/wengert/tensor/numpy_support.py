@@ -1,0 +1,43 @@
+"""What generated NumPy calls: views of affine accesses, products over axes, sums into listed cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+def window(x: np.ndarray, start: Sequence[int], steps: Sequence[Sequence[int]], shape: Sequence[int]) -> np.ndarray:
+    """x[start + Σ steps·axis] as a view: axis k of the result moves steps[k] in x."""
+    if 0 in shape or any(n < 0 for n in shape):
+        return np.empty([max(n, 0) for n in shape], x.dtype)
+    strides = [sum(c * s for c, s in zip(step, x.strides, strict=True)) for step in steps]
+    begin = x[tuple(slice(s, None) for s in start)]
+    return np.lib.stride_tricks.as_strided(begin, shape, strides)
+
+
+def contracted(result: str, *operands: tuple[str, np.ndarray]) -> np.ndarray:
+    """Einsum in words of axes; a product of two along shared axes goes to BLAS."""
+    if len(operands) == 2:
+        (a, x), (b, y) = operands
+        shared = [i for i in a if i in b and i not in result]
+        alone = [i for i in a + b if i not in result and i not in shared]
+        batch = [i for i in a if i in b and i in result]
+        if shared and not alone and not batch and x.ndim + y.ndim > 2:
+            return _product(result, a, x, b, y, shared)
+    return np.einsum(
+        ",".join(o for o, _ in operands) + "->" + result, *(x for _, x in operands), optimize=len(operands) > 2
+    )
+
+
+def _product(result: str, a: str, x: np.ndarray, b: str, y: np.ndarray, shared: list[str]) -> np.ndarray:
+    out = [i for i in a + b if i not in shared]
+    value = np.tensordot(x, y, ([a.index(i) for i in shared], [b.index(i) for i in shared]))
+    return value.transpose([out.index(i) for i in result])
+
+
+def summed_at(shape: Sequence[int], at: Sequence[np.ndarray], values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A tensor with the values added up in the cells that they belong to."""
+    size = int(np.prod(shape))
+    cell = np.ravel_multi_index(tuple(at), tuple(shape)) if len(shape) else 0
+    return np.bincount(np.broadcast_to(cell, values.shape), values, size).reshape(shape).astype(dtype, copy=False)

@@ -1,0 +1,68 @@
+"""A plan: loop nests that compute the outputs of an SSA program at given sizes, no operation more than its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from wengert.tensor.lowering import input_shapes, lowered
+from wengert.tensor.nests import Nest, Piece, renamed
+from wengert.tensor.pieces import Context, settled
+from wengert.tensor.predicates import Exists
+from wengert.tensor.sharing import all_passes, live, shared, without_virtuals
+from wengert.tensor.statements import SSA, leaves
+
+Table = tuple[tuple[tuple[str, int], ...], Exists]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Nests in order. tables: relations to make of others first. output: names of nests, nested as the result is."""
+
+    nests: tuple[Nest, ...]
+    output: Any
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    relations: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = None, optimise: bool = True) -> Plan:
+    """Loop nests for an SSA program; counts: how many entries each relation has, where known.
+
+    Without optimise, only what costs nothing is put in place: what remains is what the cost model counts.
+    """
+    context = Context()
+    names = list(leaves(ssa.output))
+    nests = {s.name: lowered(s, sizes, context) for s in ssa.statements}
+    if optimise:
+        nests = live(nests, names)
+    nests = without_virtuals(nests, names, context)
+    if optimise:
+        nests = all_passes(live(shared(nests, names), names), names, context)
+    made = tuple(legible(decided(nest, context)) for nest in nests.values())
+    shapes = dict(shape for name, of in ssa.inputs for shape in input_shapes(f"in.{name}", of, sizes))
+    relations = {name: tuple(a.substitute(sizes).constant for a in of) for name, of in ssa.relations}
+    relations |= {name: tuple(n for _, n in indices) for name, (indices, _) in context.tables.items()}
+    return Plan(made, ssa.output, context.tables, counts or {}, shapes, relations)
+
+
+def decided(nest: Nest, context: Context) -> Nest:
+    """With relations for the existentials that are left."""
+    return replace(nest, pieces=tuple(q for p in nest.pieces for q in _decided(p, context)))
+
+
+def _decided(piece: Piece, context: Context) -> tuple[Piece, ...]:
+    if not any(isinstance(p, Exists) for p in piece.where):
+        return (piece,)
+    where = (context.table(p, piece.ranges) if isinstance(p, Exists) else p for p in piece.where)
+    return settled(replace(piece, where=tuple(where)), context)
+
+
+def legible(nest: Nest) -> Nest:
+    """With indices called i, j, k, .. in each piece."""
+    return replace(nest, pieces=tuple(renamed(p, iter(INDICES)) for p in nest.pieces))
+
+
+INDICES = [*"ijklmnpqrs", *(f"i{k}" for k in range(100))]

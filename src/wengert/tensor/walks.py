@@ -1,0 +1,87 @@
+"""Relations at run time: sorted entries, walked from any side (S5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A relation's entries sorted by its arguments in some order: CSR for (0, 1), CSC for (1, 0).
+
+    coordinates[k] is the k-th argument; starts[v]..starts[v+1] are the entries whose first argument in the order is v;
+    keys are the arguments as one number, ascending; entry is the position of each in the order as given, (0, 1, ..).
+    """
+
+    coordinates: tuple[np.ndarray, ...]
+    starts: np.ndarray
+    keys: np.ndarray
+    entry: np.ndarray
+
+
+@dataclass(eq=False)
+class Entries:
+    """The entries at which a relation holds, as columns of indices in lexicographic order."""
+
+    shape: tuple[int, ...]
+    columns: tuple[np.ndarray, ...]
+    walks: dict[tuple[int, ...], Walk] = field(default_factory=dict, repr=False)
+
+    @property
+    def count(self) -> int:
+        return len(self.columns[0])
+
+    @classmethod
+    def of(cls, relation: Any, shape: tuple[int, ...]) -> Entries:
+        """Of a boolean array, a scipy.sparse matrix, or index tuples."""
+        if isinstance(relation, Entries):
+            return relation
+        if isinstance(relation, np.ndarray) and relation.dtype == bool:
+            return cls(shape, tuple(np.nonzero(relation)))
+        if hasattr(relation, "tocoo"):
+            return cls.of_columns(shape, [np.asarray(c) for c in _nonzero_of(relation.tocoo())])
+        return cls.of_columns(shape, list(np.array(sorted(map(tuple, relation)), int).reshape(-1, len(shape)).T))
+
+    @classmethod
+    def of_columns(cls, shape: tuple[int, ...], columns: Iterable[np.ndarray]) -> Entries:
+        keys = np.unique(key_of(tuple(np.asarray(c, np.intp) for c in columns), shape))
+        return cls(shape, tuple(np.unravel_index(keys, shape)) if shape else ())
+
+    def walk(self, order: tuple[int, ...]) -> Walk:
+        if order not in self.walks:
+            self.walks[order] = self._sorted(order)
+        return self.walks[order]
+
+    def _sorted(self, order: tuple[int, ...]) -> Walk:
+        shape = tuple(self.shape[k] for k in order)
+        keys = key_of(tuple(self.columns[k] for k in order), shape)
+        by_key = np.argsort(keys, kind="stable")
+        columns = tuple(np.ascontiguousarray(c[by_key], np.int64) for c in self.columns)
+        starts = np.searchsorted(columns[order[0]], np.arange(shape[0] + 1))
+        return Walk(columns, starts.astype(np.int64), keys[by_key].astype(np.int64), by_key.astype(np.int64))
+
+    def find(self, at: tuple[np.ndarray, ...]) -> np.ndarray:
+        """The position of each index tuple among the entries, -1 where the relation does not hold."""
+        at = tuple(np.broadcast_arrays(*at))
+        inside = np.logical_and.reduce([(a >= 0) & (a < n) for a, n in zip(at, self.shape, strict=True)])
+        keys = self.walk(tuple(range(len(self.shape)))).keys
+        wanted = key_of(tuple(np.where(inside, a, 0) for a in at), self.shape)
+        place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+        found = inside & (keys[place] == wanted) if len(keys) else np.zeros_like(inside)
+        return np.where(found, place, -1)
+
+
+def _nonzero_of(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
+    kept = matrix.data != 0
+    return matrix.row[kept], matrix.col[kept]
+
+
+def key_of(columns: tuple[np.ndarray, ...], shape: tuple[int, ...]) -> np.ndarray:
+    key = np.zeros(columns[0].shape if columns else (), np.int64)
+    for column, n in zip(columns, shape, strict=True):
+        key = key * n + column
+    return key

@@ -1,0 +1,213 @@
+"""Back ends: NumPy and compiled loops against the evaluator, and what their source must and must not hold."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from tensor_examples import EXAMPLES
+from tensor_runs import Run, assert_same, example_run, random_run, run_of
+
+from wengert.tensor import native, numpy_backend
+from wengert.tensor.adjoint import adjoint
+from wengert.tensor.backends import built, run
+from wengert.tensor.gen_pushout import accessed
+from wengert.tensor.indices import affine
+from wengert.tensor.numpy_support import window
+from wengert.tensor.plan import Plan, plan
+from wengert.tensor.ssa import to_ssa
+from wengert.tensor.terms import (
+    REAL,
+    Apply,
+    BlackBox,
+    Bracket,
+    Gen,
+    Mul,
+    Program,
+    Related,
+    Sum,
+    TensorType,
+    Var,
+    at_most,
+)
+from wengert.tensor.walks import Entries
+
+SEEDS = range(int(os.environ.get("WENGERT_TENSOR_CASES", "60")))
+CASES = [(name, sizes) for name, example in EXAMPLES.items() for sizes in example.sizes]
+i, j, k, n, m = map(affine, "ijknm")
+VECTOR, MATRIX = TensorType(n, REAL), TensorType(n, TensorType(n, REAL))
+
+
+def interpreted(plan: Plan) -> Any:
+    return native.compiled(plan, interpreted=True)
+
+
+BACKENDS = {"numpy": numpy_backend.compiled, "loops": interpreted}
+both = pytest.mark.parametrize("backend", BACKENDS.values(), ids=BACKENDS)
+
+
+def value(given: Run, backend: Callable[[Plan], Any] = numpy_backend.compiled) -> Any:
+    return run(backend(given.plan()), given.floats, given.relations)
+
+
+@both
+@pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_programs(seed: int, reverse: bool, backend: Any) -> None:
+    given = random_run(1000 + seed, reverse)
+    assert_same(value(given, backend), given.value)
+
+
+@both
+@pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
+@pytest.mark.parametrize(("name", "sizes"), CASES)
+def test_examples(name: str, sizes: dict[str, int], reverse: bool, backend: Any) -> None:
+    given = example_run(name, sizes, reverse)
+    assert_same(value(given, backend), given.value)
+
+
+@both
+@pytest.mark.parametrize("name", ["1 convolution", "12 weight fit", "16 cumulative sum"])
+def test_at_sizes_where_loops_are_views(name: str, backend: Any) -> None:
+    sizes = {"n": 60, "m": 5, "N": 3}
+    given = example_run(name, {s: sizes[s] for s in EXAMPLES[name].program.sizes}, reverse=True)
+    assert_same(value(given, backend), given.value)
+
+
+# ---- compiled ----
+
+
+@pytest.mark.parametrize("name", ["1 convolution", "8b chained 2 times", "15 masked matrix times vector"])
+def test_compiled_loops(name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
+    given = example_run(name, EXAMPLES[name].sizes[-1], reverse=True)
+    assert_same(value(given, native.compiled), given.value)
+    assert list(tmp_path.rglob("*.nbi"))
+
+
+def test_native_without_a_compiler_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "has_compiler", lambda: False)
+    given = example_run("4 trace", {"n": 3}, reverse=False)
+    with pytest.raises(native.NativeUnavailableError, match=r"pip install 'wengert\[native\]'"):
+        built(given.plan(), "native")
+    assert type(built(given.plan())) is numpy_backend.NumpyProgram
+
+
+# ---- what the source holds ----
+
+
+def source(given: Run) -> str:
+    return numpy_backend.compiled(given.plan()).text
+
+
+def test_a_convolution_slices_and_does_not_gather() -> None:
+    text = source(example_run("1 convolution", {"n": 5000, "m": 7}, reverse=True))
+    assert "x_1_bar" in text or "x_bar" in text
+    assert "points[" not in text
+    assert "for " in text
+
+
+def test_a_matrix_product_is_one() -> None:
+    assert "A @ B" in source(example_run("13 matrix product", {"n": 50}, reverse=False))
+
+
+@pytest.mark.parametrize("name", ["6 trace of a diagonal matrix", "7 three traces", "8b chained 3 times"])
+def test_no_square_is_stored_where_a_line_is_asked_for(name: str) -> None:
+    """n = 3000: a matrix is 72 MB, everything that is needed under 2 MB."""
+    example = EXAMPLES[name]
+    program = built(plan(adjoint(to_ssa(example.program), example.wrt).ssa, {"n": 3000}), "numpy")
+    inputs = {"x": np.full(3000, 0.01), "y_bar": 1.0}
+    tracemalloc.start()
+    run(program, inputs, {})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2e6
+
+
+@both
+def test_a_masked_black_box_is_not_evaluated(backend: Any) -> None:
+    """S10: log is asked only where the mask holds."""
+    asked: list[float] = []
+
+    def log(x: Any) -> Any:
+        asked.extend(np.ravel(x))
+        return np.log(x)
+
+    box = BlackBox("log", log, ())
+    body = Gen("i", n, Bracket(at_most(2, i), Apply(box, (accessed(Var("x"), (i,)),))))
+    given = run_of(Program((("x", VECTOR),), body, (), ("n",)), {"n": 5}, {})
+    given.inputs["x"] = np.array([0.0, -1.0, 1.0, 2.0, 3.0])
+    found = value(given, backend)
+    np.testing.assert_allclose(found, [0, 0, 0, np.log(2), np.log(3)])
+    assert min(asked) >= 1
+
+
+@both
+def test_single_precision_stays(backend: Any) -> None:
+    given = example_run("13 matrix product", {"n": 4}, reverse=True)
+    inputs = {name: x.astype(np.float32) for name, x in given.floats.items()}
+    found = run(backend(given.plan()), inputs, {})
+    assert {x.dtype for x in found} == {np.dtype(np.float32)}
+    assert_same(found, given.value, rtol=1e-5)
+
+
+@both
+def test_an_empty_range_is_zero(backend: Any) -> None:
+    body = Gen("i", n, Sum("j", m, Mul(accessed(Var("A"), (i, j)), accessed(Var("x"), (j,)))))
+    program = Program((("A", TensorType(n, TensorType(m, REAL))), ("x", TensorType(m, REAL))), body, (), ("n", "m"))
+    given = run_of(program, {"n": 3, "m": 0}, {})
+    np.testing.assert_array_equal(value(given, backend), np.zeros(3))
+
+
+# ---- relations ----
+
+
+def masked() -> Program:
+    body = Gen("i", n, Sum("j", m, Bracket(Related("R", (i, j)), accessed(Var("x"), (j,)))))
+    return Program((("x", TensorType(m, REAL)),), body, (("R", (n, m)),), ("n", "m"))
+
+
+FORMS: dict[str, Callable[[np.ndarray], Any]] = {
+    "boolean": lambda r: r,
+    "tuples": lambda r: set(zip(*map(list, np.nonzero(r)), strict=True)),
+    "entries": lambda r: Entries.of(r, r.shape),
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_forms_of_a_relation(form: Callable[[np.ndarray], Any]) -> None:
+    R = np.random.default_rng(0).random((4, 6)) < 0.5
+    x = np.arange(6.0)
+    given = run_of(masked(), {"n": 4, "m": 6}, {"R": R})
+    np.testing.assert_allclose(run(built(given.plan(), "numpy"), {"x": x}, {"R": form(R)}), R @ x)
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_array", "coo_array"])
+def test_sparse_matrices_as_relations(form: str) -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    R = np.random.default_rng(0).random((4, 6)) < 0.5
+    x = np.arange(6.0)
+    given = run_of(masked(), {"n": 4, "m": 6}, {"R": R})
+    matrix = getattr(sparse, form)(R.astype(float))
+    np.testing.assert_allclose(run(built(given.plan(), "numpy"), {"x": x}, {"R": matrix}), R @ x)
+
+
+def test_points_are_listed_again_when_a_relation_changes() -> None:
+    x = np.arange(6.0)
+    program = built(run_of(masked(), {"n": 4, "m": 6}, {"R": np.ones((4, 6), bool)}).plan(), "numpy")
+    for seed in range(3):
+        R = np.random.default_rng(seed).random((4, 6)) < 0.5
+        np.testing.assert_allclose(run(program, {"x": x}, {"R": R}), R @ x)
+
+
+def test_a_window_is_a_view() -> None:
+    x = np.arange(10.0)
+    view = window(x, [1], [(1,), (1,)], [4, 3])
+    np.testing.assert_array_equal(view, np.add.outer(np.arange(4), np.arange(3)) + 1.0)
+    assert np.shares_memory(view, x)
+    assert window(x, [0], [(1,)], [-2]).shape == (0,)

@@ -1,0 +1,245 @@
+"""Plans: their values, the operations that they execute, and how these grow."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from tensor_examples import EXAMPLES
+from tensor_random import Making, Scope
+from tensor_runs import Run, assert_same, example_run, random_run, run_of
+
+from wengert.tensor.assignments import Table, World
+from wengert.tensor.backends import named
+from wengert.tensor.counting import counted
+from wengert.tensor.gen_pushout import accessed
+from wengert.tensor.indices import affine
+from wengert.tensor.loops import Row, Span, iterations, steps
+from wengert.tensor.pieces import Context
+from wengert.tensor.predicates import Exists, conjoin, less, substituted
+from wengert.tensor.regions import is_empty, reduced, split
+from wengert.tensor.terms import (
+    REAL,
+    Add,
+    Bracket,
+    Gen,
+    Let,
+    Mul,
+    Or,
+    Program,
+    Related,
+    Sum,
+    TensorType,
+    Var,
+    at_most,
+    disjoin,
+    equal,
+)
+from wengert.tensor.walks import Entries
+
+SEEDS = range(int(os.environ.get("WENGERT_TENSOR_CASES", "100")))
+i, j, k, n, m = map(affine, "ijknm")
+VECTOR, MATRIX = TensorType(n, REAL), TensorType(n, TensorType(n, REAL))
+
+
+def read(name: str, *at: Any) -> Any:
+    return accessed(Var(name), tuple(map(affine, at)))
+
+
+def executed(run: Run, optimise: bool = True) -> tuple[Any, int]:
+    entries = {name: Entries.of(r, r.shape) for name, r in run.relations.items()}
+    value, operations = counted(run.plan(optimise), named(run.floats), entries)
+    return value, operations.total()
+
+
+def program(body: Any, sizes: str = "n", relations: Any = (), **inputs: Any) -> Program:
+    return Program(tuple(inputs.items()), body, relations, tuple(sizes))
+
+
+# ---- values and counts ----
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_programs_run_right_and_never_dearer_than_the_model(seed: int, reverse: bool) -> None:
+    run = random_run(seed, reverse)
+    for optimise in (False, True):
+        value, operations = executed(run, optimise)
+        assert_same(value, run.value)
+        assert operations <= run.model
+
+
+CASES = [(name, sizes) for name, example in EXAMPLES.items() for sizes in example.sizes]
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
+@pytest.mark.parametrize(("name", "sizes"), CASES)
+def test_examples_execute_what_the_model_counts(name: str, sizes: dict[str, int], reverse: bool) -> None:
+    run = example_run(name, sizes, reverse)
+    value, operations = executed(run, optimise=False)
+    assert_same(value, run.value)
+    assert operations == run.model
+    value, operations = executed(run)
+    assert_same(value, run.value)
+    assert operations <= run.model
+
+
+# ---- growth: operations counted, not seconds ----
+
+LINEAR = {
+    "6 trace of a diagonal matrix": 2,
+    "7 three traces": 8,
+    "8 trace(outer(first column, first row))": 5,
+    "8b chained 3 times": 30,
+}
+
+
+@pytest.mark.parametrize(("name", "most"), LINEAR.items())
+def test_traps_of_dense_tensors_grow_with_n(name: str, most: int) -> None:
+    counts = [executed(example_run(name, {"n": n}, reverse=True))[1] for n in (4, 8, 16)]
+    assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
+    assert counts[2] <= most * 16
+
+
+def test_a_skipped_entry_costs_nothing() -> None:
+    assert executed(example_run("11 skipped entry", {"n": 9, "k": 4}, reverse=True))[1] == 9 - 2 - (9 - 2)
+
+
+def test_a_masked_product_grows_with_the_entries() -> None:
+    example, counts = EXAMPLES["15 masked matrix times vector"], []
+    for size in (8, 16, 32):
+        relation = np.eye(size, dtype=bool) | np.eye(size, k=1, dtype=bool)
+        run = run_of(example.program, {"n": size}, {"R": relation}, example.wrt)
+        counts.append(executed(run)[1])
+    assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
+    assert counts[2] <= 3 * (2 * 32)
+
+
+# ---- predicates ----
+
+
+def random_predicate(seed: int) -> tuple[Any, dict[str, int]]:
+    rng = random.Random(seed)
+    ranges = {"i": rng.randint(1, 4), "j": rng.randint(1, 4)}
+    scope = Scope((), tuple((name, affine(size)) for name, size in ranges.items()))
+    making = Making(rng, ())
+    making.affine = lambda scope: _affine_without_sizes(rng)  # type: ignore[method-assign]
+    making.related = lambda scope: less(_affine_without_sizes(rng), 1)  # type: ignore[method-assign]
+    return making.predicate(scope, 3), ranges
+
+
+def _affine_without_sizes(rng: random.Random) -> Any:
+    return i * rng.randint(-2, 2) + j * rng.randint(-2, 2) + rng.randint(-2, 2)
+
+
+def holds(p: Any, at: dict[str, int]) -> bool:
+    return Table(World({"n": 3, "m": 2}), 1, {name: np.array([v]) for name, v in at.items()}).where(p).rows == 1
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_a_predicate_splits_into_disjoint_conjunctions(seed: int) -> None:
+    p, ranges = random_predicate(seed)
+    p = substituted(p, {"n": 3, "m": 2})
+    context = Context()
+    parts = split(p, ranges, lambda e: context.table(e, ranges))
+    if context.tables or any(isinstance(a, Exists) for part in parts for a in part):
+        return
+    for at in itertools.product(*map(range, ranges.values())):
+        names = dict(zip(ranges, at, strict=True))
+        assert sum(holds(conjoin(*part), names) for part in parts) == holds(p, names)
+
+
+def test_bounds_that_exclude_each_other_are_empty() -> None:
+    ranges = {"i": 10, "j": 10}
+    assert is_empty((less(i, j), less(j, i)), ranges)
+    assert is_empty((at_most(10, i),), ranges)
+    assert not is_empty((less(i, j),), ranges)
+    assert reduced((at_most(0, i), less(i, 10), less(i, 3)), ranges) == (less(i, 3),)
+
+
+def test_loops_are_as_long_as_their_bounds() -> None:
+    """A band is walked in 3n steps, whichever way round it is written."""
+    ranges = {"i": 1000, "j": 1000}
+    band = (at_most(i - 1, j), at_most(j, i + 1))
+    assert iterations(steps(ranges, band, {}), ranges, {}) < 5000
+    outer, inner = steps(ranges, band, {})
+    assert isinstance(outer, Span)
+    assert isinstance(inner, Span)
+
+
+def test_a_relation_is_walked_from_the_side_that_is_known() -> None:
+    R = Related("R", (i, j))
+    first, row = steps({"i": 5, "j": 7}, (R,), {})
+    assert isinstance(first, Span)
+    assert isinstance(row, Row)
+    (whole,) = steps({"i": 5, "j": 7}, (R,), {}, whole=True)
+    assert isinstance(whole, Row)
+    assert whole.given == ()
+
+
+# ---- what each rule of execution is about ----
+
+
+def test_the_pinned_index_is_the_long_one() -> None:
+    """S2: Σ_i Σ_j [i = k + j] over a tap of 2 is a loop of n·2, not of n·n."""
+    run = example_run("12 weight fit", {"n": 30, "m": 2, "N": 2}, reverse=True)
+    for nest in run.plan().nests:
+        for piece in nest.pieces:
+            assert iterations(steps(piece.ranges, piece.where, {}), piece.ranges, {}) <= 2 * 30 * 2 * 2 + 200
+
+
+def test_a_disjunction_counts_each_assignment_once() -> None:
+    """S4, S6: Σ_j [R(i,j) ∨ R(j,i)] x_j, where an ∃ taken for a Σ gives (35, 60, 34)."""
+    either = disjoin(Related("R", (i, j)), Related("R", (j, i)))
+    assert isinstance(either, Or)
+    body = Gen("i", n, Sum("j", n, Bracket(either, read("x", j))))
+    R = np.zeros((3, 3), bool)
+    R[0, 1] = R[1, 0] = R[2, 0] = True
+    run = run_of(program(body, relations=(("R", (n, n)),), x=VECTOR), {"n": 3}, {"R": R})
+    run.inputs["x"] = np.array([1.0, 2.0, 1.0])
+    assert_same(executed(run)[0], np.array([3.0, 1.0, 1.0]))
+
+
+def test_products_are_not_merged_into_a_longer_loop() -> None:
+    """S9: (A·B)·C stays at 2(2n³ − n²)."""
+    product = lambda x, y: Gen("i", n, Gen("j", n, Sum("k", n, Mul(read(x, i, k), read(y, k, j)))))
+    body = Let("X", product("A", "B"), product("X", "C"))
+    run = run_of(program(body, A=MATRIX, B=MATRIX, C=MATRIX), {"n": 4}, {})
+    assert executed(run)[1] == run.model == 2 * (2 * 4**3 - 4**2)
+
+
+def test_a_definition_is_not_repeated_for_an_index_that_it_ignores() -> None:
+    """S11: ⊞j let s = Σ_i x_i·x_i in s·y_j takes the sum once."""
+    total = Sum("i", n, Mul(read("x", i), read("x", i)))
+    body = Gen("j", n, Let("s", total, Mul(Var("s"), read("y", j))))
+    run = run_of(program(body, x=VECTOR, y=VECTOR), {"n": 6}, {})
+    assert executed(run)[1] == (2 * 6 - 1) + 6
+
+
+def test_a_sparse_tensor_is_stored_by_its_entries() -> None:
+    """S7: a masked matrix that is read twice takes no n² cells."""
+    R = Related("R", (i, j))
+    body = Let(
+        "S",
+        Gen("i", n, Gen("j", n, Bracket(R, Mul(read("x", i), read("x", j))))),
+        Gen("i", n, Sum("j", n, Add(read("S", i, j), Mul(read("S", i, j), read("x", j))))),
+    )
+    run = run_of(program(body, relations=(("R", (n, n)),), x=VECTOR), {"n": 5}, {"R": np.eye(5, dtype=bool)})
+    assert_same(executed(run)[0], run.value)
+    assert all(len(nest.shape) == 1 for nest in run.plan().nests)
+
+
+def test_equal_definitions_are_one() -> None:
+    square = Gen("i", n, Mul(read("x", i), read("x", i)))
+    body = Let("a", square, Let("b", square, Gen("i", n, Mul(read("a", i), read("b", n - 1 - i)))))
+    assert executed(run_of(program(body, x=VECTOR), {"n": 5}, {}))[1] == 10
+
+
+def test_an_equality_with_a_factor_walks_every_other_cell() -> None:
+    body = Gen("i", n, Sum("j", n, Bracket(equal(j * 2, i), read("x", j))))
+    run = run_of(program(body, x=VECTOR), {"n": 7}, {}, wrt=("x",))
+    assert_same(executed(run)[0], run.value)
