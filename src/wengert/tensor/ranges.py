@@ -17,6 +17,8 @@ from wengert.tensor.predicates import (
     disjoin,
     exists,
     implies,
+    solved,
+    substituted,
 )
 
 Ranges = Mapping[str, Affine]
@@ -38,10 +40,22 @@ def known(p: Predicate, ranges: Ranges, given: Predicate = TRUE) -> bool:
         return True
     if isinstance(p, Or):
         return any(known(part, ranges, given) for part in p.parts)
+    if isinstance(p, Exists):
+        return _witnessed(p, ranges, given)
     facts = [*_sides(conjuncts(given)), Affine(0)]
     return all(
-        isinstance(q, Compare) and all(any(_nonnegative(side - fact, ranges) for fact in facts) for side in _both(q))
+        implies(given, q)
+        or (isinstance(q, Compare) and all(any(_nonnegative(a - fact, ranges) for fact in facts) for a in _both(q)))
         for q in conjuncts(p)
+    )
+
+
+def _witnessed(p: Exists, ranges: Ranges, given: Predicate) -> bool:
+    """An index in scope of the same range is one that exists."""
+    return any(
+        size == p.size and known(substituted(p.of, {p.index: affine(index)}), ranges, given)
+        for index, size in ranges.items()
+        if index != p.index
     )
 
 
@@ -65,12 +79,35 @@ def tidied(p: Predicate, ranges: Ranges) -> Predicate:
         return disjoin(*(tidied(part, ranges) for part in p.parts))
     parts = [_tidied_part(part, ranges) for part in conjuncts(p)]
     whole = conjoin(*parts)
-    kept = list(conjuncts(whole))
+    kept = _distinct(conjuncts(whole))
     for part in conjuncts(whole):
         others = conjoin(*(q for q in kept if q is not part))
         if known(part, ranges, others):
             kept.remove(part)
     return conjoin(*kept)
+
+
+def _distinct(parts: Iterable[Predicate]) -> list[Predicate]:
+    """Without those that the equalities among them make true or the same as another."""
+    equalities = [q for q in parts if isinstance(q, Compare) and q.op == "="]
+    solution = _solution(equalities)
+    others: dict[Predicate, Predicate] = {}
+    for q in parts:
+        if q not in equalities:
+            others.setdefault(substituted(q, solution), q)
+    return [*equalities, *(q for said, q in others.items() if said != TRUE)]
+
+
+def _solution(equalities: Iterable[Compare]) -> dict[str, Affine]:
+    """What names stand for, each equality used once where one of its names has the coefficient ±1."""
+    solution: dict[str, Affine] = {}
+    for q in equalities:
+        side = q.side.substitute(solution)
+        name = max((name for name, c in side.terms if abs(c) == 1), default=None)
+        if name is not None:
+            at = solved(side, name)
+            solution = {other: a.substitute({name: at}) for other, a in solution.items()} | {name: at}
+    return solution
 
 
 def _tidied_part(p: Predicate, ranges: Ranges) -> Predicate:
