@@ -1,4 +1,4 @@
-"""X += A B and x += c a without memory for the product: BLAS's gemm with β = 1 and its axpy, where they are in place."""
+"""X += A B and x += c a without memory for the product: by BLAS's gemm and axpy, where they write in place."""
 
 from __future__ import annotations
 
