@@ -1440,3 +1440,6 @@ def typing_helpers(x, y):
 for since, text in TEXTS.items():
     if sys.version_info >= since:
         exec(compile(text, f"<programs of Python {since}>", "exec", dont_inherit=True), globals())
+
+import language_programs
+import object_programs

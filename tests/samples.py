@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
+import statistics
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -195,6 +196,10 @@ def scalars() -> Iterator[Sample]:
     yield call(complex, 1.5 + 1j, -0.3 + 2j)
     yield call(math.fsum, [0.1, 0.2, 0.7])
     yield call(math.fsum, ())
+    for average in (statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev):
+        yield call(average, [0.1, 0.2, 0.7, -0.4])
+    yield call(statistics.variance, [0.1, 0.2, 0.7], xbar=0.5)
+    yield call(statistics.pstdev, (0.1, 0.2, 0.7), mu=0.5)
     yield call(math.prod, [1.5, -0.3, 2.0])
     yield call(math.prod, (1.5, 0.0, 2.0), start=2)
     yield call(math.prod, [1.5, 0.0, 0.0])

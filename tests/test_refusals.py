@@ -486,9 +486,28 @@ def test_the_gradient_of_another_thread_waits_for_its_turn() -> None:
     assert seen == [6.0, 6.0]
 
 
-def test_containers_compared_as_wholes() -> None:
+def test_lists_and_tuples_are_compared_item_by_item() -> None:
     def f(x: float) -> float:
         return x * 2 if [x, 1.0] == [2.0, 1.0] else x
+
+    assert wg.grad(f)(2.0) == 2.0
+    value, tape = wg.trace(f, 2.0)
+    assert value == tape.play(2.0) == 4.0
+    with pytest.raises(wg.StaleTapeError):
+        tape.play(1.0)
+
+    def order(x: float) -> float:
+        a, b = (1.0, [x, 2.0]), (1.0, [x * x, 1.0])
+        return x * ((a < b) + 2 * (a <= b) + 4 * (a > b) + 8 * (a >= b) + 16 * (a != b) + 32 * ((x,) < (x, x)))
+
+    for x in (0.5, 2.0):
+        value, tape = wg.trace(order, x)
+        assert value == order(x) == tape.play(x)
+
+
+def test_dictionaries_compared_as_wholes() -> None:
+    def f(x: float) -> float:
+        return x * 2 if {"a": x} == {"a": 2.0} else x
 
     assert wg.grad(f)(2.0) == 2.0  # nothing is replayed: right as it is
     with pytest.raises(wg.RefusedCallError, match="a replay might go"):
@@ -509,7 +528,7 @@ def test_searches_in_lists_are_guarded() -> None:
         wg.trace(lambda x: [x].index(5.0), 2.0)
 
 
-def test_names_set_by_the_interpreter_while_a_class_is_made() -> None:
+def test_what_the_interpreter_calls_while_a_class_is_made() -> None:
     class Tripled:
         def __init__(self, value: float) -> None:
             self.value = value
@@ -517,11 +536,35 @@ def test_names_set_by_the_interpreter_while_a_class_is_made() -> None:
         def __set_name__(self, owner: type, name: str) -> None:
             self.value = self.value * 3
 
+    class Base:
+        def __init_subclass__(cls, by: float = 1.0) -> None:
+            cls.scaled = cls.tripled.value * by
+
     def f(x: float) -> float:
-        class Holder:
+        class Holder(Base, by=x):
             tripled = Tripled(x)
 
-        return Holder.tripled.value
+        made = type("Made", (Base,), {"tripled": Tripled(x)}, by=2.0)
+        return Holder.scaled + made.scaled
+
+    plain = Tripled.__set_name__.__code__, Base.__init_subclass__.__code__
+    for run in (lambda: wg.grad(f)(2.0), lambda: wg.trace(wg.grad(f), 2.0)[0]):
+        assert run() == 18.0
+    assert plain == (Tripled.__set_name__.__code__, Base.__init_subclass__.__code__)
+
+
+def test_names_set_by_what_cannot_be_followed() -> None:
+    class Named:
+        __set_name__ = functools.partial(lambda *args: None)
+
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+    def f(x: float) -> float:
+        class Holder:
+            named = Named(x)
+
+        return Holder.named.value
 
     with pytest.raises(wg.RefusedCallError, match="__set_name__"):
         wg.grad(f)(2.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wengert_rules import (
+    averages,
     complexes,
     constants,
     contractions,

@@ -31,6 +31,15 @@ def forget_classes() -> None:
             del _plain_attributes[t]
 
 
+def _forget_changed(obj: Any) -> None:
+    """Drop what was learnt of a function or class that the traced code changes."""
+    t = type(obj)
+    if t is types.FunctionType:
+        twins.pop(obj, None)
+    elif issubclass(t, type):
+        forget_classes()
+
+
 _RECORDED = {"T": np.transpose, "real": np.real, "imag": np.imag, "mT": getattr(np, "matrix_transpose", None)}
 
 _OPAQUE = {"data", "ctypes", "base", "__array_interface__", "__array_struct__"}
@@ -196,8 +205,7 @@ def generic_set_attribute(obj: Any, value: Any, name: str) -> None:
 
 def _store_attribute(store: Callable[[Any, str, Any], None], obj: Any, value: Any, name: str) -> None:
     """Set an attribute, entering a property's or descriptor's setter."""
-    if type(obj) is types.FunctionType:
-        twins.pop(obj, None)
+    _forget_changed(obj)
     found = lookup(type(obj), name)
     setter = None if found is None else python_method(type(found), "__set__")
     if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
@@ -226,9 +234,18 @@ def _check_kept(obj: Any, found: Any, value: Any, name: str) -> None:
 def delete_attribute(obj: Any, name: str, site: Site | None) -> None:
     """`del obj.name`."""
     STATE.site = site
-    custom = python_method(type(obj), "__delattr__")
+    _forget_changed(obj)
+    t = type(obj)
+    custom = python_method(t, "__delattr__")
     if custom is not None:
         bind(custom, obj)(name)
+        return
+    found = lookup(t, name)
+    deleter = None if found is None else python_method(type(found), "__delete__")
+    if isinstance(found, property) and isinstance(found.fdel, types.FunctionType):
+        enter(found.fdel)(obj)
+    elif isinstance(deleter, types.FunctionType):
+        enter(deleter)(found, obj)
     else:
         delattr(obj, name)
 

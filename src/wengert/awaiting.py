@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from wengert.classes import bind, lookup, python_method
@@ -45,6 +45,41 @@ class Awaited:
 
     def __await__(self) -> Iterator[Any]:
         return drive(bind(lookup(type(self.obj), "__await__"), self.obj)())
+
+
+async def _numbers() -> AsyncIterator[Any]:
+    yield
+
+
+def _awaitables() -> tuple[type, ...]:
+    """The C types that step a coroutine or an asynchronous generator for whoever awaits it."""
+    numbers = _numbers()
+    steps = [numbers.__anext__(), numbers.aclose(), numbers.athrow(KeyError)]  # type: ignore[attr-defined]
+    for step in steps:
+        step.close()
+    coroutine = _first(numbers)
+    steps.append(coroutine.__await__())
+    coroutine.close()
+    return tuple({type(step) for step in steps})
+
+
+async def _first(numbers: Any) -> Any:
+    return await anext(numbers)
+
+
+AWAITABLES = _awaitables()
+
+
+def next_async(iterator: Any, *default: Any) -> Any:
+    """`anext(iterator)`."""
+    written = python_method(type(iterator), "__anext__") is not None
+    return anext(AsyncIterated(iterator) if written else iterator, *default)
+
+
+def iter_async(obj: Any) -> Any:
+    """`aiter(obj)`."""
+    method = python_method(type(obj), "__aiter__")
+    return aiter(obj) if method is None else bind(method, obj)()
 
 
 def async_context(manager: Any, site: Site | None) -> Any:

@@ -21,8 +21,6 @@ _MISSING = object()
 
 
 methods: dict[tuple[type, str], Any] = {}
-
-
 twins: dict[types.FunctionType, types.FunctionType] = {}
 """What stands for the functions of this trace that have no closure, until one of them is changed."""
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import types
+from collections.abc import Iterator
 from typing import Any
 
 from wengert.classes import enter, lookup, python_method
@@ -11,7 +13,7 @@ from wengert.errors import RefusedCallError
 from wengert.items import iterable, pairs
 from wengert.opaque import CARRIER_TYPES, opaque, search
 from wengert.recording import STATE, here
-from wengert.rewrite import instrument
+from wengert.rewrite import instrument, original
 
 NATIVE_MODULES = frozenset(
     (
@@ -72,6 +74,9 @@ def instantiate(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
         if _is_carrier_class(cls):
             given = pairs if issubclass(cls, dict) else iterable
             return cls(*[given(a, STATE.site) if issubclass(cls, CARRIER_TYPES) else a for a in args], **kwargs)
+        if issubclass(cls, type) and len(args) == 3:
+            with _entering(_called_by_type(*args, kwargs)):
+                return cls(*args, **kwargs)
         recording = STATE.recording
         return type.__call__(cls, *args, **kwargs) if recording is None else opaque(recording, cls, args, kwargs)
     if python_new:
@@ -94,11 +99,10 @@ def instantiate(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
 def build_class(body: types.FunctionType, name: str, /, *bases: Any, **options: Any) -> Any:
     """A class statement; a metaclass written in Python is entered, as are the statements of the body."""
     resolved = types.resolve_bases(bases)
-    meta, namespace, rest = types.prepare_class(name, resolved, options)
+    meta, namespace, rest = enter(types.prepare_class)(name, resolved, options)
     exec(instrument(body.__code__, HOOKS), body.__globals__, namespace, closure=body.__closure__)
     if resolved is not bases:
         namespace["__orig_bases__"] = bases
-    _check_hooks(name, resolved, namespace, rest)
     written = (
         python_method(meta, "__call__")
         or python_method(type(meta), "__call__")
@@ -109,7 +113,8 @@ def build_class(body: types.FunctionType, name: str, /, *bases: Any, **options: 
         )
     )
     cell = namespace.get("__classcell__") if isinstance(namespace, dict) else None
-    made = (construct if written else _call)(meta, name, resolved, namespace, **rest)
+    with _entering(_called_by_type(name, resolved, namespace, rest)):
+        made = (construct if written else _call)(meta, name, resolved, namespace, **rest)
     if isinstance(made, type) and cell is not None:
         _check_cell(cell, name, made)
     return made
@@ -131,27 +136,38 @@ def _check_cell(cell: types.CellType, name: str, made: type) -> None:
         raise TypeError(f"__class__ set to {filled!r} defining {name!r} as {made!r}")
 
 
-def _check_hooks(name: str, bases: tuple[Any, ...], namespace: Any, options: dict[str, Any]) -> None:
-    """`type` itself calls `__set_name__` and `__init_subclass__`: refuse them traced values."""
+def _called_by_type(name: str, bases: tuple[Any, ...], namespace: Any, options: dict[str, Any]) -> list[Any]:
+    """The functions that `type` itself calls while it makes a class: `__set_name__` and `__init_subclass__`."""
     recording = STATE.recording
     if recording is None:
-        return
+        return []
     values = [namespace[key] for key in namespace]
-    given = [value for value in values if python_method(type(value), "__set_name__") is not None]
-    if any(
-        "__init_subclass__" in vars(ancestor)
-        for base in bases
-        if isinstance(base, type)
-        for ancestor in base.__mro__[:-1]
-    ):
-        given = [*values, *options.values()]
-    if given and search(recording, given):
+    named = [(value, python_method(type(value), "__set_name__")) for value in values]
+    lineage = [ancestor for base in bases if isinstance(base, type) for ancestor in base.__mro__[:-1]]
+    told = [(values, getattr(vars(a).get("__init_subclass__"), "__func__", None)) for a in lineage]
+    hooks = [(given, f) for given, f in (*named, *told) if f is not None]
+    unseen = [given for given, f in hooks if type(f) is not types.FunctionType or not _of_user(f)]
+    if unseen and search(recording, (*unseen, *options.values())):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: __set_name__ or __init_subclass__ is given traced values while class {name} is made, where "
-                "they cannot be followed. Set them on the class afterwards."
+                f"{here()}: a __set_name__ or __init_subclass__ that cannot be followed is given traced values while "
+                f"class {name} is made. Set them on the class afterwards."
             )
         )
+    return [f for _, f in hooks if type(f) is types.FunctionType and _of_user(f)]
+
+
+@contextlib.contextmanager
+def _entering(functions: list[Any]) -> Iterator[None]:
+    """While the interpreter itself calls these functions, their own code is the instrumented one."""
+    plain = {f: f.__code__ for f in functions}
+    try:
+        for f, code in plain.items():
+            f.__code__ = instrument(code, HOOKS) if original(code) is None else code
+        yield
+    finally:
+        for f, code in plain.items():
+            f.__code__ = code
 
 
 def _of_user(f: Any) -> bool:

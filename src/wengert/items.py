@@ -94,6 +94,9 @@ def _subscript(container: Any, key: Any) -> Any:
         return container[key] if recording is None else remember(recording, container[key], (container,))
     if t is np.flatiter and recording is not None and recording.memory.is_traced(container.base):
         return read_flat(container.base, key)
+    by_class = getattr(container, "__class_getitem__", None) if issubclass(t, type) else None
+    if type(by_class) is types.MethodType:
+        return enter(by_class)(key)
     if recording is None or not issubclass(t, (np.ndarray, np.generic)):
         if t is dict or not issubclass(t, dict) or key in container:
             return container[key]
@@ -121,8 +124,8 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
     method = python_method(t, "__setitem__")
     if method is not None:
         bind(method, container)(key, value)
-    elif STATE.recording is None or issubclass(t, CARRIER_TYPES):
-        container[key] = value
+    elif STATE.recording is None or issubclass(t, CARRIER_TYPES) or not hasattr(t, "__setitem__"):
+        container[key] = value  # or a TypeError
     elif t is np.flatiter:
         write_flat(container.base, key, value)
     else:

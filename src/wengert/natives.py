@@ -16,6 +16,7 @@ from wengert.errors import RefusedCallError
 from wengert.items import iterable, pairs
 from wengert.opaque import TooLarge, opaque, remember, search, traced_in, watched
 from wengert.ordering import sort_list
+from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import Primitive, primitive_of, ruled
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
 from wengert.record import guard, record_call, slot_of, slots_in
@@ -58,14 +59,20 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
         for a in args:
             if id(a) in SHADOW:
                 if not kwargs:
-                    return record_plain(primitive, args)
-                return _write_out(primitive, args, kwargs) if "out" in kwargs else record_call(primitive, args, kwargs)
+                    return record_plain(primitive, args, _record_odd)
+                return _write_out(primitive, args, kwargs) if "out" in kwargs else _record_odd(primitive, args, kwargs)
             t = type(a)
             if t not in PLAIN or t is list or t is tuple:
                 plain = False
         return fn(*args, **kwargs) if plain else _careful(primitive, args, kwargs)
 
     return record
+
+
+def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`record_call`, unless an argument's class takes the call over."""
+    value = taken_over(primitive.fn, args, kwargs)
+    return record_call(primitive, args, kwargs) if value is NOT_TAKEN else value
 
 
 def _takes_anything(primitive: Primitive) -> bool:
@@ -112,6 +119,9 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     recording = STATE.recording
     if recording is None:
         return primitive.fn(*args, **kwargs)
+    value = taken_over(primitive.fn, args, kwargs)
+    if value is not NOT_TAKEN:
+        return value
     if kwargs.get("out") is not None:
         return _write_out(primitive, args, kwargs)
     if slots_in(recording, (*args, *kwargs.values())) is not None:
@@ -151,6 +161,8 @@ def _write_whole(
     recording: Recording, primitive: Primitive, args: tuple[Any, ...], out: Any, words: dict[str, Any]
 ) -> Any:
     """A call whose whole result is written into one array."""
+    if isinstance(out, np.generic):
+        return primitive.fn(*args, out=out, **words)  # raises
     if not isinstance(out, np.ndarray):
         raise recording.refuse(
             RefusedCallError(
@@ -184,7 +196,7 @@ def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
             return _careful(primitive, args, kwargs)
         for a in args:
             if id(a) in SHADOW:
-                return record_plain(primitive, args)
+                return record_plain(primitive, args, _record_odd)
         for a in args:
             t = type(a)
             if t not in PLAIN or t is list or t is tuple:
@@ -361,6 +373,9 @@ def array_function(f: Any) -> Any:
         recording = STATE.recording
         if recording is None or not search(recording, (*args, *kwargs.values())):
             return f(*args, **kwargs) if recording is None else watched(recording, f, args, kwargs)
+        value = taken_over(f, args, kwargs)
+        if value is not NOT_TAKEN:
+            return value
         if f in WRITERS:
             return WRITERS[f](f, *args, **kwargs)
         if isinstance(inner, types.FunctionType):

@@ -22,7 +22,7 @@ def extreme(fn: Any, items: Any, key: Any = None, **default: Any) -> Any:
     best, best_key = candidates[0], key(candidates[0])
     for item in candidates[1:]:
         item_key = key(item)
-        if _less(item_key, best_key) if fn is min else _less(best_key, item_key):
+        if less(item_key, best_key) if fn is min else less(best_key, item_key):
             best, best_key = item, item_key
     return best
 
@@ -52,15 +52,15 @@ class Ordered:
         self.key = key
 
     def __lt__(self, other: Ordered) -> bool:
-        return _less(self.key, other.key)
+        return less(self.key, other.key)
 
 
-def _less(a: Any, b: Any) -> bool:
+def less(a: Any, b: Any) -> bool:
     """`a < b`; tuples and lists by their first differing parts."""
     if type(a) is type(b) and type(a) in (tuple, list):
         for p, q in zip(a, b, strict=False):
             if p is not q and not truth(HOOKS["eq"](q, p, STATE.site), STATE.site):
-                return _less(p, q)
+                return less(p, q)
         return len(a) < len(b)
     return truth(HOOKS["lt"](b, a, STATE.site), STATE.site)
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.classes import bind, constant, defines, lookup, python_method
+from wengert.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.errors import RefusedCallError
 from wengert.items import iterable
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search
-from wengert.operators import COMPARE, Binary
+from wengert.operators import COMPARE, UFUNCS, Binary
 from wengert.primitives import primitive_of
 from wengert.quick import NUMERIC, record_two
 from wengert.record import as_array, holds_traced, record_call, slot_of
@@ -46,16 +46,29 @@ def _protocol(op: Binary, left: Any, right: Any) -> Any:
 
 def _native(op: Binary, method: Any, a: Any, b: Any) -> Any:
     """The C method of one operand, given an operand whose class is written in Python."""
-    if isinstance(a, np.ndarray) and getattr(b, "__array_ufunc__", True) is not None and not isinstance(b, np.ndarray):
-        recording = STATE.recording
-        if recording is not None and (slot_of(recording, a) is not None or search(recording, (b,))):
-            raise recording.refuse(
-                RefusedCallError(
-                    f"{here()}: NumPy would take {type(b).__name__} apart in {op.symbol} with an array. "
-                    "Set __array_ufunc__ = None in the class, so that its own methods are called."
-                )
+    if not isinstance(a, (np.ndarray, np.generic)) or isinstance(b, np.ndarray) or op.name not in UFUNCS:
+        return method(a, b)
+    recording = STATE.recording
+    if getattr(b, "__array_ufunc__", True) is None or _goes_first(a, b):
+        return NotImplemented
+    if python_method(type(b), "__array_ufunc__"):
+        reflected = method.__name__ == op.reflected
+        return enter(UFUNCS[op.name])(*((b, a) if reflected else (a, b)))
+    if recording is not None and (slot_of(recording, a) is not None or search(recording, (b,))):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: NumPy would take {type(b).__name__} apart in {op.symbol} with an array. "
+                "Set __array_ufunc__ = None in the class, so that its own methods are called."
             )
+        )
     return method(a, b)
+
+
+def _goes_first(a: Any, b: Any) -> bool:
+    """Does NumPy leave an operator to b? Where b says nothing of ufuncs, its priority tells."""
+    if hasattr(type(b), "__array_ufunc__"):
+        return False
+    return getattr(b, "__array_priority__", -1e6) > getattr(a, "__array_priority__", 0.0)
 
 
 def binary(op: Binary, left: Any, right: Any) -> Any:
@@ -131,6 +144,8 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
     if recording is None or not recording.keep:
         return op.fn(left, right)
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
+        if type(left) is type(right) and type(left) in (tuple, list):
+            return _compare_items(op, left, right)
         both = all(issubclass(type(it), CARRIER_TYPES) for it in (left, right))
         if both and search(recording, (left, right)):
             raise recording.refuse(
@@ -141,6 +156,16 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
             )
         return op.fn(left, right)
     return record_call(constant(op.fn), (left, right), {})
+
+
+def _compare_items(op: Binary, left: Any, right: Any) -> Any:
+    """The order of two lists or tuples: that of the first items which differ, else of their lengths."""
+    if op.name in ("eq", "ne") and len(left) != len(right):
+        return op.name == "ne"
+    for a, b in zip(left, right, strict=False):
+        if a is not b and not truth(compare(COMPARE["eq"], a, b), STATE.site):
+            return op.name == "ne" if op.name in ("eq", "ne") else compare(op, a, b)
+    return op.fn(len(left), len(right))
 
 
 def _compare_protocol(op: Binary, left: Any, right: Any) -> Any:

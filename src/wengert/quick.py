@@ -5,6 +5,7 @@ What `record_call` does for any call, these do for most calls in a third of the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,14 +23,14 @@ SCALARS = {float, int, np.float64}
 _ndarray = np.ndarray
 
 
-def record_plain(primitive: Primitive, args: tuple[Any, ...]) -> Any:
-    """`record_call` for a call by position; quick where the arguments are arrays and numbers of the common kinds."""
+def record_plain(primitive: Primitive, args: tuple[Any, ...], slowly: Callable[..., Any]) -> Any:
+    """A call by position: quick where the arguments are arrays and numbers of the common kinds, else `slowly`."""
     recording = STATE.recording
     if recording is None or recording.context is not None or Modes.shared:
-        return record_call(primitive, args, {})
+        return slowly(primitive, args, {})
     for a in args:
         if type(a) not in NUMERIC:
-            return record_call(primitive, args, {})
+            return slowly(primitive, args, {})
     if np.ndarray in PLAIN:
         if len(args) == 1:
             return record_one(recording, primitive, args[0], SHADOW.get(id(args[0])))

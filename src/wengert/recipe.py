@@ -86,10 +86,17 @@ def rrule_tape(
         else:
             copy = op.copy()
             copy.rewrite(moved)
-            table[op] = made.push(copy)
+            table[op] = made.push(_anew(copy))
     made.result = moved(tape.result)
     with accumulation(strategy=strategy):
         return back(made, [moved(v) for v in wanted], seed)
+
+
+def _anew(op: Op) -> Op:
+    """An op with the value of its arguments: the memory of the one that it had may have been written since."""
+    if isinstance(op, Call):
+        op.val = mkcall(op.fn, *op.args, **op.kwargs).val
+    return op
 
 
 def _record(made: Tape, op: Call, moved: Callable[[Variable], Variable]) -> Variable:

@@ -16,7 +16,7 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
     """Give entries residuals of their own, with the content that they had when they were kept.
 
     A pullback that is kept, or that an outer trace sees, must not depend on memory that is written later; nor must a
-    tape's constants (`constants_only`).
+    tape's constants and inputs (`constants_only`).
     """
     memory = recording.memory
     written = {id(owner_of(record[1])) for record in memory.undo if record[0] > start}
@@ -29,7 +29,9 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
     try:
         for slot in range(end - 1, start - 1, -1):
             entry = recording.entries[slot]
-            if entry is None or not isinstance(entry[0], (Bound, Primitive)) or entry[0] is INPUT:
+            if entry is None or not isinstance(entry[0], (Bound, Primitive)):
+                continue
+            if entry[0] is INPUT and not constants_only:
                 continue
             done = memory.rewind(slot, done)
             recording.entries[slot] = copies.of(entry, slot, done)
@@ -48,6 +50,8 @@ class _Copies:
     def of(self, entry: Entry, slot: int, done: int) -> Entry:
         """The entry with copies in the place of what it keeps."""
         bound, y, ins, args, kwargs, site = entry
+        if bound is INPUT:
+            return bound, self.copy(y, None, done), ins, args, kwargs, site
         keeps = getattr(bound, "keeps", ("static",) * len(args))
         sequence = bound.rule.sequence if bound.rule is not None else None
         if sequence is not None:

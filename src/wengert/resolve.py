@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from wengert.attributes import forget_classes
+from wengert.awaiting import AWAITABLES
 from wengert.classes import enter, lookup, python_method, twins
 from wengert.construction import NATIVE_MODULES, construct
 from wengert.dispatch import HOOKS, prepare
@@ -34,7 +35,18 @@ from wengert.registry import rules
 from wengert.rewrite import instrument, original
 from wengert.shadow import SHADOW
 from wengert.sites import Site
-from wengert.specials import CALLABLE_OBJECTS, DUNDERS, HIGHER, ITERATING, SPECIAL, higher, sequence_recorder
+from wengert.specials import (
+    CALLABLE_OBJECTS,
+    DUNDERS,
+    HIGHER,
+    ITERATING,
+    SPECIAL,
+    STATISTICS,
+    exception_method,
+    higher,
+    of_numbers,
+    sequence_recorder,
+)
 from wengert.ufunc_methods import ufunc_method
 
 ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -133,7 +145,7 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
     """What calls a function: its recorder if it has a rule (and `by_rule`), else its twin."""
     primitive = primitive_of(f) if by_rule else None
     if primitive is not None:
-        twin: Any = recorder(primitive)
+        twin: Any = of_numbers(primitive) if f in STATISTICS else recorder(primitive)
     else:
         code = f.__code__
         if (code.co_filename, code.co_name) in BY_HAND:
@@ -189,7 +201,7 @@ def bound_builtin(f: Any, owner: Any) -> Any:
         return f
     t = type(owner)
     if isinstance(owner, type):
-        return other(f, type(f))
+        return f if f.__name__ == "__prepare__" else other(f, type(f))
     name = f.__name__
     if isinstance(owner, CARRIER_TYPES):
         return carrier_method(f, owner, name)
@@ -197,15 +209,16 @@ def bound_builtin(f: Any, owner: Any) -> Any:
         return text_method(f, owner)
     if isinstance(owner, (np.ndarray, np.generic, float, complex, int)):
         return number_method(f, owner, t, name)
-    if t is types.GeneratorType or t is types.CoroutineType:
-        code = owner.gi_code if t is types.GeneratorType else owner.cr_code
-        return f if original(code) is not None or name == "close" else guarded(f)
+    if t in _CODE_OF:
+        return f if original(_CODE_OF[t](owner)) is not None or name in ("close", "aclose") else guarded(f)
     if t is np.ufunc:
         return ufunc_method(f, owner, name)
     if name in _OF_OBJECT or (name in ("write", "writelines", "flush") and isinstance(owner, io.TextIOBase)):
         return f
     if t in _FREE_OWNERS:
         return f
+    if issubclass(t, BaseException):
+        return exception_method(f, name)
     primitive = primitive_of(f) or primitive_of(lookup(t, name))
     if primitive is not None:
         return recorder(primitive) if primitive.fn == f else functools.partial(recorder(primitive), owner)
@@ -257,6 +270,10 @@ def _classify(f: Any, t: type) -> Any:
         return array_function(f)
     if t is functools._lru_cache_wrapper:
         return _cached(f)
+    if t is types.WrapperDescriptorType and f.__name__ == "__next__":
+        return next
+    if t is types.WrapperDescriptorType and f.__name__ == "__get__" and f.__objclass__ in _BINDING:
+        return f
     if t is types.WrapperDescriptorType and issubclass(f.__objclass__, (float, complex, np.ndarray, np.generic)):
         special = DUNDERS.get(f.__name__)
         return guarded(f) if special is None else special
@@ -312,6 +329,12 @@ _HASHABLE = {
     abc.ABCMeta,
 }
 
+_CODE_OF: dict[type, Any] = {
+    types.GeneratorType: operator.attrgetter("gi_code"),
+    types.CoroutineType: operator.attrgetter("cr_code"),
+    types.AsyncGeneratorType: operator.attrgetter("ag_code"),
+}
+
 _FREE_OWNERS = {
     types.GeneratorType,
     range,
@@ -321,7 +344,11 @@ _FREE_OWNERS = {
     type(iter(())),
     type(iter({})),
     types.CoroutineType,
+    *AWAITABLES,
+    property,
 }
+
+_BINDING = {types.FunctionType, types.MethodType, functools._lru_cache_wrapper, staticmethod, classmethod}
 
 _CARRIER_CLASSES = {*CARRIER_TYPES, object, type, BaseException, Exception, types.GeneratorType}
 
@@ -346,7 +373,6 @@ _CARRIERS: set[Any] = {
     input,
     open,
     setattr,
-    delattr,
     builtins.__import__,
     BaseException,
     chr,

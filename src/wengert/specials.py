@@ -8,6 +8,7 @@ import inspect
 import itertools
 import math
 import operator
+import statistics
 import sys
 import types
 import warnings
@@ -16,13 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from wengert.attributes import generic_attribute, generic_set_attribute, get_attribute, set_attribute
+from wengert.algorithms import ALGORITHMS
+from wengert.attributes import (
+    delete_attribute,
+    generic_attribute,
+    generic_set_attribute,
+    get_attribute,
+    set_attribute,
+)
+from wengert.awaiting import iter_async, next_async
 from wengert.classes import bind, defines, enter, lookup, python_method
 from wengert.construction import build_class, construct, instantiate
 from wengert.dispatch import HOOKS, convert, format_value
 from wengert.flat import flat_items
 from wengert.frames import get_frame, warn
-from wengert.items import Sequence, getitem, iterable, iterator, pairs, setitem
+from wengert.items import Sequence, delitem, getitem, iterable, iterator, pairs, setitem
 from wengert.natives import ARRAY_FUNCTIONS, copied, dunder, recorder
 from wengert.opaque import opaque, refusal, search
 from wengert.operators import BINARY, COMPARE, UNARY
@@ -128,6 +137,12 @@ def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
     return call
 
 
+def of_numbers(primitive: Primitive) -> Callable[..., Any]:
+    """A function of Python's statistics, which iterates over one argument."""
+    record = recorder(primitive)
+    return lambda data, *args, **kwargs: record([*iterable(data, STATE.site)], *args, **kwargs)
+
+
 def _over_points(fn: Any) -> Any:
     """`math.dist` and `math.sumprod`, whose two sequences are recorded as vectors."""
 
@@ -136,7 +151,10 @@ def _over_points(fn: Any) -> Any:
         value = fn(p, q)
         if STATE.recording is None or not holds_traced((p, q)):
             return value
-        return record_as(ruled(fn), value, tuple([as_array(a) if isinstance(a, list) else a for a in (p, q)]))
+        vectors = [as_array(a) if isinstance(a, list) else a for a in (p, q)]
+        again = fn(*vectors)
+        made = record_as(ruled(fn), again, tuple(vectors))
+        return made if type(again) is type(value) else enter(float)(made)
 
     return call
 
@@ -250,6 +268,15 @@ def _method_caller(f: operator.methodcaller) -> Any:
     return lambda obj: enter(_getattr(obj, name))(*args, **words)
 
 
+def exception_method(f: Any, name: str) -> Any:
+    """A method of an exception, which moves what it holds; `split` and `subgroup` may ask a function."""
+    return (lambda condition: f(_condition(condition))) if name in ("split", "subgroup") else f
+
+
+def _condition(a: Any) -> Any:
+    return a if isinstance(a, (type, tuple)) else enter(a)
+
+
 def _str(*args: Any, **kwargs: Any) -> Any:
     return convert(args[0], 1, STATE.site) if len(args) == 1 and not kwargs else str(*args, **kwargs)
 
@@ -339,6 +366,8 @@ ITERATING = {
     math.prod,
 }
 
+STATISTICS = {statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev}
+
 HIGHER: set[Any] = {
     map,
     filter,
@@ -361,9 +390,12 @@ SPECIAL: dict[Any, Any] = {
     hasattr: _hasattr,
     iter: _iter,
     next: _next,
+    aiter: iter_async,
+    anext: next_async,
     str: _str,
     type: _type,
     setattr: lambda obj, name, value, /: set_attribute(obj, value, name, STATE.site),
+    delattr: lambda obj, name, /: delete_attribute(obj, name, STATE.site),
     repr: lambda a, /: convert(a, 2, STATE.site),
     ascii: lambda a, /: convert(a, 3, STATE.site),
     format: lambda a, spec="", /: format_value(a, spec, STATE.site),
@@ -379,6 +411,9 @@ SPECIAL: dict[Any, Any] = {
     float: _through("__float__", float, float),
     int: _through("__int__", int, int),
     complex: _through("__complex__", complex, complex),
+    math.floor: _through("__floor__", math.floor),
+    math.ceil: _through("__ceil__", math.ceil),
+    math.trunc: _through("__trunc__", math.trunc),
     pow: _through("__pow__", pow),
     divmod: _through("__divmod__", divmod),
     builtins.__build_class__: build_class,
@@ -396,15 +431,24 @@ SPECIAL: dict[Any, Any] = {
     np.ndarray.__copy__: copied,
     np.ndarray.__deepcopy__: copied,
     np.broadcast: _broadcast,
+    np.ufunc.__call__: lambda ufunc, *args, **kwargs: enter(ufunc)(*args, **kwargs),
     np.ndarray.view: lambda a, *args, **kwargs: enter(a.view)(*args, **kwargs),
     type.__call__: instantiate,
     functools.cmp_to_key: cmp_to_key,
+    itertools.tee: lambda items, n=2: itertools.tee(iterable(items, STATE.site), n),
+    operator.concat: lambda a, b: HOOKS["add"](b, a, STATE.site),
+    operator.iconcat: lambda a, b: HOOKS["iadd"](b, a, STATE.site),
+    operator.countOf: lambda a, b: enter([*iterable(a, STATE.site)].count)(b),
+    operator.indexOf: lambda a, b: enter([*iterable(a, STATE.site)].index)(b),
+    operator.delitem: lambda a, b: delitem(b, a, STATE.site),
+    property.__get__: lambda p, obj, owner=None: p if obj is None else enter(p.fget)(obj),
     operator.call: lambda f, *args, **kwargs: enter(f)(*args, **kwargs),
     **{getattr(math, name): _over_points(getattr(math, name)) for name in ("dist", "sumprod") if hasattr(math, name)},
     sys._getframe: get_frame,
     warnings.warn: warn,
     eval: _evaluated(eval),
     exec: _evaluated(exec),
+    **ALGORITHMS,
     **SUBSTITUTES,
     **ARRAY_FUNCTIONS,
 }

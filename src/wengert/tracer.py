@@ -94,6 +94,8 @@ def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -
         value = leaf.view() if type(leaf) is np.ndarray else fresh(leaf)
         if isinstance(value, np.ndarray):
             memory.arguments.append((value, len(entries)))
+            if recording.keep:
+                memory.capture(value)  # the tape shows what it was on entry
         ins: tuple[int, ...] = ()
     else:
         outer = memory.slot(leaf) if isinstance(leaf, np.ndarray) else SHADOW.get(id(leaf))

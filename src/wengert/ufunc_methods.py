@@ -13,6 +13,7 @@ from wengert.dispatch import HOOKS
 from wengert.functional import additem
 from wengert.natives import guarded, recorder
 from wengert.opaque import search, watched
+from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import primitive_of
 from wengert.record import as_array, guard, holds_traced, slot_of
 from wengert.recording import STATE, Recording
@@ -28,6 +29,15 @@ _PARAMETERS = {
 
 def ufunc_method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
     """What a call of a ufunc's method is replaced by."""
+    return functools.partial(_unless_taken, _method(f, ufunc, name), ufunc, name)
+
+
+def _unless_taken(call: Callable[..., Any], ufunc: np.ufunc, name: str, *args: Any, **kwargs: Any) -> Any:
+    value = taken_over(ufunc, args, kwargs, name)
+    return call(*args, **kwargs) if value is NOT_TAKEN else value
+
+
+def _method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
     if name == "at":
         return functools.partial(_at, f, ufunc)
     if name == "outer":

@@ -77,7 +77,12 @@ def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
 
 
 def _place(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
-    """The values are taken one after the other."""
+    """The values are taken one after the other, also those that have been replaced by then."""
+    recording = STATE.recording
+    if recording is not None and isinstance(vals, np.ndarray) and np.may_share_memory(arr, vals):
+        raise recording.refuse(
+            RefusedCallError(f"{here()}: np.place reads values from the memory that it writes. Pass vals.copy().")
+        )
     write_flat(arr, enter(np.flatnonzero)(mask), vals)
 
 

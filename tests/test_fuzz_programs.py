@@ -1,0 +1,92 @@
+"""Random programs over all the ways to write an array, in each mode, against differences in long doubles.
+
+FUZZ_EXAMPLES=10000 runs so many. A program may be refused; a refusal is an error of this package and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from random_programs import TABLE, arguments, gradients, program, programs
+from tapes import same_bits
+
+import wengert as wg
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
+fuzz = settings(
+    max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EXAMPLES == 100
+)
+pytestmark = [
+    pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="no longer floats than doubles here"),
+    pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning"),
+]
+
+
+def assert_gradients(found: Any, exact: list[np.ndarray]) -> None:
+    for a, b in zip(found, exact, strict=True):
+        assert a.shape == b.shape and a.dtype == b.dtype
+        np.testing.assert_allclose(a, b, rtol=1e-8, atol=1e-8)
+
+
+def plain_run(f: Any) -> tuple[Any, tuple[np.ndarray, ...], np.ndarray]:
+    """Value, arguments and the module's array as the untraced run leaves them."""
+    args = arguments()
+    return f(*args), args, TABLE.copy()
+
+
+def check_gradient(f: Any, want: Any, plain: Any, held: np.ndarray, exact: list[np.ndarray]) -> None:
+    args = arguments()
+    value, (_, *found) = wg.grad(f, *args)
+    assert same_bits(value, want)
+    assert all(map(same_bits, args, plain)) and same_bits(TABLE, held)
+    assert_gradients(found, exact)
+
+
+def check_pullback(f: Any, want: Any, plain: Any, held: np.ndarray, exact: list[np.ndarray]) -> None:
+    args = arguments()
+    value, pullback = wg.vjp(f, *args)
+    assert same_bits(value, want) and all(map(same_bits, args, plain)) and same_bits(TABLE, held)
+    for a in (*args, TABLE):
+        a[...] = np.nan
+    once = pullback(1.0)
+    assert_gradients(once, exact)
+    assert same_bits(once, pullback(1.0))
+
+
+def check_tape(f: Any, want: Any, plain: Any, held: np.ndarray, exact: list[np.ndarray]) -> None:
+    value, tape = wg.trace(f, *arguments())
+    wg.verify(tape)
+    assert same_bits(value, want)
+    for again in (tape.play, tape.compile()):
+        # a window comes off the tape in C order: a sum over it may add in another order
+        np.testing.assert_allclose(again(*arguments()), want, rtol=1e-12, atol=1e-13)
+    reverse = wg.rrule_tape(tape)
+    for _, found in (reverse[reverse.result].val, reverse.play(*arguments())):
+        assert_gradients([np.conj(a) for a in found], exact)  # the inside convention
+
+
+def check_tape_of_the_gradient(f: Any, want: Any, plain: Any, held: np.ndarray, exact: list[np.ndarray]) -> None:
+    tape = wg.gradtape(f, *arguments())
+    wg.verify(tape)
+    for _, found in (tape[tape.result].val, tape.play(*arguments()), tape.compile()(*arguments())):
+        assert_gradients(found[1:], exact)
+
+
+@fuzz
+@given(programs)
+def test_random_programs(ops: list[Any]) -> None:
+    f = program(ops)
+    want, plain, held = plain_run(f)
+    if not np.isfinite(want):
+        return
+    exact = gradients(f, arguments)
+    for check in (check_gradient, check_pullback, check_tape, check_tape_of_the_gradient):
+        try:
+            check(f, want, plain, held, exact)
+            event("right")
+        except wg.WengertError as error:
+            event("refused: " + str(error).partition(": ")[2][:50])

@@ -1,0 +1,53 @@
+"""Bugs in following what is written, each found by a random program, with the smallest that showed it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+
+def overwrites_its_argument(x: Any) -> Any:
+    places = (x > 0.5).astype(int)
+    y = np.sum(x * x)
+    x[0] = y
+    x[places[1:]] *= 3.0
+    places[:] = 0
+    return np.sum(x * y)
+
+
+def test_a_tape_shows_an_argument_as_it_was_on_entry() -> None:
+    """A reverse pass appended to the tape began from the overwritten argument."""
+    x = np.array([1.0, 2.0, 0.25])
+    value, tape = wg.trace(overwrites_its_argument, x.copy())
+    reverse = wg.rrule_tape(tape)
+    exact = wg.ngradient(overwrites_its_argument, x.copy())[0]
+    for shown, (found,) in (reverse[reverse.result].val, reverse.play(x.copy())):
+        assert shown == value
+        np.testing.assert_allclose(found, exact, rtol=1e-9)
+
+
+def test_place_from_the_memory_that_it_writes() -> None:
+    """`np.place` reads values that it has replaced by then; what was recorded read them before."""
+
+    def f(x: Any) -> Any:
+        np.place(x, x > 0.4, x)
+        return np.sum(x * np.arange(1.0, 5.0))
+
+    with pytest.raises(wg.RefusedCallError, match=r"Pass vals\.copy"):
+        wg.grad(f, np.array([0.3, 0.9, 0.8, 0.1]))
+
+
+def test_a_number_as_an_array_to_write_is_the_error_that_it_is_untraced() -> None:
+    x = np.array([0.3, 0.9])
+    for f in (lambda x: x[0].__setitem__(0, 1.0), lambda x: store(x[0]), lambda x: np.sum(x, out=x[0])):
+        with pytest.raises((TypeError, AttributeError)) as plain:
+            f(x)
+        with pytest.raises(plain.type) as traced:
+            wg.grad(f, x)
+        assert str(traced.value) == str(plain.value)
+
+
+def store(number: Any) -> None:
+    number[0] = 1.0
