@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
+from math import prod
 
 from wengert.tensor.indices import Affine, affine
 from wengert.tensor.nests import Body, Nest, Piece, Read, product, renamed, sum_of
 from wengert.tensor.pieces import Context
-from wengert.tensor.predicates import TRUE, And, Exists, Or, Predicate, conjoin, negate, substituted
+from wengert.tensor.predicates import (
+    TRUE,
+    And,
+    Exists,
+    Or,
+    Predicate,
+    Related,
+    conjoin,
+    conjuncts,
+    disjoin,
+    disjuncts,
+    exists,
+    implies,
+    names,
+    negate,
+    pins,
+    substituted,
+)
 from wengert.tensor.regions import split
-from wengert.tensor.statements import Constant, Contract, Input, Map, Statement, Sum2
+from wengert.tensor.statements import SSA, Constant, Contract, Input, Map, Statement, Sum2, arguments, leaves
 from wengert.tensor.terms import Apply, BlackBox, Const, Expr, PairType, Proj, TensorType, Type, Var
 
 Sizes = Mapping[str, int]
@@ -52,16 +71,59 @@ def _sum(
     sizes: Sizes,
     context: Context,
 ) -> Iterator[Piece]:
-    """The guarded add by regions: x + y where both are, and each alone (S7)."""
-    p, q = (substituted(w, sizes) if w != TRUE else TRUE for w in (where0, where1))
-    parts: list[tuple[Predicate, Body]]
-    both = sum_of(x, y)
-    if has_existential(p) or has_existential(q):
-        parts = [(p, both)] if p == q else [(p, x), (q, y)]  # they meet in the cells
+    """The guarded add (S7): one after the other into the same cells, or by regions where the cells are few.
+
+    By regions, a cell has one value, and a reader need not be given a tensor of mostly zeros.
+    """
+    p, q = substituted(where0, sizes), substituted(where1, sizes)
+    if p == q:
+        parts = [(p, sum_of(x, y))]
+    elif is_thin(p, gens, context) and is_thin(q, gens, context):
+        parts = [(conjoin(p, q), sum_of(x, y)), (conjoin(p, negate(q)), x), (conjoin(q, negate(p)), y)]
     else:
-        parts = [(conjoin(p, q), both), (conjoin(p, negate(q)), x), (conjoin(q, negate(p)), y)]
+        needed = ((substituted(_needed(w, t.name, context), sizes), t) for w, t in ((where0, x), (where1, y)))
+        parts = sorted(needed, key=lambda part: part[0] != TRUE)  # first what fills most cells
     for where, body in parts:
         yield from _parts(where, gens, own, body, {}, context)
+
+
+def _needed(where: Predicate, name: str, context: Context) -> Predicate:
+    """The guard of a summand; none where the summand is zero outside anyway, and is going to be put in its place."""
+    return TRUE if name in context.supports and implies(context.supports[name], where) else where
+
+
+def support(statement: Statement) -> Predicate:
+    """Where a statement may be other than zero."""
+    match statement.form:
+        case Constant(where, _) | Map(where, _, _):
+            return where
+        case Sum2(where0, _, where1, _):
+            return disjoin(where0, where1)
+        case Contract(sums, where, _):
+            return exists(sums, where)
+    return TRUE
+
+
+def supports(ssa: SSA) -> dict[str, Predicate]:
+    """Of the statements that only one statement reads, once."""
+    uses = Counter(name for s in ssa.statements for name in arguments(s.form))
+    kept = leaves(ssa.output)
+    return {s.name: support(s) for s in ssa.statements if uses[s.name] == 1 and s.name not in kept}
+
+
+THIN = 8  # a predicate is thin where it holds for less than one in so many assignments
+
+
+def is_thin(p: Predicate, gens: Gens, context: Context) -> bool:
+    """Every way to satisfy it pins an index of the statement, or needs one of a relation's few entries."""
+    return not has_existential(p) and all(any(_thins(a, gens, context) for a in conjuncts(q)) for q in disjuncts(p))
+
+
+def _thins(atom: Predicate, gens: Gens, context: Context) -> bool:
+    if isinstance(atom, Related):
+        sizes = [n for i, n in gens if i in names(atom)]
+        return context.counts.get(atom.relation, prod(sizes)) * THIN < prod(sizes)
+    return any(pins(atom, i) for i, n in gens if n > 1)
 
 
 def has_existential(p: Predicate) -> bool:

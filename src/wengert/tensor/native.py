@@ -35,7 +35,9 @@ def first_of(keys, key):
     return low
 
 
-def find(keys, key):
+def find(keys, table, key):
+    if len(table):
+        return table[key]
     at = first_of(keys, key)
     return at if at < len(keys) and keys[at] == key else -1
 """

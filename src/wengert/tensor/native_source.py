@@ -192,8 +192,7 @@ class Kernel:
         elif len(step.given) == 1:
             starts = self.walk(step.relation, step.order, "starts")
             at = index_text(step.given[0])
-            low, high = span(step.given[0], self.ranges)
-            if low < 0 or high >= shape[step.order[0]]:
+            if not self.is_within(step.given[0], shape[step.order[0]]):
                 self.line(depth, f"if 0 <= {at} < {shape[step.order[0]]}:")
                 depth += 1
             self.line(depth, f"{first}, {last} = {starts}[{at}], {starts}[{at} + 1]")
@@ -241,9 +240,16 @@ class Kernel:
 
     def found(self, relation: str, at: tuple[Affine, ...]) -> str:
         shape = self.shape(relation)
-        keys = self.walk(relation, tuple(range(len(shape))), "keys")
-        inside = " and ".join(f"0 <= {index_text(a)} < {n}" for a, n in zip(at, shape, strict=True))
-        return f"(find({keys}, {_key_text(at, shape)}) if {inside} else -1)"
+        order = tuple(range(len(shape)))
+        keys, table = self.walk(relation, order, "keys"), self.walk(relation, order, "table")
+        found = f"find({keys}, {table}, {_key_text(at, shape)})"
+        beyond = [(a, n) for a, n in zip(at, shape, strict=True) if not self.is_within(a, n)]
+        inside = " and ".join(f"0 <= {index_text(a)} < {n}" for a, n in beyond)
+        return f"({found} if {inside} else -1)" if inside else found
+
+    def is_within(self, a: Affine, size: int) -> bool:
+        low, high = span(a, self.ranges)
+        return low >= 0 and high < size
 
     # ---- values ----
 

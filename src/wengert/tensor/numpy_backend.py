@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tensor.enumeration import assignments, tabulated
-from wengert.tensor.numpy_source import Source
+from wengert.tensor.enumeration import assignments, tabulated, valued
+from wengert.tensor.nests import Entry
+from wengert.tensor.numpy_source import Points, Source
 from wengert.tensor.numpy_support import contracted, summed_at, window
 from wengert.tensor.plan import Plan
 from wengert.tensor.regions import Conjunction
@@ -23,7 +24,7 @@ class NumpyProgram:
     plan: Plan
     text: str
     function: Callable[..., Any]
-    listed: Mapping[str, tuple[dict[str, int], Conjunction]]
+    listed: Mapping[str, Points]
     last: tuple[dict[str, Entries], dict[str, Any]] | None = field(default=None, repr=False)
 
     def __call__(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
@@ -35,13 +36,18 @@ class NumpyProgram:
             known = dict(relations)
             for name, (indices, p) in self.plan.tables.items():
                 known[name] = tabulated(indices, p, known)
-            self.last = known, {key: _points(*piece, known) for key, piece in self.listed.items()}
+            self.last = known, {key: _listed(*piece, known) for key, piece in self.listed.items()}
         return self.last
 
 
-def _points(ranges: dict[str, int], where: Conjunction, relations: dict[str, Entries]) -> dict[str, Any]:
-    columns, count = assignments(ranges, where, relations)
-    return {**columns, "count": count}
+def _listed(ranges: dict[str, int], where: Conjunction, entries: dict[Entry, str], known: dict[str, Entries]) -> Any:
+    columns, count = assignments(ranges, where, known)
+    at: dict[str, Any] = {**columns, "count": count}
+    for entry, name in entries.items():
+        position = known[entry.relation].find(tuple(valued(a, columns, count) for a in entry.at))
+        every = count == known[entry.relation].count and bool((position == np.arange(count)).all())
+        at[name] = slice(None) if every else position
+    return at
 
 
 def support() -> dict[str, Any]:

@@ -21,13 +21,17 @@ from wengert.tensor.terms import Add, Apply, BlackBox, Const, Mul
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
+Points = tuple[dict[str, int], Conjunction, dict[Entry, str]]  # what is enumerated, and what positions are looked up
+
+
 class Source:
     """Writes `run(inputs, relations, points)`; collects the functions that it calls and the pieces that it lists."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.functions: dict[str, Callable[..., Any]] = {}
-        self.listed: dict[str, tuple[dict[str, int], Conjunction]] = {}
+        self.listed: dict[str, Points] = {}
+        self.entries: dict[Entry, str] = {}
         self.taken = {
             "np",
             "inputs",
@@ -282,7 +286,7 @@ class Source:
 
     def points(self, nest: Nest, piece: Piece, k: int) -> None:
         key = f"{nest.name}.{k}"
-        self.listed[key] = piece.ranges, piece.where
+        self.entries = {}
         name = self.name(nest.name)
         self.line(1, f"at = points[{key!r}]")
         target = f"({', '.join(map(self.gathered, piece.target))}{',' if len(piece.target) == 1 else ''})"
@@ -291,6 +295,7 @@ class Source:
             self.line(1, f"{name} += summed_at({name}.shape, {target}, {values}, dtype)")
         else:
             self.line(1, f"{name}[{target[1:-1].removesuffix(',')}] += {self.at_points(piece.body)}")
+        self.listed[key] = piece.ranges, piece.where, self.entries
 
     def at_points(self, body: Body) -> str:
         match body:
@@ -308,7 +313,7 @@ class Source:
 
     def gathered(self, a: Position) -> str:
         if isinstance(a, Entry):
-            return f"relations[{a.relation!r}].find(({', '.join(map(self.gathered, a.at))},))"
+            return f"at[{self.entries.setdefault(a, f'entry{len(self.entries)}')!r}]"
         return index_text(Affine(a.constant, tuple((f"at[{i!r}]", c) for i, c in a.terms)))
 
 

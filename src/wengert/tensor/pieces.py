@@ -49,8 +49,10 @@ from wengert.tensor.terms import Const
 
 @dataclass
 class Context:
-    """What the passes share: names never used before, and the relations made of existentials that stayed."""
+    """What the passes share. tables: relations made of existentials; settled: what has been brought into form."""
 
+    counts: Mapping[str, int] = field(default_factory=dict)  # how many entries each relation has, where known
+    supports: Mapping[str, Predicate] = field(default_factory=dict)  # of what is read once
     fresh: Iterator[str] = field(default_factory=fresh_indices)
     tables: dict[str, tuple[tuple[tuple[str, int], ...], Exists]] = field(default_factory=dict)
     settled: dict[Piece, tuple[Piece, ...]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from wengert.tensor.lowering import input_shapes, lowered
+from wengert.tensor.lowering import input_shapes, lowered, supports
 from wengert.tensor.nests import Nest, Piece, renamed
 from wengert.tensor.pieces import Context, settled
 from wengert.tensor.predicates import Exists
@@ -33,7 +33,7 @@ def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = 
 
     Without optimise, only what costs nothing is put in place: what remains is what the cost model counts.
     """
-    context = Context()
+    context = Context(counts or {}, supports(ssa) if optimise else {})
     names = list(leaves(ssa.output))
     nests = {s.name: lowered(s, sizes, context) for s in ssa.statements}
     if optimise:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,14 @@ class Walk:
 
     coordinates[k] is the k-th argument; starts[v]..starts[v+1] are the entries whose first argument in the order is v;
     keys are the arguments as one number, ascending; entry is the position of each in the order as given, (0, 1, ..).
+    table is the position for each key, -1 where the relation does not hold; empty where it would be mostly that.
     """
 
     coordinates: tuple[np.ndarray, ...]
     starts: np.ndarray
     keys: np.ndarray
     entry: np.ndarray
+    table: np.ndarray
 
 
 @dataclass(eq=False)
@@ -62,17 +65,32 @@ class Entries:
         by_key = np.argsort(keys, kind="stable")
         columns = tuple(np.ascontiguousarray(c[by_key], np.int64) for c in self.columns)
         starts = np.searchsorted(columns[order[0]], np.arange(shape[0] + 1))
-        return Walk(columns, starts.astype(np.int64), keys[by_key].astype(np.int64), by_key.astype(np.int64))
+        keys, entry = keys[by_key].astype(np.int64), by_key.astype(np.int64)
+        return Walk(columns, starts.astype(np.int64), keys, entry, _table(keys, prod(shape)))
 
     def find(self, at: tuple[np.ndarray, ...]) -> np.ndarray:
         """The position of each index tuple among the entries, -1 where the relation does not hold."""
         at = tuple(np.broadcast_arrays(*at))
         inside = np.logical_and.reduce([(a >= 0) & (a < n) for a, n in zip(at, self.shape, strict=True)])
-        keys = self.walk(tuple(range(len(self.shape)))).keys
+        walk = self.walk(tuple(range(len(self.shape))))
         wanted = key_of(tuple(np.where(inside, a, 0) for a in at), self.shape)
+        if len(walk.table):
+            return np.where(inside, walk.table[wanted], -1)
+        keys = walk.keys
         place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
         found = inside & (keys[place] == wanted) if len(keys) else np.zeros_like(inside)
         return np.where(found, place, -1)
+
+
+SPARSE = 32  # cells for each entry, from which entries are searched for rather than looked up
+
+
+def _table(keys: np.ndarray, cells: int) -> np.ndarray:
+    if cells > SPARSE * (len(keys) + 1000):
+        return np.empty(0, np.int32)
+    table = np.full(cells, -1, np.int32)
+    table[keys] = np.arange(len(keys))
+    return table
 
 
 def _nonzero_of(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
