@@ -164,6 +164,22 @@ def test_an_empty_range_is_zero(backend: Any) -> None:
     np.testing.assert_array_equal(value(given, backend), np.zeros(3))
 
 
+@both
+@pytest.mark.parametrize("factor", [None, "b"])
+def test_a_transpose_is_transposed(backend: Any, factor: str | None) -> None:
+    body: Any = accessed(Var("a"), (i, j))
+    body = Mul(body, accessed(Var("b"), (j,))) if factor else body
+    program = Program(
+        (("a", TensorType(n, TensorType(m, REAL))), ("b", TensorType(m, REAL))),
+        Gen("j", m, Gen("i", n, body)),
+        (),
+        ("n", "m"),
+    )
+    given = run_of(program, {"n": 2, "m": 3}, {})
+    a, b = given.floats["a"], given.floats["b"]
+    np.testing.assert_array_equal(value(given, backend), (a * b).T if factor else a.T)
+
+
 # ---- relations ----
 
 

@@ -106,7 +106,7 @@ class Source:
         text, axes = self.value(piece.body, [i for i in own if i], how)
         if set(axes) != set(own):
             return False
-        self.line(1, f"{self.name(nest.name)} = {text}")
+        self.line(1, f"{self.name(nest.name)} = {aligned(text, axes, [i for i in own if i])}")
         return True
 
     def box(self, nest: Nest, piece: Piece, how: Box, first: bool) -> None:
