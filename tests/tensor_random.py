@@ -42,9 +42,7 @@ from wengert.tensor.terms import (
 )
 from wengert.tensor.typechecking import arrays
 
-n, m = affine("n"), affine("m")
-SIZES = (n, m, Affine(2))
-RELATIONS = (("R", (n, m)), ("Q", (n,)))
+N, M = affine("n"), affine("m")
 
 # black boxes that are exact on fractions; each partial is one call, as the theorem counts
 twice = BlackBox("twice", lambda x: 2 * x, (lambda x: Const(2),))
@@ -83,16 +81,18 @@ class Scope:
 
 def random_case(seed: int, binary: bool = False) -> Case:
     rng = random.Random(seed)
-    make = Making(rng, (*UNARY, *BINARY) if binary else UNARY)
+    sizes = {"n": rng.randint(1, 3), "m": rng.randint(1, 3)}
+    known = rng.random() < 0.3  # a program may also be written for its sizes
+    n, m = (Affine(size) if known else affine(name) for name, size in sizes.items())
+    make = Making(rng, (*UNARY, *BINARY) if binary else UNARY, n, m)
     inputs = tuple((f"x{k}", make.type(2)) for k in range(rng.randint(1, 3)))
     body = make.expr(make.type(2), Scope(inputs), rng.randint(3, 6))
-    sizes = {"n": rng.randint(1, 3), "m": rng.randint(1, 3)}
     relations = {
         name: np.array(rng.choices((False, True), k=int(np.prod(shape)))).reshape(shape)
         for name, shape in (("R", (sizes["n"], sizes["m"])), ("Q", (sizes["n"],)))
     }
     values = {name: random_value(arrays(of), sizes, rng) for name, of in inputs}
-    return Case(Program(inputs, body, RELATIONS, ("n", "m")), sizes, relations, values)
+    return Case(Program(inputs, body, tuple(make.relations.items()), ("n", "m")), sizes, relations, values)
 
 
 def random_value(of: Type, sizes: dict[str, int], rng: random.Random) -> Any:
@@ -110,8 +110,9 @@ def random_value(of: Type, sizes: dict[str, int], rng: random.Random) -> Any:
 
 
 class Making:
-    def __init__(self, rng: random.Random, boxes: tuple[BlackBox, ...]) -> None:
+    def __init__(self, rng: random.Random, boxes: tuple[BlackBox, ...], n: Affine = N, m: Affine = M) -> None:
         self.rng, self.boxes, self.made = rng, boxes, 0
+        self.n, self.sizes, self.relations = n, (n, m, Affine(2)), {"R": (n, m), "Q": (n,)}
 
     def new(self, letter: str) -> str:
         """Sometimes a name in use already: binders shadow."""
@@ -123,7 +124,7 @@ class Making:
         if depth == 0 or kind < 0.4:
             return REAL
         if kind < 0.8:
-            return TensorType(self.rng.choice(SIZES), self.type(depth - 1))
+            return TensorType(self.rng.choice(self.sizes), self.type(depth - 1))
         return PairType(self.type(depth - 1), self.type(depth - 1))
 
     def expr(self, of: Type, scope: Scope, depth: int) -> Expr:
@@ -179,7 +180,7 @@ class Making:
         at = Affine(self.rng.randint(-1, 1))
         for index, _ in self.rng.sample(scope.indices, min(len(scope.indices), self.rng.randint(0, 2))):
             at = at + affine(index) * self.rng.choice((-1, 1, 1, 2))
-        return at + (n if self.rng.random() < 0.1 else 0)
+        return at + (self.n if self.rng.random() < 0.1 else 0)
 
     def predicate(self, scope: Scope, depth: int = 2) -> Predicate:
         kind = self.rng.random()
@@ -187,14 +188,14 @@ class Making:
             joint = self.rng.choice((conjoin, disjoin))
             return joint(self.predicate(scope, depth - 1), self.predicate(scope, depth - 1))
         if depth and kind < 0.4:
-            index, size = self.new("e"), self.rng.choice(SIZES)
+            index, size = self.new("e"), self.rng.choice(self.sizes)
             return exists([(index, size)], self.predicate(scope.indexed(index, size), depth - 1))
         if kind < 0.55:
             return self.related(scope)
         return compare(self.rng.choice(("=", "=", ">=", ">")), self.affine(scope) - self.affine(scope))
 
     def related(self, scope: Scope) -> Predicate:
-        name, shape = self.rng.choice(RELATIONS)
+        name, shape = self.rng.choice(list(self.relations.items()))
         at = tuple(self.affine(scope) for _ in shape)
         atom = self.rng.choice((Related, Related, Unrelated))(name, at)
         return conjoin(atom, *(in_range(a, size) for a, size in zip(at, shape, strict=True)))
@@ -211,7 +212,7 @@ class Making:
         return Proj(k, self.expr(PairType(other, of) if k else PairType(of, other), scope, depth))
 
     def access(self, of: Type, scope: Scope, depth: int) -> Expr:
-        size = self.rng.choice(SIZES)
+        size = self.rng.choice(self.sizes)
         return self.read(self.expr(TensorType(size, of), scope, depth), size, scope)
 
     def add(self, of: Type, scope: Scope, depth: int) -> Expr:
@@ -225,7 +226,7 @@ class Making:
         return Apply(box, tuple(self.expr(REAL, scope, depth) for _ in range(2 if box in BINARY else 1)))
 
     def sum(self, of: Type, scope: Scope, depth: int) -> Expr:
-        index, size = self.new("k"), self.rng.choice(SIZES)
+        index, size = self.new("k"), self.rng.choice(self.sizes)
         return Sum(index, size, self.expr(REAL, scope.indexed(index, size), depth))
 
     def gen(self, of: TensorType, scope: Scope, depth: int) -> Expr:

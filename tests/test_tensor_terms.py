@@ -9,6 +9,7 @@ import pytest
 
 from wengert.tensor.notation import show, show_expr, show_predicate
 from wengert.tensor.predicates import names, substituted
+from wengert.tensor.ranges import tidied
 from wengert.tensor.terms import (
     FALSE,
     REAL,
@@ -193,3 +194,20 @@ def test_precedence(e: object, text: str) -> None:
 )
 def test_predicates_read_like_the_paper(p: Predicate, text: str) -> None:
     assert show_predicate(p) == text
+
+
+def test_tidying_keeps_where_a_predicate_is_true() -> None:
+    """Within ranges; what equalities make equal is said once."""
+    ranges = {"i": Affine(3), "j": Affine(3), "n": Affine(4)}
+    for seed in range(300):
+        rng = random.Random(seed)
+        p = built(some_predicate(rng, rng.randint(0, 3)))
+        found = tidied(p, ranges)
+        for a, b, size in itertools.product(range(3), range(3), range(4)):
+            at = {"i": a, "j": b, "n": size}
+            assert holds(found, at) == holds(p, at)
+    twice = conjoin(equal(i, k), Related("R", (i, j)), Related("R", (k, j)))
+    assert tidied(twice, ranges) == conjoin(equal(i, k), Related("R", (i, j)))
+    assert tidied(conjoin(equal(i, j), at_most(i, k), at_most(j, k)), ranges) == conjoin(equal(i, j), at_most(i, k))
+    row = Exists("k", Affine(3), Related("R", (i, k)))
+    assert tidied(conjoin(Related("R", (i, j)), row), ranges) == Related("R", (i, j))

@@ -78,9 +78,8 @@ def tidied(p: Predicate, ranges: Ranges) -> Predicate:
     if isinstance(p, Or):
         return disjoin(*(tidied(part, ranges) for part in p.parts))
     parts = [_tidied_part(part, ranges) for part in conjuncts(p)]
-    whole = conjoin(*parts)
-    kept = _distinct(conjuncts(whole))
-    for part in conjuncts(whole):
+    kept = _distinct(conjuncts(conjoin(*parts)))
+    for part in tuple(kept):
         others = conjoin(*(q for q in kept if q is not part))
         if known(part, ranges, others):
             kept.remove(part)
