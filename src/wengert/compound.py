@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from wengert.structures import form_of, is_container, shallow_copy, shelves, wal
 from wengert.tangents import AbstractTangent, Tangent, is_zero
 from wengert.values import Spec, spec_of
 
-__all__ = ["Inside", "Place", "inside", "spread"]
+__all__ = ["Inside", "Place", "form_and_leaves", "inside", "spread", "with_leaves"]
 
 Args = tuple[Any, ...]
 SlotOf = Callable[[Recording, Any], int | None]
@@ -46,7 +47,7 @@ def inside(recording: Recording, rule: Rule, args: Args, ins: Args, slot_of: Slo
     found = {}
     for k, (a, slot) in enumerate(zip(args, ins, strict=True)):
         if type(slot) is not int and is_container(a) and (general or type(a) not in (list, tuple)):
-            form, held = _form_and_leaves(a)
+            form, held = form_and_leaves(a)
             slots = tuple([slot_of(recording, leaf) for leaf in held])
             if any(s is not None for s in slots):
                 found[k] = Inside(form, slots)
@@ -65,8 +66,8 @@ def _not_taken(rule: Rule, k: int, argument: Any) -> NoRuleError:
     )
 
 
-def _form_and_leaves(argument: Any) -> tuple[Any, list[Any]]:
-    """A leaf that is held twice is two."""
+def form_and_leaves(argument: Any) -> tuple[Any, list[Any]]:
+    """A container with Places for its leaves, and these; a leaf that is held twice is two."""
     found: list[Any] = []
 
     def place(leaf: Any, _: Any) -> Place:
@@ -74,6 +75,12 @@ def _form_and_leaves(argument: Any) -> tuple[Any, list[Any]]:
         return Place(len(found) - 1, spec_of(leaf))
 
     return walk(argument, "", {}, at_leaf=place, hold=shallow_copy), found
+
+
+def with_leaves(container: Any, held: Sequence[Any]) -> Any:
+    """A copy of a container with other leaves, in the order of `form_and_leaves`."""
+    numbers = count()
+    return walk(container, "", {}, at_leaf=lambda *_: held[next(numbers)], hold=shallow_copy)
 
 
 def spread(form: Any, x_bar: Any, force: Callable[[Any], Any]) -> Iterator[tuple[Place, Any]]:

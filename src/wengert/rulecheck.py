@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -12,9 +13,10 @@ import numpy as np
 from wengert.callables import callable_name
 from wengert.errors import GradientCheckError, RuleError
 from wengert.evaluation import value_and_pullback
+from wengert.flattening import flattened, takes_containers
 from wengert.projection import project
 from wengert.registry import Registry, rules
-from wengert.tangents import InplaceableThunk, Thunk
+from wengert.tangents import InplaceableThunk, Thunk, ZeroTangent
 from wengert.values import is_complex, is_inexact, spec_of
 
 # By bytes of the coarsest float in a call, relative to the largest number compared: differences are taken in
@@ -38,9 +40,14 @@ def test_rrule(
     written to. The variants for fewer arguments, the step on floats, the accumulators, thunks and what adds itself
     in place agree with the whole.
 
-    Errors: GradientCheckError naming the check, the argument and both numbers.
+    Of a container each leaf counts as an argument. Errors: GradientCheckError naming the check, the argument and both
+    numbers.
     """
-    check = _Check(f, args, kwargs, np.random.default_rng(seed), rtol, registry)
+    names = None
+    if takes_containers(registry[f], args):
+        f, args, names, registry = flattened(registry[f], f, args, kwargs)
+        kwargs = {}
+    check = _Check(f, args, kwargs, np.random.default_rng(seed), rtol, registry, names)
     try:
         check.run()
     except RuleError as error:
@@ -84,8 +91,9 @@ class _Check:
         random: np.random.Generator,
         rtol: float | None,
         registry: Registry,
+        names: Sequence[str] | None,
     ) -> None:
-        self.f, self.random, self.rtol = f, random, rtol
+        self.f, self.random, self.rtol, self.names = f, random, rtol, names
         self.rule = registry[f]
         self.args, self.kwargs = self.rule.normalise(args, kwargs)
         splatted = self.rule.splat(self.args)
@@ -103,7 +111,7 @@ class _Check:
             return
         y_bar = self.seed()
         held = copy.deepcopy(y_bar)
-        bars = self.pullback(y_bar)
+        bars = self.pull(y_bar)
         self.same_bits("the seed after the pullback", y_bar, held)
         self.same_bits("the arguments after the pullback", (self.args, self.kwargs), self.before)
         self.one_each(bars)
@@ -115,9 +123,22 @@ class _Check:
             self.accumulators_add(bars, y_bar)
         self.step_agrees(bars, y_bar)
 
+    def pull(self, y_bar: Any) -> Any:
+        """What the pullback gives, with zeros where the rule says that a derivative is zero."""
+        bars = self.pullback(y_bar)
+        if self.rule.kind != "rrule" or self.rule.sequence is not None or not isinstance(bars, tuple):
+            return bars
+        zero = [isinstance(x_bar, ZeroTangent) for x_bar in self.made(y_bar)]
+        zeros = [
+            np.zeros_like(x) if is_zero and is_inexact(x) else None for x, is_zero in zip(self.args, zero, strict=True)
+        ]
+        return tuple([x_bar if x_bar is not None else made for x_bar, made in zip(bars, zeros, strict=True)])
+
     def error(self, what: str) -> GradientCheckError:
+        for k, name in enumerate(self.names or ()):
+            what = re.sub(rf"\bargument {k}\b(?!\[)", name.replace("argument", "argument\0"), what)
         rule = f"rule {self.rule.name} at {self.rule.where}"
-        return GradientCheckError(f"{callable_name(self.f)}, {rule}: {what}")
+        return GradientCheckError(f"{callable_name(self.f)}, {rule}: {what}".replace("\0", ""))
 
     def seed(self) -> Any:
         """A random cotangent of the value."""
@@ -212,7 +233,7 @@ class _Check:
         """Real-linear in the seed: the engine adds the cotangents of several uses before it goes on."""
         other = self.seed()
         total = _map(lambda a, b: _cast(2 * a - 3 * b, a), y_bar, other)
-        other_bars, total_bars = self.pullback(other), self.pullback(total)
+        other_bars, total_bars = self.pull(other), self.pull(total)
         for place in [] if self.rule.kind == "constant" else self.places():
             expected = 2 * np.asarray(place.of(bars)) - 3 * np.asarray(place.of(other_bars))
             self.close(f"linearity in the seed, {place}", place.of(total_bars), expected)

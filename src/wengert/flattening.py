@@ -1,0 +1,59 @@
+"""A rule that takes containers as one that takes their leaves: so that each can be looked at alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from wengert.binding import Rule
+from wengert.compound import form_and_leaves, spread, with_leaves
+from wengert.errors import RuleError
+from wengert.evaluation import value_and_pullback
+from wengert.registry import Registry
+from wengert.structures import is_container, leaves
+from wengert.tangents import ZeroTangent, force, is_zero
+
+Args = tuple[Any, ...]
+Flat = tuple[Callable[..., Any], Args, list[str], Registry]
+
+
+def takes_containers(rule: Rule, args: Args) -> bool:
+    """Whether a rule is given values with a derivative inside of containers."""
+    return rule.kind == "rrule" and any(is_container(a) and leaves(a) for a in args)
+
+
+def flattened(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, Any]) -> Flat:
+    """The function of all leaves in a call, these, their names, and a registry with its rule."""
+    form, held = form_and_leaves(args)
+    registry = Registry()
+    assert rule.body is not None
+    body = rule.body
+
+    def flat(*held: Any) -> Any:
+        return f(*with_leaves(args, held), **kwargs)
+
+    def flat_rule(*held: Any) -> Any:
+        whole = with_leaves(args, held)
+        y, pullback = value_and_pullback(rule, body(*whole, **kwargs))
+
+        def flat_pullback(y_bar: Any) -> Args:
+            parts = _parts(args, form, rule.cotangents(pullback(y_bar), whole))
+            return tuple([parts.get(k, ZeroTangent()) for k in range(len(held))])
+
+        return y, flat_pullback
+
+    flat.__module__, flat.__name__, flat.__qualname__ = f.__module__, f.__name__, f.__qualname__
+    registry.add(Rule(rule.name, (flat,), "rrule", flat_rule, rule.where))
+    names = [re.sub(r"^argument\[(\d+)\]", r"argument \1", path) for path, _ in leaves(args, "argument")]
+    return flat, tuple(held), names, registry
+
+
+def _parts(args: Args, form: Args, bars: Args) -> dict[int, Any]:
+    """The cotangents of the leaves, by number; of one that the rule says nothing of there is none."""
+    found = {}
+    for k, x_bar in enumerate(bars):
+        if x_bar is not None and not is_zero(x_bar) and not leaves(args[k]):
+            raise RuleError(f"cotangent of argument {k}: {x_bar!r}, though it has no derivative")
+        found.update({place.number: part for place, part in spread(form[k], x_bar, force)})
+    return found
