@@ -13,6 +13,7 @@ from wengert.errors import GradientCheckError, NoRuleError
 from wengert.extend import (
     InplaceableThunk,
     NoTangent,
+    Tangent,
     Thunk,
     ZeroTangent,
     accumulates,
