@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,18 @@ from wengert.tensor.parsing import Parsed, parse
 from wengert.tensor.relations import Relation
 
 
+def bound(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments by name."""
+    found = inspect.signature(f).bind(*args, **kwargs)
+    found.apply_defaults()
+    return found.arguments
+
+
+def read(f: Any, *args: Any) -> Parsed:
+    """The program for these arguments."""
+    return parse(f, bound(f, args, {}))
+
+
 def given(parsed: Parsed) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The inputs and the relations of a program by name."""
     inputs = {name: x for name, x in parsed.values.items() if not isinstance(x, Relation)}
@@ -21,7 +34,7 @@ def given(parsed: Parsed) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 def meant(f: Callable[..., Any], *args: Any, number: Callable[[Any], Any] = float, **kwargs: Any) -> Any:
     """What the program of `f` evaluates to; tuples are pairs nested to the right."""
-    parsed = parse(f, args, kwargs)
+    parsed = parse(f, bound(f, args, kwargs))
     inputs, relations = given(parsed)
     return evaluate(parsed.program, inputs, parsed.sizes, relations, number)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_checks import read
 
 import wengert as wg
-from wengert.tensor.parsing import parse
 
 X = np.array([0.7, -1.2, 2.5, 0.3, 1.1])
 A = np.ones((3, 4))
@@ -228,7 +228,7 @@ REFUSED: list[tuple[Any, tuple[Any, ...], str]] = [
 @pytest.mark.parametrize(("f", "args", "what"), REFUSED, ids=lambda x: getattr(x, "__name__", ""))
 def test_what_is_not_in_the_language_is_refused_at_its_line(f: Any, args: tuple[Any, ...], what: str) -> None:
     with pytest.raises(wg.TensorLanguageError) as error:
-        parse(f, args)
+        read(f, *args)
     first, line, marks, *remedy = str(error.value).split("\n")
     assert what in str(error.value)
     assert first.startswith(f"{__file__}:") and f" in {f.__name__}: " in first
@@ -237,12 +237,12 @@ def test_what_is_not_in_the_language_is_refused_at_its_line(f: Any, args: tuple[
 
 def test_out_of_range_is_an_index_error() -> None:
     with pytest.raises(IndexError):
-        parse(unguarded, (X,))
+        read(unguarded, X)
 
 
 def test_the_place_is_underlined() -> None:
     with pytest.raises(wg.TensorLanguageError) as error:
-        parse(unguarded, (X,))
+        read(unguarded, X)
     _, line, marks, _ = str(error.value).split("\n")
     assert line[marks.index("^") : marks.rindex("^") + 1] == "x[i + 1]"
 
@@ -251,19 +251,19 @@ def test_a_function_without_source_is_refused_by_name() -> None:
     namespace: dict[str, Any] = {}
     exec("def made(x):\n    return x[0]", namespace)
     with pytest.raises(wg.TensorLanguageError, match="the source of 'made' is not known"):
-        parse(namespace["made"], (X,))
+        read(namespace["made"], X)
 
 
 def test_a_ragged_argument_is_refused() -> None:
     with pytest.raises(wg.TensorLanguageError, match="Its rows must all have one length"):
-        parse(attribute, ([[1.0], [1.0, 2.0]],))
+        read(attribute, [[1.0], [1.0, 2.0]])
 
 
 def test_complex_arguments_are_refused() -> None:
     with pytest.raises(wg.TensorLanguageError, match="real numbers"):
-        parse(attribute, (X * 1j,))
+        read(attribute, X * 1j)
 
 
 def test_a_set_of_other_things_is_no_relation() -> None:
     with pytest.raises(wg.TensorLanguageError, match="tuples of indices"):
-        parse(relation_outside, ({"a"}, X))
+        read(relation_outside, {"a"}, X)

@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tensor_checks import given
+from tensor_checks import given, read
 from tensor_programs import Case, cases
 
 from wengert.tensor.cost import cost
-from wengert.tensor.parsing import parse
 from wengert.tensor.scalars import Counting, Dual, plain_cost, plain_jvp
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)
 def test_a_plain_run_costs_what_the_model_says(case: Case) -> None:
-    parsed = parse(case.f, case.args)
+    parsed = read(case.f, *case.args)
     assert plain_cost(case.f, *case.args) == cost(parsed.program, parsed.sizes, given(parsed)[1])
 
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from tensor_checks import agrees, meant
+from tensor_checks import agrees, meant, read
 
 import wengert as wg
 from wengert.tensor.notation import show
-from wengert.tensor.parsing import parse
 
 X = np.array([0.7, -1.2, 2.5, 0.3, 1.1])
 W = np.array([0.5, -0.25, 2.0])
@@ -279,7 +278,7 @@ def test_rational_numbers_are_kept() -> None:
     def mean(x: Any) -> Any:
         return sum(v * v for v in x) / 3
 
-    assert parse(mean, (x,)).program
+    assert read(mean, x).program
     assert meant(mean, [1.0, 2.0, 3.0], number=Fraction) == Fraction(14, 3)
 
 
@@ -296,11 +295,11 @@ def test_a_registered_scalar_function_is_a_black_box() -> None:
         def cube_partials(y: Any, x: Any) -> Any:
             return 3 * x * x
 
-        assert show(parse(total, (X,)).program).endswith("Σ[v:n_x] cube_partials(x[v])")
+        assert show(read(total, X).program).endswith("Σ[v:n_x] cube_partials(x[v])")
         agrees(total, X)
 
 
 def test_names_are_the_users() -> None:
-    program = parse(matmul, (A, S)).program
+    program = read(matmul, A, S).program
     assert program.sizes == ("n", "m", "p")
     assert [name for name, _ in program.inputs] == ["a", "b"]

@@ -1,5 +1,8 @@
 """Gradients of ordinary Python: wengert differentiates the NumPy code you already have, and shows the derivative."""
 
+from importlib import import_module
+from typing import Any
+
 import wengert_rules
 from wengert import extend as extend
 from wengert.accumulation import accumulation
@@ -40,3 +43,10 @@ from wengert.tape import Context, Tape, bound, verify
 from wengert.taping import gradtape, trace
 
 __version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    """`wengert.tensor`, imported when it is first used."""
+    if name == "tensor":
+        return import_module("wengert.tensor")
+    raise AttributeError(f"module 'wengert' has no attribute {name!r}")

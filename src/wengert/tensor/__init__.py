@@ -1,1 +1,6 @@
 """Differentiating a tensor language: derivatives that are provably as cheap as the program."""
+
+from wengert.tensor.function import TensorFunction as TensorFunction
+from wengert.tensor.function import function as function
+from wengert.tensor.relations import Relation as Relation
+from wengert.tensor.relations import relation as relation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -79,3 +80,32 @@ def _relation(name: str, x: Any, building: Building) -> Relation:
     building.relations.append((variable, shape))
     building.values[variable] = found
     return Relation(variable, shape, found.closed)
+
+
+def signature(x: Any) -> Any:
+    """What a program depends on of an argument: the shape of an array, the value of a whole number."""
+    if isinstance(x, (bool, np.bool_)):
+        return bool(x)
+    if isinstance(x, (int, np.integer)):
+        return ("size", int(x))
+    if is_relation(x):
+        found = relation(x)
+        return ("relation", found.shape, found.closed)
+    if isinstance(x, tuple):
+        return tuple(map(signature, x))
+    if isinstance(x, (numbers.Real, list)) or hasattr(x, "__array__"):
+        return ("array", np.shape(x))
+    return ("known", x)
+
+
+def leaves(name: str, x: Any) -> Iterator[Any]:
+    """The arrays and relations in an argument, in the order in which `argument` names them."""
+    if isinstance(x, (int, np.integer, np.bool_)):
+        return
+    if is_relation(x):
+        yield relation(x)
+    elif isinstance(x, tuple):
+        for k, part in enumerate(x):
+            yield from leaves(f"{name}_{k}", part)
+    elif isinstance(x, (numbers.Real, list)) or hasattr(x, "__array__"):
+        yield numeric(name, x)

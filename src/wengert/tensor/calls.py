@@ -76,8 +76,8 @@ def called(f: Any, node: ast.Call, scope: Scope) -> Meaning:
         return reader(node, scope)
     if black_box(f) is not None:
         return scalar_call(f, node, scope)
-    plain = getattr(f, "plain", f)
-    if isinstance(plain, types.FunctionType) and f not in rules:
+    plain = getattr(f, "plain", None if f in rules else f)  # a tensor function has the Python function
+    if isinstance(plain, types.FunctionType):
         return helper(plain, node, scope)
     raise scope.refusal(
         node,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,7 +42,7 @@ class Parsed:
         return all(found.holds for found in self.outside)
 
 
-def parse(f: types.FunctionType, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] | None = None) -> Parsed:
+def parse(f: types.FunctionType, arguments: Mapping[str, Any]) -> Parsed:
     """The program of a function for arguments of these shapes. Errors: TensorLanguageError, with the line."""
     tree = definition(f)
     if tree is None:
@@ -51,13 +50,11 @@ def parse(f: types.FunctionType, args: tuple[Any, ...] = (), kwargs: Mapping[str
             f"the source of {getattr(f, '__name__', f)!r} is not known: the tensor language is read from it. "
             "Define the function with `def` in a file or a notebook (not by exec, and not as a lambda)"
         )
-    bound = inspect.signature(f).bind(*args, **(kwargs or {}))
-    bound.apply_defaults()
     building = Building()
     scope = Scope(building, f, {})
     if tree.args.vararg or tree.args.kwarg:
         raise scope.refusal(tree, f"{f.__name__} has *args or **kwargs", "Name its parameters.")
-    names = {name: argument(name, x, building) for name, x in bound.arguments.items()}
+    names = {name: argument(name, x, building) for name, x in arguments.items()}
     given = set(building.values)
     value = as_value(read_function(f, tree, names, tree, scope), tree, scope)
     program = Program(

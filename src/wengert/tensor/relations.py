@@ -1,56 +1,83 @@
-"""Relations between indices: which tuples of indices belong to it, from an array of bools, a set or a sparse matrix."""
+"""Relations between indices as arguments: an array of bools, a set of index tuples, or a sparse matrix."""
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Set
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import TensorLanguageError
+from wengert.tensor.walks import Entries
 
 
+@dataclass(frozen=True, eq=False)
 class Relation:
-    """A set of index tuples within a shape, sorted. `closed`: indices outside the shape are simply not in it."""
+    """Which indices belong together. `closed`: indices outside the shape do not, as with a set."""
 
-    def __init__(self, shape: tuple[int, ...], at: np.ndarray, closed: bool = False) -> None:
-        self.shape, self.closed = shape, closed
-        at = np.asarray(at, dtype=np.intp).reshape(-1, len(shape))
-        self.at = np.unique(at, axis=0) if len(at) else at
+    entries: Entries
+    closed: bool
 
-    def __len__(self) -> int:
-        return len(self.at)
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.entries.shape
 
-    @cached_property
+    @property
     def dense(self) -> np.ndarray:
         """The relation as an array of bools."""
         table = np.zeros(self.shape, dtype=bool)
-        table[tuple(self.at.T)] = True
+        table[self.entries.columns] = True
         return table
+
+
+_seen: dict[int, tuple[weakref.ref[Any], Any, Relation]] = {}
 
 
 def is_relation(x: Any) -> bool:
     """Whether an argument says which indices belong together rather than numbers."""
-    return (
-        isinstance(x, (Relation, Set))
-        or (isinstance(x, np.ndarray) and x.dtype == np.bool_ and x.ndim > 0)
-        or _is_sparse(x)
-    )  # fmt: skip
+    if isinstance(x, (Relation, Entries, Set)) or _is_sparse(x):
+        return True
+    return isinstance(x, np.ndarray) and x.dtype == np.bool_ and x.ndim > 0
 
 
 def relation(x: Any) -> Relation:
-    """The relation that an argument stands for."""
+    """The relation that an argument stands for; the same one for the same argument while it is not changed."""
     if isinstance(x, Relation):
         return x
+    if isinstance(x, Entries):
+        return Relation(x, closed=False)
+    seen, state = _seen.get(id(x)), _state(x)
+    if seen is not None and seen[0]() is x and _same(seen[1], state):
+        return seen[2]
+    made = _made(x)
+    key = id(x)
+    _seen[key] = weakref.ref(x, lambda _: _seen.pop(key, None)), _copied(state), made
+    return made
+
+
+def _state(x: Any) -> tuple[Any, ...]:
+    """What tells whether an argument has changed."""
+    if isinstance(x, Set):
+        return (x,)
     if isinstance(x, np.ndarray):
-        return Relation(x.shape, np.argwhere(x))
-    if _is_sparse(x):
-        entries = x.tocoo()
-        kept = entries.data != 0
-        at = np.stack([entries.row[kept], entries.col[kept]], axis=1) if entries.ndim == 2 else np.argwhere(x.toarray())
-        return Relation(tuple(x.shape), at)
-    return _of_set(x)
+        return (x,)
+    return (x.data, *[getattr(x, name) for name in ("indices", "indptr", "row", "col") if hasattr(x, name)])
+
+
+def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    return all(np.array_equal(p, q) if isinstance(q, np.ndarray) else p == q for p, q in zip(a, b, strict=True))
+
+
+def _copied(state: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(part.copy() if isinstance(part, np.ndarray) else frozenset(part) for part in state)
+
+
+def _made(x: Any) -> Relation:
+    if isinstance(x, Set):
+        return _of_set(x)
+    return Relation(Entries.of(x, tuple(map(int, x.shape))), closed=False)
 
 
 def _of_set(x: Set[Any]) -> Relation:
@@ -63,7 +90,7 @@ def _of_set(x: Set[Any]) -> Relation:
         )
     at = np.array(tuples, dtype=np.intp).reshape(len(tuples), lengths.pop())
     shape = tuple(int(k) + 1 for k in at.max(axis=0)) if len(at) else (0,) * at.shape[1]
-    return Relation(shape, at, closed=True)
+    return Relation(Entries.of(tuples, shape), closed=True)
 
 
 def _is_sparse(x: Any) -> bool:

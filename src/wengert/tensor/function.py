@@ -1,0 +1,313 @@
+"""Tensor functions: `@wengert.tensor.function` on a Python function made of comprehensions, and what is derived of it.
+
+A tensor function is a primitive of the tape; its rule is the adjoint, a tensor function again.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from wengert.binding import Rule
+from wengert.callables import place
+from wengert.errors import IntegerInputError, NonScalarOutputError, TensorLanguageError
+from wengert.registry import rules
+from wengert.tensor import stages
+from wengert.tensor.arguments import leaves, numeric, signature
+from wengert.tensor.instances import Instance, flat, is_differentiable, made, structured
+from wengert.tensor.meanings import Index, Meaning, RealKind
+from wengert.tensor.parsing import Parsed, parse
+
+Argnums = int | str | tuple[int | str, ...]
+
+MANY = 64  # sizes of a function for which its program is remembered
+Chosen = Literal["auto", "numpy", "native", "reference"]
+
+BACKENDS = get_args(Chosen)
+
+
+class TensorFunction:
+    """A function of the tensor language. Call it as the Python function that it was made from."""
+
+    like: Any = None  # the Python function whose parameters it has
+
+    def __init__(self, name: str, parameters: tuple[str, ...], backend: Chosen) -> None:
+        if backend not in BACKENDS:
+            raise ValueError(f"backend {backend!r}: there are {', '.join(BACKENDS)}")
+        self.__name__, self.parameters, self.backend = name, parameters, backend
+        self._latest: tuple[Instance, tuple[Any, ...]] | None = None
+
+    def __repr__(self) -> str:
+        return f"<tensor function {self.__name__}({', '.join(self.parameters)})>"
+
+    def instance(self, args: tuple[Any, ...]) -> Instance:
+        """The program for arguments of these shapes."""
+        raise NotImplementedError
+
+    def given(self, args: tuple[Any, ...]) -> list[Any]:
+        """The arrays and relations in the arguments."""
+        return [x for name, a in zip(self.parameters, args, strict=True) for x in leaves(name, a)]
+
+    def bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The arguments by position."""
+        if self.like is not None:
+            bound = inspect.signature(self.like).bind(*args, **kwargs)
+            bound.apply_defaults()
+            return tuple(bound.arguments[name] for name in self.parameters)
+        if kwargs or len(args) < len(self.parameters):
+            raise TypeError(f"{self.__name__} takes {', '.join(self.parameters)} by position")
+        return args
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        args = self.bound(args, kwargs)
+        instance = self.instance(args)
+        self._latest = instance, args
+        results = instance.run(self.given(args), self.backend)
+        return structured(instance.result, iter(results))
+
+    # ---- derivatives ----
+
+    def grad(self, argnums: Argnums = 0) -> TensorFunction:
+        """The gradient of a function that gives one number, as a function of the same arguments."""
+        return _remembered(self, "grad", argnums, lambda: Gradient(self, argnums, with_value=False))
+
+    def value_and_grad(self, argnums: Argnums = 0) -> TensorFunction:
+        """(value, gradient) of a function that gives one number."""
+        return _remembered(self, "value_and_grad", argnums, lambda: Gradient(self, argnums, with_value=True))
+
+    @property
+    def adjoint(self) -> TensorFunction:
+        """(*args, y_bar) to the cotangents of the arguments of floats."""
+        return self.pullback(None)
+
+    def pullback(self, argnums: Argnums | None) -> TensorFunction:
+        """The adjoint for some of the arguments."""
+        return _remembered(self, "pullback", argnums, lambda: Adjoint(self, argnums))
+
+    def differential(self, argnums: Argnums = 0) -> TensorFunction:
+        """(*args, *tangents) to the tangent of the result."""
+        return _remembered(self, "differential", argnums, lambda: Differential(self, argnums))
+
+    # ---- reading it ----
+
+    def cost(self, *args: Any, **kwargs: Any) -> int:
+        """Additions, multiplications and calls at these arguments, or at sizes by name: `f.cost({"n": 100})`."""
+        if len(args) == 1 and isinstance(args[0], Mapping) and not kwargs:
+            instance, latest = self._seen("cost")
+            return instance.cost(instance.values(self.given(latest))[1], args[0])
+        args = self.bound(args, kwargs)
+        instance = self.instance(args)
+        return instance.cost(instance.values(self.given(args))[1])
+
+    def show(self, stage: str = "program", *args: Any, **kwargs: Any) -> None:
+        """Print the program at a stage on its way, for these arguments or those of the last call."""
+        instance, args = self._at(args, kwargs, "show")
+        print(stages.text(instance, stage, instance.values(self.given(args))[1]))
+
+    def to_source(self, *args: Any, **kwargs: Any) -> str:
+        """What runs, as Python."""
+        instance, args = self._at(args, kwargs, "to_source")
+        backend = "numpy" if self.backend == "reference" else self.backend
+        return instance.runner(backend, instance.values(self.given(args))[1]).text
+
+    def _at(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], what: str) -> tuple[Instance, tuple[Any, ...]]:
+        if not args and not kwargs and self.parameters:
+            return self._seen(what)
+        args = self.bound(args, kwargs)
+        return self.instance(args), args
+
+    def _seen(self, what: str) -> tuple[Instance, tuple[Any, ...]]:
+        if self._latest is None:
+            raise TensorLanguageError(
+                f"{self.__name__}.{what} needs arguments: the program is read for their shapes. "
+                "Pass some, or call the function first"
+            )
+        return self._latest
+
+
+def _remembered(f: TensorFunction, *key_and_make: Any) -> TensorFunction:
+    *key, make = key_and_make
+    known = f.__dict__.setdefault("_derived", {})
+    if tuple(key) not in known:
+        known[tuple(key)] = make()
+    return known[tuple(key)]
+
+
+class FromPython(TensorFunction):
+    """A tensor function read from the source of a Python function."""
+
+    def __init__(self, plain: types.FunctionType, backend: Chosen) -> None:
+        functools.update_wrapper(self, plain)
+        super().__init__(plain.__name__, tuple(inspect.signature(plain).parameters), backend)
+        self.plain = self.like = plain
+        self._instances: dict[Any, tuple[Parsed, Instance]] = {}
+        enter(self)
+
+    def instance(self, args: tuple[Any, ...]) -> Instance:
+        key = tuple(map(signature, args))
+        found = self._instances.pop(key, None)
+        if found is None or not found[0].holds:
+            parsed = parse(self.plain, dict(zip(self.parameters, args, strict=True)))
+            found = parsed, made(parsed)
+        self._instances[key] = found
+        if len(self._instances) > MANY:
+            del self._instances[next(iter(self._instances))]
+        return found[1]
+
+
+class Derived(TensorFunction):
+    """A tensor function made from another; `argnums` are the arguments that the derivative is taken for."""
+
+    def __init__(self, of: TensorFunction, argnums: Argnums | None, name: str, further: tuple[str, ...]) -> None:
+        super().__init__(f"{name}({of.__name__})", (*of.parameters, *further), of.backend)
+        self.of, self.argnums = of, argnums
+        self.like = None if further else of.like
+        enter(self)
+
+    def instance(self, args: tuple[Any, ...]) -> Instance:
+        base = self.of.instance(args[: len(self.of.parameters)])
+        if self not in base.derived:
+            base.derived[self] = self.derive(base)
+        return base.derived[self]
+
+    def given(self, args: tuple[Any, ...]) -> list[Any]:
+        """Cotangents and tangents are numbers, also where they are whole."""
+        own = len(self.of.parameters)
+        return [*self.of.given(args[:own]), *[numeric(self.parameters[-1], x) for x in flat(args[own:])]]
+
+    def derive(self, base: Instance) -> Instance:
+        raise NotImplementedError
+
+    def wanted(self, base: Instance) -> list[Meaning]:
+        """What the arguments of `argnums` mean. Errors: where one has no derivative."""
+        named = base.arguments
+        if self.argnums is None:
+            return [meaning for _, meaning in named if is_differentiable(meaning)]
+        numbers = self.argnums if isinstance(self.argnums, tuple) else (self.argnums,)
+        found = [(k, dict(named)[k]) if isinstance(k, str) else named[k] for k in numbers]
+        return [differentiable(name, meaning) for name, meaning in found]
+
+    @property
+    def single(self) -> bool:
+        """Whether the derivative is of one argument, and not of a tuple of them."""
+        return self.argnums is not None and not isinstance(self.argnums, tuple)
+
+
+class Adjoint(Derived):
+    """The cotangents of some arguments, given the result's."""
+
+    def __init__(self, of: TensorFunction, argnums: Argnums | None) -> None:
+        super().__init__(of, argnums, "adjoint", (_new("y_bar", of.parameters),))
+
+    def derive(self, base: Instance) -> Instance:
+        return base.adjoint(self.wanted(base), self.single)
+
+
+class Gradient(Derived):
+    """The gradient of a function that gives one number."""
+
+    def __init__(self, of: TensorFunction, argnums: Argnums, with_value: bool) -> None:
+        super().__init__(of, argnums, "value_and_grad" if with_value else "grad", ())
+        self.with_value = with_value
+
+    def derive(self, base: Instance) -> Instance:
+        if not isinstance(base.result, RealKind):
+            name = self.of.__name__
+            raise NonScalarOutputError(
+                f"{name} gives {base.result}, not one number. Its derivative is a linear map: "
+                f"{name}.adjoint(*args, y_bar), or {name}.differential(argnums)(*args, *tangents)"
+            )
+        found = base.adjoint(self.wanted(base), self.single).seeded()
+        return base.with_value(found) if self.with_value else found
+
+
+class Differential(Derived):
+    """The tangent of the result, given those of some arguments."""
+
+    def __init__(self, of: TensorFunction, argnums: Argnums) -> None:
+        numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+        named = [k if isinstance(k, str) else of.parameters[k] for k in numbers]
+        super().__init__(of, argnums, "differential", tuple(_new(f"{name}_dot", of.parameters) for name in named))
+
+    def derive(self, base: Instance) -> Instance:
+        return base.differential(self.wanted(base))
+
+
+def _new(name: str, taken: tuple[str, ...]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def differentiable(name: str, meaning: Meaning) -> Meaning:
+    """The meaning itself. Errors: where there is no derivative by it."""
+    if isinstance(meaning, Index):
+        raise IntegerInputError(f"{name} is a whole number, a size: there is no derivative. For a number pass a float")
+    if not is_differentiable(meaning):
+        raise TensorLanguageError(f"{name} is {meaning}: there is no derivative by it")
+    return meaning
+
+
+# ---- as a primitive of the tape ----
+
+
+RULE = """
+def tensor_rule({bar}, {value}, {parameters}):
+    args = ({names},)
+    at = places(args)
+    bars = iter(pullback(at)(*args, *parts({bar})))
+    return tuple([next(bars) if k in at else None for k in range(len(args) - {only})])
+"""
+
+
+def enter(f: TensorFunction) -> None:
+    """Give a tensor function its rule: x̄ is the value of its adjoint. The rule has the function's own parameters."""
+    bar, value = _new("y_bar", f.parameters), _new("y", f.parameters)
+    plain = f.like
+    only = _keyword_only(plain)
+    listed = [name for name in f.parameters if name not in only] + (["*", *only] if only else [])
+    if plain is None:
+        listed = ["*args"]  # as many cotangents as the result has parts
+    names = "*args" if plain is None else ", ".join(f.parameters)
+    text = RULE.format(bar=bar, value=value, parameters=", ".join(listed), names=names, only=len(only))
+    space: dict[str, Any] = {"pullback": f.pullback, "places": places, "parts": parts}
+    exec(compile(text, f"<rule of {f.__name__}>", "exec"), space)
+    body = space["tensor_rule"]
+    if plain is not None:
+        body.__defaults__, body.__kwdefaults__ = plain.__defaults__, plain.__kwdefaults__
+    rules.add(Rule("tensor_rule", (f,), "pullback", body, f"<{f.__name__}>" if plain is None else place(plain)))
+
+
+def _keyword_only(plain: types.FunctionType | None) -> list[str]:
+    parameters = inspect.signature(plain).parameters.values() if plain is not None else ()
+    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+
+
+def places(args: tuple[Any, ...]) -> tuple[int, ...]:
+    """Which arguments of a call are numbers, of which there is a derivative."""
+    if any(isinstance(x, tuple) for x in args):
+        raise TensorLanguageError(
+            "a tensor function that is part of another derivative got a tuple. Pass its arrays one by one, "
+            "or take the derivative of the tensor function itself: f.grad, f.adjoint"
+        )
+    return tuple(k for k, x in enumerate(args) if not isinstance(x, bool) and signature(x)[0] == "array")
+
+
+def parts(y_bar: Any) -> Any:
+    """The cotangents of a result's parts, which the adjoint also takes one by one."""
+    return y_bar if isinstance(y_bar, tuple) else (y_bar,)
+
+
+def function(plain: Any = None, *, backend: Chosen = "auto") -> Any:
+    """Make a tensor function of a Python function made of comprehensions.
+
+    `backend`: "numpy", "native" (compiled by numba) or "reference" (slow, for checks); by default what is there.
+    """
+    if plain is None:
+        return lambda f: function(f, backend=backend)
+    if not isinstance(plain, types.FunctionType):
+        raise TensorLanguageError(f"wengert.tensor.function is for Python functions; got {type(plain).__name__}")
+    return FromPython(plain, backend)

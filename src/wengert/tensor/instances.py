@@ -1,0 +1,226 @@
+"""A program at the sizes of a call: its SSA form, the ones derived from it, and running them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from wengert.tensor.adjoint import adjoint
+from wengert.tensor.backends import Backend, built
+from wengert.tensor.differential import differential
+from wengert.tensor.meanings import REAL_KIND, Group, Kind, Meaning, TensorKind, TupleKind, Value
+from wengert.tensor.numpy_backend import NumpyProgram
+from wengert.tensor.plan import Plan, plan
+from wengert.tensor.predicates import fresh
+from wengert.tensor.relations import Relation
+from wengert.tensor.ssa import to_ssa
+from wengert.tensor.statements import SSA, Constant, Input, Statement, evaluate_ssa, leaves, ssa_cost
+from wengert.tensor.terms import TRUE, Expr, PairType, Program, Proj, TensorType, Type, Var
+from wengert.tensor.typechecking import shape_of
+
+
+@dataclass
+class Instance:
+    """A program for arguments of given shapes.
+
+    `slots` name the arrays and relations of a call, one by one. `constants` are the inputs that were found around the
+    function. `arguments` says what each argument means; none is a pair, a tuple is several inputs.
+    """
+
+    ssa: SSA
+    result: Kind
+    sizes: Mapping[str, int]
+    slots: tuple[str, ...]
+    constants: Mapping[str, Any]
+    arguments: tuple[tuple[str, Meaning], ...]
+    program: Program | None = None
+    runners: dict[str, NumpyProgram] = field(default_factory=dict)
+    derived: dict[Any, Instance] = field(default_factory=dict)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return leaves(self.ssa.output)
+
+    def values(self, given: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Relation]]:
+        """The inputs and the relations by name."""
+        found = {**self.constants, **dict(zip(self.slots, given, strict=True))}
+        relations = {name: x for name, x in found.items() if isinstance(x, Relation)}
+        return {name: x for name, x in found.items() if name not in relations}, relations
+
+    def run(self, given: Sequence[Any], backend: Backend | Literal["reference"]) -> list[np.ndarray]:
+        """The results, one array after the other."""
+        inputs, relations = self.values(given)
+        self.check(inputs)
+        if backend == "reference":
+            return self._evaluated(inputs, relations)
+        arrays = {f"in.{name}": x for name, x in inputs.items()}
+        entries = {name: x.entries for name, x in relations.items()}
+        dtype = np.result_type(*arrays.values()) if arrays else np.dtype(float)
+        results = flat(self.runner(backend, relations)(arrays, entries))
+        return [own(np.asarray(x, dtype), inputs.values()) for x in results]
+
+    def check(self, inputs: Mapping[str, Any]) -> None:
+        """Errors: ValueError for a cotangent or tangent of another shape than its value's."""
+        for name, shape in self.shapes.items():
+            if np.shape(inputs[name]) != shape:
+                raise ValueError(f"{name} has the shape {np.shape(inputs[name])}; it belongs to a value of {shape}")
+
+    @cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        sizes = self.sizes
+        return {x: tuple(n.substitute(sizes).constant for n in shape_of(of)) for x, of in self.ssa.inputs}
+
+    def runner(self, backend: Backend, relations: Mapping[str, Relation]) -> NumpyProgram:
+        if backend not in self.runners:
+            self.runners[backend] = built(self.plan(relations), backend)
+        return self.runners[backend]
+
+    def plan(self, relations: Mapping[str, Relation]) -> Plan:
+        return plan(self.ssa, self.sizes, {name: x.entries.count for name, x in relations.items()})
+
+    def _evaluated(self, inputs: Mapping[str, Any], relations: Mapping[str, Relation]) -> list[np.ndarray]:
+        tables = {name: x.dense for name, x in relations.items()}
+        return [np.asarray(x) for x in flat(evaluate_ssa(self.ssa, inputs, self.sizes, tables))]
+
+    def cost(self, relations: Mapping[str, Relation], sizes: Mapping[str, int] | None = None) -> int:
+        tables = {name: x.dense for name, x in relations.items()}
+        return ssa_cost(self.ssa, {**self.sizes, **(sizes or {})}, tables)
+
+    # ---- what is derived ----
+
+    def adjoint(self, wanted: Sequence[Meaning], single: bool) -> Instance:
+        """The cotangents of these arguments, given those of the result's parts as further arguments."""
+        made = adjoint(self.ssa, inputs_of(wanted), self.free("y_bar")).ssa
+        kinds = tuple(map(kind_of, wanted))
+        return self.further(separated(made, made.inputs[-1][0]), kinds[0] if single else TupleKind(kinds))
+
+    def differential(self, wanted: Sequence[Meaning]) -> Instance:
+        """The result's tangent, given those of these arguments' parts as further arguments."""
+        return self.further(differential(self.ssa, inputs_of(wanted)), self.result)
+
+    def free(self, name: str) -> str:
+        taken = {name for name, _ in self.ssa.inputs}
+        while name in taken:
+            name += "_"
+        return name
+
+    def further(self, ssa: SSA, kind: Kind) -> Instance:
+        """With the inputs that it has more as arguments."""
+        more = ssa.inputs[len(self.ssa.inputs) :]
+        arguments = tuple((name, Value(Var(name), kind_of_type(of))) for name, of in more)
+        slots = (*self.slots, *[name for name, _ in more])
+        return Instance(ssa, kind, self.sizes, slots, self.constants, (*self.arguments, *arguments))
+
+    def with_value(self, derived: Instance) -> Instance:
+        """A derived program that gives the value, too."""
+        both = replace(derived.ssa, output=(self.ssa.output, derived.ssa.output))
+        return replace(derived, ssa=both, result=TupleKind((self.result, derived.result)), runners={}, derived={})
+
+    def seeded(self) -> Instance:
+        """With 1 for the last argument, a number, in place of it."""
+        name = self.slots[-1]
+
+        def constant(statement: Statement) -> Statement:
+            is_it = statement.form == Input(Var(name), ())
+            return replace(statement, form=Constant(TRUE, 1)) if is_it else statement
+
+        statements = tuple(map(constant, self.ssa.statements))
+        inputs = tuple(pair for pair in self.ssa.inputs if pair[0] != name)
+        ssa = replace(self.ssa, statements=statements, inputs=inputs)
+        return replace(self, ssa=ssa, slots=self.slots[:-1], arguments=self.arguments[:-1], runners={}, derived={})
+
+
+def is_differentiable(meaning: Meaning) -> bool:
+    """Whether an argument is numbers."""
+    if isinstance(meaning, Group):
+        return all(map(is_differentiable, meaning.parts))
+    return isinstance(meaning, Value)
+
+
+def inputs_of(wanted: Sequence[Meaning]) -> tuple[str, ...]:
+    """The inputs that arguments are made of."""
+    return tuple(name for meaning in wanted for name in _inputs(meaning))
+
+
+def _inputs(meaning: Meaning) -> Iterator[str]:
+    if isinstance(meaning, Group):
+        for part in meaning.parts:
+            yield from _inputs(part)
+    else:
+        assert isinstance(meaning, Value)
+        assert isinstance(meaning.expr, Var)
+        yield meaning.expr.name
+
+
+def kind_of(meaning: Meaning) -> Kind:
+    if isinstance(meaning, Group):
+        return TupleKind(tuple(map(kind_of, meaning.parts)))
+    assert isinstance(meaning, Value)
+    return meaning.kind
+
+
+def kind_of_type(of: Type) -> Kind:
+    """The kind of a number or an array of numbers."""
+    return TensorKind(of.size, kind_of_type(of.of)) if isinstance(of, TensorType) else REAL_KIND
+
+
+def separated(ssa: SSA, name: str) -> SSA:
+    """With one input for each part of an input of pairs."""
+    *others, (_, of) = ssa.inputs
+    taken = {name for name, _ in ssa.inputs} | {statement.name for statement in ssa.statements}
+    new = {path: (fresh(f"{name}_{k}", taken), part) for k, (path, part) in enumerate(paths(Var(name), of))}
+    if list(new) == [Var(name)]:
+        return ssa
+
+    def input_of(statement: Statement) -> Statement:
+        form = statement.form
+        if not isinstance(form, Input) or form.of not in new:
+            return statement
+        return replace(statement, form=Input(Var(new[form.of][0]), form.at))
+
+    return replace(ssa, statements=tuple(map(input_of, ssa.statements)), inputs=(*others, *new.values()))
+
+
+def paths(of: Expr, type_of: Type) -> Iterator[tuple[Expr, Type]]:
+    """The arrays that an input is made of."""
+    if isinstance(type_of, PairType):
+        yield from paths(Proj(0, of), type_of.left)
+        yield from paths(Proj(1, of), type_of.right)
+    else:
+        yield of, type_of
+
+
+def made(parsed: Any) -> Instance:
+    """The instance of a program that was read from a function."""
+    slots = tuple(name for name in parsed.values if name not in parsed.constants)
+    constants = {name: parsed.values[name] for name in parsed.constants}
+    arguments = tuple(parsed.arguments.items())
+    return Instance(to_ssa(parsed.program), parsed.result, parsed.sizes, slots, constants, arguments, parsed.program)
+
+
+def own(result: np.ndarray, inputs: Iterable[Any]) -> np.ndarray:
+    """A result that shares no memory with an argument."""
+    return result.copy() if any(np.may_share_memory(result, x) for x in inputs) else result
+
+
+def flat(x: Any) -> Iterator[Any]:
+    """The arrays in a result, in order."""
+    if isinstance(x, tuple):
+        for part in x:
+            yield from flat(part)
+    else:
+        yield x
+
+
+def structured(kind: Kind, arrays: Iterator[np.ndarray]) -> Any:
+    """Results in the structure that the function gives; an array of tuples is a tuple of arrays."""
+    while isinstance(kind, TensorKind):
+        kind = kind.of
+    if isinstance(kind, TupleKind):
+        return tuple(structured(part, arrays) for part in kind.parts)
+    found = next(arrays)
+    return found if found.ndim else found[()]

@@ -1,0 +1,44 @@
+"""The text of a program at each stage on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from wengert.errors import TensorLanguageError
+from wengert.tensor.gen_pushout import push_out_gens
+from wengert.tensor.instances import Instance
+from wengert.tensor.let_lifting import lift_lets
+from wengert.tensor.notation import show
+from wengert.tensor.pair_elimination import eliminate_pairs
+from wengert.tensor.simplify import simplified
+from wengert.tensor.statements import show_ssa
+from wengert.tensor.terms import Program
+
+PASSES: dict[str, tuple[Callable[[Program], Program], ...]] = {
+    "program": (),
+    "lets": (lift_lets,),
+    "pairs": (lift_lets, eliminate_pairs),
+    "gens": (lift_lets, eliminate_pairs, push_out_gens),
+}
+
+STAGES = (*PASSES, "ssa", "simplified", "plan", "source")
+
+
+def text(instance: Instance, stage: str, relations: Mapping[str, Any]) -> str:
+    """The program at a stage: as read ("program"), after each pass ("lets", "pairs", "gens"), in SSA form ("ssa"),
+    with what is not needed gone ("simplified"), as loop nests ("plan") and as what runs ("source")."""
+    if stage in PASSES and instance.program is not None:
+        program = instance.program
+        for step in PASSES[stage]:
+            program = step(program)
+        return show(program)
+    if stage in PASSES or stage == "ssa":
+        return show_ssa(instance.ssa)
+    if stage == "simplified":
+        return show_ssa(simplified(instance.ssa))
+    if stage == "plan":
+        return "\n".join(map(str, instance.plan(relations).nests))
+    if stage == "source":
+        return instance.runner("numpy", relations).text
+    raise TensorLanguageError(f"there is no stage {stage!r}; there are {', '.join(STAGES)}")
