@@ -8,7 +8,7 @@ from typing import Any
 
 from wengert.binding import Rule
 from wengert.compound import form_and_leaves, spread, with_leaves
-from wengert.errors import RuleError
+from wengert.errors import GradientCheckError
 from wengert.evaluation import value_and_pullback
 from wengert.registry import Registry
 from wengert.structures import is_container, leaves
@@ -38,7 +38,7 @@ def flattened(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str
         y, pullback = value_and_pullback(rule, body(*whole, **kwargs))
 
         def flat_pullback(y_bar: Any) -> Args:
-            parts = _parts(args, form, rule.cotangents(pullback(y_bar), whole))
+            parts = _parts(rule, args, form, rule.cotangents(pullback(y_bar), whole))
             return tuple([parts.get(k, ZeroTangent()) for k in range(len(held))])
 
         return y, flat_pullback
@@ -49,11 +49,13 @@ def flattened(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str
     return flat, tuple(held), names, registry
 
 
-def _parts(args: Args, form: Args, bars: Args) -> dict[int, Any]:
+def _parts(rule: Rule, args: Args, form: Args, bars: Args) -> dict[int, Any]:
     """The cotangents of the leaves, by number; of one that the rule says nothing of there is none."""
     found = {}
     for k, x_bar in enumerate(bars):
         if x_bar is not None and not is_zero(x_bar) and not leaves(args[k]):
-            raise RuleError(f"cotangent of argument {k}: {x_bar!r}, though it has no derivative")
+            raise GradientCheckError(
+                f"rule {rule.name} at {rule.where}: cotangent of argument {k}: {x_bar!r}, though it has no derivative"
+            )
         found.update({place.number: part for place, part in spread(form[k], x_bar, force)})
     return found
