@@ -26,6 +26,7 @@ from wengert.tensor.terms import (
     REAL,
     Add,
     Bracket,
+    Const,
     Gen,
     Let,
     Mul,
@@ -231,6 +232,32 @@ def test_a_sparse_tensor_is_stored_by_its_entries() -> None:
     run = run_of(program(body, relations=(("R", (n, n)),), x=VECTOR), {"n": 5}, {"R": np.eye(5, dtype=bool)})
     assert_same(executed(run)[0], run.value)
     assert all(len(nest.shape) == 1 for nest in run.plan().nests)
+
+
+@pytest.mark.parametrize("size", [8, 40])
+def test_a_band_is_stored_as_one(size: int) -> None:
+    """Where |i − j| ≤ 1, the difference is the second dimension: 3n cells and 3n steps."""
+    band = conjoin(at_most(i - 1, j), at_most(j, i + 1))
+    body = Let(
+        "S",
+        Gen("i", n, Gen("j", n, Bracket(band, Mul(read("x", i), read("x", j))))),
+        Gen("i", n, Sum("j", n, Add(read("S", i, j), Mul(read("S", i, j), read("x", j))))),
+    )
+    run = run_of(program(body, x=VECTOR), {"n": size}, {}, wrt=("x",))
+    value, operations = executed(run)
+    assert_same(value, run.value)
+    assert operations <= run.model
+    if size == 40:
+        assert operations <= 3 * size * 12
+        assert {n for nest in run.plan().nests for n in nest.shape} <= {1, 3, 40}
+        assert all(nest.shape != (40, 40) for nest in run.plan().nests)
+
+
+def test_a_factor_of_one_is_no_operation() -> None:
+    body = Gen("i", n, Mul(Const(1), Mul(Const(2), Mul(read("x", i), Const(3)))))
+    run = run_of(program(body, x=VECTOR), {"n": 5}, {})
+    assert_same(executed(run)[0], run.value)
+    assert executed(run)[1] == 5
 
 
 def test_equal_definitions_are_one() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import count
+from math import prod
 from typing import Any
 
 from wengert.tensor.indices import Affine, affine
@@ -126,6 +127,21 @@ def sum_of(x: Body, y: Body) -> Body:
     if x == ZERO:
         return y
     return x if y == ZERO else Add(x, y)
+
+
+def folded(body: Body) -> Body:
+    """Constant factors as one, in front; none where that is 1 (S8)."""
+    match body:
+        case Add(x, y):
+            return sum_of(folded(x), folded(y))
+        case Apply(f, args):
+            return Apply(f, tuple(map(folded, args)))
+        case Mul():
+            parts = [q for p in factors(body) for q in factors(folded(p) if not isinstance(p, Mul) else p)]
+            number = prod(p.value for p in parts if isinstance(p, Const))
+            others = tuple(p for p in parts if not isinstance(p, Const))
+            return product(others if number == 1 and others else (Const(number), *others))
+    return body
 
 
 def moved(body: Body, indices: Mapping[str, Affine | int]) -> Body:

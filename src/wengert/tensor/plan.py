@@ -10,7 +10,7 @@ from wengert.tensor.lowering import input_shapes, lowered, supports
 from wengert.tensor.nests import Nest, Piece, renamed
 from wengert.tensor.pieces import Context, settled
 from wengert.tensor.predicates import Exists
-from wengert.tensor.sharing import all_passes, live, shared, without_virtuals
+from wengert.tensor.sharing import all_passes, live, shared, straightened, without_virtuals
 from wengert.tensor.statements import SSA, leaves
 
 Table = tuple[tuple[tuple[str, int], ...], Exists]
@@ -41,6 +41,7 @@ def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = 
     nests = without_virtuals(nests, names, context)
     if optimise:
         nests = all_passes(live(shared(nests, names), names), names, context)
+        nests = {name: banded(nest, context) for name, nest in nests.items()}
     made = tuple(legible(decided(nest, context)) for nest in nests.values())
     shapes = dict(shape for name, of in ssa.inputs for shape in input_shapes(f"in.{name}", of, sizes))
     relations = {name: tuple(a.substitute(sizes).constant for a in of) for name, of in ssa.relations}
@@ -58,6 +59,10 @@ def _decided(piece: Piece, context: Context) -> tuple[Piece, ...]:
         return (piece,)
     where = (context.table(p, piece.ranges) if isinstance(p, Exists) else p for p in piece.where)
     return settled(replace(piece, where=tuple(where)), context)
+
+
+def banded(nest: Nest, context: Context) -> Nest:
+    return replace(nest, pieces=tuple(q for p in nest.pieces for q in settled(straightened(p, context), context)))
 
 
 def legible(nest: Nest) -> Nest:

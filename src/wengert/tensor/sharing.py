@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, permutations
 from math import prod
 
 from wengert.tensor.indices import affine
@@ -17,8 +17,11 @@ from wengert.tensor.nests import (
     Size,
     canonical,
     factors,
+    folded,
+    moved_piece,
     reads,
     replaced,
+    together,
     where_names,
 )
 from wengert.tensor.pieces import (
@@ -34,7 +37,7 @@ from wengert.tensor.pieces import (
     used_names,
     virtuals_inlined,
 )
-from wengert.tensor.predicates import Related, names
+from wengert.tensor.predicates import Compare, Related, in_range, names
 
 Nests = dict[str, Nest]
 
@@ -194,6 +197,46 @@ def _slice(
     return Nest(name, tuple(n for _, n in gens), tuple(chain.from_iterable(settled(p, context) for p in pieces)))
 
 
+# ---- numbers ----
+
+
+def constants_folded(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
+    return {
+        name: replace(nest, pieces=tuple(replace(p, body=folded(p.body)) for p in nest.pieces))
+        for name, nest in nests.items()
+    }
+
+
+# ---- narrow bands ----
+
+
+NARROW = 4  # how many times shorter a band has to be than the index that it replaces
+
+
+def straightened(piece: Piece, context: Context) -> Piece:
+    """Where the difference of two indices is kept small, it becomes an index in place of one of them."""
+    for (i, n), (j, m) in permutations(piece.indices, 2):
+        low, high = _band(piece, i, j)
+        if (high - low + 1) * NARROW <= min(n, m):
+            d = next(context.fresh)
+            at = affine(i) + affine(d) + low
+            moved = moved_piece(piece, {j: at})
+            where = together((*moved.where, in_range(at, affine(m))))
+            return replace(moved, indices=(*moved.indices, (d, high - low + 1)), where=where)
+    return piece
+
+
+def _band(piece: Piece, i: str, j: str) -> tuple[int, int]:
+    """The least and the greatest j - i that the predicate leaves."""
+    low, high = -piece.ranges[i], piece.ranges[j]
+    for side in (p.side for p in piece.where if isinstance(p, Compare) and p.op == ">="):
+        if side == affine(j) - affine(i) + side.constant:
+            low = max(low, -side.constant)
+        if side == affine(i) - affine(j) + side.constant:
+            high = min(high, side.constant)
+    return low, high
+
+
 # ---- stored no larger than it is ----
 
 
@@ -201,9 +244,12 @@ def compressed(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
     """Pinned, unused and related dimensions are not stored: the tensor becomes free to read, over smaller ones."""
     result: Nests = {}
     for nest in nests.values():
-        if nest.name in outputs or not any(map(_is_wasteful, nest.pieces)) or not are_disjoint(nest.pieces, context):
+        straight = replace(nest, pieces=tuple(straightened(p, context) for p in nest.pieces))
+        wasteful = straight != nest or any(map(_is_wasteful, nest.pieces))
+        if nest.name in outputs or not wasteful or not are_disjoint(nest.pieces, context):
             result[nest.name] = nest
             continue
+        nest = straight
         for k, piece in enumerate(nest.pieces):
             small = _small(piece, f"{nest.name}_{k}c")
             result[small[0].name] = small[0]
@@ -262,7 +308,7 @@ def all_passes(nests: Nests, outputs: Sequence[str], context: Context) -> Nests:
     """Until nothing changes; three rounds have been enough for every program seen."""
     for _ in range(4):
         before = nests
-        for each in (specialised, compressed, without_virtuals, fused):
+        for each in (constants_folded, specialised, compressed, without_virtuals, fused):
             nests = live(shared(each(nests, outputs, context), outputs), outputs)
         if nests == before:
             break
