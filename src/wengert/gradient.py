@@ -9,21 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from wengert.bars import FLOATS, Bars
+from wengert.bars import Bars
 from wengert.containers import Leaves, Swaps
-from wengert.errors import IntegerInputError, NoGradientPathError, NonScalarOutputError, RefusedCallError
+from wengert.errors import IntegerInputError, RefusedCallError
 from wengert.forms import non_differentiable
 from wengert.lenses import owner_of
 from wengert.record import slot_of
-from wengert.recording import STATE, Modes, Recording
+from wengert.recording import STATE, Recording
 from wengert.residuals import materialise
 from wengert.reverse import reverse
+from wengert.seeds import scalar_seed, seeds_of
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
 from wengert.structures import leaves
 from wengert.tangents import is_exclusive
 from wengert.tracer import closed, enter, enter_leaves, level, run
-from wengert.values import fresh, is_complex, is_inexact
+from wengert.values import fresh, is_complex
 
 _DOUBLE = np.dtype(float)
 _LEADING = {n: tuple(range(n)) for n in range(1, 20)}  # as argnums has them: all of n arguments
@@ -140,7 +141,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             now = Recording(False)
             now.memory = Memory(now)
             now.entries = kept
-        bars = reverse(now, here, _seeds(outputs, y_bar), depth, False)
+        bars = reverse(now, here, seeds_of(outputs, y_bar), depth, False)
         return swaps.mirrors(_Finish(bars, slots, depth > 0))
 
     return (public, pullback, swaps.leave(aux)) if has_aux else (public, pullback)
@@ -156,25 +157,6 @@ def _refuse_traced(y_bar: Any) -> None:
                 "function. Call wg.vjp inside it."
             )
         )
-
-
-def _seeds(outputs: list[tuple[str, int | None, Any]], y_bar: Any) -> dict[int, Any]:
-    given = leaves(y_bar)
-    if len(outputs) == 1 and len(given) == 1:
-        given = [(outputs[0][0], given[0][1])]
-    if [path for path, _ in given] != [path for path, _, _ in outputs]:
-        raise ValueError(
-            f"the cotangent must have the structure of the result: {[p for p, _, _ in outputs]}, "
-            f"not {[p for p, _ in given]}"
-        )
-    seeds: dict[int, Any] = {}
-    for (_, bar), (path, slot, leaf) in zip(given, outputs, strict=True):
-        if np.shape(bar) != np.shape(leaf):
-            raise ValueError(f"the cotangent{path} has shape {np.shape(bar)}, the result {np.shape(leaf)}")
-        if slot is not None:
-            bar = np.conj(bar) if np.iscomplexobj(bar) else bar
-            seeds[slot] = seeds[slot] + bar if slot in seeds else bar
-    return seeds
 
 
 def stop_gradient(x: Any) -> Any:
@@ -233,7 +215,7 @@ def _gradient(
         finally:
             swaps.restore()
         value, aux = result if has_aux else (result, None)
-        seeds = _scalar_seed(recording, value, seed, holomorphic)
+        seeds = scalar_seed(recording, value, seed, holomorphic)
         with closed(recording):
             bars = reverse(recording, here, seeds, depth, depth == 0)
             finish = _Finish(bars, slots, depth > 0)
@@ -300,42 +282,6 @@ class _Finish:
         if isinstance(leaf, np.ndarray):  # of no dimension, where arithmetic gives numbers
             return self.bars.call(np.array, bar)
         return bar if self.traced and type(bar) is type(leaf) else self.bars.call(type(leaf), bar)
-
-
-def _scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool) -> dict[int, Any]:
-    if type(value) in FLOATS and seed is None:  # nothing to check: the usual case
-        slot = SHADOW.get(id(value)) if not Modes.shared else slot_of(recording, value)
-        return {} if slot is None else {slot: type(value)(1)}
-    if value is None or isinstance(value, (bool, int, str, np.bool_, np.integer)):
-        raise NoGradientPathError(
-            f"the function returned {value!r} ({type(value).__name__}), which has no derivative. "
-            "Return the float (or array) that it was made from."
-        )
-    if not is_inexact(value):
-        kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
-        error = NoGradientPathError if isinstance(value, np.ndarray) else NonScalarOutputError
-        raise error(
-            f"grad needs a scalar result, not {kind}. Return one number, use has_aux=True for a pair "
-            "(value, aux), or wg.vjp for several results."
-        )
-    if seed is None and np.size(value) != 1:
-        raise NonScalarOutputError(
-            f"grad needs a scalar result, but the function returned shape {np.shape(value)}. Reduce it (.sum()), "
-            "give a seed=, or use wg.vjp(f, x) for ȳ ↦ x̄."
-        )
-    if is_complex(value) and not holomorphic and seed is None:
-        raise NonScalarOutputError(
-            "grad needs a real result, but the function returned a complex number. Return np.real(...) or abs(...)**2, "
-            "or say holomorphic=True for a holomorphic function."
-        )
-    slot = slot_of(recording, value)
-    if slot is None:
-        return {}
-    if seed is not None:
-        if np.shape(seed) != np.shape(value):
-            raise ValueError(f"the seed has shape {np.shape(seed)}, the result {np.shape(value)}")
-        return {slot: np.conj(seed)}
-    return {slot: np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1)}
 
 
 def _wanted(

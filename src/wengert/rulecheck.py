@@ -14,6 +14,7 @@ from wengert.callables import callable_name
 from wengert.errors import GradientCheckError, RuleError
 from wengert.evaluation import value_and_pullback
 from wengert.flattening import flattened, takes_containers
+from wengert.nested import as_kind, bits, map_numbers, numbers, parts, widened
 from wengert.projection import project
 from wengert.registry import Registry, rules
 from wengert.tangents import InplaceableThunk, Thunk, ZeroTangent
@@ -22,7 +23,6 @@ from wengert.values import is_complex, is_inexact, spec_of
 # By bytes of the coarsest float in a call, relative to the largest number compared: differences are taken in
 # double precision, but a rule works in that of its arguments, and what it rounds grows with its condition.
 _TOLERANCE = {2: 3e-2, 4: 2e-4, 8: 1e-6, 16: 1e-6}
-_WIDE = {np.dtype("e"): np.float64, np.dtype("f"): np.float64, np.dtype("F"): np.complex128}
 
 
 def test_rrule(
@@ -107,7 +107,7 @@ class _Check:
         self.y, self.pullback = self.call()
         self.same_bits("the value", self.y, self.expected)
         self.same_bits("the arguments after the rule", (self.args, self.kwargs), self.before)
-        if not list(_numbers(self.y)):
+        if not list(numbers(self.y)):
             return
         y_bar = self.seed()
         held = copy.deepcopy(y_bar)
@@ -142,7 +142,7 @@ class _Check:
 
     def seed(self) -> Any:
         """A random cotangent of the value."""
-        return _map(self.random_like, self.y)
+        return map_numbers(self.random_like, self.y)
 
     def random_like(self, x: Any) -> Any:
         spec = spec_of(x)
@@ -192,7 +192,7 @@ class _Check:
         It is the derivative of Re Σ conj(ȳ) f(x): the real part that along the real direction of x, the
         imaginary part that along the imaginary one.
         """
-        x = np.array(_widened(place.of(self.args)))
+        x = np.array(widened(place.of(self.args)))
         parts = np.zeros(x.shape, complex)
         for index in np.ndindex(x.shape):
             for unit in (1.0, 1j) if x.dtype.kind == "c" else (1.0,):
@@ -210,29 +210,29 @@ class _Check:
         for signed in (step, -step):
             moved = x.copy(order="K")  # a window into x is stated by its strides
             moved[index] += signed
-            args = place.put(self.args, _as_kind(place.of(self.args), moved))
-            ends.append((moved[index], self.f(*[_map(_widened, arg) for arg in args], **self.kwargs)))
+            args = place.put(self.args, as_kind(place.of(self.args), moved))
+            ends.append((moved[index], self.f(*[map_numbers(widened, arg) for arg in args], **self.kwargs)))
         (right, y_right), (left, y_left) = ends
         rise = sum(
             float(np.real(np.sum(np.conj(bar) * (np.asarray(b, complex) - np.asarray(a, complex)))))
-            for bar, b, a in zip(_numbers(y_bar), _numbers(y_right), _numbers(y_left), strict=True)
+            for bar, b, a in zip(numbers(y_bar), numbers(y_right), numbers(y_left), strict=True)
         )
         return rise / float(abs(right - left))
 
     def step_size(self) -> float:
         """The step at which rounding and truncation meet: the fifth root of the precision."""
-        wide = self.f(*[_map(_widened, arg) for arg in self.args], **self.kwargs)
-        return max(float(np.finfo(spec_of(y).dtype).eps) for y in _numbers(wide)) ** 0.2
+        wide = self.f(*[map_numbers(widened, arg) for arg in self.args], **self.kwargs)
+        return max(float(np.finfo(spec_of(y).dtype).eps) for y in numbers(wide)) ** 0.2
 
     def coarsest(self) -> int:
         """Bytes of the coarsest float among the values of the call."""
-        values = [*_numbers(self.y), *(x for arg in self.args for x in _numbers(arg))]
+        values = [*numbers(self.y), *(x for arg in self.args for x in numbers(arg))]
         return min(np.finfo(spec_of(x).dtype).dtype.itemsize for x in values)
 
     def is_linear(self, bars: Any, y_bar: Any) -> None:
         """Real-linear in the seed: the engine adds the cotangents of several uses before it goes on."""
         other = self.seed()
-        total = _map(lambda a, b: _cast(2 * a - 3 * b, a), y_bar, other)
+        total = map_numbers(lambda a, b: _cast(2 * a - 3 * b, a), y_bar, other)
         other_bars, total_bars = self.pull(other), self.pull(total)
         for place in [] if self.rule.kind == "constant" else self.places():
             expected = 2 * np.asarray(place.of(bars)) - 3 * np.asarray(place.of(other_bars))
@@ -263,7 +263,7 @@ class _Check:
             for _ in range(2):
                 got = project(x_bar, spec, self.rule.broadcasts)
                 self.close(f"value of the thunk of argument {k} against that of another call", got, splatted[k])
-            whole = spec.dtype.kind == "c" or not any(map(is_complex, _leaves(y_bar)))
+            whole = spec.dtype.kind == "c" or not any(map(is_complex, parts(y_bar)))
             if isinstance(x_bar, InplaceableThunk) and spec.shape and whole and not self.rule.broadcasts:
                 self.adds(k, x_bar, splatted[k])
         self.same_bits("the seed after the thunks", y_bar, held)
@@ -338,61 +338,13 @@ class _Check:
             raise self.error(f"{what}{at}: {a} is not {b} (relative tolerance {tolerance:g})")
 
     def same_bits(self, what: str, got: Any, expected: Any) -> None:
-        for a, b in itertools.zip_longest(_leaves(got), _leaves(expected)):
-            if type(a) is not type(b) or _bits(a) != _bits(b):
+        for a, b in itertools.zip_longest(parts(got), parts(expected)):
+            if type(a) is not type(b) or bits(a) != bits(b):
                 raise self.error(f"{what}: {a!r} is not {b!r}")
-
-
-def _leaves(x: Any) -> Iterator[Any]:
-    """The parts of nested tuples, lists and dicts."""
-    if isinstance(x, (tuple, list)):
-        for item in x:
-            yield from _leaves(item)
-    elif isinstance(x, dict):
-        yield from _leaves(list(x.items()))
-    else:
-        yield x
-
-
-def _numbers(x: Any) -> Iterator[Any]:
-    return (leaf for leaf in _leaves(x) if is_inexact(leaf))
-
-
-def _map(f: Callable[..., Any], x: Any, *others: Any) -> Any:
-    """`f` of each inexact part of a structure (and of the same parts of others)."""
-    if isinstance(x, (tuple, list)):
-        items = [_map(f, *parts) for parts in zip(x, *others, strict=True)]
-        return items if isinstance(x, list) else tuple(items)
-    if isinstance(x, dict):
-        return {key: _map(f, x[key], *(other[key] for other in others)) for key in x}
-    return f(x, *others) if is_inexact(x) else x
-
-
-def _widened(x: Any) -> Any:
-    """A copy of the same kind (array, NumPy or Python number), in double precision where that is wider."""
-    if not is_inexact(x) or not hasattr(x, "dtype"):
-        return x
-    wide = _WIDE.get(x.dtype, x.dtype)
-    return np.array(x, wide) if isinstance(x, np.ndarray) else np.dtype(wide).type(x)
-
-
-def _as_kind(x: Any, moved: np.ndarray) -> Any:
-    """`moved` as what `x` is: an array, a NumPy number or a Python number."""
-    if isinstance(x, np.ndarray):
-        return moved
-    return moved[()] if isinstance(x, np.generic) else type(x)(moved[()])
 
 
 def _cast(x: Any, like: Any) -> Any:
     return project(x, spec_of(like))
-
-
-def _bits(x: Any) -> Any:
-    """What two values must have in common to be the same bit for bit."""
-    if isinstance(x, (np.ndarray, np.generic)):
-        padded = x.dtype.char in "gG"  # the bytes that fill up a long double are of no meaning
-        return x.shape, x.dtype, repr(x.tolist()) if padded else x.tobytes()
-    return np.asarray(x).tobytes() if isinstance(x, (float, complex)) else x
 
 
 def _subsets(allowed: Iterable[bool]) -> Iterator[tuple[bool, ...]]:
