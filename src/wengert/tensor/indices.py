@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import index as as_int
 
@@ -16,10 +16,12 @@ class Affine:
 
     def __add__(self, other: Affine | int) -> Affine:
         other = affine(other)
+        if not other.terms:
+            return Affine(self.constant + other.constant, self.terms)
         return _collected(self.constant + other.constant, (*self.terms, *other.terms))
 
     def __mul__(self, factor: int) -> Affine:
-        return _collected(self.constant * factor, tuple((name, c * factor) for name, c in self.terms))
+        return Affine(self.constant * factor, tuple([(name, c * factor) for name, c in self.terms]) if factor else ())
 
     def __neg__(self) -> Affine:
         return self * -1
@@ -44,10 +46,14 @@ class Affine:
         return dict(self.terms).get(name, 0)
 
     def substitute(self, indices: Mapping[str, Affine | int]) -> Affine:
-        if self.names.isdisjoint(indices):
+        if not any(name in indices for name, _ in self.terms):
             return self
-        parts = (affine(indices.get(name, Affine(0, ((name, 1),)))) * c for name, c in self.terms)
-        return sum(parts, Affine(self.constant))
+        constant, terms = self.constant, list[tuple[str, int]]()
+        for name, c in self.terms:
+            part = affine(indices.get(name, name)) * c
+            constant += part.constant
+            terms += part.terms
+        return _collected(constant, terms)
 
 
 def affine(x: Affine | int | str) -> Affine:
@@ -57,7 +63,7 @@ def affine(x: Affine | int | str) -> Affine:
     return Affine(0, ((x, 1),)) if isinstance(x, str) else Affine(as_int(x))
 
 
-def _collected(constant: int, terms: tuple[tuple[str, int], ...]) -> Affine:
+def _collected(constant: int, terms: Iterable[tuple[str, int]]) -> Affine:
     sums: dict[str, int] = {}
     for name, c in terms:
         sums[name] = sums.get(name, 0) + c

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 from typing import Any
 
@@ -58,6 +59,7 @@ class Exists:
 
 Predicate = Compare | Related | Unrelated | And | Or | Exists
 TRUE, FALSE = And(()), Or(())
+REMEMBERED = 2**15  # results of each constructor: the passes ask for the same ones again and again
 
 
 def compare(op: str, side: Affine) -> Predicate:
@@ -91,6 +93,7 @@ def in_range(a: Affine, size: Affine) -> Predicate:
     return conjoin(at_most(0, a), less(a, size))
 
 
+@lru_cache(maxsize=REMEMBERED)
 def conjoin(*parts: Predicate) -> Predicate:
     """p ∧ q ∧ ..: flat, sorted; a part that another implies is dropped, parts that exclude each other are false."""
     found = {q for p in parts for q in conjuncts(p)}
@@ -100,6 +103,7 @@ def conjoin(*parts: Predicate) -> Predicate:
     return kept[0] if len(kept) == 1 else And(kept)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def disjoin(*parts: Predicate) -> Predicate:
     """p ∨ q ∨ ..: flat, sorted; a part that implies another is dropped."""
     found = {q for p in parts for q in disjuncts(p)}
@@ -122,7 +126,7 @@ def _exclude(p: Predicate, q: Predicate) -> bool:
     """p ∧ q is false, seen from two atoms."""
     match p, q:
         case Compare(_, a), Compare(_, b):
-            return p != q and len(a.terms) == len(b.terms) and a.names == b.names and implies(p, negate(q))
+            return len(a.terms) == len(b.terms) and p != q and a.names == b.names and implies(p, negate(q))
         case Related(r, a), Unrelated(s, b):
             return r == s and a == b
     return False
@@ -136,6 +140,7 @@ def disjuncts(p: Predicate) -> tuple[Predicate, ...]:
     return tuple(q for part in p.parts for q in disjuncts(part)) if isinstance(p, Or) else (p,)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def implies(p: Predicate, q: Predicate) -> bool:
     """p ⇒ q, seen from the structure alone: never wrongly yes."""
     if isinstance(q, And):
@@ -155,6 +160,7 @@ def _at_least(p: Predicate, q: Predicate) -> bool:
     return any(side.terms == q.side.terms and side.constant <= q.side.constant for side in sides)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def negate(p: Predicate) -> Predicate:
     """¬p, pushed to the atoms. Errors: under ¬, ∃ would be ∀, which the language has not."""
     match p:
