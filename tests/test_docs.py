@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import os
 import re
 from pathlib import Path
@@ -26,10 +27,20 @@ LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 def output(code: str, line: int, page: Path, namespace: dict[str, Any]) -> str:
     """What a block prints; errors name its line in the page."""
     printed = io.StringIO()
-    program = compile("\n" * (line - 1) + code, page.relative_to(ROOT).as_posix(), "exec")
+    program = compile("\n" * (line - 1) + code, page.relative_to(ROOT).as_posix(), "exec", dont_inherit=True)
     with contextlib.redirect_stdout(printed):
         exec(program, namespace)
     return "".join(f"{text.rstrip()}\n" for text in printed.getvalue().splitlines())
+
+
+def code_of(text: str) -> list[str]:
+    """The lines of a page with all but its blocks blank: what reads a function's source finds it."""
+    lines = [""] * (text.count("\n") + 1)
+    for block in BLOCK.finditer(text):
+        first = text.count("\n", 0, block.start(1))
+        code = block[1].splitlines()
+        lines[first : first + len(code)] = code
+    return [f"{line}\n" for line in lines]
 
 
 def rounded(text: str) -> str:
@@ -40,7 +51,8 @@ def rounded(text: str) -> str:
 
 def run(page: Path) -> list[tuple[str | None, str]]:
     """(stated output, real output) of each block of a page."""
-    text = page.read_text()
+    text, file = page.read_text(), page.relative_to(ROOT).as_posix()
+    linecache.cache[file] = (len(text), None, code_of(text), file)
     namespace: dict[str, Any] = {"__name__": "__main__"}
     found = []
     with wg.rules.scope():

@@ -48,10 +48,12 @@ def push_out_gens(program: Program) -> Program:
 
 
 def elementwise(e: Expr, of: Type, taken: set[str]) -> Expr:
-    """⊞[ī:n̄] e[ī], with every ⊞ of e pushed out to here."""
+    """⊞[ī:n̄] e[ī], with every ⊞ of e pushed out to here; one that stands outermost keeps its name."""
+    own = [index for index, _ in gens_of(e)[0]]
     gens: list[tuple[str, Affine]] = []
-    for size in shape_of(of):
-        gens.append((fresh("i", taken | dict(gens).keys()), size))
+    for d, size in enumerate(shape_of(of)):
+        name = own[d] if d < len(own) and own[d] not in own[:d] else fresh("i", taken | dict(gens).keys())
+        gens.append((name, size))
     return with_gens(tuple(gens), pushed(e, tuple(affine(name) for name, _ in gens), Facts(dict(gens), TRUE)))
 
 
