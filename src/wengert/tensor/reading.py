@@ -211,6 +211,8 @@ def matched(at: Affine, dimension: Any, scope: Scope) -> Affine:
     bounds = scope.building.bounds
     if isinstance(dimension, Affine):
         return dimension
+    if dimension.known is None and at.is_constant:
+        return Affine(dimension.value)  # x[0] says nothing of how long x is
     if dimension.known is None and len(at.terms) == 1 and at.constant == 0:
         size = bounds.indices.get(at.terms[0][0])
         if at.terms[0][1] == 1 and size is not None and bounds.value(size) == dimension.value:
