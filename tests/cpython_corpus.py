@@ -19,6 +19,7 @@ import inspect
 import io
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -47,7 +48,7 @@ MODULES = """
     test_warnings test_weakref test_weakset test_with test_yield_from
 """.split()
 FAST = "test_genexps test_listcomps test_named_expressions test_patma test_scope test_super test_unpack_ex test_with"
-PATIENCE = 60  # seconds for one method
+PATIENCE = 60  # seconds of the processor for one method
 
 
 class Verdict(NamedTuple):
@@ -128,9 +129,11 @@ def child(module: str, mode: str, start: int, out: str, only: str) -> None:
             if number < start or not _is_wanted(only, case.id()):
                 continue
             write("at", number, case.id())
-            faulthandler.dump_traceback_later(PATIENCE, exit=True)
+            signal.setitimer(signal.ITIMER_PROF, PATIENCE)  # at its end the process dies
+            faulthandler.dump_traceback_later(10 * PATIENCE, exit=True)
             verdict = run(case, mode == "traced")
             faulthandler.cancel_dump_traceback_later()
+            signal.setitimer(signal.ITIMER_PROF, 0)
             write("done", *verdict)
         write("end")
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import contextlib
 import decimal
@@ -430,6 +431,151 @@ def a_super_of_its_own():
         return said(C().method), said(C().explicit)
 
     return of(MySuper), of(Two)
+
+
+class Shown(float):
+    def __repr__(self):
+        return "shown"
+
+    def __add__(self, other):
+        return "added"
+
+    def __hash__(self):
+        return 5
+
+
+def methods_past_those_of_a_subclass():
+    it = Shown(1.5)
+    return float.__repr__(it), repr(it), float.__add__(it, 1), it + 1, float.__hash__(it) == hash(1.5), hash(it), said(float.__repr__)
+
+
+def metaclasses_that_are_functions():
+    def make(name, bases, names, **options):
+        return name, bases, options, names["x"]
+
+    class C(metaclass=make, k=2):
+        x = 1
+
+    class Callable:
+        def __call__(self, name, bases, names):
+            return type(name, bases, names)
+
+    class D(metaclass=Callable()):
+        y = 3
+
+    return C, D.y, D.__name__
+
+
+def chains_that_ask_later():
+    import itertools
+
+    chain = itertools.chain([1], BadIter(), Counter(2))
+    return next(chain), said(next, chain), list(itertools.chain(Counter(2), Sequence(1, 2), "ab", {3: 4}))
+
+
+class Undecided:
+    def __divmod__(self, other):
+        return NotImplemented
+
+    __rdivmod__ = __pow__ = __divmod__
+
+
+class Base:
+    def __init_subclass__(cls):
+        cls.log = []
+
+    def __eq__(self, other):
+        Log.append(type(self).__name__)
+        return NotImplemented
+
+    __lt__ = __gt__ = __eq__
+
+
+Log: list = []
+
+
+class Derived(Base):
+    pass
+
+
+class Virtual(abc.ABC):
+    @classmethod
+    def __subclasshook__(cls, other):
+        return True
+
+    def __eq__(self, other):
+        Log.append("virtual")
+        return NotImplemented
+
+    __lt__ = __gt__ = __eq__
+
+
+def operands_in_their_order():
+    class Forbidden:
+        __add__ = __iadd__ = __eq__ = None
+        __hash__ = None
+
+        def __radd__(self, other):
+            return "reflected"
+
+    def iadd(a, b):
+        a += b
+        return a
+
+    class Broken:
+        @property
+        def __eq__(self):
+            raise AttributeError("no")
+
+    a, b, f = Base(), Derived(), Forbidden()
+    Log.clear()
+    found = [said(lambda p, q: p == q, p, q) for p in (a, b, Virtual()) for q in (a, b, Virtual())]
+    found += [said(lambda p, q: p < q, p, q)[0] for p in (a, b) for q in (a, b, Virtual())]
+    found += [said(lambda: f + f)[0], said(lambda: 1 + f), said(lambda: iadd(f, 1))[0], said(lambda: f == f)[0]]
+    broken = Broken()
+    found += [broken == broken, said(divmod, Undecided(), 1), said(divmod, 1, Undecided()), said(pow, Undecided(), 2)]
+    return found, Log
+
+
+def supers_of_classes():
+    class A:
+        @property
+        def x(self):
+            return "x of " + type(self).__name__
+
+        @classmethod
+        def named(cls):
+            return cls.__name__
+
+    class B(A):
+        x = 1
+
+    return type(super(B, B).x).__name__, super(B, B()).x, super(B, B).named(), said(lambda: super(A).x)
+
+
+def numbers_that_convert():
+    class Sub(float):
+        pass
+
+    class To:
+        def __init__(self, value):
+            self.value = value
+
+        def __float__(self):
+            return self.value
+
+        __complex__ = __int__ = __float__
+
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        made = [said(f, To(v)) for f in (float, complex, int) for v in (1, 1.5, Sub(2.5), 2j, True)]
+    lines = [w.category.__name__ for w in found]
+    plain = [m if type(m) is not tuple else m[0] for m in made]
+    return plain, [type(m).__name__ for m in made], lines, said(complex, To(1j), 2), said(lambda: (1j).__lt__(1j))
+
+
+def modules_of_named_tuples():
+    return collections.namedtuple("T", "a b").__module__, enum.Enum("E", "A B").__module__
 
 
 def tuples_of_enums():

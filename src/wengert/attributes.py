@@ -131,7 +131,7 @@ def generic_attribute(obj: Any, name: str) -> Any:
 def _python_getter(found: Any) -> Callable[[Any, type], Any] | None:
     """How to read a class attribute that is a property or a descriptor written in Python."""
     if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
-        return lambda obj, t: enter(found.fget)(obj)
+        return lambda obj, t: found if obj is None else enter(found.fget)(obj)
     get = None if found is None else python_method(type(found), "__get__")
     if isinstance(get, types.FunctionType):
         return lambda obj, t: enter(get)(found, obj, t)
@@ -162,8 +162,13 @@ def _super_attribute(obj: Any, name: str) -> Any:
         found = base.__dict__.get(name)
         if found is not None:
             getter = _python_getter(found)
-            return getattr(obj, name) if getter is None else getter(obj.__self__, obj.__self_class__)
+            return getattr(obj, name) if getter is None else getter(_instance(obj), obj.__self_class__)
     return getattr(obj, name)
+
+
+def _instance(bound: Any) -> Any:
+    """What a `super` object binds methods to; None where it is of a class itself."""
+    return None if bound.__self__ is bound.__self_class__ else bound.__self__
 
 
 def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import types
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from wengert.classes import enter, lookup, python_method
@@ -103,7 +104,7 @@ def build_class(body: types.FunctionType, name: str, /, *bases: Any, **options: 
     exec(instrument(body.__code__, HOOKS), body.__globals__, namespace, closure=body.__closure__)
     if resolved is not bases:
         namespace["__orig_bases__"] = bases
-    written = (
+    written = not isinstance(meta, type) or (
         python_method(meta, "__call__")
         or python_method(type(meta), "__call__")
         or any(
@@ -113,15 +114,12 @@ def build_class(body: types.FunctionType, name: str, /, *bases: Any, **options: 
         )
     )
     cell = namespace.get("__classcell__") if isinstance(namespace, dict) else None
+    make = meta if not written else partial(construct, meta) if isinstance(meta, type) else enter(meta)
     with _entering(_called_by_type(name, resolved, namespace, rest)):
-        made = (construct if written else _call)(meta, name, resolved, namespace, **rest)
+        made = make(name, resolved, namespace, **rest)
     if isinstance(made, type) and cell is not None:
         _check_cell(cell, name, made)
     return made
-
-
-def _call(f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return f(*args, **kwargs)
 
 
 def _check_cell(cell: types.CellType, name: str, made: type) -> None:

@@ -56,6 +56,14 @@ def get_frame(depth: int = 0, /) -> types.FrameType:
     return found
 
 
+def frame_module_name(depth: int = 0) -> Any:
+    """`sys._getframemodulename`, from Python 3.12."""
+    try:
+        return get_frame(depth).f_globals.get("__name__")
+    except ValueError:
+        return None
+
+
 def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **options: Any) -> None:
     """`warnings.warn`, where only the user's frames count as levels."""
     warnings.warn(message, category, levels_above(stacklevel, sys._getframe()), source, **options)

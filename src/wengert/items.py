@@ -233,6 +233,15 @@ class Sequence(Stand):
     __len__ = Entered()
 
 
+class Iterated(Stand):
+    """An iterable that the interpreter asks for its iterator later."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Any:
+        return iter(iterable(self.it, STATE.site))
+
+
 class Mapping(Stand):
     """A mapping that is unpacked."""
 

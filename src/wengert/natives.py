@@ -385,12 +385,17 @@ def array_function(f: Any) -> Any:
     return call
 
 
+_ORDERS = {"lt", "le", "gt", "ge"}
+
+
 def dunder(op: Any, reflected: bool) -> Any:
     """`x.__add__(y)` of a number or array, and from a subclass by `super().__add__(y)`."""
 
     def call(a: Any, b: Any) -> Any:
         number = (int, float, complex, np.ndarray, np.generic)
         recording = STATE.recording
+        if op.name in _ORDERS and (isinstance(a, complex) or isinstance(b, complex)):
+            return NotImplemented
         if not isinstance(b, number) and not (isinstance(a, np.ndarray) and type(b) in (list, tuple)):
             return NotImplemented
         if python_method(type(a), op.method) or python_method(type(b), op.reflected):

@@ -22,17 +22,19 @@ from wengert.sites import Site
 from wengert.writes import record_write
 
 
-def _protocol(op: Binary, left: Any, right: Any) -> Any:
+def protocol(op: Binary, left: Any, right: Any) -> Any:
     """A binary operator of which an operand's class is written in Python: Python's order of trying."""
     tl, tr = type(left), type(right)
     first, second = lookup(tl, op.method), lookup(tr, op.reflected)
     tries = [(first, left, right), (second, right, left)]
     if tl is tr:
         del tries[1]
-    elif issubclass(tr, tl) and second is not None and second is not lookup(tl, op.reflected):
+    elif tl in tr.__mro__ and second is not None and second is not lookup(tl, op.reflected):
         tries.reverse()
     for method, a, b in tries:
         if method is None:
+            if defines(type(a), op.method if a is left else op.reflected):  # set to None, to forbid it
+                raise TypeError("'NoneType' object is not callable")
             continue
         value = (
             bind(method, a)(b)
@@ -77,14 +79,14 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
     if tl in NUMERIC and tr in NUMERIC and STATE.quick is not None and not Modes.shared:
         return _numeric(op, left, right)
     if python_method(tl, op.method) or python_method(tr, op.reflected):
-        return _protocol(op, left, right)
+        return protocol(op, left, right)
     recording = STATE.recording
     if recording is None:
         return op.fn(left, right)
     if tl is str and op.name in ("add", "mod"):
         return remember(recording, op.fn(left, right), (left, right))
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
-        numeric = isinstance(left, (np.ndarray, np.generic)) or isinstance(right, (np.ndarray, np.generic))
+        numeric = issubclass(tl, (np.ndarray, np.generic)) or issubclass(tr, (np.ndarray, np.generic))
         if not (
             numeric
             and (
@@ -115,13 +117,13 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
     found = python_method(t, method)
     if found is not None:
         value = bind(found, left)(right)
-        return _protocol(op, left, right) if value is NotImplemented else value
+        return protocol(op, left, right) if value is NotImplemented else value
     recording = STATE.recording
-    if recording is None:
+    if recording is None or (defines(t, method) and lookup(t, method) is None):
         return fn(left, right)
     if isinstance(left, np.ndarray):
         if python_method(type(right), op.reflected):
-            return _protocol(op, left, right)
+            return protocol(op, left, right)
         if type(right) in (list, tuple) and holds_traced(right):
             right = as_array(right)
         primitive = primitive_of(op.fn)
@@ -171,16 +173,24 @@ def _compare_items(op: Binary, left: Any, right: Any) -> Any:
 def _compare_protocol(op: Binary, left: Any, right: Any) -> Any:
     tl, tr = type(left), type(right)
     tries = [(left, op.method, right), (right, op.reflected, left)]
-    if tr is not tl and issubclass(tr, tl):
+    if tr is not tl and tl in tr.__mro__:
         tries.reverse()
     for a, name, b in tries:
         method = python_method(type(a), name)
-        value = bind(method, a)(b) if method else getattr(type(a), name)(a, b)
+        value = _bound(method, a)(b) if method else getattr(type(a), name)(a, b)
         if value is not NotImplemented:
             return value
     if op.name in ("eq", "ne"):
         return (left is right) == (op.name == "eq")
     raise TypeError(f"{op.symbol!r} not supported between instances of {tl.__name__!r} and {tr.__name__!r}")
+
+
+def _bound(method: Any, a: Any) -> Any:
+    """The method of a comparison; where it cannot even be had, there is none."""
+    try:
+        return bind(method, a)
+    except Exception:
+        return lambda b: NotImplemented
 
 
 def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:

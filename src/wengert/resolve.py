@@ -22,7 +22,7 @@ import numpy as np
 
 from wengert.attributes import forget_classes
 from wengert.awaiting import AWAITABLES
-from wengert.classes import enter, lookup, python_method, twins
+from wengert.classes import bind, enter, lookup, python_method, twins
 from wengert.construction import NATIVE_MODULES, construct
 from wengert.dispatch import HOOKS, prepare
 from wengert.errors import RefusedCallError
@@ -236,7 +236,7 @@ def other(f: Any, t: type) -> Any:
 
 
 def _other(f: Any, t: type) -> Any:
-    if t not in _HASHABLE and not isinstance(f, type) and f in rules:
+    if t not in _HASHABLE and not issubclass(t, type) and f in rules:
         return recorder(Primitive(f, rules[f]))
     if t is functools.partial:
         return functools.partial(enter(f.func), *f.args, **f.keywords)
@@ -253,7 +253,7 @@ def _other(f: Any, t: type) -> Any:
 
 def _classify(f: Any, t: type) -> Any:
     """What stands for a callable that is the same in each trace."""
-    if t in _HASHABLE or isinstance(f, type):
+    if t in _HASHABLE or issubclass(t, type):
         special = SPECIAL.get(f)
         if special is not None:
             return special
@@ -264,7 +264,10 @@ def _classify(f: Any, t: type) -> Any:
             return f
         if f in HIGHER:
             return higher(f)
-    if isinstance(f, type):
+    if issubclass(t, type):
+        meta = python_method(t, "__call__")
+        if meta is not None:
+            return bind(meta, f)  # with no frame of ours in between: the metaclass may look at its caller's
         return f if issubclass(f, Ordered) else functools.partial(construct, f)
     if t is type(np.sum):
         return array_function(f)
@@ -276,7 +279,7 @@ def _classify(f: Any, t: type) -> Any:
         return f
     if t is types.WrapperDescriptorType and issubclass(f.__objclass__, (float, complex, np.ndarray, np.generic)):
         special = DUNDERS.get(f.__name__)
-        return guarded(f) if special is None else special
+        return guarded(f) if special is None else _past_override(f, special)
     if t in (
         types.BuiltinFunctionType,
         types.MethodDescriptorType,
@@ -290,6 +293,17 @@ def _classify(f: Any, t: type) -> Any:
     if t is types.MethodWrapperType:
         return functools.partial(other(f.__objclass__.__dict__[f.__name__], types.WrapperDescriptorType), f.__self__)
     return CALLABLE_OBJECTS[t](f) if t in CALLABLE_OBJECTS else None
+
+
+def _past_override(f: Any, special: Any) -> Any:
+    """`float.__repr__(x)`: where the class of x has a method of that name in Python, that is not meant."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or not args or python_method(type(args[0]), f.__name__) is not None:
+            return guarded(f)(*args, **kwargs)
+        return special(*args)
+
+    return call
 
 
 def _cached(f: Any) -> Any:

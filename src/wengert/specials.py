@@ -30,14 +30,14 @@ from wengert.classes import bind, defines, enter, lookup, python_method
 from wengert.construction import build_class, construct, instantiate
 from wengert.dispatch import HOOKS, convert, format_value
 from wengert.flat import flat_items
-from wengert.frames import get_frame, warn
-from wengert.items import Sequence, delitem, getitem, iterable, iterator, pairs, setitem
+from wengert.frames import frame_module_name, get_frame, warn
+from wengert.items import Iterated, Sequence, delitem, getitem, iterable, iterator, pairs, setitem
 from wengert.natives import ARRAY_FUNCTIONS, copied, dunder, recorder
 from wengert.opaque import opaque, refusal, search
-from wengert.operators import BINARY, COMPARE, UNARY
+from wengert.operators import BINARY, COMPARE, UNARY, Binary
 from wengert.ordering import cmp_to_key, extreme, ordered
 from wengert.primitives import Primitive, primitive_of, ruled
-from wengert.protocols import contains, length, not_, truth
+from wengert.protocols import contains, length, not_, protocol, truth
 from wengert.record import (
     as_array,
     holds_traced,
@@ -73,6 +73,10 @@ def _items(a: Any) -> Any:
     return a if type(a) in PLAIN and type(a) is not np.ndarray else iterable(a, STATE.site)
 
 
+def _later(a: Any) -> Any:
+    return a if type(a) in PLAIN and type(a) is not np.ndarray else Iterated(a)
+
+
 _WORDS: dict[str, Callable[[Any], Any]] = {"key": _function, "iterable": _items}
 
 ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
@@ -84,6 +88,7 @@ ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
     itertools.filterfalse: (_function, _items),
     itertools.groupby: (_items, _function),
     itertools.repeat: (_as_it_is, _as_it_is),
+    itertools.chain: (_later, _later),
 }
 """What the arguments of a callable of `HIGHER` are, the last said of all that follow; where not said: iterables."""
 
@@ -179,14 +184,14 @@ def _hasattr(obj: Any, name: str, /) -> bool:
 def _iter(obj: Any, /, *sentinel: Any) -> Any:
     if sentinel:
         return iter(enter(obj) if callable(obj) else obj, *sentinel)
-    if isinstance(obj, (np.ndarray, np.flatiter, np.broadcast)):
+    if issubclass(type(obj), (np.ndarray, np.flatiter, np.broadcast)):
         return iter(iterable(obj, STATE.site))
     made = iterator(obj)
     return iter(made) if made is obj else made
 
 
 def _next(iterator: Any, /, *default: Any) -> Any:
-    if isinstance(iterator, np.flatiter):
+    if type(iterator) is np.flatiter:
         iterator = flat_items(iterator)
     step = python_method(type(iterator), "__next__")
     if step is None:
@@ -287,6 +292,18 @@ def _type(*args: Any, **kwargs: Any) -> Any:
     return type(*args, **kwargs) if len(args) == 1 else construct(type, *args, **kwargs)
 
 
+class _Returning:
+    """An object whose conversions give a value of another type: what that means, the builtin knows."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __float__(self) -> Any:
+        return self.value
+
+    __int__ = __complex__ = __float__
+
+
 def _through(name: str, fn: Any, convert: type | None = None) -> Any:
     """A builtin that calls one method: `abs`, `len`, `round`, `float`."""
 
@@ -295,19 +312,31 @@ def _through(name: str, fn: Any, convert: type | None = None) -> Any:
         if recording is None or not (args or kwargs):
             return fn(*args, **kwargs)
         found = python_method(type(args[0]), name) if args else None
-        if found is not None:
-            value = enter(types.MethodType(found, args[0]) if isinstance(found, types.FunctionType) else found)(
-                *args[1:], **kwargs
-            )
-            if convert is not None and not isinstance(value, convert):
-                return fn(*args, **kwargs)
-            return value
+        if found is not None and (convert is None or (len(args) == 1 and not kwargs)):
+            value = bind(found, args[0])(*args[1:], **kwargs)
+            return value if convert is None or type(value) is convert else fn(_Returning(value))
         primitive = primitive_of(fn)
         if primitive is None:
             return opaque(recording, fn, args, kwargs) if fn is not len else fn(*args)
-        if any(isinstance(a, str) and id(a) in recording.texts for a in (*args, *kwargs.values())):
+        if any(id(a) in recording.texts for a in (*args, *kwargs.values())):
             return opaque(recording, fn, args, kwargs)
         return recorder(primitive)(*args, **kwargs)
+
+    return call
+
+
+def _operands(op: Binary) -> Any:
+    """`divmod` and `pow` of two operands, of which either may have methods of its own."""
+    alone = _through(op.method, op.fn)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if (
+            len(args) == 2
+            and not kwargs
+            and (python_method(type(args[0]), op.method) or python_method(type(args[1]), op.reflected))
+        ):
+            return protocol(op, *args)
+        return alone(*args, **kwargs)
 
     return call
 
@@ -414,8 +443,8 @@ SPECIAL: dict[Any, Any] = {
     math.floor: _through("__floor__", math.floor),
     math.ceil: _through("__ceil__", math.ceil),
     math.trunc: _through("__trunc__", math.trunc),
-    pow: _through("__pow__", pow),
-    divmod: _through("__divmod__", divmod),
+    pow: _operands(BINARY["pow"]._replace(fn=pow, symbol="** or pow()")),
+    divmod: _operands(Binary("divmod", "divmod()", divmod, "__divmod__", "__rdivmod__")),
     builtins.__build_class__: build_class,
     itertools.chain.from_iterable: _chained,
     itertools.accumulate: _accumulate,
@@ -446,6 +475,7 @@ SPECIAL: dict[Any, Any] = {
     **{getattr(math, name): _over_points(getattr(math, name)) for name in ("dist", "sumprod") if hasattr(math, name)},
     sys._getframe: get_frame,
     warnings.warn: warn,
+    getattr(sys, "_getframemodulename", frame_module_name): frame_module_name,
     eval: _evaluated(eval),
     exec: _evaluated(exec),
     **ALGORITHMS,

@@ -7,7 +7,9 @@ made from them are instrumented when they are called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import CodeType
 
 from bytecode import Bytecode, Instr, Label
@@ -20,6 +22,9 @@ from wengert.sites import Site
 
 ROOM = 5
 """Stack slots that a hook call needs above the instruction that it replaces: hook, constants, site."""
+
+DEPTH = 100
+"""Frames that rewriting may take."""
 
 _originals: dict[int, tuple[CodeType, CodeType]] = {}
 _rewriters: dict[int, Rewriter] = {}
@@ -59,9 +64,21 @@ class Rewriter:
             source = original(code) or code
             if source is not code:
                 return code if self.twins.get(id(source), (None, None))[1] is code else self.twin(source)
-            found = self.twins.setdefault(id(code), (code, rewritten(code, self.hooks, self.table)))
+            with deeper():
+                found = self.twins.setdefault(id(code), (code, rewritten(code, self.hooks, self.table)))
             _originals[id(found[1])] = (found[1], code)
         return found[1]
+
+
+@contextmanager
+def deeper() -> Iterator[None]:
+    """Room on the stack that the user's code does not need: it may be called with little left."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + DEPTH)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table) -> CodeType:
