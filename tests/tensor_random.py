@@ -47,10 +47,14 @@ N, M = affine("n"), affine("m")
 # black boxes that are exact on fractions; each partial is one call, as the theorem counts
 twice = BlackBox("twice", lambda x: 2 * x, (lambda x: Const(2),))
 square = BlackBox("square", lambda x: x * x, (lambda x: Apply(twice, (x,)),))
-thrice_square = BlackBox("thrice_square", lambda x: 3 * x * x, ())
+thrice_square = BlackBox("thrice_square", lambda x: 3 * x * x, (lambda x: Mul(Const(6), x),))
 cube = BlackBox("cube", lambda x: x * x * x, (lambda x: Apply(thrice_square, (x,)),))
-twice_product = BlackBox("twice_product", lambda x, y: 2 * x * y, ())
-first_square = BlackBox("first_square", lambda x, y: x * x, ())
+twice_product = BlackBox(
+    "twice_product",
+    lambda x, y: 2 * x * y,
+    (lambda x, y: Mul(Const(2), y), lambda x, y: Mul(Const(2), x)),
+)
+first_square = BlackBox("first_square", lambda x, y: x * x, (lambda x, y: Mul(Const(2), x), lambda x, y: Const(0)))
 bend = BlackBox(
     "bend",
     lambda x, y: x * x * y,

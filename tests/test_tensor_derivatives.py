@@ -18,6 +18,7 @@ from tensor_random import Case, random_case, random_value
 from wengert.tensor.adjoint import adjoint, interface_size
 from wengert.tensor.differential import differential
 from wengert.tensor.evaluation import evaluate
+from wengert.tensor.simplify import simplified
 from wengert.tensor.ssa import to_ssa
 from wengert.tensor.statements import SSA, evaluate_ssa, ssa_cost
 from wengert.tensor.terms import (
@@ -37,6 +38,7 @@ from wengert.tensor.terms import (
     at_most,
 )
 from wengert.tensor.typechecking import arrays, type_of
+from wengert.tensor.wellformed import complaints
 
 PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300"))
 
@@ -99,11 +101,31 @@ def test_derivatives(seed: int) -> None:
     result = adjoint(ssa, wrt)
     assert inner(exact(result.ssa, case, y_bar=y_bar), tuple(dx[x] for x in wrt)) == inner(y_bar, y_dot)
 
+    assert not [*complaints(tangent), *complaints(result.ssa)]
     primal, total, reverse = (ssa_cost(each, case.sizes, case.relations) for each in (ssa, tangent, result.ssa))
     factor, output = 6 if binary else 4, len(flat(y_dot))
     assert total <= factor * primal
     assert reverse + interface_size(result, case.sizes, case.relations) <= total + output
     assert reverse <= factor * primal + output
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS // 3))
+def test_second_derivatives(seed: int) -> None:
+    """The tangent of a simplified adjoint against dual numbers, and the transpose of that again."""
+    case, rng = random_case(seed, binary=seed % 4 == 0), random.Random(seed)
+    x = next(name for name, _ in case.program.inputs)
+    gradient = simplified(adjoint(to_ssa(case.program), [x]).ssa)
+    types = {**dict(case.program.inputs), "y_bar": type_of(case.program)}
+    y_bar, dx = (random_value(arrays(types[name]), case.sizes, rng) for name in ("y_bar", x))
+
+    tangent = exact(differential(gradient, [x]), case, y_bar=y_bar, **{f"{x}_dot": dx})
+    duals = {**case.inputs, "y_bar": y_bar, x: zipped(Dual, case.inputs[x], dx)}
+    assert flat(tangent) == [g.x_dot for g in flat(evaluate_ssa(gradient, duals, case.sizes, case.relations, dual))]
+
+    seed_value = random_value(arrays(types[x]), case.sizes, rng)
+    second = adjoint(gradient, [x], "x_bar_bar")
+    assert not complaints(second.ssa)
+    assert inner(exact(second.ssa, case, y_bar=y_bar, x_bar_bar=seed_value), dx) == inner(seed_value, tangent)
 
 
 def test_a_partial_is_not_evaluated_where_it_is_masked() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tensor_random import Case, random_case
+from tensor_random import Case, random_case, square
 
 from wengert.errors import OutOfRangeError, TensorLanguageError
 from wengert.tensor import let_lifting
@@ -23,10 +23,21 @@ from wengert.tensor.let_lifting import lets_are_lifted, lift_lets
 from wengert.tensor.notation import show
 from wengert.tensor.pair_elimination import eliminate_pairs, pairs_are_eliminated
 from wengert.tensor.ssa import converted, to_ssa
-from wengert.tensor.statements import evaluate_ssa, show_ssa, ssa_cost, to_program
+from wengert.tensor.statements import (
+    SSA,
+    Constant,
+    Contract,
+    Map,
+    Statement,
+    evaluate_ssa,
+    show_ssa,
+    ssa_cost,
+    to_program,
+)
 from wengert.tensor.substitution import uniquely_named
 from wengert.tensor.terms import (
     REAL,
+    TRUE,
     Access,
     Add,
     Affine,
@@ -51,6 +62,7 @@ from wengert.tensor.terms import (
     less,
 )
 from wengert.tensor.typechecking import arrays, type_of
+from wengert.tensor.wellformed import complaints
 
 PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300"))
 i, j, k, n, m = map(affine, "ijknm")
@@ -91,6 +103,7 @@ def test_passes(seed: int) -> None:
     assert gens_are_pushed_out(pushed) and pairs_are_eliminated(pushed) and lets_are_lifted(pushed)
     ssa = converted(pushed)
     check_pass(pushed, to_program(ssa), case)
+    assert not complaints(ssa)
     assert ssa_cost(ssa, case.sizes, case.relations) == cost(to_program(ssa), case.sizes, case.relations)
     assert same(evaluate_ssa(ssa, case.inputs, case.sizes, case.relations, Fraction), exact(to_program(ssa), case))
 
@@ -227,3 +240,28 @@ def test_convolution_in_statements() -> None:
         "let out = ⊞[i0:n] Σ[j0:n, j1:n] [i0 = j0 ∧ j1 ≤ i0]·t2[j0][j1] in",
         "out",
     ]
+
+
+@pytest.mark.parametrize(
+    ("statements", "message"),
+    [
+        ((Statement("a", (), Map(TRUE, square, ("b",))),), "a: reads b, which is not defined above"),
+        ((Statement("a", (), Constant(TRUE, 1)), Statement("a", (), Constant(TRUE, 2))), "a: defined twice"),
+        ((Statement("a", (("q", n),), Constant(TRUE, 1)),), "a: indices are not named by position"),
+        ((Statement("a", (), Constant(equal(k, 0), 1)),), "a: k is no index here"),
+        (
+            (Statement("b", (), Constant(TRUE, 1)), Statement("a", (("i0", n),), Map(TRUE, square, ("b",)))),
+            "a: b is of another shape",
+        ),
+        (
+            (Statement("b", (("i0", n),), Constant(TRUE, 1)), Statement("a", (), Contract((), TRUE, (("b", ()),)))),
+            "a: b is read by indices of another range",
+        ),
+    ],
+)
+def test_what_is_not_in_the_last_normal_form(statements: tuple[Statement, ...], message: str) -> None:
+    assert complaints(SSA(statements, "a", sizes=("n",))) == [message]
+
+
+def test_a_result_that_is_not_there() -> None:
+    assert complaints(SSA((), ("a",))) == ["the result a is not defined"]

@@ -40,6 +40,7 @@ from wengert.tensor.terms import (
     less,
 )
 from wengert.tensor.typechecking import arrays, type_of
+from wengert.tensor.wellformed import complaints
 
 PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300")) // 3
 STEPS = (folded, without_copies, merged, without_repetition, shared, without_dead_code)
@@ -70,6 +71,7 @@ def check_steps(ssa: SSA, inputs: Any, sizes: Any, relations: Any) -> None:
         ssa = step(ssa)
         new_value, new_cost = value_and_cost(ssa)
         assert new_value == value and new_cost <= cost, step.__name__
+        assert not complaints(ssa), step.__name__
         cost = new_cost
     new_value, new_cost = value_and_cost(simplified(ssa))
     assert new_value == value and new_cost <= cost

@@ -7,7 +7,7 @@ from dataclasses import replace
 from wengert.tensor.merging import is_gather
 from wengert.tensor.predicates import Predicate, at_most, conjoin, equal, names
 from wengert.tensor.ssa import Builder, names_of, primed, same
-from wengert.tensor.statements import SSA, Constant, Contract, Form, Gens, Input, Map, Statement, Sum2
+from wengert.tensor.statements import SSA, Contract, Form, Gens, Input, Map, Statement, Sum2, predicates
 from wengert.tensor.terms import affine
 
 
@@ -36,15 +36,6 @@ def _unused(statement: Statement, unused: dict[str, frozenset[int]]) -> frozense
         case Sum2(_, x, _, y):
             return free & unused[x] & unused[y]
     return free
-
-
-def predicates(form: Form) -> tuple[Predicate, ...]:
-    match form:
-        case Constant(where, _) | Map(where, _, _) | Contract(_, where, _):
-            return (where,)
-        case Sum2(p, _, q, _):
-            return (p, q)
-    return ()
 
 
 def _emit_once(builder: Builder, statement: Statement, unused: frozenset[int]) -> None:

@@ -145,6 +145,16 @@ def with_arguments(form: Form, new: Mapping[str, str]) -> Form:
     return form
 
 
+def predicates(form: Form) -> tuple[Predicate, ...]:
+    """Where it computes."""
+    match form:
+        case Constant(where, _) | Map(where, _, _) | Contract(_, where, _):
+            return (where,)
+        case Sum2(p, _, q, _):
+            return (p, q)
+    return ()
+
+
 def leaves(output: Output) -> tuple[str, ...]:
     return (output,) if isinstance(output, str) else tuple(leaf for part in output for leaf in leaves(part))
 
