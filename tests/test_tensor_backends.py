@@ -87,7 +87,11 @@ def test_compiled_loops(name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
     given = example_run(name, EXAMPLES[name].sizes[-1], reverse=True)
     assert_same(value(given, native.compiled), given.value)
-    assert list(tmp_path.rglob("*.nbi"))
+    kept = {path: path.stat().st_mtime for path in tmp_path.rglob("*.nb?")}
+    assert kept
+    program = native.compiled(given.plan())  # as another process would: from the disk
+    assert_same(run(program, given.floats, given.relations), given.value)
+    assert kept == {path: path.stat().st_mtime for path in tmp_path.rglob("*.nb?")}
 
 
 def test_native_without_a_compiler_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

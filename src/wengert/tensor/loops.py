@@ -162,10 +162,10 @@ Weight = Callable[[Sequence[str]], float]
 def steps(
     sizes: Ranges, where: Conjunction, counts: Mapping[str, int], whole: bool = False, weight: Weight = lambda _: 0.0
 ) -> tuple[Step, ...]:
-    """The cheapest order of loops: fewest iterations, then what the caller weighs (strides, say)."""
+    """The cheapest order of loops: iterations, each as much dearer as the caller says (strides, say)."""
     orders = permutations(sizes) if len(sizes) <= 5 else iter([tuple(sizes)])
     made = ((steps_in_order(order, sizes, where, whole), order) for order in orders)
-    return min(made, key=lambda m: (round(iterations(m[0], sizes, counts)), weight(m[1])))[0]
+    return min(made, key=lambda m: iterations(m[0], sizes, counts) * (1 + weight(m[1])))[0]
 
 
 ROW = 8.0  # entries of a row, where nothing is known of the relation

@@ -15,7 +15,7 @@ from wengert.tensor.regions import span
 from wengert.tensor.spelling import end_text, index_text, lowest_text, number_text
 from wengert.tensor.terms import Add, Apply, Const, Mul
 
-PARALLEL = 2e5  # points from which threads pay
+PARALLEL = 1e6  # points from which threads pay
 BLAS_FROM = 4096  # points from which a matrix product goes to BLAS
 
 
