@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tensor.arguments import numeric
+from wengert.tensor.arguments import converted, numeric
 from wengert.tensor.evaluation import evaluate
 from wengert.tensor.parsing import Parsed, parse
 from wengert.tensor.relations import Relation
@@ -28,8 +28,9 @@ def read(f: Any, *args: Any) -> Parsed:
 
 def given(parsed: Parsed) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The inputs and the relations of a program by name."""
-    inputs = {name: x for name, x in parsed.values.items() if not isinstance(x, Relation)}
-    return inputs, {name: x.dense for name, x in parsed.values.items() if isinstance(x, Relation)}
+    values = {name: converted(name, x) for name, x in parsed.values.items()}
+    inputs = {name: x for name, x in values.items() if not isinstance(x, Relation)}
+    return inputs, {name: x.dense for name, x in values.items() if isinstance(x, Relation)}
 
 
 def meant(f: Callable[..., Any], *args: Any, number: Callable[[Any], Any] = float, **kwargs: Any) -> Any:

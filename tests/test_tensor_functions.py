@@ -387,3 +387,77 @@ def test_costs_at_other_sizes() -> None:
 def test_it_looks_like_the_function() -> None:
     assert conv.__name__ == "convolution" and conv.__wrapped__ is convolution
     assert repr(conv.grad()) == "<tensor function grad(convolution)(x, w)>"
+
+
+# ---- what is around the function ----
+
+
+def made_with(factor: Any) -> Any:
+    def times(v: Any) -> Any:
+        return factor * v
+
+    return times
+
+
+def test_two_helpers_of_one_definition_keep_their_own_values() -> None:
+    twice, thrice = made_with(2.0), made_with(3.0)
+
+    @wg.tensor.function
+    def f(x: Any) -> Any:
+        return sum(twice(v) * thrice(v) for v in x)
+
+    assert f(X) == pytest.approx(6 * np.sum(X * X))
+
+
+def test_helpers_may_be_made_of_one_another() -> None:
+    def around(inner: Any) -> Any:
+        def outer(v: Any) -> Any:
+            return inner(v) + 1.0
+
+        return outer
+
+    more = around(around(lambda_free))
+
+    @wg.tensor.function
+    def f(x: Any) -> Any:
+        return [more(v) for v in x]
+
+    same(f(X), X + 2)
+
+
+def lambda_free(v: Any) -> Any:
+    return v
+
+
+def test_what_is_around_the_function_may_change_in_place() -> None:
+    counts, mask, numbers, scale = np.array([1, 2, 3]), np.array([True, False, True]), [1.0, 1.0, 1.0], np.array(2.0)
+
+    @wg.tensor.function
+    def f(x: Any) -> Any:
+        return sum(counts[i] * numbers[i] * x[i] * scale for i in range(len(x)) if mask[i])
+
+    def plain() -> float:
+        return float(np.sum(mask * counts * np.array(numbers) * X * scale))
+
+    assert f(X) == plain()
+    counts[0] = 5
+    assert f(X) == plain()
+    mask[1] = True
+    assert f(X) == plain()
+    numbers[2] = -1.0
+    assert f(X) == plain()
+    scale[...] = 7.0
+    assert f(X) == plain()
+    same(f.grad()(X), mask * counts * np.array(numbers) * scale)
+
+
+def test_an_array_around_the_function_may_be_replaced_by_another_length() -> None:
+    weights = [1.0, 2.0]
+
+    @wg.tensor.function
+    def f(x: Any) -> Any:
+        return sum(weights[i] * x[i] for i in range(len(weights)))
+
+    assert f(X) == X[0] + 2 * X[1]
+    weights.append(3.0)
+    assert f(X) == X[0] + 2 * X[1] + 3 * X[2]

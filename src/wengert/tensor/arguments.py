@@ -39,7 +39,7 @@ def outside(name: str, x: Any, building: Building) -> Meaning:
         return Truth(TRUE if x else FALSE)
     if isinstance(x, (int, np.integer)):
         return Index(Affine(int(x)))
-    if isinstance(x, numbers.Real) or (isinstance(x, np.ndarray) and x.ndim == 0):
+    if isinstance(x, numbers.Real):
         return Value(Const(x if isinstance(x, Fraction) else float(x)), REAL_KIND)
     if isinstance(x, tuple):
         return Group(tuple(outside(f"{name}_{k}", part, building) for k, part in enumerate(x)))
@@ -61,6 +61,11 @@ def numeric(name: str, x: Any) -> np.ndarray:
     return array if array.dtype in (np.float32, np.float64) else array.astype(float)
 
 
+def converted(name: str, x: Any) -> Any:
+    """An input or relation as what runs takes it."""
+    return relation(x) if is_relation(x) else numeric(name, x)
+
+
 def _input(name: str, x: Any, building: Building) -> Value:
     array = numeric(name, x)
     variable = building.fresh(name)
@@ -69,7 +74,7 @@ def _input(name: str, x: Any, building: Building) -> Value:
         default = f"n_{variable}" if array.ndim == 1 else f"n{axis}_{variable}"
         kind = TensorKind(building.dimension(array.shape[axis], default), kind)
     building.inputs.append((variable, kind))
-    building.values[variable] = array
+    building.values[variable] = x
     return Value(Var(variable), kind)
 
 
@@ -78,7 +83,7 @@ def _relation(name: str, x: Any, building: Building) -> Relation:
     variable = building.fresh(name)
     shape = tuple(building.dimension(size, f"n{axis}_{variable}") for axis, size in enumerate(found.shape))
     building.relations.append((variable, shape))
-    building.values[variable] = found
+    building.values[variable] = x
     return Relation(variable, shape, found.closed)
 
 

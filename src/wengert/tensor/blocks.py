@@ -32,7 +32,7 @@ def read_function(
     f: types.FunctionType, tree: ast.FunctionDef, names: dict[str, Meaning], node: ast.AST, scope: Scope
 ) -> Meaning:
     """What a function returns for these arguments; its lets go to where it is called."""
-    inner = Scope(scope.building, f, dict(names), scope.conditions, scope.lets, (*scope.calls, f.__code__))
+    inner = Scope(scope.building, f, dict(names), scope.conditions, scope.lets, (*scope.calls, f))
     result = run(tree.body, inner)
     if result is None:
         raise inner.refusal(tree, f"{f.__name__} returns nothing", "End it with `return`.")

@@ -282,7 +282,7 @@ HELPERS: list[Callable[[types.FunctionType, ast.FunctionDef, dict[str, Meaning],
 
 def helper(f: types.FunctionType, node: ast.Call, scope: Scope) -> Meaning:
     """A Python function of the language, read in the place of its call."""
-    if f.__code__ in scope.calls:
+    if f in scope.calls:
         raise scope.refusal(
             node, f"{f.__name__} calls itself", "Recursion is not in the language; loops are comprehensions."
         )

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.tensor.adjoint import adjoint
+from wengert.tensor.arguments import converted
 from wengert.tensor.backends import Backend, built
 from wengert.tensor.differential import differential
 from wengert.tensor.meanings import REAL_KIND, Group, Kind, Meaning, TensorKind, TupleKind, Value
@@ -47,7 +48,8 @@ class Instance:
 
     def values(self, given: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Relation]]:
         """The inputs and the relations by name."""
-        found = {**self.constants, **dict(zip(self.slots, given, strict=True))}
+        found = {name: converted(name, x) for name, x in self.constants.items()}
+        found |= zip(self.slots, given, strict=True)
         relations = {name: x for name, x in found.items() if isinstance(x, Relation)}
         return {name: x for name, x in found.items() if name not in relations}, relations
 

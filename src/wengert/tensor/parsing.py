@@ -9,7 +9,7 @@ from typing import Any
 
 from wengert.errors import TensorLanguageError
 from wengert.syntax import definition
-from wengert.tensor.arguments import argument
+from wengert.tensor.arguments import argument, signature
 from wengert.tensor.blocks import read_function
 from wengert.tensor.meanings import (
     Kind,
@@ -25,7 +25,8 @@ from wengert.tensor.terms import Program
 class Parsed:
     """A program, the kind of its result, and for which sizes and surroundings it was read.
 
-    `values` holds its inputs and relations; those named in `constants` were found around the function, not passed.
+    `values` holds its inputs and relations as they were given; those named in `constants` were found around the
+    function, not passed, and may change in place.
     """
 
     program: Program
@@ -39,7 +40,11 @@ class Parsed:
     @property
     def holds(self) -> bool:
         """Whether all that was found around the function is still what it was."""
-        return all(found.holds for found in self.outside)
+        for found in self.outside:
+            it = found.now()
+            if it is not found.it or signature(it) != found.signature:
+                return False
+        return True
 
 
 def parse(f: types.FunctionType, arguments: Mapping[str, Any]) -> Parsed:

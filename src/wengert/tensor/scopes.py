@@ -23,12 +23,12 @@ class Outside:
     node: ast.expr
     function: types.FunctionType
     it: Any
+    signature: Any
     meaning: Meaning
 
-    @property
-    def holds(self) -> bool:
-        """Whether it still stands for that."""
-        return lookup(self.node, self.function) is self.it
+    def now(self) -> Any:
+        """What it stands for by now."""
+        return lookup(self.node, self.function)
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Building:
     bounds: Bounds = field(default_factory=Bounds)
     inputs: list[tuple[str, Kind]] = field(default_factory=list)
     relations: list[tuple[str, tuple[Dimension, ...]]] = field(default_factory=list)
-    outside: dict[tuple[types.CodeType, str], Outside] = field(default_factory=dict)
+    outside: dict[tuple[types.FunctionType, str], Outside] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ class Scope:
     names: dict[str, Meaning]
     conditions: tuple[Predicate, ...] = ()
     lets: list[tuple[str, Expr]] = field(default_factory=list)
-    calls: tuple[types.CodeType, ...] = ()
+    calls: tuple[types.FunctionType, ...] = ()
 
     def inside(self, *conditions: Predicate) -> Scope:
         """A part of it that is evaluated only where these hold; its lets are its own."""

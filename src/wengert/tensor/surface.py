@@ -6,7 +6,7 @@ import ast
 import types
 
 from wengert.syntax import MISSING, lookup
-from wengert.tensor.arguments import outside
+from wengert.tensor.arguments import outside, signature
 from wengert.tensor.meanings import (
     REAL_KIND,
     Group,
@@ -50,14 +50,16 @@ def name(node: ast.Name, scope: Scope) -> Meaning:
 
 def around(node: ast.expr, text: str, scope: Scope) -> Meaning:
     """What a global, closure or module attribute means; the program holds for that."""
-    building, key = scope.building, (scope.function.__code__, text)
+    building, key = scope.building, (scope.function, text)
     if key not in building.outside:
         it = lookup(node, scope.function)
         if it is MISSING:
             raise scope.refusal(
                 node, f"{text} is not known here", "Give it a value before; a name is known from there on."
             )
-        building.outside[key] = Outside(node, scope.function, it, outside(text.rpartition(".")[2], it, building))
+        building.outside[key] = Outside(
+            node, scope.function, it, signature(it), outside(text.rpartition(".")[2], it, building)
+        )
     return building.outside[key].meaning
 
 
