@@ -223,3 +223,15 @@ def test_a_context_is_asked_at_each_call_whatever_was_traced_before() -> None:
         assert asked.count(np.exp) == 3 and asked.count(np.sum) == 1
     wg.grad(f)(X)
     assert asked.count(np.exp) == 3
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64, np.int64])
+def test_indices_of_small_integers_do_not_overflow(dtype):
+    x, index = np.linspace(0.0, 1.0, 600).reshape(300, 2), np.array([3, 7, 3], dtype)
+
+    def f(x):
+        y = np.zeros(300)
+        np.add.at(y, index, x[index, 0] ** 2)
+        return np.sum(x[index] ** 2) + np.sum(y * x[:, 1])
+
+    np.testing.assert_allclose(wg.grad(f)(x), wg.ngradient(f, x)[0], atol=1e-8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 
 import numpy as np
@@ -59,6 +60,14 @@ def like(y_bar, x):
     return setitem(blank(x), ..., y_bar)
 
 
+def add_rows(x, index, rows):
+    """Add `rows` to those of `x` that `index` names, one element at a time: `add.at` is faster on vectors."""
+    width = math.prod(np.shape(x)[1:])
+    places = index.astype(np.intp)  # a small integer would overflow
+    starts = np.reshape(np.where(places < 0, places + len(x), places), (-1, 1)) * width
+    np.add.at(np.reshape(x, (-1,)), np.reshape(starts + np.arange(width), (-1,)), np.reshape(rows, (-1,)))
+
+
 @pullback(operator.getitem, np.ndarray.__getitem__, view=True)
 def getitem(y_bar, y, x, *, key):
     return additem(np.zeros(np.shape(x), x.dtype), key, y_bar)
@@ -66,7 +75,9 @@ def getitem(y_bar, y, x, *, key):
 
 @accumulates(operator.getitem, arg=0, scatters=True)
 def getitem_onto(x_bar, y_bar, y, x, key):
-    if names_twice(key):
+    if isinstance(key, np.ndarray) and key.dtype.kind in "iu" and x_bar.ndim > 1 and x_bar.flags.c_contiguous:
+        add_rows(x_bar, key, y_bar)
+    elif names_twice(key):
         np.add.at(x_bar, key, y_bar)
     else:
         x_bar[key] += y_bar

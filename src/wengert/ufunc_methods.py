@@ -106,7 +106,8 @@ def _is_integers(part: Any) -> bool:
 
 def _places(shape: tuple[int, ...], indices: tuple[np.ndarray, ...]) -> np.ndarray:
     """The number of each element that arrays of integers name, one for each axis."""
-    inside = [np.where(index < 0, index + n, index) for index, n in zip(indices, shape, strict=True)]
+    wide = [index.astype(np.intp) for index in indices]  # a small integer would overflow
+    inside = [np.where(index < 0, index + n, index) for index, n in zip(wide, shape, strict=True)]
     return np.asarray(np.ravel_multi_index(np.broadcast_arrays(*inside), shape))
 
 
