@@ -1443,3 +1443,4 @@ for since, text in TEXTS.items():
 
 import language_programs
 import object_programs
+import sampling_programs

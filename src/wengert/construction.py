@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -153,6 +153,18 @@ def _called_by_type(name: str, bases: tuple[Any, ...], namespace: Any, options: 
             )
         )
     return [f for _, f in hooks if type(f) is types.FunctionType and _of_user(f)]
+
+
+def reduced(f: Any, t: type) -> Callable[..., Any]:
+    """`object.__reduce_ex__` and its like, which call what the class says of copies."""
+    said = [python_method(t, name) for name in ("__reduce__", "__getstate__", "__getnewargs__", "__getnewargs_ex__")]
+    methods = [method for method in said if type(method) is types.FunctionType]
+
+    def call(*args: Any) -> Any:
+        with _entering(methods):
+            return f(*args)
+
+    return call if methods else f
 
 
 @contextlib.contextmanager

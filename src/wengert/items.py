@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import operator
 import types
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from wengert.record import (
 from wengert.recording import PLAIN, STATE, Modes
 from wengert.shadow import SHADOW, hold
 from wengert.sites import Site
+from wengert.texts import lines
 from wengert.values import spec_of
 from wengert.writes import record_store, slot_of_key
 
@@ -158,6 +160,8 @@ def iterable(obj: Any, site: Site | None) -> Any:
                 f"{site}: iterating over {t.__name__} gives copies that cannot be followed. Iterate over the array."
             )
         )
+    if issubclass(t, io.StringIO):
+        return lines(obj)
     made = iterator(obj)
     return obj if made is obj and not defines(t, "__iter__") else drive(made)
 

@@ -23,6 +23,7 @@ from wengert.record import guard, record_call, slot_of, slots_in
 from wengert.recording import PLAIN, STATE, Modes, Recording, here
 from wengert.shadow import SHADOW
 from wengert.structures import leaves
+from wengert.texts import holds_texts
 from wengert.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
 from wengert.writers import ARRAY_WRITERS, WRITERS
 from wengert.writes import record_write
@@ -124,6 +125,8 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
         return value
     if kwargs.get("out") is not None:
         return _write_out(primitive, args, kwargs)
+    if holds_texts(recording, (*args, *kwargs.values())):
+        return opaque(recording, primitive.fn, args, kwargs)
     if slots_in(recording, (*args, *kwargs.values())) is not None:
         if kwargs and is_elementwise(primitive.fn):
             return with_options(recording, primitive.fn, args, kwargs)
@@ -241,9 +244,9 @@ ARRAY_FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 
 
-def _view(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
+def view(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
     """`a.view()`; of another dtype or class it shows the bits of traced numbers, which have no derivative."""
-    made, recording = owner.view(*args, **kwargs), STATE.recording
+    made, recording = np.ndarray.view(owner, *args, **kwargs), STATE.recording
     if type(made) is type(owner) and made.dtype == owner.dtype:
         return recorder(primitive)(owner, *args, **kwargs)
     if recording is not None and slot_of(recording, owner) is not None:
@@ -417,7 +420,7 @@ def dunder(op: Any, reflected: bool) -> Any:
 
 _METHODS: dict[str, Callable[..., Any]] = {
     "reshape": _reshape,
-    "view": _view,
+    "view": view,
     "repeat": _sized_method,
     "compress": _sized_method,
 }

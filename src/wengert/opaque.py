@@ -28,6 +28,7 @@ CARRIER_TYPES = (
     collections.defaultdict,
 )
 LIMIT = 10_000
+MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _ATOMS = (
     str,
     bytes,
@@ -61,13 +62,10 @@ def traced_in(recording: Recording, things: Any) -> list[Any]:
     seen: set[int] = set()
     while stack:
         thing = stack.pop()
-        if slot_of(recording, thing) is not None:
+        if slot_of(recording, thing) is not None or id(thing) in recording.texts:
             found.append(thing)
             continue
         if issubclass(type(thing), _ATOMS) or id(thing) in seen:
-            if id(thing) not in recording.texts:
-                continue
-            found.append(thing)
             continue
         seen.add(id(thing))
         if len(seen) > LIMIT:
@@ -89,7 +87,16 @@ def _parts(thing: Any) -> list[Any]:
             *(thing.__defaults__ or ()),
             *(thing.__kwdefaults__ or {}).values(),
         ]
-    return gc.get_referents(thing)
+    return [*gc.get_referents(thing), *_closures(type(thing))]
+
+
+def _closures(t: type) -> list[Any]:
+    """The variables around a class, which its methods read."""
+    given = [
+        getattr(f, "__func__", f) for base in t.__mro__ if base.__flags__ & MADE_BY_PYTHON for f in vars(base).values()
+    ]
+    methods = [f.fget if type(f) is property else f for f in given]
+    return [cell for f in methods if type(f) is types.FunctionType and f.__closure__ for cell in f.__closure__]
 
 
 def search(recording: Recording, things: Any) -> bool:

@@ -209,10 +209,11 @@ def append_result(
 
 
 def _refuse_objects(recording: Recording, bound: Any, value: Any) -> None:
-    if isinstance(value, np.ndarray) and value.dtype.kind == "O":
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OUSTV":
+        kind = "Python objects" if value.dtype.kind == "O" else str(value.dtype)
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: {bound.name} gave an array of Python objects, which cannot be differentiated. "
+                f"{here()}: {bound.name} gave an array of {kind}, which cannot be differentiated. "
                 "Build it with a float dtype."
             )
         )

@@ -15,7 +15,6 @@ import os
 import sys
 import types
 import typing
-import weakref
 from typing import Any
 
 import numpy as np
@@ -23,13 +22,14 @@ import numpy as np
 from wengert.attributes import forget_classes
 from wengert.awaiting import AWAITABLES
 from wengert.classes import bind, enter, lookup, python_method, twins
-from wengert.construction import NATIVE_MODULES, construct
+from wengert.construction import NATIVE_MODULES, construct, reduced
 from wengert.dispatch import HOOKS, prepare
 from wengert.errors import RefusedCallError
 from wengert.natives import array_function, carrier_method, guarded, number_method, recorder, text_method
 from wengert.opaque import CARRIER_TYPES, search
 from wengert.ordering import Ordered
 from wengert.primitives import Primitive, primitive_of
+from wengert.randomness import METHOD
 from wengert.recording import ACTIVE, STATE, Modes, here
 from wengert.registry import rules
 from wengert.rewrite import instrument, original
@@ -47,6 +47,7 @@ from wengert.specials import (
     of_numbers,
     sequence_recorder,
 )
+from wengert.texts import stream_method
 from wengert.ufunc_methods import ufunc_method
 
 ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -213,6 +214,10 @@ def bound_builtin(f: Any, owner: Any) -> Any:
         return f if original(_CODE_OF[t](owner)) is not None or name in ("close", "aclose") else guarded(f)
     if t is np.ufunc:
         return ufunc_method(f, owner, name)
+    if issubclass(t, (io.StringIO, io.BytesIO)):
+        return stream_method(f, owner)
+    if name in _REDUCED_BY:
+        return reduced(f, t)
     if name in _OF_OBJECT or (name in ("write", "writelines", "flush") and isinstance(owner, io.TextIOBase)):
         return f
     if t in _FREE_OWNERS:
@@ -329,7 +334,9 @@ def _identity(a: Any) -> Any:
     return ("traced", id(a)) if id(a) in SHADOW else a
 
 
-_OF_OBJECT = {"__reduce__", "__reduce_ex__", "__getstate__", "__dir__", "__sizeof__", "__init_subclass__"}
+_OF_OBJECT = {"__dir__", "__sizeof__", "__init_subclass__"}
+
+_REDUCED_BY = ("__reduce__", "__reduce_ex__", "__getstate__")
 
 _HASHABLE = {
     types.BuiltinFunctionType,
@@ -341,6 +348,7 @@ _HASHABLE = {
     types.WrapperDescriptorType,
     types.ClassMethodDescriptorType,
     abc.ABCMeta,
+    METHOD,
 }
 
 _CODE_OF: dict[type, Any] = {
@@ -379,7 +387,6 @@ _CARRIERS: set[Any] = {
     property,
     staticmethod,
     classmethod,
-    print,
     globals,
     locals,
     vars,
@@ -408,7 +415,6 @@ _CARRIERS: set[Any] = {
     types.MappingProxyType,
     types.MethodType,
     types.CellType,
-    weakref.ref,
     sys.getsizeof,
     sys.getrefcount,
     sys.intern,

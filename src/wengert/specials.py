@@ -12,6 +12,7 @@ import statistics
 import sys
 import types
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -32,12 +33,13 @@ from wengert.dispatch import HOOKS, convert, format_value
 from wengert.flat import flat_items
 from wengert.frames import frame_module_name, get_frame, warn
 from wengert.items import Iterated, Sequence, delitem, getitem, iterable, iterator, pairs, setitem
-from wengert.natives import ARRAY_FUNCTIONS, copied, dunder, recorder
+from wengert.natives import ARRAY_FUNCTIONS, copied, dunder, recorder, view
 from wengert.opaque import opaque, refusal, search
 from wengert.operators import BINARY, COMPARE, UNARY, Binary
 from wengert.ordering import cmp_to_key, extreme, ordered
 from wengert.primitives import Primitive, primitive_of, ruled
 from wengert.protocols import contains, length, not_, protocol, truth
+from wengert.randomness import SAMPLERS
 from wengert.record import (
     as_array,
     holds_traced,
@@ -47,6 +49,7 @@ from wengert.record import (
 from wengert.recording import PLAIN, STATE
 from wengert.rewrite import instrument
 from wengert.substitutes import SUBSTITUTES
+from wengert.texts import printed
 
 
 def higher(f: Any) -> Any:
@@ -461,7 +464,10 @@ SPECIAL: dict[Any, Any] = {
     np.ndarray.__deepcopy__: copied,
     np.broadcast: _broadcast,
     np.ufunc.__call__: lambda ufunc, *args, **kwargs: enter(ufunc)(*args, **kwargs),
-    np.ndarray.view: lambda a, *args, **kwargs: enter(a.view)(*args, **kwargs),
+    np.ndarray.view: lambda a, *args, **kwargs: view(ruled(np.ndarray.view), a, *args, **kwargs),
+    print: printed,
+    weakref.ref: lambda obj, callback=None, /: weakref.ref(obj, _function(callback)),
+    weakref.finalize: lambda obj, func, /, *args, **kwargs: weakref.finalize(obj, enter(func), *args, **kwargs),
     type.__call__: instantiate,
     functools.cmp_to_key: cmp_to_key,
     itertools.tee: lambda items, n=2: itertools.tee(iterable(items, STATE.site), n),
@@ -479,6 +485,7 @@ SPECIAL: dict[Any, Any] = {
     eval: _evaluated(eval),
     exec: _evaluated(exec),
     **ALGORITHMS,
+    **SAMPLERS,
     **SUBSTITUTES,
     **ARRAY_FUNCTIONS,
 }

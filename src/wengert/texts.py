@@ -1,0 +1,56 @@
+"""Texts made from traced values, on their way through streams in memory and arrays of text."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any
+
+import numpy as np
+
+from wengert.opaque import remember, search, traced_in
+from wengert.recording import STATE, Recording
+
+
+def stream_method(f: Any, owner: Any) -> Any:
+    """A method of a stream in memory: what is read from one that traced values were written to is remembered."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is not None:
+            _note(recording, owner, (*args, *kwargs.values()))
+        made = f(*args, **kwargs)
+        return made if recording is None else remember(recording, made, (owner,))
+
+    return call
+
+
+def printed(*args: Any, **kwargs: Any) -> None:
+    """`print`."""
+    print(*args, **kwargs)
+    recording, stream = STATE.recording, kwargs.get("file") or sys.stdout
+    if recording is not None and isinstance(stream, io.StringIO):
+        _note(recording, stream, args)
+
+
+def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
+    if things and search(recording, things):
+        recording.texts[id(stream)] = stream
+
+
+def lines(stream: Any) -> Any:
+    """What iterating over a stream in memory gives."""
+    recording = STATE.recording
+    if recording is None or id(stream) not in recording.texts:
+        return stream
+    return (remember(recording, line, (stream,)) for line in stream)
+
+
+def holds_texts(recording: Recording, things: Any) -> bool:
+    """Is a text made from a traced value among these, or in a list of them?"""
+    if not recording.texts:
+        return False
+    given = [
+        a for a in things if type(a) in (str, bytes, list, tuple) or (type(a) is np.ndarray and a.dtype.kind in "US")
+    ]
+    return any(id(found) in recording.texts for found in traced_in(recording, given))
