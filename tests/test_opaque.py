@@ -1,4 +1,4 @@
-"""Right or refused, more of it: what passes through opaque calls has its gradient, or is an error at the user's line."""
+"""Right or refused: what passes through opaque calls has its gradient, or is an error at the user's line."""
 
 from __future__ import annotations
 

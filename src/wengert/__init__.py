@@ -31,6 +31,7 @@ from wengert.errors import (
 from wengert.folding import fold_constants
 from wengert.forms import accumulates, non_differentiable, partials, pullback, rrule
 from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
+from wengert.net import strict
 from wengert.ops import Call, Constant, Input, Variable, mkcall
 from wengert.postmortem import PostMortem, post_mortem
 from wengert.primitivize import primitivize
