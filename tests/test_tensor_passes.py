@@ -197,6 +197,13 @@ def test_a_tensor_of_no_elements() -> None:
         assert cost(stage, {"n": 0}) == 0
 
 
+def test_a_name_is_again_what_it_was_after_an_inner_let() -> None:
+    inner = Let("v", Const(5), Mul(Var("v"), Const(10)))
+    program = scalar(Let("v", Const(2), Add(inner, Var("v"))))
+    for stage in (program, uniquely_named(program), to_program(to_ssa(program))):
+        assert evaluate(stage, {"x": np.zeros(0), "y": np.zeros(0)}, {"n": 0}) == 52
+
+
 def test_single_precision_stays() -> None:
     value = evaluate(scalar(Gen("i", n, Mul(xs(i), Const(3)))), {"x": [1, 2], "y": [1, 2]}, {"n": 2}, number=np.float32)
     assert value.dtype == np.float32

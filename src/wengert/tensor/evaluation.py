@@ -124,8 +124,15 @@ class Evaluator:
             case Bracket(where, body):
                 rows = np.flatnonzero(table.holds(where))
                 return mapped(lambda leaf: self.scattered(table.rows, rows, leaf), self.value(body, table.take(rows)))
-            case Let(name, value, body):
-                return self.value(body, self.bound(name, self.value(value, table), table))
+            case Let():
+                return self.let(e, table)
+
+    def let(self, e: Let, table: Table) -> Value:
+        """The body with the name bound; outside, the name is again what it was."""
+        value, outer = self.value(e.value, table), self.held.get(e.name)
+        result = self.value(e.body, self.bound(e.name, value, table))
+        self.held[e.name] = outer
+        return result
 
     def scattered(self, count: int, rows: np.ndarray, leaf: np.ndarray) -> np.ndarray:
         """Zeros, but the leaf's rows at the rows given."""
