@@ -150,7 +150,7 @@ def test_three_traces_are_one() -> None:
         (Add(Bracket(equal(n, 1), Var("s")), Var("s")), ["let out = [n = 1]·s_1 + s_1"]),
     ],
 )
-def test_zeros_ones_copies_and_twins(e: Expr, expected: list[str] | int) -> None:
+def test_zeros_ones_copies_and_repetitions(e: Expr, expected: list[str] | int) -> None:
     found = [line for line in statements(e, s=REAL) if line != "let s_1 = s"]
     assert found == expected if isinstance(expected, list) else len(found) == expected - 1
 

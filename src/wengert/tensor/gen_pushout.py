@@ -76,9 +76,9 @@ def pushed(e: Expr, at: tuple[Affine, ...], facts: Facts) -> Expr:
     """e[at..] with no ⊞ left and accesses on variables only."""
     match e:
         case Gen(index, size, body):
-            guard = in_range(at[0], size)
-            inside = pushed(substitute(body, {index: at[0]}), at[1:], facts.where(guard))
-            return inside if known(guard, facts.ranges, facts.given) else Bracket(guard, inside)
+            inside = in_range(at[0], size)
+            element = pushed(substitute(body, {index: at[0]}), at[1:], facts.where(inside))
+            return element if known(inside, facts.ranges, facts.given) else Bracket(inside, element)
         case Access(of, place):
             return pushed(of, (place, *at), facts)
         case Bracket(where, body):
