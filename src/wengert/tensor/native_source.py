@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from wengert.tensor.indices import Affine
+from wengert.tensor.joining import is_apart, is_full
 from wengert.tensor.layout import Box, layout
 from wengert.tensor.loops import Row, Solve, Span, Step, Test, iterations, points, steps
 from wengert.tensor.nests import Body, Entry, Nest, Piece, Position, Read, factors, product, reads
 from wengert.tensor.numpy_source import Source
-from wengert.tensor.plan import Plan
+from wengert.tensor.pieces import Context
+from wengert.tensor.plan import Plan, legible
 from wengert.tensor.predicates import Compare, Predicate, Related, Unrelated
 from wengert.tensor.regions import span
+from wengert.tensor.sharing import fused
 from wengert.tensor.spelling import end_text, index_text, lowest_text, number_text
+from wengert.tensor.statements import leaves
 from wengert.tensor.terms import Add, Apply, Const, Mul
 
 PARALLEL = 1e6  # points from which threads pay
@@ -22,8 +27,12 @@ BLAS_FROM = 4096  # points from which a matrix product goes to BLAS
 class NativeSource(Source):
     """Writes `run` as the NumPy source does, and kernels that it calls with arrays."""
 
+    joins = 0
+
     def __init__(self, plan: Plan) -> None:
-        super().__init__(plan)
+        nests = {nest.name: nest for nest in plan.nests}
+        nests = fused(nests, leaves(plan.output), Context(), repeats=True)
+        super().__init__(replace(plan, nests=tuple(map(legible, nests.values()))))
         self.taken |= {"e", "acc", "prange", "find", "first_of", "kernel"}
         self.kernels: list[str] = []
         self.walks: dict[str, tuple[str, tuple[int, ...], str]] = {}
@@ -47,7 +56,7 @@ class NativeSource(Source):
             return
         kernel = Kernel(self)
         for nest in self.pending:
-            fill = "empty" if is_whole(nest) else "zeros"
+            fill = "empty" if is_full(nest) else "zeros"
             self.line(1, f"{self.name(nest.name)} = np.{fill}({self.shape_text(nest)}, dtype)")
             kernel.nest(nest)
         name = f"kernel{len(self.kernels)}"
@@ -56,20 +65,6 @@ class NativeSource(Source):
         walks = [f"walks[{key!r}]" for key in kernel.walks]
         self.line(1, f"{name}({', '.join([*map(self.name, kernel.tensors), *walks])})")
         self.pending = []
-
-
-def is_whole(nest: Nest) -> bool:
-    """One piece that fills every cell once."""
-    piece, *more = nest.pieces or (None,)
-    if more or piece is None or piece.where:
-        return False
-    own = [a.terms[0] if isinstance(a, Affine) and len(a.terms) == 1 and not a.constant else None for a in piece.target]
-    plain = all(t is not None and t[1] == 1 for t in own)
-    return (
-        plain
-        and len({t[0] for t in own if t}) == len(own) == len(piece.indices)
-        and (tuple(piece.ranges[t[0]] for t in own if t) == nest.shape)
-    )
 
 
 def is_blas(nest: Nest, plan: Plan) -> bool:
@@ -129,11 +124,11 @@ class Kernel:
 
     def nest(self, nest: Nest) -> None:
         self.tensor(nest.name)
-        whole = is_whole(nest)
+        apart = is_apart(nest)
         for piece in nest.pieces:
-            self.piece(nest, piece, whole)
+            self.piece(nest, piece, apart)
 
-    def piece(self, nest: Nest, piece: Piece, whole: bool) -> None:
+    def piece(self, nest: Nest, piece: Piece, apart: bool) -> None:
         counts = self.source.plan.counts
         made = list(steps(piece.ranges, piece.where, counts, weight=lambda order: strides(piece, order)))
         self.entries, self.ranges = {}, piece.ranges
@@ -147,7 +142,7 @@ class Kernel:
             depth = self.steps(inner, depth)
             self.line(
                 depth,
-                f"{self.cell(nest.name, piece.target, depth)} {'=' if whole else '+='} {self.value(piece.body, depth)}",
+                f"{self.cell(nest.name, piece.target, depth)} {'=' if apart else '+='} {self.value(piece.body, depth)}",
             )
             return
         invariant, inside = _invariant(piece.body, {i for s in inner for i in bound_by(s)})
@@ -155,7 +150,7 @@ class Kernel:
         below = self.steps(inner, depth)
         self.line(below, f"acc += {self.value(inside, below)}")
         result = " * ".join([*(self.value(f, depth, nested=True) for f in invariant), "acc"])
-        self.line(depth, f"{self.cell(nest.name, piece.target, depth)} {'=' if whole else '+='} {result}")
+        self.line(depth, f"{self.cell(nest.name, piece.target, depth)} {'=' if apart else '+='} {result}")
 
     def may_split(self, made: Sequence[Step], piece: Piece) -> bool:
         """The outermost index picks the cells: no two turns meet."""

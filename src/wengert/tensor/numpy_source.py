@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.tensor.indices import Affine
+from wengert.tensor.joining import is_apart, is_full, joined
 from wengert.tensor.layout import Box, Listed, is_window, layout
 from wengert.tensor.loops import Solve, Span, Step, Test
 from wengert.tensor.nests import Body, Entry, Nest, Piece, Position, Read, Size, factors, reads
@@ -26,6 +27,8 @@ Points = tuple[dict[str, int], Conjunction, dict[Entry, str]]  # what is enumera
 
 class Source:
     """Writes `run(inputs, relations, points)`; collects the functions that it calls and the pieces that it lists."""
+
+    joins = 50_000  # cells of a tensor from which its pieces are joined: passes over memory cost more than statements
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -57,7 +60,7 @@ class Source:
             self.line(1, f"{self.name(name)} = inputs[{name!r}]")
         self.line(1, "dtype = np.result_type(np.float32, *inputs.values())")
         for nest in self.plan.nests:
-            self.nest(nest)
+            self.nest(joined(nest, self.joins))
         self.line(1, f"return {self.output()}")
         return "def run(inputs, relations, points):\n" + "\n".join(self.lines) + "\n"
 
@@ -78,10 +81,12 @@ class Source:
         layouts = [layout(p, self.plan.counts) for p in nest.pieces]
         if len(layouts) == 1 and self.whole(nest, layouts[0]):
             return
-        self.line(1, f"{self.name(nest.name)} = np.zeros({self.shape_text(nest)}, dtype)")
+        apart = is_apart(nest)
+        fill = "empty" if apart and is_full(nest) else "zeros"
+        self.line(1, f"{self.name(nest.name)} = np.{fill}({self.shape_text(nest)}, dtype)")
         for k, (piece, how) in enumerate(zip(nest.pieces, layouts, strict=True)):
             if isinstance(how, Box):
-                self.box(nest, piece, how, first=k == 0)
+                self.box(nest, piece, how, assigns=apart or (k == 0 and not how.loops))
             else:
                 self.points(nest, piece, k)
 
@@ -109,7 +114,7 @@ class Source:
         self.line(1, f"{self.name(nest.name)} = {aligned(text, axes, [i for i in own if i])}")
         return True
 
-    def box(self, nest: Nest, piece: Piece, how: Box, first: bool) -> None:
+    def box(self, nest: Nest, piece: Piece, how: Box, assigns: bool) -> None:
         depth = self.loops(how.loops, 1)
         for axis in how.axes:
             if how.loops and not (self.start(axis).lstrip("-").isdigit() and self.end(axis).isdigit()):
@@ -121,12 +126,7 @@ class Source:
         text, axes = self.value(piece.body, kept, how)
         text = aligned(text, axes, kept)
         place = self.place(nest, piece, kept, how)
-        reduces = {s.index for s in how.loops if isinstance(s, Span | Solve)} - {
-            i for a in piece.target for i in a.names
-        }
-        self.line(
-            depth, f"{place} {'=' if first and not how.loops else '+='} {text}" if not reduces else f"{place} += {text}"
-        )
+        self.line(depth, f"{place} {'=' if assigns else '+='} {text}")
 
     def loops(self, loops: tuple[Step, ...], depth: int) -> int:
         for step in loops:

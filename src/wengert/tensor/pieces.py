@@ -25,6 +25,7 @@ from wengert.tensor.nests import (
     where_names,
 )
 from wengert.tensor.predicates import (
+    FALSE,
     TRUE,
     Compare,
     Exists,
@@ -222,7 +223,7 @@ def are_disjoint(pieces: tuple[Piece, ...], context: Context) -> bool:
 def _apart(a: Piece, b: Piece, context: Context) -> bool:
     other = instance(b, a.target, context)
     atoms = together((*a.where, *other.where))
-    return not any(isinstance(p, Or) for p in atoms) and is_empty(atoms, {**a.ranges, **other.ranges})
+    return FALSE in atoms or is_empty(atoms, {**a.ranges, **other.ranges})
 
 
 def is_free(piece: Piece) -> bool:

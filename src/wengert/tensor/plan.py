@@ -70,4 +70,4 @@ def legible(nest: Nest) -> Nest:
     return replace(nest, pieces=tuple(renamed(p, iter(INDICES)) for p in nest.pieces))
 
 
-INDICES = [*"ijklmnpqrs", *(f"i{k}" for k in range(100))]
+INDICES = [*"ijklmnpqrs", *(f"r{k}" for k in range(100))]  # no name that is made fresh

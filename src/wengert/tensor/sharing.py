@@ -15,6 +15,7 @@ from wengert.tensor.nests import (
     Position,
     Read,
     Size,
+    calls,
     canonical,
     factors,
     folded,
@@ -93,13 +94,16 @@ def without_virtuals(nests: Nests, outputs: Iterable[str], context: Context) -> 
 # ---- one reader: no need of a tensor between ----
 
 
-def fused(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
-    """A definition that one piece reads, each cell at most once, is put into it, if that costs no operation."""
+def fused(nests: Nests, outputs: Iterable[str], context: Context, repeats: bool = False) -> Nests:
+    """A definition that one piece reads, each cell at most once, is put into it, if that costs no operation.
+
+    repeats: also where the piece names the cell several times; a compiler evaluates it once.
+    """
     for name in reversed(list(nests)):
         users = [(n, k) for n in nests.values() for k, p in enumerate(n.pieces) if _reads_of(p, name)]
         if name not in outputs and len(users) == 1:
             reader, k = users[0]
-            pieces = _fused_into(reader.pieces[k], nests[name], context)
+            pieces = _fused_into(reader.pieces[k], nests[name], context, repeats)
             if pieces is not None:
                 nests = {**nests, reader.name: replace(reader, pieces=_with(reader.pieces, k, pieces))}
                 del nests[name]
@@ -114,15 +118,20 @@ def _reads_of(piece: Piece, name: str) -> list[Read]:
     return [r for r in reads(piece.body) if r.name == name]
 
 
-def _fused_into(piece: Piece, nest: Nest, context: Context) -> tuple[Piece, ...] | None:
+def _fused_into(piece: Piece, nest: Nest, context: Context, repeats: bool) -> tuple[Piece, ...] | None:
     read, *more = _reads_of(piece, nest.name)
-    if more or not determined(read.at) >= piece.ranges.keys():
+    once = not more or (repeats and _is_arithmetic(nest) and set(more) == {read})
+    if not once or not determined(read.at) >= piece.ranges.keys():
         return None
     if any(map(is_reduction, nest.pieces)) or not are_disjoint(nest.pieces, context):
         return inlined(piece, read, nest, context) if piece.body == read else None
     if read in factors(piece.body) or _covers(piece, read, nest, context):
         return inlined(piece, read, nest, context)
     return None
+
+
+def _is_arithmetic(nest: Nest) -> bool:
+    return not any(calls(p.body) for p in nest.pieces)
 
 
 def _covers(piece: Piece, read: Read, nest: Nest, context: Context) -> bool:
