@@ -170,3 +170,29 @@ def test_a_gather_of_a_product_read_many_times_is_not_repeated() -> None:
 def test_at_known_sizes_there_is_nothing_left_to_guard() -> None:
     e = Gen("j", Affine(3), Mul(Var("s"), Var("s")))
     assert statements(e, s=REAL)[-2:] == ["let t0 = s_1·s_1", "let out = ⊞[i0:3] t0"]
+
+
+@pytest.mark.parametrize("simplify", [False, True])
+def test_a_guarded_sum_that_reads_an_input_masks_its_cotangent(simplify: bool) -> None:
+    """y = [i > 0]·x[i] + s: x̄ is ȳ, but 0 at the first place."""
+    e = Gen("i", n, Add(Bracket(less(0, i), read(x, i)), Var("s")))
+    ssa = to_ssa(program(e, x=VECTOR, s=REAL))
+    result = adjoint(simplified(ssa) if simplify else ssa, ["x", "s"])
+    found = evaluate_ssa(result.ssa, {"x": np.ones(3), "s": 1.0, "y_bar": np.array([5.0, 6.0, 7.0])}, {"n": 3})
+    np.testing.assert_array_equal(found[0], [0.0, 6.0, 7.0])
+    assert found[1] == 18.0
+
+
+@pytest.mark.parametrize("seed", range(PROGRAMS))
+def test_the_adjoint_of_simplified_statements(seed: int) -> None:
+    """It is that of the statements as they were."""
+    case = random_case(seed, binary=seed % 4 == 0)
+    wrt = list(dict(case.program.inputs))
+    y_bar = random_value(arrays(type_of(case.program)), case.sizes, random.Random(seed))
+    ssa = to_ssa(case.program)
+
+    def cotangents(ssa: SSA) -> list[Any]:
+        inputs = {**case.inputs, "y_bar": y_bar}
+        return flat(evaluate_ssa(adjoint(ssa, wrt).ssa, inputs, case.sizes, case.relations, Fraction))
+
+    assert cotangents(simplified(ssa)) == cotangents(ssa)

@@ -18,7 +18,7 @@ from wengert.tensor.differential import Along, Binding, Linear, Scaled, linearis
 from wengert.tensor.gen_pushout import accessed
 from wengert.tensor.predicates import FALSE, TRUE, Predicate, conjoin, disjoin, exists, substituted
 from wengert.tensor.ranges import tidied
-from wengert.tensor.ssa import Builder, at
+from wengert.tensor.ssa import Builder, at, masked
 from wengert.tensor.statements import SSA, Constant, Contract, Gens, Input, Output, Sum2
 from wengert.tensor.terms import REAL, Expr, Mul, PairType, Proj, TensorType, Type, Var
 from wengert.tensor.typechecking import arrays, shape_of
@@ -26,10 +26,15 @@ from wengert.tensor.typechecking import arrays, shape_of
 
 @dataclass(frozen=True, slots=True)
 class InnerProduct:
-    """⟨[where]·a | dx⟩: a is zero where the predicate is false. A weaker one is as right, and dearer."""
+    """⟨[where]·a | dx⟩.
+
+    Mostly a is zero where the predicate is false: then a weaker one is as right, and dearer. Not where a guarded sum
+    has split the product of its result: `within` is what must not be weakened.
+    """
 
     where: Predicate
     a: str
+    within: Predicate = TRUE
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +78,9 @@ class Rewriting:
         self.products: dict[str, list[InnerProduct]] = {}
         self.at_inputs: dict[Expr, tuple[Gens, InnerProduct]] = {}
 
-    def pair(self, dx: str, where: Predicate, a: str) -> None:
+    def pair(self, dx: str, where: Predicate, a: str, within: Predicate = TRUE) -> None:
         """One more ⟨[where]·a | dx⟩."""
-        self.products.setdefault(dx, []).append(InnerProduct(where, a))
+        self.products.setdefault(dx, []).append(InnerProduct(where, a, within))
 
     def reverse(self, binding: Binding) -> None:
         """6.31, or 6.32 where nothing asks for the differential: the adjoint of dead code is nothing."""
@@ -96,16 +101,16 @@ class Rewriting:
             case Input(of, _):
                 self.at_inputs[of] = (binding.gens, product)
             case Sum2(q0, du, q1, dv):
-                self.along_sum(p, a, ((q0, du), (q1, dv)))
+                self.along_sum(product, ((q0, du), (q1, dv)))
             case Scaled(q, partial, du):
                 self.along_scaled(binding, conjoin(p, q), a, partial, du)
             case Along(contraction, factor):
                 self.along_contraction(binding, p, a, contraction, factor)
 
-    def along_sum(self, p: Predicate, a: str, summands: Iterable[tuple[Predicate, str]]) -> None:
+    def along_sum(self, product: InnerProduct, summands: Iterable[tuple[Predicate, str]]) -> None:
         """6.44: ⟨[p]a | [q0]du + [q1]dv⟩ is ⟨[p∧q0]a | du⟩ + ⟨[p∧q1]a | dv⟩."""
         for q, du in summands:
-            self.pair(du, conjoin(p, q), a)
+            self.pair(du, conjoin(product.where, q), product.a, conjoin(product.within, q))
 
     def along_scaled(self, binding: Binding, where: Predicate, a: str, partial: Expr, du: str) -> None:
         """6.47: ⟨[p]a | [q]f'(x)·du⟩ is ⟨[p∧q]g | du⟩ with g = [p∧q]f'(x)·a."""
@@ -138,7 +143,12 @@ class Rewriting:
         if isinstance(type_of, PairType):
             return self.cotangent(Proj(0, of), type_of.left), self.cotangent(Proj(1, of), type_of.right)
         if of in self.at_inputs:
-            return self.at_inputs[of][1].a
+            gens, product = self.at_inputs[of]
+            return (
+                product.a
+                if product.within == TRUE
+                else self.builder.emit(gens, masked(gens, product.within, product.a))
+            )
         gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of(type_of)))
         return self.builder.emit(gens, Constant(FALSE, 0))
 
