@@ -1,4 +1,4 @@
-"""X += A B without memory for the product: BLAS's gemm with β = 1, on the layouts where that really is in place."""
+"""X += A B and x += c a without memory for the product: by BLAS's gemm and axpy, where they write in place."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from functools import cache
 
 import numpy as np
 
-ROUTINES = {"f": "sgemm", "d": "dgemm", "F": "cgemm", "D": "zgemm"}
+PREFIXES = {"f": "s", "d": "d", "F": "c", "D": "z"}
 PAYS = 4096  # elements of x̄, below which a product of its own costs less than the calls
 
 
 @cache
-def routine(char):
-    """BLAS's product for a dtype; None where SciPy is not installed, or for other dtypes."""
+def routine(name, char):
+    """BLAS's routine of that name for a dtype; None where SciPy is not installed, or for other dtypes."""
     try:
         from scipy.linalg import blas
     except ImportError:
         return None
-    return getattr(blas, ROUTINES[char]) if char in ROUTINES else None
+    return getattr(blas, PREFIXES[char] + name) if char in PREFIXES else None
 
 
 def onto_product(x, a, b, conj_a=False, conj_b=False):
@@ -25,7 +25,7 @@ def onto_product(x, a, b, conj_a=False, conj_b=False):
 
     gemm writes into an array in Fortran order only. One in C order is the transpose of such a one: Xᵀ += Bᵀ Aᵀ.
     """
-    gemm = routine(x.dtype.char)
+    gemm = routine("gemm", x.dtype.char)
     if gemm is None or not (a.dtype == b.dtype == x.dtype) or not a.size or not b.size:
         return NotImplemented
     if not x.flags.f_contiguous:
@@ -49,3 +49,22 @@ def as_column(v):
 
 def as_row(v):
     return np.reshape(v, (1, -1)) if np.ndim(v) == 1 else v
+
+
+def onto_scaled(x, c, a):
+    """x += c a, of a number and an array that lies in memory as x does, or is one number seen everywhere.
+
+    NotImplemented, with x as it was, for others.
+    """
+    axpy = routine("axpy", x.dtype.char)
+    if axpy is None or np.ndim(c) or a.shape != x.shape or a.dtype != x.dtype:
+        return NotImplemented
+    if not any(a.strides):
+        x += c * a[(0,) * a.ndim]
+    elif x.flags.f_contiguous and a.flags.f_contiguous:
+        axpy(np.reshape(a.T, (-1,)), np.reshape(x.T, (-1,)), a=c)
+    elif x.flags.c_contiguous and a.flags.c_contiguous:
+        axpy(np.reshape(a, (-1,)), np.reshape(x, (-1,)), a=c)
+    else:
+        return NotImplemented
+    return x

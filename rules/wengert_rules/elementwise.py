@@ -11,7 +11,8 @@ import operator
 
 import numpy as np
 
-from wengert.extend import partials, pullback
+from wengert.extend import accumulates, partials, pullback
+from wengert_rules.blas import PAYS, onto_scaled
 
 LOG_2 = math.log(2.0)
 LOG_10 = math.log(10.0)
@@ -37,6 +38,16 @@ def subtract(y, a, b):
 @partials(np.multiply, operator.mul)
 def multiply(y, a, b):
     return b, a
+
+
+@accumulates(np.multiply, arg=0, above=PAYS)
+def multiply_onto_left(a_bar, y_bar, y, a, b):
+    return onto_scaled(a_bar, np.conj(b), y_bar)
+
+
+@accumulates(np.multiply, arg=1, above=PAYS)
+def multiply_onto_right(b_bar, y_bar, y, a, b):
+    return onto_scaled(b_bar, np.conj(a), y_bar)
 
 
 @partials(np.true_divide, operator.truediv)

@@ -248,7 +248,6 @@ class _Finish:
                 and bar.dtype is _DOUBLE is leaf.dtype
                 and is_exclusive(table, slot, 1)
                 and bar.shape == leaf.shape
-                and id(bar) not in given
             ):
                 given.add(id(bar))
                 out.append(bar)

@@ -341,13 +341,16 @@ def is_exclusive(held: list[Any], k: int = 0, own: int = 0) -> bool:
 
     `own`: how many variables of the caller refer to it.
     """
-    if type(held[k]) is not np.ndarray or held[k].base is not None or not held[k].flags.writeable:
+    array = held[k]
+    if type(array) is not np.ndarray or array.base is not None or sys.getrefcount(array) > _ALONE + own:
         return False
-    return _references(held, k) <= _ALONE + own
+    return array.flags.writeable
 
 
 def _references(held: list[Any], k: int) -> int:
-    return sys.getrefcount(held[k])
+    """As `is_exclusive` counts them."""
+    array = held[k]
+    return sys.getrefcount(array)
 
 
 _ALONE = _references([np.empty(1)], 0)  # as this Python counts: what is on its stack counts in some versions only
