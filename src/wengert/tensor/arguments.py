@@ -87,8 +87,15 @@ def _relation(name: str, x: Any, building: Building) -> Relation:
     return Relation(variable, shape, found.closed)
 
 
+def _is_floats(x: Any) -> bool:
+    """The common case, told at once."""
+    return type(x) is np.ndarray and (x.dtype == np.float64 or x.dtype == np.float32)
+
+
 def signature(x: Any) -> Any:
     """What a program depends on of an argument: the shape of an array, the value of a whole number."""
+    if _is_floats(x):
+        return ("array", x.shape)
     if isinstance(x, (bool, np.bool_)):
         return bool(x)
     if isinstance(x, (int, np.integer)):
@@ -105,9 +112,11 @@ def signature(x: Any) -> Any:
 
 def leaves(name: str, x: Any) -> Iterator[Any]:
     """The arrays and relations in an argument, in the order in which `argument` names them."""
-    if isinstance(x, (int, np.integer, np.bool_)):
+    if _is_floats(x):
+        yield x
+    elif isinstance(x, (int, np.integer, np.bool_)):
         return
-    if is_relation(x):
+    elif is_relation(x):
         yield relation(x)
     elif isinstance(x, tuple):
         for k, part in enumerate(x):

@@ -53,13 +53,19 @@ class TensorFunction:
 
     def bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments by position."""
-        if self.like is not None:
+        if self.like is not None and (kwargs or self.only or len(args) != len(self.parameters)):
             bound = inspect.signature(self.like).bind(*args, **kwargs)
             bound.apply_defaults()
             return tuple(bound.arguments[name] for name in self.parameters)
         if kwargs or len(args) < len(self.parameters):
             raise TypeError(f"{self.__name__} takes {', '.join(self.parameters)} by position")
         return args
+
+    @functools.cached_property
+    def only(self) -> tuple[str, ...]:
+        """The parameters that are given by name."""
+        parameters = inspect.signature(self.like).parameters.values() if self.like is not None else ()
+        return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args = self.bound(args, kwargs)
@@ -266,8 +272,7 @@ def tensor_rule({bar}, {value}, {parameters}):
 def enter(f: TensorFunction) -> None:
     """Give a tensor function its rule: x̄ is the value of its adjoint. The rule has the function's own parameters."""
     bar, value = _new("y_bar", f.parameters), _new("y", f.parameters)
-    plain = f.like
-    only = _keyword_only(plain)
+    plain, only = f.like, f.only
     listed = [name for name in f.parameters if name not in only] + (["*", *only] if only else [])
     if plain is None:
         listed = ["*args"]  # as many cotangents as the result has parts
@@ -279,11 +284,6 @@ def enter(f: TensorFunction) -> None:
     if plain is not None:
         body.__defaults__, body.__kwdefaults__ = plain.__defaults__, plain.__kwdefaults__
     rules.add(Rule("tensor_rule", (f,), "pullback", body, f"<{f.__name__}>" if plain is None else place(plain)))
-
-
-def _keyword_only(plain: types.FunctionType | None) -> list[str]:
-    parameters = inspect.signature(plain).parameters.values() if plain is not None else ()
-    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
 
 
 def places(args: tuple[Any, ...]) -> tuple[int, ...]:
