@@ -578,6 +578,24 @@ def modules_of_named_tuples():
     return collections.namedtuple("T", "a b").__module__, enum.Enum("E", "A B").__module__
 
 
+class Cells:
+    def __init__(self, **cells):
+        self.cells = cells
+
+    def __getitem__(self, key):
+        return eval(self.cells[key], globals(), self)
+
+
+def texts_evaluated():
+    y = 3
+    cells = Cells(a="b + 1", b="2")
+    spaces = {}
+    exec("z = y + 1", {"y": y}, spaces)
+    future = eval("lambda x: 1").__code__.co_flags == (lambda x: 1).__code__.co_flags | 0
+    names = said(eval, "y", globals={"y": 4}), said(exec, "w = 1", locals=spaces), said(eval, "y", {}, globals={})
+    return cells["a"], spaces, eval(" y"), future, names, said(eval), said(eval, "1", {}, {}, {}), said(eval, "1 +")
+
+
 def tuples_of_enums():
     class Colour(enum.Enum):
         RED = 1.5

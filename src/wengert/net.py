@@ -160,7 +160,8 @@ def _outside(code: types.CodeType) -> Any:
 
 def _receives(recording: Recording, frame: types.FrameType) -> bool:
     """Is a traced value among the arguments, the items of one, or the variables of the functions around?"""
-    values = [*frame.f_locals.values()]
+    names = frame.f_locals
+    values = [*names.values()] if hasattr(type(names), "values") else []  # of a text evaluated they may be anything
     if frame.f_code.co_name == "__del__":
         values += [getattr(values[0], "__dict__", None)]
     for value in values:

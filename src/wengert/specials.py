@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import builtins
 import functools
-import inspect
 import itertools
 import math
 import operator
 import statistics
 import sys
-import types
 import warnings
 import weakref
 from collections.abc import Callable
@@ -30,11 +28,12 @@ from wengert.awaiting import iter_async, next_async
 from wengert.classes import bind, defines, enter, lookup, python_method
 from wengert.construction import build_class, construct, instantiate
 from wengert.dispatch import HOOKS, convert, format_value
+from wengert.executing import evaluated
 from wengert.flat import flat_items
 from wengert.frames import frame_module_name, get_frame, warn
 from wengert.items import Iterated, Sequence, delitem, getitem, iterable, iterator, pairs, setitem
 from wengert.natives import ARRAY_FUNCTIONS, copied, dunder, recorder, view
-from wengert.opaque import opaque, refusal, search
+from wengert.opaque import opaque, search
 from wengert.operators import BINARY, COMPARE, UNARY, Binary
 from wengert.ordering import cmp_to_key, extreme, ordered
 from wengert.primitives import Primitive, primitive_of, ruled
@@ -47,7 +46,6 @@ from wengert.record import (
     record_call,
 )
 from wengert.recording import PLAIN, STATE
-from wengert.rewrite import instrument
 from wengert.substitutes import SUBSTITUTES
 from wengert.texts import printed
 
@@ -350,28 +348,6 @@ def _operator(hook: Callable[..., Any], swap: bool) -> Any:
     return lambda a: hook(a, STATE.site)
 
 
-def _evaluated(f: Any) -> Any:
-    """`eval` and `exec`: the code is compiled and rewritten, and runs in the namespaces of the calling frame."""
-
-    def call(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
-        recording = STATE.recording
-        frame = get_frame()
-        if globals is None:
-            globals = frame.f_globals
-            optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED
-            locals = locals if locals is not None else dict(frame.f_locals) if optimized else frame.f_locals
-        if recording is None:
-            return f(source, globals, locals, **kwargs)
-        if id(source) in recording.texts:
-            raise refusal(recording, f, "its text was made from a traced value")
-        if not isinstance(source, types.CodeType):
-            text = source.lstrip(" \t") if f is eval and isinstance(source, str) else source
-            source = compile(text, "<string>", f.__name__, dont_inherit=True)
-        return f(instrument(source, HOOKS), globals, locals, **kwargs)
-
-    return call
-
-
 CALLABLE_OBJECTS: dict[type, Any] = {
     operator.itemgetter: _getter,
     operator.attrgetter: _attribute_getter,
@@ -482,8 +458,8 @@ SPECIAL: dict[Any, Any] = {
     sys._getframe: get_frame,
     warnings.warn: warn,
     getattr(sys, "_getframemodulename", frame_module_name): frame_module_name,
-    eval: _evaluated(eval),
-    exec: _evaluated(exec),
+    eval: evaluated(eval),
+    exec: evaluated(exec),
     **ALGORITHMS,
     **SAMPLERS,
     **SUBSTITUTES,
@@ -523,5 +499,8 @@ for _name in BINARY:
     SPECIAL[getattr(operator, f"i{_name.rstrip('_')}")] = _operator(HOOKS[f"i{_name.rstrip('_')}"], True)
 
 
-for _fn in (getattr, hasattr, iter, next, setattr, repr, ascii, format, bool, len, filter, any, all, reversed, sorted):
+for _fn in (
+    getattr, hasattr, setattr, iter, next, len, bool, any, all, filter, reversed, sorted,
+    repr, ascii, format, eval, exec,
+):  # fmt: skip
     SPECIAL[_fn] = _as_called(_fn, SPECIAL[_fn])
