@@ -596,6 +596,28 @@ def texts_evaluated():
     return cells["a"], spaces, eval(" y"), future, names, said(eval), said(eval, "1", {}, {}, {}), said(eval, "1 +")
 
 
+def calls_of_any_descriptor():
+    class Joins(type):
+        __call__ = ":".join
+
+    class Stands(type):
+        __call__ = staticmethod(lambda *args: args)
+
+    class A(metaclass=Joins):
+        pass
+
+    class B(metaclass=Stands):
+        __call__ = staticmethod(lambda *args: args)
+
+    class C:
+        __call__ = classmethod(lambda cls, x: (cls.__name__, x))
+
+    class D:
+        __call__ = staticmethod(lambda *args: args)
+
+    return A(["a", "b"]), B(1, 2), C()(3), D()(4)
+
+
 def tuples_of_enums():
     class Colour(enum.Enum):
         RED = 1.5

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
-from wengert.classes import enter, lookup, python_method
+from wengert.classes import bind, enter, lookup, python_method
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
 from wengert.items import iterable, pairs
@@ -62,7 +62,7 @@ def construct(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`cls(...)`, entering a metaclass's `__call__`."""
     meta = python_method(type(cls), "__call__")
     if meta is not None:
-        return enter(types.MethodType(meta, cls))(*args, **kwargs)
+        return bind(meta, cls)(*args, **kwargs)
     return instantiate(cls, *args, **kwargs)
 
 

@@ -248,7 +248,7 @@ def _other(f: Any, t: type) -> Any:
     found = _classify(f, t)
     if found is None:
         call = python_method(t, "__call__")
-        found = f if call is None else types.MethodType(enter(call), f)
+        found = f if call is None else bind(call, f)
         if call is None:
             found = guarded(f) if callable(f) else f
     elif t in _HASHABLE:
@@ -273,6 +273,8 @@ def _classify(f: Any, t: type) -> Any:
         meta = python_method(t, "__call__")
         if meta is not None:
             return bind(meta, f)  # with no frame of ours in between: the metaclass may look at its caller's
+        if lookup(t, "__call__") is not lookup(type, "__call__"):
+            return guarded(f)
         return f if issubclass(f, Ordered) else functools.partial(construct, f)
     if t is type(np.sum):
         return array_function(f)
