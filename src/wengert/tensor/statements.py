@@ -239,7 +239,7 @@ def canonical(statement: Statement, sizes: tuple[str, ...] = ()) -> Statement:
     """The statement with its indices named by position and its predicates without what ranges say."""
     form = statement.form
     sums = form.sums if isinstance(form, Contract) else ()
-    new = _positions(statement, sizes)
+    new = positions(statement, sizes)
     ranges = {new[index]: size for index, size in (*statement.gens, *sums)}
 
     def renamed(p: Predicate) -> Predicate:
@@ -251,7 +251,8 @@ def canonical(statement: Statement, sizes: tuple[str, ...] = ()) -> Statement:
     return Statement(statement.name, gens, _renamed_form(form, new, renamed))
 
 
-def _positions(statement: Statement, sizes: tuple[str, ...]) -> dict[str, str]:
+def positions(statement: Statement, sizes: tuple[str, ...]) -> dict[str, str]:
+    """The name that its position gives to each index."""
     groups = [statement.at]
     if isinstance(statement.form, Contract):
         groups += [at for _, at in statement.form.factors] + [()] * (2 - len(statement.form.factors))

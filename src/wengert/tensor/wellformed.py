@@ -13,8 +13,8 @@ from wengert.tensor.statements import (
     Statement,
     Sum2,
     arguments,
-    canonical,
     leaves,
+    positions,
     predicates,
 )
 
@@ -37,7 +37,7 @@ def _of_statement(statement: Statement, shapes: Mapping[str, Gens], sizes: tuple
     yield from (f"reads {name}, which is not defined above" for name in missing)
     if not missing:
         yield from _shapes(statement, shapes)
-    if canonical(statement, sizes) != statement:
+    if any(old != new for old, new in positions(statement, sizes).items()):
         yield "indices are not named by position"
     sums = form.sums if isinstance(form, Contract) else ()
     scope = {index for index, _ in (*statement.gens, *sums)} | set(sizes)
