@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.tensor.arguments import converted, numeric
 from wengert.tensor.evaluation import evaluate
+from wengert.tensor.gathers import functional
 from wengert.tensor.parsing import Parsed, parse
 from wengert.tensor.relations import Relation
 
@@ -29,6 +30,7 @@ def read(f: Any, *args: Any) -> Parsed:
 def given(parsed: Parsed) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The inputs and the relations of a program by name."""
     values = {name: converted(name, x) for name, x in parsed.values.items()}
+    values |= {name: functional(of, values[of], size) for name, (of, size) in parsed.gathers.items()}
     inputs = {name: x for name, x in values.items() if not isinstance(x, Relation)}
     return inputs, {name: x.dense for name, x in values.items() if isinstance(x, Relation)}
 

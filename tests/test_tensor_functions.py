@@ -240,6 +240,32 @@ def test_a_relation_that_is_changed_is_seen(sparse: bool) -> None:
     same(f(r, x), np.array([0.0, 0.0, 2.0]))
 
 
+def test_whole_numbers_as_indices() -> None:
+    f = wg.tensor.function(surface.gather_rows)
+    pairs = np.array([[0, 1], [2, 2], [1, 0], [0, 2]])
+    a, bar = np.random.default_rng(0).normal(size=(3, 4)), np.arange(4.0)
+    apart = 2 * bar[:, None] * (a[pairs[:, 0]] - a[pairs[:, 1]])
+    by_hand = np.zeros_like(a)
+    np.add.at(by_hand, pairs[:, 0], apart)
+    np.add.at(by_hand, pairs[:, 1], -apart)
+    same(f.pullback(0)(a, pairs, bar), by_hand)
+    assert f.cost(a, pairs) == plain_cost(surface.gather_rows, a, pairs)
+    pairs[0] = [1, 2]
+    same(f(a, pairs), np.sum((a[pairs[:, 0]] - a[pairs[:, 1]]) ** 2, axis=1))
+    on_the_tape(lambda a: np.sum(np.sin(f(a, pairs))), a)
+    with pytest.raises(wg.OutOfRangeError, match="pairs holds 3 and indexes an array of 3"):
+        f(a, pairs + 1)
+    with pytest.raises(wg.OutOfRangeError, match="pairs holds -1"):
+        f(a, pairs - 1)
+
+
+def test_floats_where_whole_numbers_were_are_no_index() -> None:
+    f = wg.tensor.function(surface.gather)
+    f(X, np.array([0, 1, 2]))
+    with pytest.raises(wg.TensorLanguageError, match="an index or size is computed"):
+        f(X, np.array([0.0, 1.0, 2.0]))
+
+
 FACTOR = 2.0
 
 

@@ -154,6 +154,10 @@ def gathers(x: Any) -> Any:
     return [x[x[i]] for i in range(len(x))]
 
 
+def computed_index(x: Any, index: Any) -> Any:
+    return [x[2 * index[i]] for i in range(len(index))]
+
+
 def sum_of_rows(a: Any) -> Any:
     return sum(a[i] for i in range(len(a)))
 
@@ -214,6 +218,7 @@ REFUSED: list[tuple[Any, tuple[Any, ...], str]] = [
     (recursive, (X,), "recursive calls itself"),
     (nothing, (X,), "returns nothing"),
     (unknown_name, (X,), "nowhere is not known here"),
+    (computed_index, (X, WHICH), "an index or size is computed from numbers of an array"),
     (gathers, (X,), "an index or size is computed from numbers of an array"),
     (sum_of_rows, (A,), "an array stands where a single number is needed"),
     (attribute, (A,), "the other way round"),

@@ -231,6 +231,25 @@ def shapes(a: Any) -> Any:
     return [sum(a[i, j] for j in range(m)) / m for i in range(n)], sum(a[i][i] for i in range(min(n, m)))
 
 
+def gather(x: Any, index: Any) -> Any:
+    return [x[index[i]] * x[i] for i in range(len(index))]
+
+
+def gather_rows(a: Any, pairs: Any) -> Any:
+    count, m = len(pairs), a.shape[1]
+    return [sum((a[pairs[e, 0], c] - a[pairs[e, 1]][c]) ** 2 for c in range(m)) for e in range(count)]
+
+
+def gather_guarded(x: Any, index: Any) -> Any:
+    n = len(index)
+    return sum(x[index[i + 1]] if i + 1 < n else 0.0 for i in range(n))
+
+
+def gather_local(x: Any, index: Any) -> Any:
+    y = [v * v for v in x]
+    return [y[index[i]] for i in range(len(index))]
+
+
 BOOLS = np.array([True, False, True, True, False])
 NEIGHBOURS = {(i, j) for i in range(5) for j in range(5) if abs(i - j) == 1}
 RELATION = np.array([[(i, j) in NEIGHBOURS for j in range(5)] for i in range(5)])
@@ -248,6 +267,8 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     (around, (X,)), (literals, (X,)), (by_size, (X,)), (by_size, (X, "middle")), (by_size, (X, "mean", False)),
     (early, (X,)), (transposed, (A,)), (same_names, (X,)), (indexed, (X,)), (with_defaults, (X,)), (shapes, (A,)),
     (shapes, (A.T.copy(),)), (running_sum, (np.zeros(0),)), (pairs_after, (np.zeros(1),)), (convolution, (list(X), W)),
+    (gather, (X, np.array([2, 0, 4, 4, 1]))), (gather_rows, (S, np.array([[0, 1], [2, 2], [1, 0], [0, 2]]))),
+    (gather_guarded, (X, [1, 1, 0])), (gather_local, (X, np.array([3, 0]))), (gather, (X, np.zeros(0, int))),
     (running_sum, (np.array([1, 2, 3]),)), (inside_only, (W, X)),
 ]  # fmt: skip
 

@@ -106,7 +106,8 @@ def signature(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(map(signature, x))
     if isinstance(x, (numbers.Real, list)) or hasattr(x, "__array__"):
-        return ("array", np.shape(x))
+        array = np.asarray(x)
+        return ("whole numbers" if array.dtype.kind in "iu" else "array", array.shape)
     return ("known", x)
 
 

@@ -13,6 +13,7 @@ from wengert.tensor.adjoint import adjoint
 from wengert.tensor.arguments import converted
 from wengert.tensor.backends import Backend, built
 from wengert.tensor.differential import differential
+from wengert.tensor.gathers import functional
 from wengert.tensor.meanings import REAL_KIND, Group, Kind, Meaning, TensorKind, TupleKind, Value
 from wengert.tensor.numpy_backend import NumpyProgram
 from wengert.tensor.plan import Plan, plan
@@ -39,6 +40,8 @@ class Instance:
     constants: Mapping[str, Any]
     arguments: tuple[tuple[str, Meaning], ...]
     program: Program | None = None
+    gathers: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    indexed: dict[str, tuple[np.ndarray, Relation]] = field(default_factory=dict)
     runners: dict[str, NumpyProgram] = field(default_factory=dict)
     derived: dict[Any, Instance] = field(default_factory=dict)
 
@@ -51,7 +54,15 @@ class Instance:
         found = {name: converted(name, x) for name, x in self.constants.items()}
         found |= zip(self.slots, given, strict=True)
         relations = {name: x for name, x in found.items() if isinstance(x, Relation)}
+        relations |= {name: self.functional(name, of, found[of], size) for name, (of, size) in self.gathers.items()}
         return {name: x for name, x in found.items() if name not in relations}, relations
+
+    def functional(self, name: str, of: str, index: np.ndarray, size: int) -> Relation:
+        """The relation of an array that is used as an index; the same one while its numbers are."""
+        last = self.indexed.get(name)
+        if last is None or not np.array_equal(last[0], index):
+            last = self.indexed[name] = index.copy(), functional(of, index, size)
+        return last[1]
 
     def run(self, given: Sequence[Any], backend: Backend | Literal["reference"]) -> list[np.ndarray]:
         """The results, one array after the other."""
@@ -115,7 +126,8 @@ class Instance:
         more = ssa.inputs[len(self.ssa.inputs) :]
         arguments = tuple((name, Value(Var(name), kind_of_type(of))) for name, of in more)
         slots = (*self.slots, *[name for name, _ in more])
-        return Instance(ssa, kind, self.sizes, slots, self.constants, (*self.arguments, *arguments))
+        every = (*self.arguments, *arguments)
+        return Instance(ssa, kind, self.sizes, slots, self.constants, every, gathers=self.gathers, indexed=self.indexed)
 
     def with_value(self, derived: Instance) -> Instance:
         """A derived program that gives the value, too."""
@@ -201,7 +213,9 @@ def made(parsed: Any) -> Instance:
     slots = tuple(name for name in parsed.values if name not in parsed.constants)
     constants = {name: parsed.values[name] for name in parsed.constants}
     arguments = tuple(parsed.arguments.items())
-    return Instance(to_ssa(parsed.program), parsed.result, parsed.sizes, slots, constants, arguments, parsed.program)
+    return Instance(
+        to_ssa(parsed.program), parsed.result, parsed.sizes, slots, constants, arguments, parsed.program, parsed.gathers
+    )
 
 
 def own(result: np.ndarray, inputs: Iterable[Any]) -> np.ndarray:

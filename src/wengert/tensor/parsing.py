@@ -11,14 +11,10 @@ from wengert.errors import TensorLanguageError
 from wengert.syntax import definition
 from wengert.tensor.arguments import argument, signature
 from wengert.tensor.blocks import read_function
-from wengert.tensor.meanings import (
-    Kind,
-    Meaning,
-    type_of,
-)
+from wengert.tensor.meanings import Kind, Meaning, TensorKind, size_of, type_of
 from wengert.tensor.reading import as_value
 from wengert.tensor.scopes import Building, Outside, Scope
-from wengert.tensor.terms import Program
+from wengert.tensor.terms import Affine, Program
 
 
 @dataclass(frozen=True)
@@ -36,6 +32,7 @@ class Parsed:
     values: dict[str, Any]
     constants: frozenset[str]
     outside: tuple[Outside, ...]
+    gathers: dict[str, tuple[str, int]]
 
     @property
     def holds(self) -> bool:
@@ -65,9 +62,20 @@ def parse(f: types.FunctionType, arguments: Mapping[str, Any]) -> Parsed:
     program = Program(
         tuple((name, type_of(kind)) for name, kind in building.inputs),
         scope.closed(value.expr),
-        tuple((name, tuple(d.named() for d in shape)) for name, shape in building.relations),
+        (*[(name, tuple(d.named() for d in shape)) for name, shape in building.relations], *gathers(building)),
         tuple(building.bounds.sizes),
     )
     found = frozenset(building.values) - given
     around = tuple(building.outside.values())
-    return Parsed(program, value.kind, dict(building.bounds.sizes), names, building.values, found, around)
+    indexed = {name: (of, building.bounds.value(size) or 0) for name, (of, size) in building.gathers.items()}
+    return Parsed(program, value.kind, dict(building.bounds.sizes), names, building.values, found, around, indexed)
+
+
+def gathers(building: Building) -> list[tuple[str, tuple[Affine, ...]]]:
+    """The relations of arrays that are used as indices."""
+    kinds = dict(building.inputs)
+    return [(name, (*sizes_of(kinds[of]), size)) for name, (of, size) in building.gathers.items()]
+
+
+def sizes_of(kind: Kind) -> tuple[Affine, ...]:
+    return (size_of(kind), *sizes_of(kind.of)) if isinstance(kind, TensorKind) else ()

@@ -41,6 +41,7 @@ class Building:
     outside: dict[tuple[types.FunctionType, str], Outside] = field(default_factory=dict)
     taken: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
+    gathers: dict[str, tuple[str, Affine]] = field(default_factory=dict)  # the array a relation is of, its range
 
     def fresh(self, name: str) -> str:
         """The name, numbered where it is taken: all names of a program differ."""

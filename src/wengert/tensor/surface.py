@@ -7,6 +7,7 @@ import types
 
 from wengert.syntax import MISSING, lookup
 from wengert.tensor.arguments import outside, signature
+from wengert.tensor.gathers import gathered, whole_numbers
 from wengert.tensor.meanings import (
     REAL_KIND,
     Group,
@@ -23,12 +24,12 @@ from wengert.tensor.meanings import (
     size_of,
 )
 from wengert.tensor.reading import (
+    as_index,
     as_value,
     component,
     element,
     matched,
     read,
-    read_index,
     reads,
     settled,
 )
@@ -148,7 +149,11 @@ def _part(base: Meaning, place: ast.expr, node: ast.Subscript, scope: Scope) -> 
                 node, f"{base} is indexed by {ast.unparse(place)}", "Its parts are found by literal numbers."
             )
         return component(base, k, node, scope)
-    at = read_index(place, scope)
+    found = settled(read(place, scope))
+    numbers = whole_numbers(found, scope) if isinstance(found, Value) and isinstance(base, Value) else None
+    if numbers is not None and isinstance(base, Value):
+        return gathered(base, *numbers, node, scope)
+    at = as_index(found, place, scope)
     if isinstance(base, Relation):
         axis = len(base.at)
         if axis < len(base.shape):

@@ -1,0 +1,77 @@
+"""x[idx[i]]: an array of whole numbers as an index is a relation that holds of one j for each i, j = idx[i]."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from wengert.errors import OutOfRangeError
+from wengert.tensor.meanings import Kind, RealKind, TensorKind, TupleKind, Value, size_of
+from wengert.tensor.relations import Relation
+from wengert.tensor.scopes import Scope
+from wengert.tensor.terms import Access, Affine, Bracket, Expr, Gen, Related, Sum, Var
+from wengert.tensor.walks import Entries
+
+
+def whole_numbers(value: Value, scope: Scope) -> tuple[str, tuple[Affine, ...]] | None:
+    """The input of whole numbers that is read, and where; None where the value is something else."""
+    at: list[Affine] = []
+    expr = value.expr
+    while isinstance(expr, Access):
+        at.insert(0, expr.at)
+        expr = expr.of
+    if not isinstance(expr, Var) or not isinstance(value.kind, RealKind) or expr.name not in scope.building.values:
+        return None
+    array = np.asarray(scope.building.values[expr.name])
+    return (expr.name, tuple(at)) if array.dtype.kind in "iu" and array.ndim == len(at) > 0 else None
+
+
+def gathered(value: Value, index: str, at: tuple[Affine, ...], node: ast.AST, scope: Scope) -> Value:
+    """Σ[j:n] [idx(i, j)]·x[j], at each number of x[j]."""
+    kind = value.kind
+    if not isinstance(kind, TensorKind):
+        raise scope.refusal(node, f"{value} is indexed", "Only arrays are; a tuple by a literal number.")
+    size = size_of(kind)
+    relation = _relation(index, len(at), size, scope)
+    return Value(_numbers(scope.bind("x", value).expr, kind.of, (relation, at, size), (), node, scope), kind.of)
+
+
+def _numbers(
+    x: Expr, kind: Kind, gather: tuple[str, tuple[Affine, ...], Affine], then: tuple[Affine, ...], node: ast.AST,
+    scope: Scope,
+) -> Expr:  # fmt: skip
+    if isinstance(kind, TupleKind):
+        raise scope.refusal(node, "an array of tuples is indexed by whole numbers", "Index its parts one by one.")
+    if isinstance(kind, TensorKind):
+        name, i = scope.building.index("c", size_of(kind))
+        return Gen(name, size_of(kind), _numbers(x, kind.of, gather, (*then, i), node, scope))
+    relation, at, size = gather
+    name, j = scope.building.index("j", size)
+    body: Expr = Access(x, j)
+    for place in then:
+        body = Access(body, place)
+    return Sum(name, size, Bracket(Related(relation, (*at, j)), body))
+
+
+def _relation(index: str, dimensions: int, size: Affine, scope: Scope) -> str:
+    building = scope.building
+    for name, known in building.gathers.items():
+        if known == (index, size):
+            return name
+    name = building.fresh(f"{index}_is")
+    building.gathers[name] = index, size
+    return name
+
+
+def functional(name: str, index: np.ndarray, size: int) -> Relation:
+    """The relation of an array of whole numbers. Errors: OutOfRangeError, also for negative ones."""
+    numbers = np.asarray(index).astype(np.intp)
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
+        worst = int(numbers.min() if numbers.min() < 0 else numbers.max())
+        raise OutOfRangeError(
+            f"{name} holds {worst} and indexes an array of {size}. Here indices count from 0: for one from the end "
+            "pass it with the length added"
+        )
+    places = np.unravel_index(np.arange(numbers.size), numbers.shape)
+    return Relation(Entries.of_columns((*numbers.shape, size), [*places, numbers.ravel()]), closed=False)
