@@ -158,6 +158,7 @@ def test_bounds_that_exclude_each_other_are_empty() -> None:
     ranges = {"i": 10, "j": 10}
     assert is_empty((less(i, j), less(j, i)), ranges)
     assert is_empty((at_most(10, i),), ranges)
+    assert is_empty((equal(i, 0), at_most(1, i), equal(j, k)), {**ranges, "k": 10})
     assert not is_empty((less(i, j),), ranges)
     assert reduced((at_most(0, i), less(i, 10), less(i, 3)), ranges) == (less(i, 3),)
 

@@ -79,6 +79,8 @@ def _contradiction(atoms: set[Predicate], names: list[str]) -> bool:
         if pin is not None and isinstance(pin, Compare):
             at = {name: solved(pin.side, name)}
             atoms = {compare(a.op, a.side.substitute(at)) for a in atoms if isinstance(a, Compare)}
+            if FALSE in atoms:
+                return True
     sides = {side for a in atoms if isinstance(a, Compare) for side in _as_inequalities(a)}
     for name in sorted({n for s in sides for n in s.names}, key=lambda n: _growth(sides, n)):
         sides = _eliminated(sides, name)
@@ -86,7 +88,7 @@ def _contradiction(atoms: set[Predicate], names: list[str]) -> bool:
             return True
         if len(sides) > FEW:
             return False
-    return FALSE in atoms
+    return False
 
 
 def _as_inequalities(atom: Compare) -> tuple[Affine, ...]:
