@@ -14,13 +14,16 @@ from tensor_random import Making, Scope
 from tensor_runs import Run, assert_same, example_run, random_run, run_of
 
 from wengert.tensor.assignments import Table, World
-from wengert.tensor.backends import named
+from wengert.tensor.backends import built, named
+from wengert.tensor.backends import run as backend_run
 from wengert.tensor.counting import counted
+from wengert.tensor.enumeration import assignments
 from wengert.tensor.gen_pushout import accessed
 from wengert.tensor.indices import affine
 from wengert.tensor.loops import Row, Span, iterations, steps
+from wengert.tensor.nests import Nest, reads
 from wengert.tensor.pieces import Context
-from wengert.tensor.predicates import Exists, conjoin, less, substituted
+from wengert.tensor.predicates import Exists, conjoin, exists, less, substituted
 from wengert.tensor.regions import is_empty, reduced, split
 from wengert.tensor.terms import (
     REAL,
@@ -252,6 +255,41 @@ def test_a_band_is_stored_as_one(size: int) -> None:
         assert operations <= 3 * size * 12
         assert {n for nest in run.plan().nests for n in nest.shape} <= {1, 3, 40}
         assert all(nest.shape != (40, 40) for nest in run.plan().nests)
+
+
+def test_what_an_unused_index_says_of_the_others_stays() -> None:
+    """k < 2i keeps x[i - 1] in range, also where the value is stored without k."""
+    square = Mul(read("x", i - 1), read("x", i - 1))
+    body = Let(
+        "t",
+        Gen("i", n, Gen("k", n, Bracket(less(k, i * 2), square))),
+        Gen("i", n, Sum("k", n, Mul(read("t", i, k), read("t", i, k)))),
+    )
+    run = run_of(program(body, x=VECTOR), {"n": 4}, {})
+    run.inputs["x"] = np.arange(1.0, 5.0)
+    assert_same(executed(run)[0], run.value)
+    assert all(at >= 1 for nest in run.plan().nests for at in _first_rows(nest))
+
+
+def _first_rows(nest: Nest) -> list[int]:
+    """The least i of the pieces that read x[i - 1]."""
+    reading = [p for p in nest.pieces if any(r.name == "in.x" for r in reads(p.body))]
+    return [int(assignments(p.ranges, p.where, {})[0]["i"].min()) for p in reading]
+
+
+def test_an_existential_of_a_disjunction_is_a_table() -> None:
+    """∃k [R(i,k) ∨ R(k,i)] as a mask, and not in its stead."""
+    either = exists([("k", n)], disjoin(Related("R", (i, k)), Related("R", (k, i))))
+    mask = Exists("k", n, disjoin(Related("R", (i, k)), Related("R", (k, i))))
+    R = np.zeros((4, 4), bool)
+    R[0, 2] = True
+    for p in (either, mask):
+        run = run_of(
+            program(Gen("i", n, Bracket(p, read("x", i))), relations=(("R", (n, n)),), x=VECTOR), {"n": 4}, {"R": R}
+        )
+        run.inputs["x"] = np.arange(1.0, 5.0)
+        assert_same(executed(run)[0], np.array([1.0, 0.0, 3.0, 0.0]))
+        assert_same(backend_run(built(run.plan(), "numpy"), run.floats, run.relations), np.array([1.0, 0.0, 3.0, 0.0]))
 
 
 def test_a_factor_of_one_is_no_operation() -> None:

@@ -16,7 +16,7 @@ from wengert.tensor.indices import Affine
 from wengert.tensor.loops import Bound, Row, Solve, Span, Step, Test, steps
 from wengert.tensor.nests import Body, Entry, Nest, Position, Read
 from wengert.tensor.plan import Plan
-from wengert.tensor.predicates import Compare, Exists, Predicate, Related, Unrelated, conjuncts
+from wengert.tensor.predicates import And, Compare, Exists, Or, Predicate, Related, Unrelated
 from wengert.tensor.statements import leaves
 from wengert.tensor.terms import Add, Apply, Const, Mul
 from wengert.tensor.walks import Entries
@@ -118,8 +118,12 @@ class Machine:
                 return bool(self.relations[relation].find(tuple(np.array(valued(a, at)) for a in of)) >= 0)
             case Unrelated(relation, of):
                 return not self.holds(Related(relation, of), at)
+            case And(parts):
+                return all(self.holds(p, at) for p in parts)
+            case Or(parts):
+                return any(self.holds(p, at) for p in parts)
             case Exists(index, size, of):
-                return any(all(self.holds(p, {**at, index: k}) for p in conjuncts(of)) for k in range(valued(size, at)))
+                return any(self.holds(of, {**at, index: k}) for k in range(valued(size, at)))
         raise TypeError(f"not an atom: {atom}")
 
     def tabulated(self, indices: tuple[tuple[str, int], ...], p: Predicate) -> Entries:

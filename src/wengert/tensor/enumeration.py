@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 
 import numpy as np
 
 from wengert.tensor.indices import Affine, affine
 from wengert.tensor.loops import Bound, Row, Solve, Span, Step, Test, steps
-from wengert.tensor.predicates import Compare, Exists, Predicate, Related, Unrelated, conjuncts, fresh, substituted
+from wengert.tensor.predicates import (
+    Compare,
+    Exists,
+    Or,
+    Predicate,
+    Related,
+    Unrelated,
+    conjuncts,
+    disjuncts,
+    fresh,
+    substituted,
+)
 from wengert.tensor.regions import Conjunction, Ranges
 from wengert.tensor.walks import Entries, key_of
 
@@ -115,17 +126,25 @@ def holds(atom: Predicate, columns: Columns, length: int, relations: Relations) 
 def tabulated(indices: Iterable[tuple[str, int]], p: Exists, relations: Relations) -> Entries:
     """The relation that an existential is: the assignments of its witness and its free indices, without the witness."""
     indices = tuple(indices)
-    witnesses, where = _opened(p, {name for name, _ in indices})
-    columns, _ = assignments({**dict(indices), **witnesses}, where, relations)
-    return Entries.of_columns(tuple(n for _, n in indices), [columns[name] for name, _ in indices])
+    found = [np.empty((len(indices), 0), np.int64)]
+    for witnesses, where in _alternatives((p,), frozenset(name for name, _ in indices)):
+        columns, _ = assignments({**dict(indices), **witnesses}, where, relations)
+        found.append(np.array([columns[name] for name, _ in indices], np.int64))
+    return Entries.of_columns(tuple(n for _, n in indices), list(np.concatenate(found, axis=1)))
 
 
-def _opened(p: Exists, taken: set[str]) -> tuple[dict[str, int], Conjunction]:
-    """The witnesses of nested existentials, each under a name of its own, and what they have to satisfy."""
-    index = fresh(p.index, taken)
-    witnesses, where = {index: p.size.constant}, list[Predicate]()
-    for atom in conjuncts(substituted(p.of, {p.index: affine(index)})):
-        inner, atoms = _opened(atom, taken | set(witnesses)) if isinstance(atom, Exists) else ({}, (atom,))
-        witnesses.update(inner)
-        where.extend(atoms)
-    return witnesses, tuple(where)
+def _alternatives(atoms: Conjunction, taken: frozenset[str]) -> Iterator[tuple[dict[str, int], Conjunction]]:
+    """Without disjunctions, and with an index of its own for each witness; one may hold where another does."""
+    for k, atom in enumerate(atoms):
+        rest = atoms[:k] + atoms[k + 1 :]
+        if isinstance(atom, Or):
+            for part in disjuncts(atom):
+                yield from _alternatives((*rest, *conjuncts(part)), taken)
+            return
+        if isinstance(atom, Exists):
+            index = fresh(atom.index, taken)
+            inside = conjuncts(substituted(atom.of, {atom.index: affine(index)}))
+            for witnesses, where in _alternatives((*rest, *inside), taken | {index}):
+                yield {index: atom.size.constant, **witnesses}, where
+            return
+    yield {}, atoms

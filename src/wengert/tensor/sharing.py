@@ -38,7 +38,7 @@ from wengert.tensor.pieces import (
     used_names,
     virtuals_inlined,
 )
-from wengert.tensor.predicates import Compare, Related, in_range, names
+from wengert.tensor.predicates import Compare, Predicate, Related, conjoin, exists, in_range, names
 
 Nests = dict[str, Nest]
 
@@ -278,7 +278,15 @@ def _unused(piece: Piece) -> set[str]:
     kept = {i for a in piece.target for i in a.names}
     others = {i for p in piece.where if not names(p) <= kept for i in names(p)}
     used = used_names(replace(piece, where=())) | others
-    return {i for i in kept - used if not any(i in names(p) for p in piece.where if isinstance(p, Related))}
+    found = {i for i in kept - used if not any(i in names(p) for p in piece.where if isinstance(p, Related))}
+    return found if all(isinstance(p, Compare) for p in _without(piece, found)) else set()
+
+
+def _without(piece: Piece, unused: set[str]) -> tuple[Predicate, ...]:
+    """The predicate of the others: what it says of the unused ones says that there are such."""
+    about = tuple(p for p in piece.where if not names(p).isdisjoint(unused))
+    rest = tuple(p for p in piece.where if p not in about)
+    return together((*rest, exists([(i, affine(n)) for i, n in piece.indices if i in unused], conjoin(*about))))
 
 
 def _relation(piece: Piece) -> Related | None:
@@ -299,7 +307,7 @@ def _small(piece: Piece, name: str) -> tuple[Nest, Piece]:
     """The stored tensor, and what the whole one is in terms of it."""
     kept = [i for i, _ in piece.indices if any(i in a.names for a in piece.target)]
     unused, over = _unused(piece), _relation(piece)
-    inside = tuple(p for p in piece.where if not names(p) <= set(kept) or names(p).isdisjoint(unused))
+    inside = _without(piece, unused) if unused else piece.where
     stored = [i for i in kept if i not in unused and (over is None or i not in names(over))]
     position: tuple[Position, ...] = (*([Entry(over.relation, over.at)] if over else []), *map(affine, stored))
     shape: tuple[Size, ...] = (*([over.relation] if over else []), *(piece.ranges[i] for i in stored))
