@@ -60,9 +60,12 @@ class Count:
 
     size: int
     arrays: int = 0
+    bytes: int = 0
 
     def note(self, size: int) -> None:
-        self.arrays += size >= self.size
+        if size >= self.size:
+            self.arrays += 1
+            self.bytes += size
 
 
 _current: list[Count] = []

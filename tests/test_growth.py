@@ -16,6 +16,7 @@ from wengert import reverse
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 
 from calls import calls
+from cheap_gradients import PROGRAMS, slopes, sorting
 from growth import reads, stores, updates
 
 
@@ -50,3 +51,12 @@ def test_calls_grow_as_the_loop(f: Callable[..., Any], monkeypatch: pytest.Monke
     small, middle, large = (calls(gradient, np.full(n, 0.5)) for n in (300, 500, 700))
     assert middle - small > 800  # that the counter sees the work
     assert large - middle == pytest.approx(middle - small, rel=0.01)
+
+
+@pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+def test_work_grows_as_that_of_the_function(f: Callable[..., Any]) -> None:
+    """On the tape of the gradient, where a small constant is all that it takes more, and as it runs without one."""
+    grown, constant = slopes(f, [64, 128, 256])
+    assert grown["gradient"] < grown["function"] + 0.05
+    assert grown["run"] < grown["function"] + 0.08
+    assert constant < (7 if f is sorting else 4)

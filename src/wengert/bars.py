@@ -23,6 +23,7 @@ from wengert.recording import STATE, Recording
 from wengert.shadow import SHADOW
 from wengert.tangents import InplaceableThunk, add_into, as_given, debugging, force, is_exclusive, is_zero
 from wengert.values import Spec, is_complex, spec_of
+from wengert.windows import Windows, joined
 from wengert.writes import slot_of_key
 
 FLOATS = (float, np.float64)
@@ -32,6 +33,7 @@ class Bars:
     """The cotangents of one reverse pass, eager: plain arithmetic, in place on owned buffers."""
 
     acts = True  # whether rules and thunks may add themselves to a buffer
+    windows: Windows | None = None  # where the parts of arrays stand that views show
 
     def __init__(self, size: int) -> None:
         self.table: Any = [None] * size
@@ -70,6 +72,13 @@ class Bars:
         else:
             self.table[slot] = old + x_bar
             self.owned.add(slot)
+
+    def forget(self, start: int) -> None:
+        """Forget all about the slots from here on: other entries will stand there."""
+        self.owned.difference_update(range(start, len(self.table)))
+        del self.table[start:]
+        if self.windows is not None:
+            self.windows.places.clear()
 
     def project(self, x_bar: Any, x: Any, broadcasts: bool) -> Any:
         """Bring a cotangent to the shape, dtype and realness of its primal."""
@@ -142,7 +151,11 @@ class Bars:
         """Let a rule add what is zero in most places to the cotangent of its first argument; whether it did."""
         assert bound.scatter is not None
         if self.acts:
-            return self._onto(bound.scatter, slot, args[0], (y_bar, y, *args), {})
+            part = self.windows.onto(self, slot) if self.windows is not None and bound.fn is getitem else None
+            if part is None:
+                return self._onto(bound.scatter, slot, args[0], (y_bar, y, *args), {})
+            getitem_onto(part, args[1], y_bar)
+            return True
         made = bound.scatter(self.zeros(args[0]), y_bar, y, *args)
         if made is not NotImplemented:
             self.add(slot, made, True)
@@ -202,6 +215,14 @@ class Bars:
         return part
 
 
+def getitem_onto(x_bar: np.ndarray, key: Any, y_bar: Any) -> None:
+    """Add the cotangent of x[key]."""
+    if is_plain_key(key):
+        x_bar[key] += y_bar
+    else:
+        np.add.at(x_bar, key, y_bar)
+
+
 def is_plain_key(key: Any) -> bool:
     """True where a key names no place twice."""
     if type(key) is tuple:
@@ -255,8 +276,11 @@ class TracedBars(Bars):
         if bound.fn is not getitem:
             return False
         assert bound.scatter is not None
-        add, buffer = bound.scatter, self.buffer(slot, args[0])
-        self._in_place(additem, buffer, args[1], y_bar, lambda: add(buffer, y_bar, y, *args))
+        (x, key), entries = args, self.recording.entries
+        if slot_of_key(self.recording, key) is None:
+            slot, x, key = joined(self, entries, slot, key) or (slot, x, key)
+        buffer = self.buffer(slot, x)
+        self._in_place(additem, buffer, key, y_bar, lambda: getitem_onto(buffer, key, y_bar))
         return True
 
     def absorb(

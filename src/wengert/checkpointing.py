@@ -301,8 +301,8 @@ class Folded:
                 walk(recording, Level(base), bars, len(recording.entries) - 1, 0, True)
             finally:
                 memory.rewind(-1, 0)
-                bars.owned.difference_update(range(base, len(recording.entries)))
-                del recording.entries[base:], table[base:]
+                bars.forget(base)
+                del recording.entries[base:]
 
     def _run_again(self, stretch: _Stretch) -> None:
         """Record the stretch anew, all as it was at the call, and compare it with the first run."""

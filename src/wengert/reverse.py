@@ -24,6 +24,7 @@ from wengert.shadow import SHADOW
 from wengert.strategies import PassingBars, PassingTracedBars, choosing
 from wengert.tangents import AbstractTangent, force
 from wengert.values import Spec, spec_of
+from wengert.windows import Windows
 
 _ndarray, _ref = np.ndarray, weakref.ref
 _sum = np.add.reduce
@@ -47,6 +48,7 @@ def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int
         bars: Bars = choosing(made, recording, here, seeds)
     else:
         bars = EAGER[SETTINGS.add](end + 1)
+        bars.windows = Windows(recording.entries)
     for slot, seed in seeds.items():
         if traced and recording.keep and slot_of(recording, seed) is None:
             recording.notes.append((len(recording.entries), "seed of", slot))

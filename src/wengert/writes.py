@@ -47,7 +47,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     memory = recording.memory
     if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
         return
-    if isinstance(value, np.ndarray) and value.base is not None and _is_basic(key) and _is_place(array[key], value):
+    if isinstance(value, np.ndarray) and value.base is not None and is_basic(key) and _is_place(array[key], value):
         array[key] = value  # what `a[1:] *= 2` ends with: the region is stored where it stands, and nothing changes
         return
     if type(value) in (list, tuple) and holds_traced(value):
@@ -66,10 +66,10 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     before = memory.content(owner, storage)
     memory.before_write(array, key, len(recording.entries))
     array[key] = value
-    if key_slot is not None or (array is owner and _is_basic(key) and not _is_all(key)):
+    if key_slot is not None or (array is owner and is_basic(key) and not _is_all(key)):
         memory.put_at(storage, owner, array, key, value, value_slot, before, key_slot)
         return
-    region = array[_as_view(key)]
+    region = array[as_view(key)]
     if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner:
         memory.put(storage, owner, region, value, value_slot, before)
     else:
@@ -131,16 +131,17 @@ def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...])
         )
 
 
-def _as_view(key: Any) -> Any:
+def as_view(key: Any) -> Any:
     """The key with an Ellipsis, with which an entry too is a view."""
     if type(key) is tuple:
         return key if any(part is Ellipsis for part in key) else (*key, ...)
     return (key, ...) if isinstance(key, (int, np.integer)) and not isinstance(key, bool) else key
 
 
-def _is_basic(key: Any) -> bool:
+def is_basic(key: Any) -> bool:
+    """True where a key of integers, slices, None and Ellipsis names a part by its place."""
     if type(key) is tuple:
-        return all(type(part) is not tuple and _is_basic(part) for part in key)
+        return all(type(part) is not tuple and is_basic(part) for part in key)
     return key is None or key is Ellipsis or type(key) is slice or type(key) in INTEGERS
 
 
