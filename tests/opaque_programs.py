@@ -48,6 +48,9 @@ import weakref
 from typing import Any
 
 import numpy as np
+import scipy.integrate
+import scipy.interpolate
+import scipy.optimize
 
 CASES: dict[str, tuple[Any, Any]] = {}
 
@@ -221,6 +224,16 @@ def array_of_texts(x):
 @vector
 def cast_to_text_and_back(x):
     return x.astype(str).astype(float).sum()
+
+
+@number
+def parsed_scientific(x):
+    return float(np.format_float_scientific(x))
+
+
+@vector
+def parsed_repr_of_an_array(x):
+    return eval(np.array_repr(x), {"array": np.array}).sum()
 
 
 @number
@@ -672,3 +685,41 @@ def traced_and_profiled(x):
         return (lambda v: v * v)(x)
     finally:
         sys.setprofile(None)
+
+
+# -- solvers
+
+
+@number
+def solved_by_radau(x):
+    return scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 0.5), [1.0], method="Radau", rtol=1e-9, atol=1e-9).y[0, -1]
+
+
+@number
+def solved_by_backward_differences(x):
+    return scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 0.5), [1.0], method="BDF", rtol=1e-9, atol=1e-9).y[0, -1]
+
+
+@number
+def solved_by_fortran(x):
+    return scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 0.5), [1.0], method="LSODA").y[0, -1]
+
+
+@number
+def integrated_by_fortran(x):
+    return scipy.integrate.odeint(lambda y, t: -x * y, 1.0, [0.0, 0.5])[-1, 0] + scipy.integrate.quad(lambda t: x * t, 0, 1)[0]
+
+
+@number
+def root_found_in_c(x):
+    return scipy.optimize.brentq(lambda t: t * t - x, 0.0, 3.0)
+
+
+@number
+def minimum_found(x):
+    return scipy.optimize.minimize_scalar(lambda t: (t - x) ** 2).x
+
+
+@vector
+def interpolated(x):
+    return scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], x)(0.7)

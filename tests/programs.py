@@ -1442,5 +1442,6 @@ for since, text in TEXTS.items():
         exec(compile(text, f"<programs of Python {since}>", "exec", dont_inherit=True), globals())
 
 import language_programs
+import library_programs
 import object_programs
 import sampling_programs

@@ -76,6 +76,37 @@ def check_tape_of_the_gradient(f: Any, want: Any, plain: Any, held: np.ndarray, 
         assert_gradients(found[1:], exact)
 
 
+def overlapping(dtype: Any = float) -> tuple[np.ndarray, ...]:
+    """Arguments of which the first two share memory, and what they share."""
+    shared = np.linspace(0.2, 0.9, 9).astype(dtype)
+    return shared[:6], shared[3:].reshape(2, 3), arguments(dtype)[2]
+
+
+def apart(dtype: Any = float) -> tuple[np.ndarray, ...]:
+    return tuple([a.copy() for a in overlapping(dtype)])
+
+
+@fuzz
+@given(programs)
+def test_arguments_that_share_memory(ops: list[Any]) -> None:
+    """While the shared memory is only read, the gradients are those of arguments apart; written, it is refused."""
+    f = program(ops)
+    args = overlapping()
+    plain = f(*args)
+    written = not all(map(same_bits, args[:2], overlapping()[:2]))
+    traced = overlapping()
+    try:
+        value, (_, *found) = wg.grad(f, *traced)
+    except wg.WengertError:
+        event("refused")
+        return
+    assert not written
+    event("read only")
+    assert same_bits(value, plain) and all(map(same_bits, traced, args))
+    if np.isfinite(plain):
+        assert_gradients(found, gradients(f, apart))
+
+
 @fuzz
 @given(programs)
 def test_random_programs(ops: list[Any]) -> None:

@@ -51,3 +51,43 @@ def test_a_number_as_an_array_to_write_is_the_error_that_it_is_untraced() -> Non
 
 def store(number: Any) -> None:
     number[0] = 1.0
+
+
+def test_a_pullback_that_fails_leaves_memory_as_it_was() -> None:
+    table = np.array([1.0, 2.0, 3.0])
+
+    def fails(v: Any) -> Any:
+        return v * 1.0
+
+    with wg.rules.scope():
+
+        @wg.rrule(fails)
+        def fails_rule(v: Any) -> Any:
+            def fails_pullback(y_bar: Any) -> Any:
+                raise LookupError("in the pullback")
+
+            return v * 1.0, fails_pullback
+
+        def f(x: Any) -> Any:
+            y = fails(x[0]) * np.sum(x * table)
+            table[1] = 7.0
+            x[2] = y
+            table[0] = 5.0
+            return y + np.sum(x * table)
+
+        plain, x = np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 4.0])
+        f(plain)
+        written = table.copy()
+        for _ in range(2):
+            table[:] = [1.0, 2.0, 3.0]
+            x[:] = [1.0, 2.0, 4.0]
+            with pytest.raises(LookupError, match="in the pullback"):
+                wg.grad(f, x)
+            assert np.array_equal(x, plain) and np.array_equal(table, written)
+
+        table[:] = [1.0, 2.0, 3.0]
+        _, pullback = wg.vjp(f, np.array([1.0, 2.0, 4.0]))
+        for _ in range(2):
+            with pytest.raises(LookupError, match="in the pullback"):
+                pullback(1.0)
+            assert np.array_equal(table, written)

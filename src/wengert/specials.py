@@ -47,7 +47,7 @@ from wengert.record import (
 )
 from wengert.recording import PLAIN, STATE
 from wengert.substitutes import SUBSTITUTES
-from wengert.texts import printed
+from wengert.texts import SHOWING, printed
 
 
 def higher(f: Any) -> Any:
@@ -462,6 +462,7 @@ SPECIAL: dict[Any, Any] = {
     exec: evaluated(exec),
     **ALGORITHMS,
     **SAMPLERS,
+    **SHOWING,
     **SUBSTITUTES,
     **ARRAY_FUNCTIONS,
 }

@@ -12,6 +12,9 @@ from wengert.opaque import remember, search, traced_in
 from wengert.recording import STATE, Recording
 
 
+core: Any = np._core.multiarray  # type: ignore[attr-defined]
+
+
 def stream_method(f: Any, owner: Any) -> Any:
     """A method of a stream in memory: what is read from one that traced values were written to is remembered."""
 
@@ -31,6 +34,29 @@ def printed(*args: Any, **kwargs: Any) -> None:
     recording, stream = STATE.recording, kwargs.get("file") or sys.stdout
     if recording is not None and isinstance(stream, io.StringIO):
         _note(recording, stream, args)
+
+
+def _shown(f: Any) -> Any:
+    """A function of NumPy's that makes a text."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        text = f(*args, **kwargs)
+        return text if recording is None else remember(recording, text, args)
+
+    return call
+
+
+SHOWING = {
+    f: _shown(f)
+    for f in (
+        np.array2string,
+        np.array_repr,
+        np.array_str,
+        core.dragon4_positional,
+        core.dragon4_scientific,
+    )
+}
 
 
 def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
