@@ -20,7 +20,7 @@ import warnings
 import numpy as np
 import scipy.integrate
 import scipy.optimize
-from programs import LOG, program
+from program_table import LOG, program
 
 V = np.array([0.7, 1.3, 0.4])
 
@@ -33,7 +33,7 @@ def optimize_newton_by_tangents(a):
 @program(2.5)
 def optimize_newton_by_secants_and_halley(a):
     f = lambda x, c: x**3 - c
-    secant = scipy.optimize.newton(f, 1.2, args=(a,), tol=1e-14)
+    secant = scipy.optimize.newton(f, 1.2, args=(a,), tol=1e-5)
     return secant * scipy.optimize.newton(f, 1.2, lambda x, c: 3 * x * x, args=(a,), fprime2=lambda x, c: 6 * x, tol=1e-14)
 
 

@@ -103,7 +103,7 @@ COPIES: list[View] = [
     lambda a, n: np.where(a.real > 0.517, a, a * 0.3),
     lambda a, n: np.cumsum(a, axis=-1) * 0.3,
     lambda a, n: np.roll(a, 1),
-    lambda a, n: a[np.argsort(a.real, axis=None) % len(a)],
+    lambda a, n: a[np.argsort(a.real, axis=None) % len(a)] if distinct(a) else a * 2,
     lambda a, n: np.asfortranarray(a) * 1.0,
     lambda a, n: np.zeros_like(a),
     lambda a, n: np.array([entry(a, k) for k in range(n % 4 + 1)]),

@@ -7,9 +7,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-import opaque_programs
+import opaque_memory  # noqa: F401 - its import adds cases
+import opaque_programs  # noqa: F401 - its import adds cases
+import opaque_running  # noqa: F401 - its import adds cases
 import pytest
-from opaque_programs import CASES
+from opaque_table import CASES
 
 import wengert as wg
 
@@ -23,10 +25,10 @@ def assert_names_the_line(f: Any, error: wg.WengertError) -> None:
     """The message, or the traceback, says where in the program."""
     trace, lines = error.__traceback__, set()
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == opaque_programs.__file__:
+        if trace.tb_frame.f_code.co_filename == f.__code__.co_filename:
             lines.add(trace.tb_lineno)
         trace = trace.tb_next
-    said = [n for n in lines_of(f) if f"{opaque_programs.__file__}:{n}" in str(error)]
+    said = [n for n in lines_of(f) if f"{f.__code__.co_filename}:{n}" in str(error)]
     assert said or lines & set(lines_of(f)), str(error)
 
 

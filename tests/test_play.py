@@ -230,7 +230,7 @@ def test_an_array_that_opaque_code_read_is_checked() -> None:
     """The order of the elements went where the tape cannot see: another order is another function."""
 
     def f(x: np.ndarray) -> np.ndarray:
-        order = np.random.default_rng(0).permutation(np.argsort(x))
+        order = np.random.default_rng(0).permuted(np.argsort(x))
         return np.sum(x * x[order])
 
     x = np.array([3.0, 1.0, 2.0])

@@ -53,9 +53,12 @@ def _native(op: Binary, method: Any, a: Any, b: Any) -> Any:
     recording = STATE.recording
     if getattr(b, "__array_ufunc__", True) is None or _goes_first(a, b):
         return NotImplemented
+    reflected = method.__name__ == op.reflected
     if python_method(type(b), "__array_ufunc__"):
-        reflected = method.__name__ == op.reflected
         return enter(UFUNCS[op.name])(*((b, a) if reflected else (a, b)))
+    if isinstance(a, (np.float64, np.complex128)) and not any(hasattr(type(b), name) for name in TAKEN_APART):
+        number = enter(a.item)()  # an array of objects, of one number here, hands on Python's own
+        return binary(op, b, number) if reflected else binary(op, number, b)
     if recording is not None and (slot_of(recording, a) is not None or search(recording, (b,))):
         raise recording.refuse(
             RefusedCallError(
@@ -64,6 +67,10 @@ def _native(op: Binary, method: Any, a: Any, b: Any) -> Any:
             )
         )
     return method(a, b)
+
+
+TAKEN_APART = ("__getitem__", "__array__", "__array_interface__", "__array_struct__", "__buffer__")
+"""What NumPy makes an array of has one of these."""
 
 
 def _goes_first(a: Any, b: Any) -> bool:

@@ -29,7 +29,7 @@ from wengert.natives import array_function, carrier_method, guarded, number_meth
 from wengert.opaque import CARRIER_TYPES, search
 from wengert.ordering import Ordered
 from wengert.primitives import Primitive, primitive_of
-from wengert.randomness import METHOD
+from wengert.randomness import METHOD, SAMPLERS
 from wengert.recording import ACTIVE, STATE, Modes, here
 from wengert.registry import rules
 from wengert.rewrite import instrument, original
@@ -265,6 +265,8 @@ def _classify(f: Any, t: type) -> Any:
         primitive = primitive_of(f)
         if primitive is not None:
             return sequence_recorder(primitive) if f in ITERATING else recorder(primitive)
+        if f in SAMPLERS:
+            return SAMPLERS[f]
         if f in _CARRIERS:
             return f
         if f in HIGHER:

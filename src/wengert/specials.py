@@ -38,7 +38,6 @@ from wengert.operators import BINARY, COMPARE, UNARY, Binary
 from wengert.ordering import cmp_to_key, extreme, ordered
 from wengert.primitives import Primitive, primitive_of, ruled
 from wengert.protocols import contains, length, not_, protocol, truth
-from wengert.randomness import SAMPLERS
 from wengert.record import (
     as_array,
     holds_traced,
@@ -461,7 +460,6 @@ SPECIAL: dict[Any, Any] = {
     eval: evaluated(eval),
     exec: evaluated(exec),
     **ALGORITHMS,
-    **SAMPLERS,
     **SHOWING,
     **SUBSTITUTES,
     **ARRAY_FUNCTIONS,

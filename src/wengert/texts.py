@@ -11,7 +11,6 @@ import numpy as np
 from wengert.opaque import remember, search, traced_in
 from wengert.recording import STATE, Recording
 
-
 core: Any = np._core.multiarray  # type: ignore[attr-defined]
 
 
