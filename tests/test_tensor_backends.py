@@ -12,7 +12,7 @@ import pytest
 from tensor_examples import EXAMPLES
 from tensor_runs import Run, assert_same, example_run, random_run, run_of
 
-from wengert.tensor import native, numpy_backend
+from wengert.tensor import native, native_source, numpy_backend
 from wengert.tensor.adjoint import adjoint
 from wengert.tensor.backends import built, run
 from wengert.tensor.gen_pushout import accessed
@@ -90,9 +90,11 @@ def test_at_sizes_where_loops_are_views(name: str, backend: Any) -> None:
 # ---- compiled ----
 
 
-@pytest.mark.parametrize("name", ["1 convolution", "8b chained 2 times", "15 masked matrix times vector"])
-def test_compiled_loops(name: str, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("least", [0, 1e6], ids=["parallel", "serial"])
+@pytest.mark.parametrize("name", ["12 weight fit", "8b chained 2 times", "15 masked matrix times vector"])
+def test_compiled_loops(name: str, least: float, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
+    monkeypatch.setattr(native_source, "PARALLEL", least)
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
     given = example_run(name, EXAMPLES[name].sizes[-1], reverse=True)
     assert_same(value(given, native.compiled), given.value)

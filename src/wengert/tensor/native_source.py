@@ -94,6 +94,7 @@ class Kernel:
         self.walks: dict[str, str] = {}  # "R.0.1.keys" → parameter
         self.entries: dict[tuple[str, tuple[Affine, ...]], str] = {}
         self.ranges: dict[str, int] = {}
+        self.scalars: dict[str, str] = {}
         self.parallel = False
         self.made = 0
 
@@ -132,6 +133,7 @@ class Kernel:
         counts = self.source.plan.counts
         made = list(steps(piece.ranges, piece.where, counts, weight=lambda order: strides(piece, order)))
         self.entries, self.ranges = {}, piece.ranges
+        self.read_scalars(piece.body)
         kept = {i for a in piece.target for i in a.names}
         last = max((k for k, s in enumerate(made) if bound_by(s) & kept), default=-1)
         outer, inner = made[: last + 1], made[last + 1 :]
@@ -151,6 +153,12 @@ class Kernel:
         self.line(below, f"acc += {self.value(inside, below)}")
         result = " * ".join([*(self.value(f, depth, nested=True) for f in invariant), "acc"])
         self.line(depth, f"{self.cell(nest.name, piece.target, depth)} {'=' if apart else '+='} {result}")
+
+    def read_scalars(self, body: Body) -> None:
+        """Tensors of no dimension, before the loops: in parallel ones numba cannot read them."""
+        self.scalars = {r.name: self.new("v") for r in reads(body) if not r.at}
+        for name, local in self.scalars.items():
+            self.line(1, f"{local} = {self.tensor(name)}[()]")
 
     def may_split(self, made: Sequence[Step], piece: Piece) -> bool:
         """The outermost index picks the cells: no two turns meet."""
@@ -259,7 +267,7 @@ class Kernel:
     def value(self, body: Body, depth: int, nested: bool = False) -> str:
         match body:
             case Read(name, at):
-                return self.cell(name, at, depth)
+                return self.scalars[name] if not at else self.cell(name, at, depth)
             case Const(value):
                 return number_text(value)
             case Add(x, y):
