@@ -12,7 +12,7 @@ import pytest
 from tensor_examples import EXAMPLES
 from tensor_runs import Run, assert_same, example_run, random_run, run_of
 
-from wengert.tensor import native, native_source, numpy_backend
+from wengert.tensor import backends, native, native_source, numpy_backend
 from wengert.tensor.adjoint import adjoint
 from wengert.tensor.backends import built, run
 from wengert.tensor.gen_pushout import accessed
@@ -103,6 +103,22 @@ def test_compiled_loops(name: str, least: float, tmp_path: Any, monkeypatch: pyt
     program = native.compiled(given.plan())  # as another process would: from the disk
     assert_same(run(program, given.floats, given.relations), given.value)
     assert kept == {path: path.stat().st_mtime for path in tmp_path.rglob("*.nb?")}
+
+
+def test_a_black_box_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for, compiled loops are refused; chosen, they give way to NumPy."""
+    pytest.importorskip("numba")
+    box = BlackBox("looked_up", lambda x: np.vectorize({0.5: 2.0}.get)(x), ())
+    body = Gen("i", n, Apply(box, (accessed(Var("x"), (i,)),)))
+    given = run_of(Program((("x", VECTOR),), body, (), ("n",)), {"n": 3}, {})
+    inputs = {"x": np.full(3, 0.5)}
+    with pytest.raises(native.NativeUnavailableError, match="cannot compile a black box"):
+        run(built(given.plan(), "native"), inputs, {})
+    monkeypatch.setattr(backends, "SAVES", -1)
+    chosen = built(given.plan())
+    assert isinstance(chosen, native.NativeProgram)
+    for _ in range(2):
+        np.testing.assert_array_equal(run(chosen, inputs, {}), np.full(3, 2.0))
 
 
 def test_native_without_a_compiler_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -23,6 +24,8 @@ def built(plan: Plan, backend: Backend = "auto") -> NumpyProgram:
     """A callable program. Errors: NativeUnavailableError where native is asked for and numba is not there."""
     if backend == "auto":
         backend = "native" if native.has_compiler() and saved_by_loops(plan) > SAVES else "numpy"
+        if backend == "native":
+            return replace(native.compiled(plan), otherwise=numpy_backend.compiled(plan))
     return native.compiled(plan) if backend == "native" else numpy_backend.compiled(plan)
 
 

@@ -55,16 +55,35 @@ def has_compiler() -> bool:
 
 @dataclass
 class NativeProgram(NumpyProgram):
-    """As a NumPy program, with the walks of relations that its kernels take."""
+    """As a NumPy program, with the walks of relations that its kernels take.
+
+    `otherwise` runs instead where the compiler refuses a black box. Errors: NativeUnavailableError where there is none.
+    """
 
     walks: Mapping[str, tuple[str, tuple[int, ...], str]] = field(default_factory=dict)
+    otherwise: NumpyProgram | None = None
+    refused: bool = False
 
     def __call__(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
+        if not self.refused:
+            try:
+                return self.in_loops(inputs, relations)
+            except Exception as error:
+                if not type(error).__module__.startswith("numba."):
+                    raise
+                if self.otherwise is None:
+                    raise NativeUnavailableError(
+                        "numba cannot compile a black box of this program: choose backend='numpy'"
+                    ) from error
+                self.refused = True
+        assert self.otherwise is not None
+        return self.otherwise(inputs, relations)
+
+    def in_loops(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
         known, points = self.prepared(relations)
         arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else np.asarray(x) for name, x in inputs.items()}
-        return self.function(
-            arrays, known, points, {key: _part(known[r], o, p) for key, (r, o, p) in self.walks.items()}
-        )
+        walks = {key: _part(known[r], order, part) for key, (r, order, part) in self.walks.items()}
+        return self.function(arrays, known, points, walks)
 
 
 def _part(relation: Entries, order: tuple[int, ...], part: str) -> np.ndarray:
