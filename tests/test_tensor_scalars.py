@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import test_tensor_surface as surface
 from tensor_checks import given, read
 from tensor_programs import Case, cases
 
@@ -19,6 +20,12 @@ from wengert.tensor.scalars import Counting, Dual, plain_cost, plain_jvp
 def test_a_plain_run_costs_what_the_model_says(case: Case) -> None:
     parsed = read(case.f, *case.args)
     assert plain_cost(case.f, *case.args) == cost(parsed.program, parsed.sizes, given(parsed)[1])
+
+
+def test_what_is_called_in_a_product_is_computed_once() -> None:
+    f, x = surface.called_on_the_right, np.array([1.0, 2.0])
+    parsed = read(f, x)
+    assert plain_cost(f, x) == cost(parsed.program, parsed.sizes, {})
 
 
 @pytest.mark.parametrize(

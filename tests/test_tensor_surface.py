@@ -250,6 +250,14 @@ def gather_local(x: Any, index: Any) -> Any:
     return [y[index[i]] for i in range(len(index))]
 
 
+def called_on_the_right(x: Any) -> Any:
+    return [2.0 * x[i] * length(x) + x[i] * (length(x) * x[i]) for i in range(len(x))]
+
+
+def condition_on_the_right(x: Any) -> Any:
+    return [length(x) * (i > 1) + (i < 3) * length(x) for i in range(len(x))]
+
+
 BOOLS = np.array([True, False, True, True, False])
 NEIGHBOURS = {(i, j) for i in range(5) for j in range(5) if abs(i - j) == 1}
 RELATION = np.array([[(i, j) in NEIGHBOURS for j in range(5)] for i in range(5)])
@@ -269,6 +277,7 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     (shapes, (A.T.copy(),)), (running_sum, (np.zeros(0),)), (pairs_after, (np.zeros(1),)), (convolution, (list(X), W)),
     (gather, (X, np.array([2, 0, 4, 4, 1]))), (gather_rows, (S, np.array([[0, 1], [2, 2], [1, 0], [0, 2]]))),
     (gather_guarded, (X, [1, 1, 0])), (gather_local, (X, np.array([3, 0]))), (gather, (X, np.zeros(0, int))),
+    (called_on_the_right, (X,)), (condition_on_the_right, (X,)),
     (running_sum, (np.array([1, 2, 3]),)), (inside_only, (W, X)),
 ]  # fmt: skip
 

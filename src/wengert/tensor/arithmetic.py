@@ -20,9 +20,9 @@ from wengert.tensor.meanings import (
 from wengert.tensor.reading import (
     as_scalar,
     as_truth,
+    as_value,
     read,
     read_truth,
-    read_value,
     reads,
     settled,
 )
@@ -60,12 +60,16 @@ def minus(e: Expr) -> Expr:
 
 @reads(ast.BinOp)
 def binary(node: ast.BinOp, scope: Scope) -> Meaning:
-    left, right = settled(read(node.left, scope)), None
-    if isinstance(node.op, ast.Mult):
-        bracket = _bracket(left, node, scope)
-        if bracket is not None:
-            return bracket
-    right = settled(read(node.right, scope))
+    left, inner = settled(read(node.left, scope)), scope.inside()
+    right = settled(read(node.right, inner))
+    if isinstance(node.op, ast.Mult) and _is_condition(left):
+        value = as_value(right, node.right, inner)
+        return Value(Bracket(as_truth(left, node, scope), inner.closed(value.expr)), value.kind)
+    scope.lets += inner.lets
+    scope.names |= inner.names
+    if isinstance(node.op, ast.Mult) and _is_condition(right):
+        value = as_value(left, node.left, scope)
+        return Value(Bracket(as_truth(right, node, scope), value.expr), value.kind)
     if isinstance(left, Index) and isinstance(right, Index) and not isinstance(node.op, ast.Div):
         return whole(left.affine, right.affine, node, scope)
     if isinstance(node.op, ast.Pow):
@@ -81,16 +85,9 @@ def binary(node: ast.BinOp, scope: Scope) -> Meaning:
     return number(operation(as_scalar(left, node.left, scope), as_scalar(right, node.right, scope)))
 
 
-def _bracket(left: Meaning, node: ast.BinOp, scope: Scope) -> Meaning | None:
+def _is_condition(factor: Meaning) -> bool:
     """(p) * e and e * (p): Python evaluates e wherever p is false, so p guards nothing in it."""
-    for meaning, other in ((left, node.right), (None, node.left)):
-        found = settled(read(node.right, scope)) if meaning is None else meaning
-        if isinstance(found, Truth) or (isinstance(found, Relation) and len(found.at) == len(found.shape)):
-            inner = scope.inside()
-            value = read_value(other, inner)
-            p = as_truth(found, node, scope)
-            return Value(Bracket(p, inner.closed(value.expr)), value.kind)
-    return None
+    return isinstance(factor, Truth) or (isinstance(factor, Relation) and len(factor.at) == len(factor.shape))
 
 
 def _times(left: Expr, right: Expr) -> Expr:
