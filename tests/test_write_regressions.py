@@ -91,3 +91,19 @@ def test_a_pullback_that_fails_leaves_memory_as_it_was() -> None:
             with pytest.raises(LookupError, match="in the pullback"):
                 pullback(1.0)
             assert np.array_equal(table, written)
+
+
+def test_a_number_stored_in_an_array_of_no_dimension_of_another_dtype() -> None:
+    """On the tape of rrules the number was no array any more, and had no method of arrays."""
+
+    def f(z: Any, x: Any) -> Any:
+        place = z[1, ...]
+        np.multiply(np.cos(x[1]), 1.5 + np.sin(x[0]), place)
+        return np.sum(z.real)
+
+    args = np.arange(3) * 1j, np.array([0.3, 0.9])
+    exact = np.array([np.cos(0.9) * np.cos(0.3), -np.sin(0.9) * (1.5 + np.sin(0.3))])
+    reverse = wg.rrule_tape(wg.trace(f, *[a.copy() for a in args])[1])
+    _, (_, x_bar) = reverse.play(*[a.copy() for a in args])
+    np.testing.assert_allclose(x_bar, exact, rtol=1e-14)
+    np.testing.assert_allclose(reverse[reverse.result].val[1][1], exact, rtol=1e-14)

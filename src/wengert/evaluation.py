@@ -22,6 +22,8 @@ Pullback = Callable[[Any], Args]
 def rrule(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, Any]) -> tuple[Any, Pullback]:
     """The value of `f(*args, **kwargs)` and its pullback, by whichever form its rule has."""
     args, kwargs = rule.normalise(args, kwargs)
+    if getattr(f, "__objclass__", None) is np.ndarray and isinstance(args[0], np.generic):
+        args = (np.asarray(args[0]), *args[1:])  # an array of no dimension that a call gave as a number
     plan = rule.plan(len(rule.splat(args)), tuple(kwargs))
     primals, static = plan.bind(rule.splat(args), kwargs)
     specs = [spec_of(x) if is_inexact(x) else None for x in primals]
