@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from fractions import Fraction
 from typing import Any
@@ -258,6 +259,26 @@ def condition_on_the_right(x: Any) -> Any:
     return [length(x) * (i > 1) + (i < 3) * length(x) for i in range(len(x))]
 
 
+def window_sum(x: Any) -> Any:
+    n = len(x)
+    return [sum(x[j] for j in range(max(0, i - 1), min(n, i + 2, 4))) for i in range(n)]
+
+
+def extremes(a: Any) -> Any:
+    n, m = a.shape
+    far = sum(a[i, j] for i in range(n) for j in range(m) if 1 <= abs(i - j))
+    first = sum(a[i, j] for i in range(n) for j in range(m) if min(i, j) > 0)
+    late = sum(a[i, j] for i in range(n) for j in range(m) if max(i, j) >= 2 > min(i, j))
+    return far, first, late, sum(a[i, j] for i in range(n) for j in range(m) if abs(i - j) < 2)
+
+
+def other_names(x: Any) -> Any:
+    return [builtins.max(v, 0.5) - largest_of(v, -v) for v in x]
+
+
+largest_of = max
+
+
 BOOLS = np.array([True, False, True, True, False])
 NEIGHBOURS = {(i, j) for i in range(5) for j in range(5) if abs(i - j) == 1}
 RELATION = np.array([[(i, j) in NEIGHBOURS for j in range(5)] for i in range(5)])
@@ -277,6 +298,7 @@ PROGRAMS: list[tuple[Any, tuple[Any, ...]]] = [
     (shapes, (A.T.copy(),)), (running_sum, (np.zeros(0),)), (pairs_after, (np.zeros(1),)), (convolution, (list(X), W)),
     (gather, (X, np.array([2, 0, 4, 4, 1]))), (gather_rows, (S, np.array([[0, 1], [2, 2], [1, 0], [0, 2]]))),
     (gather_guarded, (X, [1, 1, 0])), (gather_local, (X, np.array([3, 0]))), (gather, (X, np.zeros(0, int))),
+    (window_sum, (X,)), (window_sum, (X[:1],)), (extremes, (A,)), (extremes, (S,)), (other_names, (X,)),
     (called_on_the_right, (X,)), (condition_on_the_right, (X,)),
     (running_sum, (np.array([1, 2, 3]),)), (inside_only, (W, X)),
 ]  # fmt: skip

@@ -19,6 +19,7 @@ from wengert.tensor.conditions import opposite
 from wengert.tensor.functions import black_box
 from wengert.tensor.meanings import (
     REAL_KIND,
+    Extreme,
     Group,
     Index,
     Iteration,
@@ -44,7 +45,7 @@ from wengert.tensor.reading import (
 from wengert.tensor.rule_bodies import plus
 from wengert.tensor.scopes import Scope
 from wengert.tensor.surface import attribute, bind_target, length
-from wengert.tensor.terms import TRUE, Affine, Apply, Bracket, Const, Predicate, Sum, conjoin, disjoin, exists
+from wengert.tensor.terms import TRUE, Affine, Apply, BlackBox, Bracket, Const, Predicate, Sum, conjoin, disjoin, exists
 
 MEANT: dict[Any, Callable[[ast.Call, Scope], Meaning]] = {}
 
@@ -113,18 +114,44 @@ def scalar_call(f: Any, node: ast.Call, scope: Scope) -> Value:
     return Value(Apply(box, tuple(read_scalar(a, scope) for a in args)), REAL_KIND)
 
 
-@means(builtins.max, builtins.min)
-def extremum(node: ast.Call, scope: Scope) -> Meaning:
+@means(builtins.max)
+def largest(node: ast.Call, scope: Scope) -> Meaning:
+    return extremum(builtins.max, node, scope)
+
+
+@means(builtins.min)
+def least(node: ast.Call, scope: Scope) -> Meaning:
+    return extremum(builtins.min, node, scope)
+
+
+@means(builtins.abs)
+def absolute(node: ast.Call, scope: Scope) -> Meaning:
+    """|a| of an index is the larger of a and -a."""
+    (x,) = positional(node, scope, 1)
+    found = settled(read(x, scope))
+    if isinstance(found, Index):
+        value = scope.building.bounds.value(found.affine)
+        return Extreme(True, (found.affine, -found.affine)) if value is None else Index(Affine(abs(value)))
+    return Value(Apply(the_box(builtins.abs), (as_scalar(found, x, scope),)), REAL_KIND)
+
+
+def the_box(f: Any) -> BlackBox:
+    box = black_box(f)
+    assert box is not None
+    return box
+
+
+def extremum(f: Any, node: ast.Call, scope: Scope) -> Meaning:
     """max(a, b, ...), of two or more numbers; of sizes it is a size."""
-    f = builtins.max if ast.unparse(node.func) == "max" else builtins.min
     if len(node.args) < 2 or node.keywords:
         raise scope.refusal(node, "an extremum over an array", "max(a, b) of single numbers is in the language.")
     found = [settled(read(a, scope)) for a in node.args]
     known = [scope.building.bounds.value(m.affine) for m in found if isinstance(m, Index)]
     if len(known) == len(found) and None not in known:
         return Index(Affine(f(k for k in known if k is not None)))
-    box = black_box(f)
-    assert box is not None
+    if len(known) == len(found):
+        return Extreme(f is builtins.max, tuple(m.affine for m in found if isinstance(m, Index)))
+    box = the_box(f)
     numbers = [as_scalar(m, a, scope) for m, a in zip(found, node.args, strict=True)]
     result = numbers[0]
     for other in numbers[1:]:
@@ -173,12 +200,21 @@ def len_(node: ast.Call, scope: Scope) -> Meaning:
 
 @means(builtins.range)
 def range_(node: ast.Call, scope: Scope) -> Meaning:
-    bounds = [read_index(a, scope) for a in positional(node, scope, 1, 2, 3)]
-    start, stop = (Affine(0), bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
-    step = scope.building.bounds.value(bounds[2]) if len(bounds) == 3 else 1
+    first, *rest = positional(node, scope, 1, 2, 3)
+    starts = ends_of(first, True, scope) if rest else (Affine(0),)
+    stops = ends_of(rest[0] if rest else first, False, scope)
+    step = scope.building.bounds.value(read_index(rest[1], scope)) if len(rest) == 2 else 1
     if step is None:
         raise scope.refusal(node, "a step that depends on an index", "Steps are constants or sizes.")
-    return ranged(start, stop, step, node, scope)
+    return ranged(starts, stops, step, node, scope)
+
+
+def ends_of(node: ast.expr, largest: bool, scope: Scope) -> tuple[Affine, ...]:
+    """What a range starts at, the largest of which counts, or stops at, the least."""
+    found = read(node, scope)
+    if isinstance(found, Extreme) and found.largest == largest:
+        return found.of
+    return (as_index(found, node, scope),)
 
 
 @means(builtins.enumerate)

@@ -53,17 +53,22 @@ def over(value: Value, node: ast.AST, scope: Scope) -> Iteration:
     return Iteration(size, lambda i: element(value, i, node, scope), lambda i: TRUE)
 
 
-def ranged(start: Affine, stop: Affine, step: int, node: ast.AST, scope: Scope) -> Iteration:
-    """range(start, stop, step). Where a bound depends on an index, over a range that covers all cases, guarded."""
+def ranged(
+    starts: tuple[Affine, ...], stops: tuple[Affine, ...], step: int, node: ast.AST, scope: Scope
+) -> Iteration:  # fmt: skip
+    """range(max(starts), min(stops), step). Where a bound depends on an index, over all cases, guarded."""
     bounds = scope.building.bounds
+    if step != 1 and len(starts) == len(stops) == 1:
+        return _stepped(starts[0], stops[0], step, node, scope)
     if step != 1:
-        return _stepped(start, stop, step, node, scope)
-    low, high = bounds.corner(start, high=False), bounds.corner(stop, high=True)
+        raise scope.refusal(node, "a range with a step between extrema", "Loop over range(n) with a condition.")
+    low = max((bounds.corner(a, high=False) for a in starts), key=lambda a: bounds.value(a) or 0)
+    high = min((bounds.corner(a, high=True) for a in stops), key=lambda a: bounds.value(a) or 0)
     size = high - low
 
     def guard(i: Affine) -> Predicate:
-        after = compare(">=", low + i - start) if low != start else TRUE
-        return conjoin(after, compare(">", stop - low - i) if high != stop else TRUE)
+        after = [compare(">=", low + i - start) for start in starts if low != start]
+        return conjoin(*after, *[compare(">", stop - low - i) for stop in stops if high != stop])
 
     return Iteration(clipped(size, scope), lambda i: Index(low + i), guard)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from wengert.tensor.meanings import (
+    Extreme,
     Group,
     Known,
     Meaning,
@@ -61,10 +62,16 @@ def _compared(op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.Compare,
             "Conditions compare indices and sizes. For a choice by numbers use np.maximum, np.minimum or abs, "
             "or pass the outcome as an array of bools.",
         )
+    found = _ORDERS.get(type(op))
+    if isinstance(a, Extreme) and found is not None and not isinstance(op, ast.Eq):
+        each = [compare(found[0], (as_index(b, right, scope) - part) * found[1]) for part in a.of]
+        return conjoin(*each) if a.largest == (found[1] > 0) else disjoin(*each)
+    if isinstance(b, Extreme) and found is not None and not isinstance(op, ast.Eq):
+        each = [compare(found[0], (part - as_index(a, left, scope)) * found[1]) for part in b.of]
+        return disjoin(*each) if b.largest == (found[1] > 0) else conjoin(*each)
     difference = as_index(b, right, scope) - as_index(a, left, scope)
     if isinstance(op, ast.NotEq):
         return disjoin(compare(">", difference), compare(">", -difference))
-    found = _ORDERS.get(type(op))
     if found is None:
         raise scope.refusal(node, "this comparison", "Indices are compared by <, <=, ==, != and the like.")
     return compare(found[0], difference * found[1])

@@ -98,6 +98,17 @@ class Index(Meaning):
 
 
 @dataclass(frozen=True)
+class Extreme(Meaning):
+    """The largest or least of several indices, which a condition or the bound of a range may name."""
+
+    largest: bool
+    of: tuple[Affine, ...]
+
+    def __str__(self) -> str:
+        return "an extremum of indices"
+
+
+@dataclass(frozen=True)
 class Length(Meaning):
     """The length of an axis that has no name yet."""
 
