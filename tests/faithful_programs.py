@@ -618,6 +618,45 @@ def calls_of_any_descriptor():
     return A(["a", "b"]), B(1, 2), C()(3), D()(4)
 
 
+class Sent:
+    def __init__(self):
+        self.got = []
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return self.send(None)
+
+    def send(self, value):
+        self.got.append(value)
+        if value == "stop":
+            raise StopIteration("stopped")
+        return len(self.got)
+
+    def throw(self, *error):
+        self.got.append("thrown")
+        return -1
+
+
+def what_is_sent_to_an_iterator():
+    def delegates(it):
+        result = yield from it
+        yield result, it.got
+
+    generator = delegates(Sent())
+    seen = [next(generator), generator.send((1, 2)), generator.throw(ValueError), generator.send("stop")]
+    plain = delegates(Counter(3))
+    return seen, next(plain), said(plain.send, 1)
+
+
+def what_is_searched_no_further():
+    import operator
+
+    items = iter("abcde")
+    return operator.indexOf(items, "b"), operator.indexOf(items, "d"), said(operator.indexOf, items, "a")
+
+
 def tuples_of_enums():
     class Colour(enum.Enum):
         RED = 1.5

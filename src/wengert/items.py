@@ -220,13 +220,16 @@ def itself(obj: Any) -> Any:
 
 
 class Stepped(Stand):
-    """An iterator."""
+    """An iterator; `yield from` may also send to it and throw into it."""
 
     __slots__ = ()
     __next__ = Entered()
 
     def __iter__(self) -> Any:
         return self
+
+    def __getattr__(self, name: str) -> Any:
+        return enter(getattr(self.it, name))
 
 
 class Sequence(Stand):

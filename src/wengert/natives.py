@@ -326,7 +326,7 @@ def carrier_method(f: Any, owner: Any, name: str) -> Any:
     return f
 
 
-def _same(item: Any, value: Any) -> bool:
+def same(item: Any, value: Any) -> bool:
     """`item is value or item == value`, as containers ask it, with a guard where it depends on an input."""
     return item is value or bool(HOOKS["truth"](HOOKS["eq"](value, item, STATE.site), STATE.site))
 
@@ -334,13 +334,13 @@ def _same(item: Any, value: Any) -> bool:
 def _index(owner: Any, value: Any, *bounds: int) -> int:
     start, stop = (*bounds, None, None)[:2]
     for k in range(*slice(start, stop).indices(len(owner))):
-        if _same(owner[k], value):
+        if same(owner[k], value):
             return k
     return owner.index(object(), *bounds)  # raises as it does
 
 
 def _count(owner: Any, value: Any) -> int:
-    return sum([_same(item, value) for item in owner])
+    return sum([same(item, value) for item in owner])
 
 
 def _remove(owner: Any, value: Any) -> None:

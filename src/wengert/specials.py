@@ -32,7 +32,7 @@ from wengert.executing import evaluated
 from wengert.flat import flat_items
 from wengert.frames import frame_module_name, get_frame, warn
 from wengert.items import Iterated, Sequence, delitem, getitem, iterable, iterator, pairs, setitem
-from wengert.natives import ARRAY_FUNCTIONS, copied, dunder, recorder, view
+from wengert.natives import ARRAY_FUNCTIONS, copied, dunder, recorder, same, view
 from wengert.opaque import opaque, search
 from wengert.operators import BINARY, COMPARE, UNARY, Binary
 from wengert.ordering import cmp_to_key, extreme, ordered
@@ -250,6 +250,14 @@ def _reversed(items: Any, /) -> Any:
     return reversed(items)
 
 
+def _index_of(items: Any, value: Any, /) -> int:
+    """`operator.indexOf`, which reads an iterator no further than it must."""
+    for place, item in enumerate(_items(items)):
+        if same(item, value):
+            return place
+    raise ValueError("sequence.index(x): x not in sequence")
+
+
 def _getter(f: operator.itemgetter) -> Any:
     keys = f.__reduce__()[1]
     if len(keys) == 1:
@@ -449,7 +457,7 @@ SPECIAL: dict[Any, Any] = {
     operator.concat: lambda a, b: HOOKS["add"](b, a, STATE.site),
     operator.iconcat: lambda a, b: HOOKS["iadd"](b, a, STATE.site),
     operator.countOf: lambda a, b: enter([*iterable(a, STATE.site)].count)(b),
-    operator.indexOf: lambda a, b: enter([*iterable(a, STATE.site)].index)(b),
+    operator.indexOf: _index_of,
     operator.delitem: lambda a, b: delitem(b, a, STATE.site),
     property.__get__: lambda p, obj, owner=None: p if obj is None else enter(p.fget)(obj),
     operator.call: lambda f, *args, **kwargs: enter(f)(*args, **kwargs),
