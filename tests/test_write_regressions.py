@@ -39,6 +39,33 @@ def test_place_from_the_memory_that_it_writes() -> None:
         wg.grad(f, np.array([0.3, 0.9, 0.8, 0.1]))
 
 
+def test_flat_from_the_memory_that_it_writes() -> None:
+    """NumPy goes on with entries that it has replaced; what was recorded read them before."""
+
+    def whole(x: Any) -> Any:
+        x.flat = x[1:4]
+        return np.sum(x * np.arange(1.0, 7.0))
+
+    def part(x: Any) -> Any:
+        x.flat[1:] = x[:3]
+        return np.sum(x * np.arange(1.0, 7.0))
+
+    def copied(x: Any) -> Any:
+        x.flat = x[1:4].copy()
+        return np.sum(x * np.arange(1.0, 7.0))
+
+    for f in (whole, part):
+        with pytest.raises(wg.RefusedCallError, match="Give it a copy"):
+            wg.grad(f, np.arange(6.0))
+    assert np.array_equal(wg.grad(copied)(np.arange(6.0)), [0.0, 5.0, 7.0, 9.0, 0.0, 0.0])
+
+
+def test_take_of_an_array_of_no_dimension_along_an_axis() -> None:
+    """The rule divided by the number of dimensions."""
+    f = lambda x: np.sum(np.take(x[1, ...], [0, 0, 0], axis=0) * np.array([1.0, 2.0, 3.0]))
+    assert np.array_equal(wg.grad(f)(np.arange(3.0)), [0.0, 6.0, 0.0])
+
+
 def test_a_number_as_an_array_to_write_is_the_error_that_it_is_untraced() -> None:
     x = np.array([0.3, 0.9])
     for f in (lambda x: x[0].__setitem__(0, 1.0), lambda x: store(x[0]), lambda x: np.sum(x, out=x[0])):

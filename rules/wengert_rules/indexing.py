@@ -92,8 +92,8 @@ def take(y_bar, y, a, *, indices, axis=None, out=None, mode="raise"):
 
 def taken(a, indices, axis, mode):
     """The shape that `np.take` sees `a` in, and the key of what it takes."""
-    shape = np.shape(a) if axis is not None else (np.size(a),)
-    along = 0 if axis is None else axis % np.ndim(a)
+    along = 0 if axis is None or np.ndim(a) == 0 else axis % np.ndim(a)
+    shape = (np.size(a),) if axis is None or np.ndim(a) == 0 else np.shape(a)
     return shape, (ALL,) * along + (within(indices, shape[along], mode),)
 
 
@@ -123,8 +123,8 @@ def taken_along(arr, indices, axis):
 
 @pullback(np.ndarray.compress)
 def compress(y_bar, y, a, *, condition, axis=None, out=None):
-    shape = np.shape(a) if axis is not None else (np.size(a),)
-    along = 0 if axis is None else axis % np.ndim(a)
+    along = 0 if axis is None or np.ndim(a) == 0 else axis % np.ndim(a)
+    shape = (np.size(a),) if axis is None or np.ndim(a) == 0 else np.shape(a)
     key = (ALL,) * along + (np.flatnonzero(condition),)
     return np.reshape(setitem(np.zeros(shape, a.dtype), key, y_bar), np.shape(a))
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.classes import bind, constant, enter, lookup, methods, python_method, twins
 from wengert.errors import RefusedCallError
-from wengert.flat import write_flat
+from wengert.flat import assign_flat
 from wengert.frames import user_frame
 from wengert.functional import setpart
 from wengert.record import (
@@ -180,7 +180,7 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
             _set_part(obj, name, value)
             return
         if name == "flat":
-            write_flat(obj, slice(None), value)
+            assign_flat(obj, slice(None), value)
             return
         if slot_of(STATE.recording, obj) is not None or slot_of(STATE.recording, value) is not None:
             raise STATE.recording.refuse(

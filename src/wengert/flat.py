@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.errors import RefusedCallError
 from wengert.functional import setitem
 from wengert.primitives import ruled
 from wengert.record import as_array, holds_traced, record_call, recording_here, slot_of
+from wengert.recording import here
 from wengert.writes import record_store
 
 INTEGERS = (int, np.integer)
@@ -42,6 +44,17 @@ def write_flat(array: np.ndarray, key: Any, value: Any) -> None:
     if np.ndim(value):
         value = _repeated(value, row[key].size)
     record_store(array, ..., _call(np.reshape, _call(setitem, row, key, value), array.shape))
+
+
+def assign_flat(array: np.ndarray, key: Any, value: Any) -> None:
+    """`array.flat[key] = value` and `array.flat = value`, which NumPy reads while it writes."""
+    recording = recording_here()
+    traced = recording.memory.is_traced(array) or slot_of(recording, value) is not None
+    if traced and isinstance(value, np.ndarray) and np.may_share_memory(array, value):
+        raise recording.refuse(
+            RefusedCallError(f"{here()}: .flat is given values from the memory that it writes. Give it a copy.")
+        )
+    write_flat(array, key, value)
 
 
 def flat_items(flat: Any) -> Iterator[Any]:

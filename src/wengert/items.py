@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.errors import RefusedCallError
-from wengert.flat import flat_items, read_flat, write_flat
+from wengert.flat import assign_flat, flat_items, read_flat
 from wengert.opaque import CARRIER_TYPES, opaque, remember
 from wengert.record import (
     record_call,
@@ -129,7 +129,7 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
     elif STATE.recording is None or issubclass(t, CARRIER_TYPES) or not hasattr(t, "__setitem__"):
         container[key] = value  # or a TypeError
     elif t is np.flatiter:
-        write_flat(container.base, key, value)
+        assign_flat(container.base, key, value)
     else:
         opaque(STATE.recording, operator.setitem, (container, key, value), {})
 
