@@ -241,3 +241,19 @@ def test_an_array_that_opaque_code_read_is_checked() -> None:
         assert run(2 * x) == f(2 * x)
         with pytest.raises(wg.StaleTapeError):
             run(-x)
+
+
+def test_a_written_argument_in_fortran_order_is_shown_in_that_order() -> None:
+    """Else a tape that reads it by its place in memory would refuse the very array that it was made of."""
+
+    def f(x: Any) -> Any:
+        x[0, 0] = x[1, 1] * 2
+        return np.sum(x.reshape(-1, order="F")[::2] ** 2)
+
+    def argument() -> Any:
+        return np.asfortranarray(np.arange(12.0).reshape(3, 4))
+
+    expected = wg.grad(f)(argument())
+    for tape in (wg.trace(f, argument())[1], wg.gradtape(f, argument())):
+        assert next(op.val for op in tape if isinstance(op, wg.Input) and not op.callee).strides == (8, 24)
+    np.testing.assert_array_equal(tape.play(argument())[1][1], expected)

@@ -76,7 +76,7 @@ class _Copies:
         ):
             return value
         if (id(value), done) not in self.made:
-            copy = value.copy()
+            copy = value.copy(order="K")
             self.made[id(value), done] = copy, value  # the value too: its id stands in the shadow table
             if type(variable) is int and STATE.recording is not None:
                 SHADOW[id(copy)] = variable
