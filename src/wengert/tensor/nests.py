@@ -96,16 +96,6 @@ def product(parts: tuple[Body, ...]) -> Body:
     return first
 
 
-def operations(body: Body) -> int:
-    """How many the evaluation of a body at one point takes (A2)."""
-    match body:
-        case Add(x, y) | Mul(x, y):
-            return operations(x) + operations(y) + 1
-        case Apply(_, args):
-            return 1 + sum(map(operations, args))
-    return 0
-
-
 def calls(body: Body) -> bool:
     """Whether black boxes are called."""
     match body:
