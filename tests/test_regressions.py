@@ -4,6 +4,7 @@ import cmath
 import functools
 import itertools
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -235,3 +236,26 @@ def test_indices_of_small_integers_do_not_overflow(dtype):
         return np.sum(x[index] ** 2) + np.sum(y * x[:, 1])
 
     np.testing.assert_allclose(wg.grad(f)(x), wg.ngradient(f, x)[0], atol=1e-8)
+
+
+PAIR = [2.0, 3.0]
+
+
+def test_the_elements_of_a_global_as_arguments():
+    """Python 3.14 loads the global and the empty place of a mapping by one instruction."""
+    multiply = lambda a, b: a * b
+    assert wg.grad(lambda x: multiply(*PAIR) * x)(2.0) == 6.0
+    assert wg.grad(lambda x: max(*PAIR) * x)(2.0) == 3.0
+
+
+def test_annotations_are_not_evaluated():
+    """Python 3.14 makes them when they are asked for: by code of the user's, which may fail."""
+    space = {"wg": wg, "ran": []}
+    source = "def f(x: ran.append(1) or Undefined, y: Missing = 2.0): return x * y\n"
+    if sys.version_info < (3, 14):
+        source = "from __future__ import annotations\n" + source
+    exec(source, space)
+    f, x = space["f"], np.array(3.0)
+    assert wg.grad(f, argnums="y")(3.0, 4.0) == 3.0
+    assert tuple(wg.grad(f, 3.0, 4.0)[1])[1:] == (4.0, 3.0)
+    assert "y" in str(wg.trace(f, x, 2.0)[1]) and space["ran"] == []

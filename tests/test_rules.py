@@ -22,6 +22,7 @@ from wengert.liveness import makes_new
 from wengert.ops import Call
 from wengert.rulecheck import test_rrule
 from wengert.syntax import definition, lookup
+from wengert.tensor.function import TensorFunction
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
@@ -34,7 +35,9 @@ def test_rule_on_sample(sample: Sample) -> None:
 
 
 def test_every_rule_has_a_sample() -> None:
-    assert {sample.f for sample in SAMPLES} | BY_HAND == {f for f in rules if rules[f].kind != "constant"}
+    of_users = {f for f in rules if isinstance(f, TensorFunction)}  # their rules are derived
+    ruled = {f for f in rules if rules[f].kind != "constant"}
+    assert {sample.f for sample in SAMPLES} | BY_HAND == ruled - of_users
 
 
 def leaves(x: Any) -> Iterator[Any]:

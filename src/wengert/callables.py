@@ -107,10 +107,28 @@ def place(function: Any) -> str:
     return f"{code.co_filename}:{code.co_firstlineno}" if code else callable_name(function)
 
 
+def signature(f: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a callable; of a function without annotations, which Python 3.14 runs the user's code to make.
+
+    Errors: TypeError, ValueError where there is none.
+    """
+    if isinstance(f, types.MethodType):
+        return inspect.signature(types.MethodType(_bare(f.__func__), f.__self__))
+    return inspect.signature(_bare(f))
+
+
+def _bare(f: Any) -> Any:
+    if type(f) is not types.FunctionType or hasattr(f, "__wrapped__") or hasattr(f, "__signature__"):
+        return f
+    made = types.FunctionType(f.__code__, {}, f.__name__, f.__defaults__, f.__closure__)
+    made.__kwdefaults__ = f.__kwdefaults__
+    return made
+
+
 def named_parameters(f: Callable[..., Any]) -> list[str]:
     """The parameters of a callable that can be given by position, as far as it tells them."""
     try:
-        parameters = inspect.signature(f).parameters.values()
+        parameters = signature(f).parameters.values()
     except (TypeError, ValueError):
         return []
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from wengert.callables import signature
 from wengert.errors import GradientCheckError, NonScalarOutputError
 from wengert.gradient import grad
 from wengert.structures import Leaf, Seen, leaves, rebuild
@@ -230,7 +230,7 @@ def check_grads(
 def _names(f: Callable[..., Any], count: int) -> list[str]:
     """The parameters' names, as far as they are known."""
     try:
-        bound = inspect.signature(f).bind(*range(count)).arguments
+        bound = signature(f).bind(*range(count)).arguments
     except (TypeError, ValueError):
         return [f"args[{i}]" for i in range(count)]
     names: list[str] = []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.bars import Bars
+from wengert.callables import named_parameters
 from wengert.containers import Leaves, Swaps
 from wengert.errors import IntegerInputError, RefusedCallError
 from wengert.forms import non_differentiable
@@ -299,32 +299,21 @@ def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     if isinstance(key, str):
         if key in kwargs:
             return key
-        names = _names(f)  # 30 µs: asked only where they are needed
+        names = named_parameters(f)  # 30 µs: asked only where they are needed
         if key in names and names.index(key) < len(args):
             return names.index(key)
         raise TypeError(f"argnums names {key!r}, but the call gives no such argument")
     place = key + len(args) if key < 0 else key
     if 0 <= place < len(args):
         return place
-    names = _names(f)
+    names = named_parameters(f)
     if 0 <= place < len(names) and names[place] in kwargs:
         return names[place]
     raise TypeError(f"argnums={key}, but the call gives {len(args)} positional arguments")
 
 
-def _names(f: Any) -> list[str]:
-    try:
-        return [
-            p.name
-            for p in inspect.signature(f).parameters.values()
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        ]
-    except (TypeError, ValueError):
-        return []
-
-
 def _parameter_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> list[str]:
-    names = _names(f)
+    names = named_parameters(f)
     return [
         key if isinstance(key, str) else names[key] if key < len(names) else f"argument {key + 1}" for key in wanted
     ]

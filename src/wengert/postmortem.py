@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from wengert.callables import signature
 from wengert.dump import line
 from wengert.errors import WengertError
 from wengert.frames import is_ours
@@ -74,7 +74,7 @@ def _tape(trace: LastTrace) -> Tape:
 def _names(f: Callable[..., Any] | None, count: int) -> list[str]:
     """The function's parameters, where each is one input."""
     try:
-        names = list(inspect.signature(f).parameters)  # type: ignore[arg-type]
+        names = list(signature(f).parameters)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         return []
     return names if len(names) == count else []

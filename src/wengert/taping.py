@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Callable
 from typing import Any
 
 from wengert.accumulation import accumulation
 from wengert.asking import LiveContext
+from wengert.callables import signature
 from wengert.contexts import Context
 from wengert.entries import Slot
 from wengert.errors import WengertError
@@ -86,7 +86,7 @@ def _slot(recording: Recording, leaf: Any, live: LiveContext | None) -> Any:
 
 def _names(f: Any, args: tuple[Any, ...], paths: list[tuple[str, Any]]) -> list[str]:
     try:
-        parameters = list(inspect.signature(f).parameters)
+        parameters = list(signature(f).parameters)
     except (TypeError, ValueError):
         parameters = []
     words = {f"argument {k + 1}": name for k, name in enumerate(parameters[: len(args)])}

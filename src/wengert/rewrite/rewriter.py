@@ -134,7 +134,8 @@ def rewrite_one(emitter: Emitter, instr: Instr, sites: Sites) -> None:
         version = ".".join(map(str, table.version))
         raise BytecodeError(f"{sites.of(instr)}: opcode {name} of Python {version} {why} by wengert")
     if (name, instr.arg) != table.duplicate:
-        emitter.previous = name
+        leaves_null = name == "LOAD_GLOBAL" and not table.null_below and isinstance(instr.arg, tuple) and instr.arg[0]
+        emitter.previous = "PUSH_NULL" if leaves_null else name
 
 
 class Sites:
