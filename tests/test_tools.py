@@ -69,14 +69,11 @@ def program(x: Any) -> Any:
 
 
 def steps(run: Callable[..., Any], *args: Any) -> list[tuple[str, str, int]]:
-    """What a debugger is told of the code in this file: the event, the function and the line.
-
-    Not of annotations, which Python 3.14 evaluates when a function's signature is first looked at.
-    """
+    """What a debugger is told of the code in this file: the event, the function and the line."""
     seen: list[tuple[str, str, int]] = []
 
     def watch(frame: types.FrameType, event: str, arg: Any) -> Any:
-        if frame.f_code.co_filename == __file__ and frame.f_code.co_name not in ("<lambda>", "__annotate__"):
+        if frame.f_code.co_filename == __file__ and frame.f_code.co_name != "<lambda>":
             seen.append((event, frame.f_code.co_name, frame.f_lineno))
         return watch
 
