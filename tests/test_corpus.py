@@ -1,9 +1,13 @@
-"""A part of CPython's own tests under trace; `python tests/cpython_corpus.py` runs the whole."""
+"""A part of the corpora; `python tests/cpython_corpus.py` and `python tests/rewrite_corpus.py` run the whole."""
 
 from __future__ import annotations
 
 import cpython_corpus as corpus
 import pytest
+import rewrite_corpus
+
+from wengert.dispatch import HOOKS
+from wengert.rewrite import instrument
 
 
 @pytest.mark.skipif(not corpus.is_installed(), reason="this Python came without its tests")
@@ -12,3 +16,11 @@ def test_what_passes_natively_passes_traced(module: str) -> None:
     passed, others = corpus.compare(module)
     assert passed > 0
     assert [verdict.name for verdict in others] == []
+
+
+@pytest.mark.parametrize("module", "contextlib heapq inspect statistics unittest.case scipy.optimize._optimize".split())
+def test_what_is_rewritten_is_without_fault(module: str) -> None:
+    codes = [code for file in rewrite_corpus.files(module) for code in rewrite_corpus.codes_of(file)]
+    assert codes
+    assert all(rewrite_corpus.stack_fault(code) is None for code in codes)  # else the rules are wrong, not the rewriter
+    assert rewrite_corpus.check(codes, HOOKS, instrument) == []
