@@ -47,6 +47,7 @@ def of_floats() -> Iterator[Sample]:
     yield call(math.dist, values(3), values(3, low=-2, high=-1))
     if hasattr(math, "sumprod"):
         yield call(math.sumprod, values(3), values(3, low=-2, high=-1))
+        yield call(math.sumprod, [1 + 2j, 0.5 - 1j], [0.3j, 2 - 1j])
     if hasattr(math, "fma"):
         yield call(math.fma, 0.7, -1.3, 2.0)
     yield call(math.nextafter, 0.5, 1.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.extend import partials, pullback
 from wengert_rules.elementwise import nonzero
+from wengert_rules.products import conj
 
 TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
@@ -39,7 +40,7 @@ def hypot(y_bar, y, *coordinates):
 @pullback(math.dist)
 def dist(y_bar, y, p, q):
     """The unit vector from q to p, and its opposite; 0 where the points meet."""
-    p_bar = y_bar / nonzero(y) * (np.asarray(p) - np.asarray(q))
+    p_bar = y_bar / nonzero(y) * (np.real(np.asarray(p)) - np.real(np.asarray(q)))  # `float` drops imaginary parts
     return p_bar, -p_bar
 
 
@@ -51,12 +52,12 @@ def fsum(y_bar, y, *terms):
 @pullback(math.prod, sequence=0)
 def prod(y_bar, y, *factors, start=1):
     """Each factor's partial is the product of the others, exact where some are zero."""
-    before = [start]
+    before = [conj(start)]
     for x in factors[:-1]:
-        before.append(before[-1] * x)
+        before.append(before[-1] * conj(x))
     after = [y_bar]
     for x in factors[:0:-1]:
-        after.append(after[-1] * x)
+        after.append(after[-1] * conj(x))
     return tuple(b * a for b, a in zip(before, after[::-1], strict=True))
 
 
@@ -64,7 +65,7 @@ if hasattr(math, "sumprod"):  # from Python 3.12
 
     @pullback(math.sumprod)
     def sumprod(y_bar, y, p, q):
-        return y_bar * np.asarray(q), y_bar * np.asarray(p)
+        return y_bar * conj(np.asarray(q)), y_bar * conj(np.asarray(p))
 
 
 if hasattr(math, "fma"):  # from Python 3.13

@@ -156,10 +156,7 @@ def _over_points(fn: Any) -> Any:
         value = fn(p, q)
         if STATE.recording is None or not holds_traced((p, q)):
             return value
-        vectors = [as_array(a) if isinstance(a, list) else a for a in (p, q)]
-        again = fn(*vectors)
-        made = record_as(ruled(fn), again, tuple(vectors))
-        return made if type(again) is type(value) else enter(float)(made)
+        return record_as(ruled(fn), value, tuple([as_array(a) if isinstance(a, list) else a for a in (p, q)]))
 
     return call
 
