@@ -5,6 +5,7 @@ import functools
 import itertools
 import math
 import sys
+import typing
 
 import numpy as np
 import pytest
@@ -259,3 +260,13 @@ def test_annotations_are_not_evaluated():
     assert wg.grad(f, argnums="y")(3.0, 4.0) == 3.0
     assert tuple(wg.grad(f, 3.0, 4.0)[1])[1:] == (4.0, 3.0)
     assert "y" in str(wg.trace(f, x, 2.0)[1]) and space["ran"] == []
+
+
+def test_type_variables_are_of_the_module_that_makes_them():
+    def f(x):
+        names.append([make("T").__module__ for make in (typing.TypeVar, typing.ParamSpec)])
+        return x
+
+    names = []
+    wg.grad(f)(1.0)
+    assert names == [[__name__, __name__]]

@@ -26,6 +26,7 @@ from wengert.writes import record_store
 def forget_classes() -> None:
     """Drop what was learnt of classes; they may change between two traces."""
     methods.clear()
+    _plain_of_classes.clear()
     if len(_plain_attributes) > len(_NUMERIC):
         for t in [t for t in _plain_attributes if t not in _NUMERIC]:
             del _plain_attributes[t]
@@ -51,6 +52,7 @@ def _plain_of(t: type) -> set[str]:
 
 _NUMERIC = (np.ndarray, np.float64, float, complex)
 _plain_attributes: dict[type, set[str]] = {t: _plain_of(t) for t in _NUMERIC}
+_plain_of_classes: dict[type, set[str]] = {}  # of classes themselves, where no descriptor written in Python has a say
 
 
 def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
@@ -58,7 +60,7 @@ def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
     t = type(obj)
     if t is types.ModuleType:
         return getattr(obj, name)
-    plain = _plain_attributes.get(t)
+    plain = _plain_attributes.get(t) if t is not type else _plain_of_classes.get(obj)
     if plain is not None and name in plain:
         return getattr(obj, name)
     STATE.site = site
@@ -107,7 +109,11 @@ def _class_attribute(cls: Any, meta: type, name: str) -> Any:
     if getter is not None and (held is None or _is_data(above)):
         return getter(cls, meta)
     get = None if held is None or _is_data(above) else python_method(type(held), "__get__")
-    return enter(get)(held, None, cls) if type(get) is types.FunctionType else getattr(cls, name)
+    if type(get) is types.FunctionType:
+        return enter(get)(held, None, cls)
+    if meta is type:
+        _plain_of_classes.setdefault(cls, set()).add(name)
+    return getattr(cls, name)
 
 
 def own_names(obj: Any, t: type) -> Any:

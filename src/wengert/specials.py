@@ -156,7 +156,13 @@ def _over_points(fn: Any) -> Any:
         value = fn(p, q)
         if STATE.recording is None or not holds_traced((p, q)):
             return value
-        return record_as(ruled(fn), value, tuple([as_array(a) if isinstance(a, list) else a for a in (p, q)]))
+        if isinstance(value, complex):  # of an array it would take the real parts
+            products = [HOOKS["mul"](b, a, STATE.site) for a, b in zip(p, q, strict=True)]
+            return functools.reduce(lambda a, b: HOOKS["add"](b, a, STATE.site), products, 0)
+        vectors = [as_array(a) if isinstance(a, list) else a for a in (p, q)]
+        again = fn(*vectors)
+        made = record_as(ruled(fn), again, tuple(vectors))
+        return made if type(again) is type(value) else enter(float)(made)
 
     return call
 
