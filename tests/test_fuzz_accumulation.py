@@ -35,6 +35,7 @@ MATRICES: list[Callable[..., np.ndarray]] = [
     lambda x, y, i, j, c: x * c,
     lambda x, y, i, j, c: c * x + y,
     lambda x, y, i, j, c: np.sin(x),
+    lambda x, y, i, j, c: np.sort(x) + y,
     lambda x, y, i, j, c: np.concatenate([x[:i], y[i:]]),
     lambda x, y, i, j, c: x[::-1] + y,
     stored,

@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from wengert.extend import additem, pullback, setitem
+from wengert.extend import accumulates, additem, pullback, setitem
+from wengert_rules.blas import PAYS
 from wengert_rules.reductions import spread
 
 MANY = 8  # marks, for each of which an element is compared twice
@@ -47,11 +48,26 @@ def shared(y_bar, values, length):
 @pullback(np.sort)
 def sort(y_bar, y, a, *, axis=-1, kind=None, order=None, stable=None):
     matrix = rows(a, axis)
+    places, spread_out = sent_back(y_bar, matrix, axis)
+    x_bar = setitem(np.zeros(np.shape(places), y_bar.dtype), places, spread_out)
+    return from_rows(np.reshape(x_bar, np.shape(matrix)), np.shape(a), axis)
+
+
+def sent_back(y_bar, matrix, axis):
+    """The places that sorted elements came from, in the matrix of them read as one row, and what each place gets."""
     places = ranked(matrix)
     values = np.reshape(matrix, (-1,))[places]
-    spread_out = shared(np.reshape(rows(y_bar, axis), (-1,)), values, np.shape(matrix)[1])
-    x_bar = setitem(np.zeros(np.shape(values), y_bar.dtype), places, spread_out)
-    return from_rows(np.reshape(x_bar, np.shape(matrix)), np.shape(a), axis)
+    return places, shared(np.reshape(rows(y_bar, axis), (-1,)), values, np.shape(matrix)[1])
+
+
+@accumulates(np.sort, arg=0, above=PAYS)
+def sort_onto(x_bar, y_bar, y, a, axis=-1, kind=None, order=None, stable=None):
+    """Where the rows that were sorted lie one after another."""
+    if not x_bar.flags.c_contiguous or axis not in (None, -1, np.ndim(a) - 1):
+        return NotImplemented
+    places, spread_out = sent_back(y_bar, rows(a, axis), axis)
+    np.add.at(np.reshape(x_bar, (-1,)), places, spread_out)
+    return x_bar
 
 
 @pullback(np.partition)
