@@ -48,6 +48,8 @@ def of_floats() -> Iterator[Sample]:
     if hasattr(math, "sumprod"):
         yield call(math.sumprod, values(3), values(3, low=-2, high=-1))
         yield call(math.sumprod, [1 + 2j, 0.5 - 1j], [0.3j, 2 - 1j])
+        yield call(math.sumprod, values(3, dtype=np.complex64), values(3))
+        yield call(math.sumprod, values(3, dtype=complex), values(3, dtype=complex))
     if hasattr(math, "fma"):
         yield call(math.fma, 0.7, -1.3, 2.0)
     yield call(math.nextafter, 0.5, 1.0)

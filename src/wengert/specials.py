@@ -157,7 +157,8 @@ def _over_points(fn: Any) -> Any:
         if STATE.recording is None or not holds_traced((p, q)):
             return value
         if isinstance(value, complex):  # of an array it would take the real parts
-            products = [HOOKS["mul"](b, a, STATE.site) for a, b in zip(p, q, strict=True)]
+            pairs = zip(iterable(p, STATE.site), iterable(q, STATE.site), strict=True)
+            products = [HOOKS["mul"](b, a, STATE.site) for a, b in pairs]
             return functools.reduce(lambda a, b: HOOKS["add"](b, a, STATE.site), products, 0)
         vectors = [as_array(a) if isinstance(a, list) else a for a in (p, q)]
         again = fn(*vectors)
