@@ -90,10 +90,16 @@ def take(y_bar, y, a, *, indices, axis=None, out=None, mode="raise"):
     return np.reshape(additem(np.zeros(shape, a.dtype), key, y_bar), np.shape(a))
 
 
+def laid(a, axis):
+    """The shape in which a function along one axis sees `a`, and that axis; None is that of all elements in a row."""
+    if axis is None or np.ndim(a) == 0:
+        return (np.size(a),), 0
+    return np.shape(a), axis % np.ndim(a)
+
+
 def taken(a, indices, axis, mode):
     """The shape that `np.take` sees `a` in, and the key of what it takes."""
-    along = 0 if axis is None or np.ndim(a) == 0 else axis % np.ndim(a)
-    shape = (np.size(a),) if axis is None or np.ndim(a) == 0 else np.shape(a)
+    shape, along = laid(a, axis)
     return shape, (ALL,) * along + (within(indices, shape[along], mode),)
 
 
@@ -115,16 +121,14 @@ def take_along_axis(y_bar, y, arr, *, indices, axis=-1):
 
 def taken_along(arr, indices, axis):
     """The shape that `np.take_along_axis` sees `arr` in, and the key of what it takes."""
-    shape = np.shape(arr) if axis is not None else (np.size(arr),)
-    along = 0 if axis is None else axis % len(shape)
+    shape, along = laid(arr, axis)
     rest = [(1,) * k + (-1,) + (1,) * (len(shape) - k - 1) for k in range(len(shape))]
     return shape, tuple(indices if k == along else np.reshape(np.arange(shape[k]), rest[k]) for k in range(len(shape)))
 
 
 @pullback(np.ndarray.compress)
 def compress(y_bar, y, a, *, condition, axis=None, out=None):
-    along = 0 if axis is None or np.ndim(a) == 0 else axis % np.ndim(a)
-    shape = (np.size(a),) if axis is None or np.ndim(a) == 0 else np.shape(a)
+    shape, along = laid(a, axis)
     key = (ALL,) * along + (np.flatnonzero(condition),)
     return np.reshape(setitem(np.zeros(shape, a.dtype), key, y_bar), np.shape(a))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import os
 import sys
 import threading
 import types
@@ -19,6 +18,7 @@ from typing import Any
 
 from wengert.construction import NATIVE_MODULES
 from wengert.errors import EscapedFrameError, WengertError
+from wengert.frames import ENGINE
 from wengert.record import slot_of
 from wengert.recording import ACTIVE, STATE, Recording, here
 from wengert.registry import rules
@@ -32,11 +32,10 @@ TOOLS = (4, 3)
 """The identifiers that `sys.monitoring` sets aside for nobody: debuggers, coverage and profilers have others."""
 PATIENCE = 1000
 """How often a function may start between two traces before it is declined until the next one."""
-OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
 UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types"} | UNSEARCHED | NATIVE_MODULES
 """Packages whose functions this package runs as they are, on purpose."""
 CALLERS = {
-    OWN + f"{name}.py"
+    ENGINE + f"{name}.py"
     for name in words(
         "opaque natives ordering specials record quick ufuncs ufunc_methods writers writes flat items attributes "
         "protocols awaiting matching dispatch substitutes resolve"
@@ -115,7 +114,7 @@ def _started(code: types.CodeType, offset: int) -> Any:
 def _is_innocent(frame: types.FrameType) -> bool:
     """Is this code instrumented, or run as it is on purpose?"""
     code = frame.f_code
-    if original(code) is not None or code.co_filename.startswith((OWN, "<wengert", "<frozen ")):
+    if original(code) is not None or code.co_filename.startswith((ENGINE, "<wengert", "<frozen ")):
         return True
     module = frame.f_globals.get("__name__", "").partition(".")[0]
     return module in UNSEEN or module.startswith("namedtuple_")
@@ -181,7 +180,7 @@ def _is_licensed(frame: types.FrameType | None) -> bool:
         _licensed.clear()
         _licensed.update(f.__code__ for f in functions if isinstance(f, types.FunctionType))
     while frame is not None and original(frame.f_code) is None:
-        if frame.f_code in _licensed or (_is_ours(frame.f_back) and not frame.f_code.co_filename.startswith(OWN)):
+        if frame.f_code in _licensed or (_is_ours(frame.f_back) and not frame.f_code.co_filename.startswith(ENGINE)):
             return True
         frame = frame.f_back
     return False
@@ -190,7 +189,7 @@ def _is_licensed(frame: types.FrameType | None) -> bool:
 def _is_ours(frame: types.FrameType | None) -> bool:
     """Is this package calling on its own account?"""
     file = "" if frame is None else frame.f_code.co_filename
-    return file.startswith(OWN) and file not in CALLERS
+    return file.startswith(ENGINE) and file not in CALLERS
 
 
 def _escape(recording: Recording, code: types.CodeType) -> WengertError:

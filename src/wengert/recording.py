@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from wengert.errors import WengertError
+from wengert.frames import ENGINE
 from wengert.primitives import CONSTANT
 from wengert.shadow import SHADOW
 from wengert.sites import Site
@@ -162,7 +163,6 @@ class State(threading.local):
 
 
 STATE = State()
-_ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _LIBRARIES = tuple(
     os.path.abspath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib")
 )
@@ -176,7 +176,7 @@ def here() -> str:
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((_ENGINE, "<wengert", *_LIBRARIES)):
+        if not file.startswith((ENGINE, "<wengert", *_LIBRARIES)):
             return f"{Site(file, frame.f_lineno, frame.f_code.co_qualname)} (by way of {inner})"
         frame = frame.f_back
     return str(inner)
@@ -190,7 +190,7 @@ def called_by_user() -> Any:
         file = frame.f_code.co_filename
         if file.startswith(_LIBRARIES):
             called = _function_of(frame)
-        elif not file.startswith((_ENGINE, "<")):
+        elif not file.startswith((ENGINE, "<")):
             break
         frame = frame.f_back
     return called

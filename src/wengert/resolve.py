@@ -11,7 +11,6 @@ import builtins
 import functools
 import io
 import operator
-import os
 import sys
 import types
 import typing
@@ -25,6 +24,7 @@ from wengert.classes import bind, enter, lookup, python_method, twins
 from wengert.construction import NATIVE_MODULES, construct, reduced
 from wengert.dispatch import HOOKS, prepare
 from wengert.errors import RefusedCallError
+from wengert.frames import ENGINE
 from wengert.natives import array_function, carrier_method, guarded, number_method, recorder, text_method
 from wengert.opaque import CARRIER_TYPES, search
 from wengert.ordering import Ordered
@@ -49,8 +49,6 @@ from wengert.specials import (
 )
 from wengert.texts import stream_method
 from wengert.ufunc_methods import ufunc_method
-
-ENGINE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 TRACEABLE = {
     ENGINE + name + ".py"

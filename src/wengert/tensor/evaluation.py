@@ -8,7 +8,7 @@ Source: "Differentiating a Tensor Language", 4.1 to 4.21.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -49,9 +49,7 @@ def evaluate(
 ) -> Value:
     """The program's value; all numbers are made by `number`, so that `Fraction` gives it exactly."""
     evaluator = Evaluator(number)
-    table = Table(World(sizes or {}, relations or {}), 1, {})
-    for name, _ in program.inputs:
-        table = evaluator.bound(name, evaluator.given(inputs[name]), table)
+    table = evaluator.started(program.inputs, inputs, World(sizes or {}, relations or {}))
     return mapped(lambda leaf: leaf[0], evaluator.value(program.body, table))
 
 
@@ -84,6 +82,13 @@ class Evaluator:
         self.zero = number(0)
         self.dtype = np.asarray(self.zero).dtype
         self.held: dict[str, Value] = {}
+
+    def started(self, named: Iterable[tuple[str, Any]], inputs: Mapping[str, Value], world: World) -> Table:
+        """The table of one row in which the inputs have their values."""
+        table = Table(world, 1, {})
+        for name, _ in named:
+            table = self.bound(name, self.given(inputs[name]), table)
+        return table
 
     def given(self, value: Value) -> Value:
         """An input as a value of one row."""

@@ -213,9 +213,7 @@ def evaluate_ssa(
 ) -> Value:
     """The value of each name in the output, in the output's tuples."""
     evaluator = Evaluator(number)
-    table = Table(World(sizes or {}, relations or {}), 1, {})
-    for name, _ in ssa.inputs:
-        table = evaluator.bound(name, evaluator.given(inputs[name]), table)
+    table = evaluator.started(ssa.inputs, inputs, World(sizes or {}, relations or {}))
     for statement in ssa.statements:
         table = evaluator.bound(statement.name, evaluator.value(expression(statement), table), table)
     return _picked(ssa.output, lambda name: mapped(lambda leaf: leaf[0], evaluator.held[name]))
