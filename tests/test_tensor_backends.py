@@ -12,7 +12,7 @@ import pytest
 from tensor_examples import EXAMPLES
 from tensor_runs import Run, assert_same, example_run, random_run, run_of
 
-from wengert.tensor import backends, native, native_source, numpy_backend
+from wengert.tensor import backends, native, native_source, numpy_backend, unrolling
 from wengert.tensor.adjoint import adjoint
 from wengert.tensor.backends import built, run
 from wengert.tensor.gen_pushout import accessed
@@ -55,7 +55,15 @@ def joined(plan: Plan) -> Any:
         return numpy_backend.compiled(plan)
 
 
-BACKENDS = {"numpy": numpy_backend.compiled, "joined": joined, "loops": interpreted}
+def bordered(plan: Plan) -> Any:
+    """Loops as they are at sizes at which borders are apart, none of them written out."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(unrolling, "MANY", 2)
+        patch.setattr(unrolling, "SHORT", 0)
+        return interpreted(plan)
+
+
+BACKENDS = {"numpy": numpy_backend.compiled, "joined": joined, "loops": interpreted, "bordered": bordered}
 both = pytest.mark.parametrize("backend", BACKENDS.values(), ids=BACKENDS)
 
 
@@ -95,6 +103,7 @@ def test_at_sizes_where_loops_are_views(name: str, backend: Any) -> None:
 def test_compiled_loops(name: str, least: float, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")
     monkeypatch.setattr(native_source, "PARALLEL", least)
+    monkeypatch.setattr(native_source, "INNER", 0)
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
     given = example_run(name, EXAMPLES[name].sizes[-1], reverse=True)
     assert_same(value(given, native.compiled), given.value)

@@ -8,13 +8,14 @@ from itertools import combinations
 from math import prod
 
 from wengert.tensor.indices import Affine
-from wengert.tensor.loops import Span, Step, points, steps, steps_in_order
+from wengert.tensor.loops import Span, Step, in_strips, points, steps, steps_in_order
 from wengert.tensor.nests import Entry, Piece, Position, factors, reads
 from wengert.tensor.predicates import Compare, names
 
 # seconds, by measurement: a turn of a Python loop with its slices, a point of a NumPy loop, of a windowed einsum,
 # of a matrix product, of a list of points
 TURN, POINT, WINDOW, BLAS, LISTED = 3e-6, 1e-9, 3e-9, 2e-10, 2e-8
+STRIP = 2**15  # cells that are added up while they stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Listed:
 def layout(piece: Piece, counts: Mapping[str, int]) -> Box | Listed:
     """The cheaper way, by the estimate of the constants above."""
     ways: tuple[Box | Listed, ...] = (Listed(), *_boxes(piece))
-    return min(ways, key=lambda how: seconds(piece, how, counts))
+    best = min(ways, key=lambda how: seconds(piece, how, counts))
+    return _in_strips(piece, best) if isinstance(best, Box) else best
 
 
 def seconds(piece: Piece, how: Box | Listed, counts: Mapping[str, int]) -> float:
@@ -59,6 +61,21 @@ def _boxes(piece: Piece) -> Iterator[Box]:
                 if len(axes) + len(looped) == len(ranges):
                     loops = tuple(s for s in made if s not in axes)
                     yield Box(loops, axes)
+
+
+def _in_strips(piece: Piece, box: Box) -> Box:
+    """Where loops add up many cells, they do so strip by strip: what they add to stays in the cache."""
+    kept = [i for a in piece.target for i in a.names]
+    sizes, summed = piece.ranges, all(s.index not in kept for s in box.loops if isinstance(s, Span))
+    if not box.loops or not summed or not all(isinstance(s, Span) for s in box.loops):
+        return box
+    cells = prod(sizes[s.index] for s in box.axes)
+    for axis in sorted((s for s in box.axes if s.index in kept), key=lambda s: kept.index(s.index)):
+        length = max(STRIP * sizes[axis.index] // cells, 1)
+        if 2 * length <= sizes[axis.index]:
+            strips, within = in_strips(axis, sizes[axis.index], length)
+            return Box((strips, *box.loops), tuple(within if s is axis else s for s in box.axes))
+    return box
 
 
 def _has_entries(piece: Piece) -> bool:

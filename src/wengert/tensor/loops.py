@@ -60,6 +60,28 @@ class Test:
 Step = Span | Solve | Row | Test
 
 
+def bound_by(step: Step) -> tuple[str, ...]:
+    """The indices that have a value after the step."""
+    match step:
+        case Span(index, _, _) | Solve(index, _, _, _):
+            return (index,)
+        case Row():
+            return tuple(b[1] for b in step.binds)
+    return ()
+
+
+IN_STRIPS = "_strip"
+
+
+def in_strips(span: Span, size: int, length: int) -> tuple[Span, Span]:
+    """A loop over strips of an index, and one over the part of the span that is in a strip."""
+    number = affine(span.index + IN_STRIPS)
+    over = Span(span.index + IN_STRIPS, (Bound(affine(0)),), (Bound(affine(-(-size // length) - 1)),))
+    first, last = Bound(number * length), Bound(number * length + length - 1)
+    lows = (b for b in span.lows if not b.of.is_constant or b.of.constant > 0)
+    return over, Span(span.index, (first, *lows), (last, *span.highs))
+
+
 @dataclass
 class _Maker:
     """Steps for the indices in the order in which they are asked for."""
@@ -204,4 +226,4 @@ def _turns(step: Step, sizes: Ranges, counts: Mapping[str, int], middle: Mapping
 
 
 def _value(b: Bound, middle: Mapping[str, float]) -> float:
-    return (b.of.constant + sum(c * middle[name] for name, c in b.of.terms)) / b.by
+    return (b.of.constant + sum(c * middle.get(name, 0) for name, c in b.of.terms)) / b.by

@@ -23,6 +23,7 @@ from wengert.tensor.native_source import NativeSource
 from wengert.tensor.numpy_backend import NumpyProgram, support
 from wengert.tensor.plan import Plan
 from wengert.tensor.walks import Entries
+from wengert.tensor.workspace import Workspaces
 
 HELPERS = """
 def first_of(keys, key):
@@ -63,6 +64,7 @@ class NativeProgram(NumpyProgram):
     walks: Mapping[str, tuple[str, tuple[int, ...], str]] = field(default_factory=dict)
     otherwise: NumpyProgram | None = None
     refused: bool = False
+    workspaces: Workspaces = field(default_factory=Workspaces, repr=False)
 
     def __call__(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
         if not self.refused:
@@ -83,7 +85,8 @@ class NativeProgram(NumpyProgram):
         known, points = self.prepared(relations)
         arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else np.asarray(x) for name, x in inputs.items()}
         walks = {key: _part(known[r], order, part) for key, (r, order, part) in self.walks.items()}
-        return self.function(arrays, known, points, walks)
+        with self.workspaces.one() as space:
+            return self.function(arrays, known, points, walks, space)
 
 
 def _part(relation: Entries, order: tuple[int, ...], part: str) -> np.ndarray:
@@ -98,13 +101,19 @@ def compiled(plan: Plan, interpreted: bool = False) -> NativeProgram:
             "the native backend compiles loops with numba, which is not installed: "
             "pip install 'wengert[native]', or choose backend='numpy'"
         )
-    source = NativeSource(plan)
-    driver = source.text().replace("(inputs, relations, points):", "(inputs, relations, points, walks):")
+    source = NativeSource(plan, 1 if interpreted else _threads())
+    driver = source.text().replace("(inputs, relations, points):", "(inputs, relations, points, walks, space):")
     kernels = "\n\n".join([HELPERS.strip(), *source.kernels])
     space: dict[str, Any] = {"np": np, **support(), **source.functions}
     space |= _interpreted(kernels, source) if interpreted else _compiled(kernels, source)
     exec(compile(driver, "<tensor program>", "exec"), space)
     return NativeProgram(plan, f"{kernels}\n\n{driver}", space["run"], source.listed, walks=source.walks)
+
+
+def _threads() -> int:
+    import numba
+
+    return int(numba.config.NUMBA_NUM_THREADS)
 
 
 def _interpreted(kernels: str, source: NativeSource) -> dict[str, Any]:

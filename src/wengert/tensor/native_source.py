@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from wengert.tensor.indices import Affine
 from wengert.tensor.joining import is_apart, is_full
 from wengert.tensor.layout import Box, layout
-from wengert.tensor.loops import Row, Solve, Span, Step, Test, iterations, points, steps
-from wengert.tensor.nests import Body, Entry, Nest, Piece, Position, Read, factors, product, reads
+from wengert.tensor.loop_fusion import Job, Loops, joined_loops, without_storage
+from wengert.tensor.loops import Row, Solve, Span, Step, Test, bound_by, iterations, points, steps
+from wengert.tensor.nests import Body, Entry, Nest, Position, Read, factors, product, reads
 from wengert.tensor.numpy_source import Source
 from wengert.tensor.pieces import Context
 from wengert.tensor.plan import Plan, legible
 from wengert.tensor.predicates import Compare, Predicate, Related, Unrelated
 from wengert.tensor.regions import span
 from wengert.tensor.sharing import fused
-from wengert.tensor.spelling import end_text, index_text, lowest_text, number_text
+from wengert.tensor.spelling import end_text, index_text, lowest_text, number_text, spelled
 from wengert.tensor.statements import leaves
 from wengert.tensor.terms import Add, Apply, Const, Mul
+from wengert.tensor.unrolling import unrolled, with_borders
 
 PARALLEL = 1e6  # points from which threads pay
+INNER = 64  # points of a turn from which they do: a loop of its own is not vectorised where threads run it
 BLAS_FROM = 4096  # points from which a matrix product goes to BLAS
 
 
@@ -29,14 +32,15 @@ class NativeSource(Source):
 
     joins = 0
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, threads: int = 1) -> None:
         nests = {nest.name: nest for nest in plan.nests}
         nests = fused(nests, leaves(plan.output), Context(), repeats=True)
         super().__init__(replace(plan, nests=tuple(map(legible, nests.values()))))
-        self.taken |= {"e", "acc", "prange", "find", "first_of", "kernel"}
+        self.taken |= {"e", "acc", "prange", "find", "first_of", "kernel", "space", "walks"}
         self.kernels: list[str] = []
         self.walks: dict[str, tuple[str, tuple[int, ...], str]] = {}
         self.parallel = False
+        self.least = PARALLEL if threads > 1 else float("inf")
         self.pending: list[Nest] = []
 
     def nest(self, nest: Nest) -> None:
@@ -44,7 +48,7 @@ class NativeSource(Source):
             self.flush()
             super().nest(nest)
         else:
-            self.pending.append(nest)
+            self.pending.append(legible(unrolled(with_borders(nest))))
 
     def output(self) -> str:
         self.flush()
@@ -54,17 +58,30 @@ class NativeSource(Source):
         """One kernel for the nests since the last product."""
         if not self.pending:
             return
-        kernel = Kernel(self)
+        trees = joined_loops([(n, is_apart(n)) for n in self.pending], self.shapes, self.plan.counts, self.least)
+        unstored = without_storage(trees, {n.name for n in self.pending} - self.read_elsewhere())
         for nest in self.pending:
-            fill = "empty" if is_full(nest) else "zeros"
-            self.line(1, f"{self.name(nest.name)} = np.{fill}({self.shape_text(nest)}, dtype)")
-            kernel.nest(nest)
+            if nest.name not in unstored:
+                self.line(1, f"{self.name(nest.name)} = {self.allocation(nest)}")
+        kernel = Kernel(self, unstored)
+        for tree in trees:
+            kernel.tree(tree)
         name = f"kernel{len(self.kernels)}"
         self.kernels.append(kernel.text(name))
         self.parallel |= kernel.parallel
         walks = [f"walks[{key!r}]" for key in kernel.walks]
         self.line(1, f"{name}({', '.join([*map(self.name, kernel.tensors), *walks])})")
         self.pending = []
+
+    def allocation(self, nest: Nest) -> str:
+        fill, shape = "empty" if is_full(nest) else "zeros", self.shape_text(nest)
+        is_result = nest.name in leaves(self.plan.output)
+        return f"np.{fill}({shape}, dtype)" if is_result else f"space.{fill}({nest.name!r}, {shape}, dtype)"
+
+    def read_elsewhere(self) -> set[str]:
+        own = {nest.name for nest in self.pending}
+        others = (p for nest in self.plan.nests if nest.name not in own for p in nest.pieces)
+        return {*leaves(self.plan.output), *(r.name for p in others for r in reads(p.body))}
 
 
 def is_blas(nest: Nest, plan: Plan) -> bool:
@@ -87,14 +104,16 @@ def is_blas(nest: Nest, plan: Plan) -> bool:
 class Kernel:
     """The text of one compiled function."""
 
-    def __init__(self, source: NativeSource) -> None:
+    def __init__(self, source: NativeSource, unstored: Collection[str] = ()) -> None:
         self.source = source
+        self.unstored = unstored
         self.lines: list[str] = []
         self.tensors: list[str] = []
         self.walks: dict[str, str] = {}  # "R.0.1.keys" → parameter
         self.entries: dict[tuple[str, tuple[Affine, ...]], str] = {}
         self.ranges: dict[str, int] = {}
-        self.scalars: dict[str, str] = {}
+        self.locals: dict[Read, str] = {}
+        self.sums: dict[Job, str] = {}
         self.parallel = False
         self.made = 0
 
@@ -121,70 +140,81 @@ class Kernel:
             self.source.walks[key] = (relation, order, part)
         return self.walks[key]
 
-    # ---- nests ----
+    # ---- loops ----
 
-    def nest(self, nest: Nest) -> None:
-        self.tensor(nest.name)
-        apart = is_apart(nest)
-        for piece in nest.pieces:
-            self.piece(nest, piece, apart)
+    def tree(self, tree: Loops) -> None:
+        """Outermost loops: in parallel where that pays and no two turns meet."""
+        jobs, counts = list(tree.jobs()), self.source.plan.counts
+        self.locals = {}
+        self.read_scalars(jobs)
+        every = max(points(job.steps, job.piece.ranges, counts) for job in jobs)
+        turns = max(iterations(job.steps[:1], job.piece.ranges, counts) for job in jobs)
+        many = turns > 1 and every >= max(self.source.least, INNER * turns)
+        self.loops(tree, 0, 1, many and all(job.splits for job in jobs))
 
-    def piece(self, nest: Nest, piece: Piece, apart: bool) -> None:
-        counts = self.source.plan.counts
-        made = list(steps(piece.ranges, piece.where, counts, weight=lambda order: strides(piece, order)))
-        self.entries, self.ranges = {}, piece.ranges
-        self.read_scalars(piece.body)
-        kept = {i for a in piece.target for i in a.names}
-        last = max((k for k, s in enumerate(made) if bound_by(s) & kept), default=-1)
-        outer, inner = made[: last + 1], made[last + 1 :]
-        loops = any(bound_by(s) for s in inner)
-        many = points(made, piece.ranges, counts) >= PARALLEL and iterations(made[:1], piece.ranges, counts) > 1
-        depth = self.steps(outer, 1, many and self.may_split(made, piece))
-        if not loops:
-            depth = self.steps(inner, depth)
-            self.line(
-                depth,
-                f"{self.cell(nest.name, piece.target, depth)} {'=' if apart else '+='} {self.value(piece.body, depth)}",
-            )
-            return
-        invariant, inside = _invariant(piece.body, {i for s in inner for i in bound_by(s)})
-        self.line(depth, "acc = 0.0")
-        below = self.steps(inner, depth)
-        self.line(below, f"acc += {self.value(inside, below)}")
-        result = " * ".join([*(self.value(f, depth, nested=True) for f in invariant), "acc"])
-        self.line(depth, f"{self.cell(nest.name, piece.target, depth)} {'=' if apart else '+='} {result}")
-
-    def read_scalars(self, body: Body) -> None:
+    def read_scalars(self, jobs: Sequence[Job]) -> None:
         """Tensors of no dimension, before the loops: in parallel ones numba cannot read them."""
-        self.scalars = {r.name: self.new("v") for r in reads(body) if not r.at}
-        for name, local in self.scalars.items():
-            self.line(1, f"{local} = {self.tensor(name)}[()]")
+        written = {job.nest for job in jobs}
+        scalars = (r for j in jobs for r in reads(j.piece.body) if not r.at and r.name not in written)
+        for read in dict.fromkeys(scalars):
+            self.locals[read] = self.new("v")
+            self.line(1, f"{self.locals[read]} = {self.tensor(read.name)}[()]")
 
-    def may_split(self, made: Sequence[Step], piece: Piece) -> bool:
-        """The outermost index picks the cells: no two turns meet."""
-        first = made[0] if made else None
-        alone = {n for a in piece.target if isinstance(a, Affine) and len(a.terms) == 1 for n in a.names}
-        return isinstance(first, Span) and first.index in alone
+    def loops(self, node: Loops, before: int, depth: int, parallel: bool = False) -> None:
+        """before: how many steps there are outside."""
+        entries, opened = dict(self.entries), list[tuple[Job, int]]()
+        for number, step in enumerate(node.steps, before):
+            sums = [job for job in node.jobs() if job.last == number]
+            self.ranges = next(node.jobs()).piece.ranges
+            for job in sums:
+                self.sums[job] = self.new("acc") if self.sums else "acc"
+                self.line(depth, f"{self.sums[job]} = 0.0")
+            opened += [(job, depth) for job in sums]
+            depth = self.step(step, depth, parallel and number == 0)
+        for part in node.parts:
+            if isinstance(part, Loops):
+                self.loops(part, before + len(node.steps), depth)
+            else:
+                self.job(part, depth)
+        for job, outside in reversed(opened):
+            self.ranges = job.piece.ranges
+            moving = _split(job)[0]
+            self.set(job, " * ".join([*(self.value(f, nested=True) for f in moving), self.sums.pop(job)]), outside)
+        self.entries = entries
 
-    def steps(self, made: Sequence[Step], depth: int, parallel: bool = False) -> int:
-        for step in made:
-            match step:
-                case Span(index, lows, highs):
-                    turns = f"{lowest_text(lows)}, {end_text(highs)}"
-                    self.line(depth, f"for {index} in {'prange' if parallel else 'range'}({turns}):")
-                    self.parallel |= parallel
-                    parallel = False
-                    depth += 1
-                case Solve(index, of, by, size):
-                    self.line(depth, f"{index} = ({index_text(of)}) // {by}")
-                    self.line(depth, f"if {index} * {by} == {index_text(of)} and 0 <= {index} < {size}:")
-                    depth += 1
-                case Row():
-                    depth = self.row(step, depth)
-                case Test(atom):
-                    self.line(depth, f"if {self.test(atom, depth)}:")
-                    depth += 1
-        return depth
+    def job(self, job: Job, depth: int) -> None:
+        self.ranges = job.piece.ranges
+        if job in self.sums:
+            self.line(depth, f"{self.sums[job]} += {self.value(_split(job)[1])}")
+        else:
+            self.set(job, self.value(job.piece.body), depth)
+
+    def set(self, job: Job, value: str, depth: int) -> None:
+        cell = Read(job.nest, job.piece.target)
+        first = cell not in self.locals
+        if job.nest in self.unstored and first:
+            self.locals[cell] = self.local(cell)
+        assigns = first if job.nest in self.unstored else job.assigns
+        self.line(depth, f"{self.cell(cell)} {'=' if assigns else '+='} {value}")
+
+    def local(self, cell: Read) -> str:
+        at = "_".join(str(a.constant) for a in cell.at if isinstance(a, Affine) and a.is_constant)
+        return spelled(f"{cell.name}_{at}" if at else f"{cell.name}_here", self.source.taken)
+
+    def step(self, step: Step, depth: int, parallel: bool) -> int:
+        match step:
+            case Span(index, lows, highs):
+                turns = f"{lowest_text(lows)}, {end_text(highs)}"
+                self.line(depth, f"for {index} in {'prange' if parallel else 'range'}({turns}):")
+                self.parallel |= parallel
+            case Solve(index, of, by, size):
+                self.line(depth, f"{index} = ({index_text(of)}) // {by}")
+                self.line(depth, f"if {index} * {by} == {index_text(of)} and 0 <= {index} < {size}:")
+            case Row():
+                return self.row(step, depth)
+            case Test(atom):
+                self.line(depth, f"if {self.test(atom)}:")
+        return depth + 1
 
     def row(self, step: Row, depth: int) -> int:
         e, first, last = self.new("e"), self.new("from"), self.new("to")
@@ -231,7 +261,7 @@ class Kernel:
     def shape(self, relation: str) -> tuple[int, ...]:
         return self.source.plan.relations[relation]
 
-    def test(self, atom: Predicate, depth: int) -> str:
+    def test(self, atom: Predicate) -> str:
         match atom:
             case Compare(op, side):
                 return f"{index_text(side)} {'==' if op == '=' else '>='} 0"
@@ -256,55 +286,40 @@ class Kernel:
 
     # ---- values ----
 
-    def cell(self, name: str, at: tuple[Position, ...], depth: int) -> str:
-        return f"{self.tensor(name)}[{', '.join(map(self.position, at)) or '()'}]"
+    def cell(self, cell: Read) -> str:
+        if cell in self.locals:
+            return self.locals[cell]
+        return f"{self.tensor(cell.name)}[{', '.join(map(self.position, cell.at)) or '()'}]"
 
     def position(self, a: Position) -> str:
         if isinstance(a, Entry):
             return self.entries.get((a.relation, a.at)) or self.found(a.relation, a.at)
         return index_text(a)
 
-    def value(self, body: Body, depth: int, nested: bool = False) -> str:
+    def value(self, body: Body, nested: bool = False) -> str:
         match body:
-            case Read(name, at):
-                return self.scalars[name] if not at else self.cell(name, at, depth)
+            case Read():
+                return self.cell(body)
             case Const(value):
                 return number_text(value)
             case Add(x, y):
-                text = f"{self.value(x, depth)} + {self.value(y, depth, True)}"
+                text = f"{self.value(x)} + {self.value(y, True)}"
                 return f"({text})" if nested else text
             case Mul(x, y):
-                return f"{self.value(x, depth, True)} * {self.value(y, depth, True)}"
+                return f"{self.value(x, True)} * {self.value(y, True)}"
             case Apply(f, args):
-                return f"{self.source.function(f)}({', '.join(self.value(a, depth) for a in args)})"
+                return f"{self.source.function(f)}({', '.join(self.value(a) for a in args)})"
         raise TypeError(f"not a body: {body}")
 
 
-def bound_by(step: Step) -> set[str]:
-    match step:
-        case Span(index, _, _) | Solve(index, _, _, _):
-            return {index}
-        case Row():
-            return {b[1] for b in step.binds}
-    return set()
-
-
-def _invariant(body: Body, inner: set[str]) -> tuple[list[Body], Body]:
-    """Factors that the inner loops do not change, and the product of the others."""
-    parts = factors(body)
+def _split(job: Job) -> tuple[list[Body], Body]:
+    """Factors that the loops of a sum do not change, and the product of the others."""
+    inner = {i for s in job.steps[job.last :] for i in bound_by(s)}
+    parts = factors(job.piece.body)
     moving = tuple(p for p in parts if any(i in inner for r in reads(p) for a in r.at for i in a.names))
     if not moving or any(isinstance(a, Entry) for p in parts for r in reads(p) for a in r.at):
-        return [], body
+        return [], job.piece.body
     return [p for p in parts if p not in moving], product(moving)
-
-
-def strides(piece: Piece, order: Sequence[str]) -> float:
-    """How badly the loops run through memory: accesses that the innermost one does not step through cell by cell."""
-    if not order:
-        return 0.0
-    kept = {i for a in piece.target for i in a.names}
-    bad = sum(any(order[-1] in a.names for a in at[:-1]) for at in (piece.target, *(r.at for r in reads(piece.body))))
-    return bad + (0.5 if order[0] not in kept else 0.0)
 
 
 def _key_text(at: Sequence[Affine], sizes: Sequence[int]) -> str:
