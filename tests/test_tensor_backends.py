@@ -12,6 +12,7 @@ import pytest
 from tensor_examples import EXAMPLES
 from tensor_runs import Run, assert_same, example_run, random_run, run_of
 
+import wengert as wg
 from wengert.tensor import backends, native, native_source, numpy_backend, unrolling
 from wengert.tensor.adjoint import adjoint
 from wengert.tensor.backends import built, run
@@ -112,6 +113,18 @@ def test_compiled_loops(name: str, least: float, tmp_path: Any, monkeypatch: pyt
     program = native.compiled(given.plan())  # as another process would: from the disk
     assert_same(run(program, given.floats, given.relations), given.value)
     assert kept == {path: path.stat().st_mtime for path in tmp_path.rglob("*.nb?")}
+
+
+def lengths(x: Any) -> Any:
+    return sum(np.maximum(np.sqrt(v), 0.5) * np.arctan(v) for v in x)
+
+
+def test_partials_that_call_partials_compile() -> None:
+    pytest.importorskip("numba")
+    second = wg.tensor.function(lengths, backend="native").grad().differential()
+    x, along = np.array([0.1, 0.3, 2.0]), np.array([1.0, -1.0, 0.5])
+    expected = wg.ngradient(lambda t: np.sum(wg.tensor.function(lengths).grad()(x + t * along)), 0.0)[0]
+    np.testing.assert_allclose(np.sum(second(x, along)), expected, rtol=1e-6)
 
 
 def test_a_black_box_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,11 +9,11 @@ import hashlib
 import importlib.util
 import os
 import sys
+import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -123,8 +123,6 @@ def _interpreted(kernels: str, source: NativeSource) -> dict[str, Any]:
 
 
 def _compiled(kernels: str, source: NativeSource) -> dict[str, Any]:
-    import numba
-
     options = f"fastmath={{'reassoc', 'contract', 'nsz', 'arcp'}}, error_model='numpy', cache={not source.functions}"
     outer = f"@njit({options}, parallel={source.parallel})\n"
     text = "import numpy as np\nfrom numba import njit, prange\n\n\n"
@@ -134,8 +132,19 @@ def _compiled(kernels: str, source: NativeSource) -> dict[str, Any]:
     text = text.replace("def kernel", f"{outer}def kernel")
     module = _module(text)
     for name, function in source.functions.items():
-        setattr(module, name, numba.njit(function))
+        setattr(module, name, _jitted(function))
     return vars(module)
+
+
+def _jitted(function: Any) -> Any:
+    """Compiled, with what a partial calls."""
+    import numba
+
+    called = getattr(function, "calls", {})
+    if not called:
+        return numba.njit(function)
+    space = {name: _jitted(f) if isinstance(f, types.FunctionType) else f for name, f in called.items()}
+    return numba.njit(types.FunctionType(function.__code__, function.__globals__ | space))
 
 
 def cache_folder() -> Path:
@@ -143,7 +152,7 @@ def cache_folder() -> Path:
     return Path(base).expanduser() / "tensor"
 
 
-def _module(text: str) -> ModuleType:
+def _module(text: str) -> types.ModuleType:
     """The text as a module of its own file: numba keeps what it compiles beside it."""
     name = f"kernels_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     path = cache_folder() / f"{name}.py"

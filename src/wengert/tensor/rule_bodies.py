@@ -187,11 +187,14 @@ def substituted(e: Expr, values: Mapping[str, Expr]) -> Expr:
 
 
 def as_function(name: str, params: tuple[str, ...], e: Expr) -> Callable[..., Any]:
-    """The expression as an elementwise function of NumPy arrays, written as Python."""
-    namespace: dict[str, Any] = {}
-    text = f"def f({', '.join(params)}):\n    return {_text(e, namespace)}"
+    """The expression as an elementwise function of NumPy arrays, written as Python; `calls` are what it calls."""
+    calls: dict[str, Any] = {}
+    text = f"def f({', '.join(params)}):\n    return {_text(e, calls)}"
+    namespace = dict(calls)
     exec(compile(text, f"<partial {name}>", "exec"), namespace)
-    return namespace["f"]
+    made = namespace["f"]
+    made.calls = calls
+    return made
 
 
 def _text(e: Expr, namespace: dict[str, Any]) -> str:
