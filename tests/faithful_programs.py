@@ -669,6 +669,51 @@ def tuples_of_enums():
     return [colour.doubled for colour in Colour], Colour(1.5), Colour["BLUE"].name, said(Colour, 9)
 
 
+def classes_of_a_metaclass_that_falls_back():
+    class Fallback(type):
+        def __getattr__(cls, name):
+            return cls.__name__, name
+
+    class Asked:
+        def __get__(self, obj, owner=None):
+            return "asked", obj is None, owner.__name__
+
+    class Base(metaclass=Fallback):
+        asked = Asked()
+        joined = staticmethod("".join)
+
+        @classmethod
+        def named(cls):
+            return cls.__name__
+
+        @property
+        def never(self):
+            return 1
+
+    class Derived(Base):
+        pass
+
+    class Member(enum.Enum):
+        name = 1
+        value = 2
+
+    return [
+        (c.asked, c.joined("ab"), c.named(), type(c.never), c.missing, c.__init__ is object.__init__)
+        for c in (Base, Derived)
+    ], Member.name, Member.value, Member(1).value, list(Member)
+
+
+def modules_that_fall_back():
+    class Lazy(types.ModuleType):
+        def __getattr__(self, name):
+            if name == "absent":
+                raise AttributeError("lazily absent")
+            return name
+
+    module = Lazy("lazy")
+    return module.loaded, module.__name__, said(getattr, module, "absent")
+
+
 PROGRAMS = {
     name: f
     for name, f in list(globals().items())

@@ -82,7 +82,7 @@ def attribute(obj: Any, name: str) -> Any:
     if custom is None and fallback is None:
         return _ordinary(obj, t, name)
     try:
-        return generic_attribute(obj, name) if custom is None else bind(custom, obj)(name)
+        return _before_fallback(obj, t, name) if custom is None else bind(custom, obj)(name)
     except AttributeError:
         if fallback is None:
             raise
@@ -102,7 +102,12 @@ def _ordinary(obj: Any, t: type, name: str) -> Any:
     return getattr(obj, name)
 
 
-def _class_attribute(cls: Any, meta: type, name: str) -> Any:
+def _before_fallback(obj: Any, t: type, name: str) -> Any:
+    """`obj.name` without the `__getattr__` of its class."""
+    return _class_attribute(obj, t, name, type.__getattribute__) if issubclass(t, type) else generic_attribute(obj, name)
+
+
+def _class_attribute(cls: Any, meta: type, name: str, native: Callable[[Any, str], Any] = getattr) -> Any:
     """`cls.name`: a data descriptor of the metaclass, then what the class and its bases hold, then the metaclass."""
     above, held = lookup(meta, name), lookup(cls, name)
     getter = _python_getter(above)
@@ -113,7 +118,7 @@ def _class_attribute(cls: Any, meta: type, name: str) -> Any:
         return enter(get)(held, None, cls)
     if meta is type:
         _plain_of_classes.setdefault(cls, set()).add(name)
-    return getattr(cls, name)
+    return native(cls, name)
 
 
 def own_names(obj: Any, t: type) -> Any:
