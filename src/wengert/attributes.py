@@ -104,7 +104,9 @@ def _ordinary(obj: Any, t: type, name: str) -> Any:
 
 def _before_fallback(obj: Any, t: type, name: str) -> Any:
     """`obj.name` without the `__getattr__` of its class."""
-    return _class_attribute(obj, t, name, type.__getattribute__) if issubclass(t, type) else generic_attribute(obj, name)
+    return (
+        _class_attribute(obj, t, name, type.__getattribute__) if issubclass(t, type) else generic_attribute(obj, name)
+    )
 
 
 def _class_attribute(cls: Any, meta: type, name: str, native: Callable[[Any, str], Any] = getattr) -> Any:
@@ -270,3 +272,22 @@ def super_attribute(cls: Any, self: Any, super_: Any, name: str, has_arguments: 
     """`super().name` where the interpreter has an instruction of its own for it; `super` may be the user's own."""
     made = super(cls, self) if super_ is super else enter(super_)(*((cls, self) if has_arguments else ()))
     return get_attribute(made, name, site)
+
+
+def asked_attribute(obj: Any, name: str, /, *default: Any) -> Any:
+    """`getattr`."""
+    try:
+        return get_attribute(obj, name, STATE.site)
+    except AttributeError:
+        if not default:
+            raise
+        return default[0]
+
+
+def has_attribute(obj: Any, name: str, /) -> bool:
+    """`hasattr`."""
+    try:
+        get_attribute(obj, name, STATE.site)
+    except AttributeError:
+        return False
+    return True

@@ -25,8 +25,10 @@ from wengert.construction import NATIVE_MODULES, construct, reduced
 from wengert.dispatch import HOOKS, prepare
 from wengert.errors import RefusedCallError
 from wengert.frames import ENGINE
+from wengert.iteration import HIGHER, higher
 from wengert.natives import array_function, carrier_method, guarded, number_method, recorder, text_method
 from wengert.opaque import CARRIER_TYPES, search
+from wengert.operator_functions import CALLABLE_OBJECTS, DUNDERS
 from wengert.ordering import Ordered
 from wengert.primitives import Primitive, primitive_of
 from wengert.randomness import METHOD, SAMPLERS
@@ -35,19 +37,9 @@ from wengert.registry import rules
 from wengert.rewrite import instrument, original
 from wengert.shadow import SHADOW
 from wengert.sites import Site
-from wengert.specials import (
-    CALLABLE_OBJECTS,
-    DUNDERS,
-    HIGHER,
-    ITERATING,
-    SPECIAL,
-    STATISTICS,
-    exception_method,
-    higher,
-    of_numbers,
-    sequence_recorder,
-)
+from wengert.specials import SPECIAL, exception_method
 from wengert.texts import stream_method
+from wengert.totals import ITERATING, STATISTICS, of_numbers, sequence_recorder
 from wengert.ufunc_methods import ufunc_method
 
 TRACEABLE = {

@@ -1,0 +1,167 @@
+"""Iteration by C callables: `iter`, `next`, `map`, `filter`, `any`, `reversed`, and those of `itertools`."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.awaiting import iter_async, next_async
+from wengert.classes import bind, defines, enter, lookup, python_method
+from wengert.dispatch import HOOKS
+from wengert.flat import flat_items
+from wengert.items import Iterated, Sequence, iterable, iterator, pairs
+from wengert.ordering import ordered
+from wengert.protocols import truth
+from wengert.record import holds_traced
+from wengert.recording import PLAIN, STATE
+
+HIGHER: set[Any] = {
+    map,
+    filter,
+    sorted,
+    zip,
+    enumerate,
+    reversed,
+    functools.reduce,
+    list,
+    tuple,
+    set,
+    frozenset,
+    any,
+    all,
+    *(v for v in vars(itertools).values() if isinstance(v, type)),
+}
+
+
+def higher(f: Any) -> Any:
+    """A C callable that calls back or iterates: functions among its arguments are entered, iterables recorded."""
+    first, *middle, rest = ROLES.get(f, (items_of, items_of))
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [role(a) for role, a in zip((first, *middle), args, strict=False)]
+        given += [rest(a) for a in args[len(given) :]]
+        return f(*given, **{name: _WORDS.get(name, _as_it_is)(a) for name, a in kwargs.items()})
+
+    return call
+
+
+def _as_it_is(a: Any) -> Any:
+    return a
+
+
+def entered(a: Any) -> Any:
+    return None if a is None else enter(a)
+
+
+def items_of(a: Any) -> Any:
+    return a if type(a) in PLAIN and type(a) is not np.ndarray else iterable(a, STATE.site)
+
+
+def _later(a: Any) -> Any:
+    return a if type(a) in PLAIN and type(a) is not np.ndarray else Iterated(a)
+
+
+_WORDS: dict[str, Callable[[Any], Any]] = {"key": entered, "iterable": items_of}
+
+
+ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
+    map: (entered, items_of),
+    functools.reduce: (entered, items_of, _as_it_is),
+    itertools.starmap: (entered, items_of),
+    itertools.takewhile: (entered, items_of),
+    itertools.dropwhile: (entered, items_of),
+    itertools.filterfalse: (entered, items_of),
+    itertools.groupby: (items_of, entered),
+    itertools.repeat: (_as_it_is, _as_it_is),
+    itertools.chain: (_later, _later),
+}
+"""What the arguments of a callable of `HIGHER` are, the last said of all that follow; where not said: iterables."""
+
+
+def _counting(start: Any = 0, step: Any = 1) -> Any:
+    return _counted(start, step) if holds_traced((start, step)) else itertools.count(start, step)
+
+
+def _counted(start: Any, step: Any) -> Any:
+    while True:
+        yield start
+        start = HOOKS["add"](step, start, STATE.site)
+
+
+def _iter(obj: Any, /, *sentinel: Any) -> Any:
+    if sentinel:
+        return iter(enter(obj) if callable(obj) else obj, *sentinel)
+    if issubclass(type(obj), (np.ndarray, np.flatiter, np.broadcast)):
+        return iter(iterable(obj, STATE.site))
+    made = iterator(obj)
+    return iter(made) if made is obj else made
+
+
+def _next(iterator: Any, /, *default: Any) -> Any:
+    if type(iterator) is np.flatiter:
+        iterator = flat_items(iterator)
+    step = python_method(type(iterator), "__next__")
+    if step is None:
+        return next(iterator, *default)
+    try:
+        return enter(step)(iterator)
+    except StopIteration:
+        if not default:
+            raise
+        return default[0]
+
+
+def _any(items: Any, /) -> bool:
+    return any(truth(item, STATE.site) for item in iterable(items, STATE.site))
+
+
+def _all(items: Any, /) -> bool:
+    return all(truth(item, STATE.site) for item in iterable(items, STATE.site))
+
+
+def _filter(f: Any, items: Any, /) -> Any:
+    f = enter(bool if f is None else f)
+    return filter(lambda item: truth(f(item), STATE.site), iterable(items, STATE.site))
+
+
+def _chained(iterables: Any) -> Any:
+    return itertools.chain.from_iterable(iterable(items, STATE.site) for items in iterable(iterables, STATE.site))
+
+
+def _accumulate(iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
+    return itertools.accumulate(items_of(iterable), enter(operator.add if func is None else func), initial=initial)
+
+
+def _reversed(items: Any, /) -> Any:
+    t = type(items)
+    method = python_method(t, "__reversed__")
+    if method is not None:
+        return bind(method, items)()
+    if issubclass(t, np.ndarray):
+        return (HOOKS["getitem"](k, items, STATE.site) for k in range(len(items) - 1, -1, -1))
+    if not defines(t, "__reversed__") and python_method(t, "__getitem__") and lookup(t, "__len__") is not None:
+        return reversed(Sequence(items))
+    return reversed(items)
+
+
+ITERATION: dict[Any, Any] = {
+    iter: _iter,
+    next: _next,
+    aiter: iter_async,
+    anext: next_async,
+    itertools.chain.from_iterable: _chained,
+    itertools.accumulate: _accumulate,
+    itertools.count: _counting,
+    itertools.tee: lambda items, n=2: itertools.tee(iterable(items, STATE.site), n),
+    reversed: _reversed,
+    sorted: ordered,
+    any: _any,
+    all: _all,
+    filter: _filter,
+    dict: lambda *args, **kwargs: dict(*[pairs(a, STATE.site) for a in args], **kwargs),
+}

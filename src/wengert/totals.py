@@ -1,0 +1,95 @@
+"""What totals up what it iterates over: `sum`, `min`, `max`, `math.prod`, `math.dist`, Python's statistics."""
+
+from __future__ import annotations
+
+import functools
+import math
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.classes import enter, python_method
+from wengert.dispatch import HOOKS
+from wengert.items import iterable
+from wengert.natives import recorder
+from wengert.ordering import extreme
+from wengert.primitives import Primitive, ruled
+from wengert.record import as_array, holds_traced, record_as, record_call
+from wengert.recording import STATE
+
+ITERATING = {sum, min, max, math.fsum, math.prod}
+
+
+STATISTICS = {statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev}
+
+
+_OF_EXTREMES = {"key", "default"}
+
+
+def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
+    """`sum`, `min`, `max` and their like, which iterate over one argument."""
+    fn = primitive.fn
+    splat = fn in (min, max)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None:
+            return fn(*args, **kwargs)
+        if splat and (not args or kwargs.keys() - _OF_EXTREMES or ("default" in kwargs and len(args) > 1)):
+            return fn(*args, **kwargs)  # raises
+        if splat and kwargs:
+            return extreme(fn, args[0] if len(args) == 1 else args, **kwargs)
+        if splat and len(args) > 1:
+            return record_call(primitive, args, kwargs) if holds_traced(args) else fn(*args)
+        if not args:
+            return fn(**kwargs)
+        items = list(iterable(args[0], STATE.site))
+        if fn is sum and any(
+            python_method(type(item), "__add__") or python_method(type(item), "__radd__") for item in items
+        ):
+            return functools.reduce(lambda a, b: HOOKS["add"](b, a, STATE.site), items, *args[1:] or (0,))
+        if not holds_traced((items, *args[1:], *kwargs.values())):
+            return fn(items, *args[1:], **kwargs)
+        start = args[1] if len(args) > 1 else kwargs.get("start")
+        if isinstance(start, (list, tuple)):
+            return fn(items, start)
+        if start is not None and holds_traced((start,)):
+            return record_as(primitive, fn(items, *args[1:], **kwargs), ([start, *items],))
+        if not splat:
+            return record_call(primitive, (items, *args[1:]), kwargs)
+        return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
+
+    return call
+
+
+def of_numbers(primitive: Primitive) -> Callable[..., Any]:
+    """A function of Python's statistics, which iterates over one argument."""
+    record = recorder(primitive)
+    return lambda data, *args, **kwargs: record([*iterable(data, STATE.site)], *args, **kwargs)
+
+
+def _over_points(fn: Any) -> Any:
+    """`math.dist` and `math.sumprod`, whose two sequences are recorded as vectors."""
+
+    def call(p: Any, q: Any, /) -> Any:
+        p, q = ([*iterable(a, STATE.site)] if not isinstance(a, np.ndarray) else a for a in (p, q))
+        value = fn(p, q)
+        if STATE.recording is None or not holds_traced((p, q)):
+            return value
+        if isinstance(value, complex):  # of an array it would take the real parts
+            pairs = zip(iterable(p, STATE.site), iterable(q, STATE.site), strict=True)
+            products = [HOOKS["mul"](b, a, STATE.site) for a, b in pairs]
+            return functools.reduce(lambda a, b: HOOKS["add"](b, a, STATE.site), products, 0)
+        vectors = [as_array(a) if isinstance(a, list) else a for a in (p, q)]
+        again = fn(*vectors)
+        made = record_as(ruled(fn), again, tuple(vectors))
+        return made if type(again) is type(value) else enter(float)(made)
+
+    return call
+
+
+OF_POINTS: dict[Any, Any] = {
+    getattr(math, name): _over_points(getattr(math, name)) for name in ("dist", "sumprod") if hasattr(math, name)
+}
