@@ -714,6 +714,72 @@ def modules_that_fall_back():
     return module.loaded, module.__name__, said(getattr, module, "absent")
 
 
+class Joined:
+    def __radd__(self, other):
+        return "joined", type(other).__name__
+
+    def __rmul__(self, other):
+        return "repeated", type(other).__name__
+
+    def __iter__(self):
+        return iter([5.0])
+
+    def __index__(self):
+        return 2
+
+
+def sequences_that_are_asked_last():
+    seen = []
+    for base in (list, tuple, str, bytes, bytearray, collections.deque):
+        for kind in (base, type(f"{base.__name__}s", (base,), {})):
+            seen += [kind() + Joined(), kind() * Joined()]
+            value = kind()
+            value *= Joined()
+            seen.append(value)
+            if not (kind is not base and base is bytearray):
+                value = kind()
+                value += Joined()
+                seen.append(value)
+    return seen
+
+
+def classes_prepared_wrongly():
+    class Nothing(type):
+        @classmethod
+        def __prepare__(*args):
+            return None
+
+    class NoType:
+        @classmethod
+        def __prepare__(*args):
+            return 3
+
+    def made(kind):
+        class Foo(metaclass=kind):
+            pass
+
+    return said(made, Nothing), said(made, NoType())
+
+
+def methods_that_are_descriptors():
+    import unittest.mock
+
+    class GenLike:
+        def send(self):
+            pass
+
+        def __iter__(self):
+            pass
+
+        def __next__(self):
+            pass
+
+    gen = unittest.mock.MagicMock(GenLike)
+    gen.__iter__ = lambda gen: gen
+    gen.__next__ = lambda gen: 7
+    return next(gen), next(iter(gen)), gen.__next__()
+
+
 PROGRAMS = {
     name: f
     for name, f in list(globals().items())

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from wengert.carriers import taken
 from wengert.classes import bind, enter, lookup, python_method
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
-from wengert.items import iterable, pairs
 from wengert.opaque import CARRIER_TYPES, opaque, search
 from wengert.recording import STATE, here
 from wengert.rewrite import instrument, original
@@ -73,8 +73,8 @@ def instantiate(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     python_init = isinstance(init, types.FunctionType)
     if not python_new and not python_init:
         if _is_carrier_class(cls):
-            given = pairs if issubclass(cls, dict) else iterable
-            return cls(*[given(a, STATE.site) if issubclass(cls, CARRIER_TYPES) else a for a in args], **kwargs)
+            given, words = taken(cls, args, kwargs) if issubclass(cls, CARRIER_TYPES) else (args, kwargs)
+            return cls(*given, **words)
         if issubclass(cls, type) and len(args) == 3:
             with _entering(_called_by_type(*args, kwargs)):
                 return cls(*args, **kwargs)
@@ -93,7 +93,7 @@ def instantiate(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
             if result is not None:
                 raise TypeError(f"__init__() should return None, not {type(result).__name__!r}")
         elif init is not lookup(object, "__init__"):
-            type(obj).__init__(obj, *args, **kwargs)
+            enter(type(obj).__init__)(obj, *args, **kwargs)
     return obj
 
 
@@ -101,6 +101,9 @@ def build_class(body: types.FunctionType, name: str, /, *bases: Any, **options: 
     """A class statement; a metaclass written in Python is entered, as are the statements of the body."""
     resolved = types.resolve_bases(bases)
     meta, namespace, rest = enter(types.prepare_class)(name, resolved, options)
+    if lookup(type(namespace), "__getitem__") is None:
+        asked = meta.__name__ if isinstance(meta, type) else "<metaclass>"
+        raise TypeError(f"{asked}.__prepare__() must return a mapping, not {type(namespace).__name__}")
     exec(instrument(body.__code__, HOOKS), body.__globals__, namespace, closure=body.__closure__)
     if resolved is not bases:
         namespace["__orig_bases__"] = bases
@@ -187,7 +190,7 @@ def _of_user(f: Any) -> bool:
 def _native_new(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     recording = STATE.recording
     if recording is None or issubclass(cls, (*CARRIER_TYPES, BaseException, type)):
-        return cls.__new__(cls, *args, **kwargs)
+        return enter(cls.__new__)(cls, *args, **kwargs)
     return opaque(recording, cls.__new__, (cls, *args), kwargs)
 
 

@@ -116,7 +116,7 @@ def _subscript(container: Any, key: Any) -> Any:
 def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
     """`container[key] = value`."""
     t = type(container)
-    if t is list or t is dict:
+    if t is dict or (t is list and type(key) is not slice):
         container[key] = value
         return
     STATE.site = site
@@ -126,6 +126,8 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
     method = python_method(t, "__setitem__")
     if method is not None:
         bind(method, container)(key, value)
+    elif type(key) is slice and issubclass(t, list):
+        container[key] = iterable(value, site)
     elif STATE.recording is None or issubclass(t, CARRIER_TYPES) or not hasattr(t, "__setitem__"):
         container[key] = value  # or a TypeError
     elif t is np.flatiter:

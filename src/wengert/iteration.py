@@ -109,7 +109,7 @@ def _next(iterator: Any, /, *default: Any) -> Any:
     if step is None:
         return next(iterator, *default)
     try:
-        return enter(step)(iterator)
+        return bind(step, iterator)()
     except StopIteration:
         if not default:
             raise

@@ -13,9 +13,7 @@ import numpy as np
 from wengert.classes import enter, python_method
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
-from wengert.items import iterable, pairs
-from wengert.opaque import TooLarge, opaque, remember, search, traced_in, watched
-from wengert.ordering import sort_list
+from wengert.opaque import TooLarge, opaque, search, traced_in, watched
 from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import Primitive, primitive_of, ruled
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
@@ -312,52 +310,6 @@ def number_method(f: Any, owner: Any, t: type, name: str) -> Any:
     if name in ("ravel", "flatten") and isinstance(owner, np.ndarray):
         return functools.partial(_in_a_row, primitive, owner)
     return functools.partial(recorder(primitive), owner)
-
-
-def carrier_method(f: Any, owner: Any, name: str) -> Any:
-    if name in ("extend", "update", "extendleft", "__init__"):
-        given = pairs if isinstance(owner, dict) else iterable
-        return lambda *args, **kwargs: f(*[given(a, STATE.site) for a in args], **kwargs)
-    if name == "sort":
-        return lambda *, key=None, reverse=False: sort_list(f, list(owner), key, reverse)
-    recording = STATE.recording
-    if name in ("index", "count", "remove") and recording is not None and recording.keep:
-        return functools.partial(_SEARCHES[name], owner)
-    return f
-
-
-def same(item: Any, value: Any) -> bool:
-    """`item is value or item == value`, as containers ask it, with a guard where it depends on an input."""
-    return item is value or bool(HOOKS["truth"](HOOKS["eq"](value, item, STATE.site), STATE.site))
-
-
-def _index(owner: Any, value: Any, *bounds: int) -> int:
-    start, stop = (*bounds, None, None)[:2]
-    for k in range(*slice(start, stop).indices(len(owner))):
-        if same(owner[k], value):
-            return k
-    return owner.index(object(), *bounds)  # raises as it does
-
-
-def _count(owner: Any, value: Any) -> int:
-    return sum([same(item, value) for item in owner])
-
-
-def _remove(owner: Any, value: Any) -> None:
-    del owner[_index(owner, value)]
-
-
-_SEARCHES = {"index": _index, "count": _count, "remove": _remove}
-
-
-def text_method(f: Any, owner: Any) -> Any:
-    recording = STATE.recording
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        text = f(*args, **kwargs)
-        return remember(recording, text, (owner, args, kwargs)) if recording is not None else text
-
-    return call if recording is not None and (recording.texts or f.__name__ in ("format", "join", "format_map")) else f
 
 
 def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:

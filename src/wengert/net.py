@@ -37,7 +37,7 @@ UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types"} | UNSEARCHED
 CALLERS = {
     ENGINE + f"{name}.py"
     for name in words(
-        "opaque natives ordering totals iteration conversions operator_functions specials record quick ufuncs "
+        "opaque natives carriers ordering totals iteration conversions operator_functions specials record quick ufuncs "
         "ufunc_methods writers writes flat items attributes protocols awaiting matching dispatch substitutes resolve"
     )
 }

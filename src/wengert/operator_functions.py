@@ -8,11 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.attributes import asked_attribute
+from wengert.carriers import same
 from wengert.classes import enter
 from wengert.dispatch import HOOKS, convert
 from wengert.items import delitem, getitem, iterable, setitem
 from wengert.iteration import items_of
-from wengert.natives import dunder, same
+from wengert.natives import dunder
 from wengert.operators import BINARY, COMPARE, UNARY
 from wengert.protocols import contains, not_, truth
 from wengert.recording import STATE
@@ -81,7 +82,7 @@ OPERATOR_FUNCTIONS: dict[Any, Any] = {
     operator.setitem: lambda a, b, c: setitem(a, b, c, STATE.site),
     operator.contains: lambda a, b: contains(a, b, STATE.site),
     operator.concat: lambda a, b: HOOKS["add"](b, a, STATE.site),
-    operator.iconcat: lambda a, b: HOOKS["iadd"](b, a, STATE.site),
+    operator.iconcat: lambda a, b: enter(a.__iadd__)(b) if isinstance(a, list) else HOOKS["iadd"](b, a, STATE.site),
     operator.countOf: lambda a, b: enter([*iterable(a, STATE.site)].count)(b),
     operator.indexOf: _index_of,
     operator.delitem: lambda a, b: delitem(b, a, STATE.site),

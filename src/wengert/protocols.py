@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import array
+import collections
 import operator
 import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +14,7 @@ import numpy as np
 
 from wengert.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.errors import RefusedCallError
-from wengert.items import iterable
+from wengert.items import iterable, pairs
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.operators import COMPARE, UFUNCS, Binary
 from wengert.primitives import primitive_of
@@ -29,7 +32,7 @@ def protocol(op: Binary, left: Any, right: Any) -> Any:
     tries = [(first, left, right), (second, right, left)]
     if tl is tr:
         del tries[1]
-    elif tl in tr.__mro__ and second is not None and second is not lookup(tl, op.reflected):
+    elif _is_asked_last(first) or (tl in tr.__mro__ and second is not None and second is not lookup(tl, op.reflected)):
         tries.reverse()
     for method, a, b in tries:
         if method is None:
@@ -137,12 +140,37 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
         if primitive is None:
             return opaque(recording, fn, (left, right), {})
         return record_write(primitive, lambda: fn(left, right), left, (left, right), {})
-    if t is list and isinstance(right, np.ndarray):
-        left += iterable(right, STATE.site)
-        return left
     if lookup(t, method) is not None:
-        return fn(left, right)
+        return _fill(op, fn, method, left, right)
     return binary(op, left, right)
+
+
+def _fill(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:
+    """`left op= right` of a container in C."""
+    native = lookup(type(left), method)
+    if not _is_asked_last(native):
+        return fn(left, pairs(right, STATE.site) if isinstance(left, dict) else right)
+    if type(left) in _SEQUENCES or op.name == "mul":  # the `+=` of subclasses comes first
+        if isinstance(right, (np.ndarray, np.generic)):
+            return binary(op, left, right)
+        reflected = python_method(type(right), op.reflected)
+        value = NotImplemented if reflected is None else bind(reflected, right)(left)
+        if value is not NotImplemented:
+            return value
+    return native(left, iterable(right, STATE.site) if op.name == "add" else right)
+
+
+_SEQUENCES = (list, tuple, str, bytes, bytearray, collections.deque, array.array)
+_OF_SEQUENCES = ("__add__", "__mul__", "__rmul__", "__iadd__", "__imul__")
+
+
+def _is_asked_last(method: Any) -> bool:
+    """Whether it is a method with which C's sequences join or repeat: the interpreter asks the other operand first."""
+    return (
+        type(method) is types.WrapperDescriptorType
+        and method.__objclass__ in _SEQUENCES
+        and method.__name__ in _OF_SEQUENCES
+    )
 
 
 def compare(op: Binary, left: Any, right: Any) -> Any:

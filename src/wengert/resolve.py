@@ -20,13 +20,14 @@ import numpy as np
 
 from wengert.attributes import forget_classes
 from wengert.awaiting import AWAITABLES
+from wengert.carriers import carrier_method, class_method, text_method, unbound_method
 from wengert.classes import bind, enter, lookup, python_method, twins
 from wengert.construction import NATIVE_MODULES, construct, reduced
 from wengert.dispatch import HOOKS, prepare
 from wengert.errors import RefusedCallError
 from wengert.frames import ENGINE
 from wengert.iteration import HIGHER, higher
-from wengert.natives import array_function, carrier_method, guarded, number_method, recorder, text_method
+from wengert.natives import array_function, guarded, number_method, recorder
 from wengert.opaque import CARRIER_TYPES, search
 from wengert.operator_functions import CALLABLE_OBJECTS, DUNDERS
 from wengert.ordering import Ordered
@@ -286,8 +287,10 @@ def _classify(f: Any, t: type) -> Any:
         np.ufunc,
         types.ClassMethodDescriptorType,
     ):
-        if getattr(f, "__objclass__", None) in _CARRIER_CLASSES or getattr(f, "__self__", None) in _CARRIER_CLASSES:
-            return f
+        if getattr(f, "__objclass__", None) in _CARRIER_CLASSES:
+            return unbound_method(f) if f.__objclass__ in CARRIER_TYPES else f
+        if getattr(f, "__self__", None) in _CARRIER_CLASSES:
+            return class_method(f) if f.__self__ in CARRIER_TYPES else f
         return guarded(f)
     if t is types.MethodWrapperType:
         return functools.partial(other(f.__objclass__.__dict__[f.__name__], types.WrapperDescriptorType), f.__self__)

@@ -1,0 +1,111 @@
+"""Containers in C: what they iterate over or compare is handed to them so that a trace sees it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from wengert.dispatch import HOOKS
+from wengert.items import iterable, pairs
+from wengert.opaque import remember
+from wengert.ordering import sort_list
+from wengert.recording import STATE
+
+ITERATING = {
+    "extend", "extendleft", "update", "__init__", "__iadd__", "__ior__", "union", "intersection", "difference",
+    "symmetric_difference", "intersection_update", "difference_update", "symmetric_difference_update", "issubset",
+    "issuperset", "isdisjoint",
+}  # fmt: skip
+"""Methods of containers that iterate over each of their arguments."""
+
+
+def taken(t: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments with which a container of this type is made or filled."""
+    if issubclass(t, dict):
+        return [pairs(a, STATE.site) for a in args], kwargs
+    return [iterable(a, STATE.site) for a in args], {name: iterable(a, STATE.site) for name, a in kwargs.items()}
+
+
+def carrier_method(f: Any, owner: Any, name: str) -> Any:
+    """What stands for a method of a list, dictionary, set or deque."""
+    if name in ITERATING:
+
+        def fill(*args: Any, **kwargs: Any) -> Any:
+            args_taken, words = taken(type(owner), args, kwargs)
+            return f(*args_taken, **words)
+
+        return fill
+    if name == "__setitem__" and isinstance(owner, list):
+        return lambda key, value: f(key, iterable(value, STATE.site) if type(key) is slice else value)
+    if name == "sort":
+        return lambda *, key=None, reverse=False: sort_list(f, list(owner), key, reverse)
+    recording = STATE.recording
+    if name in ("index", "count", "remove") and recording is not None and recording.keep:
+        return functools.partial(_SEARCHES[name], owner)
+    return f
+
+
+def unbound_method(f: Any) -> Callable[..., Any]:
+    """`list.extend` and its like, called with the container in front."""
+    if f.__name__ not in ITERATING and f.__name__ not in ("__setitem__", "sort", *_SEARCHES):
+        return f
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not args or not isinstance(args[0], f.__objclass__):
+            return f(*args, **kwargs)  # raises
+        owner = args[0]
+        return carrier_method(f.__get__(owner, type(owner)), owner, f.__name__)(*args[1:], **kwargs)
+
+    return call
+
+
+def class_method(f: Any) -> Callable[..., Any]:
+    """`tuple.__new__` and `dict.fromkeys`, which iterate over one argument."""
+    place = 1 if f.__name__ == "__new__" else 0
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return f(*[iterable(a, STATE.site) if k == place else a for k, a in enumerate(args)], **kwargs)
+
+    return call
+
+
+def same(item: Any, value: Any) -> bool:
+    """`item is value or item == value`, as containers ask it, with a guard where it depends on an input."""
+    return item is value or bool(HOOKS["truth"](HOOKS["eq"](value, item, STATE.site), STATE.site))
+
+
+def _index(owner: Any, value: Any, *bounds: int) -> int:
+    start, stop = (*bounds, None, None)[:2]
+    for k in range(*slice(start, stop).indices(len(owner))):
+        if same(owner[k], value):
+            return k
+    return owner.index(object(), *bounds)  # raises as it does
+
+
+def _count(owner: Any, value: Any) -> int:
+    return sum([same(item, value) for item in owner])
+
+
+def _remove(owner: Any, value: Any) -> None:
+    del owner[_index(owner, value)]
+
+
+_SEARCHES = {"index": _index, "count": _count, "remove": _remove}
+
+
+def text_method(f: Any, owner: Any) -> Any:
+    """What stands for a method of a text: one that may take in texts made from traced values is watched."""
+    recording = STATE.recording
+    joins = f.__name__ == "join"
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if joins and len(args) == 1 and not kwargs:
+            args = ([*iterable(args[0], STATE.site)],)  # an iterator tells nothing once it is used up
+        text = f(*args, **kwargs)
+        return remember(recording, text, (owner, args, kwargs)) if recording is not None else text
+
+    return call if recording is not None and (recording.texts or joins or f.__name__ in _FORMATTING) else f
+
+
+_FORMATTING = ("format", "format_map")
