@@ -1,6 +1,6 @@
 """Containers in C take traced values out of whatever they iterate over."""
 
-# ruff: noqa: E731 (the programs are a table)
+
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def weighted(*values: Any) -> Any:
 def _called(make: Callable[[], Any], name: str) -> Callable[[Any], Any]:
     def fill(items: Any) -> Any:
         box = make()
-        return box if getattr(box, name)(items) is None else box
+        getattr(box, name)(items)
+        return box
 
     return fill
 

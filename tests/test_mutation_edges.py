@@ -83,12 +83,78 @@ def through_other_dtype(x: Any) -> Any:
     return r.sum()
 
 
+def complex_into_real_part(x: Any) -> Any:
+    z = x * 1j
+    z.real[0] = z[1]
+    return z.real.sum()
+
+
+def through_an_odd_part(x: Any) -> Any:
+    z = np.zeros(3, complex)
+    z.view(float)[1:3] = x[:2]
+    return z.real.sum()
+
+
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
 @pytest.mark.parametrize("f", [complex_into_real, into_integers, into_foreign, into_overlapping, through_structured,
-                               through_other_dtype])  # fmt: skip
+                               through_other_dtype, complex_into_real_part, through_an_odd_part])  # fmt: skip
 def test_refused(f: Any) -> None:
     with pytest.raises(wg.WengertError, match=f.__name__):
         wg.grad(f, np.array([1.0, 2.0, 3.0]))
+
+
+def add_to_parts(z: Any) -> Any:
+    z.real += 1
+    z.imag[1:] *= z.real[:-1]
+    return np.sum((z * z * np.arange(1, 4)).real)
+
+
+def assign_parts(z: Any) -> Any:
+    z.real, z.imag = z.imag * 2, z.real.copy()
+    return np.sum(np.abs(z) ** 3) + z.real[1]
+
+
+def parts_of_a_new_array(z: Any) -> Any:
+    w = z * z
+    r = w.real
+    w.imag[0] = r[1] ** 2
+    w *= 1j
+    return np.sum(r) + np.sum((w * w).imag)
+
+
+@pytest.mark.parametrize("dtype", ["complex128", "complex64", ">c16"])
+@pytest.mark.parametrize("f", [add_to_parts, assign_parts, parts_of_a_new_array])
+def test_parts_of_complex_arguments(f: Any, dtype: str) -> None:
+    """The gradient is the derivative by the real part, minus i times the one by the imaginary part."""
+    z = np.array([1 + 2j, 0.5 - 1j, -0.25 + 0.75j])
+    by_real, by_imag = wg.ngradient(lambda x, y: f(x + 1j * y), z.real.copy(), z.imag.copy())
+    given = z.astype(dtype)
+    value, z_bar = wg.value_and_grad(f)(given)
+    plain = z.astype(dtype)
+    assert value == f(plain) and np.array_equal(given, plain) and z_bar.dtype == given.dtype.newbyteorder("=")
+    tolerance = 1e-5 if dtype == "complex64" else 1e-8
+    np.testing.assert_allclose(z_bar, by_real - 1j * by_imag, rtol=tolerance, atol=tolerance)
+
+
+def test_an_argument_that_shows_a_part_of_another_array_is_not_written() -> None:
+    def f(x: Any) -> Any:
+        x[0] = 2 * x[1]
+        return np.sum(x * x)
+
+    z = np.array([1 + 2j, 0.5 - 1j, -0.25 + 0.75j])
+    with pytest.raises(wg.RefusedCallError, match=r"f: this line writes .* shows parts .* Pass a copy"):
+        wg.grad(f, z.real)
+    assert wg.value_and_grad(f)(z.real.copy())[0] == f(z.real.copy())
+
+
+def test_the_imaginary_part_of_real_numbers_is_not_set() -> None:
+    def f(x: Any) -> Any:
+        with pytest.raises(TypeError, match="imaginary part"):
+            x.imag = x
+        x.real = x[::-1] * 2
+        return np.sum(x * np.arange(1, 3))
+
+    assert np.array_equal(wg.grad(f)(np.array([1.0, 2.0])), [4.0, 2.0])
 
 
 def test_read_only_arrays_stay_as_they_are() -> None:

@@ -360,6 +360,112 @@ def real_stored_in_complex(x):
     return np.sum((z * z * (1 + 1j)).imag)
 
 
+# -- real and imaginary parts
+
+
+def parted(x):
+    """Six numbers as three complex ones."""
+    return x[:3] * (1 + 0.5j) + x[3:] * 1j
+
+
+def weigh_complex(z):
+    z = np.asarray(z)
+    return weigh(z.real) + np.sum(z.imag**2) + np.sum((z * z).imag)
+
+
+@program(vector)
+def parts_added_to(x):
+    z = parted(x)
+    z.real += 1
+    z.imag *= x[:3]
+    z.real -= z.imag
+    z.imag /= z.real[1] + 5
+    return weigh_complex(z)
+
+
+@program(vector)
+def parts_assigned(x):
+    z = parted(x)
+    z.real = x[3:]
+    z.imag = z.real * x[0]
+    z.real = 2.0
+    z.imag = z.imag[::-1].copy()
+    z.real, z.imag = z.imag.copy(), z.real.copy()
+    return weigh_complex(z)
+
+
+@program(vector)
+def entries_of_parts(x):
+    z = parted(x)
+    z.real[0] = x[3] ** 2
+    z.imag[1:] = z.real[:2] * x[0]
+    z.imag[::-2] -= x[:2]
+    z.real[[0, 2]] *= x[4:]
+    z.real[np.array([True, False, True])] += 1.5
+    z.imag[z.real > 100] = 0.0
+    for k in range(1, 3):
+        z.real[k] += z.imag[k - 1] * z.real[k - 1]
+    return weigh_complex(z)
+
+
+@program(vector)
+def parts_seen_before_and_after(x):
+    z = parted(x)
+    r, i = z.real, z.imag
+    z *= 2j
+    y = weigh(r) + weigh(i)
+    r[1] = x[1] * i[0]
+    i += r
+    z[2] = x[5] * (1 - 2j)
+    return y + weigh(r) + weigh(i) + weigh_complex(z)
+
+
+@program(lambda: matrix(3, 4))
+def parts_of_views(x):
+    z = x * (1 + 2j) + 1j
+    z.T.real[1] += x[:, 0]
+    z[::-1, 1:].imag[0] = x[0, :3] ** 2
+    z[1].real = x[2]
+    z.reshape(-1)[2:9:3].imag *= x[0, :3]
+    z.diagonal().real.sum()
+    np.fliplr(z).imag[:, 0] -= x[:, 1]
+    return weigh(z.real) + np.sum(z.imag**3) + np.sum(z.T.imag[0])
+
+
+@program(vector)
+def parts_of_scratch(x):
+    z = np.zeros(3, complex)
+    z.real = x[:3]
+    z.imag[:] = x[3:] * z.real
+    w = np.ones((2, 3), np.complex128)[:, ::-1]
+    w.imag[1] = z.imag
+    w.real[:, 0] += x[:2]
+    return weigh_complex(z) + np.sum(np.abs(w) ** 2 * np.arange(1.0, 4))
+
+
+@program(vector)
+def parts_written_by_functions(x):
+    z = parted(x)
+    np.multiply(z.real, x[:3], out=z.imag)
+    np.add.at(z.real, [0, 0, 2], x[3:])
+    np.copyto(z.imag[:2], x[:2], where=[True, False])
+    z.real.flat[1] = x[0]
+    np.exp(x[0], out=z.imag[1, ...])
+    z.imag[2:].fill(x[5])
+    z.real.sort()
+    return weigh_complex(z)
+
+
+@program(vector)
+def part_of_a_single_number(x):
+    z = np.array(x[0] + 1j * x[1])
+    z.real += x[2]
+    z.imag[...] *= x[3]
+    w = parted(x)
+    w[1, ...].imag = z.real
+    return np.abs(z * z) + weigh_complex(w)
+
+
 # -- arguments ------------------------------------------------------------------------------------------------------
 
 

@@ -12,9 +12,7 @@ from wengert.classes import bind, constant, enter, lookup, methods, python_metho
 from wengert.errors import RefusedCallError
 from wengert.flat import assign_flat
 from wengert.frames import user_frame
-from wengert.functional import setpart
 from wengert.record import (
-    holds_traced,
     record_call,
     slot_of,
 )
@@ -210,10 +208,9 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
 
 def _set_part(array: np.ndarray, name: str, value: Any) -> None:
     """`array.real = value`, `array.imag = value`."""
-    if np.iscomplexobj(array) and holds_traced((array, value)):
-        record_store(array, ..., enter(setpart)(array, name, value))
-    else:
-        record_store(getattr(array, name), ..., value)
+    if name == "imag" and not np.iscomplexobj(array):
+        setattr(array, name, value)  # raises
+    record_store(getattr(array, name), ..., value)
 
 
 def generic_set_attribute(obj: Any, value: Any, name: str) -> None:

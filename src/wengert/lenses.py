@@ -79,6 +79,34 @@ def overlaps_itself(view: np.ndarray) -> bool:
     return False
 
 
+def part_of(view: np.ndarray, owner: np.ndarray) -> tuple[str, np.ndarray] | None:
+    """Of a view of the real or imaginary parts of an owner: which, and the region of complex numbers they are of."""
+    size = owner.itemsize
+    offset, shape, strides = lens_of(view, owner)
+    if (
+        owner.dtype.kind != "c"
+        or view.dtype.kind != "f"
+        or view.itemsize * 2 != size
+        or view.dtype.byteorder != owner.dtype.byteorder
+        or any(stride % size for n, stride in zip(shape, strides, strict=True) if n > 1)
+        or offset % size not in (0, view.itemsize)
+    ):
+        return None
+    region = view_of(owner, owner, Lens(offset - offset % size, shape, strides))
+    return ("imag" if offset % size else "real"), region
+
+
+def content_of(view: np.ndarray, owner: np.ndarray, content: np.ndarray) -> np.ndarray:
+    """What a view of an owner showed while the owner held this content."""
+    if view.dtype == owner.dtype:
+        return view_of(content, owner, lens_of(view, owner))
+    found = part_of(view, owner)
+    assert found is not None
+    part, region = found
+    shown: np.ndarray = getattr(content_of(region, owner, content), part)
+    return shown
+
+
 def key_of(lens: Lens, owner: np.ndarray) -> Any:
     """The basic key with which the owner gives the view, or None where there is none.
 

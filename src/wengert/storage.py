@@ -16,21 +16,11 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import AliasedArgumentsError, RefusedCallError
-from wengert.functional import getitem, setitem, setlens
-from wengert.functional import lens as read_lens
-from wengert.lenses import (
-    Lens,
-    covers,
-    is_foreign,
-    key_of,
-    lens_of,
-    memory_order,
-    overlaps_itself,
-    owner_of,
-    view_of,
-)
-from wengert.primitives import Bound, ruled
-from wengert.recording import STATE, Entry, Recording, here, watch_arrays
+from wengert.functional import setitem, setpart
+from wengert.lenses import content_of, covers, is_foreign, lens_of, overlaps_itself, owner_of, part_of, view_of
+from wengert.primitives import Bound
+from wengert.recording import Entry, Recording, here, watch_arrays
+from wengert.regions import append, known, read_region, store_region
 from wengert.shadow import SHADOW, hold
 from wengert.undo import Finals, Undo, swap
 from wengert.values import Spec, spec_of
@@ -71,6 +61,7 @@ class Memory:
         "arguments",
         "finals",
         "recording",
+        "reinterpreted",
         "replaced",
         "shared_arguments",
         "storages",
@@ -88,6 +79,7 @@ class Memory:
         self.finals: Finals | None = None  # where memory is to be restored after the log is used up
         self.replaced: list[Any] = []  # residuals that gave way to copies: variables by their ids as long as we record
         self.shared_arguments: set[int] = set()
+        self.reinterpreted: set[int] = set()  # owners of which a traced array has another dtype
 
     @property
     def roots(self) -> dict[int, tuple[weakref.ref[np.ndarray], Root]]:
@@ -127,65 +119,9 @@ class Memory:
         seen = storage.views.get(id(array))
         if seen is not None and seen[0]() is array and seen[1] == storage.stamp:
             return seen[2]
-        slot = None if storage.slot is None else self._read(array, owner, storage.slot)
+        slot = None if storage.slot is None else read_region(self.recording, array, owner, storage.slot)
         storage.views[id(array)] = (weakref.ref(array), storage.stamp, slot)
         return slot
-
-    def _read(self, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
-        if view.dtype != owner.dtype:
-            raise self.recording.refuse(
-                RefusedCallError(
-                    f"{here()}: an array of {view.dtype} is read after its memory was written through one of "
-                    f"{owner.dtype}. Copy the part (.real.copy(), .astype(...)) before the write."
-                )
-            )
-        lens = lens_of(view, owner)
-        if covers(view, owner):
-            return slot
-        key = key_of(lens, owner)
-        kept = owner if self.recording.keep else spec_of(owner)
-        if key is not None:
-            if view.ndim == 0:
-                key = (*key, ...) if type(key) is tuple else (key, ...)
-            return self._append(getitem, view, (slot, None), (kept, key))
-        flat, kept = self._flatten(slot, owner, kept)
-        return self._append(read_lens, view, (flat, None, None, None), (kept, *lens))
-
-    def _flatten(self, slot: int | None, owner: np.ndarray, kept: Any) -> tuple[Any, Any]:
-        """The owner as one row in the order of its memory, so that a lens on it means the same in any layout."""
-        order = memory_order(owner)
-        if order is not None:
-            slot, kept = self._shaped(np.transpose, slot, kept, order, tuple(owner.shape[k] for k in order))
-        return self._shaped(np.ravel, slot, kept, None, (owner.size,))
-
-    def _unflatten(self, slot: int, owner: np.ndarray, kept: Any) -> int:
-        """The owner from its row."""
-        order = memory_order(owner)
-        shape = owner.shape if order is None else tuple(owner.shape[k] for k in order)
-        slot, kept = self._shaped(np.reshape, slot, kept, shape, shape)
-        if order is not None:
-            back = tuple(order.index(k) for k in range(owner.ndim))
-            slot, _ = self._shaped(np.transpose, slot, kept, back, owner.shape)
-        return slot
-
-    def _shaped(self, fn: Any, slot: Any, kept: Any, how: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
-        """Record a change of shape of a value that only the recording sees."""
-        args = (kept,) if how is None else (kept, how)
-        value = fn(*args) if self.recording.keep else Spec(shape, kept.dtype)
-        if slot is None:
-            return None, value
-        primitive = ruled(fn)
-        ins = (slot,) if how is None else (slot, None)
-        bound = primitive.bound(len(ins), self.recording.mask(ins), ())
-        return self.recording.append((bound, value, ins, args, None, STATE.site)), value
-
-    def _append(self, fn: Any, value: np.ndarray, ins: tuple[Any, ...], args: tuple[Any, ...]) -> int:
-        primitive = ruled(fn)
-        mask = self.recording.mask([None if type(slot) is tuple else slot for slot in ins])
-        bound = primitive.bound(len(args), mask, ())
-        slot = len(self.recording.entries)
-        kept = None if fn is setitem and not self.recording.keep else hold(value, slot, self.recording.keep)
-        return self.recording.append((bound, kept, ins, args, None, STATE.site))
 
     def add_view(self, view: np.ndarray, slot: int) -> None:
         """A view that an operation made of written memory: its variable is known."""
@@ -202,14 +138,16 @@ class Memory:
     def _file_root(self, filed: dict[int, Any], array: np.ndarray, slot: int, level: int, argument: bool) -> None:
         owner = owner_of(array)
         key = id(owner)
-        known = filed.get(key)
-        if known is None or known[0]() is not owner:
+        filed_here = filed.get(key)
+        if array.dtype != owner.dtype:
+            self.reinterpreted.add(key)
+        if filed_here is None or filed_here[0]() is not owner:
             ref = weakref.ref(owner, functools.partial(_unfile, filed, key))
             place = array if argument else lens_of(array, owner)  # an argument stays alive: its lens can wait
             filed[key] = (ref, Root([(place, slot, level)]))
             return
         lens = lens_of(array, owner)
-        roots = known[1]
+        roots = filed_here[1]
         roots.locate(owner)
         if argument and any(other == level for _, _, other in roots):
             self.shared_arguments.add(key)
@@ -267,6 +205,13 @@ class Memory:
                     "either is not defined. Pass copies: f(a, a.copy())."
                 )
             )
+        if id(owner) in self.reinterpreted:
+            raise self.recording.refuse(
+                RefusedCallError(
+                    f"{here()}: this line writes memory of which an argument shows parts (x.real, or x.view(...) of "
+                    "another dtype). Pass a copy of the part."
+                )
+            )
         if is_foreign(owner):
             raise self.recording.refuse(
                 RefusedCallError(
@@ -276,39 +221,19 @@ class Memory:
             )
 
     def _root_slot(self, owner: np.ndarray) -> int | None:
-        known = self.roots.get(id(owner))
-        if known is None or known[0]() is not owner:
+        filed = self.roots.get(id(owner))
+        if filed is None or filed[0]() is not owner:
             return None
         slot: int | None = None
-        known[1].locate(owner)
-        for lens, root, _ in known[1]:
+        filed[1].locate(owner)
+        for lens, root, _ in filed[1]:
             if lens == lens_of(owner, owner):
                 slot = root
                 continue
             before = owner.copy(order="K") if self.recording.keep else spec_of(owner)
             value = view_of(owner, owner, lens) if self.recording.keep else Spec(lens.shape, owner.dtype)
-            slot = self._put_slot(slot, owner, lens, before, value, root)
+            slot = store_region(self.recording, slot, owner, lens, before, value, root)
         return slot
-
-    def _put_slot(
-        self, slot: int | None, owner: np.ndarray, lens: Lens, before: Any, value: Any, value_slot: int | None
-    ) -> int:
-        key = key_of(lens, owner)
-        slot = self._known(slot, before)
-        if key is not None:
-            return self._append(setitem, owner, (slot, None, value_slot), (before, key, value))
-        flat, row = self._flatten(slot, owner, before)
-        primitive = ruled(setlens)
-        bound = primitive.bound(5, self.recording.mask((flat, None, None, None, value_slot)), ())
-        after = setlens(row, *lens, value) if self.recording.keep else spec_of(row)
-        flat = self.recording.append(
-            (bound, after, (flat, None, None, None, value_slot), (row, *lens, value), None, STATE.site)
-        )
-        return self._unflatten(flat, owner, after)
-
-    def _known(self, slot: int | None, before: Any) -> int | None:
-        """The variable of an owner before a store; on a tape, content that was untraced becomes a constant."""
-        return self.recording.constant(before) if slot is None and self.recording.keep else slot
 
     def written(self, storage: Storage, owner: np.ndarray, slot: int | None) -> None:
         """The owner has a new version."""
@@ -335,7 +260,8 @@ class Memory:
         if whole and (value_slot is None or _is_like(value, owner)):
             self.written(storage, owner, value_slot)
             return
-        if overlaps_itself(view) or view.dtype != owner.dtype:
+        part = None if view.dtype == owner.dtype else part_of(view, owner)
+        if overlaps_itself(view) or (part is None and view.dtype != owner.dtype):
             raise self.recording.refuse(
                 RefusedCallError(
                     f"{here()}: this line writes through a view whose entries overlap or have another dtype. "
@@ -343,8 +269,33 @@ class Memory:
                 )
             )
         value = self.capture(value) if self.recording.keep else light(value)
+        if part is not None:
+            self._put_part(storage, owner, *part, value, value_slot, before)
+            return
         lens = lens_of(view, owner)
-        self.written(storage, owner, self._put_slot(storage.slot, owner, lens, before, value, value_slot))
+        slot = store_region(self.recording, storage.slot, owner, lens, before, value, value_slot)
+        self.written(storage, owner, slot)
+
+    def _put_part(
+        self,
+        storage: Storage,
+        owner: np.ndarray,
+        part: str,
+        region: np.ndarray,
+        value: Any,
+        value_slot: int | None,
+        before: Any,
+    ) -> None:
+        """Record that the real or imaginary parts of a region of the owner now hold a value."""
+        was, slot = self._before(storage, owner, region, before)
+        changed = append(self.recording, setpart, region, (slot, None, value_slot), (was, part, value))
+        self.put(storage, owner, region, region, changed, before)
+
+    def _before(self, storage: Storage, owner: np.ndarray, view: np.ndarray, before: Any) -> tuple[Any, int | None]:
+        """What a view showed before its owner was written, and the variable of that."""
+        was = content_of(view, owner, before) if self.recording.keep else spec_of(view)
+        slot = None if storage.slot is None else read_region(self.recording, view, owner, storage.slot)
+        return was, known(self.recording, slot, was)
 
     def put_at(
         self,
@@ -362,14 +313,12 @@ class Memory:
         value = self.capture(value) if keep else light(value)
         key = self.capture(key)
         if array is owner or covers(array, owner):
-            slot = self._known(storage.slot, before)
-            slot = self._append(setitem, owner, (slot, key_slot, value_slot), (before, key, value))
+            slot = known(self.recording, storage.slot, before)
+            slot = append(self.recording, setitem, owner, (slot, key_slot, value_slot), (before, key, value))
             self.written(storage, owner, slot)
             return
-        part_before = view_of(before, owner, lens_of(array, owner)) if keep else spec_of(array)
-        part = None if storage.slot is None else self._read(array, owner, storage.slot)
-        part = self._known(part, part_before)
-        changed = self._append(setitem, array, (part, key_slot, value_slot), (part_before, key, value))
+        was, slot = self._before(storage, owner, array, before)
+        changed = append(self.recording, setitem, array, (slot, key_slot, value_slot), (was, key, value))
         self.put(storage, owner, array, array, changed, before)
 
     def content(self, owner: np.ndarray, storage: Storage) -> Any:
