@@ -65,11 +65,9 @@ def is_installed() -> bool:
 
 
 def cases(suite: Any) -> Iterator[unittest.TestCase]:
-    """The methods of a suite that are called, and not driven by an event loop."""
+    """The methods of a suite."""
     if isinstance(suite, unittest.TestCase):
-        method = getattr(suite, suite._testMethodName, None)
-        if not inspect.iscoroutinefunction(method):
-            yield suite
+        yield suite
         return
     for part in suite:
         yield from cases(part)
@@ -82,12 +80,14 @@ def load(module: str) -> list[unittest.TestCase]:
     return list(cases(unittest.defaultTestLoader.loadTestsFromModule(importlib.import_module(f"test.{module}"))))
 
 
-def traced(method: Callable[[], Any]) -> Callable[[], None]:
-    """The method with every hook on."""
+def traced(case: Any, method: Callable[[], Any]) -> Callable[[], None]:
+    """The method with every hook on; one that is a coroutine is driven by the event loop of its case."""
     import wengert as wg
 
     def around(x: float) -> float:
-        method()
+        made = method()
+        if inspect.iscoroutine(made):
+            case._asyncioRunner.run(made, context=case._asyncioTestContext)
         return x * x
 
     def call() -> None:
@@ -100,7 +100,7 @@ def run(case: unittest.TestCase, under_trace: bool) -> Verdict:
     """One method with its fixture; of that, the method alone is traced."""
     if under_trace:
         call = case._callTestMethod
-        case._callTestMethod = lambda method: call(traced(method))
+        case._callTestMethod = lambda method: call(traced(case, method))
     result = unittest.TestResult()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         case.run(result)

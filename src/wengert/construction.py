@@ -93,7 +93,8 @@ def instantiate(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
             if result is not None:
                 raise TypeError(f"__init__() should return None, not {type(result).__name__!r}")
         elif init is not lookup(object, "__init__"):
-            enter(type(obj).__init__)(obj, *args, **kwargs)
+            fill = type(obj).__init__
+            (enter(fill) if isinstance(obj, CARRIER_TYPES) else fill)(obj, *args, **kwargs)
     return obj
 
 

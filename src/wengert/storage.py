@@ -43,6 +43,8 @@ class Storage:
 class Root(list[tuple[Any, int, int]]):
     """Traced arrays that lie in one owner's memory without the owner itself being traced: (lens, slot, level)."""
 
+    has_others = False  # arrays of another dtype than the owner's
+
     def locate(self, owner: np.ndarray) -> None:
         """Find the lenses of those that were noted as arrays."""
         self[:] = [
@@ -61,7 +63,6 @@ class Memory:
         "arguments",
         "finals",
         "recording",
-        "reinterpreted",
         "replaced",
         "shared_arguments",
         "storages",
@@ -79,7 +80,6 @@ class Memory:
         self.finals: Finals | None = None  # where memory is to be restored after the log is used up
         self.replaced: list[Any] = []  # residuals that gave way to copies: variables by their ids as long as we record
         self.shared_arguments: set[int] = set()
-        self.reinterpreted: set[int] = set()  # owners of which a traced array has another dtype
 
     @property
     def roots(self) -> dict[int, tuple[weakref.ref[np.ndarray], Root]]:
@@ -139,15 +139,18 @@ class Memory:
         owner = owner_of(array)
         key = id(owner)
         filed_here = filed.get(key)
-        if array.dtype != owner.dtype:
-            self.reinterpreted.add(key)
         if filed_here is None or filed_here[0]() is not owner:
             ref = weakref.ref(owner, functools.partial(_unfile, filed, key))
             place = array if argument else lens_of(array, owner)  # an argument stays alive: its lens can wait
             filed[key] = (ref, Root([(place, slot, level)]))
+            filed[key][1].has_others = array.dtype != owner.dtype
             return
-        lens = lens_of(array, owner)
         roots = filed_here[1]
+        if array.dtype != owner.dtype:
+            roots.has_others |= argument
+            if not argument:  # the parts of what is filed
+                return
+        lens = lens_of(array, owner)
         roots.locate(owner)
         if argument and any(other == level for _, _, other in roots):
             self.shared_arguments.add(key)
@@ -205,7 +208,8 @@ class Memory:
                     "either is not defined. Pass copies: f(a, a.copy())."
                 )
             )
-        if id(owner) in self.reinterpreted:
+        filed = self.roots.get(id(owner))
+        if filed is not None and filed[0]() is owner and filed[1].has_others:
             raise self.recording.refuse(
                 RefusedCallError(
                     f"{here()}: this line writes memory of which an argument shows parts (x.real, or x.view(...) of "
