@@ -12,9 +12,8 @@ def quadratic(x, a):
     return sum(x[i] * sum(a[i, j] * x[j] for j in range(n)) for i in range(n))
 
 
-def normal_form_tangent(x, a, along):
+def normal_form_tangent(x, a, a_dot):
     """In the order in which the program is written: the Gram matrix first."""
-    (a_dot,) = along
     half = a_dot.T @ a
     return x @ ((half + half.T) @ x)
 
@@ -56,7 +55,7 @@ WORKS = (
         normal_form,
         lambda np, x, a: x @ ((a.T @ a) @ x),
         normal_form_tangent,
-        lambda n: (random(n), random(n, n), (random(n, n) - 1,)),
+        lambda n: (random(n), random(n, n), random(n, n) - 1),
         (50, 100, 200, 400),
         argnums=(1,),
         derivative=TANGENT,

@@ -10,8 +10,9 @@ from tensor_programs import (
     image_gradient_bar,
     laplacian,
     masked_laplacian,
+    warping,
 )
-from tensor_works import HESSIAN_VECTOR, PULLBACK, Work, random
+from tensor_works import GAUSS_NEWTON, HESSIAN_VECTOR, PULLBACK, Work, random
 
 # ---- images ----
 
@@ -70,6 +71,69 @@ def disc(n):
     return at[:, None] ** 2 + at**2 < n * n / (2 * np.pi)
 
 
+# ---- warping an image ----
+
+
+def warping_energy(inside, pinned, moved, angle, target, strength):
+    h, w = angle.shape
+    right, down, fit = warping(inside, pinned, moved, angle, target, strength)
+    return sum(
+        right[i][j][c] ** 2 + down[i][j][c] ** 2 + fit[i][j][c] ** 2
+        for i in range(h)
+        for j in range(w)
+        for c in range(2)
+    )
+
+
+def warping_peer(np, inside, pinned, moved, angle, target, strength):
+    """The residuals; none where there is no neighbour."""
+    across, along = edges(inside)
+    cos, sin = np.cos(angle), np.sin(angle)
+    right = np.where(across, moved[:, 1:] - moved[:, :-1] - np.stack([cos, sin], -1)[:, :-1], 0.0)
+    down = np.where(along, moved[1:] - moved[:-1] - np.stack([-sin, cos], -1)[:-1], 0.0)
+    return right, down, np.where(pinned[..., None], strength * (moved - target), 0.0)
+
+
+def warping_energy_peer(np, *args):
+    return sum(np.sum(residual * residual) for residual in warping_peer(np, *args))
+
+
+def edges(inside):
+    """Which neighbours both belong to the region, to the right and downwards."""
+    return (inside[:, 1:] & inside[:, :-1])[..., None], (inside[1:] & inside[:-1])[..., None]
+
+
+def warping_pullback(bars, pinned, angle, strength):
+    """By hand; the cotangents are zero outside the region."""
+    right, down, fit = bars
+    cos, sin = np.cos(angle), np.sin(angle)
+    angle_bar = np.zeros_like(angle)
+    angle_bar[:, :-1] += right[..., 0] * sin[:, :-1] - right[..., 1] * cos[:, :-1]
+    angle_bar[:-1] += down[..., 0] * cos[:-1] + down[..., 1] * sin[:-1]
+    return from_neighbours(right, down) + np.where(pinned[..., None], strength * fit, 0.0), angle_bar
+
+
+def warping_gradient(inside, pinned, moved, angle, target, strength):
+    residuals = warping_peer(np, inside, pinned, moved, angle, target, strength)
+    return warping_pullback([2 * residual for residual in residuals], pinned, angle, strength)
+
+
+def warping_gauss_newton(inside, pinned, moved, angle, target, strength, moved_dot, angle_dot):
+    across, along = edges(inside)
+    turned = np.stack([-np.sin(angle), np.cos(angle)], -1) * angle_dot[..., None]
+    right = np.where(across, moved_dot[:, 1:] - moved_dot[:, :-1] - turned[:, :-1], 0.0)
+    turned = np.stack([-turned[..., 1], turned[..., 0]], -1)
+    down = np.where(along, moved_dot[1:] - moved_dot[:-1] - turned[:-1], 0.0)
+    fit = np.where(pinned[..., None], strength * moved_dot, 0.0)
+    return warping_pullback((right, down, fit), pinned, angle, strength)
+
+
+def warped(n):
+    rng = np.random.default_rng(0)
+    moved = random(n, n, 2)
+    return disc(n), rng.random((n, n)) < 0.01, moved, rng.random((n, n)), moved + 0.1, np.float64(0.7)
+
+
 # ---- a filter ----
 
 
@@ -120,8 +184,7 @@ def catenary_gradient(points, rest, stiffness, weight):
     return (bar,)
 
 
-def catenary_hessian_vector(points, rest, stiffness, weight, along):
-    (v,) = along
+def catenary_hessian_vector(points, rest, stiffness, weight, v):
     length, stretch, direction = springs(points, rest)
     apart = v[1:] - v[:-1]
     longer = np.sum(direction * apart, axis=1)[:, None]
@@ -165,6 +228,25 @@ WORKS = (
         argnums=(1,),
     ),
     Work(
+        "warping",
+        warping_energy,
+        warping_energy_peer,
+        warping_gradient,
+        warped,
+        (64, 128, 256, 512),
+        argnums=(2, 3),
+    ),
+    Work(
+        "warping, JᵀJ times v",
+        warping,
+        warping_peer,
+        warping_gauss_newton,
+        lambda n: (*warped(n), random(n, n, 2) - 1, random(n, n) - 1),
+        (64, 128, 256, 512),
+        argnums=(2, 3),
+        derivative=GAUSS_NEWTON,
+    ),
+    Work(
         "filter of 16 taps",
         convolved,
         convolved_peer,
@@ -178,7 +260,7 @@ WORKS = (
         catenary,
         catenary_peer,
         catenary_hessian_vector,
-        lambda n: (*chain(n), (random(n, 2) - 1,)),
+        lambda n: (*chain(n), random(n, 2) - 1),
         VECTORS,
         derivative=HESSIAN_VECTOR,
     ),

@@ -36,16 +36,23 @@ def pulled_back(ad: Any, f: Function, at: Argnums) -> Function:
 
 
 def pushed_forward(ad: Any, f: Function, at: Argnums) -> Function:
-    return lambda *args: ad.jvp(restricted(f, args[:-1], at), tuple(args[k] for k in at), args[-1])[1]
+    return lambda *args: ad.jvp(restricted(f, args[: -len(at)], at), tuple(args[k] for k in at), args[-len(at) :])[1]
+
+
+def there_and_back(ad: Any, f: Function, at: Argnums) -> Function:
+    """JᵀJ times tangents."""
+    forward, backward = pushed_forward(ad, f, at), pulled_back(ad, f, at)
+    return lambda *args: backward(*args[: -len(at)], forward(*args))
 
 
 GRADIENT = Derivative(lambda f, at: f.grad(at), lambda ad, f, at: ad.grad(f, at))
-# With one argument more, behind the function's own: the cotangents of its results, or a tuple of tangents.
+# Behind the function's own arguments: the cotangents of its results as one, or a tangent for each argument wanted.
 PULLBACK = Derivative(lambda f, at: f.pullback(at), pulled_back)
 TANGENT = Derivative(lambda f, at: f.differential(at), pushed_forward)
 HESSIAN_VECTOR = Derivative(
     lambda f, at: f.grad(at).differential(at), lambda ad, f, at: pushed_forward(ad, ad.grad(f, at), at)
 )
+GAUSS_NEWTON = Derivative(lambda f, at: f.gauss_newton(at), there_and_back)
 
 
 @dataclass(frozen=True)

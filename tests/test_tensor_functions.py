@@ -62,6 +62,20 @@ def test_the_differential_is_that_of_dual_numbers(case: Case) -> None:
     same(f.differential(wanted)(*case.args, *tangents), plain_jvp(case.f, case.args, tuple(along)))
 
 
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_gauss_newton_is_the_tangent_of_dual_numbers_pulled_back_by_hand(case: Case) -> None:
+    f, rng = wg.tensor.function(case.f, backend="numpy"), np.random.default_rng(4)
+    wanted = tuple(k for k, a in enumerate(case.args) if isinstance(a, np.ndarray) and a.dtype == float)
+    tangents = [random_like(case.args[k], rng) for k in wanted]
+    along = [tangents[wanted.index(k)] if k in wanted else None for k in range(len(case.args))]
+    y_dot = plain_jvp(case.f, case.args, tuple(along))
+    bars = case.by_hand(y_dot, *case.args)
+    product = f.gauss_newton(wanted)
+    same(product(*case.args, *tangents), tuple(bars[k] for k in wanted))
+    apart = f.differential(wanted).cost(*case.args, *tangents) + f.pullback(wanted).cost(*case.args, y_dot)
+    assert product.cost(*case.args, *tangents) <= apart
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if np.ndim(case.f(*case.args)) == 0], ids=str)
 def test_the_gradient_is_that_by_differences(case: Case) -> None:
     f = wg.tensor.function(case.f, backend="numpy")

@@ -8,18 +8,19 @@ Source: "Differentiating a Tensor Language", 6.20 to 6.54. Theorem 6.55: cost(ad
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from wengert.tensor.assignments import Table, World
-from wengert.tensor.differential import Along, Binding, Linear, Scaled, linearised
+from wengert.tensor.differential import Along, Binding, Linear, Scaled, linearised, pushed_forward
 from wengert.tensor.gen_pushout import accessed
 from wengert.tensor.predicates import FALSE, TRUE, Predicate, conjoin, disjoin, exists, substituted
 from wengert.tensor.ranges import tidied
 from wengert.tensor.ssa import Builder, at, masked
-from wengert.tensor.statements import SSA, Constant, Contract, Gens, Input, Output, Sum2
+from wengert.tensor.statements import SSA, Constant, Contract, Gens, Input, Output, Sum2, leaves
 from wengert.tensor.terms import REAL, Expr, Mul, PairType, Proj, TensorType, Type, Var
 from wengert.tensor.typechecking import arrays, shape_of
 
@@ -47,14 +48,29 @@ class Adjoint:
 
 def adjoint(ssa: SSA, wrt: Iterable[str], cotangent: str = "y_bar") -> Adjoint:
     """D*[e; X] at a further input, the cotangent of the result."""
-    wrt = tuple(wrt)
     builder = Builder.of(ssa)
     given = builder.add_input(cotangent, _type_of(builder, ssa.output))
+    parts = [(name, functools.partial(builder.input, path)) for path, name in _leaves(Var(given), ssa.output)]
+    return transposed(ssa, tuple(wrt), builder, parts)
+
+
+def gauss_newton(ssa: SSA, wrt: Iterable[str]) -> SSA:
+    """JᵀJ at a further input x_dot for each x of X: the adjoint, where the cotangent of the result is its tangent."""
+    wrt, builder = tuple(wrt), Builder.of(ssa)
+    tangents = pushed_forward(ssa, wrt, builder)
+    parts = [(name, functools.partial(tangents.__getitem__, name)) for name in leaves(ssa.output)]
+    return transposed(ssa, wrt, builder, parts).ssa
+
+
+def transposed(
+    ssa: SSA, wrt: tuple[str, ...], builder: Builder, cotangents: Iterable[tuple[str, Callable[[], str]]]
+) -> Adjoint:
+    """D*[e; X] where each part of the result has a statement that is its cotangent."""
     derivative = linearised(ssa, {x: x for x in wrt}, builder)
     rewriting = Rewriting(builder, {binding.name: binding.of for binding in derivative.bindings})
-    for path, name in _leaves(Var(given), ssa.output):
+    for name, cotangent in cotangents:
         if name in derivative.of:  # 6.26, and ⟨ȳ | 0⟩ is nothing
-            rewriting.pair(derivative.of[name], TRUE, builder.input(path))
+            rewriting.pair(derivative.of[name], TRUE, cotangent())
     for binding in reversed(derivative.bindings):
         rewriting.reverse(binding)
     types = dict(ssa.inputs)

@@ -59,11 +59,16 @@ class Differential:
 def differential(ssa: SSA, wrt: Iterable[str]) -> SSA:
     """D[e; X]: the program with its tangent as the result, and a further input x_dot for each x of X."""
     builder = Builder.of(ssa)
+    return builder.ssa(_tangent(builder, ssa.output, pushed_forward(ssa, wrt, builder)))
+
+
+def pushed_forward(ssa: SSA, wrt: Iterable[str], builder: Builder) -> Mapping[str, str]:
+    """The statements that are tangents, by what they are tangents of; a statement that has none is constant."""
     tangents = {x: builder.add_input(f"{x}_dot", arrays(dict(ssa.inputs)[x])) for x in wrt}
     derivative = linearised(ssa, tangents, builder)
     for binding in derivative.bindings:
         emit_binding(builder, binding)
-    return builder.ssa(_tangent(builder, ssa.output, derivative.of))
+    return derivative.of
 
 
 def _tangent(builder: Builder, output: Output, of: Mapping[str, str]) -> Output:

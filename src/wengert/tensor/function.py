@@ -95,7 +95,11 @@ class TensorFunction:
 
     def differential(self, argnums: Argnums = 0) -> TensorFunction:
         """(*args, *tangents) to the tangent of the result."""
-        return _remembered(self, "differential", argnums, lambda: Differential(self, argnums))
+        return _remembered(self, "differential", argnums, lambda: Differential(self, argnums, "differential"))
+
+    def gauss_newton(self, argnums: Argnums = 0) -> TensorFunction:
+        """(*args, *tangents) to JᵀJ times the tangents, in one program: Jᵀ at the tangent of the result."""
+        return _remembered(self, "gauss_newton", argnums, lambda: GaussNewton(self, argnums, "gauss_newton"))
 
     # ---- reading it ----
 
@@ -230,16 +234,27 @@ class Gradient(Derived):
         return base.with_value(found) if self.with_value else found
 
 
-class Differential(Derived):
-    """The tangent of the result, given those of some arguments."""
+class Linearised(Derived):
+    """What is linear in tangents of some arguments, which are further arguments."""
 
-    def __init__(self, of: TensorFunction, argnums: Argnums) -> None:
+    def __init__(self, of: TensorFunction, argnums: Argnums, name: str) -> None:
         numbers = argnums if isinstance(argnums, tuple) else (argnums,)
         named = [k if isinstance(k, str) else of.parameters[k] for k in numbers]
-        super().__init__(of, argnums, "differential", tuple(_new(f"{name}_dot", of.parameters) for name in named))
+        super().__init__(of, argnums, name, tuple(_new(f"{name}_dot", of.parameters) for name in named))
+
+
+class Differential(Linearised):
+    """The tangent of the result."""
 
     def derive(self, base: Instance) -> Instance:
         return base.differential(self.wanted(base))
+
+
+class GaussNewton(Linearised):
+    """JᵀJ times tangents."""
+
+    def derive(self, base: Instance) -> Instance:
+        return base.gauss_newton(self.wanted(base), self.single)
 
 
 def _new(name: str, taken: tuple[str, ...]) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from wengert.tensor.adjoint import adjoint
+from wengert.tensor.adjoint import adjoint, gauss_newton
 from wengert.tensor.arguments import converted
 from wengert.tensor.backends import Backend, built
 from wengert.tensor.differential import differential
@@ -114,6 +114,12 @@ class Instance:
     def differential(self, wanted: Sequence[Meaning]) -> Instance:
         """The result's tangent, given those of these arguments' parts as further arguments."""
         return self.further(differential(self.ssa, inputs_of(wanted)), self.result)
+
+    def gauss_newton(self, wanted: Sequence[Meaning], single: bool) -> Instance:
+        """JᵀJ times these arguments' tangents, which are further arguments."""
+        kinds = tuple(map(kind_of, wanted))
+        made = gauss_newton(self.ssa, inputs_of(wanted))
+        return self.further(made, kinds[0] if single else TupleKind(kinds))
 
     def free(self, name: str) -> str:
         taken = {name for name, _ in self.ssa.inputs}
