@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from tensor_programs import attraction, factorisation, normal_form
-from tensor_works import TANGENT, Work, random
+from tensor_works import HESSIAN, TANGENT, Work, random
 
 
 def quadratic(x, a):
@@ -49,6 +49,15 @@ WORKS = (
         lambda x, a: (a @ x + a.T @ x,),
         lambda n: (random(n), random(n, n)),
         (500, 1000, 2000, 4000),
+    ),
+    Work(
+        "xᵀAx, Hessian",
+        quadratic,
+        lambda np, x, a: x @ (a @ x),
+        lambda x, a: a + a.T,
+        lambda n: (random(n), random(n, n)),
+        (125, 250, 500, 1000),
+        derivative=HESSIAN,
     ),
     Work(
         "xᵀ(AᵀA)x along Ȧ",

@@ -52,6 +52,7 @@ TANGENT = Derivative(lambda f, at: f.differential(at), pushed_forward)
 HESSIAN_VECTOR = Derivative(
     lambda f, at: f.grad(at).differential(at), lambda ad, f, at: pushed_forward(ad, ad.grad(f, at), at)
 )
+HESSIAN = Derivative(lambda f, at: f.grad(at[0]).jacobian(at[0]), lambda ad, f, at: ad.hessian(f, at[0]))
 GAUSS_NEWTON = Derivative(lambda f, at: f.gauss_newton(at), there_and_back)
 
 

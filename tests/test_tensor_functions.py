@@ -76,6 +76,46 @@ def test_gauss_newton_is_the_tangent_of_dual_numbers_pulled_back_by_hand(case: C
     assert product.cost(*case.args, *tangents) <= apart
 
 
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_jacobian_is_dual_numbers_along_each_axis(case: Case) -> None:
+    f = wg.tensor.function(case.f, backend="numpy")
+    k = next(k for k, a in enumerate(case.args) if isinstance(a, np.ndarray) and a.dtype == float)
+    axes = np.eye(case.args[k].size).reshape(-1, *case.args[k].shape)
+    columns = [plain_jvp(case.f, case.args, tuple(e if m == k else None for m in range(len(case.args)))) for e in axes]
+    found = f.jacobian(k)(*case.args)
+    for part, along in zip(*map(parts, (found, tuple(zip(*map(parts, columns), strict=True)))), strict=True):
+        same(part, np.stack(along, axis=-1).reshape(part.shape))
+
+
+def parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def test_a_hessian_costs_what_is_in_it() -> None:
+    """One-hot brackets leave nothing to add up but A and Aᵀ."""
+    hessian = wg.tensor.function(form, backend="numpy").grad().jacobian()
+    same(hessian(X, A), A + A.T)
+    source = hessian.to_source()
+    assert "@" not in source and "sum" not in source and "zeros" not in source
+
+
+def form(x: Any, a: Any) -> Any:
+    n = len(x)
+    return sum(x[i] * a[i, j] * x[j] for i in range(n) for j in range(n))
+
+
+def test_a_jacobian_by_a_number_and_of_what_does_not_depend() -> None:
+    f = wg.tensor.function(norms_and_scale)
+    same(f.jacobian("c")(X, 2.0), (X, 0.0))
+    same(f.jacobian()(X, 2.0), (2.0 * np.eye(3), np.ones(3)))
+    with pytest.raises(wg.TensorLanguageError, match="by 0: it is by one array"):
+        wg.tensor.function(norms).jacobian()((X, X), 1.0)
+
+
+def norms_and_scale(x: Any, c: Any) -> Any:
+    return [c * v for v in x], sum(x)
+
+
 @pytest.mark.parametrize("case", [case for case in CASES if np.ndim(case.f(*case.args)) == 0], ids=str)
 def test_the_gradient_is_that_by_differences(case: Case) -> None:
     f = wg.tensor.function(case.f, backend="numpy")

@@ -59,7 +59,7 @@ class Differential:
 def differential(ssa: SSA, wrt: Iterable[str]) -> SSA:
     """D[e; X]: the program with its tangent as the result, and a further input x_dot for each x of X."""
     builder = Builder.of(ssa)
-    return builder.ssa(_tangent(builder, ssa.output, pushed_forward(ssa, wrt, builder)))
+    return builder.ssa(tangent(builder, ssa.output, pushed_forward(ssa, wrt, builder)))
 
 
 def pushed_forward(ssa: SSA, wrt: Iterable[str], builder: Builder) -> Mapping[str, str]:
@@ -71,9 +71,10 @@ def pushed_forward(ssa: SSA, wrt: Iterable[str], builder: Builder) -> Mapping[st
     return derivative.of
 
 
-def _tangent(builder: Builder, output: Output, of: Mapping[str, str]) -> Output:
+def tangent(builder: Builder, output: Output, of: Mapping[str, str]) -> Output:
+    """The tangent of the result; where it is constant, a structural zero."""
     if not isinstance(output, str):
-        return tuple(_tangent(builder, part, of) for part in output)
+        return tuple(tangent(builder, part, of) for part in output)
     return of[output] if output in of else builder.emit(builder.statements[output].gens, Constant(FALSE, 0))
 
 

@@ -18,7 +18,7 @@ from wengert.registry import rules
 from wengert.tensor import stages
 from wengert.tensor.arguments import leaves, numeric, signature
 from wengert.tensor.instances import Instance, flat, is_differentiable, made, structured
-from wengert.tensor.meanings import Index, Meaning, RealKind
+from wengert.tensor.meanings import Group, Index, Meaning, RealKind
 from wengert.tensor.parsing import Parsed, parse
 
 Argnums = int | str | tuple[int | str, ...]
@@ -96,6 +96,10 @@ class TensorFunction:
     def differential(self, argnums: Argnums = 0) -> TensorFunction:
         """(*args, *tangents) to the tangent of the result."""
         return _remembered(self, "differential", argnums, lambda: Differential(self, argnums, "differential"))
+
+    def jacobian(self, argnum: int | str = 0) -> TensorFunction:
+        """The derivatives of each element of the result by each of an argument, whose indices stand last."""
+        return _remembered(self, "jacobian", argnum, lambda: Jacobian(self, argnum, "jacobian", ()))
 
     def gauss_newton(self, argnums: Argnums = 0) -> TensorFunction:
         """(*args, *tangents) to JᵀJ times the tangents, in one program: Jᵀ at the tangent of the result."""
@@ -232,6 +236,19 @@ class Gradient(Derived):
             )
         found = base.adjoint(self.wanted(base), self.single).seeded()
         return base.with_value(found) if self.with_value else found
+
+
+class Jacobian(Derived):
+    """The derivatives of each element of the result by each of an argument."""
+
+    def derive(self, base: Instance) -> Instance:
+        wanted, *more = self.wanted(base)
+        if more or isinstance(wanted, Group):
+            raise TensorLanguageError(
+                f"the Jacobian of {self.of.__name__} by {self.argnums!r}: it is by one array. "
+                "Take one for each, and pass the arrays of a tuple one by one"
+            )
+        return base.jacobian(wanted)
 
 
 class Linearised(Derived):

@@ -14,6 +14,7 @@ from wengert.tensor.arguments import converted
 from wengert.tensor.backends import Backend, built
 from wengert.tensor.differential import differential
 from wengert.tensor.gathers import functional
+from wengert.tensor.jacobian import jacobian
 from wengert.tensor.meanings import REAL_KIND, Group, Kind, Meaning, TensorKind, TupleKind, Value
 from wengert.tensor.numpy_backend import NumpyProgram
 from wengert.tensor.plan import Plan, plan
@@ -121,6 +122,11 @@ class Instance:
         made = gauss_newton(self.ssa, inputs_of(wanted))
         return self.further(made, kinds[0] if single else TupleKind(kinds))
 
+    def jacobian(self, wanted: Meaning) -> Instance:
+        """The derivatives by the elements of one argument, whose indices stand last in each part of the result."""
+        (name,) = inputs_of([wanted])
+        return self.further(jacobian(self.ssa, name), extended(self.result, kind_of(wanted)))
+
     def free(self, name: str) -> str:
         taken = {name for name, _ in self.ssa.inputs}
         while name in taken:
@@ -181,6 +187,13 @@ def kind_of(meaning: Meaning) -> Kind:
         return TupleKind(tuple(map(kind_of, meaning.parts)))
     assert isinstance(meaning, Value)
     return meaning.kind
+
+
+def extended(kind: Kind, by: Kind) -> Kind:
+    """The kind with another in the place of its numbers."""
+    if isinstance(kind, TensorKind):
+        return TensorKind(kind.size, extended(kind.of, by))
+    return TupleKind(tuple(extended(part, by) for part in kind.parts)) if isinstance(kind, TupleKind) else by
 
 
 def kind_of_type(of: Type) -> Kind:
