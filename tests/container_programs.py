@@ -7,10 +7,12 @@ from __future__ import annotations
 import bisect
 import collections
 import collections.abc
+import contextvars
 import copy
 import heapq
 import itertools
 import operator
+import queue
 import random
 import re
 import statistics
@@ -116,6 +118,28 @@ def random_numbers_of_python(x):
     items = [x, x * 2, x * 3]
     rng.shuffle(items)
     return total + items[0] * items[1] + rng.choices([x, 1.0], k=2)[0] + rng.betavariate(2.0, 3.0) * x
+
+
+@program(1.3, 0.4)
+def variables_of_contexts_and_queues(x, y):
+    scale = contextvars.ContextVar("scale", default=2.0)
+    token = scale.set(x * scale.get())
+    inner = contextvars.copy_context()
+
+    def within(v):
+        scale.set(v * scale.get())
+        return scale.get() * y
+
+    first = inner.run(within, y)
+    outside = scale.get()
+    scale.reset(token)
+    line = queue.SimpleQueue()
+    line.put(x * y)
+    line.put(scale.get() * x)
+    ordered = queue.PriorityQueue()
+    for value in (x, y, x * y):
+        ordered.put((value, value * 2))
+    return first + outside * 3 + inner[scale] * x + line.get() / line.get() + ordered.get()[1]
 
 
 @program(1.3, 0.4)

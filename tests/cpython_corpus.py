@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import contextvars
 import faulthandler
 import importlib
 import importlib.util
@@ -87,7 +88,7 @@ def traced(case: Any, method: Callable[[], Any]) -> Callable[[], None]:
     def around(x: float) -> float:
         made = method()
         if inspect.iscoroutine(made):
-            case._asyncioRunner.run(made, context=case._asyncioTestContext)
+            case._asyncioRunner.run(made, context=contextvars.copy_context())
         return x * x
 
     def call() -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import abc
 import builtins
+import contextvars
 import functools
 import io
 import operator
+import queue
 import sys
 import types
 import typing
@@ -213,6 +215,8 @@ def bound_builtin(f: Any, owner: Any) -> Any:
         return f
     if t in _FREE_OWNERS:
         return f
+    if t is contextvars.Context and name == "run":
+        return lambda callable, /, *args, **kwargs: f(enter(callable), *args, **kwargs)
     if issubclass(t, BaseException):
         return exception_method(f, name)
     primitive = primitive_of(f) or primitive_of(lookup(t, name))
@@ -365,6 +369,8 @@ _FREE_OWNERS = {
     types.CoroutineType,
     *AWAITABLES,
     property,
+    contextvars.ContextVar,
+    queue.SimpleQueue,
 }
 
 _BINDING = {types.FunctionType, types.MethodType, functools._lru_cache_wrapper, staticmethod, classmethod}
