@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import opaque_memory  # noqa: F401 - its import adds cases
+import opaque_methods  # noqa: F401 - its import adds cases
 import opaque_programs  # noqa: F401 - its import adds cases
 import opaque_running  # noqa: F401 - its import adds cases
 import pytest

@@ -141,12 +141,17 @@ def generic_attribute(obj: Any, name: str) -> Any:
 
 def _python_getter(found: Any) -> Callable[[Any, type], Any] | None:
     """How to read a class attribute that is a property or a descriptor written in Python."""
-    if isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+    if isinstance(found, property) and _is_entered(found.fget):
         return lambda obj, t: found if obj is None else enter(found.fget)(obj)
     get = None if found is None else python_method(type(found), "__get__")
     if isinstance(get, types.FunctionType):
         return lambda obj, t: enter(get)(found, obj, t)
     return None
+
+
+def _is_entered(f: Any) -> bool:
+    """Whether the function of a property may run code of the user's."""
+    return f is not None and type(f) is not types.BuiltinFunctionType
 
 
 def _is_data(found: Any) -> bool:
@@ -223,7 +228,7 @@ def _store_attribute(store: Callable[[Any, str, Any], None], obj: Any, value: An
     _forget_changed(obj)
     found = lookup(type(obj), name)
     setter = None if found is None else python_method(type(found), "__set__")
-    if isinstance(found, property) and isinstance(found.fset, types.FunctionType):
+    if isinstance(found, property) and _is_entered(found.fset):
         enter(found.fset)(obj, value)
     elif isinstance(setter, types.FunctionType):
         enter(setter)(found, obj, value)
@@ -257,7 +262,7 @@ def delete_attribute(obj: Any, name: str, site: Site | None) -> None:
         return
     found = lookup(t, name)
     deleter = None if found is None else python_method(type(found), "__delete__")
-    if isinstance(found, property) and isinstance(found.fdel, types.FunctionType):
+    if isinstance(found, property) and _is_entered(found.fdel):
         enter(found.fdel)(obj)
     elif isinstance(deleter, types.FunctionType):
         enter(deleter)(found, obj)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.dispatch import HOOKS
-from wengert.items import iterable, pairs
+from wengert.items import default_item, dict_item, iterable, pairs
 from wengert.opaque import remember
 from wengert.ordering import sort_list
 from wengert.recording import STATE
@@ -38,6 +38,8 @@ def carrier_method(f: Any, owner: Any, name: str) -> Any:
         return fill
     if name == "__setitem__" and isinstance(owner, list):
         return lambda key, value: f(key, iterable(value, STATE.site) if type(key) is slice else value)
+    if isinstance(owner, dict) and name in _ITEMS:
+        return functools.partial(_ITEMS[name], owner)
     if name == "sort":
         return lambda *, key=None, reverse=False: sort_list(f, list(owner), key, reverse)
     recording = STATE.recording
@@ -48,7 +50,7 @@ def carrier_method(f: Any, owner: Any, name: str) -> Any:
 
 def unbound_method(f: Any) -> Callable[..., Any]:
     """`list.extend` and its like, called with the container in front."""
-    if f.__name__ not in ITERATING and f.__name__ not in ("__setitem__", "sort", *_SEARCHES):
+    if f.__name__ not in ITERATING and f.__name__ not in ("__setitem__", "sort", *_ITEMS, *_SEARCHES):
         return f
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -91,6 +93,7 @@ def _remove(owner: Any, value: Any) -> None:
     del owner[_index(owner, value)]
 
 
+_ITEMS = {"__getitem__": dict_item, "__missing__": default_item}  # the second of dictionaries with a factory only
 _SEARCHES = {"index": _index, "count": _count, "remove": _remove}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import io
 import operator
 import types
@@ -100,17 +101,29 @@ def _subscript(container: Any, key: Any) -> Any:
     if type(by_class) is types.MethodType:
         return enter(by_class)(key)
     if recording is None or not issubclass(t, (np.ndarray, np.generic)):
-        if t is dict or not issubclass(t, dict) or key in container:
-            return container[key]
+        return dict_item(container, key) if issubclass(t, dict) and t is not dict else container[key]
+    return record_call(constant(operator.getitem), (container, key), {})
+
+
+def dict_item(container: Any, key: Any) -> Any:
+    """`dict.__getitem__(container, key)`, entering what gives a missing item."""
+    t = type(container)
+    if key not in container:
         missing = python_method(t, "__missing__")
         if missing is not None:
             return bind(missing, container)(key)
-        factory = getattr(container, "default_factory", None)
-        if factory is not None and isinstance(factory, types.FunctionType):
-            value = container[key] = enter(factory)()
-            return value
-        return container[key]
-    return record_call(constant(operator.getitem), (container, key), {})
+        if issubclass(t, collections.defaultdict) and container.default_factory is not None:
+            return default_item(container, key)
+    return dict.__getitem__(container, key)
+
+
+def default_item(container: Any, key: Any) -> Any:
+    """`collections.defaultdict.__missing__(container, key)`."""
+    factory = container.default_factory
+    if factory is None:
+        raise KeyError(key)
+    value = container[key] = enter(factory)()
+    return value
 
 
 def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.classes import enter, python_method
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
-from wengert.opaque import TooLarge, opaque, search, traced_in, watched
+from wengert.opaque import TooLarge, hides, opaque, search, traced_in, watched
 from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import Primitive, primitive_of, ruled
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
@@ -71,7 +71,19 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
 def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`record_call`, unless an argument's class takes the call over."""
     value = taken_over(primitive.fn, args, kwargs)
-    return record_call(primitive, args, kwargs) if value is NOT_TAKEN else value
+    if value is not NOT_TAKEN:
+        return value
+    recording = STATE.recording
+    if recording is not None and _lists_hide(recording, primitive, args):
+        return opaque(recording, primitive.fn, args, kwargs)
+    return record_call(primitive, args, kwargs)
+
+
+def _lists_hide(recording: Recording, primitive: Primitive, args: tuple[Any, ...]) -> bool:
+    """Whether a list of an argument holds objects that NumPy or C would ask for traced numbers."""
+    if primitive.rule is not None and primitive.rule.kind in ("constant", "rrule"):
+        return False
+    return any([(type(a) is list or type(a) is tuple) and hides(recording, a) for a in args])
 
 
 def _takes_anything(primitive: Primitive) -> bool:
@@ -124,6 +136,8 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     if kwargs.get("out") is not None:
         return _write_out(primitive, args, kwargs)
     if holds_texts(recording, (*args, *kwargs.values())):
+        return opaque(recording, primitive.fn, args, kwargs)
+    if _lists_hide(recording, primitive, args):
         return opaque(recording, primitive.fn, args, kwargs)
     if slots_in(recording, (*args, *kwargs.values())) is not None:
         if kwargs and is_elementwise(primitive.fn):

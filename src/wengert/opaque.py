@@ -5,16 +5,16 @@ from __future__ import annotations
 import collections
 import gc
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from wengert.callables import callable_name, stub, written_name
-from wengert.errors import NoRuleError
+from wengert.errors import NoRuleError, RefusedCallError
 from wengert.lenses import owner_of
 from wengert.record import guard, slot_of
-from wengert.recording import Recording, called_by_user, here
+from wengert.recording import PLAIN, Recording, called_by_user, here
 from wengert.values import is_inexact
 
 CARRIER_TYPES = (
@@ -105,6 +105,32 @@ def search(recording: Recording, things: Any) -> bool:
         return bool(traced_in(recording, things))
     except TooLarge:
         return True
+
+
+def hides(recording: Recording, things: Any) -> bool:
+    """Whether objects among these, or in lists of them, show code in C traced values by methods that nothing sees."""
+    odd = [*_odd(things)]
+    return bool(odd) and search(recording, odd)
+
+
+def _odd(things: Any) -> Iterator[Any]:
+    for thing in things:
+        t = type(thing)
+        if t is list or t is tuple:
+            yield from _odd(thing)
+        elif t not in PLAIN and not issubclass(t, (np.ndarray, np.generic)):
+            yield thing
+
+
+def refuse_hidden(recording: Recording, what: str, things: Any) -> None:
+    """Refuse to hand to NumPy what it would ask for its numbers."""
+    if hides(recording, things):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: {what} is given an object that holds traced values, and would ask it for its numbers where "
+                "nothing sees it. Give it the numbers themselves: float(x), np.asarray(x)."
+            )
+        )
 
 
 def opaque(

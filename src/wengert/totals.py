@@ -14,6 +14,7 @@ from wengert.classes import enter, python_method
 from wengert.dispatch import HOOKS
 from wengert.items import iterable
 from wengert.natives import recorder
+from wengert.opaque import hides, opaque
 from wengert.ordering import extreme
 from wengert.primitives import Primitive, ruled
 from wengert.record import as_array, holds_traced, record_as, record_call
@@ -46,10 +47,10 @@ def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
         if not args:
             return fn(**kwargs)
         items = list(iterable(args[0], STATE.site))
-        if fn is sum and any(
-            python_method(type(item), "__add__") or python_method(type(item), "__radd__") for item in items
-        ):
-            return functools.reduce(lambda a, b: HOOKS["add"](b, a, STATE.site), items, *args[1:] or (0,))
+        if fn in _FOLDED and _is_folded(fn, items, args[1:], kwargs):
+            return _fold(fn, items, *args[1:], **kwargs)
+        if fn is math.fsum and hides(recording, items):
+            return opaque(recording, fn, (items,), kwargs)
         if not holds_traced((items, *args[1:], *kwargs.values())):
             return fn(items, *args[1:], **kwargs)
         start = args[1] if len(args) > 1 else kwargs.get("start")
@@ -64,6 +65,24 @@ def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
     return call
 
 
+_FOLDED = {sum: ("add", 0), math.prod: ("mul", 1)}
+
+
+def _is_folded(fn: Any, items: list[Any], args: tuple[Any, ...], words: dict[str, Any]) -> bool:
+    """Whether an item's class, or that of the start, has an operator written in Python."""
+    if len(args) > 1 or words.keys() - {"start"}:
+        return False  # raises
+    names = f"__{_FOLDED[fn][0]}__", f"__r{_FOLDED[fn][0]}__"
+    given = (*items, *args, *words.values())
+    return any([python_method(type(item), name) is not None for item in given for name in names])
+
+
+def _fold(fn: Any, items: list[Any], *start: Any, **words: Any) -> Any:
+    name, neutral = _FOLDED[fn]
+    first = start[0] if start else words.get("start", neutral)
+    return functools.reduce(lambda a, b: HOOKS[name](b, a, STATE.site), items, first)
+
+
 def of_numbers(primitive: Primitive) -> Callable[..., Any]:
     """A function of Python's statistics, which iterates over one argument."""
     record = recorder(primitive)
@@ -75,6 +94,8 @@ def _over_points(fn: Any) -> Any:
 
     def call(p: Any, q: Any, /) -> Any:
         p, q = ([*iterable(a, STATE.site)] if not isinstance(a, np.ndarray) else a for a in (p, q))
+        if STATE.recording is not None and hides(STATE.recording, (p, q)):
+            return opaque(STATE.recording, fn, (p, q), {})
         value = fn(p, q)
         if STATE.recording is None or not holds_traced((p, q)):
             return value

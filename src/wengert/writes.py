@@ -14,6 +14,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.functional import setitem
 from wengert.lenses import owner_of
+from wengert.opaque import refuse_hidden
 from wengert.primitives import Primitive, ruled
 from wengert.record import (
     arrays_for_lists,
@@ -29,7 +30,7 @@ from wengert.record import (
     slot_of,
     slots_in,
 )
-from wengert.recording import STATE, Recording, flat_slots, here
+from wengert.recording import PLAIN, STATE, Recording, flat_slots, here
 from wengert.shadow import SHADOW, hold
 from wengert.storage import Memory
 from wengert.values import Spec, is_inexact
@@ -50,6 +51,8 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     if isinstance(value, np.ndarray) and value.base is not None and is_basic(key) and _is_place(array[key], value):
         array[key] = value  # what `a[1:] *= 2` ends with: the region is stored where it stands, and nothing changes
         return
+    if type(value) not in PLAIN or type(value) is list or type(value) is tuple:
+        refuse_hidden(recording, "a store into an array", (value,))
     if type(value) in (list, tuple) and holds_traced(value):
         value = as_array(value)
     value_slot = slot_of(recording, value)
@@ -166,6 +169,8 @@ def record_write(
     assert rule is not None
     if any([type(a) is list or type(a) is tuple for a in args]) and primitive.is_array_function:
         args = arrays_for_lists(recording, primitive, args)
+    if any([type(a) not in PLAIN or type(a) is list or type(a) is tuple for a in args]):
+        refuse_hidden(recording, primitive.name, args)
     ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
     constant = rule.kind == "constant"
     check_keywords(recording, primitive, kwargs)
