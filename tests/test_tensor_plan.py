@@ -28,6 +28,8 @@ from wengert.tensor.regions import is_empty, reduced, split
 from wengert.tensor.terms import (
     REAL,
     Add,
+    Apply,
+    BlackBox,
     Bracket,
     Const,
     Gen,
@@ -309,3 +311,68 @@ def test_an_equality_with_a_factor_walks_every_other_cell() -> None:
     body = Gen("i", n, Sum("j", n, Bracket(equal(j * 2, i), read("x", j))))
     run = run_of(program(body, x=VECTOR), {"n": 7}, {}, wrt=("x",))
     assert_same(executed(run)[0], run.value)
+
+
+# ---- the order of a contraction ----
+
+
+def chain(*body: Any, sums: str = "jk", where: Any = None, relations: Any = ()) -> Program:
+    """⊞[i] Σ[sums] [where] of a product over a, b: [n][n]ℝ and x: [n]ℝ."""
+    expr = body[0]
+    for factor in body[1:]:
+        expr = Mul(expr, factor)
+    expr = Bracket(where, expr) if where is not None else expr
+    for index in reversed(sums):
+        expr = Sum(index, n, expr)
+    return Program((("a", MATRIX), ("b", MATRIX), ("x", VECTOR)), Gen("i", n, expr), relations, ("n",))
+
+
+def test_a_product_of_two_matrices_and_a_vector_takes_the_vector_first() -> None:
+    program = chain(read("a", "i", "j"), read("b", "j", "k"), read("x", "k"))
+    for size in (5, 9):
+        run = run_of(program, {"n": size}, {})
+        found, operations = executed(run)
+        assert_same(found, run.floats["a"] @ (run.floats["b"] @ run.floats["x"]))
+        assert operations == 2 * (2 * size**2 - size)
+        assert run.model == 3 * size**3 - size
+
+
+def test_sums_of_separate_factors_are_separate() -> None:
+    program = chain(read("x", "i"), read("x", "j"), read("x", "k"))
+    run = run_of(program, {"n": 7}, {})
+    x = run.floats["x"]
+    found, operations = executed(run)
+    assert_same(found, x * x.sum() ** 2)
+    assert operations <= 4 * 7
+
+
+def test_a_relation_goes_with_the_factors_that_it_is_about() -> None:
+    """[R(j, k)] with b and x; the guard of i and j stays, and binds what it is about to the same sum."""
+    rng = np.random.default_rng(0)
+    R = rng.random((8, 8)) < 0.3
+    body = read("a", "i", "j"), read("b", "j", "k"), read("x", "k")
+    run = run_of(chain(*body, where=Related("R", (j, k)), relations=(("R", (n, n)),)), {"n": 8}, {"R": R})
+    a, b, x = (run.floats[name] for name in "abx")
+    found, operations = executed(run)
+    assert_same(found, a @ ((R * b) @ x))
+    assert operations <= 2 * R.sum() + 2 * 8**2
+    guarded = run_of(chain(*body, where=less(j, i)), {"n": 8}, {})
+    found, _ = executed(guarded)
+    a, b, x = (guarded.floats[name] for name in "abx")
+    assert_same(found, np.tril(a, -1) @ (b @ x))
+
+
+def test_black_boxes_stay_behind_their_guard() -> None:
+    """log(x[k]) is not asked for where the guard of the whole term excludes it."""
+    asked: list[float] = []
+
+    def log(x: Any) -> Any:
+        asked.extend(np.ravel(x))
+        return np.log(x)
+
+    boxed = Apply(BlackBox("log", log, ()), (read("x", "k"),))
+    run = run_of(chain(read("a", "i", "j"), boxed, where=at_most(1, k)), {"n": 4}, {})
+    run.inputs["x"] = np.array([-1.0, 1.0, 2.0, 3.0])
+    found = backend_run(built(run.plan(), "numpy"), run.floats, {})
+    np.testing.assert_allclose(found, run.floats["a"].sum(1) * np.log([1, 2, 3]).sum())
+    assert min(asked) >= 1

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from wengert.tensor.elimination import eliminated
 from wengert.tensor.lowering import input_shapes, lowered, supports
 from wengert.tensor.nests import Nest, Piece, renamed
 from wengert.tensor.pieces import Context, settled
@@ -40,13 +41,20 @@ def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = 
         nests = live(nests, names)
     nests = without_virtuals(nests, names, context)
     if optimise:
-        nests = all_passes(live(shared(nests, names), names), names, context)
+        nests = contracted_in_order(all_passes(live(shared(nests, names), names), names, context), names, context)
         nests = {name: banded(nest, context) for name, nest in nests.items()}
     made = tuple(legible(decided(nest, context)) for nest in nests.values())
     shapes = dict(shape for name, of in ssa.inputs for shape in input_shapes(f"in.{name}", of, sizes))
     relations = {name: tuple(a.substitute(sizes).constant for a in of) for name, of in ssa.relations}
     relations |= {name: tuple(n for _, n in indices) for name, (indices, _) in context.tables.items()}
     return Plan(made, ssa.output, context.tables, counts or {}, shapes, relations)
+
+
+def contracted_in_order(nests: Mapping[str, Nest], names: list[str], context: Context) -> dict[str, Nest]:
+    """Until no index can be summed earlier: what is summed no more leaves definitions that can be put in place."""
+    while (made := eliminated(nests, context)) != nests:
+        nests = all_passes(shared(made, names), names, context)
+    return made
 
 
 def decided(nest: Nest, context: Context) -> Nest:
