@@ -38,8 +38,10 @@ class Run:
         """What the program costs by the cost model."""
         return ssa_cost(self.ssa, self.sizes, self.relations)
 
-    def plan(self, optimise: bool = True) -> Plan:
-        return plan(self.ssa, self.sizes, optimise=optimise)
+    def plan(self, optimise: bool = True, counts: bool = False) -> Plan:
+        """counts: knowing how many entries the relations have, as where a function is called."""
+        entries = {name: int(np.sum(table)) for name, table in self.relations.items()} if counts else {}
+        return plan(self.ssa, self.sizes, entries, optimise)
 
     @property
     def floats(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tensor_examples import EXAMPLES
 from tensor_runs import Run, assert_same, example_run, random_run, run_of
 
 import wengert as wg
-from wengert.tensor import backends, native, native_source, numpy_backend, unrolling
+from wengert.tensor import backends, loops, native, native_source, numpy_backend, unrolling
 from wengert.tensor.adjoint import adjoint
 from wengert.tensor.backends import built, run
 from wengert.tensor.gen_pushout import accessed
@@ -78,6 +78,16 @@ def value(given: Run, backend: Callable[[Plan], Any] = numpy_backend.compiled) -
 def test_random_programs(seed: int, reverse: bool, backend: Any) -> None:
     given = random_run(1000 + seed, reverse)
     assert_same(value(given, backend), given.value)
+
+
+@both
+@pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_programs_with_masks(seed: int, reverse: bool, backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relations that hold often are arrays of booleans; here all that hold at all."""
+    monkeypatch.setattr(loops, "MASK", 100)
+    given = random_run(3000 + seed, reverse)
+    assert_same(run(backend(given.plan(counts=True)), given.floats, given.relations), given.value)
 
 
 @both
@@ -180,6 +190,25 @@ def test_no_square_is_stored_where_a_line_is_asked_for(name: str) -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2e6
+
+
+@both
+def test_a_mask_hides_what_is_infinite(backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a relation does not hold, nothing is added, be it infinite; a mask is a view, and points are not listed."""
+    body = Gen(
+        "i",
+        n,
+        Sum("j", m, Bracket(Related("R", (i, j + 1)), Mul(accessed(Var("a"), (i, j)), accessed(Var("x"), (j,))))),
+    )
+    inputs = (("a", TensorType(n, TensorType(m, REAL))), ("x", TensorType(m, REAL)))
+    R = np.array([[1, 1, 0, 1], [1, 1, 0, 1], [0, 1, 0, 1]], bool)
+    given = run_of(Program(inputs, body, (("R", (n, m + 1)),), ("n", "m")), {"n": 3, "m": 3}, {"R": R})
+    given.inputs["x"] = np.array([2.0, np.inf, 4.0])
+    a, x = given.floats["a"], np.array([2.0, 0.0, 4.0])
+    program = backend(given.plan(counts=True))
+    np.testing.assert_allclose(run(program, given.floats, {"R": R}), (R[:, 1:] * a) @ x)
+    assert "mask" in program.text
+    assert "points[" not in program.text
 
 
 @both

@@ -32,7 +32,7 @@ def built(plan: Plan, backend: Backend = "auto") -> NumpyProgram:
 def saved_by_loops(plan: Plan) -> float:
     """Seconds by which compiled loops are faster than NumPy, by the measured constants of the layout."""
     pieces = [p for nest in plan.nests for p in nest.pieces]
-    arrays = sum(seconds(p, layout(p, plan.counts), plan.counts) for p in pieces)
+    arrays = sum(seconds(p, layout(p, plan), plan.counts) for p in pieces)
     return arrays - POINT * sum(points(steps(p.ranges, p.where, plan.counts), p.ranges, plan.counts) for p in pieces)
 
 

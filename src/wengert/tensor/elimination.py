@@ -12,8 +12,9 @@ from itertools import count
 from wengert.tensor.indices import affine
 from wengert.tensor.loops import points, steps
 from wengert.tensor.nests import Body, Nest, Piece, Read, body_names, calls, factors, product, reads, replaced
-from wengert.tensor.pieces import Context, settled
+from wengert.tensor.pieces import Context, is_reduction, settled
 from wengert.tensor.predicates import names
+from wengert.tensor.terms import Add
 
 Split = tuple[Nest, Piece]
 UNNAMED = ""
@@ -31,13 +32,25 @@ def eliminated(nests: Mapping[str, Nest], context: Context) -> dict[str, Nest]:
 def _of_one(nest: Nest, fresh: Iterator[str], context: Context) -> dict[str, Nest]:
     result: dict[str, Nest] = {}
     pieces: list[Piece] = []
-    for piece in nest.pieces:
-        left = piece
+    for left in (part for piece in nest.pieces for part in _terms(piece)):
         while split := _cheapest(left, context):
             inner, left = _named(split, next(fresh))
             result |= _of_one(inner, fresh, context)
         pieces += settled(left, context)
     return {**result, nest.name: replace(nest, pieces=tuple(pieces))}
+
+
+def _terms(piece: Piece) -> tuple[Piece, ...]:
+    """A sum of sums as sums of their own where products are among them: each is contracted in its own order."""
+    terms = _addends(piece.body)
+    products = [{body_names(f) for f in factors(term)} for term in terms]
+    if len(terms) < 2 or not is_reduction(piece) or all(len(p) < 2 for p in products):
+        return (piece,)
+    return tuple(replace(piece, body=term) for term in terms)
+
+
+def _addends(body: Body) -> tuple[Body, ...]:
+    return (*_addends(body.left), *_addends(body.right)) if isinstance(body, Add) else (body,)
 
 
 def _cheapest(piece: Piece, context: Context) -> Split | None:

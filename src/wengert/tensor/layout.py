@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
-from wengert.tensor.indices import Affine
-from wengert.tensor.loops import Span, Step, in_strips, points, steps, steps_in_order
-from wengert.tensor.nests import Entry, Piece, Position, factors, reads
-from wengert.tensor.predicates import Compare, names
+from wengert.tensor.indices import Affine, affine
+from wengert.tensor.loops import Span, Step, in_strips, is_mask, points, steps, steps_in_order
+from wengert.tensor.nests import Entry, Piece, Position, calls, factors, reads
+from wengert.tensor.plan import Plan
+from wengert.tensor.predicates import Compare, Related, Unrelated, conjuncts, in_range, names
+from wengert.tensor.regions import all_implied
 
 # seconds, by measurement: a turn of a Python loop with its slices, a point of a NumPy loop, of a windowed einsum,
 # of a matrix product, of a list of points
@@ -20,10 +22,14 @@ STRIP = 2**15  # cells that are added up while they stay in the cache
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Loops over some indices; the others are axes, with bounds that depend on the loops alone."""
+    """Loops over some indices; the others are axes, with bounds that depend on the loops alone.
+
+    masks: relations that hold often, as arrays of booleans: where they do not hold, the value is zero.
+    """
 
     loops: tuple[Step, ...]
     axes: tuple[Span, ...]
+    masks: tuple[Related | Unrelated, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +37,10 @@ class Listed:
     """The points are enumerated, once for each relation; reads gather."""
 
 
-def layout(piece: Piece, counts: Mapping[str, int]) -> Box | Listed:
+def layout(piece: Piece, plan: Plan) -> Box | Listed:
     """The cheaper way, by the estimate of the constants above."""
-    ways: tuple[Box | Listed, ...] = (Listed(), *_boxes(piece))
-    best = min(ways, key=lambda how: seconds(piece, how, counts))
+    ways: tuple[Box | Listed, ...] = (Listed(), *_boxes(piece, plan))
+    best = min(ways, key=lambda how: seconds(piece, how, plan.counts))
     return _in_strips(piece, best) if isinstance(best, Box) else best
 
 
@@ -43,13 +49,18 @@ def seconds(piece: Piece, how: Box | Listed, counts: Mapping[str, int]) -> float
     if isinstance(how, Box):
         turns = points(how.loops, piece.ranges, counts)
         volume = turns * prod(points((s,), piece.ranges, {}) for s in how.axes)
-        return turns * TURN + volume * _rate(piece, {s.index for s in how.axes})
+        rate = POINT * 2 * len(how.masks) if how.masks else 0.0
+        return turns * TURN + volume * (rate + _rate(piece, {s.index for s in how.axes}))
     every = points(steps(piece.ranges, piece.where, counts, whole=True), piece.ranges, counts)
     return LISTED * every * (1 + len(reads(piece.body))) + 2 * TURN
 
 
-def _boxes(piece: Piece) -> Iterator[Box]:
+def _boxes(piece: Piece, plan: Plan) -> Iterator[Box]:
+    masks = tuple(a for a in piece.where if isinstance(a, Related | Unrelated))
+    piece = replace(piece, where=tuple(a for a in piece.where if a not in masks))
     if not all(isinstance(a, Compare) for a in piece.where) or _has_entries(piece):
+        return
+    if masks and (calls(piece.body) or not all(_is_inside(m, piece, plan) for m in masks)):
         return
     ranges = piece.ranges
     for size in range(len(ranges) + 1):
@@ -60,7 +71,15 @@ def _boxes(piece: Piece) -> Iterator[Box]:
                 axes = tuple(s for s in made if isinstance(s, Span) and s.index not in looped)
                 if len(axes) + len(looped) == len(ranges):
                     loops = tuple(s for s in made if s not in axes)
-                    yield Box(loops, axes)
+                    yield Box(loops, axes, masks)
+
+
+def _is_inside(mask: Related | Unrelated, piece: Piece, plan: Plan) -> bool:
+    """The relation holds often, and is asked for where it is defined."""
+    shape = plan.relations[mask.relation]
+    inside = (in_range(a, affine(n)) for a, n in zip(mask.at, shape, strict=True))
+    often = is_mask(mask.relation, shape, plan.counts)
+    return often and all_implied((q for p in inside for q in conjuncts(p)), piece.where, piece.ranges)
 
 
 def _in_strips(piece: Piece, box: Box) -> Box:
@@ -74,7 +93,7 @@ def _in_strips(piece: Piece, box: Box) -> Box:
         length = max(STRIP * sizes[axis.index] // cells, 1)
         if 2 * length <= sizes[axis.index]:
             strips, within = in_strips(axis, sizes[axis.index], length)
-            return Box((strips, *box.loops), tuple(within if s is axis else s for s in box.axes))
+            return replace(box, loops=(strips, *box.loops), axes=tuple(within if s is axis else s for s in box.axes))
     return box
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, permutations
 from math import prod
 
 from wengert.tensor.indices import Affine
-from wengert.tensor.loops import Span, Step, bound_by, iterations, points, steps_in_order
+from wengert.tensor.loops import Span, Step, bound_by, is_mask, iterations, points, steps_in_order
 from wengert.tensor.nests import Nest, Piece, Position, Read, Size, reads, renamed
 from wengert.tensor.pieces import determined
 from wengert.tensor.plan import INDICES
+from wengert.tensor.predicates import Related, names
 
 LINE = 8  # numbers in a line of the cache: a loop that steps further takes a line for each
 NEARLY = 1.25  # how much dearer an order of loops may be for the sake of joining others
@@ -27,6 +28,7 @@ class Job:
     piece: Piece
     steps: tuple[Step, ...]
     assigns: bool
+    walks: bool
 
     @property
     def kept(self) -> set[str]:
@@ -71,7 +73,9 @@ def joined_loops(
     found: list[Loops] = []
     for nest, assigns in nests:
         for piece in nest.pieces:
-            ways = [Job(nest.name, p, s, assigns) for p, s in orders(piece, nest.name, shapes, counts)]
+            walks = not _is_masked(piece, counts)
+            made = orders(piece, nest.name, walks, shapes, counts)
+            ways = [Job(nest.name, piece, steps, assigns, walks) for steps in made]
             _place(found, ways, least, counts)
     return found
 
@@ -110,7 +114,8 @@ def _called_alike(job: Job, along: Sequence[Step]) -> Job:
     free = (i for i in INDICES if i not in there)
     new = {i: there[k] if k < len(there) else next(free) for k, i in enumerate(order)}
     piece = renamed(job.piece, iter([new[i] for i, _ in job.piece.indices]))
-    return Job(job.nest, piece, steps_in_order([new[i] for i in order], piece.ranges, piece.where), job.assigns)
+    made = steps_in_order([new[i] for i in order], piece.ranges, piece.where, walks=job.walks)
+    return replace(job, piece=piece, steps=made)
 
 
 def _shared(a: Sequence[Step], b: Sequence[Step]) -> int:
@@ -187,13 +192,23 @@ def _stays(accesses: Sequence[Access]) -> bool:
 # ---- orders of loops ----
 
 
-def orders(piece: Piece, name: str, shapes: Shapes, counts: Mapping[str, int]) -> list[tuple[Piece, tuple[Step, ...]]]:
+def _is_masked(piece: Piece, counts: Mapping[str, int]) -> bool:
+    """Its relations hold so often that they are tested rather than walked."""
+    related = [p for p in piece.where if isinstance(p, Related)]
+    return bool(related) and all(is_mask(p.relation, _extent(p, piece), counts) for p in related)
+
+
+def _extent(p: Related, piece: Piece) -> list[int]:
+    return [piece.ranges[i] for i in names(p)]
+
+
+def orders(piece: Piece, name: str, walks: bool, shapes: Shapes, counts: Mapping[str, int]) -> list[tuple[Step, ...]]:
     """Orders of the loops that are about as cheap as the cheapest, which comes first."""
     found: Iterable[Sequence[str]] = permutations(piece.ranges) if len(piece.ranges) <= 5 else [tuple(piece.ranges)]
-    made = [(o, steps_in_order(o, piece.ranges, piece.where)) for o in found]
+    made = [(o, steps_in_order(o, piece.ranges, piece.where, walks=walks)) for o in found]
     costs = [iterations(s, piece.ranges, counts) * (1 + weight(piece, o, name, shapes)) for o, s in made]
     ranked = sorted(zip(costs, (s for _, s in made), strict=True), key=lambda way: way[0])
-    return [(piece, s) for cost, s in ranked if cost <= NEARLY * ranked[0][0]]
+    return [s for cost, s in ranked if cost <= NEARLY * ranked[0][0]]
 
 
 def weight(piece: Piece, order: Sequence[str], name: str, shapes: Shapes) -> float:

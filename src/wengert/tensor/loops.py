@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
+from math import prod
 
 from wengert.tensor.indices import Affine, affine
-from wengert.tensor.predicates import Compare, Predicate, Related, names
+from wengert.tensor.predicates import Compare, Predicate, Related, at_most, names
 from wengert.tensor.regions import Conjunction, Ranges, span
 
 
@@ -70,6 +71,17 @@ def bound_by(step: Step) -> tuple[str, ...]:
     return ()
 
 
+def facts_of(step: Step) -> tuple[Predicate, ...]:
+    """What the bounds of a loop or a test say of the indices."""
+    match step:
+        case Span(index, lows, highs):
+            i = affine(index)
+            return (*(at_most(b.of, i * b.by) for b in lows), *(at_most(i * b.by, b.of) for b in highs))
+        case Test(atom):
+            return (atom,)
+    return ()
+
+
 IN_STRIPS = "_strip"
 
 
@@ -89,6 +101,7 @@ class _Maker:
     sizes: Ranges
     left: list[Predicate]
     whole: bool  # walk all entries of a relation at once rather than row by row
+    walks: bool  # walk relations at all rather than test them
     bound: set[str] = field(default_factory=set)
     steps: list[Step] = field(default_factory=list)
 
@@ -114,7 +127,7 @@ class _Maker:
         return None
 
     def _row(self, index: str) -> Row | None:
-        for atom in self.left:
+        for atom in self.left if self.walks else ():
             if isinstance(atom, Related) and index in names(atom) and self._can_walk(atom):
                 self.left.remove(atom)
                 return self._walked(atom)
@@ -170,8 +183,10 @@ def _folded(b: Bound, sign: int) -> Bound:
     return Bound(affine(-(-b.of.constant // b.by) if sign > 0 else b.of.constant // b.by))
 
 
-def steps_in_order(order: Iterable[str], sizes: Ranges, where: Conjunction, whole: bool = False) -> tuple[Step, ...]:
-    maker = _Maker(sizes, list(where), whole)
+def steps_in_order(
+    order: Iterable[str], sizes: Ranges, where: Conjunction, whole: bool = False, walks: bool = True
+) -> tuple[Step, ...]:
+    maker = _Maker(sizes, list(where), whole, walks)
     maker.test()
     for index in order:
         maker.bind(index)
@@ -191,6 +206,12 @@ def steps(
 
 
 ROW = 8.0  # entries of a row, where nothing is known of the relation
+MASK = 4  # a relation that holds at one place in so many, or at more, is tested place by place
+
+
+def is_mask(relation: str, shape: Sequence[int], counts: Mapping[str, int]) -> bool:
+    """Whether the relation holds so often that walks of its entries do not pay."""
+    return counts.get(relation, 0) * MASK >= prod(shape) > 0
 
 
 def iterations(made: Iterable[Step], sizes: Ranges, counts: Mapping[str, int]) -> float:

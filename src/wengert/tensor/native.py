@@ -90,6 +90,8 @@ class NativeProgram(NumpyProgram):
 
 
 def _part(relation: Entries, order: tuple[int, ...], part: str) -> np.ndarray:
+    if part == "mask":
+        return relation.mask
     walk = relation.walk(order)
     return walk.coordinates[int(part[6:])] if part.startswith("column") else getattr(walk, part)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from wengert.tensor.indices import Affine
+from wengert.tensor.indices import Affine, affine
 from wengert.tensor.joining import is_apart, is_full
 from wengert.tensor.layout import Box, layout
 from wengert.tensor.loop_fusion import Job, Loops, joined_loops, without_storage
-from wengert.tensor.loops import Row, Solve, Span, Step, Test, bound_by, iterations, points, steps
-from wengert.tensor.nests import Body, Entry, Nest, Position, Read, factors, product, reads
+from wengert.tensor.loops import Row, Solve, Span, Step, Test, bound_by, facts_of, is_mask, iterations, points, steps
+from wengert.tensor.nests import Body, Entry, Nest, Piece, Position, Read, factors, product, reads
 from wengert.tensor.numpy_source import Source
 from wengert.tensor.pieces import Context
 from wengert.tensor.plan import Plan, legible
-from wengert.tensor.predicates import Compare, Predicate, Related, Unrelated
-from wengert.tensor.regions import span
+from wengert.tensor.predicates import Compare, Predicate, Related, Unrelated, conjuncts, in_range
+from wengert.tensor.regions import all_implied
 from wengert.tensor.sharing import fused
 from wengert.tensor.spelling import end_text, index_text, lowest_text, number_text, spelled
 from wengert.tensor.statements import leaves
@@ -85,11 +85,12 @@ class NativeSource(Source):
 
 
 def is_blas(nest: Nest, plan: Plan) -> bool:
-    """A product of two tensors along shared axes, large enough."""
-    if len(nest.pieces) != 1:
-        return False
-    (piece,) = nest.pieces
-    how = layout(piece, plan.counts)
+    """Products of two tensors along shared axes, large enough."""
+    return all(_is_product(piece, plan) for piece in nest.pieces)
+
+
+def _is_product(piece: Piece, plan: Plan) -> bool:
+    how = layout(piece, plan)
     if not isinstance(how, Box) or how.loops or piece.where or len(factors(piece.body)) != 2:
         return False
     kept = {i for a in piece.target for i in a.names}
@@ -112,6 +113,7 @@ class Kernel:
         self.walks: dict[str, str] = {}  # "R.0.1.keys" → parameter
         self.entries: dict[tuple[str, tuple[Affine, ...]], str] = {}
         self.ranges: dict[str, int] = {}
+        self.facts: tuple[Predicate, ...] = ()  # what bounds and tests around say
         self.locals: dict[Read, str] = {}
         self.sums: dict[Job, str] = {}
         self.parallel = False
@@ -162,25 +164,26 @@ class Kernel:
 
     def loops(self, node: Loops, before: int, depth: int, parallel: bool = False) -> None:
         """before: how many steps there are outside."""
-        entries, opened = dict(self.entries), list[tuple[Job, int]]()
+        entries, facts, opened = self.entries, self.facts, []
         for number, step in enumerate(node.steps, before):
             sums = [job for job in node.jobs() if job.last == number]
             self.ranges = next(node.jobs()).piece.ranges
             for job in sums:
                 self.sums[job] = self.new("acc") if self.sums else "acc"
                 self.line(depth, f"{self.sums[job]} = 0.0")
-            opened += [(job, depth) for job in sums]
+            opened += [(job, depth, self.entries, self.facts) for job in sums]
             depth = self.step(step, depth, parallel and number == 0)
+            self.facts += facts_of(step)
         for part in node.parts:
             if isinstance(part, Loops):
                 self.loops(part, before + len(node.steps), depth)
             else:
                 self.job(part, depth)
-        for job, outside in reversed(opened):
+        for job, outside, self.entries, self.facts in reversed(opened):
             self.ranges = job.piece.ranges
             moving = _split(job)[0]
             self.set(job, " * ".join([*(self.value(f, nested=True) for f in moving), self.sums.pop(job)]), outside)
-        self.entries = entries
+        self.entries, self.facts = entries, facts
 
     def job(self, job: Job, depth: int) -> None:
         self.ranges = job.piece.ranges
@@ -243,7 +246,7 @@ class Kernel:
                 self.line(depth, f"if 0 <= {index} < {size}:")
                 depth += 1
         entry = self.walk(step.relation, step.order, "entry")
-        self.entries[step.relation, step.at] = f"{entry}[{e}]"
+        self.entries = {**self.entries, (step.relation, step.at): f"{entry}[{e}]"}
         return depth
 
     def range_of_keys(self, step: Row, keys: str, first: str, last: str, depth: int) -> int:
@@ -266,10 +269,19 @@ class Kernel:
             case Compare(op, side):
                 return f"{index_text(side)} {'==' if op == '=' else '>='} 0"
             case Related(relation, at):
-                return f"{self.found(relation, at)} >= 0"
+                return self.holds(relation, at)
             case Unrelated(relation, at):
-                return f"{self.found(relation, at)} < 0"
+                return f"not ({self.holds(relation, at)})"
         raise TypeError(f"an existential must have become a relation: {atom}")
+
+    def holds(self, relation: str, at: tuple[Affine, ...]) -> str:
+        shape = self.shape(relation)
+        if not is_mask(relation, shape, self.source.plan.counts):
+            return f"{self.found(relation, at)} >= 0"
+        mask = self.walk(relation, tuple(range(len(shape))), "mask")
+        beyond = [(a, n) for a, n in zip(at, shape, strict=True) if not self.is_within(a, n)]
+        inside = "".join(f"0 <= {index_text(a)} < {n} and " for a, n in beyond)
+        return f"{inside}{mask}[{', '.join(map(index_text, at))}]"
 
     def found(self, relation: str, at: tuple[Affine, ...]) -> str:
         shape = self.shape(relation)
@@ -281,8 +293,7 @@ class Kernel:
         return f"({found} if {inside} else -1)" if inside else found
 
     def is_within(self, a: Affine, size: int) -> bool:
-        low, high = span(a, self.ranges)
-        return low >= 0 and high < size
+        return all_implied(conjuncts(in_range(a, affine(size))), self.facts, self.ranges)
 
     # ---- values ----
 

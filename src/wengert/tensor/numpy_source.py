@@ -14,7 +14,7 @@ from wengert.tensor.loops import Solve, Span, Step, Test
 from wengert.tensor.nests import Body, Entry, Nest, Piece, Position, Read, Size, factors, reads
 from wengert.tensor.pieces import is_reduction
 from wengert.tensor.plan import Plan
-from wengert.tensor.predicates import Compare
+from wengert.tensor.predicates import Compare, Related, Unrelated
 from wengert.tensor.regions import Conjunction
 from wengert.tensor.spelling import aligned, bracketed, end_text, index_text, lowest_text, number_text, spelled
 from wengert.tensor.terms import Add, Apply, BlackBox, Const, Mul
@@ -78,7 +78,10 @@ class Source:
     # ---- nests and pieces ----
 
     def nest(self, nest: Nest) -> None:
-        layouts = [layout(p, self.plan.counts) for p in nest.pieces]
+        layouts = [layout(p, self.plan) for p in nest.pieces]
+        for how in layouts:
+            if isinstance(how, Box):
+                self.read_masks(how)
         if len(layouts) == 1 and self.whole(nest, layouts[0]):
             return
         apart = is_apart(nest)
@@ -97,7 +100,7 @@ class Source:
     def whole(self, nest: Nest, how: Box | Listed) -> bool:
         """One piece, no loops, every cell: the value itself is the tensor."""
         piece = nest.pieces[0]
-        if not isinstance(how, Box) or how.loops or piece.where:
+        if not isinstance(how, Box) or how.loops or set(piece.where) - set(how.masks):
             return False
         own = [a.terms[0][0] if isinstance(a, Affine) and len(a.terms) == 1 else None for a in piece.target]
         plain = all(a == Affine(0, ((i, 1),)) for a, i in zip(piece.target, own, strict=True) if i)
@@ -216,6 +219,7 @@ class Source:
     def value(self, body: Body, kept: list[str], how: Box) -> tuple[str, list[str]]:
         """The text of a body summed over the axes that are not kept, and the axes of its value."""
         parts = [self.plain(f, how) for f in factors(body)]
+        parts = [self.masked(parts, how)] if how.masks else parts
         everything = {s.index for s in how.axes}
         seen = {i for _, axes in parts for i in axes}
         absent = [
@@ -227,6 +231,28 @@ class Source:
         else:
             text, axes = self.summed(parts, result), result
         return (f"{' * '.join(absent)} * {bracketed(text)}" if absent else text), axes
+
+    def masked(self, parts: list[tuple[str, list[str]]], how: Box) -> tuple[str, list[str]]:
+        """The product where all masks hold, zero elsewhere, also where a factor is infinite."""
+        masks = [self.mask(m, how) for m in how.masks]
+        axes = list(dict.fromkeys(i for _, own in (*masks, *parts) for i in own))
+        condition = " & ".join(aligned(text, own, axes) for text, own in masks)
+        value = " * ".join(
+            bracketed(aligned(text, own, axes)) if parts[1:] else aligned(text, own, axes) for text, own in parts
+        )
+        return f"np.where({condition}, {value}, 0.0)", axes
+
+    def mask(self, mask: Related | Unrelated, how: Box) -> tuple[str, list[str]]:
+        text, axes = self.view(_mask_name(mask), mask.at, how)
+        return ("~" if isinstance(mask, Unrelated) else "") + text, axes
+
+    def read_masks(self, how: Box) -> None:
+        """The arrays of booleans, before the loops."""
+        for mask in how.masks:
+            name = _mask_name(mask)
+            if name not in self.shapes:
+                self.shapes[name] = self.plan.relations[mask.relation]
+                self.line(1, f"{self.name(name)} = relations[{mask.relation!r}].mask")
 
     def multiplied(self, parts: list[tuple[str, list[str]]], result: list[str]) -> tuple[str, list[str]]:
         if len(parts) == 1:
@@ -315,6 +341,10 @@ class Source:
         if isinstance(a, Entry):
             return f"at[{self.entries.setdefault(a, f'entry{len(self.entries)}')!r}]"
         return index_text(Affine(a.constant, tuple((f"at[{i!r}]", c) for i, c in a.terms)))
+
+
+def _mask_name(mask: Related | Unrelated) -> str:
+    return f"mask of {mask.relation}"
 
 
 def _matrix_product(a: tuple[str, list[str]], b: tuple[str, list[str]], result: list[str]) -> str | None:

@@ -8,6 +8,7 @@ from itertools import chain, permutations
 from math import prod
 
 from wengert.tensor.indices import affine
+from wengert.tensor.loops import is_mask
 from wengert.tensor.nests import (
     Entry,
     Nest,
@@ -254,23 +255,23 @@ def compressed(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
     result: Nests = {}
     for nest in nests.values():
         straight = replace(nest, pieces=tuple(straightened(p, context) for p in nest.pieces))
-        wasteful = straight != nest or any(map(_is_wasteful, nest.pieces))
+        wasteful = straight != nest or any(_is_wasteful(p, context) for p in nest.pieces)
         if nest.name in outputs or not wasteful or not are_disjoint(nest.pieces, context):
             result[nest.name] = nest
             continue
         nest = straight
         for k, piece in enumerate(nest.pieces):
-            small = _small(piece, f"{nest.name}_{k}c")
+            small = _small(piece, f"{nest.name}_{k}c", context)
             result[small[0].name] = small[0]
             nest = replace(nest, pieces=_with(nest.pieces, k, (small[1],)))
         result[nest.name] = nest
     return result
 
 
-def _is_wasteful(piece: Piece) -> bool:
+def _is_wasteful(piece: Piece, context: Context) -> bool:
     """Stored as a box, it would be mostly zeros or repetitions."""
     kept = {i for a in piece.target for i in a.names}
-    return len(kept) < len(piece.target) or bool(_unused(piece)) or _relation(piece) is not None
+    return len(kept) < len(piece.target) or bool(_unused(piece)) or _relation(piece, context) is not None
 
 
 def _unused(piece: Piece) -> set[str]:
@@ -289,13 +290,14 @@ def _without(piece: Piece, unused: set[str]) -> tuple[Predicate, ...]:
     return together((*rest, exists([(i, affine(n)) for i, n in piece.indices if i in unused], conjoin(*about))))
 
 
-def _relation(piece: Piece) -> Related | None:
-    """A relation over indices of the target, to store the tensor by its entries."""
+def _relation(piece: Piece, context: Context) -> Related | None:
+    """A relation over indices of the target that holds seldom, to store the tensor by its entries."""
     kept = {a.terms[0][0] for a in piece.target if not isinstance(a, Entry) and len(a.terms) == 1}
     if any(isinstance(a, Entry) for a in piece.target):
         return None
-    found = (p for p in piece.where if isinstance(p, Related) and names(p) <= kept and _is_plain(p))
-    return next(found, None)
+    plain = (p for p in piece.where if isinstance(p, Related) and names(p) <= kept and _is_plain(p))
+    extent = {p: [piece.ranges[i] for i in names(p)] for p in plain}
+    return next((p for p, sizes in extent.items() if not is_mask(p.relation, sizes, context.counts)), None)
 
 
 def _is_plain(p: Related) -> bool:
@@ -303,10 +305,10 @@ def _is_plain(p: Related) -> bool:
     return len(names(p)) == len(p.at) > 1 and all(len(a.terms) == 1 and abs(a.terms[0][1]) == 1 for a in p.at)
 
 
-def _small(piece: Piece, name: str) -> tuple[Nest, Piece]:
+def _small(piece: Piece, name: str, context: Context) -> tuple[Nest, Piece]:
     """The stored tensor, and what the whole one is in terms of it."""
     kept = [i for i, _ in piece.indices if any(i in a.names for a in piece.target)]
-    unused, over = _unused(piece), _relation(piece)
+    unused, over = _unused(piece), _relation(piece, context)
     inside = _without(piece, unused) if unused else piece.where
     stored = [i for i in kept if i not in unused and (over is None or i not in names(over))]
     position: tuple[Position, ...] = (*([Entry(over.relation, over.at)] if over else []), *map(affine, stored))

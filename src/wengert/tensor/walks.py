@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -53,6 +54,13 @@ class Entries:
     def of_columns(cls, shape: tuple[int, ...], columns: Iterable[np.ndarray]) -> Entries:
         keys = np.unique(key_of(tuple(np.asarray(c, np.intp) for c in columns), shape))
         return cls(shape, tuple(np.unravel_index(keys, shape)) if shape else ())
+
+    @cached_property
+    def mask(self) -> np.ndarray:
+        """Whether the relation holds, as booleans."""
+        table = np.zeros(self.shape, bool)
+        table[self.columns] = True
+        return table
 
     def walk(self, order: tuple[int, ...]) -> Walk:
         if order not in self.walks:
