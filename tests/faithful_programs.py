@@ -780,6 +780,15 @@ def methods_that_are_descriptors():
     return next(gen), next(iter(gen)), gen.__next__()
 
 
+class Formatted:
+    def __format__(self, spec):
+        return "formatted"
+
+
+def formats_that_are_no_texts():
+    return format(Formatted(), ">"), said(format, Formatted(), None), said(format, 1.5, 3), said(format, Formatted(), b"")
+
+
 PROGRAMS = {
     name: f
     for name, f in list(globals().items())

@@ -76,7 +76,7 @@ CONVERSIONS: dict[Any, Any] = {
     str: _str,
     repr: lambda a, /: convert(a, 2, STATE.site),
     ascii: lambda a, /: convert(a, 3, STATE.site),
-    format: lambda a, spec="", /: format_value(a, spec, STATE.site),
+    format: lambda a, spec="", /: format_value(a, spec, STATE.site) if isinstance(spec, str) else format(a, spec),
     bool: lambda a=False, /: truth(a, STATE.site),
     len: _len,
     abs: _through("__abs__", abs),
