@@ -285,10 +285,17 @@ def integers(a: Any, b: Any, n: int) -> None:
     a[k] = entry(real_like(a, b), n)
 
 
+def through_part(a: Any, b: Any, n: int) -> None:
+    part = a.imag if n % 2 and np.iscomplexobj(a) else a.real
+    writes = [store, add, multiply_by, multiply_part, subtract, power, divide, with_out, sort_in_place]
+    writes[n // 2 % len(writes)](part, real_like(part, b), n)
+
+
 WRITES: list[Write] = [
     store, store, store, store, add, add, multiply_by, multiply_part, subtract, power, divide, swap, rows, assign_part,
     sort_in_place, with_where, with_out, with_out, matrix_out, reduce_out, at, copy_to, put, put_mask, put_along,
     flat_store, fill_diagonal, clip, take_out, overlap, half_done, raising, integers,
+    through_part, through_part,
     lambda a, b, n: a.fill(entry(real_like(a, b), n)),
     lambda a, b, n: a.__setitem__(..., np.arange(a.size).reshape(a.shape) * 0.1),
     lambda a, b, n: np.nan_to_num(a, copy=False),
