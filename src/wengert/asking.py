@@ -19,9 +19,10 @@ from wengert.lenses import owner_of
 from wengert.opaque import search
 from wengert.ops import MISSING, Call, Constant, Input, Variable
 from wengert.primitives import Primitive, ruled
-from wengert.record import METADATA, Pull, fresh_unless, record_call, register, slot_of, slots_in
+from wengert.record import METADATA, Pull, fresh_unless, record_call, register
 from wengert.recording import STATE, Entry, Recording, Traced, here
 from wengert.registry import rules
+from wengert.slots import slot_of, slots_in
 from wengert.storage import Memory, Storage
 from wengert.tape import Tape
 

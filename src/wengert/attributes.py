@@ -12,12 +12,10 @@ from wengert.classes import bind, constant, enter, lookup, methods, python_metho
 from wengert.errors import RefusedCallError
 from wengert.flat import assign_flat
 from wengert.frames import user_frame
-from wengert.record import (
-    record_call,
-    slot_of,
-)
+from wengert.record import record_call
 from wengert.recording import STATE, here
 from wengert.sites import Site
+from wengert.slots import slot_of
 from wengert.writes import record_store
 
 

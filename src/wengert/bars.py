@@ -18,9 +18,10 @@ from wengert.functional import additem, getitem, setitem
 from wengert.lenses import owner_of
 from wengert.primitives import Bound, Primitive, ruled
 from wengert.projection import project
-from wengert.record import bind, slot_of
+from wengert.record import bind
 from wengert.recording import STATE, Recording
 from wengert.shadow import SHADOW
+from wengert.slots import slot_of
 from wengert.tangents import InplaceableThunk, add_into, as_given, debugging, force, is_exclusive, is_zero
 from wengert.values import Spec, is_complex, spec_of
 from wengert.windows import Windows, joined

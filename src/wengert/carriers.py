@@ -1,14 +1,27 @@
-"""Containers in C: what they iterate over or compare is handed to them so that a trace sees it."""
+"""What in C moves values and computes nothing.
+
+What a container iterates over, or compares, is handed to it so that a trace sees it.
+"""
 
 from __future__ import annotations
 
+import builtins
+import contextvars
 import functools
+import operator
+import queue
+import sys
+import types
+import typing
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from wengert.awaiting import AWAITABLES
 from wengert.dispatch import HOOKS
 from wengert.items import default_item, dict_item, iterable, pairs
-from wengert.opaque import remember
+from wengert.opaque import CARRIER_TYPES, remember
 from wengert.ordering import sort_list
 from wengert.recording import STATE
 
@@ -112,3 +125,71 @@ def text_method(f: Any, owner: Any) -> Any:
 
 
 _FORMATTING = ("format", "format_map")
+
+FREE_OWNERS = {
+    types.GeneratorType,
+    range,
+    slice,
+    types.ModuleType,
+    type(iter([])),
+    type(iter(())),
+    type(iter({})),
+    types.CoroutineType,
+    *AWAITABLES,
+    property,
+    contextvars.ContextVar,
+    queue.SimpleQueue,
+}
+"""Types whose methods are run as they are."""
+
+CARRIER_CLASSES = {*CARRIER_TYPES, object, type, BaseException, Exception, types.GeneratorType}
+
+CARRIERS: set[Any] = {
+    isinstance,
+    issubclass,
+    id,
+    callable,
+    type,
+    range,
+    slice,
+    super,
+    object,
+    property,
+    staticmethod,
+    classmethod,
+    globals,
+    locals,
+    vars,
+    dir,
+    input,
+    open,
+    setattr,
+    builtins.__import__,
+    BaseException,
+    chr,
+    ord,
+    hash,
+    operator.is_,
+    operator.is_not,
+    operator.length_hint,
+    sys.exc_info,
+    functools.partial,
+    getattr,
+    functools.update_wrapper,
+    functools.wraps,
+    np.shares_memory,
+    np.may_share_memory,
+    functools._lru_cache_wrapper,
+    typing.cast,
+    typing.TypeVar,
+    typing.ParamSpec,
+    typing.TypeVarTuple,
+    types.SimpleNamespace,
+    types.MappingProxyType,
+    types.MethodType,
+    types.CellType,
+    sys.getsizeof,
+    sys.getrefcount,
+    sys.intern,
+}
+"""Functions and types that are called as they are."""

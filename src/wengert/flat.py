@@ -11,8 +11,9 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.functional import setitem
 from wengert.primitives import ruled
-from wengert.record import as_array, holds_traced, record_call, recording_here, slot_of
+from wengert.record import as_array, record_call
 from wengert.recording import here
+from wengert.slots import holds_traced, recording_here, slot_of
 from wengert.writes import record_store
 
 INTEGERS = (int, np.integer)

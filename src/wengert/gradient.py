@@ -14,12 +14,12 @@ from wengert.containers import Leaves, Swaps
 from wengert.errors import IntegerInputError, RefusedCallError
 from wengert.forms import non_differentiable
 from wengert.lenses import owner_of
-from wengert.record import slot_of
 from wengert.recording import STATE, Recording
 from wengert.residuals import materialise
 from wengert.reverse import reverse
 from wengert.seeds import scalar_seed, seeds_of
 from wengert.shadow import SHADOW
+from wengert.slots import slot_of
 from wengert.storage import Memory
 from wengert.structures import leaves
 from wengert.tangents import is_exclusive

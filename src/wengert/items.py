@@ -15,9 +15,7 @@ from wengert.classes import bind, constant, defines, enter, lookup, python_metho
 from wengert.errors import RefusedCallError
 from wengert.flat import assign_flat, flat_items, read_flat
 from wengert.opaque import CARRIER_TYPES, opaque, remember
-from wengert.record import (
-    record_call,
-)
+from wengert.record import record_call
 from wengert.recording import PLAIN, STATE, Modes
 from wengert.shadow import SHADOW, hold
 from wengert.sites import Site

@@ -17,8 +17,8 @@ from wengert.flat import flat_items
 from wengert.items import Iterated, Sequence, iterable, iterator, pairs
 from wengert.ordering import ordered
 from wengert.protocols import truth
-from wengert.record import holds_traced
 from wengert.recording import PLAIN, STATE
+from wengert.slots import holds_traced
 
 HIGHER: set[Any] = {
     map,

@@ -17,9 +17,10 @@ from wengert.opaque import TooLarge, hides, opaque, search, traced_in, watched
 from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import Primitive, primitive_of, ruled
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
-from wengert.record import guard, record_call, slot_of, slots_in
+from wengert.record import guard, record_call
 from wengert.recording import PLAIN, STATE, Modes, Recording, here
 from wengert.shadow import SHADOW
+from wengert.slots import slot_of, slots_in
 from wengert.structures import leaves
 from wengert.texts import holds_texts
 from wengert.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where

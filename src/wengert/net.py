@@ -19,13 +19,13 @@ from typing import Any
 from wengert.construction import NATIVE_MODULES
 from wengert.errors import EscapedFrameError, WengertError
 from wengert.frames import ENGINE
-from wengert.record import slot_of
 from wengert.recording import ACTIVE, STATE, Recording, here
 from wengert.registry import rules
 from wengert.resolve import UNSEARCHED
 from wengert.rewrite import original
 from wengert.rewrite.emitter import words
 from wengert.sites import Site
+from wengert.slots import slot_of
 from wengert.values import is_inexact
 
 TOOLS = (4, 3)

@@ -13,8 +13,9 @@ import numpy as np
 from wengert.callables import callable_name, stub, written_name
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.lenses import owner_of
-from wengert.record import guard, slot_of
+from wengert.record import guard
 from wengert.recording import PLAIN, Recording, called_by_user, here
+from wengert.slots import slot_of
 from wengert.values import is_inexact
 
 CARRIER_TYPES = (

@@ -19,9 +19,10 @@ from wengert.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.operators import COMPARE, UFUNCS, Binary
 from wengert.primitives import primitive_of
 from wengert.quick import NUMERIC, record_two
-from wengert.record import as_array, holds_traced, record_call, slot_of
+from wengert.record import as_array, record_call
 from wengert.recording import PLAIN, STATE, Modes, here
 from wengert.sites import Site
+from wengert.slots import holds_traced, slot_of
 from wengert.writes import record_write
 
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from wengert.primitives import Bound, Primitive
-from wengert.record import append_result, record_call, slot_of
+from wengert.record import append_result, record_call
 from wengert.recording import PLAIN, STATE, Modes, Recording
 from wengert.shadow import LARGE, SHADOW, hold
 from wengert.sites import Site
+from wengert.slots import slot_of
 from wengert.values import fresh, is_inexact, spec
 
 NUMERIC = {float, int, np.float64, np.ndarray}

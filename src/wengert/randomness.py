@@ -13,8 +13,9 @@ import numpy as np
 from wengert.classes import enter
 from wengert.dispatch import HOOKS
 from wengert.natives import guarded
-from wengert.record import as_array, holds_traced
+from wengert.record import as_array
 from wengert.recording import STATE
+from wengert.slots import holds_traced
 from wengert.writes import record_store
 
 

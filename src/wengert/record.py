@@ -17,52 +17,13 @@ from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
 from wengert.lenses import owner_of
 from wengert.primitives import Bound, Primitive, ruled
-from wengert.recording import PLAIN, STATE, Modes, Recording, Traced, here
+from wengert.recording import STATE, Recording, Traced, here
 from wengert.shadow import SHADOW, hold
-from wengert.storage import light
-from wengert.values import fresh, is_inexact
+from wengert.slots import holds_traced, recording_here, slot_of, slots_in
+from wengert.statics import check_keywords, check_statics
+from wengert.values import fresh, is_inexact, light
 
 METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neither recorded nor guarded
-
-
-def recording_here() -> Recording:
-    """This thread's recording; a traced value in a thread that does not trace is refused."""
-    recording = STATE.recording
-    if recording is None:
-        raise RefusedCallError(
-            f"{here()}: a value traced by another thread is used here. Call wengert inside the thread instead."
-        )
-    return recording
-
-
-def slot_of(recording: Recording, value: Any) -> int | None:
-    """The variable of a value on this recording, or None where it is not traced."""
-    t = type(value)  # `isinstance` would ask an object its own `__class__`
-    if t is np.ndarray or (t not in PLAIN and issubclass(t, np.ndarray)):
-        slot = recording.memory.slot(value)
-    else:
-        slot = SHADOW.get(id(value))
-    if slot is not None and Modes.shared and not recording.owns(slot, value):
-        raise recording.refuse(
-            RefusedCallError(
-                f"{here()}: a value traced by another thread is used here. Call wengert inside the thread instead."
-            )
-        )
-    return slot
-
-
-def slots_in(recording: Recording, items: Any) -> Any:
-    """The variables in a list or tuple, as a nested tuple; None where there are none."""
-    found = tuple(
-        slots_in(recording, item) if type(item) in (list, tuple) else slot_of(recording, item) for item in items
-    )
-    return found if any(slot is not None for slot in found) else None
-
-
-def holds_traced(items: Any) -> bool:
-    """True where a list or tuple holds a traced value."""
-    recording = STATE.recording
-    return recording is not None and slots_in(recording, items) is not None
 
 
 def register(recording: Recording, value: Any, slot: int, strong: bool, args: tuple[Any, ...] = ()) -> Any:
@@ -278,42 +239,6 @@ def _constant_fields(recording: Recording, value: tuple[Any, ...], slot: int) ->
 def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int) -> None:
     """Note a fact about a traced value that a replay on other inputs must find again."""
     recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, STATE.site))
-
-
-def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins: tuple[Any, ...]) -> None:
-    """A traced float where the rule has no derivative would be a silent zero: refuse it."""
-    sequence = bound.rule.sequence
-    if sequence is None:
-        for place, slot in enumerate(ins):
-            if slot is not None and place not in bound.positions and _differentiable(recording, args[place], slot):
-                raise _no_derivative(recording, bound, f"argument {place + 1}")
-
-
-def check_keywords(recording: Recording, primitive: Primitive, kwargs: dict[str, Any]) -> None:
-    """`check_statics` for keyword arguments, none of which a rule differentiates once the call is normalised."""
-    assert primitive.rule is not None
-    if primitive.rule.kind == "constant":
-        return
-    for name, value in kwargs.items():
-        slot = slots_in(recording, value) if type(value) in (list, tuple) else slot_of(recording, value)
-        if slot is not None and _differentiable(recording, value, slot):
-            raise _no_derivative(recording, primitive, f"argument {name!r}")
-
-
-def _differentiable(recording: Recording, value: Any, slot: Any) -> bool:
-    if type(slot) is tuple:
-        return any(s is not None and _differentiable(recording, v, s) for s, v in zip(slot, value, strict=True))
-    return is_inexact(value) and slot not in recording.inert
-
-
-def _no_derivative(recording: Recording, bound: Bound | Primitive, what: str) -> NoRuleError:
-    assert bound.rule is not None
-    error = NoRuleError(
-        f"{here()}: {what} of {bound.name} depends on an input, and its rule ({bound.rule.where}) gives no "
-        "derivative with respect to it. Use wg.stop_gradient on it, or write a rule with @wg.rrule."
-    )
-    recording.refuse(error)
-    return error
 
 
 def _record_rrule(

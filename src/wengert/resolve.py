@@ -7,22 +7,25 @@ Python function, and recursion goes as deep as untraced.
 from __future__ import annotations
 
 import abc
-import builtins
 import contextvars
 import functools
 import io
 import operator
-import queue
-import sys
 import types
-import typing
 from typing import Any
 
 import numpy as np
 
 from wengert.attributes import forget_classes
-from wengert.awaiting import AWAITABLES
-from wengert.carriers import carrier_method, class_method, text_method, unbound_method
+from wengert.carriers import (
+    CARRIER_CLASSES,
+    CARRIERS,
+    FREE_OWNERS,
+    carrier_method,
+    class_method,
+    text_method,
+    unbound_method,
+)
 from wengert.classes import bind, enter, lookup, python_method, twins
 from wengert.construction import NATIVE_MODULES, construct, reduced
 from wengert.dispatch import HOOKS, prepare
@@ -213,7 +216,7 @@ def bound_builtin(f: Any, owner: Any) -> Any:
         return reduced(f, t)
     if name in _OF_OBJECT or (name in ("write", "writelines", "flush") and isinstance(owner, io.TextIOBase)):
         return f
-    if t in _FREE_OWNERS:
+    if t in FREE_OWNERS:
         return f
     if t is contextvars.Context and name == "run":
         return lambda callable, /, *args, **kwargs: f(enter(callable), *args, **kwargs)
@@ -262,7 +265,7 @@ def _classify(f: Any, t: type) -> Any:
             return sequence_recorder(primitive) if f in ITERATING else recorder(primitive)
         if f in SAMPLERS:
             return SAMPLERS[f]
-        if f in _CARRIERS:
+        if f in CARRIERS:
             return f
         if f in HIGHER:
             return higher(f)
@@ -291,9 +294,9 @@ def _classify(f: Any, t: type) -> Any:
         np.ufunc,
         types.ClassMethodDescriptorType,
     ):
-        if getattr(f, "__objclass__", None) in _CARRIER_CLASSES:
+        if getattr(f, "__objclass__", None) in CARRIER_CLASSES:
             return unbound_method(f) if f.__objclass__ in CARRIER_TYPES else f
-        if getattr(f, "__self__", None) in _CARRIER_CLASSES:
+        if getattr(f, "__self__", None) in CARRIER_CLASSES:
             return class_method(f) if f.__self__ in CARRIER_TYPES else f
         return guarded(f)
     if t is types.MethodWrapperType:
@@ -358,73 +361,6 @@ _CODE_OF: dict[type, Any] = {
     types.AsyncGeneratorType: operator.attrgetter("ag_code"),
 }
 
-_FREE_OWNERS = {
-    types.GeneratorType,
-    range,
-    slice,
-    types.ModuleType,
-    type(iter([])),
-    type(iter(())),
-    type(iter({})),
-    types.CoroutineType,
-    *AWAITABLES,
-    property,
-    contextvars.ContextVar,
-    queue.SimpleQueue,
-}
-
 _BINDING = {types.FunctionType, types.MethodType, functools._lru_cache_wrapper, staticmethod, classmethod}
-
-_CARRIER_CLASSES = {*CARRIER_TYPES, object, type, BaseException, Exception, types.GeneratorType}
-
-_CARRIERS: set[Any] = {
-    isinstance,
-    issubclass,
-    id,
-    callable,
-    type,
-    range,
-    slice,
-    super,
-    object,
-    property,
-    staticmethod,
-    classmethod,
-    globals,
-    locals,
-    vars,
-    dir,
-    input,
-    open,
-    setattr,
-    builtins.__import__,
-    BaseException,
-    chr,
-    ord,
-    hash,
-    operator.is_,
-    operator.is_not,
-    operator.length_hint,
-    sys.exc_info,
-    functools.partial,
-    getattr,
-    functools.update_wrapper,
-    functools.wraps,
-    np.shares_memory,
-    np.may_share_memory,
-    functools._lru_cache_wrapper,
-    typing.cast,
-    typing.TypeVar,
-    typing.ParamSpec,
-    typing.TypeVarTuple,
-    types.SimpleNamespace,
-    types.MappingProxyType,
-    types.MethodType,
-    types.CellType,
-    sys.getsizeof,
-    sys.getrefcount,
-    sys.intern,
-}
-
 
 HOOKS["resolve"] = resolve

@@ -17,10 +17,11 @@ from wengert.errors import NoDerivativeError, RuleError
 from wengert.functional import getfield, setitem
 from wengert.primitives import INPUT, Bound
 from wengert.projection import project, unbroadcast
-from wengert.record import Pull, slot_of, splat
+from wengert.record import Pull, splat
 from wengert.recording import STATE, Entry, Level, Recording, Traced
 from wengert.residuals import materialise
 from wengert.shadow import SHADOW
+from wengert.slots import slot_of
 from wengert.strategies import PassingBars, PassingTracedBars, choosing
 from wengert.tangents import AbstractTangent, force
 from wengert.values import Spec, spec_of

@@ -8,9 +8,9 @@ import numpy as np
 
 from wengert.bars import FLOATS
 from wengert.errors import NoGradientPathError, NonScalarOutputError
-from wengert.record import slot_of
 from wengert.recording import Modes, Recording
 from wengert.shadow import SHADOW
+from wengert.slots import slot_of
 from wengert.structures import leaves
 from wengert.values import is_complex, is_inexact
 

@@ -17,13 +17,13 @@ import numpy as np
 
 from wengert.errors import AliasedArgumentsError, RefusedCallError
 from wengert.functional import setitem, setpart
-from wengert.lenses import content_of, covers, is_foreign, lens_of, overlaps_itself, owner_of, part_of, view_of
+from wengert.lenses import content_of, covers, frozen, is_foreign, lens_of, overlaps_itself, owner_of, part_of, view_of
 from wengert.primitives import Bound
 from wengert.recording import Entry, Recording, here, watch_arrays
 from wengert.regions import append, known, read_region, store_region
 from wengert.shadow import SHADOW, hold
 from wengert.undo import Finals, Undo, swap
-from wengert.values import Spec, spec_of
+from wengert.values import Spec, light, spec_of
 
 
 class Storage:
@@ -178,7 +178,7 @@ class Memory:
         Entries below the threshold see the memory as it is now.
         """
         if id(owner_of(array)) in self.captured and array.flags.writeable:
-            key = _frozen(key)
+            key = frozen(key)
             self.undo.append([threshold, array.view(), key, np.array(array[key])])
 
     def join(self, array: np.ndarray) -> tuple[Storage, np.ndarray]:
@@ -394,20 +394,6 @@ def _forget(storages: dict[int, Storage], key: int, _: object) -> None:
 def _is_like(value: Any, owner: np.ndarray) -> bool:
     # a Python float has no dtype of its own; None would not do for it, because np.dtype("float64") == None
     return np.shape(value) == owner.shape and hasattr(value, "dtype") and value.dtype == owner.dtype
-
-
-def light(value: Any) -> Any:
-    """A value of which a pullback reads shape and dtype only."""
-    return spec_of(value) if isinstance(value, np.ndarray) else value
-
-
-def _frozen(key: Any) -> Any:
-    """A key that later writes to an index array do not change."""
-    if isinstance(key, np.ndarray):
-        return key.copy()
-    if type(key) is tuple:
-        return tuple(_frozen(part) for part in key)
-    return list(key) if type(key) is list else key
 
 
 def _unfile(filed: dict[int, Any], key: int, _: object) -> None:

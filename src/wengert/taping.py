@@ -13,9 +13,9 @@ from wengert.contexts import Context
 from wengert.entries import Slot
 from wengert.errors import WengertError
 from wengert.gradient import grad
-from wengert.record import slot_of
 from wengert.recording import STATE, Recording
 from wengert.residuals import materialise
+from wengert.slots import slot_of
 from wengert.structures import rebuild
 from wengert.tape import Tape
 from wengert.tracer import enter, level, run

@@ -17,8 +17,9 @@ from wengert.natives import recorder
 from wengert.opaque import hides, opaque
 from wengert.ordering import extreme
 from wengert.primitives import Primitive, ruled
-from wengert.record import as_array, holds_traced, record_as, record_call
+from wengert.record import as_array, record_as, record_call
 from wengert.recording import STATE
+from wengert.slots import holds_traced
 
 ITERATING = {sum, min, max, math.fsum, math.prod}
 

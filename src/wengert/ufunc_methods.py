@@ -15,8 +15,9 @@ from wengert.natives import guarded, recorder
 from wengert.opaque import search, watched
 from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import primitive_of
-from wengert.record import as_array, guard, holds_traced, slot_of
+from wengert.record import as_array, guard
 from wengert.recording import STATE, Recording
+from wengert.slots import holds_traced, slot_of
 from wengert.writes import record_store
 
 # The parameters of a method after the array, by position.

@@ -10,8 +10,9 @@ import numpy as np
 from wengert.classes import enter
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
-from wengert.record import as_array, holds_traced
+from wengert.record import as_array
 from wengert.recording import STATE, Recording, here
+from wengert.slots import holds_traced
 from wengert.writes import record_store
 
 LAYOUT = {"casting", "subok", "order", "out"}  # say how a result is stored, not which

@@ -11,8 +11,9 @@ from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
 from wengert.flat import write_flat
 from wengert.opaque import search
-from wengert.record import as_array, holds_traced
+from wengert.record import as_array
 from wengert.recording import STATE, here
+from wengert.slots import holds_traced
 from wengert.ufuncs import as_mask
 from wengert.writes import record_store
 

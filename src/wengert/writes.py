@@ -16,22 +16,11 @@ from wengert.functional import setitem
 from wengert.lenses import owner_of
 from wengert.opaque import refuse_hidden
 from wengert.primitives import Primitive, ruled
-from wengert.record import (
-    arrays_for_lists,
-    as_array,
-    bind,
-    check_keywords,
-    check_statics,
-    guard,
-    holds_traced,
-    keep_args,
-    record_constant,
-    recording_here,
-    slot_of,
-    slots_in,
-)
+from wengert.record import arrays_for_lists, as_array, bind, guard, keep_args, record_constant
 from wengert.recording import PLAIN, STATE, Recording, flat_slots, here
 from wengert.shadow import SHADOW, hold
+from wengert.slots import holds_traced, recording_here, slot_of, slots_in
+from wengert.statics import check_keywords, check_statics
 from wengert.storage import Memory
 from wengert.values import Spec, is_inexact
 
