@@ -11,6 +11,7 @@ import opaque_memory  # noqa: F401 - its import adds cases
 import opaque_methods  # noqa: F401 - its import adds cases
 import opaque_programs  # noqa: F401 - its import adds cases
 import opaque_running  # noqa: F401 - its import adds cases
+import opaque_texts  # noqa: F401 - its import adds cases
 import pytest
 from opaque_table import CASES
 

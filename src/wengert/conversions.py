@@ -8,7 +8,7 @@ from typing import Any
 from wengert.classes import bind, python_method
 from wengert.dispatch import convert, format_value
 from wengert.natives import recorder
-from wengert.opaque import opaque
+from wengert.opaque import opaque, remember
 from wengert.operators import BINARY, Binary
 from wengert.primitives import primitive_of
 from wengert.protocols import length, protocol, truth
@@ -16,7 +16,10 @@ from wengert.recording import STATE
 
 
 def _str(*args: Any, **kwargs: Any) -> Any:
-    return convert(args[0], 1, STATE.site) if len(args) == 1 and not kwargs else str(*args, **kwargs)
+    if len(args) == 1 and not kwargs:
+        return convert(args[0], 1, STATE.site)
+    made, recording = str(*args, **kwargs), STATE.recording
+    return made if recording is None else remember(recording, made, (*args, *kwargs.values()))
 
 
 def _len(a: Any, /) -> Any:

@@ -19,7 +19,7 @@ from wengert.record import record_call
 from wengert.recording import PLAIN, STATE, Modes
 from wengert.shadow import SHADOW, hold
 from wengert.sites import Site
-from wengert.texts import lines
+from wengert.texts import characters, lines
 from wengert.values import spec_of
 from wengert.writes import record_store, slot_of_key
 
@@ -160,8 +160,10 @@ def delitem(key: Any, container: Any, site: Site | None) -> None:
 def iterable(obj: Any, site: Site | None) -> Any:
     """What the interpreter may iterate over itself: the object, or an iterator that records what it gives."""
     t = type(obj)
-    if t in (list, tuple, dict, set, str, range, types.GeneratorType):
+    if t in (list, tuple, dict, set, range, types.GeneratorType):
         return obj
+    if t is str or t is bytes:
+        return characters(obj)
     if issubclass(t, np.ndarray) and obj.ndim and STATE.recording is not None:
         return _items(obj, site)
     STATE.site = site

@@ -19,6 +19,7 @@ from wengert.ordering import ordered
 from wengert.protocols import truth
 from wengert.recording import PLAIN, STATE
 from wengert.slots import holds_traced
+from wengert.texts import characters
 
 HIGHER: set[Any] = {
     map,
@@ -59,11 +60,14 @@ def entered(a: Any) -> Any:
 
 
 def items_of(a: Any) -> Any:
-    return a if type(a) in PLAIN and type(a) is not np.ndarray else iterable(a, STATE.site)
+    return a if type(a) in PLAIN and type(a) not in _FOLLOWED else iterable(a, STATE.site)
 
 
 def _later(a: Any) -> Any:
-    return a if type(a) in PLAIN and type(a) is not np.ndarray else Iterated(a)
+    return a if type(a) in PLAIN and type(a) not in _FOLLOWED else Iterated(a)
+
+
+_FOLLOWED = (np.ndarray, str)
 
 
 _WORDS: dict[str, Callable[[Any], Any]] = {"key": entered, "iterable": items_of}
@@ -96,7 +100,7 @@ def _counted(start: Any, step: Any) -> Any:
 def _iter(obj: Any, /, *sentinel: Any) -> Any:
     if sentinel:
         return iter(enter(obj) if callable(obj) else obj, *sentinel)
-    if issubclass(type(obj), (np.ndarray, np.flatiter, np.broadcast)):
+    if issubclass(type(obj), (np.ndarray, np.flatiter, np.broadcast)) or type(obj) is str:
         return iter(iterable(obj, STATE.site))
     made = iterator(obj)
     return iter(made) if made is obj else made
@@ -142,6 +146,8 @@ def _reversed(items: Any, /) -> Any:
     method = python_method(t, "__reversed__")
     if method is not None:
         return bind(method, items)()
+    if t is str:
+        return reversed([*characters(items)])
     if issubclass(t, np.ndarray):
         return (HOOKS["getitem"](k, items, STATE.site) for k in range(len(items) - 1, -1, -1))
     if not defines(t, "__reversed__") and python_method(t, "__getitem__") and lookup(t, "__len__") is not None:

@@ -62,7 +62,7 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
                     return record_plain(primitive, args, _record_odd)
                 return _write_out(primitive, args, kwargs) if "out" in kwargs else _record_odd(primitive, args, kwargs)
             t = type(a)
-            if t not in PLAIN or t is list or t is tuple:
+            if t not in PLAIN or t is list or t is tuple or t is str:
                 plain = False
         return fn(*args, **kwargs) if plain else _careful(primitive, args, kwargs)
 

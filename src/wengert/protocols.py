@@ -94,7 +94,7 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
     recording = STATE.recording
     if recording is None:
         return op.fn(left, right)
-    if tl is str and op.name in ("add", "mod"):
+    if (tl is str or tl is bytes) and op.name in ("add", "mod"):
         return remember(recording, op.fn(left, right), (left, right))
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
         numeric = issubclass(tl, (np.ndarray, np.generic)) or issubclass(tr, (np.ndarray, np.generic))

@@ -23,6 +23,7 @@ from wengert.attributes import (
 from wengert.classes import enter
 from wengert.construction import build_class, construct, instantiate
 from wengert.conversions import CONVERSIONS
+from wengert.dispatch import convert
 from wengert.executing import evaluated
 from wengert.frames import frame_module_name, get_frame, warn
 from wengert.iteration import ITERATION, entered
@@ -33,7 +34,7 @@ from wengert.ordering import cmp_to_key
 from wengert.primitives import ruled
 from wengert.recording import STATE
 from wengert.substitutes import SUBSTITUTES
-from wengert.texts import SHOWING, printed
+from wengert.texts import SHOWING, interned, printed
 from wengert.totals import OF_POINTS
 
 
@@ -68,6 +69,8 @@ SPECIAL: dict[Any, Any] = {
     setattr: lambda obj, name, value, /: set_attribute(obj, value, name, STATE.site),
     delattr: lambda obj, name, /: delete_attribute(obj, name, STATE.site),
     builtins.__build_class__: build_class,
+    object.__str__: lambda a: convert(a, 2, STATE.site),  # it is that of the object
+    sys.intern: interned,
     object.__getattribute__: lambda obj, name: generic_attribute(obj, name),
     object.__setattr__: lambda obj, name, value: generic_set_attribute(obj, value, name),
     np.ndarray.__copy__: copied,

@@ -63,6 +63,24 @@ def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
         recording.texts[id(stream)] = stream
 
 
+def characters(text: Any) -> Any:
+    """What iterating over a text gives; of one made from a traced value the digits are remembered, too.
+
+    Python has each digit but once: a number needs one, and the fewer the better.
+    """
+    recording = STATE.recording
+    if recording is None or id(text) not in recording.texts or type(text) is bytes:
+        return text
+    return (remember(recording, c, (text,)) if c.isdigit() else c for c in text)
+
+
+def interned(text: Any, /) -> Any:
+    """`sys.intern`."""
+    recording = STATE.recording
+    made = sys.intern(text)
+    return made if recording is None else remember(recording, made, (text,))
+
+
 def lines(stream: Any) -> Any:
     """What iterating over a stream in memory gives."""
     recording = STATE.recording
