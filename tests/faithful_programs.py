@@ -780,6 +780,17 @@ def methods_that_are_descriptors():
     return next(gen), next(iter(gen)), gen.__next__()
 
 
+class Odd(set):
+    def __iter__(self):
+        return iter([-1])
+
+
+def sets_that_iterate_otherwise():
+    odd, other, frozen = Odd([1, 2]), {7}, frozenset([8])
+    other.update(odd)
+    return other, {9}.union(odd), frozen.union(odd), {1}.issubset(odd), list.__class_getitem__(int), [*odd]
+
+
 class Formatted:
     def __format__(self, spec):
         return "formatted"

@@ -17,6 +17,31 @@ from program_table import LOG, program
 
 
 @program(1.3, 0.4)
+def metaclasses_that_tell_instances(x, y):
+    seen = []
+
+    class Telling(type):
+        def __instancecheck__(cls, obj):
+            seen.append(obj * y)
+            return obj > 1
+
+        def __subclasscheck__(cls, other):
+            seen.append(x * 2)
+            return [1]
+
+    class Large(metaclass=Telling):
+        pass
+
+    class Plain(abc.ABC):
+        pass
+
+    Plain.register(float)
+    assert isinstance(x, (str, Large)) and not isinstance(y, Large) and isinstance(Large(), Large)
+    assert issubclass(int, Large) and isinstance(x, Plain) and isinstance(x, int | float) and not isinstance(x, ())
+    return sum(seen) * x
+
+
+@program(1.3, 0.4)
 def super_in_every_form(x, y):
     class A:
         def __init__(self, v):

@@ -37,7 +37,12 @@ def taken(t: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[
     """The arguments with which a container of this type is made or filled."""
     if issubclass(t, dict):
         return [pairs(a, STATE.site) for a in args], kwargs
+    if issubclass(t, _SETS):  # sets read other sets past their methods
+        return [a if isinstance(a, _SETS) else iterable(a, STATE.site) for a in args], kwargs
     return [iterable(a, STATE.site) for a in args], {name: iterable(a, STATE.site) for name, a in kwargs.items()}
+
+
+_SETS = (set, frozenset)
 
 
 def carrier_method(f: Any, owner: Any, name: str) -> Any:
@@ -77,6 +82,8 @@ def unbound_method(f: Any) -> Callable[..., Any]:
 
 def class_method(f: Any) -> Callable[..., Any]:
     """`tuple.__new__` and `dict.fromkeys`, which iterate over one argument."""
+    if f.__name__ not in ("__new__", "fromkeys"):
+        return f
     place = 1 if f.__name__ == "__new__" else 0
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -145,8 +152,6 @@ FREE_OWNERS = {
 CARRIER_CLASSES = {*CARRIER_TYPES, object, type, BaseException, Exception, types.GeneratorType}
 
 CARRIERS: set[Any] = {
-    isinstance,
-    issubclass,
     id,
     callable,
     type,

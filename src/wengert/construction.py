@@ -113,7 +113,7 @@ def build_class(body: types.FunctionType, name: str, /, *bases: Any, **options: 
         or python_method(type(meta), "__call__")
         or any(
             type(found := lookup(meta, method)) in (types.FunctionType, staticmethod)
-            and _of_user(getattr(found, "__func__", found))
+            and of_user(getattr(found, "__func__", found))
             for method in ("__new__", "__init__")
         )
     )
@@ -148,7 +148,7 @@ def _called_by_type(name: str, bases: tuple[Any, ...], namespace: Any, options: 
     lineage = [ancestor for base in bases if isinstance(base, type) for ancestor in base.__mro__[:-1]]
     told = [(values, getattr(vars(a).get("__init_subclass__"), "__func__", None)) for a in lineage]
     hooks = [(given, f) for given, f in (*named, *told) if f is not None]
-    unseen = [given for given, f in hooks if type(f) is not types.FunctionType or not _of_user(f)]
+    unseen = [given for given, f in hooks if type(f) is not types.FunctionType or not of_user(f)]
     if unseen and search(recording, (*unseen, *options.values())):
         raise recording.refuse(
             RefusedCallError(
@@ -156,7 +156,7 @@ def _called_by_type(name: str, bases: tuple[Any, ...], namespace: Any, options: 
                 f"class {name} is made. Set them on the class afterwards."
             )
         )
-    return [f for _, f in hooks if type(f) is types.FunctionType and _of_user(f)]
+    return [f for _, f in hooks if type(f) is types.FunctionType and of_user(f)]
 
 
 def reduced(f: Any, t: type) -> Callable[..., Any]:
@@ -184,7 +184,7 @@ def _entering(functions: list[Any]) -> Iterator[None]:
             f.__code__ = code
 
 
-def _of_user(f: Any) -> bool:
+def of_user(f: Any) -> bool:
     return (f.__module__ or "").partition(".")[0] not in NATIVE_MODULES
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import sys
+import types
 import warnings
 import weakref
 from typing import Any
@@ -20,8 +21,8 @@ from wengert.attributes import (
     has_attribute,
     set_attribute,
 )
-from wengert.classes import enter
-from wengert.construction import build_class, construct, instantiate
+from wengert.classes import bind, enter, python_method
+from wengert.construction import build_class, construct, instantiate, of_user
 from wengert.conversions import CONVERSIONS
 from wengert.dispatch import convert
 from wengert.executing import evaluated
@@ -32,6 +33,7 @@ from wengert.opaque import search
 from wengert.operator_functions import OPERATOR_FUNCTIONS
 from wengert.ordering import cmp_to_key
 from wengert.primitives import ruled
+from wengert.protocols import truth
 from wengert.recording import STATE
 from wengert.substitutes import SUBSTITUTES
 from wengert.texts import SHOWING, interned, printed
@@ -62,7 +64,28 @@ def _type(*args: Any, **kwargs: Any) -> Any:
     return type(*args, **kwargs) if len(args) == 1 else construct(type, *args, **kwargs)
 
 
+def _checked(native: Any, name: str) -> Any:
+    """`isinstance` or `issubclass`, entering what a metaclass says of it."""
+
+    def call(asked: Any, cls: Any, /) -> bool:
+        t = type(cls)
+        if t is tuple:
+            return any(call(asked, each) for each in cls)
+        method = python_method(t, name) if t is not type else None
+        if (
+            type(method) is not types.FunctionType
+            or not of_user(method)
+            or (native is isinstance and type(asked) is cls)
+        ):
+            return native(asked, cls)
+        return truth(bind(method, cls)(asked), STATE.site)
+
+    return call
+
+
 SPECIAL: dict[Any, Any] = {
+    isinstance: _checked(isinstance, "__instancecheck__"),
+    issubclass: _checked(issubclass, "__subclasscheck__"),
     getattr: asked_attribute,
     hasattr: has_attribute,
     type: _type,
@@ -115,7 +138,7 @@ def _as_called(native: Any, stand: Any) -> Any:
 
 
 for _fn in (
-    getattr, hasattr, setattr, iter, next, len, bool, any, all, filter, reversed, sorted,
+    isinstance, issubclass, getattr, hasattr, setattr, iter, next, len, bool, any, all, filter, reversed, sorted,
     repr, ascii, format, eval, exec,
 ):  # fmt: skip
     SPECIAL[_fn] = _as_called(_fn, SPECIAL[_fn])
