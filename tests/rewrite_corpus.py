@@ -36,7 +36,8 @@ def files(name: str) -> list[Path]:
         if not spec.submodule_search_locations:
             return [Path(spec.origin)]
         folder = Path(spec.origin).parent
-    return [file for file in sorted(folder.rglob("*.py")) if not LEFT_OUT & {*file.relative_to(folder).parts}]
+    found = [file for file in sorted(folder.rglob("*.py")) if not LEFT_OUT & {*file.relative_to(folder).parts}]
+    return [file for file in found if file.is_file()]  # no links to what is not installed
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
