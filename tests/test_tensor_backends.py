@@ -15,7 +15,7 @@ from tensor_runs import Run, assert_same, example_run, random_run, run_of
 import wengert as wg
 from wengert.tensor import backends, loops, native, native_source, numpy_backend, unrolling
 from wengert.tensor.adjoint import adjoint
-from wengert.tensor.backends import built, run
+from wengert.tensor.backends import built, run, saved_by_loops
 from wengert.tensor.gen_pushout import accessed
 from wengert.tensor.indices import affine
 from wengert.tensor.numpy_source import Source
@@ -151,6 +151,16 @@ def test_a_black_box_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> N
     assert isinstance(chosen, native.NativeProgram)
     for _ in range(2):
         np.testing.assert_array_equal(run(chosen, inputs, {}), np.full(3, 2.0))
+
+
+def test_products_of_matrices_save_nothing_and_long_bodies_do() -> None:
+    """What both back ends leave to BLAS is no one's gain; NumPy takes a pass for each operation, loops one for all."""
+    square = {"n": 200}
+    assert abs(saved_by_loops(example_run("13 matrix product", square, reverse=True).plan())) < backends.SAVES
+    x = accessed(Var("A"), (i, j))
+    body = Gen("i", n, Gen("j", n, Add(Mul(x, x), Add(x, Mul(x, Mul(x, x))))))
+    saved = saved_by_loops(run_of(Program((("A", MATRIX),), body, (), ("n",)), square, {}).plan())
+    assert saved > backends.SAVES
 
 
 def test_native_without_a_compiler_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

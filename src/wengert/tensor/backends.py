@@ -11,6 +11,7 @@ import numpy as np
 from wengert.tensor import native, numpy_backend
 from wengert.tensor.layout import POINT, layout, seconds
 from wengert.tensor.loops import points, steps
+from wengert.tensor.native_source import is_blas
 from wengert.tensor.numpy_backend import NumpyProgram
 from wengert.tensor.plan import Plan
 from wengert.tensor.walks import Entries
@@ -30,8 +31,11 @@ def built(plan: Plan, backend: Backend = "auto") -> NumpyProgram:
 
 
 def saved_by_loops(plan: Plan) -> float:
-    """Seconds by which compiled loops are faster than NumPy, by the measured constants of the layout."""
-    pieces = [p for nest in plan.nests for p in nest.pieces]
+    """Seconds by which compiled loops are faster than NumPy, by the measured constants of the layout.
+
+    Products that are BLAS's in both are no one's gain.
+    """
+    pieces = [p for nest in plan.nests if not is_blas(nest, plan) for p in nest.pieces]
     arrays = sum(seconds(p, layout(p, plan), plan.counts) for p in pieces)
     return arrays - POINT * sum(points(steps(p.ranges, p.where, plan.counts), p.ranges, plan.counts) for p in pieces)
 

@@ -9,10 +9,11 @@ from math import prod
 
 from wengert.tensor.indices import Affine, affine
 from wengert.tensor.loops import Span, Step, in_strips, is_mask, points, steps, steps_in_order
-from wengert.tensor.nests import Entry, Piece, Position, calls, factors, reads
+from wengert.tensor.nests import Body, Entry, Piece, Position, calls, factors, reads
 from wengert.tensor.plan import Plan
 from wengert.tensor.predicates import Compare, Related, Unrelated, conjuncts, in_range, names
 from wengert.tensor.regions import all_implied
+from wengert.tensor.terms import Add, Apply, Mul
 
 # seconds, by measurement: a turn of a Python loop with its slices, a point of a NumPy loop, of a windowed einsum,
 # of a matrix product, of a list of points
@@ -120,7 +121,17 @@ def _rate(piece: Piece, axes: set[str]) -> float:
     kept = {i for a in piece.target for i in a.names} & axes
     if len(parts) > 1 and axes - kept and len(kept) > 1:
         return BLAS
-    return POINT * len(parts)
+    return POINT * max(_passes(piece.body), 1)
+
+
+def _passes(body: Body) -> int:
+    """How often NumPy goes over the arrays: once for each operation."""
+    match body:
+        case Add(x, y) | Mul(x, y):
+            return 1 + _passes(x) + _passes(y)
+        case Apply(_, args):
+            return 1 + sum(map(_passes, args))
+    return 0
 
 
 def is_window(at: Iterable[Position], axes: set[str]) -> bool:
