@@ -14,8 +14,7 @@ def quadratic(x, a):
 
 def normal_form_tangent(x, a, a_dot):
     """In the order in which the program is written: the Gram matrix first."""
-    half = a_dot.T @ a
-    return x @ ((half + half.T) @ x)
+    return x @ ((a_dot.T @ a + a.T @ a_dot) @ x)
 
 
 def factorisation_peer(np, w, h, a):
@@ -65,7 +64,7 @@ WORKS = (
         lambda np, x, a: x @ ((a.T @ a) @ x),
         normal_form_tangent,
         lambda n: (random(n), random(n, n), random(n, n) - 1),
-        (50, 100, 200, 400),
+        (100, 200, 400, 800),
         argnums=(1,),
         derivative=TANGENT,
     ),
