@@ -1,10 +1,10 @@
 """Derivatives of tensor functions beside the same by hand in NumPy, by JAX (jit) and by PyTorch.
 
 Run by hand: `python benchmarks/tensor.py [repeats] [name]`; JAX, PyTorch and numba are measured where they are there.
-Milliseconds at the largest size, in one process, medians of repeats taken in turns. `ratio` is the faster of the two
-back ends over the better of JAX and NumPy by hand. The slopes are those of log time over log size, by least squares
-over all sizes, of the function and of its derivative in that back end, and of the points that their loops visit; the
-derivative's must be no more.
+Milliseconds at a size that all can hold, in one process, medians of repeats taken in turns. `ratio` is the faster of
+the two back ends over the better of JAX and NumPy by hand. The slopes are those of log time over log size, by least
+squares over all sizes, of the function and of its derivative in that back end, and of the points that their loops
+visit; the derivative's must be no more.
 """
 
 from __future__ import annotations
@@ -142,14 +142,15 @@ def slope(work: Work, costs: list[float]) -> float:
 
 
 def row(work: Work, repeats: int) -> str:
-    found = ways(work, work.args(work.sizes[-1]))
+    size = work.compared or work.sizes[-1]
+    found = ways(work, work.args(size))
     agree(work, found)
     times = medians(found, repeats)
     best = min(times.keys() & {"numpy", "native"}, key=times.__getitem__)
     ratio = times[best] / min(times[way] for way in ("by hand", "jax") if way in times)
     columns = "".join(f"{times[way] * 1e3:10.3f}" if way in times else f"{'-':>10}" for way in WAYS)
     grown = "".join(f"{s:10.2f}" for s in slopes(work, best, repeats))
-    return f"{work.name:26}{work.sizes[-1]:9}{columns}{ratio:8.2f}{grown}"
+    return f"{work.name:26}{size:9}{columns}{ratio:8.2f}{grown}"
 
 
 def main(repeats: int, only: str) -> None:

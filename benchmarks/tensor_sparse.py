@@ -83,7 +83,7 @@ def sparse_args(n):
     return scipy.sparse.csr_array(near), a, x
 
 
-SQUARES = (500, 1000, 2000, 4000)
+SQUARES, VECTORS = (500, 1000, 2000, 4000), (125_000, 250_000, 500_000, 1_000_000)
 
 WORKS = (
     Work(
@@ -92,7 +92,8 @@ WORKS = (
         lambda np, x: np.trace(np.diag(x)),
         lambda x: (np.ones_like(x),),
         lambda n: (random(n),),
-        SQUARES,
+        VECTORS,
+        compared=4000,
     ),
     Work(
         "trace(col × row)",
@@ -102,15 +103,25 @@ WORKS = (
         lambda n: (random(n, n),),
         SQUARES,
     ),
-    Work("three traces of xxᵀ", traces, three_traces, lambda x: (6 * x,), lambda n: (random(n),), SQUARES),
-    Work("chained outer products", chained, chained_peer, chained_gradient, lambda n: (random(n),), SQUARES),
+    Work(
+        "three traces of xxᵀ", traces, three_traces, lambda x: (6 * x,), lambda n: (random(n),), VECTORS, compared=4000
+    ),
+    Work(
+        "chained outer products",
+        chained,
+        chained_peer,
+        chained_gradient,
+        lambda n: (random(n),),
+        VECTORS,
+        compared=4000,
+    ),
     Work(
         "skipped entry",
         skipped,
         lambda np, x: np.sum(x[:7]) + np.sum(x[8:]),
         skipped_gradient,
         lambda n: (random(n),),
-        (125_000, 250_000, 500_000, 1_000_000),
+        VECTORS,
     ),
     Work("masked A x", masked_product, masked_peer, masked_gradient, masked_args, SQUARES, argnums=(2,)),
     Work("masked A x, CSR", masked_product, masked_peer, sparse_gradient, sparse_args, SQUARES, argnums=(2,)),

@@ -196,7 +196,7 @@ def chain(n):
     return np.stack([np.arange(float(n)), random(n)], axis=1), np.float64(0.9), np.float64(3.0), np.float64(0.5)
 
 
-IMAGES, VECTORS = (128, 256, 512, 1024), (125_000, 250_000, 500_000, 1_000_000)
+IMAGES, VECTORS = (256, 512, 1024, 2048), (125_000, 250_000, 500_000, 1_000_000)
 
 WORKS = (
     Work(
@@ -233,7 +233,7 @@ WORKS = (
         warping_energy_peer,
         warping_gradient,
         warped,
-        (64, 128, 256, 512),
+        (128, 256, 512, 1024),
         argnums=(2, 3),
     ),
     Work(
@@ -242,7 +242,7 @@ WORKS = (
         warping_peer,
         warping_gauss_newton,
         lambda n: (*warped(n), random(n, n, 2) - 1, random(n, n) - 1),
-        (64, 128, 256, 512),
+        (128, 256, 512, 1024),
         argnums=(2, 3),
         derivative=GAUSS_NEWTON,
     ),

@@ -58,7 +58,10 @@ GAUSS_NEWTON = Derivative(lambda f, at: f.gauss_newton(at), there_and_back)
 
 @dataclass(frozen=True)
 class Work:
-    """A program and its derivative in all forms; `args` are those of the derivative at a size."""
+    """A program and its derivative in all forms; `args` are those of the derivative at a size.
+
+    Slopes are taken over `sizes`. All forms are compared at the largest, or at `compared` where a peer needs n².
+    """
 
     name: str
     program: Function
@@ -66,6 +69,7 @@ class Work:
     by_hand: Function  # (*args) to the derivative
     args: Callable[[int], tuple[Any, ...]]
     sizes: tuple[int, ...]
+    compared: int = 0
     argnums: Argnums = (0,)
     derivative: Derivative = GRADIENT
 
