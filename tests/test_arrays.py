@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -196,3 +197,33 @@ def test_second_derivative(f: Callable[..., Any], args: tuple[Any, ...]) -> None
     )
     for x_bar, right, left in zip(got, ahead, behind, strict=True):
         np.testing.assert_allclose(x_bar, (right - left) / 2e-5, rtol=1e-6, atol=1e-6)
+
+
+def layouts() -> Iterator[np.ndarray]:
+    """Arrays whose axes lie in memory in any order, in steps, and repeated."""
+    block, row = np.arange(1.0, 25).reshape(2, 3, 4), np.arange(1.0, 4)
+    for axes in itertools.permutations(range(3)):
+        yield block.transpose(axes)[:, ::2]
+        yield np.broadcast_to(np.arange(1.0, 7).reshape(2, 1, 3), (2, 4, 3)).transpose(axes)
+        yield np.broadcast_to(row[:, None], (2, 3, 4)).transpose(axes)
+        yield block[:, :1, ::2].transpose(axes)
+    yield np.broadcast_to(row, (2, 3))
+    yield np.broadcast_to(2.0, (2, 3))
+    yield np.lib.stride_tricks.sliding_window_view(row, 2).T
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+def test_rows_of_any_layout(order: Any) -> None:
+    """A row of an array repeated along an axis was read in another order than NumPy's. Here `nditer` tells that."""
+    for a in layouts():
+        w = np.arange(1.0, a.size + 1)
+
+        def f(x: Any, w: Any = w) -> Any:
+            return np.sum(x.ravel(order) * w) + np.sum(np.ravel(x, order) ** 2 * w) + np.sum(x.flatten(order) * w)
+
+        value, (_, x_bar) = wg.grad(f, a)
+        assert value == f(a)
+        exact, places = np.empty(a.shape), np.nditer(a, flags=["multi_index"], order=order)
+        for weight, y in zip(w, places, strict=True):
+            exact[places.multi_index] = weight * (2 + 2 * y)
+        np.testing.assert_allclose(x_bar, exact, rtol=1e-14)

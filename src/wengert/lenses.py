@@ -52,6 +52,22 @@ def memory_order(owner: np.ndarray) -> tuple[int, ...] | None:
     return tuple(sorted(range(owner.ndim), key=lambda k: -owner.strides[k]))
 
 
+def axes_in_memory(array: np.ndarray) -> list[int]:
+    """The axes as NumPy iterates in the order "K": by their strides; where a stride is zero, as they stand."""
+    strides = [0 if n == 1 else abs(stride) for n, stride in zip(array.shape, array.strides, strict=True)]
+    inwards: list[int] = []  # the innermost first
+    for axis in reversed(range(array.ndim)):
+        place = len(inwards)
+        for k in reversed(range(len(inwards))):
+            inner = strides[inwards[k]]
+            if inner and strides[axis]:
+                if inner <= strides[axis]:
+                    break
+                place = k
+        inwards.insert(place, axis)
+    return inwards[::-1]
+
+
 def view_of(array: np.ndarray, owner: np.ndarray, lens: Lens) -> np.ndarray:
     """The view at a lens, of the owner or of an array laid out as it is."""
     order = memory_order(owner)

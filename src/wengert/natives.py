@@ -13,6 +13,7 @@ import numpy as np
 from wengert.classes import enter, python_method
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
+from wengert.lenses import axes_in_memory
 from wengert.opaque import TooLarge, hides, opaque, search, traced_in, watched
 from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import Primitive, primitive_of, ruled
@@ -229,10 +230,9 @@ def _reshape(primitive: Primitive, owner: Any, *shape: Any, **options: Any) -> A
 
 
 def _in_a_row(primitive: Primitive, a: Any, order: Any = "C") -> Any:
-    """`ravel` and `flatten`; in the order "K" the axes are read from the longest stride to the shortest."""
+    """`ravel` and `flatten`; in the order "K" the axes are read as they lie in memory."""
     if order == "K" and isinstance(a, np.ndarray) and not (a.flags.c_contiguous or a.flags.f_contiguous):
-        longest_first = sorted(range(a.ndim), key=lambda k: -abs(a.strides[k]))
-        return recorder(primitive)(enter(np.transpose)(a, longest_first))
+        return recorder(primitive)(enter(np.transpose)(a, axes_in_memory(a)))
     return recorder(primitive)(a, order=_order(a, order))
 
 
