@@ -22,7 +22,10 @@ Shapes = Mapping[str, tuple[Size, ...]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """A piece of a nest and its loops; assigns: no cell of the nest is written twice."""
+    """A piece of a nest and its loops.
+
+    assigns: no cell of the nest is written twice. walks: relations are walked where they can be, rather than tested.
+    """
 
     nest: str
     piece: Piece
