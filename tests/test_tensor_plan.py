@@ -13,6 +13,7 @@ from tensor_examples import EXAMPLES
 from tensor_random import Making, Scope
 from tensor_runs import Run, assert_same, example_run, random_run, run_of
 
+import wengert as wg
 from wengert.tensor.assignments import Table, World
 from wengert.tensor.backends import built, named
 from wengert.tensor.backends import run as backend_run
@@ -376,3 +377,17 @@ def test_black_boxes_stay_behind_their_guard() -> None:
     found = backend_run(built(run.plan(), "numpy"), run.floats, {})
     np.testing.assert_allclose(found, run.floats["a"].sum(1) * np.log([1, 2, 3]).sum())
     assert min(asked) >= 1
+
+
+def test_products_in_another_order_are_the_same() -> None:
+    """y = x[i]·x[0] and z = x[0]·x[i], and what is made of each, are computed once."""
+
+    def chained(x: Any) -> Any:
+        y = [x[i] * x[0] for i in range(len(x))]
+        z = [x[0] * x[i] for i in range(len(x))]
+        return sum(np.sin(y[i]) * np.cos(z[i]) for i in range(len(x)))
+
+    f = wg.tensor.function(chained, backend="numpy")
+    x = np.arange(1.0, 5.0)
+    np.testing.assert_allclose(f(x), np.sin(x * x[0]) @ np.cos(x * x[0]))
+    assert f.to_source().count("x[0]") == 1

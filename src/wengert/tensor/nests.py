@@ -195,8 +195,20 @@ def where_names(where: Conjunction) -> frozenset[str]:
 
 
 def canonical(nest: Nest) -> Nest:
-    """The same with indices named by position, so that equal nests are equal structures."""
-    return Nest(nest.name, nest.shape, tuple(renamed(p, fresh_indices_of(k)) for k, p in enumerate(nest.pieces)))
+    """The same with indices named by position and factors in one order, so that equal nests are equal structures."""
+    pieces = (renamed(p, fresh_indices_of(k)) for k, p in enumerate(nest.pieces))
+    return Nest(nest.name, nest.shape, tuple(replace(p, body=_commuted(p.body)) for p in pieces))
+
+
+def _commuted(body: Body) -> Body:
+    match body:
+        case Mul():
+            return product(tuple(sorted(map(_commuted, factors(body)), key=repr)))
+        case Add(x, y):
+            return Add(*sorted((_commuted(x), _commuted(y)), key=repr))
+        case Apply(f, args):
+            return Apply(f, tuple(map(_commuted, args)))
+    return body
 
 
 def fresh_indices_of(piece: int) -> Iterator[str]:
