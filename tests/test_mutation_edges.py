@@ -190,6 +190,31 @@ def test_an_exception_in_the_middle(mode: str) -> None:
     assert STATE.recording is None
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("key", [..., 0, (0, 0), slice(0, 1)])
+@pytest.mark.parametrize("wrapped", [0, 1, 2, 3])
+def test_sequences_nested_too_deep_raise_as_untraced(shape: Any, key: Any, wrapped: int) -> None:
+    """`z[...] = [x]` is refused by NumPy where z has no dimension, though an array of one element is not."""
+
+    def f(x: float) -> Any:
+        z, value = np.zeros(shape), x
+        for _ in range(wrapped):
+            value = [value]
+        z[key] = value
+        return np.sum(z)
+
+    plain, traced = outcome(f, 2.0), outcome(wg.value_and_grad(f), 2.0)
+    assert traced == (plain if isinstance(plain, str) else (plain, plain / 2))
+
+
+def outcome(f: Any, x: float) -> Any:
+    """What a call gives, or what it raises as text."""
+    try:
+        return f(x)
+    except (ValueError, IndexError, TypeError) as error:
+        return repr(error)
+
+
 def test_arrays_of_the_caller_hold_their_last_values() -> None:
     table = np.ones(3)
 

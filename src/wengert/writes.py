@@ -43,7 +43,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     if type(value) not in PLAIN or type(value) is list or type(value) is tuple:
         refuse_hidden(recording, "a store into an array", (value,))
     if type(value) in (list, tuple) and holds_traced(value):
-        value = as_array(value)
+        value = _as_stored(array, key, value)
     value_slot = slot_of(recording, value)
     key_slot = slot_of_key(recording, key) if recording.keep else None
     if value_slot is None and key_slot is None and not memory.is_traced(array):
@@ -66,6 +66,14 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         memory.put(storage, owner, region, value, value_slot, before)
     else:
         memory.put_at(storage, owner, array, key, value, value_slot, before)
+
+
+def _as_stored(array: np.ndarray, key: Any, value: Any) -> np.ndarray:
+    """The array that a sequence is stored as. NumPy refuses sequences nested deeper than their place, but no arrays."""
+    found = as_array(value)
+    if found.ndim > np.ndim(array[key]):
+        np.empty_like(array)[key] = value
+    return found
 
 
 def slot_of_key(recording: Recording, key: Any) -> Any:
