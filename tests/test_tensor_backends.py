@@ -74,7 +74,7 @@ def value(given: Run, backend: Callable[[Plan], Any] = numpy_backend.compiled) -
 
 @both
 @pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", sorted({*SEEDS, 303}))
 def test_random_programs(seed: int, reverse: bool, backend: Any) -> None:
     given = random_run(1000 + seed, reverse)
     assert_same(value(given, backend), given.value)
@@ -82,7 +82,7 @@ def test_random_programs(seed: int, reverse: bool, backend: Any) -> None:
 
 @both
 @pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", sorted({*SEEDS, 253, 437, 468, 914, 1066}))
 def test_random_programs_with_masks(seed: int, reverse: bool, backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Relations that hold often are arrays of booleans; here all that hold at all."""
     monkeypatch.setattr(loops, "MASK", 100)

@@ -133,8 +133,11 @@ def _may_join(job: Job, tree: Loops, shared: int, least: float, counts: Mapping[
 
 
 def _is_of_its_turn(job: Job, writer: Job, shared: int) -> bool:
-    turns = {i for s in job.steps[: min(shared, _shared(job.steps, writer.steps))] for i in bound_by(s)}
-    found = (r.at for r in reads(job.piece.body) if r.name == writer.nest)
+    common = min(shared, _shared(job.steps, writer.steps))
+    turns = {i for s in job.steps[:common] for i in bound_by(s)}
+    found = [r.at for r in reads(job.piece.body) if r.name == writer.nest]
+    if found and writer.last < common:
+        return False  # its sum ends behind these steps
     return all(
         turns <= determined(tuple(a for a, b in zip(at, writer.piece.target, strict=True) if a == b)) for at in found
     )

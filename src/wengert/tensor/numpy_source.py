@@ -87,9 +87,10 @@ class Source:
         apart = is_apart(nest)
         fill = "empty" if apart and is_full(nest) else "zeros"
         self.line(1, f"{self.name(nest.name)} = np.{fill}({self.shape_text(nest)}, dtype)")
+        alone = apart and not any(how.masks for how in layouts if isinstance(how, Box))  # a mask writes zeros, too
         for k, (piece, how) in enumerate(zip(nest.pieces, layouts, strict=True)):
             if isinstance(how, Box):
-                self.box(nest, piece, how, assigns=apart or (k == 0 and not how.loops))
+                self.box(nest, piece, how, assigns=alone or (k == 0 and not how.loops))
             else:
                 self.points(nest, piece, k)
 
