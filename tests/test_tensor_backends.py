@@ -82,7 +82,7 @@ def test_random_programs(seed: int, reverse: bool, backend: Any) -> None:
 
 @both
 @pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
-@pytest.mark.parametrize("seed", sorted({*SEEDS, 253, 437, 468, 914, 1066}))
+@pytest.mark.parametrize("seed", sorted({*SEEDS, 253, 437, 468, 914, 1066, 1791}))
 def test_random_programs_with_masks(seed: int, reverse: bool, backend: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Relations that hold often are arrays of booleans; here all that hold at all."""
     monkeypatch.setattr(loops, "MASK", 100)
@@ -237,6 +237,18 @@ def test_a_masked_black_box_is_not_evaluated(backend: Any) -> None:
     found = value(given, backend)
     np.testing.assert_allclose(found, [0, 0, 0, np.log(2), np.log(3)])
     assert min(asked) >= 1
+
+
+@both
+def test_a_black_box_may_overlook_an_argument(backend: Any) -> None:
+    """f(x, a_i) = x² is one number for each i."""
+    box = BlackBox("first_square", lambda x, y: x * x, ())
+    body = Apply(box, (accessed(Var("x"), (affine(0),)), accessed(Var("a"), (i,))))
+    inputs = (("x", TensorType(m, REAL)), ("a", VECTOR))
+    for whole, expected in ((Gen("i", n, body), [9.0, 9.0, 9.0]), (Sum("i", n, body), 27.0)):
+        given = run_of(Program(inputs, whole, (), ("n", "m")), {"n": 3, "m": 1}, {})
+        given.inputs |= {"x": np.array([3.0]), "a": np.ones(3)}
+        np.testing.assert_array_equal(value(given, backend), expected)
 
 
 @both

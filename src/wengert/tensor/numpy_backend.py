@@ -11,7 +11,7 @@ import numpy as np
 from wengert.tensor.enumeration import assignments, tabulated, valued
 from wengert.tensor.nests import Entry
 from wengert.tensor.numpy_source import Points, Source
-from wengert.tensor.numpy_support import contracted, summed_at, window
+from wengert.tensor.numpy_support import contracted, elementwise, summed_at, window
 from wengert.tensor.plan import Plan
 from wengert.tensor.regions import Conjunction
 from wengert.tensor.walks import Entries
@@ -57,6 +57,7 @@ def support() -> dict[str, Any]:
 def compiled(plan: Plan) -> NumpyProgram:
     source = Source(plan)
     text = source.text()
-    space: dict[str, Any] = {"np": np, **support(), **source.functions}
+    boxes = {name: elementwise(f) for name, f in source.functions.items()}
+    space: dict[str, Any] = {"np": np, **support(), **boxes}
     exec(compile(text, "<tensor program>", "exec"), space)
     return NumpyProgram(plan, text, space["run"], source.listed)

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+
+
+def elementwise(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A black box whose result has the shape of all its arguments together, also where it looks at few of them."""
+
+    def applied(*args: Any) -> Any:
+        value, shape = f(*args), np.broadcast_shapes(*map(np.shape, args))
+        return value if np.shape(value) == shape else np.broadcast_to(value, shape)
+
+    return applied
 
 
 def window(x: np.ndarray, start: Sequence[int], steps: Sequence[Sequence[int]], shape: Sequence[int]) -> np.ndarray:
