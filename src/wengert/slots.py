@@ -15,10 +15,14 @@ def recording_here() -> Recording:
     """This thread's recording; a traced value in a thread that does not trace is refused."""
     recording = STATE.recording
     if recording is None:
-        raise RefusedCallError(
-            f"{here()}: a value traced by another thread is used here. Call wengert inside the thread instead."
-        )
+        raise _foreign()
     return recording
+
+
+def _foreign() -> RefusedCallError:
+    return RefusedCallError(
+        f"{here()}: a value traced by another thread is used here. Call wengert inside the thread instead."
+    )
 
 
 def slot_of(recording: Recording, value: Any) -> int | None:
@@ -29,11 +33,7 @@ def slot_of(recording: Recording, value: Any) -> int | None:
     else:
         slot = SHADOW.get(id(value))
     if slot is not None and Modes.shared and not recording.owns(slot, value):
-        raise recording.refuse(
-            RefusedCallError(
-                f"{here()}: a value traced by another thread is used here. Call wengert inside the thread instead."
-            )
-        )
+        raise recording.refuse(_foreign())
     return slot
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
 
-from wengert.tensor.indices import Affine, affine
+from wengert.tensor.indices import Affine
 from wengert.tensor.loops import Span, Step, in_strips, is_mask, points, steps, steps_in_order
 from wengert.tensor.nests import Body, Entry, Piece, Position, calls, factors, reads
 from wengert.tensor.plan import Plan
-from wengert.tensor.predicates import Compare, Related, Unrelated, conjuncts, in_range, names
-from wengert.tensor.regions import all_implied
+from wengert.tensor.predicates import Compare, Related, Unrelated, names
+from wengert.tensor.regions import is_inside
 from wengert.tensor.terms import Add, Apply, Mul
 
 # seconds, by measurement: a turn of a Python loop with its slices, a point of a NumPy loop, of a windowed einsum,
@@ -50,8 +50,7 @@ def seconds(piece: Piece, how: Box | Listed, counts: Mapping[str, int]) -> float
     if isinstance(how, Box):
         turns = points(how.loops, piece.ranges, counts)
         volume = turns * prod(points((s,), piece.ranges, {}) for s in how.axes)
-        rate = POINT * 2 * len(how.masks) if how.masks else 0.0
-        return turns * TURN + volume * (rate + _rate(piece, {s.index for s in how.axes}))
+        return turns * TURN + volume * (POINT * 2 * len(how.masks) + _rate(piece, {s.index for s in how.axes}))
     every = points(steps(piece.ranges, piece.where, counts, whole=True), piece.ranges, counts)
     return LISTED * every * (1 + len(reads(piece.body))) + 2 * TURN
 
@@ -78,17 +77,16 @@ def _boxes(piece: Piece, plan: Plan) -> Iterator[Box]:
 def _is_inside(mask: Related | Unrelated, piece: Piece, plan: Plan) -> bool:
     """The relation holds often, and is asked for where it is defined."""
     shape = plan.relations[mask.relation]
-    inside = (in_range(a, affine(n)) for a, n in zip(mask.at, shape, strict=True))
     often = is_mask(mask.relation, shape, plan.counts)
-    return often and all_implied((q for p in inside for q in conjuncts(p)), piece.where, piece.ranges)
+    return often and all(is_inside(a, n, piece.where, piece.ranges) for a, n in zip(mask.at, shape, strict=True))
 
 
 def _in_strips(piece: Piece, box: Box) -> Box:
     """Where loops add up many cells, they do so strip by strip: what they add to stays in the cache."""
     kept = [i for a in piece.target for i in a.names]
-    sizes, summed = piece.ranges, all(s.index not in kept for s in box.loops if isinstance(s, Span))
-    if not box.loops or not summed or not all(isinstance(s, Span) for s in box.loops):
+    if not box.loops or not all(isinstance(s, Span) and s.index not in kept for s in box.loops):
         return box
+    sizes = piece.ranges
     cells = prod(sizes[s.index] for s in box.axes)
     for axis in sorted((s for s in box.axes if s.index in kept), key=lambda s: kept.index(s.index)):
         length = max(STRIP * sizes[axis.index] // cells, 1)

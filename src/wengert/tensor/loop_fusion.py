@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, permutations
+from itertools import accumulate
 from math import prod
 
 from wengert.tensor.indices import Affine
-from wengert.tensor.loops import Span, Step, bound_by, is_mask, iterations, points, steps_in_order
+from wengert.tensor.loops import Span, Step, bound_by, is_masked, iterations, orders, points, steps_in_order
 from wengert.tensor.nests import Nest, Piece, Position, Read, Size, reads, renamed
 from wengert.tensor.pieces import determined
 from wengert.tensor.plan import INDICES
-from wengert.tensor.predicates import Related, names
+from wengert.tensor.predicates import Related
 
 LINE = 8  # numbers in a line of the cache: a loop that steps further takes a line for each
 NEARLY = 1.25  # how much dearer an order of loops may be for the sake of joining others
@@ -76,8 +76,8 @@ def joined_loops(
     found: list[Loops] = []
     for nest, assigns in nests:
         for piece in nest.pieces:
-            walks = not _is_masked(piece, counts)
-            made = orders(piece, nest.name, walks, shapes, counts)
+            walks = _walks(piece, counts)
+            made = cheapest(piece, nest.name, walks, shapes, counts)
             ways = [Job(nest.name, piece, steps, assigns, walks) for steps in made]
             _place(found, ways, least, counts)
     return found
@@ -198,20 +198,15 @@ def _stays(accesses: Sequence[Access]) -> bool:
 # ---- orders of loops ----
 
 
-def _is_masked(piece: Piece, counts: Mapping[str, int]) -> bool:
-    """Its relations hold so often that they are tested rather than walked."""
+def _walks(piece: Piece, counts: Mapping[str, int]) -> bool:
+    """Relations are tested rather than walked only where all of them hold often."""
     related = [p for p in piece.where if isinstance(p, Related)]
-    return bool(related) and all(is_mask(p.relation, _extent(p, piece), counts) for p in related)
+    return not related or not all(is_masked(p, piece.ranges, counts) for p in related)
 
 
-def _extent(p: Related, piece: Piece) -> list[int]:
-    return [piece.ranges[i] for i in names(p)]
-
-
-def orders(piece: Piece, name: str, walks: bool, shapes: Shapes, counts: Mapping[str, int]) -> list[tuple[Step, ...]]:
+def cheapest(piece: Piece, name: str, walks: bool, shapes: Shapes, counts: Mapping[str, int]) -> list[tuple[Step, ...]]:
     """Orders of the loops that are about as cheap as the cheapest, which comes first."""
-    found: Iterable[Sequence[str]] = permutations(piece.ranges) if len(piece.ranges) <= 5 else [tuple(piece.ranges)]
-    made = [(o, steps_in_order(o, piece.ranges, piece.where, walks=walks)) for o in found]
+    made = [(o, steps_in_order(o, piece.ranges, piece.where, walks=walks)) for o in orders(piece.ranges)]
     costs = [iterations(s, piece.ranges, counts) * (1 + weight(piece, o, name, shapes)) for o, s in made]
     ranked = sorted(zip(costs, (s for _, s in made), strict=True), key=lambda way: way[0])
     return [s for cost, s in ranked if cost <= NEARLY * ranked[0][0]]

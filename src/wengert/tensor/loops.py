@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 from math import prod
@@ -193,16 +193,15 @@ def steps_in_order(
     return tuple(maker.steps)
 
 
-Weight = Callable[[Sequence[str]], float]
+def orders(sizes: Ranges) -> Iterable[Sequence[str]]:
+    """The orders of loops that are looked at."""
+    return permutations(sizes) if len(sizes) <= 5 else [tuple(sizes)]
 
 
-def steps(
-    sizes: Ranges, where: Conjunction, counts: Mapping[str, int], whole: bool = False, weight: Weight = lambda _: 0.0
-) -> tuple[Step, ...]:
-    """The cheapest order of loops: iterations, each as much dearer as the caller says (strides, say)."""
-    orders = permutations(sizes) if len(sizes) <= 5 else iter([tuple(sizes)])
-    made = ((steps_in_order(order, sizes, where, whole), order) for order in orders)
-    return min(made, key=lambda m: iterations(m[0], sizes, counts) * (1 + weight(m[1])))[0]
+def steps(sizes: Ranges, where: Conjunction, counts: Mapping[str, int], whole: bool = False) -> tuple[Step, ...]:
+    """The order of loops with the fewest iterations."""
+    made = (steps_in_order(order, sizes, where, whole) for order in orders(sizes))
+    return min(made, key=lambda m: iterations(m, sizes, counts))
 
 
 ROW = 8.0  # entries of a row, where nothing is known of the relation
@@ -212,6 +211,11 @@ MASK = 4  # a relation that holds at one place in so many, or at more, is tested
 def is_mask(relation: str, shape: Sequence[int], counts: Mapping[str, int]) -> bool:
     """Whether the relation holds so often that walks of its entries do not pay."""
     return counts.get(relation, 0) * MASK >= prod(shape) > 0
+
+
+def is_masked(atom: Related, sizes: Ranges, counts: Mapping[str, int]) -> bool:
+    """`is_mask` over the indices that the atom names."""
+    return is_mask(atom.relation, [sizes[i] for i in names(atom)], counts)
 
 
 def iterations(made: Iterable[Step], sizes: Ranges, counts: Mapping[str, int]) -> float:

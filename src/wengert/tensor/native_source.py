@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from wengert.tensor.indices import Affine, affine
+from wengert.tensor.indices import Affine
 from wengert.tensor.joining import is_apart, is_full
 from wengert.tensor.layout import Box, layout
 from wengert.tensor.loop_fusion import Job, Loops, joined_loops, without_storage
@@ -14,8 +14,8 @@ from wengert.tensor.nests import Body, Entry, Nest, Piece, Position, Read, facto
 from wengert.tensor.numpy_source import Source
 from wengert.tensor.pieces import Context
 from wengert.tensor.plan import Plan, legible
-from wengert.tensor.predicates import Compare, Predicate, Related, Unrelated, conjuncts, in_range
-from wengert.tensor.regions import all_implied
+from wengert.tensor.predicates import Compare, Predicate, Related, Unrelated
+from wengert.tensor.regions import is_inside
 from wengert.tensor.sharing import fused
 from wengert.tensor.spelling import end_text, index_text, lowest_text, number_text, spelled
 from wengert.tensor.statements import leaves
@@ -279,21 +279,24 @@ class Kernel:
         if not is_mask(relation, shape, self.source.plan.counts):
             return f"{self.found(relation, at)} >= 0"
         mask = self.walk(relation, tuple(range(len(shape))), "mask")
-        beyond = [(a, n) for a, n in zip(at, shape, strict=True) if not self.is_within(a, n)]
-        inside = "".join(f"0 <= {index_text(a)} < {n} and " for a, n in beyond)
-        return f"{inside}{mask}[{', '.join(map(index_text, at))}]"
+        inside = self.bounds_left(at, shape)
+        return f"{inside}{' and ' if inside else ''}{mask}[{', '.join(map(index_text, at))}]"
 
     def found(self, relation: str, at: tuple[Affine, ...]) -> str:
         shape = self.shape(relation)
         order = tuple(range(len(shape)))
         keys, table = self.walk(relation, order, "keys"), self.walk(relation, order, "table")
         found = f"find({keys}, {table}, {_key_text(at, shape)})"
-        beyond = [(a, n) for a, n in zip(at, shape, strict=True) if not self.is_within(a, n)]
-        inside = " and ".join(f"0 <= {index_text(a)} < {n}" for a, n in beyond)
+        inside = self.bounds_left(at, shape)
         return f"({found} if {inside} else -1)" if inside else found
 
+    def bounds_left(self, at: tuple[Affine, ...], shape: tuple[int, ...]) -> str:
+        """What is to be tested for the indices to be in range, beside what loops and tests around say."""
+        beyond = [(a, n) for a, n in zip(at, shape, strict=True) if not self.is_within(a, n)]
+        return " and ".join(f"0 <= {index_text(a)} < {n}" for a, n in beyond)
+
     def is_within(self, a: Affine, size: int) -> bool:
-        return all_implied(conjuncts(in_range(a, affine(size))), self.facts, self.ranges)
+        return is_inside(a, size, self.facts, self.ranges)
 
     # ---- values ----
 

@@ -24,6 +24,7 @@ from wengert.tensor.predicates import (
     conjuncts,
     disjoin,
     disjuncts,
+    in_range,
     negate,
     pins,
     solved,
@@ -119,6 +120,11 @@ def implied(atom: Predicate, atoms: Conjunction, ranges: Ranges) -> bool:
 
 def all_implied(wanted: Iterable[Predicate], atoms: Conjunction, ranges: Ranges) -> bool:
     return all(implied(a, atoms, ranges) for a in wanted)
+
+
+def is_inside(at: Affine, size: int, atoms: Conjunction, ranges: Ranges) -> bool:
+    """An index expression stays in 0..size-1 wherever the atoms hold."""
+    return all_implied(conjuncts(in_range(at, affine(size))), atoms, ranges)
 
 
 def reduced(atoms: Conjunction, ranges: Ranges) -> Conjunction | None:

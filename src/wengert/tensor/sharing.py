@@ -8,7 +8,7 @@ from itertools import chain, permutations
 from math import prod
 
 from wengert.tensor.indices import affine
-from wengert.tensor.loops import is_mask
+from wengert.tensor.loops import is_masked
 from wengert.tensor.nests import (
     Entry,
     Nest,
@@ -296,8 +296,7 @@ def _relation(piece: Piece, context: Context) -> Related | None:
     if any(isinstance(a, Entry) for a in piece.target):
         return None
     plain = (p for p in piece.where if isinstance(p, Related) and names(p) <= kept and _is_plain(p))
-    extent = {p: [piece.ranges[i] for i in names(p)] for p in plain}
-    return next((p for p, sizes in extent.items() if not is_mask(p.relation, sizes, context.counts)), None)
+    return next((p for p in plain if not is_masked(p, piece.ranges, context.counts)), None)
 
 
 def _is_plain(p: Related) -> bool:
