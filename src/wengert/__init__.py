@@ -10,6 +10,7 @@ from wengert.checkpointing import checkpoint, checkpoint_loop
 from wengert.checks import check_grads, ngradient
 from wengert.errors import (
     AliasedArgumentsError,
+    ArgumentError,
     BytecodeError,
     DuplicateRuleError,
     GradientCheckError,

@@ -13,7 +13,10 @@ import numpy as np
 
 from wengert.names import place_of
 
-__all__ = ["callable_name", "called", "key_of", "named_parameters", "place", "stub", "unwrapped", "written_name"]
+__all__ = [
+    "callable_name", "called", "key_of", "named_parameters", "parameter_names", "place", "stub", "unwrapped",
+    "written_name",
+]  # fmt: skip
 
 # Callables that are told apart by identity, and hash so, or as a method of the same object.
 _TOLD_APART = {
@@ -132,6 +135,14 @@ def named_parameters(f: Callable[..., Any]) -> list[str]:
     except (TypeError, ValueError):
         return []
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def parameter_names(f: Callable[..., Any]) -> list[str]:
+    """The names of all parameters of a callable, as far as it tells them."""
+    try:
+        return list(signature(f).parameters)
+    except (TypeError, ValueError):
+        return []
 
 
 def written_name(f: Any) -> str:

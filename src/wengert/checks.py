@@ -12,19 +12,20 @@ from wengert.callables import signature
 from wengert.errors import GradientCheckError, NonScalarOutputError
 from wengert.gradient import grad
 from wengert.structures import Leaf, Seen, leaves, rebuild
+from wengert.values import as_float
 
 
 def ngradient(f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] | None = None, **kwargs: Any) -> Any:
     """∂f/∂args by extrapolated central differences: a tuple with one gradient per argument, in its structure.
 
     As `grad` has it: None where there is no derivative; ∂f/∂a - i ∂f/∂b for a complex a + ib; a bare gradient
-    for an int `argnums`; an int named in `argnums` counts as a float. `f` runs some eight times a number, on
+    for an int `argnums`; a whole number named in `argnums` counts as a float. `f` runs some eight times a number, on
     copies of the arguments.
     Errors: NonScalarOutputError for a result that is not one real number.
     """
     wanted = _wanted(argnums, len(args))
     if argnums is not None:
-        args = tuple(_promoted(x) if i in wanted else x for i, x in enumerate(args))
+        args = tuple(as_float(x) if i in wanted else x for i, x in enumerate(args))
     gradients = _Probe(f, args, kwargs, wanted).gradients()
     return gradients[0] if isinstance(argnums, int) else gradients
 
@@ -37,10 +38,6 @@ def _wanted(argnums: int | tuple[int, ...] | None, count: int) -> tuple[int, ...
         if not -count <= i < count:
             raise ValueError(f"argnums names argument {i}, but there are {count} positional arguments")
     return tuple(i % count for i in chosen)
-
-
-def _promoted(x: Any) -> Any:
-    return float(x) if isinstance(x, int) and not isinstance(x, bool) else x
 
 
 # The function near its arguments

@@ -21,6 +21,10 @@ class EscapedFrameError(RefusedCallError):
     """C code called a Python function with a traced value, where it runs unseen (found on Python 3.12 and later)."""
 
 
+class ArgumentError(WengertError, TypeError):
+    """A function of this package is called with arguments that it would drop; the message has the right spelling."""
+
+
 class NonScalarOutputError(WengertError, TypeError):
     """The function's result is not a scalar and no seed was given."""
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from wengert.bars import Bars
-from wengert.callables import named_parameters
-from wengert.containers import Leaves, Swaps
-from wengert.errors import IntegerInputError, RefusedCallError
+from wengert.containers import Leaves, Swaps, outline
+from wengert.errors import RefusedCallError
 from wengert.forms import non_differentiable
 from wengert.lenses import owner_of
 from wengert.recording import STATE, Recording
@@ -25,11 +24,19 @@ from wengert.structures import leaves
 from wengert.tangents import is_exclusive
 from wengert.tracer import closed, enter, enter_leaves, level, run
 from wengert.values import fresh, is_complex
+from wengert.wanted import (
+    Argnums,
+    check_argnums,
+    check_inputs,
+    names_of,
+    places_of,
+    refuse_positions,
+    refuse_shared,
+    refuse_words,
+)
 
 _DOUBLE = np.dtype(float)
 _LEADING = {n: tuple(range(n)) for n in range(1, 20)}  # as argnums has them: all of n arguments
-
-Argnums = int | str | Sequence[int | str] | None
 
 
 class Gradients(tuple[Any, ...]):
@@ -59,18 +66,20 @@ def grad(
 
     With arguments, at once: `value, (df, dx, dy) = grad(f, x, y)`, where df is the gradient of f's own arrays (of a
     callable object, a closure) or None. With a function only, a function: `grad(f)(x, y)` is the gradient with respect
-    to `argnums`: a position, a name, or a tuple of these (default 0). Without a function, a decorator.
+    to `argnums`: a position, a name, or a tuple of these (default 0). Without a function, a decorator. What `argnums`
+    asks for holds floats, or is a whole number, which counts as one; at once, what holds none has None.
 
     Complex arguments follow JAX: the gradient of Re(z²) at 1+2j is 2+4j; descend along its conjugate.
 
-    Errors: NonScalarOutputError, IntegerInputError, NoGradientPathError, NoRuleError, RefusedCallError,
-    AliasedArgumentsError.
+    Errors: ArgumentError, NonScalarOutputError, IntegerInputError, NoGradientPathError, NoRuleError,
+    RefusedCallError, AliasedArgumentsError.
     """
     options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
-    if f is None:
-        return lambda f: grad(f, argnums=argnums, **options)
     if args:
         return _at_once(f, args, kwargs, argnums, seed, options)
+    refuse_words(f, kwargs, seed)
+    if f is None:
+        return lambda f: grad(f, argnums=argnums, **options)
     both = value_and_grad(f, argnums=0 if argnums is None else argnums, **options)
 
     @_wraps(f)
@@ -95,14 +104,15 @@ def value_and_grad(
     options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if f is None:
         return lambda f: value_and_grad(f, argnums=argnums, **options)
+    check_argnums(argnums)
 
     @_wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         if type(argnums) is tuple and argnums == _LEADING.get(len(args)):  # all of them: nothing to look up
-            wanted, single = argnums, False
+            places, single = argnums, False
         else:
-            wanted, single = _wanted(f, args, kwargs, argnums)
-        value, gradients = _gradient(f, args, kwargs, wanted, None, False, **options)
+            places, single = places_of(f, args, kwargs, argnums)
+        value, gradients = _gradient(f, args, kwargs, places, None, False, **options)
         return value, gradients[0] if single else tuple(gradients)
 
     return value_and_gradient
@@ -168,20 +178,24 @@ non_differentiable(stop_gradient)
 
 
 def _at_once(
-    f: Callable[..., Any],
+    f: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     argnums: Argnums,
     seed: Any,
     options: dict[str, Any],
 ) -> Any:
+    refuse_shared(f, {"argnums": argnums, "seed": seed, **options})
     if argnums is None:
-        wanted: tuple[int | str, ...] = (*range(len(args)), *kwargs)
+        if not kwargs:
+            refuse_positions(f, args, lambda: bool(leaves(outline(f))))
+        places: tuple[int | str, ...] = (*range(len(args)), *kwargs)
     else:
-        wanted, _ = _wanted(f, args, kwargs, argnums)
-    value, gradients = _gradient(f, args, kwargs, wanted, seed, True, lenient=argnums is None, **options)
+        check_argnums(argnums)
+        places, _ = places_of(f, args, kwargs, argnums)
+    value, gradients = _gradient(f, args, kwargs, places, seed, True, lenient=argnums is None, **options)
     result = Gradients(gradients)
-    result.names = ("", *_parameter_names(f, args, kwargs, wanted))
+    result.names = ("", *names_of(f, args, kwargs, places))
     return value, result
 
 
@@ -199,8 +213,8 @@ def _gradient(
 ) -> tuple[Any, list[Any]]:
     """The value, and the gradients in the order of `wanted` (that of f in front, where asked for)."""
     simple = wanted == _LEADING.get(len(args)) and not kwargs and not itself and _are_leaves(args)
-    if not simple:
-        _check_inputs(f, args, kwargs, wanted, allow_int or lenient)
+    if not simple and not (allow_int or lenient):
+        check_inputs(f, args, kwargs, wanted)
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         recording.reruns |= not depth
@@ -281,55 +295,6 @@ class _Finish:
         if isinstance(leaf, np.ndarray):  # of no dimension, where arithmetic gives numbers
             return self.bars.call(np.array, bar)
         return bar if self.traced and type(bar) is type(leaf) else self.bars.call(type(leaf), bar)
-
-
-def _wanted(
-    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Argnums
-) -> tuple[tuple[int | str, ...], bool]:
-    """The wanted arguments as positions and keywords, and whether one was asked for, bare."""
-    if isinstance(argnums, int) and 0 <= argnums < len(args):
-        return (argnums,), True
-    single = isinstance(argnums, (int, str))
-    asked: Sequence[Any] = (argnums,) if single else tuple(argnums or ())  # type: ignore[arg-type]
-    return tuple(dict.fromkeys([_place(key, f, args, kwargs) for key in asked])), single
-
-
-def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int | str:
-    """Where the call gives the argument that argnums asks for."""
-    if isinstance(key, str):
-        if key in kwargs:
-            return key
-        names = named_parameters(f)  # 30 µs: asked only where they are needed
-        if key in names and names.index(key) < len(args):
-            return names.index(key)
-        raise TypeError(f"argnums names {key!r}, but the call gives no such argument")
-    place = key + len(args) if key < 0 else key
-    if 0 <= place < len(args):
-        return place
-    names = named_parameters(f)
-    if 0 <= place < len(names) and names[place] in kwargs:
-        return names[place]
-    raise TypeError(f"argnums={key}, but the call gives {len(args)} positional arguments")
-
-
-def _parameter_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> list[str]:
-    names = named_parameters(f)
-    return [
-        key if isinstance(key, str) else names[key] if key < len(names) else f"argument {key + 1}" for key in wanted
-    ]
-
-
-def _check_inputs(
-    f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...], allow_int: bool
-) -> None:
-    for key in wanted:
-        value = kwargs[key] if isinstance(key, str) else args[key]
-        if isinstance(value, np.ndarray) and value.dtype.kind not in "fc" and not allow_int:
-            name = _parameter_names(f, args, kwargs, (key,))[0]
-            raise IntegerInputError(
-                f"argument {name!r} is an array of {value.dtype}, which has no derivative. Pass {name}.astype(float), "
-                "or allow_int=True, which gives None for it."
-            )
 
 
 def _wraps(f: Any) -> Callable[[Any], Any]:

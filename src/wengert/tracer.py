@@ -18,7 +18,7 @@ from wengert.recording import STATE, Level, Recording, close_recording, flat_slo
 from wengert.registry import rules
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
-from wengert.values import fresh
+from wengert.values import as_float, fresh
 
 
 class level:
@@ -135,7 +135,7 @@ def enter(
                 f = swaps.enter_callable(f)
         for key in wanted:
             place: Any = named if isinstance(key, str) else entered
-            value = float(place[key]) if type(place[key]) is int and promote else place[key]
+            value = as_float(place[key]) if promote else place[key]
             place[key] = swaps.enter(value, key if isinstance(key, str) else f"argument {key + 1}")
         for other, value in (*enumerate(args), *kwargs.items()):
             if other not in wanted and isinstance(value, np.ndarray):

@@ -77,6 +77,17 @@ def is_inexact(x: Any) -> bool:
     return isinstance(x, (float, complex, np.inexact))
 
 
+def as_float(x: Any) -> Any:
+    """A whole number as the float that it counts as; anything else, and a number that no float equals, as it is."""
+    if type(x) is not int and not (isinstance(x, np.integer) and x.dtype.kind in "iu"):  # a timedelta64 is one
+        return x
+    try:
+        number = float(x) if type(x) is int else np.float64(x)
+    except OverflowError:
+        return x
+    return number if int(number) == int(x) else x
+
+
 def is_complex(x: Any) -> bool:
     """Whether the dtype of `x` is complex; `x` may be a Python number or a `Spec`."""
     if isinstance(x, (np.ndarray, np.generic, Spec)):
