@@ -13,6 +13,7 @@ from wengert.operators import BINARY, Binary
 from wengert.primitives import primitive_of
 from wengert.protocols import length, protocol, truth
 from wengert.recording import STATE
+from wengert.slots import slot_of
 
 
 def _str(*args: Any, **kwargs: Any) -> Any:
@@ -48,7 +49,10 @@ def _through(name: str, fn: Any, convert: type | None = None) -> Any:
         found = python_method(type(args[0]), name) if args else None
         if found is not None and (convert is None or (len(args) == 1 and not kwargs)):
             value = bind(found, args[0])(*args[1:], **kwargs)
-            return value if convert is None or type(value) is convert else fn(_Returning(value))
+            if convert is None or type(value) is convert:
+                return value
+            made, primitive = fn(_Returning(value)), primitive_of(fn)
+            return made if primitive is None or slot_of(recording, value) is None else recorder(primitive)(value)
         primitive = primitive_of(fn)
         if primitive is None:
             return opaque(recording, fn, args, kwargs) if fn is not len else fn(*args)

@@ -14,7 +14,7 @@ from wengert.classes import enter, python_method
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
 from wengert.lenses import axes_in_memory
-from wengert.opaque import TooLarge, hides, opaque, search, traced_in, watched
+from wengert.opaque import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
 from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import Primitive, primitive_of, ruled
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
@@ -35,6 +35,9 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
     """A function that calls a primitive, and records the call where an argument is traced."""
     if primitive.recorder is None:
         fn = primitive.fn
+        if fn in ASKING_TYPES:
+            primitive.recorder = fn
+            return fn
         make = _ufunc_recorder if isinstance(fn, np.ufunc) else _watchful if _takes_anything(primitive) else _recorder
         primitive.recorder = make(primitive)
     return primitive.recorder

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import collections
 import gc
+import operator
+import os
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -146,6 +148,8 @@ def opaque(
     Values without a derivative (masks, indices) may pass; a tape guards them.
     """
     things = (*args, *kwargs.values()) if owner is None else (*args, *kwargs.values(), owner)
+    if _asks_numbers(fn):
+        things = tuple([a for a in things if not _has_no_number(a)])
     try:
         found = traced_in(recording, things)
     except TooLarge:
@@ -156,6 +160,34 @@ def opaque(
             raise refusal(recording, fn, "a traced value reaches it")
         guard(recording, np.asarray, value, slot)
     return watched(recording, fn, args, kwargs)
+
+
+def _asks_numbers(fn: Any) -> bool:
+    """Whether a function reads nothing of an object but what the object gives as a number, array or text."""
+    t = type(fn)
+    return t is np.ufunc or (t in _NAMED and (fn in ASKING_NUMBERS or fn.__module__ == "math"))
+
+
+def _has_no_number(thing: Any) -> bool:
+    """Whether an object is of a class in Python that answers nothing: such a call raises, or sees its type."""
+    t = type(thing)
+    if not t.__flags__ & MADE_BY_PYTHON or type.__getattribute__(t, "__new__") is not object.__new__:
+        return False
+    return not any([name in vars(base) for base in t.__mro__ for name in _ANSWERS])
+
+
+_ANSWERS = (
+    "__float__", "__int__", "__index__", "__complex__", "__trunc__", "__floor__", "__ceil__", "__round__", "__abs__",
+    "__bytes__", "__fspath__", "__buffer__", "__iter__", "__len__", "__getitem__", "__getattr__", "__array__",
+    "__array_interface__", "__array_struct__", "__array_ufunc__", "__array_function__",
+)  # fmt: skip
+_NAMED = {type, types.BuiltinFunctionType, type(np.shape)}
+ASKING_TYPES = {np.isscalar, np.can_cast, np.issubdtype}
+"""Functions that look at the types of what they are given, and no further."""
+ASKING_NUMBERS = {
+    int, float, complex, abs, round, bytes, bytearray, memoryview, operator.index, os.fspath,
+    np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.shares_memory, np.may_share_memory,
+}  # fmt: skip
 
 
 def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:

@@ -172,6 +172,17 @@ class Memory:
             return self.storages[key].slot is not None
         return key in SHADOW or key in self.roots or id(array) in SHADOW
 
+    def whole(self, owner: np.ndarray) -> Any:
+        """The traced array that shows all of an owner's memory: itself, or the argument made of it; else None."""
+        if id(owner) in self.storages or id(owner) in SHADOW:
+            return owner
+        filed = self.roots.get(id(owner))
+        if filed is None:
+            return None
+        filed[1].locate(owner)
+        whole = lens_of(owner, owner)
+        return next((self.recording.value(slot) for lens, slot, _ in filed[1] if lens == whole), None)
+
     def before_write(self, array: np.ndarray, key: Any, threshold: int) -> None:
         """Save the region about to be overwritten, if a pullback keeps memory of this owner.
 
