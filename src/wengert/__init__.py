@@ -18,6 +18,7 @@ from wengert.errors import (
     NoDerivativeError,
     NoGradientPathError,
     NonScalarOutputError,
+    NoPathWarning,
     NoRuleError,
     OutOfRangeError,
     PluginWarning,

@@ -86,5 +86,9 @@ class OutOfRangeError(TensorLanguageError, IndexError):
     """An access in a function for `wengert.tensor` is not known to stay inside its array."""
 
 
+class NoPathWarning(UserWarning):
+    """A result depends on nothing of what its derivative is asked for, so that this is zero; it names the last line."""
+
+
 class PluginWarning(UserWarning):
     """The rules that another distribution brings could not be loaded, and are left out."""

@@ -13,7 +13,8 @@ from wengert.containers import Leaves, Swaps, outline
 from wengert.errors import RefusedCallError
 from wengert.forms import non_differentiable
 from wengert.lenses import owner_of
-from wengert.recording import STATE, Recording
+from wengert.paths import is_lost, warn_of_loss
+from wengert.recording import STATE, Level, Recording
 from wengert.residuals import materialise
 from wengert.reverse import reverse
 from wengert.seeds import scalar_seed, seeds_of
@@ -72,7 +73,7 @@ def grad(
     Complex arguments follow JAX: the gradient of Re(z²) at 1+2j is 2+4j; descend along its conjugate.
 
     Errors: ArgumentError, NonScalarOutputError, IntegerInputError, NoGradientPathError, NoRuleError,
-    RefusedCallError, AliasedArgumentsError.
+    RefusedCallError, AliasedArgumentsError. A result that depends on nothing asked for warns: NoPathWarning.
     """
     options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if args:
@@ -135,6 +136,8 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         if has_aux:
             result, aux = result
         outputs = [(path, slot_of(recording, leaf), leaf) for path, leaf in leaves(result)]
+        if all(is_lost(recording, here, slot) for _, slot, _ in outputs):
+            warn_of_loss(recording, here, f, "the primals")
         materialise(recording, here.start, len(recording.entries), written_only=False)
         public = swaps.leave(result)
         kept, folds = list(recording.entries), len(recording.folds)
@@ -210,6 +213,7 @@ def _gradient(
     holomorphic: bool,
     allow_int: bool,
     lenient: bool = False,
+    quiet: bool = False,
 ) -> tuple[Any, list[Any]]:
     """The value, and the gradients in the order of `wanted` (that of f in front, where asked for)."""
     simple = wanted == _LEADING.get(len(args)) and not kwargs and not itself and _are_leaves(args)
@@ -234,15 +238,31 @@ def _gradient(
             bars = reverse(recording, here, seeds, depth, depth == 0)
             finish = _Finish(bars, slots, depth > 0)
             gradients = finish.leading(swaps.made, here.start) if simple and not depth else [*swaps.mirrors(finish)]
+        missed = not finish.reached(here) if depth else not seeds
+        quiet |= allow_int and not swaps.made
+        if missed and not quiet and is_lost(recording, here, next(iter(seeds), None)):
+            warn_of_loss(recording, here, f, _asked(f, args, kwargs, wanted))
+        if depth:
+            recording.stopped = len(recording.entries)  # that of a linear function is a constant
         value = swaps.leave(value)
         if has_aux:
             value = (value, swaps.leave(aux))
     return value, gradients
 
 
+def quiet_gradients(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], places: tuple[int, ...]) -> list[Any]:
+    """The gradients with respect to arguments, without a warning where they are zero for want of a path."""
+    return _gradient(f, args, kwargs, places, None, False, False, False, False, quiet=True)[1]
+
+
 def _are_leaves(args: tuple[Any, ...]) -> bool:
     """Whether all arguments are leaves of the commonest kinds."""
     return all([type(a) is float or (type(a) is np.ndarray and a.dtype is _DOUBLE) for a in args])
+
+
+def _asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> str:
+    """The arguments that a derivative is asked for, in a message."""
+    return " or ".join(names_of(f, args, kwargs, wanted)) or "any argument"
 
 
 class _Finish:
@@ -251,6 +271,11 @@ class _Finish:
     def __init__(self, bars: Bars, slots: Mapping[int, int | None], traced: bool) -> None:
         self.bars, self.slots, self.traced = bars, slots, traced
         self.given: set[int] = set()
+
+    def reached(self, here: Level) -> bool:
+        """Whether a cotangent came to any input of a level."""
+        table = self.bars.table
+        return any([table[slot] is not None for slot in here.inputs if self.traced or slot < len(table)])
 
     def leading(self, made: list[Any], start: int) -> list[Any]:
         """The gradients of leaves whose slots lead a level; most need no change and are handed over at once."""

@@ -16,6 +16,7 @@ from wengert.errors import NoRuleError, RefusedCallError
 from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
 from wengert.lenses import owner_of
+from wengert.paths import stops
 from wengert.primitives import Bound, Primitive, ruled
 from wengert.recording import STATE, Recording, Traced, here
 from wengert.shadow import SHADOW, hold
@@ -111,6 +112,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         check_keywords(recording, primitive, kwargs)
         return recording.context.call(recording, primitive, args, ins, kwargs)
     if rule.kind == "constant":
+        _note_cut(recording, primitive, rule.where, ins)
         return record_constant(recording, primitive, args, ins, kwargs, primitive.fn(*run_args, **run_kwargs))
     check_keywords(recording, primitive, kwargs)
     if all(slot is None for slot in ins) and not contained:
@@ -127,6 +129,14 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if recording.keep:
         kwargs = {name: _traced(recording, v) for name, v in kwargs.items()}
     return append_result(recording, bound, value, args, ins, kwargs or None)
+
+
+def _note_cut(recording: Recording, primitive: Primitive, where: str, ins: tuple[Any, ...]) -> None:
+    """Note the last line where a traced value gave a constant, and whether that was asked for."""
+    if any([slot is not None for slot in ins]):
+        recording.cut = len(recording.entries), primitive.name, STATE.site
+        if stops(where):
+            recording.stopped = len(recording.entries)
 
 
 def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:

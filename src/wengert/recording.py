@@ -71,6 +71,7 @@ class Recording:
     __slots__ = (
         "caches",
         "context",
+        "cut",
         "enter",
         "entries",
         "folds",
@@ -82,6 +83,7 @@ class Recording:
         "refusals",
         "reruns",
         "specs",
+        "stopped",
         "texts",
     )
 
@@ -97,6 +99,8 @@ class Recording:
         self.inert: set[int] = set()  # variables that a tape needs and no derivative passes through
         self.notes: list[tuple[int, str, int]] = []
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
+        self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
+        self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose
         self.folds: list[int] = []  # where entries were dropped for a checkpoint's sake
         self.memory: Memory = None  # type: ignore[assignment]
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
