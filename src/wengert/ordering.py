@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from wengert.classes import enter, python_method
 from wengert.dispatch import HOOKS
 from wengert.items import iterable
-from wengert.protocols import truth
+from wengert.operators import COMPARE
+from wengert.protocols import are_sequences, truth
 from wengert.recording import STATE
 
 
 def extreme(fn: Any, items: Any, key: Any = None, **default: Any) -> Any:
-    """`min` or `max` with a key or a default: its comparisons are guards."""
+    """`min` or `max` with a key or a default."""
     candidates = list(iterable(items, STATE.site))
     if not candidates:
         return fn(candidates, **default)
-    if key is None:
-        return enter(fn)(candidates)
-    key = enter(key)
+    return enter(fn)(candidates) if key is None else first(fn, candidates, enter(key))
+
+
+def first(fn: Any, candidates: list[Any], key: Callable[[Any], Any]) -> Any:
+    """The `min` or `max` of candidates by what a key gives of each: on a tape each comparison is a guard."""
+    order = "lt" if fn is min else "gt"
     best, best_key = candidates[0], key(candidates[0])
     for item in candidates[1:]:
         item_key = key(item)
-        if less(item_key, best_key) if fn is min else less(best_key, item_key):
+        if precedes(order, item_key, best_key):
             best, best_key = item, item_key
     return best
 
@@ -56,13 +61,18 @@ class Ordered:
 
 
 def less(a: Any, b: Any) -> bool:
-    """`a < b`; tuples and lists by their first differing parts."""
-    if type(a) is type(b) and type(a) in (tuple, list):
+    """`a < b`."""
+    return precedes("lt", a, b)
+
+
+def precedes(order: str, a: Any, b: Any) -> bool:
+    """`a < b` or `a > b`, as "lt" or "gt" says; tuples and lists by their first differing parts."""
+    if are_sequences(a, b, COMPARE[order].method):
         for p, q in zip(a, b, strict=False):
             if p is not q and not truth(HOOKS["eq"](q, p, STATE.site), STATE.site):
-                return less(p, q)
-        return len(a) < len(b)
-    return truth(HOOKS["lt"](b, a, STATE.site), STATE.site)
+                return precedes(order, p, q)
+        a, b = len(a), len(b)
+    return truth(HOOKS[order](b, a, STATE.site), STATE.site)
 
 
 def cmp_to_key(compare: Any) -> type:

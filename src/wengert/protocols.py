@@ -182,7 +182,7 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
     if recording is None or not recording.keep:
         return op.fn(left, right)
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
-        if type(left) is type(right) and type(left) in (tuple, list):
+        if are_sequences(left, right, op.method):
             return _compare_items(op, left, right)
         both = all(issubclass(type(it), CARRIER_TYPES) for it in (left, right))
         if both and search(recording, (left, right)):
@@ -194,6 +194,15 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
             )
         return op.fn(left, right)
     return record_call(constant(op.fn), (left, right), {})
+
+
+def are_sequences(a: Any, b: Any, method: str) -> bool:
+    """Whether two tuples or two lists are compared as C compares them, past no method of the user's."""
+    for kind in (tuple, list):
+        if isinstance(a, kind) and isinstance(b, kind):
+            own = getattr(kind, method)
+            return lookup(type(a), method) is own and lookup(type(b), method) is own
+    return False
 
 
 def _compare_items(op: Binary, left: Any, right: Any) -> Any:

@@ -12,10 +12,10 @@ import numpy as np
 
 from wengert.classes import enter, python_method
 from wengert.dispatch import HOOKS
-from wengert.items import iterable
+from wengert.items import iterable, itself
 from wengert.natives import recorder
 from wengert.opaque import hides, opaque
-from wengert.ordering import extreme
+from wengert.ordering import extreme, first
 from wengert.primitives import Primitive, ruled
 from wengert.record import as_array, record_as, record_call
 from wengert.recording import STATE
@@ -43,11 +43,11 @@ def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
             return fn(*args, **kwargs)  # raises
         if splat and kwargs:
             return extreme(fn, args[0] if len(args) == 1 else args, **kwargs)
-        if splat and len(args) > 1:
-            return record_call(primitive, args, kwargs) if holds_traced(args) else fn(*args)
         if not args:
             return fn(**kwargs)
-        items = list(iterable(args[0], STATE.site))
+        items = list(args) if splat and len(args) > 1 else list(iterable(args[0], STATE.site))
+        if splat:
+            return _extreme(primitive, items)
         if fn in _FOLDED and _is_folded(fn, items, args[1:], kwargs):
             return _fold(fn, items, *args[1:], **kwargs)
         if fn is math.fsum and hides(recording, items):
@@ -59,11 +59,25 @@ def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
             return fn(items, start)
         if start is not None and holds_traced((start,)):
             return record_as(primitive, fn(items, *args[1:], **kwargs), ([start, *items],))
-        if not splat:
-            return record_call(primitive, (items, *args[1:]), kwargs)
-        return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
+        return record_call(primitive, (items, *args[1:]), kwargs)
 
     return call
+
+
+def _extreme(primitive: Primitive, items: list[Any]) -> Any:
+    """`min` or `max`: numbers are recorded; of other things, such as tuples, one is handed out as it is."""
+    fn, recording = primitive.fn, STATE.recording
+    if len(items) > 1 and not all([isinstance(item, _NUMBERS) for item in items]):
+        guarded = recording is not None and recording.keep
+        if guarded or any([python_method(type(item), name) for item in items for name in ("__lt__", "__gt__")]):
+            return first(fn, items, itself)
+        return fn(items)
+    if not holds_traced(items):
+        return fn(items)
+    return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
+
+
+_NUMBERS = (float, int, complex, np.ndarray, np.generic)
 
 
 _FOLDED = {sum: ("add", 0), math.prod: ("mul", 1)}
