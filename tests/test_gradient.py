@@ -234,6 +234,25 @@ def test_holomorphic() -> None:
         wg.grad(np.exp)(1 + 2j)
 
 
+def test_a_holomorphic_function_is_one_of_and_to_complex_numbers() -> None:
+    def f(x: Any, z: Any) -> Any:
+        return np.exp(1j * x) * z
+
+    for argnums in (0, (0, 1), (1, 0), "x"):
+        with pytest.raises(wg.ArgumentError, match="argument 1 is real"):
+            wg.grad(f, argnums=argnums, holomorphic=True)(1.0, 2j)
+    with pytest.raises(wg.ArgumentError, match="is real"):
+        wg.value_and_grad(np.sum, holomorphic=True)({"a": np.ones(2), "b": 1j})
+    assert cmath.isclose(wg.grad(f, argnums=1, holomorphic=True)(1.0, 2j), cmath.exp(1j))
+    assert cmath.isclose(wg.grad(f, holomorphic=True)(1 + 0j, 2j), 1j * cmath.exp(1j) * 2j)
+    with pytest.raises(wg.NonScalarOutputError, match="complex result"):
+        wg.grad(np.real, holomorphic=True)(1 + 2j)
+    weights = np.array([1.0, 2.0])
+    with pytest.raises(wg.ArgumentError, match="weights is real"):
+        wg.grad(lambda z: (weights * z).sum(), 1j, holomorphic=True)
+    assert wg.grad(lambda z: (weights * z).sum(), holomorphic=True)(1j) == 3
+
+
 # levels
 
 

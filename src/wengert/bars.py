@@ -46,6 +46,13 @@ class Bars:
         """Run a piece of a rule."""
         return fn(*args, **kwargs)
 
+    def start(self, slot: int, seed: Any) -> None:
+        """Add a cotangent of a result, which is no one's own."""
+        self.add(slot, seed.view() if isinstance(seed, np.ndarray) else seed)
+
+    def note(self, words: str, slot: int) -> None:
+        """Say what is computed next; a tape shows it."""
+
     def take(self, slot: int) -> tuple[Any, bool]:
         """A complete cotangent, handed over; whether its buffer is owned."""
         bar, owned = self.table[slot], slot in self.owned
@@ -239,18 +246,29 @@ def is_plain_key(key: Any) -> bool:
 class TracedBars(Bars):
     """The same, seen by an outer trace: each piece runs through the hooks, each change in place is recorded."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, is_own: bool) -> None:
         super().__init__(0)
         self.recording = recording
+        self.is_own = is_own  # whether it is its own entries that are walked
         self.table = _Sparse()
 
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        return self.recording.enter(fn)(*args, **kwargs)
+        return self.recording.call(fn, *args, **kwargs)
+
+    def start(self, slot: int, seed: Any) -> None:
+        if self.recording.keep and slot_of(self.recording, seed) is None:
+            self.note("seed of", slot)
+            SHADOW[id(seed)] = self.recording.constant(seed)
+        self.add(slot, seed)
+
+    def note(self, words: str, slot: int) -> None:
+        if self.is_own:
+            self.recording.notes.append((len(self.recording.entries), words, slot))
 
     def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
         old = self.table[slot]
         if old is not None:
-            self.recording.notes.append((len(self.recording.entries), "x̄ of", slot))
+            self.note("x̄ of", slot)
         self.table[slot] = x_bar if old is None else self.call(plus, old, x_bar)
         self.owned.discard(slot)
         if owned if old is None else type(self.table[slot]) is np.ndarray:

@@ -25,7 +25,7 @@ from wengert.functional import getfield
 from wengert.lenses import is_foreign, owner_of
 from wengert.primitives import ruled
 from wengert.reach import Reach
-from wengert.recording import STATE, Level, Modes, Recording
+from wengert.recording import STATE, Level, Recording
 from wengert.shadow import SHADOW, hold
 from wengert.sites import Site
 from wengert.storage import Memory
@@ -51,7 +51,7 @@ def checkpoint(f: F) -> F:
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
-        if recording.reruns and len(recording.levels) == 1 and not Modes.shared:
+        if recording.reruns and len(recording.levels) == 1:
             return _run_and_fold(recording, f, args, kwargs)
         return recording.enter(f)(*args, **kwargs)
 
@@ -359,3 +359,4 @@ class _Reopened:
         recording.memory.storages, recording.caches, recording.texts, STATE.site = self.later
         recording.levels.pop()
         STATE.recording = STATE.quick = None
+        SHADOW.clear()

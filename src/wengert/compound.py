@@ -12,7 +12,7 @@ from wengert.binding import Rule
 from wengert.errors import NoRuleError, RuleError
 from wengert.recording import PLAIN, Recording, flat_slots, here
 from wengert.structures import form_of, is_container, shallow_copy, shelves, walk
-from wengert.tangents import AbstractTangent, Tangent, is_zero
+from wengert.tangents import AbstractTangent, Tangent, force, is_zero
 from wengert.values import Spec, spec_of
 
 __all__ = ["Inside", "Place", "form_and_leaves", "inside", "spread", "with_leaves"]
@@ -83,20 +83,20 @@ def with_leaves(container: Any, held: Sequence[Any]) -> Any:
     return walk(container, "", {}, at_leaf=lambda *_: held[next(numbers)], hold=shallow_copy)
 
 
-def spread(form: Any, x_bar: Any, force: Callable[[Any], Any]) -> Iterator[tuple[Place, Any]]:
-    """The leaves of a form with their parts of a cotangent, which are not zero.
+def spread(form: Any, x_bar: Any, call: Callable[..., Any]) -> Iterator[tuple[Place, Any]]:
+    """The leaves of a form with their parts of a cotangent, which are not zero; `call` calls what computes them.
 
     The cotangent is a Tangent, or a container of the same kind. Errors: RuleError where it is of another form.
     """
     if type(form) is not Place and isinstance(x_bar, AbstractTangent):
-        x_bar = force(x_bar)
+        x_bar = call(force, x_bar)
     if x_bar is None or is_zero(x_bar):
         return
     if type(form) is Place:
         yield form, x_bar
     elif is_container(form):
         keyed = dict(_children(form))
-        given = _named(x_bar, form) if isinstance(x_bar, Tangent) else _given(x_bar, form)
+        given = _named(x_bar, form) if isinstance(x_bar, Tangent) else _given(x_bar, form, call)
         strange = [key for key in given if key not in keyed]
         if strange or (isinstance(x_bar, Tangent) and not issubclass(type(form), x_bar.of)):
             what = f"a Tangent of {x_bar.of.__name__}" if isinstance(x_bar, Tangent) else type(x_bar).__name__
@@ -104,7 +104,7 @@ def spread(form: Any, x_bar: Any, force: Callable[[Any], Any]) -> Iterator[tuple
                 f"the cotangent of a {type(form).__name__} with {_listed(keyed)} is {what} with {_listed(given)}"
             )
         for key, part in given.items():
-            yield from spread(keyed[key], part, force)
+            yield from spread(keyed[key], part, call)
 
 
 def _named(x_bar: Tangent, form: Any) -> dict[Any, Any]:
@@ -113,7 +113,7 @@ def _named(x_bar: Tangent, form: Any) -> dict[Any, Any]:
     return {fields.index(key) if key in fields else key: part for key, part in x_bar.parts.items()}
 
 
-def _given(x_bar: Any, form: Any) -> dict[Any, Any]:
+def _given(x_bar: Any, form: Any, call: Callable[..., Any]) -> dict[Any, Any]:
     """The parts of a cotangent that is a container itself."""
     plain = isinstance(form, (tuple, list)) and isinstance(x_bar, (tuple, list, np.ndarray))
     if not plain and not isinstance(x_bar, (dict, type(form))):
@@ -121,7 +121,7 @@ def _given(x_bar: Any, form: Any) -> dict[Any, Any]:
             f"the cotangent of a {type(form).__name__} is one too, or a Tangent({type(form).__name__}, ...), "
             f"not {type(x_bar).__name__}"
         )
-    parts = dict(enumerate(x_bar) if isinstance(x_bar, np.ndarray) else _children(x_bar))
+    parts = dict(enumerate(call(list, x_bar)) if isinstance(x_bar, np.ndarray) else _children(x_bar))
     if plain and len(x_bar) != len(form):
         raise RuleError(f"the cotangent of {len(form)} values has {len(x_bar)} parts")
     return parts

@@ -26,6 +26,11 @@ class Leaves:
 
     __slots__ = ("_given", "made")
 
+    @property
+    def paths(self) -> list[tuple[str, Leaf]]:
+        """(path, fresh leaf), in order."""
+        return [(f"argument {k + 1}", leaf) for k, leaf in enumerate(self.made)]
+
     def __init__(self, made: list[Leaf], given: Sequence[Leaf]) -> None:
         self.made = made  # the fresh leaves, in order
         self._given = given  # the caller's own object in place of which each was made

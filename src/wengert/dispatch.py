@@ -36,7 +36,7 @@ def {name}(right, left, site):
     if i is None and j is None:
         if type(left) in {plain} and type(right) in OPERANDS{unless}:
             return left {symbol} right
-    elif type(left) in FAST and type(right) in FAST and not Modes.shared:
+    elif type(left) in FAST and type(right) in FAST:
         entries = STATE.quick
         if entries is not None:
             value = left {symbol} right
@@ -46,7 +46,7 @@ def {name}(right, left, site):
                     (BOTH if j is not None else LEFT) if i is not None else RIGHT,
                     value, (i, j), (left, right), None, site))
                 return value
-    elif {quick}type(left) in NUMERIC and type(right) in NUMERIC and not Modes.shared and ndarray in PLAIN:
+    elif {quick}type(left) in NUMERIC and type(right) in NUMERIC and ndarray in PLAIN:
         recording = STATE.recording
         if recording is not None and recording.context is None:
             return record_two(recording, PRIMITIVE, left, right, i, j, site)
@@ -68,7 +68,7 @@ def {name}(a, site):
     if i is None:
         if type(a) in PLAIN:
             return {symbol}a
-    elif type(a) in FLOATS and not Modes.shared:
+    elif type(a) in FLOATS:
         entries = STATE.quick
         if entries is not None:
             value = {symbol}a

@@ -145,6 +145,16 @@ def overlaps(window: np.ndarray) -> bool:
     return False
 
 
+def is_destination(x: Any) -> bool:
+    """Whether a sum may be written into `x`, as far as that can be seen from `x` itself."""
+    if type(x) is not np.ndarray or not x.flags.writeable or x.dtype.kind not in "fc" or not x.ndim:
+        return False
+    owner = x
+    while type(owner) is np.ndarray and owner.base is not None:
+        owner = owner.base
+    return type(owner) is np.ndarray and not overlaps(x)
+
+
 def _may_repeat(key: Any) -> bool:
     """Whether the index `key` may name an element twice: only an array of integers can."""
     if isinstance(key, tuple):

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.bars import Bars
 from wengert.containers import Leaves, Swaps, outline
-from wengert.errors import RefusedCallError
+from wengert.errors import ArgumentError, NonScalarOutputError, RefusedCallError
 from wengert.forms import non_differentiable
 from wengert.lenses import owner_of
 from wengert.paths import is_lost, warn_of_loss
@@ -140,36 +140,41 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             warn_of_loss(recording, here, f, "the primals")
         materialise(recording, here.start, len(recording.entries), written_only=False)
         public = swaps.leave(result)
-        kept, folds = list(recording.entries), len(recording.folds)
+        kept, folds = _part(recording, here.start), len(recording.folds)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        now = recording
-        if any(start <= here.start for start in recording.folds[folds:]):
-            raise RefusedCallError(
-                "the pullback of a wg.vjp inside a function under wg.checkpoint is called after that function has "
-                "returned, when what it recorded is gone. Call it inside, or take the vjp outside of the checkpoint."
+        watching = STATE.recording
+        is_own = watching is recording
+        if is_own and any(start <= here.start for start in recording.folds[folds:]):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{STATE.site}: the pullback of a wg.vjp inside a function under wg.checkpoint is called after "
+                    "that function has returned, when what it recorded is gone. Call it inside, or take the vjp "
+                    "outside of the checkpoint."
+                )
             )
-        if depth == 0:  # nothing records any more: the entries serve as they are, and stay for the next call
-            _refuse_traced(y_bar)
-            now = Recording(False)
-            now.memory = Memory(now)
-            now.entries = kept
-        bars = reverse(now, here, seeds_of(outputs, y_bar), depth, False)
-        return swaps.mirrors(_Finish(bars, slots, depth > 0))
+        seeds = seeds_of(outputs, y_bar, _calling(watching))
+        bars = reverse(recording if is_own else kept, here, seeds, depth, False, watching)
+        return swaps.mirrors(_Finish(bars, slots, watching is not None))
 
     return (public, pullback, swaps.leave(aux)) if has_aux else (public, pullback)
 
 
-def _refuse_traced(y_bar: Any) -> None:
-    """Refuse a traced seed of a pullback that was made outside: nothing of what it does would be recorded."""
-    recording = STATE.recording
-    if recording is not None and any(slot_of(recording, leaf) is not None for _, leaf in leaves(y_bar)):
-        raise recording.refuse(
-            RefusedCallError(
-                f"{STATE.site}: a pullback of wg.vjp is called on a traced value, and was made outside the traced "
-                "function. Call wg.vjp inside it."
-            )
-        )
+def _part(recording: Recording, start: int) -> Recording:
+    """What was recorded from `start` on, at its slots: it stays as it is, for any later time."""
+    made = Recording(False)
+    made.memory = Memory(recording)  # not its own: what a cycle holds is alive for checkpoints around the vjp
+    made.entries = dict(enumerate(recording.entries[start:], start))  # type: ignore[assignment]
+    return made
+
+
+def _calling(watching: Recording | None) -> Callable[..., Any]:
+    """What calls a piece of the reverse pass: seen by the recording that is open, if one is."""
+    return _call if watching is None else watching.call
+
+
+def _call(fn: Callable[..., Any], *args: Any) -> Any:
+    return fn(*args)
 
 
 def stop_gradient(x: Any) -> Any:
@@ -233,14 +238,17 @@ def _gradient(
         finally:
             swaps.restore()
         value, aux = result if has_aux else (result, None)
-        seeds = scalar_seed(recording, value, seed, holomorphic)
+        if holomorphic:
+            _check_complex(swaps.paths, value)
+        watching = recording if depth else None
+        seeds = scalar_seed(recording, value, seed, holomorphic, _calling(watching))
         with closed(recording):
-            bars = reverse(recording, here, seeds, depth, depth == 0)
+            bars = reverse(recording, here, seeds, depth, depth == 0, watching)
             finish = _Finish(bars, slots, depth > 0)
             gradients = finish.leading(swaps.made, here.start) if simple and not depth else [*swaps.mirrors(finish)]
         missed = not finish.reached(here) if depth else not seeds
         quiet |= allow_int and not swaps.made
-        if missed and not quiet and is_lost(recording, here, next(iter(seeds), None)):
+        if missed and not quiet and is_lost(recording, here, seeds[0][0] if seeds else None):
             warn_of_loss(recording, here, f, _asked(f, args, kwargs, wanted))
         if depth:
             recording.stopped = len(recording.entries)  # that of a linear function is a constant
@@ -253,6 +261,21 @@ def _gradient(
 def quiet_gradients(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], places: tuple[int, ...]) -> list[Any]:
     """The gradients with respect to arguments, without a warning where they are zero for want of a path."""
     return _gradient(f, args, kwargs, places, None, False, False, False, False, quiet=True)[1]
+
+
+def _check_complex(paths: list[tuple[str, Any]], value: Any) -> None:
+    """A holomorphic function is one of complex numbers to complex numbers: else a part of its derivative is dropped."""
+    real = [path for path, leaf in paths if not is_complex(leaf)]
+    if real:
+        raise ArgumentError(
+            f"holomorphic=True needs complex arguments, but {real[0]} is real. Pass it as a complex number, or leave "
+            "it out: of argnums=, and what f itself holds by grad(f, argnums=...)(x) in place of grad(f, x)."
+        )
+    if not is_complex(value):
+        raise NonScalarOutputError(
+            "holomorphic=True needs a complex result, but the function returned a real number. Leave holomorphic=True "
+            "out: np.real, np.abs and the like are not holomorphic."
+        )
 
 
 def _are_leaves(args: tuple[Any, ...]) -> bool:

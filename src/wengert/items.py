@@ -39,9 +39,9 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
         if t in PLAIN:
             if slot is None and id(key) not in SHADOW:
                 return container[key]
-            if slot is not None and type(key) in _BASIC and STATE.quick is not None and not Modes.shared:
+            if slot is not None and type(key) in _BASIC and STATE.quick is not None:
                 return _record_item(container, key, slot, site)
-        elif type(key) in _BASIC and STATE.quick is not None and not Modes.shared:
+        elif type(key) in _BASIC and STATE.quick is not None:
             STATE.site = site
             slot = STATE.recording.memory.slot(container)  # type: ignore[union-attr]
             return container[key] if slot is None else _record_item(container, key, slot, site)

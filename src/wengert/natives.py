@@ -19,7 +19,7 @@ from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import Primitive, primitive_of, ruled
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
 from wengert.record import guard, record_call
-from wengert.recording import PLAIN, STATE, Modes, Recording, here
+from wengert.recording import PLAIN, STATE, Recording, here
 from wengert.shadow import SHADOW
 from wengert.slots import slot_of, slots_in
 from wengert.structures import leaves
@@ -58,7 +58,7 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
                     return fn(args[0])
             elif t in FLOATS or np.ndarray in PLAIN:
                 recording = STATE.recording
-                if recording is not None and recording.context is None and not Modes.shared:
+                if recording is not None and recording.context is None:
                     return record_one(recording, primitive, args[0], i)
         for a in args:
             if id(a) in SHADOW:
@@ -205,7 +205,7 @@ def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
     def record(*args: Any, **kwargs: Any) -> Any:
         if nin == 1 == len(args) and not kwargs:
             i = SHADOW.get(id(args[0]))
-            if i is not None and type(args[0]) in NUMERIC and np.ndarray in PLAIN and not Modes.shared:
+            if i is not None and type(args[0]) in NUMERIC and np.ndarray in PLAIN:
                 recording = STATE.recording
                 if recording is not None and recording.context is None:
                     return record_one(recording, primitive, args[0], i)

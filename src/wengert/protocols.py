@@ -87,7 +87,7 @@ def _goes_first(a: Any, b: Any) -> bool:
 def binary(op: Binary, left: Any, right: Any) -> Any:
     """`left op right`, recorded where an operand is traced."""
     tl, tr = type(left), type(right)
-    if tl in NUMERIC and tr in NUMERIC and STATE.quick is not None and not Modes.shared:
+    if tl in NUMERIC and tr in NUMERIC and STATE.quick is not None:
         return _numeric(op, left, right)
     if python_method(tl, op.method) or python_method(tr, op.reflected):
         return protocol(op, left, right)

@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.primitives import Bound, Primitive
 from wengert.record import append_result, record_call
-from wengert.recording import PLAIN, STATE, Modes, Recording
+from wengert.recording import PLAIN, STATE, Recording
 from wengert.shadow import LARGE, SHADOW, hold
 from wengert.sites import Site
 from wengert.slots import slot_of
@@ -27,7 +27,7 @@ _ndarray = np.ndarray
 def record_plain(primitive: Primitive, args: tuple[Any, ...], slowly: Callable[..., Any]) -> Any:
     """A call by position: quick where the arguments are arrays and numbers of the common kinds, else `slowly`."""
     recording = STATE.recording
-    if recording is None or recording.context is not None or Modes.shared:
+    if recording is None or recording.context is not None:
         return slowly(primitive, args, {})
     for a in args:
         if type(a) not in NUMERIC:

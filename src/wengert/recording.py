@@ -113,6 +113,10 @@ class Recording:
             self.inert.add(slot)
         return slot
 
+    def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call a function as traced code does: what it computes on traced values is recorded."""
+        return self.enter(fn)(*args, **kwargs)
+
     def constant(self, value: Any) -> int:
         """Make a value that depends on no input a variable, for a tape's sake."""
         return self.append((CONSTANT, value, (), (), None, STATE.site))
@@ -127,10 +131,6 @@ class Recording:
         """Remember a refusal, so that the user's code cannot swallow it; the error to raise."""
         self.refusals.append(error)
         return error
-
-    def owns(self, slot: int, value: Any) -> bool:
-        """True where a slot found for a value is of this recording and not of another one that is open."""
-        return slot < len(self.entries) and (isinstance(value, np.ndarray) or self.value(slot) is value)
 
     def innermost(self, ins: tuple[Any, ...]) -> int:
         """The index of the innermost level on whose inputs any of these variables depends."""
@@ -215,14 +215,11 @@ _free = threading.Condition(_lock)
 
 
 class Modes:
-    """Process-wide switches read by the hooks: how many recordings keep guards, how many ask a context, and whether
-    there are several, one begun inside another's run.
-    """
+    """Process-wide switches read by the hooks: how many recordings keep guards, how many ask a context."""
 
     guarding = 0
     asking = 0
     owner = 0  # the thread that records, while one does
-    shared = False
     thresholds = (0, 0, 0)  # of the cyclic collector, outside of recordings
 
 
@@ -256,27 +253,24 @@ def open_recording(keep: bool, context: Any = None) -> Recording:
         ACTIVE.append(recording)
         Modes.guarding += keep
         Modes.asking += context is not None
-        Modes.shared = len(ACTIVE) > 1
     STATE.recording = recording
     STATE.quick = recording.entries if context is None else None
     return recording
 
 
-def close_recording(recording: Recording) -> bool:
-    """Stop recording on this thread; True where no other recording is open."""
+def close_recording(recording: Recording) -> None:
+    """Stop recording on this thread. Another may be open still whose reverse pass called what recorded here."""
     STATE.recording = STATE.quick = None
+    SHADOW.clear()
     with _lock:
         ACTIVE.remove(recording)
         Modes.guarding -= recording.keep
         Modes.asking -= recording.context is not None
-        Modes.shared = len(ACTIVE) > 1
         if not ACTIVE:
             PLAIN.add(np.ndarray)
             OPERANDS.add(np.ndarray)
             _resume_full_collections()
-            SHADOW.clear()
             _free.notify_all()
-        return not ACTIVE
 
 
 # Types whose operators are C code all through and run no Python of the user's. Arrays leave the set while written

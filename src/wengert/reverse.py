@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,8 @@ from wengert.projection import project, unbroadcast
 from wengert.record import Pull, splat
 from wengert.recording import STATE, Entry, Level, Recording, Traced
 from wengert.residuals import materialise
-from wengert.shadow import SHADOW
-from wengert.slots import slot_of
-from wengert.strategies import PassingBars, PassingTracedBars, choosing
-from wengert.tangents import AbstractTangent, force
+from wengert.strategies import PassingBars, PassingTracedBars, Seeds, choosing
+from wengert.tangents import AbstractTangent
 from wengert.values import Spec, spec_of
 from wengert.windows import Windows
 
@@ -33,28 +30,26 @@ _ARRAYS = (np.ndarray, Spec)
 WARM = 100  # uses after which a form of call gets a step of its own: it takes 2 ms to generate, and saves 1.5 µs a use
 
 
-def reverse(recording: Recording, here: Level, seeds: dict[int, Any], depth: int, consume: bool) -> Bars:
-    """Cotangents of all inputs of a level, from seeds at some slots.
+def reverse(
+    recording: Recording, here: Level, seeds: Seeds, depth: int, consume: bool, watching: Recording | None
+) -> Bars:
+    """Cotangents of all inputs of a level, from seeds at some slots, which add up.
 
     With `consume`, residuals are dropped as they are used. Memory written since is put back as each pullback saw it,
-    and restored at the end.
+    and restored at the end. What is computed is recorded by `watching`, the recording that is open on this thread now:
+    the same one in an inner level, None in the outermost, and any for a pullback that is called later.
     """
-    traced = depth > 0
-    end = max(seeds, default=here.start - 1)
-    stepwise = traced or SETTINGS.strategy == "pass through"
-    if stepwise:
+    end = max([slot for slot, _ in seeds], default=here.start - 1)
+    if watching is not None or depth or SETTINGS.strategy == "pass through":
         materialise(recording, here.start, end + 1, written_only=True)
         recording.depends(end, here)
-        made = PassingTracedBars(recording) if traced else PassingBars(end + 1)
+        made = PassingBars(end + 1) if watching is None else PassingTracedBars(watching, watching is recording)
         bars: Bars = choosing(made, recording, here, seeds)
     else:
         bars = EAGER[SETTINGS.add](end + 1)
         bars.windows = Windows(recording.entries)
-    for slot, seed in seeds.items():
-        if traced and recording.keep and slot_of(recording, seed) is None:
-            recording.notes.append((len(recording.entries), "seed of", slot))
-            SHADOW[id(seed)] = recording.constant(seed)
-        bars.add(slot, seed.view() if isinstance(seed, np.ndarray) and not traced else seed)  # what is no one's own
+    for slot, seed in seeds:
+        bars.start(slot, seed)
     if isinstance(bars, (PassingBars, PassingTracedBars)):
         _walk_stepwise(recording, here, bars, end, depth)
     elif consume:
@@ -115,7 +110,7 @@ def _walk_stepwise(
             _noted_step(recording, bars, slot, "pullback of", depth)
     while bars.waiting:
         _noted_step(recording, bars, bars.next(), "passed through", depth)
-    recording.notes.append((len(recording.entries), "", end))
+    bars.note("", end)
     STATE.site = site
 
 
@@ -123,7 +118,7 @@ def _noted_step(recording: Recording, bars: Bars, slot: int, words: str, depth: 
     entry = recording.entries[slot]
     assert entry is not None
     STATE.site = entry[5]
-    recording.notes.append((len(recording.entries), words, slot))
+    bars.note(words, slot)
     try:
         general_step(bars, slot, entry, depth)
     except NoDerivativeError as error:
@@ -288,7 +283,7 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: A
 def _spread_step(bars: Bars, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar: Any) -> None:
     """Hand the parts of a container's cotangent to its leaves."""
     try:
-        parts = list(spread(form, x_bar, partial(bars.call, force)))
+        parts = list(spread(form, x_bar, bars.call))
     except RuleError as error:
         raise RuleError(f"the rule of {rule.primitive} ({rule.where}): {error}") from None
     for place, part in parts:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.bars import FLOATS
 from wengert.errors import NoGradientPathError, NonScalarOutputError
-from wengert.recording import Modes, Recording
+from wengert.recording import Recording
 from wengert.shadow import SHADOW
 from wengert.slots import slot_of
+from wengert.strategies import Seeds
 from wengert.structures import leaves
 from wengert.values import is_complex, is_inexact
 
+Call = Callable[..., Any]
 
-def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any) -> dict[int, Any]:
-    """The cotangent of each result's slot, from a cotangent of the structure of all.
+
+def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Call) -> Seeds:
+    """The cotangent of each result's slot, from a cotangent of the structure of all; `call` calls what computes it.
 
     Errors: ValueError for one of another structure or shape.
     """
@@ -28,24 +32,23 @@ def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any) -> dict[int
             f"the cotangent must have the structure of the result: {[p for p, _, _ in outputs]}, "
             f"not {[p for p, _ in given]}"
         )
-    seeds: dict[int, Any] = {}
+    seeds: Seeds = []
     for (_, bar), (path, slot, leaf) in zip(given, outputs, strict=True):
         if np.shape(bar) != np.shape(leaf):
             raise ValueError(f"the cotangent{path} has shape {np.shape(bar)}, the result {np.shape(leaf)}")
         if slot is not None:
-            bar = np.conj(bar) if np.iscomplexobj(bar) else bar
-            seeds[slot] = seeds[slot] + bar if slot in seeds else bar
+            seeds.append((slot, call(np.conj, bar) if np.iscomplexobj(bar) else bar))
     return seeds
 
 
-def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool) -> dict[int, Any]:
+def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, call: Call) -> Seeds:
     """The cotangent of a scalar result: 1, or what is given.
 
     Errors: NoGradientPathError, NonScalarOutputError for a result that has no gradient, ValueError for another shape.
     """
     if type(value) in FLOATS and seed is None:  # nothing to check: the usual case
-        slot = SHADOW.get(id(value)) if not Modes.shared else slot_of(recording, value)
-        return {} if slot is None else {slot: type(value)(1)}
+        slot = SHADOW.get(id(value))
+        return [] if slot is None else [(slot, type(value)(1))]
     if value is None or isinstance(value, (bool, int, str, np.bool_, np.integer)):
         raise NoGradientPathError(
             f"the function returned {value!r} ({type(value).__name__}), which has no derivative. "
@@ -70,9 +73,9 @@ def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool) 
         )
     slot = slot_of(recording, value)
     if slot is None:
-        return {}
+        return []
     if seed is not None:
         if np.shape(seed) != np.shape(value):
             raise ValueError(f"the seed has shape {np.shape(seed)}, the result {np.shape(value)}")
-        return {slot: np.conj(seed)}
-    return {slot: np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1)}
+        return [(slot, call(np.conj, seed))]
+    return [(slot, np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1))]

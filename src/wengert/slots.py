@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording import PLAIN, STATE, Modes, Recording, here
+from wengert.recording import PLAIN, STATE, Recording, here
 from wengert.shadow import SHADOW
 
 
@@ -29,12 +29,8 @@ def slot_of(recording: Recording, value: Any) -> int | None:
     """The variable of a value on this recording, or None where it is not traced."""
     t = type(value)  # `isinstance` would ask an object its own `__class__`
     if t is np.ndarray or (t not in PLAIN and issubclass(t, np.ndarray)):
-        slot = recording.memory.slot(value)
-    else:
-        slot = SHADOW.get(id(value))
-    if slot is not None and Modes.shared and not recording.owns(slot, value):
-        raise recording.refuse(_foreign())
-    return slot
+        return recording.memory.slot(value)
+    return SHADOW.get(id(value))
 
 
 def slots_in(recording: Recording, items: Any) -> Any:

@@ -21,8 +21,10 @@ from wengert.record import Pull
 from wengert.recording import Level, Recording, flat_slots
 from wengert.values import Spec
 
+Seeds = list[tuple[int, Any]]
 
-def passed_through(recording: Recording, here: Level, seeds: dict[int, Any]) -> set[int]:
+
+def passed_through(recording: Recording, here: Level, seeds: Seeds) -> set[int]:
     """The slots of a level whose contributions go on at once."""
     if SETTINGS.strategy == "accumulate":
         return set()
@@ -34,11 +36,11 @@ def passed_through(recording: Recording, here: Level, seeds: dict[int, Any]) -> 
     return {slot for slot in found - buffered if _is_trivial(entries[slot])}
 
 
-def _uses(recording: Recording, here: Level, seeds: dict[int, Any]) -> tuple[Counter[int], set[int]]:
+def _uses(recording: Recording, here: Level, seeds: Seeds) -> tuple[Counter[int], set[int]]:
     """How many contributions the cotangent of each slot gets, and which of them need a buffer: of reads and stores."""
-    uses = Counter(seeds.keys())
+    uses = Counter([slot for slot, _ in seeds])
     buffered = set()
-    for slot in range(max(seeds, default=here.start - 1), here.start - 1, -1):
+    for slot in range(max(uses, default=here.start - 1), here.start - 1, -1):
         entry = recording.entries[slot]
         if slot in uses and entry is not None:
             uses.update([s for s in flat_slots(entry[2]) if s >= here.start and s in here.dependent])
@@ -114,7 +116,7 @@ class PassingTracedBars(_Passing, TracedBars):
     """Those that an outer trace sees."""
 
 
-def choosing(bars: _Passing, recording: Recording, here: Level, seeds: dict[int, Any]) -> _Passing:
+def choosing(bars: _Passing, recording: Recording, here: Level, seeds: Seeds) -> _Passing:
     """`bars` with the choice for each value of a level."""
     bars.through, bars.waiting = passed_through(recording, here, seeds), deque()
     return bars

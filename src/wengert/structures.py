@@ -244,6 +244,7 @@ def walk(
                 break
         else:
             pending.pop()
+    stand_in = itself  # type: ignore[assignment]  # a cycle, which would keep what it met until the next collection
     return result
 
 

@@ -265,7 +265,7 @@ def add_inplace(x: Any, y: Any) -> Any:
     """
     if is_zero(x) or is_zero(y):
         return x + y
-    writes = is_destination(x)
+    writes = functional.is_destination(x)
     if writes and isinstance(y, InplaceableThunk):
         return add_into(x, y)
     x, y = force(x), force(y)
@@ -278,16 +278,6 @@ def add_inplace(x: Any, y: Any) -> Any:
     if writes and np.result_type(x, y) == x.dtype and not np.may_share_memory(x, y):
         return np.add(x, y, out=x)
     return x + y
-
-
-def is_destination(x: Any) -> bool:
-    """Whether a sum may be written into `x`, as far as that can be seen from `x` itself."""
-    if type(x) is not np.ndarray or not x.flags.writeable or x.dtype.kind not in "fc" or not x.ndim:
-        return False
-    owner = x
-    while type(owner) is np.ndarray and owner.base is not None:
-        owner = owner.base
-    return type(owner) is np.ndarray and not functional.overlaps(x)
 
 
 def add_into(buffer: np.ndarray, thunk: InplaceableThunk) -> np.ndarray:

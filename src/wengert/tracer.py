@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-import weakref
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -54,8 +53,7 @@ class level:
         if not self.outermost and not self.recording.keep:
             _release(self.recording, here.start)
         if self.outermost:
-            if not close_recording(self.recording):
-                _forget(self.recording)
+            close_recording(self.recording)
             del self.recording.memory.recording  # no cycle is left to the collector, which took 30 µs a gradient
 
 
@@ -76,15 +74,6 @@ def _release(recording: Recording, start: int) -> None:
         if storage.slot in dead:
             storage.slot = None
             storage.stamp += 1
-
-
-def _forget(recording: Recording) -> None:
-    """Forget the values of a recording inside the reverse pass of another."""
-    for slot, entry in enumerate(recording.entries):
-        if entry is not None:
-            value = entry[1]() if type(entry[1]) is weakref.ref else entry[1]
-            if SHADOW.get(id(value)) == slot:
-                del SHADOW[id(value)]
 
 
 def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -> Any:
@@ -162,7 +151,10 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
 
 
 class closed:
-    """Without the innermost level: what runs here is seen by the outer levels only, and by none where there is none."""
+    """Without the innermost level: what runs here is seen by the outer levels only, and by none where there is none.
+
+    Then no value is traced any more: a gradient inside a pullback has a recording, and the shadow table, of its own.
+    """
 
     __slots__ = ("hidden", "quick", "recording")
 
@@ -173,6 +165,7 @@ class closed:
         self.hidden, self.quick = self.recording.levels.pop(), STATE.quick
         if not self.recording.levels:
             STATE.recording = STATE.quick = None
+            SHADOW.clear()
 
     def __exit__(self, *error: object) -> None:
         self.recording.levels.append(self.hidden)
