@@ -18,13 +18,16 @@ from wengert.errors import RefusedCallError, TapeError
 from wengert.lenses import owner_of
 from wengert.opaque import search
 from wengert.ops import MISSING, Call, Constant, Input, Variable
+from wengert.outcomes import made_new, refuse_tree
 from wengert.primitives import Primitive, ruled
-from wengert.record import METADATA, Pull, fresh_unless, record_call, register
+from wengert.record import METADATA, Pull, guard_outline, record_call, register
 from wengert.recording import STATE, Entry, Recording, Traced, here
 from wengert.registry import rules
+from wengert.results import is_flat, is_tree, with_leaves
 from wengert.slots import slot_of, slots_in
 from wengert.storage import Memory, Storage
 from wengert.tape import Tape
+from wengert.values import is_inexact
 
 _NUMBERS = (np.ndarray, np.number, float, complex)
 
@@ -155,7 +158,7 @@ class LiveContext:
             shared = primitive.rule is None and self._shares(value, v)
             value = _copy(value)
             value.flags.writeable = not shared  # a write would have to reach the array that it was a view of
-        return fresh_unless(value, args)
+        return made_new([value], args, primitive)
 
     def _shares(self, value: np.ndarray, v: Variable) -> bool:
         vals = [w.op.val for w in self.tape[v].references() if w.op is not None]
@@ -165,16 +168,14 @@ class LiveContext:
         """Make a result a variable; a tuple's parts each one; what has no identity is a guard."""
         if primitive.rule is not None and primitive.rule.kind == "constant":
             recording.inert.add(slot)
+        elif primitive.rule is not None and not primitive.vouched and not is_inexact(value):
+            refuse_tree(recording, primitive, value)
         if isinstance(value, _NUMBERS):
             register(recording, value, slot, True)
-        elif isinstance(value, tuple) and any(isinstance(part, _NUMBERS) for part in value):
+        elif is_flat(value) or (primitive.rule is not None and is_tree(value)):
+            guard_outline(recording, primitive, value, slot)
             part = ruled(functional.getfield)
-            ins = (slot, None)
-            parts = [
-                self.call(recording, part, (value, i), ins, {}) if isinstance(x, _NUMBERS) else x
-                for i, x in enumerate(value)
-            ]
-            return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+            return with_leaves(value, lambda key, _: self.call(recording, part, (value, key), (slot, None), {}))
         elif primitive.rule is not None or value is None or isinstance(value, bool | int | str | tuple):
             op = self.tape[self.variables[slot]]
             if isinstance(op, Call):

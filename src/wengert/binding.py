@@ -12,6 +12,7 @@ from wengert import ruletext
 from wengert.bodies import Body, Variant
 from wengert.callables import callable_name, named_parameters, unwrapped
 from wengert.errors import NoRuleError, RuleError
+from wengert.results import cotangent, is_flat
 from wengert.steps import scalar_step
 from wengert.values import Spec
 
@@ -167,12 +168,18 @@ class Rule:
             bars = (*bars[:k], inner, *bars[k + n :])
         return (*bars, *[None] * (len(args) - len(bars)))
 
-    def result_bar(self, y_bar: Mapping[int, Any], y: Sequence[Any]) -> tuple[Any, ...]:
-        """The cotangent of a tuple `y`, whose unused parts have zeros, or None where the rule asks for `parts`."""
+    def result_bar(self, y_bar: Mapping[Any, Any], y: Any) -> Any:
+        """The cotangent of a result of several leaves: zero for those unused, or None where the rule asks for `parts`.
+
+        `y` is a flat tuple, or the form of another container.
+        """
+        if not is_flat(y):
+            return cotangent(y, y_bar, not self.parts)
         bars = [y_bar.get(i) for i in range(len(y))]
         if self.parts:
             return tuple(bars)
-        return tuple([_zero_like(part) if bar is None else bar for part, bar in zip(y, bars, strict=True)])
+        filled = [_zero_like(part) if bar is None else bar for part, bar in zip(y, bars, strict=True)]
+        return tuple.__new__(type(y), filled)
 
     def is_single(self, value: Any) -> bool:
         """Whether the place of a sequence holds one array or number: `np.asarray(x)`."""

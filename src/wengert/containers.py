@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from wengert.registry import rules
 from wengert.structures import Leaf, Path, Seen, is_filled, itself, leaves, load_cell, mirror, walk, written
 from wengert.values import is_inexact
 
@@ -178,6 +179,8 @@ class Swaps:
             entered = self._walk(f.__self__, f"{name}.__self__")
             return f if entered is f.__self__ else self._note(MethodType(f.__func__, entered), f)
         if isinstance(f, partial):
+            if f in rules:  # another object would have none
+                return f
             func = self._walk_callable(f.func, f"{name}.func", seen)
             args = self._walk(f.args, f"{name}.args")
             keywords = self._walk(dict(f.keywords), f"{name}.keywords")

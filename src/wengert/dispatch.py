@@ -235,7 +235,7 @@ def prepare() -> None:
     for name, (fn, _) in UNARY.items():
         primitive = primitive_of(fn)
         namespace = HOOKS[name].__globals__
-        quick = primitive is not None and primitive.rule is not None and primitive.rule.kind == "partials"
+        quick = primitive is not None and primitive.on_floats  # +x is x, so it is not
         namespace["FLOATS"] = FLOATS if quick else frozenset()
         if quick and primitive is not None:
             namespace["ONE"] = primitive.scalar_bound((True,))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wengert.errors import TapeError
-from wengert.functional import getfield
+from wengert.functional import Path, getfield
 from wengert.names import display
 from wengert.ops import MISSING, Call, Constant, Input, Op, Variable
 from wengert.values import Spec
@@ -47,7 +47,7 @@ def text(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return repr(value.tolist()) if value.size <= SHOWN and value.dtype != object else type_text(value)
     if isinstance(value, tuple | list | dict):
-        return _container_text(value)
+        return repr(value) if type(value) is Path else _container_text(value)
     if isinstance(value, np.generic):
         return str(value)
     if value is None or value is Ellipsis or isinstance(value, int | float | complex | str | bytes):

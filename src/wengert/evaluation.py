@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.errors import RuleError
 from wengert.projection import project
+from wengert.results import form_of, is_flat, is_tree, names_parts
 from wengert.tangents import Tangent, Thunk, force, is_zero
 from wengert.values import Spec, is_inexact, spec_of
 
@@ -33,11 +34,11 @@ def rrule(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, An
         y = f(*args, **kwargs)
         inner = _derived(rule, specs, y, primals, static)
 
-    parts = tuple([spec_of(part) for part in y]) if isinstance(y, tuple) else ()
+    form: Any = tuple.__new__(type(y), map(spec_of, y)) if is_flat(y) else form_of(y) if is_tree(y) else None
 
     def pullback(y_bar: Any) -> Args:
-        if parts and isinstance(y_bar, dict):  # names the parts that were used
-            y_bar = rule.result_bar(y_bar, parts)
+        if names_parts(y_bar, form):
+            y_bar = rule.result_bar(y_bar, form)
         return rule.gather(_projected(rule, inner(y_bar), primals, specs), args)
 
     return y, pullback

@@ -124,7 +124,20 @@ class Expressions:
 
 
 def _subscript(w: Expressions, x: Any, key: Any) -> Expr:
+    if type(key) is functional.Path:
+        return _part(w, x, key)
     return Expr(f"{w.arg(x).inside(TIGHT)}[{w.key(key)}]", TIGHT)
+
+
+def _part(w: Expressions, x: Any, path: functional.Path) -> Expr:
+    part = w.arg(x).inside(TIGHT)
+    for how, key in path:
+        if how == "[]":
+            part = f"{part}[{w.key(key)}]"
+        else:
+            plain = key.isidentifier() and not keyword.iskeyword(key)
+            part = f"{part}.{key}" if plain else f"getattr({part}, {key!r})"
+    return Expr(part, TIGHT)
 
 
 def _attribute(w: Expressions, x: Any, name: Any, *default: Any) -> Expr:

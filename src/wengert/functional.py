@@ -10,6 +10,7 @@ from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided
 
 __all__ = [
+    "Path",
     "additem",
     "addlens",
     "getfield",
@@ -95,9 +96,24 @@ def make_dict(keys: tuple[Any, ...], *values: Any) -> dict[Any, Any]:
     return dict(zip(keys, values, strict=True))
 
 
+class Path(tuple[tuple[str, Any], ...]):
+    """Where a leaf stands in a container: `("[]", key)` for each item on the way, `(".", name)` for each attribute."""
+
+    __slots__ = ()
+
+    def of(self, container: Any) -> Any:
+        """What stands there in a container."""
+        for how, key in self:
+            container = container[key] if how == "[]" else getattr(container, key)
+        return container
+
+    def __repr__(self) -> str:
+        return "".join([f"[{key!r}]" if how == "[]" else f".{key}" for how, key in self])
+
+
 def getfield(t: Any, i: Any) -> Any:
-    """Item `i` of a tuple, list or dictionary."""
-    return t[i]
+    """Item `i` of a tuple, list or dictionary; with a Path, the leaf that stands there."""
+    return i.of(t) if type(i) is Path else t[i]
 
 
 def _copy(x: np.ndarray) -> np.ndarray:

@@ -64,6 +64,44 @@ def found(module: str, path: str) -> Any:
     return here
 
 
+_METHODS = types.MethodDescriptorType | types.WrapperDescriptorType
+_OF_LIBRARIES = types.BuiltinFunctionType, type(np.sum), type(np.where), np.ufunc
+_LIBRARIES = {"builtins", "math", "cmath", "_operator", "statistics", "numpy", "scipy", "wengert", "wengert_rules"}
+
+
+def is_of_library(fn: Any) -> bool:
+    """Whether a function is one of Python, NumPy or SciPy: what it gives is new, or one of its arguments.
+
+    What anybody else's gives may have been there before: a literal, a global, a workspace, a kept result.
+    """
+    if isinstance(fn, types.FunctionType):  # `functools.wraps` gives it another's name and module
+        home: Any = fn.__globals__.get("__name__")
+    elif isinstance(fn, _METHODS):
+        home = fn.__objclass__.__module__
+    elif isinstance(fn, _OF_LIBRARIES):
+        owner = getattr(fn, "__self__", None)
+        home = "numpy" if isinstance(owner, np.ufunc | np.ndarray) else getattr(fn, "__module__", None) or "builtins"
+    else:
+        return False
+    return str(home).partition(".")[0] in _LIBRARIES and not _is_from_python(fn)
+
+
+def makes_new(fn: Any) -> bool:
+    """Whether each number and array that a function gives is a new object."""
+    if isinstance(fn, np.ufunc):
+        return not _is_from_python(fn)
+    if fn is abs or fn is pow or fn is divmod:
+        return True
+    home = fn.__module__ if isinstance(fn, types.BuiltinFunctionType) else None
+    return home in ("math", "cmath", "_operator") and fn is not operator.pos
+
+
+def _is_from_python(fn: Any) -> bool:
+    """Whether a ufunc calls a Python function, as those of `np.frompyfunc` do."""
+    ufunc = fn if isinstance(fn, np.ufunc) else ufunc_of(fn)
+    return ufunc is not None and all(["O" in form for form in ufunc.types])
+
+
 def method_name(fn: Any) -> str | None:
     """The name by which an unbound method is called on its object, or None."""
     if not isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType):

@@ -176,7 +176,7 @@ def _is_licensed(frame: types.FrameType | None) -> bool:
     """Does the frame run for a primitive written in Python, for the rule of one, or for this package itself?"""
     if Net.version != rules.version:
         Net.version = rules.version
-        functions = [f for target in rules for f in (target, rules[target].body)]
+        functions = [f for target in rules for f in (*_functions_of(target), rules[target].body)]
         _licensed.clear()
         _licensed.update(f.__code__ for f in functions if isinstance(f, types.FunctionType))
     while frame is not None and original(frame.f_code) is None:
@@ -184,6 +184,16 @@ def _is_licensed(frame: types.FrameType | None) -> bool:
             return True
         frame = frame.f_back
     return False
+
+
+def _functions_of(target: Any) -> list[Any]:
+    """What a call of something with a rule may start: itself, a method, what makes an object of a class."""
+    inside = getattr(target, "__func__", None) or getattr(target, "func", None) or getattr(target, "pyfunc", None)
+    if isinstance(target, type):
+        makers = [(cls, name) for cls in target.__mro__ for name in ("__new__", "__init__")]
+        found = [vars(cls).get(name) for cls, name in (*makers, (type(target), "__call__"))]
+        return [getattr(f, "__func__", f) for f in found]
+    return [target, inside, vars(type(target)).get("__call__")]
 
 
 def _is_ours(frame: types.FrameType | None) -> bool:

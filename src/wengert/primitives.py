@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.binding import MANY, Plan, Rule, Variant
 from wengert.functional import getfield, setitem
-from wengert.names import ufunc_of
+from wengert.names import is_of_library, makes_new, ufunc_of
 from wengert.registry import rules
 
 
@@ -18,6 +18,7 @@ class Primitive:
 
     is_simple = False
     __slots__ = (
+        "anew",
         "bounds",
         "fn",
         "is_array_function",
@@ -30,6 +31,7 @@ class Primitive:
         "scalars",
         "simple",
         "step",
+        "vouched",
     )
 
     def __init__(self, fn: Any, rule: Rule | None, kind: str = "call", name: str | None = None) -> None:
@@ -41,7 +43,9 @@ class Primitive:
         own = getattr(fn, "__name__", type(fn).__name__)
         self.name = name or (own if ufunc is None else f"{ufunc.__name__}.{own}")
         self.recorder: Any = None
-        self.on_floats = rule is not None and rule.kind == "partials" and not rule.identity
+        self.anew = makes_new(fn)  # each number and array that it gives is a new one
+        self.vouched = self.anew or is_of_library(fn)  # new, or one of its arguments
+        self.on_floats = rule is not None and rule.kind == "partials" and not rule.identity and self.anew
         home = getattr(fn, "__module__", None) or ""
         on_operands = (home == "_operator" or fn is pow or fn is divmod) and rule is not None and rule.broadcasts
         self.is_array_function = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy") or on_operands
@@ -143,6 +147,7 @@ class Bound:
             and not rule.identity
             and not (rule.analysis is not None and rule.analysis.acts)
             and primitive.fn not in (setitem, getfield)
+            and primitive.vouched
         )  # the engine steps back through these itself
         self.above = min([a.above for a in rule.accumulators.values()], default=None)
         first = rule.accumulators.get(0)

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert.outcomes import made_new
 from wengert.primitives import Bound, Primitive
 from wengert.record import append_result, record_call
 from wengert.recording import PLAIN, STATE, Recording
 from wengert.shadow import LARGE, SHADOW, hold
 from wengert.sites import Site
 from wengert.slots import slot_of
-from wengert.values import fresh, is_inexact, spec
+from wengert.values import spec
 
 NUMERIC = {float, int, np.float64, np.ndarray}
 FLOATS = {float, np.float64}
@@ -58,11 +59,9 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
             SHADOW[id(value)] = len(entries)
             entries.append((primitive.scalar_bound(mask), value, ins, args, None, STATE.site))
             return value
-        if any([value is a for a in args]):
-            value = fresh(value)
+        value = made_new([value], args, primitive)
     elif kind is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
-        if is_inexact(value) and any([value is a for a in args]):
-            value = fresh(value)
+        value = made_new([value], args, primitive)
         return append_result(recording, bound, value, args, ins, None)
     kept = tuple(
         [
@@ -89,6 +88,7 @@ def record_two(
     value = primitive.fn(left, right)
     if type(value) is not _ndarray or value.base is not None or value.dtype.kind not in "fc":
         STATE.site = site
+        value = made_new([value], (left, right), primitive)
         return append_result(recording, bound, value, (left, right), (i, j), None)
     how_left, how_right = bound.keeps
     if type(left) is _ndarray:
@@ -118,7 +118,7 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
     """`record_quick` for one argument."""
     if i is not None and type(a) is not np.ndarray and primitive.on_floats and not recording.inert:
         number = primitive.fn(a)
-        if type(number) in FLOATS and number is not a:
+        if type(number) in FLOATS:
             entries = recording.entries
             SHADOW[id(number)] = len(entries)
             entries.append((primitive.scalar_bound((True,)), number, (i,), (a,), None, STATE.site))
@@ -128,7 +128,9 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
         return record_quick(primitive, (a,), (i,))
     value = primitive.fn(a)
     kind = type(value)
-    if kind is not np.float64 and (kind is not _ndarray or value.base is not None or value.dtype.kind not in "fc"):
+    whole = kind is _ndarray and value is not a and value.base is None and value.dtype.kind in "fc"
+    if not whole and kind is not np.float64:
+        value = made_new([value], (a,), primitive)
         return append_result(recording, bound, value, (a,), (i,), None)
     how = bound.keeps[0]
     if how == "value" or recording.keep:

@@ -22,9 +22,10 @@ from wengert.accumulation import SETTINGS, accumulation
 from wengert.binding import Rule
 from wengert.dump import line
 from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
-from wengert.functional import getfield, make_tuple
+from wengert.functional import Path, getfield, make_tuple
 from wengert.ops import Call, Constant, Op, Variable, mkcall, references, substitute, value_of
 from wengert.registry import rules
+from wengert.results import keys_of
 from wengert.tape import Context, Tape
 from wengert.values import is_complex, is_inexact
 
@@ -149,7 +150,7 @@ class _Back:
         tape, y = self.tape, Variable(op)
         tape.site = op.site
         if isinstance(value_of(y_bar), dict):
-            y_bar = tape.push(_noted(mkcall(every_part, y_bar, tuple(_keys(op.val))), "x̄ of", y))
+            y_bar = tape.push(_noted(mkcall(every_part, y_bar, _keys(op.val, value_of(y_bar))), "x̄ of", y))
         bars = tape.push(_noted(mkcall(tape.ctx.pullbacks[y], y_bar), words, y))
         call: Any = tape[op.args[0]]
         _refuse_lost(call, self.reached, value_of(bars))
@@ -219,8 +220,10 @@ def _is_container(value: Any) -> bool:
     return isinstance(value, tuple | list | dict)
 
 
-def _keys(container: Any) -> Any:
-    return container if isinstance(container, dict) else range(len(container))
+def _keys(container: Any, x_bar: dict[Any, Any]) -> tuple[Any, ...]:
+    if any(type(key) is Path for key in x_bar):
+        return tuple(keys_of(container))
+    return tuple(container if isinstance(container, dict) else range(len(container)))
 
 
 def _plain(tape: Tape, x: Variable, x_bar: Variable) -> Variable:

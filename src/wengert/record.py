@@ -16,12 +16,15 @@ from wengert.errors import NoRuleError, RefusedCallError
 from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
 from wengert.lenses import owner_of
+from wengert.outcomes import kept_parts, made_new, refuse_tree
 from wengert.paths import stops
 from wengert.primitives import Bound, Primitive, ruled
 from wengert.recording import STATE, Recording, Traced, here
-from wengert.shadow import SHADOW, hold
+from wengert.results import is_tree, leaves_of, outline
+from wengert.shadow import hold
 from wengert.slots import holds_traced, recording_here, slot_of, slots_in
 from wengert.statics import check_keywords, check_statics
+from wengert.structures import is_container
 from wengert.values import fresh, is_inexact, light
 
 METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neither recorded nor guarded
@@ -121,11 +124,10 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         return _record_rrule(recording, primitive, args, ins, kwargs, contained)
     bound = bind(recording, primitive, args, ins, kwargs)
     check_statics(recording, bound, args, ins)
-    value = primitive.fn(*run_args, **run_kwargs)
-    if rule.identity and any(value is a for a in args):
-        return value
-    if is_inexact(value) and any(value is a for a in _flat(args)):
-        value = fresh(value)
+    made = [primitive.fn(*run_args, **run_kwargs)]
+    if rule.identity and any(made[0] is a for a in args):
+        return made[0]
+    value = made_new(made, _flat(args), primitive)
     if recording.keep:
         kwargs = {name: _traced(recording, v) for name, v in kwargs.items()}
     return append_result(recording, bound, value, args, ins, kwargs or None)
@@ -146,7 +148,7 @@ def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:
         return record_call(primitive, args, {})
     ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
     bound = bind(recording, primitive, args, ins, {})
-    return append_result(recording, bound, fresh_unless(value, tuple(_flat(args))), args, ins, None)
+    return append_result(recording, bound, made_new([value], _flat(args), primitive), args, ins, None)
 
 
 def append_result(
@@ -160,12 +162,16 @@ def append_result(
     """Write down a call whose value is at hand, and make the value a variable."""
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
-    if isinstance(value, tuple):
-        value = _with_fresh_numbers(value)
-        recording.append((bound, value, ins, kept_args, kwargs, STATE.site))
+    if is_container(value):
+        refuse_tree(recording, bound.primitive, value)
+        recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
+        if recording.keep:
+            guard_outline(recording, bound.primitive, value, slot)
         return _fields(recording, value, slot)
     if not is_inexact(value):
         _refuse_objects(recording, bound, value)
+        if not bound.primitive.vouched:
+            refuse_tree(recording, bound.primitive, value)
         if recording.keep:
             record_constant(recording, bound, args, ins, kwargs or {}, value)
         return value
@@ -190,23 +196,23 @@ def _refuse_objects(recording: Recording, bound: Any, value: Any) -> None:
         )
 
 
-def _fields(recording: Recording, value: tuple[Any, ...], slot: int) -> tuple[Any, ...]:
-    """Make each inexact part of a tuple result a variable."""
+def guard_outline(recording: Recording, primitive: Primitive, value: Any, slot: int) -> None:
+    """Note what stands beside the numbers in a result, where code may have decided by it."""
+    if not primitive.vouched and (is_tree(value) or not all(map(is_inexact, value))):
+        guard(recording, outline, value, slot)
+
+
+def _fields(recording: Recording, value: Any, slot: int) -> Any:
+    """Make each leaf of a result a variable."""
     primitive = ruled(getfield)
     bound = primitive.bound(2, (True, False), ())
-    for i, part in enumerate(value):
-        if is_inexact(part):
-            kept = register(recording, part, len(recording.entries), recording.keep)
-            if isinstance(part, np.ndarray):
-                recording.memory.capture(part)
-            recording.append((bound, kept, (slot, None), (value if recording.keep else None, i), None, STATE.site))
+    whole = recording.value(slot) if recording.keep else None
+    for key, part in leaves_of(value):
+        kept = register(recording, part, len(recording.entries), recording.keep)
+        if isinstance(part, np.ndarray):
+            recording.memory.capture(part)
+        recording.append((bound, kept, (slot, None), (whole, key), None, STATE.site))
     return value
-
-
-def _with_fresh_numbers(value: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A tuple result whose numbers are no other's: a rule that reads them reads the variables."""
-    parts = [fresh(part) if is_inexact(part) and not isinstance(part, np.ndarray) else part for part in value]
-    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
 def record_constant(
@@ -269,25 +275,36 @@ def _record_rrule(
     inner: Any = None
     if level == 0:
         if recording.keep and len(recording.levels) == 1:
-            return append_result(recording, bound, fresh_unless(primitive.fn(*args, **kwargs), args), args, ins, kwargs)
+            value = made_new([primitive.fn(*args, **kwargs)])
+            return append_result(recording, bound, value, args, ins, kwargs)
         value, pullback = value_and_pullback(rule, rule.body(*args, **kwargs))
     else:
-        hidden = recording.levels[level:]
+        inside_of = recording.levels[level:]
         del recording.levels[level:]
         try:
             value, pullback = value_and_pullback(rule, recording.enter(rule.body)(*args, **kwargs))
-            inner = slots_in(recording, value) if isinstance(value, tuple) else slot_of(recording, value)
+            inner = _inner_slots(recording, value)
         finally:
-            recording.levels.extend(hidden)
-    is_tuple = isinstance(value, tuple)
-    value = _with_fresh_numbers(value) if is_tuple else fresh_unless(value, args, always=True)
+            recording.levels.extend(inside_of)
+    held = [value]
+    del value
+    value = made_new(held)
+    if not (is_inexact(value) or is_container(value)):
+        refuse_tree(recording, primitive, value)
+        return record_constant(recording, primitive, args, ins, kwargs, value)
     kept = tuple(recording.memory.capture(a) if recording.keep else light(a) for a in args)
     static = {name: _traced(recording, v) for name, v in kwargs.items()} if recording.keep else None
     slot = len(recording.entries)
     pull = Pull(primitive, rule, pullback, level, {k: form for k, (form, _) in contained.items()})
-    held = value if is_tuple else register(recording, value, slot, recording.keep)
-    recording.append((pull, held, (*slots, inner), kept, static, STATE.site))
-    return _fields(recording, value, slot) if is_tuple else value
+    if is_container(value):
+        refuse_tree(recording, primitive, value)
+        recording.append((pull, kept_parts(recording, value), (*slots, inner), kept, static, STATE.site))
+        if recording.keep and inner is None:
+            guard_outline(recording, primitive, value, slot)
+        return _fields(recording, value, slot)
+    shown = register(recording, value, slot, recording.keep)
+    recording.append((pull, shown, (*slots, inner), kept, static, STATE.site))
+    return value
 
 
 class Pull:
@@ -301,11 +318,11 @@ class Pull:
         self.pullback, self.level, self.forms, self.step = pullback, level, forms, None
 
 
-def fresh_unless(value: Any, args: tuple[Any, ...], always: bool = False) -> Any:
-    """A value that no argument is, made anew where it is (or always)."""
-    if is_inexact(value) and (always or id(value) in SHADOW or any(value is a for a in args)):
-        return fresh(value)
-    return value
+def _inner_slots(recording: Recording, value: Any) -> Any:
+    """The variables, of outer levels, of what a rule's body gave: of a tuple by place, of a tree by leaf."""
+    if is_tree(value):
+        return tuple([slot_of(recording, leaf) for _, leaf in leaves_of(value)])
+    return slots_in(recording, value) if isinstance(value, tuple) else slot_of(recording, value)
 
 
 def _traced(recording: Recording, value: Any) -> Any:

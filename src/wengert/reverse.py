@@ -19,6 +19,7 @@ from wengert.projection import project, unbroadcast
 from wengert.record import Pull, splat
 from wengert.recording import STATE, Entry, Level, Recording, Traced
 from wengert.residuals import materialise
+from wengert.results import form_of, is_flat, keys_of
 from wengert.strategies import PassingBars, PassingTracedBars, Seeds, choosing
 from wengert.tangents import AbstractTangent
 from wengert.values import Spec, spec_of
@@ -219,7 +220,7 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
     if k is not None and type(args[k]) in (list, tuple):
         ins = splat(k, ins, ins[k] or (None,) * len(args[k]))
         args = splat(k, args, args[k])
-    if isinstance(y, tuple):
+    if type(y_bar) is dict:
         y_bar = rule.result_bar(y_bar, y)
     primals, static = plan.bind(args, kwargs)
     if kwargs:
@@ -268,10 +269,10 @@ def _store_step(bars: Bars, y_bar: Any, owned: bool, ins: Any, args: Any) -> Non
 
 def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: Any, args: Any, depth: int) -> None:
     if pull.level != depth:
-        _hand_to_body(bars, y_bar, owned, ins[-1])
+        _hand_to_body(bars, y_bar, owned, ins[-1], y)
         return
     rule = pull.rule
-    y_bar = rule.result_bar(y_bar, y) if isinstance(y, tuple) else y_bar
+    y_bar = rule.result_bar(y_bar, y if is_flat(y) else form_of(y)) if type(y_bar) is dict else y_bar
     x_bars = rule.cotangents(bars.call(pull.pullback, y_bar), args)
     for k, (slot, x_bar, x) in enumerate(zip(ins, x_bars, args, strict=False)):
         if type(slot) is tuple:
@@ -291,10 +292,10 @@ def _spread_step(bars: Bars, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar
             _settle(bars, slots[place.number], part, place.spec, rule, y_bar)
 
 
-def _hand_to_body(bars: Bars, y_bar: Any, owned: bool, inner: Any) -> None:
+def _hand_to_body(bars: Bars, y_bar: Any, owned: bool, inner: Any, y: Any) -> None:
     """For an outer level the value of a rule is what its body computed: that gets the cotangent."""
-    if type(inner) is tuple:
-        for k, slot in enumerate(inner):
+    if type(y_bar) is dict:
+        for k, slot in zip(range(len(y)) if is_flat(y) else keys_of(y), inner or (), strict=False):
             if slot is not None and k in y_bar:
                 bars.add(slot, y_bar[k])
     elif inner is not None:

@@ -19,6 +19,7 @@ from wengert.functional import getfield, setitem
 from wengert.primitives import Bound
 from wengert.record import Pull
 from wengert.recording import Level, Recording, flat_slots
+from wengert.structures import is_container
 from wengert.values import Spec
 
 Seeds = list[tuple[int, Any]]
@@ -52,7 +53,7 @@ def _uses(recording: Recording, here: Level, seeds: Seeds) -> tuple[Counter[int]
 def _may_pass(entry: Any) -> bool:
     """Whether a step back can be taken for a part of a cotangent; those of containers are put together first."""
     primitive, value = entry[0], entry[1]
-    if isinstance(value, tuple):
+    if is_container(value):
         return False
     return type(primitive) is Pull or (
         type(primitive) is Bound and primitive.variant is not None and primitive.fn is not getfield

@@ -16,7 +16,7 @@ from wengert import graphs, notebook, source, usage
 from wengert.contexts import Context
 from wengert.entries import Slot, argument, call_of, kept, push_result
 from wengert.errors import TapeError
-from wengert.functional import make_tuple
+from wengert.functional import Path, getfield, make_tuple
 from wengert.ops import (
     MISSING,
     Call,
@@ -33,6 +33,7 @@ from wengert.ops import (
 )
 from wengert.play import play
 from wengert.record import Pull
+from wengert.results import is_tree, keys_of, leaves_of
 from wengert.sites import Site
 from wengert.subtapes import subtape
 
@@ -305,9 +306,18 @@ class Tape:
         if kind == "constant":
             return self.push(Constant(kept(entry[1]), site=entry[5]))
         if type(entry[0]) is Pull and entry[2][-1] is not None:  # what its rule computed is on the tape already
-            made = argument(entry[1], entry[2][-1], slots)
+            value = tuple([leaf for _, leaf in leaves_of(entry[1])]) if is_tree(entry[1]) else entry[1]
+            made = argument(value, entry[2][-1], slots)
             return made if isinstance(made, Variable) else self.push(mkcall(make_tuple, *made))
+        if entry[0].fn is getfield and type(entry[3][1]) is Path and self.is_made(slots[entry[2][0]]):
+            whole, key = entry[3]
+            return self.push(mkcall(getfield, slots[entry[2][0]], keys_of(whole).index(key)))
         return self.push(call_of(entry, slots))
+
+    def is_made(self, v: Variable) -> bool:
+        """Whether a value is a tuple that was put together from values on the tape."""
+        op = self[v]
+        return isinstance(op, Call) and op.fn is make_tuple
 
     def dump(
         self,

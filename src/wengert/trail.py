@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.functional import Path
 from wengert.lenses import owner_of
 from wengert.primitives import Bound
 from wengert.recording import Entry, Recording, flat_slots
@@ -88,7 +89,7 @@ def _told(value: Any) -> Any:
         return value.shape, value.dtype.str, checksum(value)
     if kind in _SCALARS:
         return value
-    if kind is tuple or kind is list:
+    if kind is tuple or kind is list or kind is Path:
         return [_told(part) for part in value]
     if kind is dict:
         return [(_told(key), _told(part)) for key, part in value.items()]
