@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +13,7 @@ from wengert.errors import GradientCheckError
 from wengert.evaluation import value_and_pullback
 from wengert.registry import Registry
 from wengert.structures import is_container, leaves
-from wengert.tangents import ZeroTangent, force, is_zero
+from wengert.tangents import ZeroTangent, is_zero
 
 Args = tuple[Any, ...]
 Flat = tuple[Callable[..., Any], Args, list[str], Registry]
@@ -57,5 +58,5 @@ def _parts(rule: Rule, args: Args, form: Args, bars: Args) -> dict[int, Any]:
             raise GradientCheckError(
                 f"rule {rule.name} at {rule.where}: cotangent of argument {k}: {x_bar!r}, though it has no derivative"
             )
-        found.update({place.number: part for place, part in spread(form[k], x_bar, force)})
+        found.update({place.number: part for place, part in spread(form[k], x_bar, operator.call)})
     return found
