@@ -50,12 +50,11 @@ def correlate(y_bar, y, a, v, *, mode="valid"):
 def sliding_window_view(y_bar, y, x, *, window_shape, axis=None, subok=False, writeable=False):
     """Each place in the window adds what the windows have there to the elements that it passed over."""
     window = (window_shape,) if isinstance(window_shape, int) else tuple(window_shape)
-    axes = tuple(range(np.ndim(x))) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+    axes = range(np.ndim(x)) if axis is None else (axis,) if isinstance(axis, int) else axis
+    axes = [k % np.ndim(x) for k in axes]
     x_bar = np.zeros(np.shape(x), x.dtype)
     for place in itertools.product(*[range(n) for n in window]):
-        start = [0] * np.ndim(x)
-        for along, step in zip(axes, place, strict=True):
-            start[along] += step
+        start = [sum([n for k, n in zip(axes, place, strict=True) if k == along]) for along in range(np.ndim(x))]
         key = tuple(slice(i, i + n) for i, n in zip(start, np.shape(y), strict=False))
         x_bar = additem(x_bar, key, y_bar[(..., *place)])
     return x_bar

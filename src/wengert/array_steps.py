@@ -16,7 +16,7 @@ import numpy as np
 from wengert.bodies import Body
 from wengert.forms import adjoint
 from wengert.steps import Step, is_none, take
-from wengert.syntax import DERIVING, lookup, parts_of, prune, unit
+from wengert.syntax import DERIVING, lookup, parts_of, unit
 from wengert.values import is_complex
 
 ArrayStep = Callable[[Any, Any, Any, Any], None]  # step(bars, table, y_bar, entry)
@@ -42,7 +42,7 @@ def array_step(
     """
     defaults = body.defaults.keys() | body.kwdefaults.keys()
     with DERIVING:
-        if not body.exact or not defaults >= {*body.names[len(wanted) :], *body.static} or _rebinds(body):
+        if not body.inlines or not defaults >= {*body.names[len(wanted) :], *body.static} or _rebinds(body):
             return slow
         return _ArrayStep(body, wanted, slow, fit).build(reads_y, above)
 
@@ -71,7 +71,7 @@ class _ArrayStep(Step):
     def build(self, reads_y: bool, above: int | None) -> ArrayStep:
         if not self.body.multiplies:
             self.name["g"] = (self.node.args.posonlyargs or self.node.args.args)[0].arg
-        prune(self.node, self._stores)
+        self.prune(self._stores)
         self.arrays |= {name for name in self.body.names[: len(self.wanted)] if self._is_asked(name)}
         guard = self._guard(reads_y, above)
         self.node = ast.fix_missing_locations(self.visit(self.node))

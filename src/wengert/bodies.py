@@ -1,13 +1,15 @@
 """What the engine derives from the body of a rule: one variant per wanted set, and what each reads.
 
 The body is read as a syntax tree. Where there is none (a rule typed at a prompt), or where its results
-cannot be told apart in the text, the whole body is called and what is not wanted is dropped.
+cannot be told apart in the text, or do more than to be computed, the whole body is called and what is not
+wanted is dropped.
 """
 
 from __future__ import annotations
 
 import ast
 import copy
+import functools
 import inspect
 import types
 from collections.abc import Callable, Sequence
@@ -17,6 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import RuleError
+from wengert.purity import ACTS, Effects
+from wengert.results import with_leaves
+from wengert.structures import is_container
 from wengert.syntax import DERIVING, compiled, definition, is_exact, parts_of, prune, reads, returns, unit, unused
 from wengert.tangents import InplaceableThunk, Thunk, force
 from wengert.values import is_complex, spec_of
@@ -75,9 +80,29 @@ class Body:
         return definition(self.function)
 
     @cached_property
+    def effects(self) -> Effects | None:
+        """What the body does besides computing; None where there is no text of it."""
+        return Effects(self.node, self.function) if self.node is not None else None
+
+    @cached_property
     def exact(self) -> bool:
-        """Whether the results can be told apart in the text."""
-        return self.node is not None and not self.variadic and is_exact(self.node, len(self.names))
+        """Whether the results can be told apart in the text, so that those which are not wanted may be left out."""
+        if self.node is None or self.effects is None or self.variadic or not is_exact(self.node, len(self.names)):
+            return False
+        parts = [part for statement in returns(self.node.body) for part in parts_of(statement)]
+        all_free = len(self.names) == 1 or all(map(self.effects.is_free, parts))  # one alone is always wanted
+        once = self.multiplies and not self.computes  # for NumPy's answer it would run again
+        return all_free and not once and self.effects.is_blind()
+
+    @cached_property
+    def computes(self) -> bool:
+        """Whether the body only computes, or raises an error: it may run again, and writes nowhere."""
+        return self.effects is not None and self.effects.whole() < ACTS
+
+    @property
+    def inlines(self) -> bool:
+        """Whether the text may stand in that of a step, which falls back on the body where it raises."""
+        return self.exact and self.computes
 
     @cached_property
     def acts(self) -> bool:
@@ -88,7 +113,7 @@ class Body:
 
     def passes_on(self, k: int) -> bool:
         """Whether the cotangent of argument `k` is ȳ itself, as far as the text tells."""
-        if self.node is None or not self.exact:
+        if self.node is None or not self.inlines:
             return False
         parts = [parts_of(statement)[k] for statement in returns(self.node.body)]
         if self.multiplies:
@@ -102,8 +127,10 @@ class Body:
         """The pullback that computes the wanted cotangents only; the others are None."""
         with DERIVING:
             if self.node is None or not self.exact:
-                return self._whole(wanted)
-            return self._pruned(copy.deepcopy(self.node), wanted)
+                made = self._whole(wanted)
+            else:
+                made = self._pruned(copy.deepcopy(self.node), wanted)
+            return made if self.computes else made._replace(call=given_own(made.call))
 
     def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...]) -> Variant:
         y_bar = unused("y_bar", node, self.function)
@@ -118,7 +145,8 @@ class Body:
             value = ast.Tuple(parts[: len(wanted)], ast.Load())
             return [ast.copy_location(ast.Return(value), statement)]
 
-        prune(node, results)
+        assert self.effects is not None
+        prune(node, results, self.effects.is_free)
         if self.multiplies:
             (node.args.posonlyargs or node.args.args).insert(0, ast.arg(y_bar))
         found = self._read(node, self.names[: len(wanted)])
@@ -150,7 +178,7 @@ class Body:
                     bars.append(times(y_bar, got[i]) if multiplies else got[i])
             return tuple(bars)
 
-        if self.node is None:
+        if self.node is None or self.effects is None or not self.effects.is_blind():
             return Variant(call, ("value",) * len(wanted), "value", None)
         rest = [str(self.variadic)] * (len(wanted) - len(self.names))
         return Variant(call, *self._read(self.node, [*self.names[: len(wanted)], *rest]), None)
@@ -159,6 +187,27 @@ class Body:
         """What the arguments `names` and the result are read for."""
         found = {name: reads(node, name, self.function, name == self.variadic) for name in {*names, self.y}}
         return tuple(found[name] for name in names), found[self.y]
+
+
+def own(x: Any) -> Any:
+    """A cotangent with copies of its arrays, which may be written: others may hold the arrays themselves."""
+    if isinstance(x, np.ndarray):
+        return x.copy(order="K")
+    if isinstance(x, tuple):
+        return tuple.__new__(type(x), [own(part) for part in x])
+    if type(x) is dict:  # of the parts of a result that were used
+        return {key: own(part) for key, part in x.items()}
+    return with_leaves(x, lambda _, leaf: own(leaf)) if is_container(x) else x
+
+
+def given_own(call: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
+    """`call` with a cotangent of its own as argument `place`: it may write there."""
+
+    @functools.wraps(call)
+    def call_with_own(*args: Any, **static: Any) -> Any:
+        return call(*args[:place], own(args[place]), *args[place + 1 :], **static)
+
+    return call_with_own
 
 
 def _names(code: types.CodeType) -> set[str]:

@@ -106,7 +106,7 @@ def _where_defined(f: Any) -> str:
 
 def place(function: Any) -> str:
     """file:line of a Python function."""
-    code = getattr(function, "__code__", None)
+    code = getattr(inspect.unwrap(function), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else callable_name(function)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wengert.bodies import own
 from wengert.errors import RuleError
 from wengert.projection import project
 from wengert.results import form_of, is_flat, is_tree, names_parts
@@ -58,7 +59,7 @@ def _called(rule: Rule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pul
     assert rule.body is not None
     y, inner = value_and_pullback(rule, rule.body(*args, **static))
 
-    return y, lambda y_bar: rule.cotangents(inner(y_bar), args)
+    return y, lambda y_bar: rule.cotangents(inner(own(y_bar)), args)
 
 
 def value_and_pullback(rule: Rule, made: Any) -> tuple[Any, Pullback]:

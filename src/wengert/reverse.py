@@ -10,6 +10,7 @@ import numpy as np
 from wengert.accumulation import SETTINGS
 from wengert.array_steps import array_step
 from wengert.bars import EAGER, FLOATS, Bars, is_plain_key, plus
+from wengert.bodies import own
 from wengert.checkpointing import Folded
 from wengert.compound import spread
 from wengert.errors import NoDerivativeError, RuleError
@@ -272,6 +273,7 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: A
         _hand_to_body(bars, y_bar, owned, ins[-1], y)
         return
     rule = pull.rule
+    y_bar = y_bar if owned else bars.call(own, y_bar)
     y_bar = rule.result_bar(y_bar, y if is_flat(y) else form_of(y)) if type(y_bar) is dict else y_bar
     x_bars = rule.cotangents(bars.call(pull.pullback, y_bar), args)
     for k, (slot, x_bar, x) in enumerate(zip(ins, x_bars, args, strict=False)):

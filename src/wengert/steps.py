@@ -45,7 +45,7 @@ def scalar_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any
     slow = _slow_step(body, wanted)
     rest_has_defaults = body.defaults.keys() >= {*body.names[len(wanted) :]}
     with DERIVING:
-        if not body.exact or len(wanted) > 2 or not rest_has_defaults or _differs_on_floats(body):
+        if not body.inlines or len(wanted) > 2 or not rest_has_defaults or _differs_on_floats(body):
             return slow
         return _ScalarStep(body, wanted, slow).build()
 
@@ -119,6 +119,11 @@ class Step(ast.NodeTransformer):
         made.__defaults__ = made.__kwdefaults__ = None
         return made
 
+    def prune(self, results: Callable[[ast.Return], list[ast.stmt]]) -> None:
+        """Put something in the place of the results, and leave out what nobody reads then."""
+        assert self.body.effects is not None
+        prune(self.node, results, self.body.effects.is_free)
+
     def uses(self, name: str) -> bool:
         """Whether the body, as it is now, reads the name."""
         return reads(self.node, name, self.function) != "nothing"
@@ -131,7 +136,7 @@ class _ScalarStep(Step):
         super().__init__(body, wanted, slow, ("i", "j", "t", "d", "k"))
 
     def build(self) -> Callable[[Any, Any, Any], None]:
-        prune(self.node, self._stores)
+        self.prune(self._stores)
         self.node = ast.fix_missing_locations(self.visit(self.node))
         lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()
         g, e, bars, slow = (self.name[n] for n in ("g", "e", "bars", "slow"))

@@ -28,6 +28,14 @@ _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all
 
 def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
     """The syntax tree of a function; None where there is no source, or the source is not what runs."""
+    node = copy.deepcopy(defined(function))
+    if node is not None:
+        node.decorator_list = []
+    return node
+
+
+def defined(function: Callable[..., Any]) -> ast.FunctionDef | None:
+    """The same, to look at only, with its decorators."""
     if not isinstance(function, types.FunctionType):
         return None
     code = function.__code__
@@ -35,8 +43,6 @@ def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
     node, found = _definitions(text, code.co_filename).get((code.co_name, code.co_firstlineno), (None, None))
     if node is None or found is None or _fingerprint(found) != _fingerprint(code):
         return None
-    node = copy.deepcopy(node)
-    node.decorator_list = []
     return node
 
 
@@ -66,14 +72,14 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool = False) -> str:
-    """What a body takes from the parameter `name`: its "value", its "shape" (and dtype), or "nothing"."""
+    """What the text of a body takes from the parameter `name`: its "value", its "shape" (and dtype), or "nothing"."""
     harmless: set[int] = set()
     for n in ast.walk(node):
         if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name):
             found = lookup(n.func, function)
             if any(found is f for f in ([len] if variadic else _SHAPE_FUNCTIONS)):
                 harmless.add(id(n.args[0]))
-        elif isinstance(n, ast.Attribute) and n.attr in _SHAPE_ATTRIBUTES and not variadic:
+        elif isinstance(n, ast.Attribute) and n.attr in _SHAPE_ATTRIBUTES and _is_read(n) and not variadic:
             harmless.add(id(n.value))
         elif variadic and isinstance(n, (ast.ListComp, ast.GeneratorExp)):
             harmless.update(_harmless_iteration(n, name, function))
@@ -141,8 +147,10 @@ class _Results(ast.NodeTransformer):
     visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_FunctionDef
 
 
-def prune(node: ast.FunctionDef, results: Callable[[ast.Return], list[ast.stmt]]) -> None:
-    """Replace the results in place and remove the assignments that nothing reads any more."""
+def prune(
+    node: ast.FunctionDef, results: Callable[[ast.Return], list[ast.stmt]], is_free: Callable[[ast.AST], bool]
+) -> None:
+    """Replace the results in place and remove the assignments that nothing reads any more and that do no more."""
     rewrite = _Results(results)
     module = ast.Module([rewrite.visit(s) for s in node.body], [])
     node.body = [s for part in module.body for s in (part if isinstance(part, list) else [part])]
@@ -150,71 +158,64 @@ def prune(node: ast.FunctionDef, results: Callable[[ast.Return], list[ast.stmt]]
     size = -1
     while size != len(live):
         size = len(live)
-        _mark(node.body, live)
-    node.body = _sweep(node.body, live) or [ast.copy_location(ast.Pass(), node)]
+        _mark(node.body, live, is_free)
+    node.body = _sweep(node.body, live, is_free) or [ast.copy_location(ast.Pass(), node)]
 
 
-def _mark(statements: Sequence[ast.stmt], live: set[str]) -> None:
+def _mark(statements: Sequence[ast.stmt], live: set[str], is_free: Callable[[ast.AST], bool]) -> None:
     """Add to `live` the names read by the statements that stay."""
     for s in reversed(statements):
-        if isinstance(s, ast.If):
-            _mark(s.body, live)
-            _mark(s.orelse, live)
-            if _stays(s, live):
-                live |= _loads(s.test)
-        elif isinstance(s, ast.With):
-            _mark(s.body, live)
-            if _stays(s, live):
-                live.update(*map(_loads, s.items))
-        elif _stays(s, live):
+        if isinstance(s, (ast.If, ast.With)):
+            _mark(s.body, live, is_free)
+            _mark(_otherwise(s), live, is_free)
+            if _stays(s, live, is_free):
+                live.update(*map(_loads, [s.test] if isinstance(s, ast.If) else s.items))
+        elif _stays(s, live, is_free):
             live |= _loads(s)
 
 
-def _sweep(statements: Sequence[ast.stmt], live: set[str]) -> list[ast.stmt]:
-    kept = [s for s in statements if _stays(s, live)]
+def _sweep(statements: Sequence[ast.stmt], live: set[str], is_free: Callable[[ast.AST], bool]) -> list[ast.stmt]:
+    kept = [s for s in statements if _stays(s, live, is_free)]
     for s in kept:
+        if isinstance(s, (ast.If, ast.With)):
+            s.body = _sweep(s.body, live, is_free) or [ast.copy_location(ast.Pass(), s)]
         if isinstance(s, ast.If):
-            s.body = _sweep(s.body, live) or [ast.copy_location(ast.Pass(), s)]
-            s.orelse = _sweep(s.orelse, live)
-        elif isinstance(s, ast.With):
-            s.body = _sweep(s.body, live)
+            s.orelse = _sweep(s.orelse, live, is_free)
     return kept
 
 
-def _stays(s: ast.stmt, live: set[str]) -> bool:
-    if isinstance(s, ast.If):
-        return any(_stays(part, live) for part in [*s.body, *s.orelse])
-    if isinstance(s, ast.With):
-        return any(_stays(part, live) for part in s.body)
-    if isinstance(s, ast.Pass) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant)):
-        return False
-    targets = _targets(s)
-    return targets is None or bool(targets & live)
+def _stays(s: ast.stmt, live: set[str], is_free: Callable[[ast.AST], bool]) -> bool:
+    if isinstance(s, (ast.If, ast.With)):
+        parts = [*s.body, *_otherwise(s)]
+        return any(_stays(part, live, is_free) for part in parts) or not is_free(_emptied(s))
+    return isinstance(s, (ast.Return, ast.Break, ast.Continue)) or bool(_stored(s) & live) or not is_free(s)
 
 
-def _targets(s: ast.stmt) -> set[str] | None:
-    """The names that a statement only assigns; None where it does more."""
-    if isinstance(s, ast.Assign):
-        targets = s.targets
-    elif isinstance(s, (ast.AnnAssign, ast.AugAssign)):
-        targets = [s.target]
-    else:
-        return None
-    names: set[str] = set()
-    for target in targets:
-        parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-        if not all(isinstance(part, ast.Name) for part in parts):
-            return None
-        names.update(part.id for part in parts if isinstance(part, ast.Name))
-    return None if any(isinstance(n, ast.NamedExpr) for n in ast.walk(s)) else names
+def _otherwise(s: ast.If | ast.With) -> list[ast.stmt]:
+    return s.orelse if isinstance(s, ast.If) else []
+
+
+def _emptied(s: ast.If | ast.With) -> ast.stmt:
+    """The statement around nothing."""
+    return ast.If(s.test, [], []) if isinstance(s, ast.If) else ast.With(s.items, [])
+
+
+def _stored(s: ast.stmt) -> set[str]:
+    """The variables that a statement binds or writes into."""
+    stored = [n.value if isinstance(n, ast.Subscript) else n for n in ast.walk(s) if _is_stored(n)]
+    return {n.id for n in stored if isinstance(n, ast.Name)}
+
+
+def _is_stored(n: ast.AST) -> bool:
+    return isinstance(n, (ast.Name, ast.Subscript)) and isinstance(n.ctx, ast.Store)
 
 
 def _loads(node: ast.AST) -> set[str]:
-    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and _is_read(n)}
+    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
     return found | {str(_name(n.target)) for n in ast.walk(node) if isinstance(n, ast.AugAssign)}
 
 
-def _is_read(n: ast.Name) -> bool:
+def _is_read(n: ast.Name | ast.Attribute) -> bool:
     return isinstance(n.ctx, ast.Load)
 
 
