@@ -76,6 +76,10 @@ PLAIN: dict[str, Callable] = {
     "join": lambda parts, site: "".join(parts),
     "interpolation": interpolation,
     "match_class": match_class,
+    "build_set": lambda items, site: set(items),
+    "build_map": lambda items, site: dict(zip(items[::2], items[1::2], strict=True)),
+    "added": lambda key, site: key,
+    "added_all": lambda items, site: items,
     "caught": lambda error, site: None,
 }
 

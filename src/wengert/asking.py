@@ -204,7 +204,7 @@ class LiveContext:
             return self.tape.push(Input(self.own(value, None), next(self.names, None)))
         if entry[0].kind == "constant":
             return self.tape.push(Constant(self.own(value, None), site=site))
-        if entry[0].kind in ("guard", "input") or (type(entry[0]) is Pull and ins[-1] is not None):
+        if entry[0].kind in ("guard", "input", "text") or (type(entry[0]) is Pull and ins[-1] is not None):
             return self.tape.push_entry(entry, self.variables)
         return self._record(fn, args, ins, kwargs or {})
 

@@ -13,6 +13,7 @@ from wengert.errors import RefusedCallError
 from wengert.flat import assign_flat
 from wengert.frames import user_frame
 from wengert.lenses import owner_of
+from wengert.lookups import told
 from wengert.record import record_call
 from wengert.recording import STATE, here
 from wengert.sites import Site
@@ -281,6 +282,7 @@ def super_attribute(cls: Any, self: Any, super_: Any, name: str, has_arguments: 
 
 def asked_attribute(obj: Any, name: str, /, *default: Any) -> Any:
     """`getattr`."""
+    told(name)
     try:
         return get_attribute(obj, name, STATE.site)
     except AttributeError:
@@ -291,6 +293,7 @@ def asked_attribute(obj: Any, name: str, /, *default: Any) -> Any:
 
 def has_attribute(obj: Any, name: str, /) -> bool:
     """`hasattr`."""
+    told(name)
     try:
         get_attribute(obj, name, STATE.site)
     except AttributeError:

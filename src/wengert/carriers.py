@@ -19,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from wengert.awaiting import AWAITABLES
+from wengert.decisions import decided
 from wengert.dispatch import HOOKS
 from wengert.items import default_item, dict_item, iterable, pairs
+from wengert.lookups import hashed, looked_up, tape, told
 from wengert.opaque import CARRIER_TYPES, remember
 from wengert.ordering import sort_list
 from wengert.recording import STATE
@@ -33,13 +35,27 @@ ITERATING = {
 """Methods of containers that iterate over each of their arguments."""
 
 
-def taken(t: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments with which a container of this type is made or filled."""
+def taken(t: type, args: tuple[Any, ...], kwargs: dict[str, Any], held: Any = ()) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments with which a container of this type is made, or filled that holds something."""
     if issubclass(t, dict):
-        return [pairs(a, STATE.site) for a in args], kwargs
+        given = [pairs(a, STATE.site) for a in args]
+        return (given if tape() is None else _with_told_keys(given, held)), kwargs
     if issubclass(t, _SETS):  # sets read other sets past their methods
-        return [a if isinstance(a, _SETS) else iterable(a, STATE.site) for a in args], kwargs
+        given = [a if isinstance(a, _SETS) else iterable(a, STATE.site) for a in args]
+        if tape() is not None:
+            given = [a if isinstance(a, _SETS) else list(a) for a in given]
+            hashed([*held, *[item for a in given for item in a]])
+        return given, kwargs
     return [iterable(a, STATE.site) for a in args], {name: iterable(a, STATE.site) for name, a in kwargs.items()}
+
+
+def _with_told_keys(given: list[Any], held: Any) -> list[Any]:
+    """What a dictionary is filled with, once it is guarded which of its keys are equal."""
+    given = [a if hasattr(type(a), "keys") or not hasattr(type(a), "__iter__") else list(a) for a in given]
+    keys = [key for a in given if isinstance(a, dict) for key in a]
+    found = [pair[0] for a in given if type(a) is list for pair in a if type(pair) in (tuple, list) and pair]
+    hashed([*held, *keys, *found])
+    return given
 
 
 _SETS = (set, frozenset)
@@ -47,10 +63,13 @@ _SETS = (set, frozenset)
 
 def carrier_method(f: Any, owner: Any, name: str) -> Any:
     """What stands for a method of a list, dictionary, set or deque."""
+    recording = tape()
+    if recording is not None:
+        f = _deciding(recording, f, owner, name)
     if name in ITERATING:
 
         def fill(*args: Any, **kwargs: Any) -> Any:
-            args_taken, words = taken(type(owner), args, kwargs)
+            args_taken, words = taken(type(owner), args, kwargs, owner)
             return f(*args_taken, **words)
 
         return fill
@@ -60,15 +79,38 @@ def carrier_method(f: Any, owner: Any, name: str) -> Any:
         return functools.partial(_ITEMS[name], owner)
     if name == "sort":
         return lambda *, key=None, reverse=False: sort_list(f, list(owner), key, reverse)
-    recording = STATE.recording
-    if name in ("index", "count", "remove") and recording is not None and recording.keep:
+    if name in _SEARCHES and recording is not None and not isinstance(owner, _SETS):
         return functools.partial(_SEARCHES[name], owner)
     return f
 
 
+_KEYED = {"get", "pop", "setdefault", "add", "discard", "remove", "__getitem__", "__setitem__", "__delitem__"}
+_COUNTED = {"pop", "insert", "rotate", "__getitem__", "__setitem__", "__delitem__", "__mul__", "__rmul__", "__imul__"}
+
+
+def _deciding(recording: Any, f: Any, owner: Any, name: str) -> Any:
+    """The method, which first guards what the container decides by what it is given: which key, or which place."""
+    if name == "__contains__":
+        return lambda value: HOOKS["contains"](owner, value, STATE.site)
+    is_hashed = isinstance(owner, (dict, *_SETS))
+    if name not in (_KEYED if is_hashed else _COUNTED):
+        return f
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and is_hashed:
+            looked_up(recording, args[0], owner)
+        elif args:
+            told(args[0])
+        elif isinstance(owner, _SETS) and name == "pop":
+            told(owner)
+        return f(*args, **kwargs)
+
+    return call
+
+
 def unbound_method(f: Any) -> Callable[..., Any]:
     """`list.extend` and its like, called with the container in front."""
-    if f.__name__ not in ITERATING and f.__name__ not in ("__setitem__", "sort", *_ITEMS, *_SEARCHES):
+    if f.__name__ not in (*ITERATING, "sort", "__contains__", *_ITEMS, *_SEARCHES, *_KEYED, *_COUNTED):
         return f
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -87,7 +129,11 @@ def class_method(f: Any) -> Callable[..., Any]:
     place = 1 if f.__name__ == "__new__" else 0
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        return f(*[iterable(a, STATE.site) if k == place else a for k, a in enumerate(args)], **kwargs)
+        given = [iterable(a, STATE.site) if k == place else a for k, a in enumerate(args)]
+        if f.__name__ == "fromkeys" and tape() is not None:
+            given[0] = list(given[0])
+            hashed(given[0])
+        return f(*given, **kwargs)
 
     return call
 
@@ -126,7 +172,11 @@ def text_method(f: Any, owner: Any) -> Any:
         if joins and len(args) == 1 and not kwargs:
             args = ([*iterable(args[0], STATE.site)],)  # an iterator tells nothing once it is used up
         text = f(*args, **kwargs)
-        return remember(recording, text, (owner, args, kwargs)) if recording is not None else text
+        if recording is None:
+            return text
+        if recording.keep and not isinstance(text, (str, bytes, list, tuple)):
+            decided(recording, getattr(type(owner), f.__name__), (owner, *args), text, kwargs)
+        return remember(recording, text, (owner, *args), getattr(type(owner), f.__name__), kwargs)
 
     return call if recording is not None and (recording.texts or joins or f.__name__ in _FORMATTING) else f
 

@@ -6,7 +6,9 @@ import math
 from typing import Any
 
 from wengert.classes import bind, python_method
+from wengert.decisions import decided
 from wengert.dispatch import convert, format_value
+from wengert.lookups import tape
 from wengert.natives import recorder
 from wengert.opaque import opaque, remember
 from wengert.operators import BINARY, Binary
@@ -20,10 +22,13 @@ def _str(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and not kwargs:
         return convert(args[0], 1, STATE.site)
     made, recording = str(*args, **kwargs), STATE.recording
-    return made if recording is None else remember(recording, made, (*args, *kwargs.values()))
+    return made if recording is None else remember(recording, made, args, str, kwargs)
 
 
 def _len(a: Any, /) -> Any:
+    recording = tape() if type(a) is str or type(a) is bytes else None
+    if recording is not None:
+        decided(recording, len, (a,), len(a))
     return len(a) if python_method(type(a), "__len__") is None else length(a)
 
 

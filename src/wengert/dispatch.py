@@ -16,8 +16,21 @@ import numpy as np
 from wengert.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
 from wengert.awaiting import async_context, async_iterable, awaitable
 from wengert.classes import FAST, FLOATS, IMMUTABLE, bind, lookup, python_method
+from wengert.decisions import made_text, raised
 from wengert.frames import caught
-from wengert.items import Quick, context, delitem, getitem, iterable, mapping, setitem
+from wengert.items import (
+    Quick,
+    added,
+    added_all,
+    build_map,
+    build_set,
+    context,
+    delitem,
+    getitem,
+    iterable,
+    mapping,
+    setitem,
+)
 from wengert.matching import match_class
 from wengert.opaque import remember
 from wengert.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
@@ -39,7 +52,11 @@ def {name}(right, left, site):
     elif type(left) in FAST and type(right) in FAST:
         entries = STATE.quick
         if entries is not None:
-            value = left {symbol} right
+            try:
+                value = left {symbol} right
+            except ArithmeticError as error:
+                raised(STATE.recording, error, operator.{fn}, (left, right), {{}})
+                raise
             if type(value) in FLOATS:
                 SHADOW[id(value)] = len(entries)
                 entries.append((
@@ -84,7 +101,8 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
     unless = " and type(left) is not str" if name in ("add", "mod", "iadd", "imod") else ""
     plain = names.pop("plain", "OPERANDS")
     quick = "" if plain == "OPERANDS" else "False and "
-    source = template.format(name=name, symbol=names.pop("symbol"), unless=unless, plain=plain, quick=quick)
+    fn = names.pop("fn", None)
+    source = template.format(name=name, symbol=names.pop("symbol"), fn=fn, unless=unless, plain=plain, quick=quick)
     namespace = {
         "get": SHADOW.get,
         "SHADOW": SHADOW,
@@ -98,6 +116,8 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
         "ndarray": np.ndarray,
         "record_two": record_two,
         "STATE": STATE,
+        "operator": operator,
+        "raised": raised,
         **names,
     }
     exec(compile(source, f"<wengert hook {name}>", "exec"), namespace)
@@ -122,7 +142,9 @@ def convert(value: Any, how: int, site: Site | None) -> Any:
     text = fn(value) if method is None or how == 3 else bind(method, value)()
     if not isinstance(text, str):
         raise TypeError(f"{name} returned non-string (type {type(text).__name__})")
-    return text if STATE.recording is None else remember(STATE.recording, text, (value,))
+    return (
+        text if STATE.recording is None else remember(STATE.recording, text, (value,), fn if method is None else None)
+    )
 
 
 def format_value(value: Any, spec: str, site: Site | None) -> Any:
@@ -132,7 +154,8 @@ def format_value(value: Any, spec: str, site: Site | None) -> Any:
     text = format(value, spec) if method is None else bind(method, value)(spec)
     if not isinstance(text, str):
         raise TypeError(f"__format__ must return a str, not {type(text).__name__}")
-    return text if STATE.recording is None else remember(STATE.recording, text, (value,))
+    made = None if method is not None else format
+    return text if STATE.recording is None else remember(STATE.recording, text, (value, spec), made)
 
 
 def join(parts: tuple[str, ...], site: Site | None) -> str:
@@ -141,6 +164,8 @@ def join(parts: tuple[str, ...], site: Site | None) -> str:
     recording = STATE.recording
     if recording is not None and recording.texts and any(id(part) in recording.texts for part in parts):
         recording.texts[id(text)] = text
+        if recording.keep:
+            made_text(recording, text, str.join, ("", parts))
     return text
 
 
@@ -190,6 +215,10 @@ HOOKS: dict[str, Callable[..., Any]] = {
     "awaitable": awaitable,
     "interpolation": interpolation,
     "match_class": match_class,
+    "build_set": build_set,
+    "build_map": build_map,
+    "added": added,
+    "added_all": added_all,
     "caught": caught,
 }
 
@@ -197,9 +226,13 @@ _RECORDING_HOOKS = {}
 
 
 for _op in BINARY.values():
-    HOOKS[_op.name] = _RECORDING_HOOKS[_op.name] = _generate(_BINARY, _op.name, symbol=_op.symbol, slow=_slow(_op))
+    HOOKS[_op.name] = _RECORDING_HOOKS[_op.name] = _generate(
+        _BINARY, _op.name, symbol=_op.symbol, fn=_op.name, slow=_slow(_op)
+    )
     _iname = f"i{_op.name.rstrip('_')}"
-    HOOKS[_iname] = _generate(_BINARY, _iname, symbol=_op.symbol, plain="IMMUTABLE", slow=_slow_inplace(_op))
+    HOOKS[_iname] = _generate(
+        _BINARY, _iname, symbol=_op.symbol, fn=_op.name, plain="IMMUTABLE", slow=_slow_inplace(_op)
+    )
     _RECORDING_HOOKS[_iname] = HOOKS[_iname]
 
 

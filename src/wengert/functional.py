@@ -19,6 +19,7 @@ __all__ = [
     "make_dict",
     "make_list",
     "make_tuple",
+    "raises",
     "setitem",
     "setlens",
     "setpart",
@@ -114,6 +115,16 @@ class Path(tuple[tuple[str, Any], ...]):
 def getfield(t: Any, i: Any) -> Any:
     """Item `i` of a tuple, list or dictionary; with a Path, the leaf that stands there."""
     return i.of(t) if type(i) is Path else t[i]
+
+
+def raises(fn: Any, errors: dict[str, Any], *args: Any, **kwargs: Any) -> type | None:
+    """The class of what `fn(*args, **kwargs)` raises where NumPy treats `errors` so (see `np.errstate`), or None."""
+    try:
+        with np.errstate(**errors):
+            fn(*args, **kwargs)
+    except Exception as error:
+        return type(error)
+    return None
 
 
 def _copy(x: np.ndarray) -> np.ndarray:

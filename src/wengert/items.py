@@ -14,6 +14,7 @@ import numpy as np
 from wengert.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.errors import RefusedCallError
 from wengert.flat import assign_flat, flat_items, read_flat
+from wengert.lookups import hashed, in_hash_order, indexed, told
 from wengert.opaque import CARRIER_TYPES, opaque, remember
 from wengert.record import record_call
 from wengert.recording import PLAIN, STATE, Modes
@@ -30,6 +31,9 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
     """`container[key]`."""
     t = type(container)
     if t in _ITEMS:
+        if Modes.guarding:
+            STATE.site = site
+            indexed(container, key)
         return container[key]
     if t is np.ndarray:
         if Modes.guarding and STATE.recording is not None and STATE.recording.keep:
@@ -91,8 +95,14 @@ def _subscript(container: Any, key: Any) -> Any:
     if method is not None:
         return bind(method, container)(key)
     recording = STATE.recording
+    if Modes.guarding and not issubclass(t, (np.ndarray, np.generic)):
+        indexed(container, key)
     if t is str:
-        return container[key] if recording is None else remember(recording, container[key], (container,))
+        return (
+            container[key]
+            if recording is None
+            else remember(recording, container[key], (container, key), operator.getitem)
+        )
     if t is np.flatiter and recording is not None and recording.memory.is_traced(container.base):
         return read_flat(container.base, key)
     by_class = getattr(container, "__class_getitem__", None) if issubclass(t, type) else None
@@ -127,6 +137,10 @@ def default_item(container: Any, key: Any) -> Any:
 def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
     """`container[key] = value`."""
     t = type(container)
+    if Modes.guarding:
+        STATE.site = site
+        if python_method(t, "__setitem__") is None and not issubclass(t, np.ndarray):
+            indexed(container, key)
     if t is dict or (t is list and type(key) is not slice):
         container[key] = value
         return
@@ -154,6 +168,7 @@ def delitem(key: Any, container: Any, site: Site | None) -> None:
     if method is not None:
         bind(method, container)(key)
     else:
+        indexed(container, key)
         del container[key]
 
 
@@ -161,9 +176,13 @@ def iterable(obj: Any, site: Site | None) -> Any:
     """What the interpreter may iterate over itself: the object, or an iterator that records what it gives."""
     t = type(obj)
     if t in (list, tuple, dict, set, range, types.GeneratorType):
+        if Modes.guarding:
+            in_hash_order(obj)
         return obj
     if t is str or t is bytes:
         return characters(obj)
+    if t is frozenset and Modes.guarding:
+        in_hash_order(obj)
     if issubclass(t, np.ndarray) and obj.ndim and STATE.recording is not None:
         return _items(obj, site)
     STATE.site = site
@@ -277,6 +296,8 @@ class Mapping(Stand):
 def mapping(obj: Any, site: Site | None) -> Any:
     """What `**` may unpack itself."""
     t = type(obj)
+    if Modes.guarding and issubclass(t, dict):
+        told(*dict.keys(obj))
     if t is dict or not defines(t, "keys"):
         return obj
     if issubclass(t, dict) and lookup(t, "__iter__") is lookup(dict, "__iter__"):  # read past its methods
@@ -306,6 +327,40 @@ def context(manager: Any, site: Site | None) -> Any:
     t = type(manager)
     written = python_method(t, "__enter__") is not None and lookup(t, "__exit__") is not None
     return Managed(manager) if written else manager
+
+
+def build_set(items: tuple[Any, ...], site: Site | None) -> set[Any]:
+    """`{a, b}`."""
+    if Modes.guarding:
+        STATE.site = site
+        hashed(items)
+    return set(items)
+
+
+def build_map(items: tuple[Any, ...], site: Site | None) -> dict[Any, Any]:
+    """`{a: b, c: d}`, given as keys and values in turn."""
+    if Modes.guarding:
+        STATE.site = site
+        hashed(items[::2])
+    return dict(zip(items[::2], items[1::2], strict=True))
+
+
+def added(key: Any, site: Site | None) -> Any:
+    """What a comprehension adds to a set, or as a key to a dictionary."""
+    if Modes.guarding:
+        STATE.site = site
+        told(key)
+    return key
+
+
+def added_all(items: Any, site: Site | None) -> Any:
+    """What is added to a set one by one."""
+    if not Modes.guarding:
+        return items
+    STATE.site = site
+    items = list(items)
+    told(*items)
+    return items
 
 
 class Quick:

@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 
 from wengert.awaiting import iter_async, next_async
+from wengert.carriers import taken
 from wengert.classes import bind, defines, enter, lookup, python_method
 from wengert.dispatch import HOOKS
 from wengert.flat import flat_items
-from wengert.items import Iterated, Sequence, iterable, iterator, pairs
+from wengert.items import Iterated, Sequence, iterable, iterator
+from wengert.lookups import in_hash_order, tape, told
 from wengert.ordering import ordered
 from wengert.protocols import truth
-from wengert.recording import PLAIN, STATE
+from wengert.recording import PLAIN, STATE, Modes
 from wengert.slots import holds_traced
 from wengert.texts import characters
 
@@ -44,6 +46,10 @@ def higher(f: Any) -> Any:
     first, *middle, rest = ROLES.get(f, (items_of, items_of))
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if f is itertools.groupby and len(args) == 1:
+            args = (*args, kwargs.pop("key", None))
+        if Modes.guarding:
+            told(*[a for a in (*args, *kwargs.values()) if isinstance(a, np.integer)][f is itertools.repeat :])
         given = [role(a) for role, a in zip((first, *middle), args, strict=False)]
         given += [rest(a) for a in args[len(given) :]]
         return f(*given, **{name: _WORDS.get(name, _as_it_is)(a) for name, a in kwargs.items()})
@@ -59,7 +65,29 @@ def entered(a: Any) -> Any:
     return None if a is None else enter(a)
 
 
+def _tested(a: Any) -> Any:
+    """A predicate, whose answer C tests."""
+    test = enter(bool if a is None else a)
+    return test if tape() is None else lambda *items: truth(test(*items), STATE.site)
+
+
+def _grouping(a: Any) -> Any:
+    """A key that C compares with the one before."""
+    key = entered(a)
+    if tape() is None:
+        return key
+
+    def call(item: Any) -> Any:
+        made = item if key is None else key(item)
+        told(made)
+        return made
+
+    return call
+
+
 def items_of(a: Any) -> Any:
+    if Modes.guarding:
+        in_hash_order(a)
     return a if type(a) in PLAIN and type(a) not in _FOLLOWED else iterable(a, STATE.site)
 
 
@@ -77,10 +105,10 @@ ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
     map: (entered, items_of),
     functools.reduce: (entered, items_of, _as_it_is),
     itertools.starmap: (entered, items_of),
-    itertools.takewhile: (entered, items_of),
-    itertools.dropwhile: (entered, items_of),
-    itertools.filterfalse: (entered, items_of),
-    itertools.groupby: (items_of, entered),
+    itertools.takewhile: (_tested, items_of),
+    itertools.dropwhile: (_tested, items_of),
+    itertools.filterfalse: (_tested, items_of),
+    itertools.groupby: (items_of, _grouping),
     itertools.repeat: (_as_it_is, _as_it_is),
     itertools.chain: (_later, _later),
 }
@@ -141,6 +169,14 @@ def _accumulate(iterable: Any, func: Any = operator.add, *, initial: Any = None)
     return itertools.accumulate(items_of(iterable), enter(operator.add if func is None else func), initial=initial)
 
 
+def _set_of(t: type) -> Any:
+    return lambda *args, **kwargs: t(*taken(t, args, kwargs)[0], **kwargs)
+
+
+def _compress(data: Any, selectors: Any) -> Any:
+    return itertools.compress(items_of(data), (truth(item, STATE.site) for item in iterable(selectors, STATE.site)))
+
+
 def _reversed(items: Any, /) -> Any:
     t = type(items)
     method = python_method(t, "__reversed__")
@@ -169,5 +205,8 @@ ITERATION: dict[Any, Any] = {
     any: _any,
     all: _all,
     filter: _filter,
-    dict: lambda *args, **kwargs: dict(*[pairs(a, STATE.site) for a in args], **kwargs),
+    dict: lambda *args, **kwargs: dict(*taken(dict, args, kwargs)[0], **kwargs),
+    set: _set_of(set),
+    frozenset: _set_of(frozenset),
+    itertools.compress: _compress,
 }

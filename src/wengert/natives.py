@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.classes import enter, python_method
+from wengert.decisions import guard
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
 from wengert.lenses import axes_in_memory
@@ -18,7 +19,7 @@ from wengert.opaque import ASKING_TYPES, TooLarge, hides, opaque, search, traced
 from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import Primitive, primitive_of, ruled
 from wengert.quick import FLOATS, NUMERIC, record_one, record_plain
-from wengert.record import guard, record_call
+from wengert.record import record_call
 from wengert.recording import PLAIN, STATE, Recording, here
 from wengert.shadow import SHADOW
 from wengert.slots import slot_of, slots_in

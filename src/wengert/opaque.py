@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from wengert.callables import callable_name, stub, written_name
+from wengert.decisions import decided, exact, guard, made_text
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.lenses import owner_of
-from wengert.record import guard
 from wengert.recording import PLAIN, Recording, called_by_user, here
 from wengert.slots import slot_of
 from wengert.values import is_inexact
@@ -218,11 +218,30 @@ def watched(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...],
                 memory.undo.append([len(recording.entries), array, ..., saved])
 
 
-def remember(recording: Recording, text: Any, sources: tuple[Any, ...]) -> Any:
-    """Note a text (or the texts in a list) made from a traced value, so that a parser given it is refused."""
-    if isinstance(text, (list, tuple)):
-        for part in text:
-            remember(recording, part, sources)
-    elif isinstance(text, (str, bytes)) and search(recording, sources):
-        recording.texts[id(text)] = text
+def remember(
+    recording: Recording, text: Any, sources: tuple[Any, ...], fn: Any = None, words: dict[str, Any] | None = None
+) -> Any:
+    """Note a text (or the texts in a list) made from a traced value, so that a parser given it is refused.
+
+    `fn` is the C function that made it of the sources and the `words`, so that a tape can ask it again.
+    """
+    if isinstance(text, (str, bytes, list, tuple)) and search(recording, (*sources, *(words or {}).values())):
+        if recording.keep and fn is not None:
+            _note_origin(recording, text, fn, sources, words or {})
+        parts = text if isinstance(text, (list, tuple)) else (text,)
+        recording.texts.update([(id(part), part) for part in parts if isinstance(part, (str, bytes))])
     return text
+
+
+def _note_origin(recording: Recording, text: Any, fn: Any, sources: tuple[Any, ...], words: dict[str, Any]) -> None:
+    shown = {id(a) for a in _flat((*sources, *words.values()))}
+    exact(recording, [value for value in traced_in(recording, (*sources, *words.values())) if id(value) not in shown])
+    if isinstance(text, (str, bytes)):
+        made_text(recording, text, fn, sources, words)
+    else:
+        decided(recording, fn, sources, text, words)
+
+
+def _flat(things: Any) -> Iterator[Any]:
+    for thing in things:
+        yield from _flat(thing) if isinstance(thing, (list, tuple)) else (thing,)

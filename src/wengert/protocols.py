@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from wengert.classes import bind, constant, defines, enter, lookup, python_method
+from wengert.decisions import decided, exact, variables
 from wengert.errors import RefusedCallError
 from wengert.items import iterable, pairs
+from wengert.lookups import HASHED, looked_up
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.operators import COMPARE, UFUNCS, Binary
 from wengert.primitives import primitive_of
@@ -95,7 +97,7 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
     if recording is None:
         return op.fn(left, right)
     if (tl is str or tl is bytes) and op.name in ("add", "mod"):
-        return remember(recording, op.fn(left, right), (left, right))
+        return remember(recording, op.fn(left, right), (left, right), op.fn)
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
         numeric = issubclass(tl, (np.ndarray, np.generic)) or issubclass(tr, (np.ndarray, np.generic))
         if not (
@@ -184,6 +186,10 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
         if are_sequences(left, right, op.method):
             return _compare_items(op, left, right)
+        if type(left) in (str, bytes) and recording.texts:
+            outcome = op.fn(left, right)
+            decided(recording, op.fn, (left, right), outcome)
+            return outcome
         both = all(issubclass(type(it), CARRIER_TYPES) for it in (left, right))
         if both and search(recording, (left, right)):
             raise recording.refuse(
@@ -267,6 +273,8 @@ def truth(a: Any, site: Site | None) -> bool:
         return length(a) > 0
     recording = STATE.recording
     if recording is None or not recording.keep or slot_of(recording, a) is None:
+        if type(a) is str and recording is not None and recording.keep:
+            decided(recording, bool, (a,), bool(a))
         return bool(a)
     value = record_call(constant(bool), (a,), {})
     return bool(value)
@@ -291,6 +299,9 @@ def not_(a: Any, site: Site | None) -> bool:
     return not truth(a, site)
 
 
+_LISTED: tuple[type, ...] = (list, tuple, collections.deque, type({}.values()))
+
+
 def contains(right: Any, left: Any, site: Site | None) -> bool:
     """`left in right`."""
     t = type(right)
@@ -306,8 +317,16 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
             slot_of(recording, right) is not None or slot_of(recording, left) is not None
         ):
             return bool(record_call(constant(operator.contains), (right, left), {}))
-        if t in (list, tuple) and (slot_of(recording, left) is not None or holds_traced(right)):
+        if issubclass(t, _LISTED) and (type(left) not in PLAIN or variables(recording, (left, right)) is not None):
             return any(left is item or truth(compare(COMPARE["eq"], item, left), site) for item in right)
+        if isinstance(right, (str, bytes)):
+            outcome = left in right
+            decided(recording, operator.contains, (right, left), outcome)
+            return outcome
+        if issubclass(t, HASHED):
+            looked_up(recording, left, right)
+        else:
+            exact(recording, (left,))
     return left in right
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.decisions import attempt, raised
 from wengert.outcomes import made_new
 from wengert.primitives import Bound, Primitive
 from wengert.record import append_result, record_call
@@ -52,7 +53,7 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
     bound = primitive.simple_bound(mask)
     if not bound.is_simple:
         return record_call(primitive, args, {})
-    value = primitive.fn(*args)
+    value = attempt(recording, primitive.fn, args, {})
     kind = type(value)
     if kind in FLOATS:
         if bound.rule.kind == "partials" and len(args) <= 2 and not any([type(a) not in SCALARS for a in args]):
@@ -117,7 +118,11 @@ def record_two(
 def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None) -> Any:
     """`record_quick` for one argument."""
     if i is not None and type(a) is not np.ndarray and primitive.on_floats and not recording.inert:
-        number = primitive.fn(a)
+        try:
+            number = primitive.fn(a)
+        except Exception as error:
+            raised(recording, error, primitive.fn, (a,), {})
+            raise
         if type(number) in FLOATS:
             entries = recording.entries
             SHADOW[id(number)] = len(entries)
@@ -126,7 +131,11 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
     bound = primitive.pairs[0]
     if bound is None or recording.inert or type(a) is not np.ndarray or i is None:
         return record_quick(primitive, (a,), (i,))
-    value = primitive.fn(a)
+    try:
+        value = primitive.fn(a)
+    except Exception as error:
+        raised(recording, error, primitive.fn, (a,), {})
+        raise
     kind = type(value)
     whole = kind is _ndarray and value is not a and value.base is None and value.dtype.kind in "fc"
     if not whole and kind is not np.float64:

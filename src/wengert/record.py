@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compound import Inside, inside
+from wengert.decisions import attempt, guard
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
@@ -21,11 +22,13 @@ from wengert.paths import stops
 from wengert.primitives import Bound, Primitive, ruled
 from wengert.recording import STATE, Recording, Traced, here
 from wengert.results import is_tree, leaves_of, outline
-from wengert.shadow import hold
+from wengert.shadow import SHADOW, hold
 from wengert.slots import holds_traced, recording_here, slot_of, slots_in
 from wengert.statics import check_keywords, check_statics
 from wengert.structures import is_container
 from wengert.values import fresh, is_inexact, light
+
+_NUMBERS = (np.number, float, complex)
 
 METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neither recorded nor guarded
 
@@ -116,7 +119,8 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         return recording.context.call(recording, primitive, args, ins, kwargs)
     if rule.kind == "constant":
         _note_cut(recording, primitive, rule.where, ins)
-        return record_constant(recording, primitive, args, ins, kwargs, primitive.fn(*run_args, **run_kwargs))
+        value = attempt(recording, primitive.fn, run_args, run_kwargs)
+        return record_constant(recording, primitive, args, ins, kwargs, value)
     check_keywords(recording, primitive, kwargs)
     if all(slot is None for slot in ins) and not contained:
         return primitive.fn(*run_args, **run_kwargs)
@@ -124,7 +128,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         return _record_rrule(recording, primitive, args, ins, kwargs, contained)
     bound = bind(recording, primitive, args, ins, kwargs)
     check_statics(recording, bound, args, ins)
-    made = [primitive.fn(*run_args, **run_kwargs)]
+    made = [attempt(recording, primitive.fn, run_args, run_kwargs)]
     if rule.identity and any(made[0] is a for a in args):
         return made[0]
     value = made_new(made, _flat(args), primitive)
@@ -167,7 +171,10 @@ def append_result(
         recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
         if recording.keep:
             guard_outline(recording, bound.primitive, value, slot)
-        return _fields(recording, value, slot)
+        _fields(recording, value, slot)
+        if recording.keep and bound.primitive.vouched:
+            _constant_fields(recording, value, slot)
+        return value
     if not is_inexact(value):
         _refuse_objects(recording, bound, value)
         if not bound.primitive.vouched:
@@ -180,7 +187,7 @@ def append_result(
     if needed and isinstance(value, np.ndarray):
         recording.memory.capture(value)
     recording.append((bound, kept, ins, kept_args, kwargs, STATE.site))
-    if recording.keep and bound.fn is operator.getitem and _is_mask(args[1]):
+    if recording.keep and _sized_by_values(recording, bound.fn, args, kwargs):
         guard(recording, np.shape, value, slot)
     return value
 
@@ -229,32 +236,34 @@ def record_constant(
     kwargs = {name: _traced(recording, v) for name, v in kwargs.items()}
     slot = len(recording.entries)
     args = tuple(recording.memory.capture(a) for a in args)
-    if isinstance(value, (np.ndarray, np.number, float, complex)):
+    if isinstance(value, (np.ndarray, *_NUMBERS)):
         if any(value is a for a in _flat(args)):
             value = fresh(value)
         register(recording, value, slot, True)
         recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
+        if isinstance(value, np.ndarray) and _sized_by_values(recording, primitive.fn, args, kwargs):
+            guard(recording, np.shape, value, slot)
         return value
     kind = Primitive(primitive.fn, primitive.rule, "guard", primitive.name)
     recording.append((kind, value, ins, args, kwargs or None, STATE.site))
-    if isinstance(value, tuple) and any(isinstance(part, np.ndarray) for part in value):
+    if isinstance(value, tuple) and any(isinstance(part, (np.ndarray, *_NUMBERS)) for part in value):
         recording.entries[slot] = (primitive, value, ins, args, kwargs or None, STATE.site)
         _constant_fields(recording, value, slot)
     return value
 
 
 def _constant_fields(recording: Recording, value: tuple[Any, ...], slot: int) -> None:
-    primitive = ruled(getfield)
+    """Record the parts of a tuple that have no derivative; what has no identity becomes a guard."""
     for i, part in enumerate(value):
-        if isinstance(part, np.ndarray):
-            place = len(recording.entries)
-            recording.append((primitive, hold(part, place, True), (slot, None), (value, i), None, STATE.site))
-            guard(recording, np.shape, part, place)
-
-
-def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int) -> None:
-    """Note a fact about a traced value that a replay on other inputs must find again."""
-    recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, STATE.site))
+        place, entry = len(recording.entries), ((slot, None), (value, i), None, STATE.site)
+        if id(part) in SHADOW:
+            continue
+        if isinstance(part, (np.ndarray, *_NUMBERS)):
+            recording.inert.add(recording.append((ruled(getfield), hold(part, place, True), *entry)))
+            if isinstance(part, np.ndarray):
+                guard(recording, np.shape, part, place)
+        elif part is None or isinstance(part, (bool, int, str, bytes)):
+            recording.append((Primitive(getfield, None, "guard"), part, *entry))
 
 
 def _record_rrule(
@@ -355,6 +364,22 @@ def as_array(items: Any) -> np.ndarray:
 
 def _flat(args: tuple[Any, ...]) -> list[Any]:
     return [b for a in args for b in (a if type(a) in (list, tuple) else (a,))]
+
+
+def _sized_by_values(recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> bool:
+    """Whether a result is as long as a traced value says: what a mask chooses, what a traced integer sizes."""
+    if fn is operator.getitem:
+        return _is_mask(args[1])
+    if isinstance(fn, np.ufunc) or getattr(fn, "__module__", "") == "_operator":
+        return False
+    return any([_is_traced_integer(recording, a) for a in (*args, *(kwargs or {}).values())])
+
+
+def _is_traced_integer(recording: Recording, a: Any) -> bool:
+    if isinstance(a, (tuple, list)) and type(a) is not Traced:
+        return any([_is_traced_integer(recording, part) for part in a])
+    a = a.value if type(a) is Traced else a
+    return isinstance(a, np.integer) and slot_of(recording, a) is not None
 
 
 def _is_mask(key: Any) -> bool:

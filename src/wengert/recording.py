@@ -80,6 +80,7 @@ class Recording:
         "levels",
         "memory",
         "notes",
+        "origins",
         "refusals",
         "reruns",
         "specs",
@@ -94,6 +95,7 @@ class Recording:
         self.context = context
         self.refusals: list[WengertError] = []
         self.texts: dict[int, Any] = {}
+        self.origins: dict[int, Any] = {}  # of texts on a tape: the call that made one, or its variable
         self.specs: dict[int, Any] = {}
         self.caches: dict[Any, dict[Any, Any]] = {}
         self.inert: set[int] = set()  # variables that a tape needs and no derivative passes through

@@ -30,8 +30,9 @@ from wengert.classes import bind, enter, lookup, python_method, twins
 from wengert.construction import NATIVE_MODULES, construct, reduced
 from wengert.dispatch import HOOKS, prepare
 from wengert.errors import RefusedCallError
-from wengert.frames import ENGINE
+from wengert.frames import ENGINE, get_frame
 from wengert.iteration import HIGHER, higher
+from wengert.lookups import looked_up, tape
 from wengert.natives import array_function, guarded, number_method, recorder
 from wengert.opaque import CARRIER_TYPES, search
 from wengert.operator_functions import CALLABLE_OBJECTS, DUNDERS
@@ -151,6 +152,8 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
             return f
         module = (f.__module__ or "").partition(".")[0]
         if module in NATIVE_MODULES:
+            if module == "enum" and f.__name__ in _OF_ENUMS and tape() is not None:
+                return _finding(f)
             return guarded(f) if module not in UNSEARCHED else f
         if original(code) is not None:
             return f
@@ -162,6 +165,25 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
     if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
         twins[f] = twin
     return twin
+
+
+_OF_ENUMS = {"__call__", "__getitem__", "__contains__"}
+
+
+def _finding(f: types.FunctionType) -> Any:
+    """A function of `enum`: which member it finds by a traced value is a decision."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and not kwargs and hasattr(args[0], "__members__"):
+            recording = tape()
+            assert recording is not None
+            by_name = f.__name__ == "__getitem__"
+            looked_up(recording, args[1], [m.name if by_name else m.value for m in args[0].__members__.values()])
+        elif args and f.__name__ == "__call__":  # a class is made, of the module that its caller is in
+            kwargs = {"module": get_frame().f_globals.get("__name__"), **kwargs}
+        return f(*args, **kwargs)
+
+    return call
 
 
 def by_hand(f: types.FunctionType) -> Any:

@@ -116,13 +116,22 @@ class _Writer(Expressions):
         wish = f"x{wish}" if wish[0].isdigit() or re.fullmatch(r"c\d+", wish) else wish
         name = self.name(wish)
         self.exprs[op.id] = Expr(name, TIGHT)
-        if isinstance(op.val, np.ndarray):
+        test = self.misfit(name, op.val)
+        if test:
             self.checked = True
-            test = f"{name}.shape != {op.val.shape} or {name}.dtype != {str(op.val.dtype)!r}"
-            if any(isinstance(call, Call) and any(call.fn is fn for fn in _WINDOWED) for call in self.ops):
-                test += f" or {name}.strides != {op.val.strides}"
             self.lines.append(f'if {test}: raise StaleTapeError("{name} was {type_text(op.val)} when recorded")')
         return name
+
+    def misfit(self, name: str, recorded: Any) -> str:
+        """The test for an argument of another kind than the recorded one; none where that is no number and no array."""
+        if not isinstance(recorded, (int, float, complex, np.generic, np.ndarray)):
+            return ""
+        test = f"type({name}) is not {self.outside.expr(type(recorded)).text}"
+        if isinstance(recorded, np.ndarray):
+            test += f" or {name}.shape != {recorded.shape} or {name}.dtype != {str(recorded.dtype)!r}"
+            if any(isinstance(call, Call) and any(call.fn is fn for fn in _WINDOWED) for call in self.ops):
+                test += f" or {name}.strides != {recorded.strides}"
+        return test
 
     # -- statements
 
@@ -184,6 +193,9 @@ class _Writer(Expressions):
 
     def guard(self, op: Call) -> None:
         self.checked = True
+        if op.fn is functional.raises and not self.uses[op.id]:
+            self.raising(op)
+            return
         if self.uses[op.id]:
             self.assign(op, lambda: self.call(op))
         test = self.fitted(lambda: self.exprs.get(op.id) or self.call(op), "if (): ")
@@ -198,6 +210,18 @@ class _Writer(Expressions):
         where = f"{op.site}: " if op.site else ""
         self.lines.append(f"if {stale}:")
         self.lines.append(f"    raise StaleTapeError({f'{where}{test.text} was {recorded} when recorded'!r})")
+
+    def raising(self, op: Call) -> None:
+        """A guard that a call raises what it raised when recorded; what it raises else, it raises here."""
+        fn, errors, *args = op.args
+        call = self.fitted(lambda: self.call(Call(fn, args, op.kwargs)), "    ").text
+        loudly = ", ".join(f"{name}={how!r}" for name, how in errors.items())
+        within = [f"    with {self.outside.numpy('errstate')}({loudly}):"] if errors else []
+        self.lines += ["try:", *within, f"    {'    ' * len(within)}{call}", "except Exception as error:"]
+        wanted = self.outside.expr(op.val).text
+        self.lines += [f"    if type(error) is not {wanted}: raise", "else:"]
+        where = f"{op.site}: " if op.site else ""
+        self.lines.append(f"    raise StaleTapeError({f'{where}{call} raised {wanted} when recorded'!r})")
 
     def target(self, op: Call) -> str | None:
         """What a store assigns to, with {} for the array; None where a plain call must do."""

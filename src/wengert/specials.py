@@ -28,6 +28,7 @@ from wengert.dispatch import convert
 from wengert.executing import evaluated
 from wengert.frames import frame_module_name, get_frame, warn
 from wengert.iteration import ITERATION, entered
+from wengert.lookups import decisive
 from wengert.natives import ARRAY_FUNCTIONS, copied, view
 from wengert.opaque import search
 from wengert.operator_functions import OPERATOR_FUNCTIONS
@@ -89,8 +90,8 @@ SPECIAL: dict[Any, Any] = {
     getattr: asked_attribute,
     hasattr: has_attribute,
     type: _type,
-    setattr: lambda obj, name, value, /: set_attribute(obj, value, name, STATE.site),
-    delattr: lambda obj, name, /: delete_attribute(obj, name, STATE.site),
+    setattr: lambda obj, name, value, /: set_attribute(obj, value, decisive(name), STATE.site),
+    delattr: lambda obj, name, /: delete_attribute(obj, decisive(name), STATE.site),
     builtins.__build_class__: build_class,
     object.__str__: lambda a: convert(a, 2, STATE.site),  # it is that of the object
     sys.intern: interned,
@@ -102,6 +103,8 @@ SPECIAL: dict[Any, Any] = {
     np.ufunc.__call__: lambda ufunc, *args, **kwargs: enter(ufunc)(*args, **kwargs),
     np.ndarray.view: lambda a, *args, **kwargs: view(ruled(np.ndarray.view), a, *args, **kwargs),
     print: printed,
+    range: lambda *args: range(*[decisive(a) for a in args]),
+    hash: lambda a, /: hash(decisive(a)),
     weakref.ref: lambda obj, callback=None, /: weakref.ref(obj, entered(callback)),
     weakref.finalize: lambda obj, func, /, *args, **kwargs: weakref.finalize(obj, enter(func), *args, **kwargs),
     type.__call__: instantiate,

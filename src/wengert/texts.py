@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.decisions import exact
 from wengert.opaque import remember, search, traced_in
 from wengert.recording import STATE, Recording
 
@@ -22,6 +23,8 @@ def stream_method(f: Any, owner: Any) -> Any:
         if recording is not None:
             _note(recording, owner, (*args, *kwargs.values()))
         made = f(*args, **kwargs)
+        if recording is not None and isinstance(made, (str, bytes, list)):
+            _read(recording, owner)
         return made if recording is None else remember(recording, made, (owner,))
 
     return call
@@ -41,7 +44,7 @@ def _shown(f: Any) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
         text = f(*args, **kwargs)
-        return text if recording is None else remember(recording, text, args)
+        return text if recording is None else remember(recording, text, args, f, kwargs)
 
     return call
 
@@ -61,6 +64,14 @@ SHOWING = {
 def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
     if things and search(recording, things):
         recording.texts[id(stream)] = stream
+        if recording.keep:
+            recording.caches.setdefault(io.StringIO, {}).setdefault(id(stream), []).extend(things)
+
+
+def _read(recording: Recording, stream: Any) -> None:
+    """What is read from a stream may decide: that is guarded by all that was written."""
+    if recording.keep and id(stream) in recording.texts:
+        exact(recording, traced_in(recording, recording.caches[io.StringIO][id(stream)]))
 
 
 def characters(text: Any) -> Any:
@@ -69,7 +80,11 @@ def characters(text: Any) -> Any:
     Python has each digit but once: a number needs one, and the fewer the better.
     """
     recording = STATE.recording
-    if recording is None or id(text) not in recording.texts or type(text) is bytes:
+    if recording is None or id(text) not in recording.texts:
+        return text
+    if recording.keep:
+        exact(recording, (text,))
+    if type(text) is bytes:
         return text
     return (remember(recording, c, (text,)) if c.isdigit() else c for c in text)
 
@@ -78,6 +93,8 @@ def interned(text: Any, /) -> Any:
     """`sys.intern`."""
     recording = STATE.recording
     made = sys.intern(text)
+    if recording is not None and recording.keep:
+        exact(recording, (text,))
     return made if recording is None else remember(recording, made, (text,))
 
 
@@ -86,6 +103,7 @@ def lines(stream: Any) -> Any:
     recording = STATE.recording
     if recording is None or id(stream) not in recording.texts:
         return stream
+    _read(recording, stream)
     return (remember(recording, line, (stream,)) for line in stream)
 
 

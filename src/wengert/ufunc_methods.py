@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from wengert.classes import enter
+from wengert.decisions import guard
 from wengert.dispatch import HOOKS
 from wengert.functional import additem
 from wengert.natives import guarded, recorder
 from wengert.opaque import search, watched
 from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import primitive_of
-from wengert.record import as_array, guard
+from wengert.record import as_array
 from wengert.recording import STATE, Recording
 from wengert.slots import holds_traced, slot_of
 from wengert.writes import record_store

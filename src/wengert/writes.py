@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from wengert.decisions import guard, raised
 from wengert.errors import RefusedCallError
 from wengert.functional import setitem
 from wengert.lenses import owner_of
 from wengert.opaque import refuse_hidden
 from wengert.primitives import Primitive, ruled
-from wengert.record import arrays_for_lists, as_array, bind, guard, keep_args, record_constant
+from wengert.record import arrays_for_lists, as_array, bind, keep_args, record_constant
 from wengert.recording import PLAIN, STATE, Recording, flat_slots, here
 from wengert.shadow import SHADOW, hold
 from wengert.slots import holds_traced, recording_here, slot_of, slots_in
@@ -57,7 +58,11 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     storage, owner = memory.join(array)
     before = memory.content(owner, storage)
     memory.before_write(array, key, len(recording.entries))
-    array[key] = value
+    try:
+        array[key] = value
+    except Exception as error:
+        raised(recording, error, setitem, (array, key, value), {})
+        raise
     if key_slot is not None or (array is owner and is_basic(key) and not _is_all(key)):
         memory.put_at(storage, owner, array, key, value, value_slot, before, key_slot)
         return

@@ -37,7 +37,8 @@ HOOK_NAMES = words(
     "neg pos invert not_ lt le eq ne gt ge contains not_contains truth "
     "getitem setitem delitem getattr setattr delattr super_getattr "
     "resolve iterable mapping convert format join interpolation "
-    "context async_context async_iterable awaitable match_class caught"
+    "context async_context async_iterable awaitable match_class caught "
+    "build_set build_map added added_all"
 )
 """Signatures, all positional and closed by the Site:
 
@@ -49,6 +50,9 @@ HOOK_NAMES = words(
 - resolve: hook(callable) -> the callable to call, just before the call
 - iterable, mapping, context, async_context, async_iterable, awaitable: hook(obj) -> what the native
   instruction then works on
+- build_set: hook(tuple of items); build_map: hook(tuple of keys and values in turn) -> the set or dictionary
+- added: hook(key) -> the key, which a comprehension adds to a set or dictionary
+- added_all: hook(iterable) -> the iterable whose items are added to a set
 - caught: hook(exception), at the start of a handler
 - match_class: hook(class, names, subject, count) -> what the pattern binds as a tuple, or None
 - convert: hook(value, how), how 1 str, 2 repr, 3 ascii; format: hook(value, spec); join: hook(tuple of parts)

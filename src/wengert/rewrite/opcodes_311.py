@@ -162,6 +162,35 @@ def build_string(e: Emitter, instr: Op) -> None:
     e.hook("join", 1)
 
 
+def build_set(e: Emitter, instr: Op) -> None:
+    if not instr.arg:
+        e.keep(instr)
+        return
+    e.op("BUILD_TUPLE", instr.arg)
+    e.hook("build_set", 1)
+
+
+def build_map(e: Emitter, instr: Op) -> None:
+    if not instr.arg:
+        e.keep(instr)
+        return
+    e.op("BUILD_TUPLE", 2 * instr.arg)
+    e.hook("build_map", 1)
+
+
+def set_update(e: Emitter, instr: Op) -> None:
+    e.iterable()
+    e.hook("added_all", 1)
+    e.keep(instr)
+
+
+def map_add(e: Emitter, instr: Op) -> None:
+    e.op("SWAP", 2)
+    e.hook("added", 1)
+    e.op("SWAP", 2)
+    e.keep(instr)
+
+
 def read(code: CodeType) -> Bytecode:
     return Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
 
@@ -227,11 +256,15 @@ SHARED: dict[str, Handler] = {
     "UNPACK_SEQUENCE": iterate,
     "UNPACK_EX": iterate,
     "LIST_EXTEND": iterate,
-    "SET_UPDATE": iterate,
+    "SET_UPDATE": set_update,
     "DICT_UPDATE": merge,
     "DICT_MERGE": merge,
     "FORMAT_VALUE": format_value,
     "BUILD_STRING": build_string,
+    "BUILD_SET": build_set,
+    "BUILD_MAP": build_map,
+    "SET_ADD": preceded("added"),
+    "MAP_ADD": map_add,
     "BEFORE_WITH": preceded("context"),
     "BEFORE_ASYNC_WITH": preceded("async_context"),
     "GET_AITER": preceded("async_iterable"),
@@ -242,7 +275,7 @@ SHARED: dict[str, Handler] = {
 
 SHARED_PASSED = words(
     "CACHE EXTENDED_ARG NOP RESUME "  # CACHE and EXTENDED_ARG never reach the rewriter: `bytecode` folds them
-    "BUILD_CONST_KEY_MAP BUILD_LIST BUILD_MAP BUILD_SET BUILD_SLICE BUILD_TUPLE COPY SWAP POP_TOP PUSH_NULL "
+    "BUILD_CONST_KEY_MAP BUILD_LIST BUILD_SLICE BUILD_TUPLE COPY SWAP POP_TOP PUSH_NULL "
     "CHECK_EG_MATCH CHECK_EXC_MATCH POP_EXCEPT RAISE_VARARGS RERAISE WITH_EXCEPT_START "
     "COPY_FREE_VARS MAKE_CELL LOAD_CLOSURE LOAD_DEREF STORE_DEREF DELETE_DEREF "
     "LOAD_FAST STORE_FAST DELETE_FAST LOAD_NAME STORE_NAME DELETE_NAME "
@@ -250,14 +283,14 @@ SHARED_PASSED = words(
     "LOAD_CONST LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS SETUP_ANNOTATIONS MAKE_FUNCTION "
     "END_ASYNC_FOR FOR_ITER GET_ANEXT SEND YIELD_VALUE RETURN_GENERATOR RETURN_VALUE "
     "GET_LEN MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME IS_OP "
-    "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD KW_NAMES LIST_APPEND MAP_ADD SET_ADD"
+    "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD KW_NAMES LIST_APPEND"
 )
 
 BOOLS = words("UNARY_NOT CONTAINS_OP IS_OP CHECK_EXC_MATCH MATCH_MAPPING MATCH_SEQUENCE")
 
 PLAIN = words(
-    "LOAD_CONST BUILD_TUPLE BUILD_LIST BUILD_SET BUILD_MAP BUILD_CONST_KEY_MAP BUILD_STRING LIST_TO_TUPLE "
-    "LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE"
+    "LOAD_CONST BUILD_TUPLE BUILD_LIST BUILD_MAP BUILD_CONST_KEY_MAP BUILD_STRING LIST_TO_TUPLE "
+    "LIST_EXTEND DICT_UPDATE DICT_MERGE"
 )
 
 TABLE = Table(

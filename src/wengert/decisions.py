@@ -1,0 +1,156 @@
+"""The one place where a traced value turns into a decision of Python's: here each is written down as a guard.
+
+A tape repeats what a run did, so what the run decided by a traced value must come out the same when the tape is played:
+a test, an integer used as an index, a key looked up, a text compared, a call that raised. Every door through which
+a value gets there calls one of the functions below. What is promised:
+
+- A guard repeats the decision, not the value: `x in {0, 1}` is asked again, and x may be another number that is not in
+  it. Where only the value itself tells what C code decided, the guard is on that (`exact`).
+- Played on the recorded inputs, every guard holds.
+- Only a recording that is kept as a tape gets guards: who calls asks `Modes.guarding` or `recording.keep` first, so a
+  gradient at once pays nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import RefusedCallError, WengertError
+from wengert.functional import raises
+from wengert.primitives import Primitive
+from wengert.recording import STATE, Recording, Traced, here
+from wengert.slots import slot_of
+from wengert.values import is_inexact
+
+
+class Origin(NamedTuple):
+    """The call that made a text, and the variables of its arguments then, but for those that are texts themselves."""
+
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    words: dict[str, Any]
+    slots: tuple[Any, ...]
+
+
+def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int) -> None:
+    """Note a fact about a traced value that a replay on other inputs must find again."""
+    recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, STATE.site))
+
+
+def decided(
+    recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], outcome: Any, words: Any = None
+) -> None:
+    """Guard that `fn(*args)` gives this outcome, where an argument is traced."""
+    ins = variables(recording, args)
+    named = {name: _named(recording, value) for name, value in (words or {}).items()}
+    if ins is not None or any([isinstance(value, Traced) for value in named.values()]):
+        ins = (None,) * len(args) if ins is None else ins
+        kept = recording.memory.capture(args)
+        recording.append((Primitive(fn, None, "guard"), outcome, ins, kept, named or None, STATE.site))
+
+
+def variables(recording: Recording, args: Iterable[Any], with_texts: bool = True) -> tuple[Any, ...] | None:
+    """The variables of arguments, of texts and of what lies in lists and tuples; None where there are none."""
+    found = tuple([_variable(recording, a, with_texts) for a in args])
+    return None if all([slot is None for slot in found]) else found
+
+
+def _variable(recording: Recording, a: Any, with_texts: bool = True) -> Any:
+    if type(a) is str or type(a) is bytes:
+        return _text(recording, a) if with_texts else None
+    return variables(recording, a, with_texts) if isinstance(a, (tuple, list)) else slot_of(recording, a)
+
+
+def _named(recording: Recording, value: Any) -> Any:
+    slot = _variable(recording, value)
+    return Traced(slot, value) if type(slot) is int else value
+
+
+def made_text(
+    recording: Recording, text: Any, fn: Callable[..., Any], args: tuple[Any, ...], words: dict[str, Any] | None = None
+) -> None:
+    """Note the call that made a text, should anything be decided by it.
+
+    Of a text of one character there is but one object, by which nothing can be told later: it is decided now.
+    """
+    if len(text) <= 1:
+        decided(recording, fn, args, text, words)
+    elif id(text) not in recording.origins and not any([a is text for a in args]):
+        named = {name: _named(recording, value) for name, value in (words or {}).items()}
+        slots = variables(recording, args, False) or (None,) * len(args)
+        recording.origins[id(text)] = Origin(fn, args, named, slots)
+
+
+def _text(recording: Recording, text: Any) -> int | None:
+    """The variable of a text; the call that made it is written down when it is first asked for."""
+    origin = recording.origins.get(id(text))
+    if origin is None or type(origin) is int:
+        return origin
+    ins = tuple([_with_texts(recording, a, slot) for a, slot in zip(origin.args, origin.slots, strict=True)])
+    if all([slot is None for slot in ins]) and not any([type(a) is Traced for a in origin.words.values()]):
+        return None
+    made = Primitive(origin.fn, None, "text")
+    slot = recording.append((made, text, ins, origin.args, origin.words or None, STATE.site))
+    recording.inert.add(slot)
+    recording.origins[id(text)] = slot
+    return slot
+
+
+def _with_texts(recording: Recording, a: Any, slot: Any) -> Any:
+    if isinstance(a, (tuple, list)):
+        slots = slot or (None,) * len(a)
+        parts = tuple([_with_texts(recording, part, s) for part, s in zip(a, slots, strict=True)])
+        return None if all([part is None for part in parts]) else parts
+    return _text(recording, a) if type(a) is str or type(a) is bytes else slot
+
+
+def exact(recording: Recording, values: Iterable[Any]) -> None:
+    """Guard these values themselves, as far as they are traced: nothing less tells what was decided by them."""
+    for value in values:
+        slot = _variable(recording, value)
+        if slot is None:
+            continue
+        if isinstance(value, (tuple, list)):
+            exact(recording, value)
+        elif isinstance(value, np.ndarray) and is_inexact(value):
+            decided(recording, np.array_equal, (value, value.copy(), True), True)
+        elif isinstance(value, (np.ndarray, np.integer)):
+            guard(recording, np.asarray if isinstance(value, np.ndarray) else operator.index, value, slot)
+        else:
+            same = bool(value == value)  # a nan is not
+            equal = Primitive(operator.eq, None, "guard")
+            recording.append((equal, same, (slot, None if same else slot), (value, value), None, STATE.site))
+
+
+def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`fn(*args, **kwargs)`; that it raises may decide how the user's code goes on."""
+    try:
+        return fn(*args, **kwargs)
+    except Exception as error:
+        raised(recording, error, fn, args, kwargs)
+        raise
+
+
+def raised(
+    recording: Recording, error: Exception, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Guard that a call raises what it has just raised."""
+    if not recording.keep or isinstance(error, WengertError):
+        return
+    errors: dict[str, Any] = {**np.geterr()}
+    if isinstance(error, Warning):  # by a filter, which a tape does not repeat: NumPy's own treatment stands for it
+        errors = {name: "raise" if how == "warn" else how for name, how in errors.items()}
+    loud = {name: how for name, how in errors.items() if how == "raise"}
+    outcome = raises(fn, loud, *args, **kwargs) if isinstance(error, Warning) else type(error)
+    if outcome is None:
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: {type(error).__name__} is raised by a warning that depends on an input, which a tape "
+                "cannot repeat. Test for what it warns of instead."
+            )
+        ) from None
+    decided(recording, raises, (fn, loud, *args), outcome, kwargs)
