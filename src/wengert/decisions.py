@@ -47,7 +47,7 @@ def decided(
     """Guard that `fn(*args)` gives this outcome, where an argument is traced."""
     ins = variables(recording, args)
     named = {name: _named(recording, value) for name, value in (words or {}).items()}
-    if ins is not None or any([isinstance(value, Traced) for value in named.values()]):
+    if ins is not None or any([issubclass(type(value), Traced) for value in named.values()]):
         ins = (None,) * len(args) if ins is None else ins
         kept = recording.memory.capture(args)
         recording.append((Primitive(fn, None, "guard"), outcome, ins, kept, named or None, STATE.site))
@@ -62,7 +62,7 @@ def variables(recording: Recording, args: Iterable[Any], with_texts: bool = True
 def _variable(recording: Recording, a: Any, with_texts: bool = True) -> Any:
     if type(a) is str or type(a) is bytes:
         return _text(recording, a) if with_texts else None
-    return variables(recording, a, with_texts) if isinstance(a, (tuple, list)) else slot_of(recording, a)
+    return variables(recording, a, with_texts) if issubclass(type(a), (tuple, list)) else slot_of(recording, a)
 
 
 def _named(recording: Recording, value: Any) -> Any:
@@ -101,7 +101,7 @@ def _text(recording: Recording, text: Any) -> int | None:
 
 
 def _with_texts(recording: Recording, a: Any, slot: Any) -> Any:
-    if isinstance(a, (tuple, list)):
+    if issubclass(type(a), (tuple, list)):
         slots = slot or (None,) * len(a)
         parts = tuple([_with_texts(recording, part, s) for part, s in zip(a, slots, strict=True)])
         return None if all([part is None for part in parts]) else parts
@@ -114,12 +114,12 @@ def exact(recording: Recording, values: Iterable[Any]) -> None:
         slot = _variable(recording, value)
         if slot is None:
             continue
-        if isinstance(value, (tuple, list)):
+        if issubclass(type(value), (tuple, list)):
             exact(recording, value)
-        elif isinstance(value, np.ndarray) and is_inexact(value):
+        elif issubclass(type(value), np.ndarray) and is_inexact(value):
             decided(recording, np.array_equal, (value, value.copy(), True), True)
-        elif isinstance(value, (np.ndarray, np.integer)):
-            guard(recording, np.asarray if isinstance(value, np.ndarray) else operator.index, value, slot)
+        elif issubclass(type(value), (np.ndarray, np.integer)):
+            guard(recording, np.asarray if issubclass(type(value), np.ndarray) else operator.index, value, slot)
         else:
             same = bool(value == value)  # a nan is not
             equal = Primitive(operator.eq, None, "guard")
@@ -139,13 +139,13 @@ def raised(
     recording: Recording, error: Exception, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Guard that a call raises what it has just raised."""
-    if not recording.keep or isinstance(error, WengertError):
+    if not recording.keep or issubclass(type(error), WengertError):
         return
     errors: dict[str, Any] = {**np.geterr()}
-    if isinstance(error, Warning):  # by a filter, which a tape does not repeat: NumPy's own treatment stands for it
+    if issubclass(type(error), Warning):  # by a filter, which a tape does not repeat: NumPy's own treatment stands for it
         errors = {name: "raise" if how == "warn" else how for name, how in errors.items()}
     loud = {name: how for name, how in errors.items() if how == "raise"}
-    outcome = raises(fn, loud, *args, **kwargs) if isinstance(error, Warning) else type(error)
+    outcome = raises(fn, loud, *args, **kwargs) if issubclass(type(error), Warning) else type(error)
     if outcome is None:
         raise recording.refuse(
             RefusedCallError(

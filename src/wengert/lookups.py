@@ -61,7 +61,7 @@ def indexed(container: Any, key: Any) -> None:
     recording = tape()
     if recording is None:
         return
-    if isinstance(container, HASHED):
+    if issubclass(type(container), HASHED):
         looked_up(recording, key, container)
     elif type(key) is slice:
         exact(recording, (key.start, key.stop, key.step))
@@ -74,13 +74,13 @@ def looked_up(recording: Recording, key: Any, keys: Any) -> None:
     if type(key) is int or type(key) is str or type(key) is bytes:
         if id(key) not in recording.texts and not any([_is_traced(recording, k) for k in keys]):
             return
-    elif not isinstance(key, (*_NUMBERS, str, bytes, tuple)):
+    elif not issubclass(type(key), (*_NUMBERS, str, bytes, tuple)):
         if getattr(type(key), "__hash__", None) is not _BY_IDENTITY:
             exact(recording, within(recording, (key, *keys)))
         return
-    if variables(recording, (key,)) is None and isinstance(key, tuple):
+    if variables(recording, (key,)) is None and issubclass(type(key), tuple):
         exact(recording, within(recording, (key,)))  # of objects in it
-    alike = [k for k in keys if isinstance(k, (*_NUMBERS, str, bytes, tuple))]
+    alike = [k for k in keys if issubclass(type(k), (*_NUMBERS, str, bytes, tuple))]
     for k in alike:
         if k is key:
             return
@@ -113,8 +113,8 @@ def in_hash_order(items: Any) -> None:
 
 
 def _is_traced(recording: Recording, key: Any) -> bool:
-    if isinstance(key, (str, bytes)):
+    if issubclass(type(key), (str, bytes)):
         return id(key) in recording.origins
-    if isinstance(key, tuple):
+    if issubclass(type(key), tuple):
         return any([_is_traced(recording, part) for part in key])
     return slot_of(recording, key) is not None
