@@ -30,7 +30,7 @@ from wengert.shadow import SHADOW, hold
 from wengert.sites import Site
 from wengert.storage import Memory
 from wengert.trail import Trail
-from wengert.undo import swap
+from wengert.undo import Everything, swap
 from wengert.values import is_inexact
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -77,16 +77,6 @@ def checkpoint_loop(step: Callable[[Any, int], Any], state: Any, n: int, length:
     return state
 
 
-class _Everything(dict[int, np.ndarray]):
-    """Stands for the owners of kept memory where each write is to be logged."""
-
-    def __contains__(self, key: object) -> bool:
-        return True
-
-    def __setitem__(self, key: int, owner: np.ndarray) -> None:
-        pass
-
-
 class _Stretch:
     """A stretch at the end of the recording that will be dropped: its writes go to a log of their own."""
 
@@ -97,7 +87,7 @@ class _Stretch:
         memory = self.memory
         self.start = len(self.recording.entries)
         self.outside = memory.undo, memory.finals, memory._captured, memory._captured_to, self.recording.specs
-        memory.undo, memory.finals, memory._captured, memory._captured_to = [], None, _Everything(), self.start
+        memory.undo, memory.finals, memory._captured, memory._captured_to = [], None, Everything(), self.start
         self.recording.specs = {}
         SHADOW[id(self)] = -1  # what is traced from now on stands behind it
         return self
@@ -118,6 +108,8 @@ class _Stretch:
         """Keep the stretch on the recording as it is."""
         undo, _, captured, _, _ = self.outside
         undo.extend(self.memory.undo)
+        if self.memory.has_pulls and not isinstance(captured, Everything):
+            self.outside = self.outside[0], self.outside[1], Everything(), *self.outside[3:]
         self.memory._captured = captured
         for entry in self.recording.entries[self.start :]:
             if entry is not None:

@@ -164,6 +164,7 @@ def _part(recording: Recording, start: int) -> Recording:
     """What was recorded from `start` on, at its slots: it stays as it is, for any later time."""
     made = Recording(False)
     made.memory = Memory(recording)  # not its own: what a cycle holds is alive for checkpoints around the vjp
+    made.memory.has_pulls = recording.memory.has_pulls
     made.entries = dict(enumerate(recording.entries[start:], start))  # type: ignore[assignment]
     return made
 

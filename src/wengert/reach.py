@@ -32,11 +32,11 @@ class Place(NamedTuple):
 class Reach:
     """The containers and generators of random numbers within reach of some things, with their present contents."""
 
-    def __init__(self, things: Iterable[Any]) -> None:
+    def __init__(self, things: Iterable[Any], generators: Iterable[Any] | None = None) -> None:
         self.arrays: list[np.ndarray] = []
         self._places: list[Place] = []
         self._random: list[tuple[Any, Any]] = [
-            (it, _random_state(it)) for it in (np.random.mtrand._rand, _python_random)
+            (it, _random_state(it)) for it in (_SHARED if generators is None else generators)
         ]
         self._seen: set[int] = set()
         stack = list(things)
@@ -80,7 +80,7 @@ class Reach:
 
     def put_back(self) -> Callable[[], None]:
         """Put all contents back as they were; the function that undoes it."""
-        changed = [(place, now) for place in self._places if not _identical(now := place.read(), place.was)]
+        changed = [(place, now) for place in self._places if not identical(now := place.read(), place.was)]
         states = [(it, _random_state(it)) for it, _ in self._random]
         for place, _ in changed:
             place.write(place.was)
@@ -142,14 +142,15 @@ def _slots_access(slots: list[Any], thing: Any) -> tuple[Read, Write]:
     return read, write
 
 
-def _identical(now: list[Any], was: list[Any]) -> bool:
+def identical(now: list[Any], was: list[Any]) -> bool:
+    """Whether two lists hold the same objects, compared without running their code."""
     return len(now) == len(was) and all(map(is_, now, was))
 
 
 # Random numbers
 
+_SHARED: tuple[Any, ...] = (np.random.mtrand._rand, random._inst)
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
-_python_random: Any = random._inst
 
 
 def _random_state(it: Any) -> Any:

@@ -16,6 +16,7 @@ from wengert.decisions import attempt, guard
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
+from wengert.hindsight import Hindsight
 from wengert.lenses import owner_of
 from wengert.outcomes import kept_parts, made_new, refuse_tree
 from wengert.paths import stops
@@ -280,7 +281,7 @@ def _record_rrule(
     assert rule is not None
     assert rule.body is not None
     slots = tuple([contained[k].slots if k in contained else slot for k, slot in enumerate(ins)])
-    level = recording.innermost(slots)
+    level, site = recording.innermost(slots), STATE.site
     inner: Any = None
     if level == 0:
         if recording.keep and len(recording.levels) == 1:
@@ -304,15 +305,17 @@ def _record_rrule(
     kept = tuple(recording.memory.capture(a) if recording.keep else light(a) for a in args)
     static = {name: _traced(recording, v) for name, v in kwargs.items()} if recording.keep else None
     slot = len(recording.entries)
-    pull = Pull(primitive, rule, pullback, level, {k: form for k, (form, _) in contained.items()})
+    recording.memory.log_all()
+    seen = Hindsight(pullback, site, recording.memory.version)
+    pull = Pull(primitive, rule, pullback, level, {k: form for k, (form, _) in contained.items()}, seen)
     if is_container(value):
         refuse_tree(recording, primitive, value)
-        recording.append((pull, kept_parts(recording, value), (*slots, inner), kept, static, STATE.site))
+        recording.append((pull, kept_parts(recording, value), (*slots, inner), kept, static, site))
         if recording.keep and inner is None:
             guard_outline(recording, primitive, value, slot)
         return _fields(recording, value, slot)
     shown = register(recording, value, slot, recording.keep)
-    recording.append((pull, shown, (*slots, inner), kept, static, STATE.site))
+    recording.append((pull, shown, (*slots, inner), kept, static, site))
     return value
 
 
@@ -320,11 +323,13 @@ class Pull:
     """A call of a user's rule in the eager mode: its pullback, whose level's it is, the forms of its containers."""
 
     is_simple = False
-    __slots__ = ("fn", "forms", "kind", "level", "name", "pullback", "rule", "step")
+    __slots__ = ("fn", "forms", "kind", "level", "name", "pullback", "rule", "seen", "step")
 
-    def __init__(self, primitive: Primitive, rule: Any, pullback: Any, level: int, forms: dict[int, Any]) -> None:
+    def __init__(
+        self, primitive: Primitive, rule: Any, pullback: Any, level: int, forms: dict[int, Any], seen: Hindsight
+    ) -> None:
         self.fn, self.name, self.rule, self.kind = primitive.fn, primitive.name, rule, "call"
-        self.pullback, self.level, self.forms, self.step = pullback, level, forms, None
+        self.pullback, self.level, self.forms, self.seen, self.step = pullback, level, forms, seen, None
 
 
 def _inner_slots(recording: Recording, value: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert.lenses import owner_of
 from wengert.primitives import INPUT, Bound, Primitive
+from wengert.record import Pull
 from wengert.recording import STATE, Entry, Recording
 from wengert.shadow import SHADOW
 
@@ -29,12 +30,15 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
     try:
         for slot in range(end - 1, start - 1, -1):
             entry = recording.entries[slot]
-            if entry is None or not isinstance(entry[0], (Bound, Primitive)):
+            if entry is None or not isinstance(entry[0], (Bound, Primitive, Pull)):
                 continue
             if entry[0] is INPUT and not constants_only:
                 continue
             done = memory.rewind(slot, done)
-            recording.entries[slot] = copies.of(entry, slot, done)
+            if type(entry[0]) is Pull:
+                entry[0].seen.settle(copies.written)
+            else:
+                recording.entries[slot] = copies.of(entry, slot, done)
     finally:
         memory.replay(done)
 

@@ -50,6 +50,10 @@ def reverse(
     else:
         bars = EAGER[SETTINGS.add](end + 1)
         bars.windows = Windows(recording.entries)
+    if recording.memory.has_pulls:
+        for entry in map(recording.entries.__getitem__, range(here.start, end + 1)):
+            if entry is not None and type(entry[0]) is Pull:
+                entry[0].seen.look_again()
     for slot, seed in seeds:
         bars.start(slot, seed)
     if isinstance(bars, (PassingBars, PassingTracedBars)):
@@ -275,12 +279,13 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: A
     rule = pull.rule
     y_bar = y_bar if owned else bars.call(own, y_bar)
     y_bar = rule.result_bar(y_bar, y if is_flat(y) else form_of(y)) if type(y_bar) is dict else y_bar
-    x_bars = rule.cotangents(bars.call(pull.pullback, y_bar), args)
-    for k, (slot, x_bar, x) in enumerate(zip(ins, x_bars, args, strict=False)):
-        if type(slot) is tuple:
-            _spread_step(bars, slot, x_bar, pull.forms[k], rule, y_bar)
-        elif slot is not None and x_bar is not None:
-            _settle(bars, slot, x_bar, x, rule, y_bar)
+    with pull.seen.shown(STATE.recording is not None):
+        x_bars = rule.cotangents(bars.call(pull.pullback, y_bar), args)
+        for k, (slot, x_bar, x) in enumerate(zip(ins, x_bars, args, strict=False)):
+            if type(slot) is tuple:
+                _spread_step(bars, slot, x_bar, pull.forms[k], rule, y_bar)
+            elif slot is not None and x_bar is not None:
+                _settle(bars, slot, x_bar, x, rule, y_bar)
 
 
 def _spread_step(bars: Bars, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar: Any) -> None:

@@ -22,7 +22,7 @@ from wengert.primitives import Bound
 from wengert.recording import Entry, Recording, here, watch_arrays
 from wengert.regions import append, known, read_region, store_region
 from wengert.shadow import SHADOW, hold
-from wengert.undo import Finals, Undo, swap
+from wengert.undo import Everything, Finals, Undo, swap
 from wengert.values import Spec, light, spec_of
 
 
@@ -62,6 +62,7 @@ class Memory:
         "_roots",
         "arguments",
         "finals",
+        "has_pulls",
         "recording",
         "replaced",
         "shared_arguments",
@@ -80,6 +81,7 @@ class Memory:
         self.finals: Finals | None = None  # where memory is to be restored after the log is used up
         self.replaced: list[Any] = []  # residuals that gave way to copies: variables by their ids as long as we record
         self.shared_arguments: set[int] = set()
+        self.has_pulls = False  # pullbacks of users' rules, which may read whatever there is
 
     @property
     def roots(self) -> dict[int, tuple[weakref.ref[np.ndarray], Root]]:
@@ -182,6 +184,17 @@ class Memory:
         filed[1].locate(owner)
         whole = lens_of(owner, owner)
         return next((self.recording.value(slot) for lens, slot, _ in filed[1] if lens == whole), None)
+
+    def log_all(self) -> None:
+        """From now on each write is logged: a user's pullback may read whatever there is."""
+        if not self.has_pulls:
+            self.has_pulls = True
+            self._captured = Everything()
+
+    def version(self, array: np.ndarray) -> int | None:
+        """Which write made what a traced array holds."""
+        storage = self.storages.get(id(owner_of(array)))
+        return None if storage is None else storage.stamp
 
     def before_write(self, array: np.ndarray, key: Any, threshold: int) -> None:
         """Save the region about to be overwritten, if a pullback keeps memory of this owner.

@@ -22,6 +22,16 @@ def swap(record: Undo) -> None:
     record[3] = now
 
 
+class Everything(dict[int, np.ndarray]):
+    """Stands for the owners of kept memory where each write is to be logged."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+    def __setitem__(self, key: int, owner: np.ndarray) -> None:
+        pass
+
+
 class Finals:
     """What memory held before an undo log was used up: each region once, in its latest record."""
 
