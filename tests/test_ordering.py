@@ -160,9 +160,11 @@ def test_an_order_is_guarded_on_a_tape(kind: str, way: str) -> None:
 
     play = wg.trace(f, 1.3)[1].play
     assert play(1.4) == f(1.4)
-    with pytest.raises(wg.StaleTapeError):
-        assert play(-1.3) == f(-1.3), "another item"
-        raise wg.StaleTapeError("the value is right")
+    try:
+        found = play(-1.3)
+    except wg.StaleTapeError:
+        return
+    assert found == f(-1.3)
 
 
 def test_what_has_one_comparison_only_is_asked_for_it() -> None:

@@ -12,6 +12,7 @@ from wengert.errors import (
     AliasedArgumentsError,
     ArgumentError,
     BytecodeError,
+    CacheWarning,
     DuplicateRuleError,
     GradientCheckError,
     IntegerInputError,

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from wengert.awaiting import AWAITABLES
+from wengert.caches import found, is_number
 from wengert.decisions import decided
 from wengert.dispatch import HOOKS
 from wengert.items import default_item, dict_item, iterable, pairs
@@ -81,7 +82,17 @@ def carrier_method(f: Any, owner: Any, name: str) -> Any:
         return lambda *, key=None, reverse=False: sort_list(f, list(owner), key, reverse)
     if name in _SEARCHES and recording is not None and not isinstance(owner, _SETS):
         return functools.partial(_SEARCHES[name], owner)
-    return f
+    return functools.partial(_finding, f, owner) if STATE.recording is not None and name in _FINDING else f
+
+
+_FINDING = {"get", "setdefault", "pop", "__contains__", "index", "count"}
+
+
+def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    """A method that looks for what it is given: a cache may hold it."""
+    if args and (type(args[0]) is tuple or type(args[0]) is str or is_number(args[0])) and args[0] in owner:
+        found(owner, args[0])
+    return f(*args, **kwargs)
 
 
 _KEYED = {"get", "pop", "setdefault", "add", "discard", "remove", "__getitem__", "__setitem__", "__delitem__"}
@@ -110,7 +121,7 @@ def _deciding(recording: Any, f: Any, owner: Any, name: str) -> Any:
 
 def unbound_method(f: Any) -> Callable[..., Any]:
     """`list.extend` and its like, called with the container in front."""
-    if f.__name__ not in (*ITERATING, "sort", "__contains__", *_ITEMS, *_SEARCHES, *_KEYED, *_COUNTED):
+    if f.__name__ not in (*ITERATING, "sort", "__contains__", *_ITEMS, *_SEARCHES, *_KEYED, *_COUNTED, *_FINDING):
         return f
 
     def call(*args: Any, **kwargs: Any) -> Any:

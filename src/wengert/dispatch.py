@@ -15,6 +15,7 @@ import numpy as np
 
 from wengert.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
 from wengert.awaiting import async_context, async_iterable, awaitable
+from wengert.caches import CERTAIN, compared
 from wengert.classes import FAST, FLOATS, IMMUTABLE, bind, lookup, python_method
 from wengert.decisions import made_text, raised
 from wengert.frames import caught
@@ -79,6 +80,18 @@ def {name}(right, left, site):
     return slow(left, right)
 """
 
+_EQUAL = """
+def {name}(right, left, site):
+    if type(left) in PLAIN and type(right) in PLAIN and not Modes.guarding:
+        value = left {symbol} right
+        if value is not {unequal} and type(left) not in CERTAIN and type(right) not in CERTAIN:
+            STATE.site = site
+            compared(left, right)
+        return value
+    STATE.site = site
+    return slow(left, right)
+"""
+
 _UNARY = """
 def {name}(a, site):
     i = get(id(a))
@@ -101,8 +114,8 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
     unless = " and type(left) is not str" if name in ("add", "mod", "iadd", "imod") else ""
     plain = names.pop("plain", "OPERANDS")
     quick = "" if plain == "OPERANDS" else "False and "
-    fn = names.pop("fn", None)
-    source = template.format(name=name, symbol=names.pop("symbol"), fn=fn, unless=unless, plain=plain, quick=quick)
+    words = {"symbol": names.pop("symbol"), "fn": names.pop("fn", None), "unequal": names.pop("unequal", None)}
+    source = template.format(name=name, unless=unless, plain=plain, quick=quick, **words)
     namespace = {
         "get": SHADOW.get,
         "SHADOW": SHADOW,
@@ -115,6 +128,8 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
         "NUMERIC": NUMERIC,
         "ndarray": np.ndarray,
         "record_two": record_two,
+        "CERTAIN": CERTAIN | {str, bytes},
+        "compared": compared,
         "STATE": STATE,
         "operator": operator,
         "raised": raised,
@@ -237,7 +252,10 @@ for _op in BINARY.values():
 
 
 for _op in COMPARE.values():
-    HOOKS[_op.name] = _generate(_COMPARE, _op.name, symbol=_op.symbol, slow=_slow_compare(_op))
+    _unequal = {"eq": False, "ne": True}.get(_op.name)
+    HOOKS[_op.name] = _generate(
+        _COMPARE if _unequal is None else _EQUAL, _op.name, symbol=_op.symbol, slow=_slow_compare(_op), unequal=_unequal
+    )
 
 
 for _name, (_fn, _method) in UNARY.items():

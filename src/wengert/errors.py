@@ -86,6 +86,10 @@ class OutOfRangeError(TensorLanguageError, IndexError):
     """An access in a function for `wengert.tensor` is not known to stay inside its array."""
 
 
+class CacheWarning(UserWarning):
+    """A traced value equals one kept from before the derivative began: what a cache gives for it is constant."""
+
+
 class NoPathWarning(UserWarning):
     """A result depends on nothing of what its derivative is asked for, so that this is zero; it names the last line."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.caches import CERTAIN, found
 from wengert.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.errors import RefusedCallError
 from wengert.flat import assign_flat, flat_items, read_flat
@@ -34,7 +35,13 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
         if Modes.guarding:
             STATE.site = site
             indexed(container, key)
-        return container[key]
+        if t is not dict or type(key) in CERTAIN:
+            return container[key]
+        value = container[key]
+        if type(key) is not str or (STATE.recording is not None and STATE.recording.texts):
+            STATE.site = site
+            found(container, key)
+        return value
     if t is np.ndarray:
         if Modes.guarding and STATE.recording is not None and STATE.recording.keep:
             STATE.site = site
@@ -116,7 +123,9 @@ def _subscript(container: Any, key: Any) -> Any:
 def dict_item(container: Any, key: Any) -> Any:
     """`dict.__getitem__(container, key)`, entering what gives a missing item."""
     t = type(container)
-    if key not in container:
+    if key in container:
+        found(container, key)
+    else:
         missing = python_method(t, "__missing__")
         if missing is not None:
             return bind(missing, container)(key)

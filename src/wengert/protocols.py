@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.caches import CERTAIN, compared, found
 from wengert.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.decisions import decided, exact, variables
 from wengert.errors import RefusedCallError
@@ -182,6 +183,8 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
         return _compare_protocol(op, left, right)
     recording = STATE.recording
     if recording is None or not recording.keep:
+        if op.name in ("eq", "ne"):
+            compared(left, right)
         return op.fn(left, right)
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
         if are_sequences(left, right, op.method):
@@ -306,7 +309,11 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
     """`left in right`."""
     t = type(right)
     if t in PLAIN and not Modes.guarding:
-        return left in right
+        is_in = left in right
+        if is_in and type(left) not in CERTAIN and t is not str:
+            STATE.site = site
+            found(right, left)
+        return is_in
     STATE.site = site
     method = python_method(t, "__contains__")
     if method is not None:
@@ -327,7 +334,10 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
             looked_up(recording, left, right)
         else:
             exact(recording, (left,))
-    return left in right
+    is_in = left in right
+    if is_in:
+        found(right, left)
+    return is_in
 
 
 def not_contains(right: Any, left: Any, site: Site | None) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.caches import EQUALITIES, compared
 from wengert.compound import Inside, inside
 from wengert.decisions import attempt, guard
 from wengert.errors import NoRuleError, RefusedCallError
@@ -119,8 +120,10 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         check_keywords(recording, primitive, kwargs)
         return recording.context.call(recording, primitive, args, ins, kwargs)
     if rule.kind == "constant":
-        _note_cut(recording, primitive, rule.where, ins)
+        if primitive.fn in EQUALITIES and len(args) > 1:
+            compared(args[0], args[1])
         value = attempt(recording, primitive.fn, run_args, run_kwargs)
+        _note_cut(recording, primitive, rule.where, ins, value)
         return record_constant(recording, primitive, args, ins, kwargs, value)
     check_keywords(recording, primitive, kwargs)
     if all(slot is None for slot in ins) and not contained:
@@ -138,12 +141,14 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     return append_result(recording, bound, value, args, ins, kwargs or None)
 
 
-def _note_cut(recording: Recording, primitive: Primitive, where: str, ins: tuple[Any, ...]) -> None:
+def _note_cut(recording: Recording, primitive: Primitive, where: str, ins: tuple[Any, ...], value: Any) -> None:
     """Note the last line where a traced value gave a constant, and whether that was asked for."""
     if any([slot is not None for slot in ins]):
         recording.cut = len(recording.entries), primitive.name, STATE.site
         if stops(where):
             recording.stopped = len(recording.entries)
+        elif is_inexact(value) and np.size(value) < 100:
+            recording.rounded[id(value)] = value
 
 
 def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:

@@ -81,8 +81,11 @@ class Recording:
         "memory",
         "notes",
         "origins",
+        "own",
         "refusals",
         "reruns",
+        "roots",
+        "rounded",
         "specs",
         "stopped",
         "texts",
@@ -102,6 +105,9 @@ class Recording:
         self.notes: list[tuple[int, str, int]] = []
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
+        self.own = range(0)  # the variables of what the function itself holds
+        self.rounded: dict[int, Any] = {}  # numbers that are constant, but made from traced ones: keys of caches
+        self.roots: Any = None  # the outermost function, and the containers that it is given
         self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose
         self.folds: list[int] = []  # where entries were dropped for a checkpoint's sake
         self.memory: Memory = None  # type: ignore[assignment]

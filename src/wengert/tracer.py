@@ -17,7 +17,7 @@ from wengert.recording import STATE, Level, Recording, close_recording, flat_slo
 from wengert.registry import rules
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
-from wengert.values import as_float, fresh
+from wengert.values import as_float, fresh, is_inexact
 
 
 class level:
@@ -122,6 +122,7 @@ def enter(
                 swaps.enter(None, "f")  # it is not entered: its rule states the derivative
             else:
                 f = swaps.enter_callable(f)
+                recording.own = range(here.start, len(recording.entries))
         for key in wanted:
             place: Any = named if isinstance(key, str) else entered
             value = as_float(place[key]) if promote else place[key]
@@ -174,6 +175,8 @@ class closed:
 
 def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording) -> Any:
     """Call the twin of a function; a refusal raised inside comes out, however the user's code caught it."""
+    if recording.roots is None:
+        recording.roots = f, [a for a in (*args, *kwargs.values()) if not is_inexact(a)]
     try:
         result = recording.enter(f)(*args, **kwargs)
     except BaseException as error:

@@ -1,0 +1,564 @@
+"""Caches that outlive a call: the derivative is right, or a warning names the line; what is no cache is silent."""
+
+# ruff: noqa: B006, RUF012 (caches as they are found in the wild)
+
+from __future__ import annotations
+
+import bisect
+import collections
+import functools
+import math
+import operator
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize._optimize import MemoizeJac
+
+import wengert as wg
+
+MAKERS: dict[str, Callable[[], Callable[[Any], Any]]] = {}
+ARRAYS: dict[str, Callable[[], Callable[[Any], Any]]] = {}
+GLOBAL: dict[Any, Any] = {}
+
+
+def number(make: Any) -> Any:
+    MAKERS[make.__name__] = make
+    return make
+
+
+def array(make: Any) -> Any:
+    ARRAYS[make.__name__] = make
+    return make
+
+
+def keyed_by(name: str, key: Callable[[Any], Any]) -> None:
+    def make() -> Callable[[Any], Any]:
+        memo: dict[Any, Any] = {}
+
+        def f(x: Any) -> Any:
+            k = key(x)
+            if k not in memo:
+                memo[k] = x**3
+            return memo[k]
+
+        return f
+
+    MAKERS[name] = make
+
+
+@dataclass(frozen=True)
+class Key:
+    x: Any
+
+
+Named = collections.namedtuple("Named", "x what")
+
+keyed_by("by the number", lambda x: x)
+keyed_by("by a tuple", lambda x: (x, "a"))
+keyed_by("by a nested tuple", lambda x: (("a", x), 1))
+keyed_by("by a named tuple", lambda x: Named(x, "a"))
+keyed_by("by a frozen object", lambda x: Key(x))
+keyed_by("by its text", lambda x: str(x))
+keyed_by("by its repr", lambda x: repr(x))
+keyed_by("by a formatted text", lambda x: f"{x:.12g}")
+keyed_by("by a text in a tuple", lambda x: f"key {x}")
+keyed_by("by what was made from it", lambda x: 2 * x + 1)
+keyed_by("by what was rounded", lambda x: round(x, 9))
+keyed_by("by what NumPy rounded", lambda x: np.round(x, 9))
+keyed_by("by a NumPy number", lambda x: np.float64(1.0) * x)
+keyed_by("by float()", lambda x: float(x))
+
+
+@number
+def asked_for_forgiveness() -> Any:
+    memo: dict[Any, Any] = {}
+
+    def f(x):
+        try:
+            return memo[x]
+        except KeyError:
+            memo[x] = x**3
+            return memo[x]
+
+    return f
+
+
+@number
+def got() -> Any:
+    memo: dict[Any, Any] = {}
+
+    def f(x):
+        value = memo.get(x)
+        if value is None:
+            value = memo[x] = x**3
+        return value
+
+    return f
+
+
+@number
+def set_as_default() -> Any:
+    memo: dict[Any, Any] = {}
+    return lambda x: memo.setdefault(x, x**3)
+
+
+@number
+def ordered() -> Any:
+    memo: Any = collections.OrderedDict()
+
+    def f(x):
+        if x in memo:
+            memo.move_to_end(x)
+            return memo[x]
+        memo[x] = x**3
+        if len(memo) > 3:
+            memo.popitem(last=False)
+        return memo[x]
+
+    return f
+
+
+@number
+def made_when_missing() -> Any:
+    class Memo(dict):
+        def __missing__(self, x):
+            self[x] = x**3
+            return self[x]
+
+    memo = Memo()
+    return lambda x: memo[x]
+
+
+@number
+def of_a_user_dict() -> Any:
+    memo: Any = collections.UserDict()
+
+    def f(x):
+        if x not in memo:
+            memo[x] = x**3
+        return memo[x]
+
+    return f
+
+
+@number
+def in_two_lists() -> Any:
+    xs: list[Any] = []
+    ys: list[Any] = []
+
+    def f(x):
+        if x in xs:
+            return ys[xs.index(x)]
+        xs.append(x)
+        ys.append(x**3)
+        return ys[-1]
+
+    return f
+
+
+@number
+def in_a_list_of_pairs() -> Any:
+    pairs: list[Any] = []
+
+    def f(x):
+        for key, value in pairs:
+            if key == x:
+                return value
+        pairs.append((x, x**3))
+        return pairs[-1][1]
+
+    return f
+
+
+@number
+def in_order() -> Any:
+    xs: list[Any] = []
+    ys: list[Any] = []
+
+    def f(x):
+        place = bisect.bisect_left(xs, x)
+        if place == len(xs) or xs[place] != x:
+            xs.insert(place, x)
+            ys.insert(place, x**3)
+        return ys[place]
+
+    return f
+
+
+@number
+def in_an_array() -> Any:
+    kept = np.full(2, np.nan)
+
+    def f(x):
+        if kept[0] != x:
+            kept[0], kept[1] = x, x**3
+        return kept[1]
+
+    return f
+
+
+@number
+def in_a_table_of_numbers() -> Any:
+    xs, ys = np.full(4, np.nan), np.full(4, np.nan)
+
+    def f(x):
+        hit = np.where(xs == x)[0]
+        if len(hit):
+            return ys[hit[0]]
+        xs[0], ys[0] = x, x**3
+        return ys[0]
+
+    return f
+
+
+@number
+def in_a_set_and_a_list() -> Any:
+    seen: set[Any] = set()
+    last: list[Any] = [None]
+
+    def f(x):
+        if x not in seen:
+            seen.add(x)
+            last[0] = x**3
+        return last[0]
+
+    return f
+
+
+@number
+def of_the_module() -> Any:
+    GLOBAL.clear()
+
+    def f(x):
+        if x not in GLOBAL:
+            GLOBAL[x] = x**3
+        return GLOBAL[x]
+
+    return f
+
+
+@number
+def of_a_helper() -> Any:
+    GLOBAL.clear()
+    return lambda x: 1.0 * _helper(x)
+
+
+def _helper(x: Any) -> Any:
+    if x not in GLOBAL:
+        GLOBAL[x] = x**3
+    return GLOBAL[x]
+
+
+@number
+def of_a_decorator() -> Any:
+    def memoized(f):
+        memo: dict[Any, Any] = {}
+
+        @functools.wraps(f)
+        def wrapper(*args):
+            if args not in memo:
+                memo[args] = f(*args)
+            return memo[args]
+
+        return wrapper
+
+    return memoized(lambda x: x**3)
+
+
+@number
+def of_a_default() -> Any:
+    def f(x, memo={}):
+        if x not in memo:
+            memo[x] = x**3
+        return memo[x]
+
+    return f
+
+
+@number
+def of_a_variable_outside() -> Any:
+    key = value = None
+
+    def f(x):
+        nonlocal key, value
+        if key != x:
+            key, value = x, x**3
+        return value
+
+    return f
+
+
+@number
+def of_an_attribute_of_the_function() -> Any:
+    def f(x):
+        if getattr(f, "key", None) != x:
+            f.key, f.value = x, x**3
+        return f.value
+
+    return f
+
+
+@number
+def about_equal() -> Any:
+    kept: list[Any] = []
+
+    def f(x):
+        if not kept or not math.isclose(kept[0], x):
+            kept[:] = [x, x**3]
+        return kept[1]
+
+    return f
+
+
+@number
+def by_the_operator() -> Any:
+    kept: list[Any] = [None, None]
+
+    def f(x):
+        if not operator.eq(kept[0], x):
+            kept[:] = [x, x**3]
+        return kept[1]
+
+    return f
+
+
+class OfAnObject:
+    store: dict[Any, Any] = {}
+
+    def __init__(self):
+        self._key = self._value = None
+
+    def __call__(self, p):
+        if self._key is None or self._key != p:
+            self._key, self._value = p, p**3
+        return self._value
+
+    def equal(self, p):
+        if self._key == p:
+            return self._value
+        self._key, self._value = p, p**3
+        return self._value
+
+
+class OfSlots:
+    __slots__ = ("key", "value")
+
+    def __init__(self):
+        self.key = None
+
+    def __call__(self, p):
+        if self.key != (p, 2):
+            self.key, self.value = (p, 2), p**3
+        return self.value
+
+
+MAKERS["object"] = OfAnObject
+MAKERS["slots"] = OfSlots
+MAKERS["bound method"] = lambda: OfAnObject().equal
+MAKERS["object in a closure"] = lambda: (lambda model: lambda x: model(x))(OfAnObject())
+MAKERS["object in a partial"] = lambda: functools.partial(lambda model, x: model(x), OfAnObject())
+
+
+@number
+def of_the_class() -> Any:
+    OfAnObject.store = {}
+
+    def f(x):
+        if x not in OfAnObject.store:
+            OfAnObject.store[x] = x**3
+        return OfAnObject.store[x]
+
+    return f
+
+
+def arrays_kept(name: str, differs: Callable[[Any, Any], Any], keep: Callable[[Any], Any]) -> None:
+    class Kept:
+        x: Any = None
+
+        def __call__(self, x: Any) -> Any:
+            if self.x is None or differs(x, self.x):
+                self.x, self.value = keep(x), np.sum(x**3)
+            return self.value
+
+    ARRAYS[name] = Kept
+
+
+arrays_kept("array_equal", lambda x, y: not np.array_equal(x, y), lambda x: x.copy())
+arrays_kept("all", lambda x, y: not np.all(x == y), lambda x: np.array(x))
+arrays_kept("any", lambda x, y: np.any(x != y), lambda x: 1.0 * x)
+arrays_kept("method any", lambda x, y: (x != y).any(), lambda x: np.copy(x))
+arrays_kept("method all", lambda x, y: not (x == y).all(), lambda x: x + 0.0)
+arrays_kept("allclose", lambda x, y: not np.allclose(x, y), lambda x: x.copy())
+arrays_kept("isclose", lambda x, y: not np.isclose(x, y).all(), lambda x: x.copy())
+arrays_kept("np.equal", lambda x, y: not np.equal(x, y).all(), lambda x: x.copy())
+arrays_kept("tuple", lambda x, y: tuple(x) != y, lambda x: tuple(x))
+arrays_kept("list", lambda x, y: list(x) != y, lambda x: list(x))
+arrays_kept("by items", lambda x, y: any(a != b for a, b in zip(x, y, strict=True)), lambda x: x.copy())
+arrays_kept("isin", lambda x, y: not np.isin(x, y).all(), lambda x: x.copy())
+
+
+@array
+def by_a_tuple() -> Any:
+    memo: dict[Any, Any] = {}
+
+    def f(x):
+        key = tuple(x)
+        if key not in memo:
+            memo[key] = np.sum(x**3)
+        return memo[key]
+
+    return f
+
+
+@array
+def memoize_jac() -> Any:
+    return MemoizeJac(lambda x: (np.sum(x**3), None))
+
+
+FIRST: dict[str, Callable[[Any, Any], Any]] = {
+    "a plain call": lambda f, x: f(x),
+    "a gradient": lambda f, x: wg.grad(f)(x),
+    "a pullback": lambda f, x: wg.vjp(f, x)[1](1.0),
+    "a tape": lambda f, x: wg.gradtape(f, x),
+}
+CASES = [(name, make, 1.7) for name, make in MAKERS.items()]
+CASES += [(name, make, np.array([1.7, -2.0])) for name, make in ARRAYS.items()]
+
+
+@pytest.mark.parametrize("first", FIRST)
+@pytest.mark.parametrize(("name", "make", "x"), CASES, ids=[name for name, _, _ in CASES])
+def test_a_cache_is_told_with_its_line(name: str, make: Any, x: Any, first: str) -> None:
+    f = make()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fresh = wg.grad(make())(x)
+    np.testing.assert_allclose(fresh, 3 * x**2, rtol=1e-12)
+    FIRST[first](f, x)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        value, gradient = wg.value_and_grad(lambda x: f(x) + np.sum(x**2))(x)
+    assert value == f(x) + np.sum(x**2)
+    lines = [w for w in told if issubclass(w.category, wg.CacheWarning)]
+    assert lines or np.allclose(gradient, 3 * x**2 + 2 * x)
+    assert all("test_caches.py:" in str(w.message) for w in lines)
+
+
+ASKING: dict[str, Callable[[Any, Any], Any]] = {
+    "grad": lambda f, x: wg.grad(f)(x),
+    "at once": lambda f, x: wg.grad(f, x),
+    "vjp": lambda f, x: wg.vjp(f, x),
+    "tape": lambda f, x: wg.gradtape(f, x),
+    "trace": lambda f, x: wg.trace(f, x),
+    "nested": lambda f, x: wg.grad(lambda y: y * wg.grad(f)(x))(1.0),
+    "twice": lambda f, x: wg.grad(wg.grad(f))(x),
+}
+
+
+@pytest.mark.parametrize("asking", ASKING)
+def test_every_derivative_tells_it(asking: str) -> None:
+    f = OfAnObject()
+    f(1.7)
+    with pytest.warns(wg.CacheWarning):
+        ASKING[asking](lambda x: x + f(x), 1.7)
+
+
+def test_a_cache_of_another_value_is_silent() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _, make, x in CASES:
+            f = make()
+            f(x)
+            np.testing.assert_allclose(wg.grad(f)(x + 1.0), 3 * (x + 1.0) ** 2, rtol=1e-12)
+
+
+# What is no cache
+
+EDGE = 2.0
+SILENT: dict[str, Callable[[Any], Any]] = {
+    "a literal": lambda x: x * 3 if x == 2.0 else x,
+    "a literal on the left": lambda x: x * 3 if 2.0 == x else x,
+    "a whole number": lambda x: x * 3 if x == 2 else x,
+    "a named literal": lambda x: _named(x),
+    "a tuple of literals": lambda x: x * 3 if x in (1.0, 2.0) else x,
+    "a set of literals": lambda x: x * 3 if x in {1.0, 2.0} else x,
+    "a table inside": lambda x: {1.0: 1.0, 2.0: 3.0}[x] * x,
+    "a grid inside": lambda x: _grid(x),
+    "a cache inside": lambda x: _inside(x),
+    "its own last value": lambda x: _iterated(x),
+    "itself": lambda x: x * 3 if x == x else x,
+    "its double": lambda x: x * 3 if x + x == 2 * x else x,
+    "a match": lambda x: _matched(x),
+    "a rounded one": lambda x: x * 3 if round(x, 2) == 2.0 else x,
+}
+
+
+def _named(x: Any) -> Any:
+    edge = 2.0
+    return x * 3 if x == edge else x
+
+
+def _grid(x: Any) -> Any:
+    total = x * 0.0
+    nodes = np.linspace(0.0, 4.0, 5)
+    for node in nodes:
+        if x == node:
+            total = total + x * 3
+    return total if x in list(nodes) else x
+
+
+def _inside(x: Any) -> Any:
+    memo: dict[Any, Any] = {}
+    for _ in range(3):
+        if x not in memo:
+            memo[x] = x * x
+    return memo[x]
+
+
+def _iterated(x: Any) -> Any:
+    old = None
+    while x != old:
+        old, x = x, 0.5 * (x + 2.0 / x)
+    return x
+
+
+def _matched(x: Any) -> Any:
+    match x:
+        case 2.0:
+            return x * 3
+        case _:
+            return x
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_what_is_no_cache_is_silent(name: str) -> None:
+    f = SILENT[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x in (2.0, np.float64(2.0)):
+            wg.grad(f)(x)
+            wg.grad(f)(x)
+            wg.gradtape(f, x)
+            wg.grad(wg.grad(f))(x)
+
+
+def test_arguments_that_are_equal_are_no_cache() -> None:
+    def kernel(x: Any, y: Any) -> Any:
+        return np.sum(x * y) + (1.0 if np.array_equal(x, y) else 0.0)
+
+    x = np.array([1.0, 2.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(wg.grad(kernel)(x, x.copy()), x)
+        assert wg.grad(lambda x, y: x * 3 if x == y else y)(2.0, 2.0) == 3.0
+
+
+def test_a_cache_of_the_library_starts_anew() -> None:
+    f = functools.lru_cache(lambda x: x**3)
+    f(1.7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert wg.grad(f)(1.7) == wg.grad(f)(1.7) == pytest.approx(3 * 1.7**2)
