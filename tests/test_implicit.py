@@ -5,7 +5,7 @@ z(x) solves z³ + z = x, so z' = 1 / (3z² + 1) and z'' = -6z z'³: all numbers 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -77,17 +77,25 @@ def by_one_rule_in_another(x: Any) -> Any:
     return z, lambda z_bar: to_x(z_bar)
 
 
-def solver(rule: Callable[..., Any], name: str) -> Callable[..., Any]:
+def solver(name: str) -> Callable[..., Any]:
     def solve(x: Any) -> Any:
         return newton(x)
 
     solve.__name__ = name
-    wg.rrule(solve)(rule)
     return solve
 
 
 RULES = [by_gradients, by_pullbacks_from_the_body, by_pullbacks, by_one_rule_in_another]
-solvers = {rule.__name__: solver(rule, rule.__name__) for rule in RULES}
+solvers = {rule.__name__: solver(rule.__name__) for rule in RULES}
+
+
+@pytest.fixture(autouse=True)
+def rules() -> Iterator[None]:
+    with wg.rules.scope():
+        for rule in RULES:
+            wg.rrule(solvers[rule.__name__])(rule)
+        yield
+
 
 ARGUMENTS = {"float": 1.3, "array": np.array([1.3, -0.4, 2.2]), "large": np.linspace(0.1, 2, 2000)}
 

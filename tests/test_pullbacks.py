@@ -6,7 +6,7 @@ call, variables or constants, decides the derivative: all numbers are closed for
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,15 @@ def sine(z: Any) -> Any:
     return np.sin(z)
 
 
-@wg.rrule(sine)
 def sine_rule(z: Any) -> Any:
     return np.sin(z), lambda y_bar: (y_bar * wg.grad(lambda z: np.sum(np.sin(z)))(z),)
+
+
+@pytest.fixture(autouse=True)
+def rules() -> Iterator[None]:
+    with wg.rules.scope():
+        wg.rrule(sine)(sine_rule)
+        yield
 
 
 @pytest.fixture(params=X)

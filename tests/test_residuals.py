@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -53,3 +54,21 @@ def test_sums_are_not_written_into_a_cotangent_that_passes_through() -> None:
     a_bar, z_bar = wg.grad(f, argnums=(0, 1))(a, z)
     np.testing.assert_allclose(a_bar, 10 * (a + z).real + 2 * a + 3)
     np.testing.assert_allclose(z_bar, 10 * (a + z).conj())
+
+
+def test_a_pullback_has_copies_of_the_parts_of_results() -> None:
+    """A+b is one part of what lstsq gives, and its pullback reads it; so do those of named tuples."""
+    a, b = np.array([[2.0, 1.0], [0.5, 3.0], [1.0, 1.0]]), np.array([1.0, 2.0, -1.0])
+
+    def solve(a: np.ndarray) -> Any:
+        found = np.linalg.lstsq(a, b)
+        parts = np.linalg.svd(a, full_matrices=False)
+        return found[0], parts.U, parts.S
+
+    _, pullback = wg.vjp(solve, a)
+    bars = np.ones(2), a / 7, np.ones(2)
+    expected = pullback(bars)[0]
+    results, pullback = wg.vjp(solve, a)
+    for part in results:
+        part[...] = 7
+    np.testing.assert_array_equal(pullback(bars)[0], expected)

@@ -47,3 +47,14 @@ def gradient_of(sample: Sample) -> Callable[..., Any]:
 def test_the_gradient_has_a_gradient(sample: Sample) -> None:
     again = Sample(gradient_of(sample), sample.args, sample.kwargs)
     assert gradient_outcome(again, tuple(keys_of(sample))) == "right"
+
+
+def test_powers_with_the_exponent_zero() -> None:
+    """∂²aᵇ/∂a∂b = aᵇ⁻¹ (1 + b log a), which is 1/a at b = 0; where a is 0 as well the derivative stays finite."""
+    assert wg.grad(lambda b: wg.grad(lambda a: a**b)(2.0))(0.0) == 0.5
+    a, b = np.array([2.0, 0.0, 4.0]), np.array([0.0, 0.0, 1.0])
+    for exponent in (b, 0.0):
+        mixed = wg.grad(lambda b: wg.grad(lambda a: np.sum(a**b))(a)[0])(exponent)
+        np.testing.assert_array_equal(np.ravel(mixed)[0], 0.5)
+        assert np.isfinite(wg.grad(lambda a, b=exponent: np.sum(a**b))(a)).all()
+    assert wg.grad(lambda a: a**0.0)(0.0) == 0

@@ -5,7 +5,7 @@ The pullback of a function that is linear in ȳ is its own derivative: where eac
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,14 @@ import pytest
 import wengert as wg
 
 X = np.array([1.0, 2.0, 3.0])
+
+
+@pytest.fixture(autouse=True)
+def rules() -> Iterator[None]:
+    with wg.rules.scope():
+        for f, rule in ((total_of_list, total_of_list_rule), (two, two_rule), (by_inplace, by_inplace_rule)):
+            wg.rrule(f)(rule)
+        yield
 
 
 def weights(back: Callable[[Any], Any], y_bar: Any) -> Any:
@@ -103,7 +111,6 @@ def total_of_list(items: Any) -> Any:
     return items[0] + 2 * items[1]
 
 
-@wg.rrule(total_of_list)
 def total_of_list_rule(items: Any) -> Any:
     return total_of_list(items), lambda y_bar: (y_bar * np.array([1.0, 2.0]),)
 
@@ -117,7 +124,6 @@ def two(x: Any) -> Any:
     return x * 2, x * 3
 
 
-@wg.rrule(two)
 def two_rule(x: Any) -> Any:
     return two(x), lambda y_bar: (y_bar[0] * 2 + y_bar[1] * 3,)
 
@@ -131,7 +137,6 @@ def by_inplace(x: Any) -> Any:
     return 3 * x * x
 
 
-@wg.rrule(by_inplace)
 def by_inplace_rule(x: Any) -> Any:
     def pullback(y_bar: Any) -> Any:
         x_bar = wg.add_inplace(np.zeros(3), y_bar * x)

@@ -17,6 +17,7 @@ from wengert_rules.blas import PAYS, onto_scaled
 LOG_2 = math.log(2.0)
 LOG_10 = math.log(10.0)
 DEGREE = math.pi / 180.0
+SMALLEST = 1e-300  # of which 1/x is finite
 ONE = np.uint8(1)  # the smallest integer: a count of ties then leaves float32 as it is
 
 
@@ -99,11 +100,20 @@ def on_plane(x):
     return x if np.iscomplexobj(x) else x + 0j
 
 
+def less_one(b, a):
+    """b - 1, or b where it is 0 and `a` too: 0 a⁻¹ would be no number. (An integer 0 may stay: it never moves.)"""
+    counts = b != 0
+    if counts is True or np.all(counts) or np.result_type(b).kind not in "fc":
+        return b - counts
+    return b - (counts | (np.absolute(a) > SMALLEST))
+
+
 @partials(np.power, np.float_power, operator.pow, pow, math.pow)
 def power(y, a, b):
     """∂y/∂a = b aᵇ⁻¹, and 0 for b = 0;  ∂y/∂b = y log a, and 0 where the base has no logarithm."""
     base = np.where(a == 0, 1, on_plane(a)) if np.iscomplexobj(y) else np.where(a > 0, a, 1)
-    return b * a ** (b - (b != 0)), y * np.log(base)
+    below = less_one(b, a) if np.ndim(a) else less_one(b, a) if np.ndim(b) else b - (b != 0 or abs(a) > SMALLEST)
+    return b * a**below, y * np.log(base)
 
 
 @partials(np.absolute, np.fabs, operator.abs, abs, math.fabs)

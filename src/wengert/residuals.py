@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from wengert.primitives import INPUT, Bound, Primitive
 from wengert.record import Pull
 from wengert.recording import STATE, Entry, Recording
 from wengert.shadow import SHADOW
+from wengert.values import is_inexact
 
 
 def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:
@@ -67,7 +69,15 @@ class _Copies:
             ]
         )
         reads_y = not self.constants_only and getattr(bound, "reads_y", None) == "value"
-        return bound, self.copy(y, slot, done) if reads_y else y, ins, kept, kwargs, site
+        return bound, self._result(y, slot, done) if reads_y else y, ins, kept, kwargs, site
+
+    def _result(self, y: Any, slot: int, done: int) -> Any:
+        """What a pullback reads of its result; the parts of a tuple have variables of their own, behind it."""
+        if not isinstance(y, tuple):
+            return self.copy(y, slot, done)
+        slots = count(slot + 1)
+        parts = [self.copy(part, next(slots), done) if is_inexact(part) else part for part in y]
+        return tuple.__new__(type(y), parts)
 
     def copy(self, value: Any, variable: Any, done: int) -> Any:
         if type(value) is list or type(value) is tuple:

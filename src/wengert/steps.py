@@ -179,6 +179,8 @@ class _ScalarStep(Step):
             return self.visit(node.args[0])
         if found is np.iscomplexobj or found is is_complex:
             return ast.Constant(False)
+        if found is np.ndim:
+            return ast.Constant(0)
         self.generic_visit(node)
         fast = None if node.keywords else _MATH.get(found) if isinstance(found, np.ufunc) else None
         if fast is not None:
