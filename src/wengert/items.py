@@ -78,8 +78,11 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None) 
     if kept is None:
         kept = recording.specs[slot] = spec_of(container)
     place = len(entries)
-    if recording.memory.storages and type(value) is np.ndarray:
-        recording.memory.add_view(value, place)
+    if type(value) is np.ndarray:
+        if recording.memory.storages:
+            recording.memory.add_view(value, place)
+        if recording.memory.lent and recording.memory.lent.shows(container):
+            recording.memory.lent.note(value)
     entries.append(
         (
             Quick.item,

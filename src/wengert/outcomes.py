@@ -11,7 +11,8 @@ from wengert.errors import NoRuleError
 from wengert.primitives import Primitive
 from wengert.recording import Recording, here
 from wengert.results import form_of, hidden, is_flat, is_tree, leaves_of, with_leaves
-from wengert.structures import is_container
+from wengert.slots import slot_of
+from wengert.structures import is_container, leaves
 from wengert.tangents import is_exclusive
 from wengert.values import fresh, is_inexact
 
@@ -43,6 +44,41 @@ def _new_number(value: Any) -> Any:
             "Return its number, or declare the function constant: wg.non_differentiable."
         )
     return made
+
+
+def made_constant(recording: Recording, primitive: Primitive, value: Any) -> Any:
+    """What a function declared constant gave: new objects for the traced values in it, which may be its arguments."""
+
+    def is_traced(part: Any) -> bool:
+        return is_inexact(part) and slot_of(recording, part) is not None
+
+    what = hidden(value, is_traced)
+    if what is not None:
+        raise recording.refuse(
+            NoRuleError(
+                f"{here()}: {primitive.name}, which is declared constant, gave a {type(what).__name__} with traced "
+                "values, which would go on as they are. Give wg.stop_gradient(...) of them."
+            )
+        )
+    if not any([is_traced(leaf) or _is_of_traced(recording, leaf) for _, leaf in leaves(value)]):
+        return value
+    return with_leaves(value, lambda _, leaf: _cut(recording, leaf))
+
+
+def _is_of_traced(recording: Recording, leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray) and recording.memory.is_traced(leaf)
+
+
+def _cut(recording: Recording, leaf: Any) -> Any:
+    """A leaf as a constant: of traced memory a view, to which no write is allowed while it lives."""
+    if not isinstance(leaf, np.ndarray):
+        return fresh(leaf)
+    if not _is_of_traced(recording, leaf):
+        return leaf
+    view = leaf.view()
+    recording.memory.lent.note(view)
+    recording.memory.add_view(view, None)
+    return view
 
 
 def refuse_tree(recording: Recording, primitive: Primitive, value: Any) -> None:

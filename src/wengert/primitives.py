@@ -69,7 +69,7 @@ class Primitive:
         bound = self.simple.get(mask)
         if bound is None:
             bound = self.simple[mask] = self.bound(len(mask), mask, ())
-            if bound.is_simple and len(mask) <= 2:
+            if bound.is_simple and self.vouched and len(mask) <= 2:
                 self.pairs[mask[0] + 2 * mask[1] if len(mask) == 2 else 0] = bound
         return bound
 
@@ -147,7 +147,6 @@ class Bound:
             and not rule.identity
             and not (rule.analysis is not None and rule.analysis.acts)
             and primitive.fn not in (setitem, getfield)
-            and primitive.vouched
         )  # the engine steps back through these itself
         self.above = min([a.above for a in rule.accumulators.values()], default=None)
         first = rule.accumulators.get(0)

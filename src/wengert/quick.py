@@ -51,7 +51,7 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
     entries = recording.entries
     mask = recording.mask(ins) if recording.inert else tuple([slot is not None for slot in ins])
     bound = primitive.simple_bound(mask)
-    if not bound.is_simple:
+    if not bound.is_simple or not primitive.vouched:
         return record_call(primitive, args, {})
     value = attempt(recording, primitive.fn, args, {})
     kind = type(value)

@@ -19,11 +19,11 @@ from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
 from wengert.hindsight import Hindsight
 from wengert.lenses import owner_of
-from wengert.outcomes import kept_parts, made_new, refuse_tree
+from wengert.outcomes import kept_parts, made_constant, made_new, refuse_tree
 from wengert.paths import stops
 from wengert.primitives import Bound, Primitive, ruled
 from wengert.recording import STATE, Recording, Traced, here
-from wengert.results import is_tree, leaves_of, outline
+from wengert.results import is_tree, leaves_of, outline, with_leaves
 from wengert.shadow import SHADOW, hold
 from wengert.slots import holds_traced, recording_here, slot_of, slots_in
 from wengert.statics import check_keywords, check_statics
@@ -35,8 +35,14 @@ _NUMBERS = (np.number, float, complex)
 METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neither recorded nor guarded
 
 
-def register(recording: Recording, value: Any, slot: int, strong: bool, args: tuple[Any, ...] = ()) -> Any:
-    """Make a fresh result a variable; what the entry keeps of it."""
+def register(
+    recording: Recording, value: Any, slot: int, strong: bool, args: tuple[Any, ...] = (), lends: bool = False
+) -> Any:
+    """Make a fresh result a variable; what the entry keeps of it. `lends`: a view of an argument is not just a view."""
+    if isinstance(value, np.ndarray) and value.base is not None:
+        lent = recording.memory.lent
+        if recording.memory.is_traced(value) if lends else bool(lent) and any([lent.shows(a) for a in args]):
+            lent.note(value)
     kept = hold(value, slot, strong)
     if isinstance(value, np.ndarray) and value.base is not None:
         if recording.memory.storages:
@@ -124,6 +130,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
             compared(args[0], args[1])
         value = attempt(recording, primitive.fn, run_args, run_kwargs)
         _note_cut(recording, primitive, rule.where, ins, value)
+        value = value if primitive.vouched else made_constant(recording, primitive, value)
         return record_constant(recording, primitive, args, ins, kwargs, value)
     check_keywords(recording, primitive, kwargs)
     if all(slot is None for slot in ins) and not contained:
@@ -177,7 +184,7 @@ def append_result(
         recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
         if recording.keep:
             guard_outline(recording, bound.primitive, value, slot)
-        _fields(recording, value, slot)
+        _fields(recording, value, slot, _lends(bound.primitive))
         if recording.keep and bound.primitive.vouched:
             _constant_fields(recording, value, slot)
         return value
@@ -189,7 +196,7 @@ def append_result(
             record_constant(recording, bound, args, ins, kwargs or {}, value)
         return value
     needed = recording.keep or bound.reads_y == "value"
-    kept = register(recording, value, slot, needed, args)
+    kept = register(recording, value, slot, needed, args, _lends(bound.primitive))
     if needed and isinstance(value, np.ndarray):
         recording.memory.capture(value)
     recording.append((bound, kept, ins, kept_args, kwargs, STATE.site))
@@ -215,13 +222,18 @@ def guard_outline(recording: Recording, primitive: Primitive, value: Any, slot: 
         guard(recording, outline, value, slot)
 
 
-def _fields(recording: Recording, value: Any, slot: int) -> Any:
+def _lends(primitive: Primitive) -> bool:
+    """Whether a view that a call gives of its argument has another derivative than a view's."""
+    return not (primitive.vouched or primitive.rule is None or primitive.rule.view)
+
+
+def _fields(recording: Recording, value: Any, slot: int, lends: bool) -> Any:
     """Make each leaf of a result a variable."""
     primitive = ruled(getfield)
     bound = primitive.bound(2, (True, False), ())
     whole = recording.value(slot) if recording.keep else None
     for key, part in leaves_of(value):
-        kept = register(recording, part, len(recording.entries), recording.keep)
+        kept = register(recording, part, len(recording.entries), recording.keep, (), lends)
         if isinstance(part, np.ndarray):
             recording.memory.capture(part)
         recording.append((bound, kept, (slot, None), (whole, key), None, STATE.site))
@@ -250,12 +262,31 @@ def record_constant(
         if isinstance(value, np.ndarray) and _sized_by_values(recording, primitive.fn, args, kwargs):
             guard(recording, np.shape, value, slot)
         return value
+    of = primitive if type(primitive) is Primitive else primitive.primitive
+    if not of.vouched and is_container(value):
+        recording.append((primitive, with_leaves(value, lambda _, leaf: leaf), ins, args, kwargs or None, STATE.site))
+        guard_outline(recording, of, value, slot)
+        return _inert_fields(recording, value, slot)
     kind = Primitive(primitive.fn, primitive.rule, "guard", primitive.name)
     recording.append((kind, value, ins, args, kwargs or None, STATE.site))
     if isinstance(value, tuple) and any(isinstance(part, (np.ndarray, *_NUMBERS)) for part in value):
         recording.entries[slot] = (primitive, value, ins, args, kwargs or None, STATE.site)
         _constant_fields(recording, value, slot)
     return value
+
+
+def _inert_fields(recording: Recording, value: Any, slot: int) -> Any:
+    """What a function declared constant gave, with new objects for its leaves: on a tape they are variables."""
+    primitive, whole = ruled(getfield), recording.value(slot)
+
+    def field(key: Any, leaf: Any) -> Any:
+        leaf, place = made_new([leaf]), len(recording.entries)
+        kept = register(recording, leaf, place, True)
+        recording.inert.add(recording.append((primitive, kept, (slot, None), (whole, key), None, STATE.site)))
+        return leaf
+
+    recording.inert.add(slot)
+    return with_leaves(value, field)
 
 
 def _constant_fields(recording: Recording, value: tuple[Any, ...], slot: int) -> None:
@@ -318,8 +349,8 @@ def _record_rrule(
         recording.append((pull, kept_parts(recording, value), (*slots, inner), kept, static, site))
         if recording.keep and inner is None:
             guard_outline(recording, primitive, value, slot)
-        return _fields(recording, value, slot)
-    shown = register(recording, value, slot, recording.keep)
+        return _fields(recording, value, slot, True)
+    shown = register(recording, value, slot, recording.keep, (), True)
     recording.append((pull, shown, (*slots, inner), kept, static, site))
     return value
 

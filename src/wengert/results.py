@@ -6,6 +6,7 @@ A leaf is named by its index in a flat tuple, by its Path in any other container
 from __future__ import annotations
 
 import gc
+import hashlib
 import types
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
@@ -82,7 +83,7 @@ def outline(value: Any) -> tuple[str, ...]:
     others: list[str] = []
 
     def note(part: Any) -> Any:
-        others.append(repr(part) if part is None or isinstance(part, (int, str, bytes)) else type(part).__name__)
+        others.append(_told(part))
         return part
 
     with_leaves(value, lambda _, leaf: leaf, note)
@@ -108,24 +109,29 @@ def names_parts(y_bar: Any, y: Any) -> bool:
     return type(y_bar) is dict and (isinstance(y, tuple) or any([type(key) is Path for key in y_bar]))
 
 
-def hidden(value: Any) -> Any:
-    """What in a result may hold floats and is no tree: a set, an iterator, a closure; None where there is nothing."""
+def is_number(part: Any) -> bool:
+    """Whether anything is a number that may depend on others continuously."""
+    return is_inexact(part) or (isinstance(part, Number) and not isinstance(part, Integral))
+
+
+def hidden(value: Any, counts: Callable[[Any], bool] = is_number, most: int = MANY) -> Any:
+    """What in a result may hold such values and is no tree: a set, an iterator, a closure; None where nothing does."""
     found: list[Any] = []
 
     def look(part: Any) -> Any:
-        if not found and _reaches_floats(part):
+        if not found and _reaches(part, counts, most):
             found.append(part)
         return part
 
-    with_leaves(value, lambda _, leaf: leaf, look)
+    walk(value, "", {}, at_other=look)
     return found[0] if found else None
 
 
-def _reaches_floats(thing: Any) -> bool:
+def _reaches(thing: Any, counts: Callable[[Any], bool], most: int) -> bool:
     stack, seen = [thing], set[int]()
     while stack:
         part = stack.pop()
-        if is_inexact(part) or len(seen) > MANY or (isinstance(part, Number) and not isinstance(part, Integral)):
+        if counts(part) or len(seen) > most:
             return True
         if issubclass(type(part), _ATOMS) or id(part) in seen:
             continue
@@ -141,6 +147,14 @@ def _inside(part: Any) -> Iterator[Any]:
         yield from (*(part.__closure__ or ()), *(part.__defaults__ or ()), *(part.__kwdefaults__ or {}).values())
     else:
         yield from gc.get_referents(part)
+
+
+def _told(part: Any) -> str:
+    if part is None or isinstance(part, (int, str, bytes, np.integer, np.bool_)):
+        return repr(part)
+    if isinstance(part, np.ndarray) and part.dtype.kind != "O":
+        return f"{part.dtype}{part.shape} {hashlib.blake2b(part.tobytes(), digest_size=16).hexdigest()}"
+    return type(part).__name__
 
 
 def _path(at: Any) -> Path:

@@ -17,6 +17,7 @@ import numpy as np
 
 from wengert.errors import AliasedArgumentsError, RefusedCallError
 from wengert.functional import setitem, setpart
+from wengert.lending import Lent
 from wengert.lenses import content_of, covers, frozen, is_foreign, lens_of, overlaps_itself, owner_of, part_of, view_of
 from wengert.primitives import Bound
 from wengert.recording import Entry, Recording, here, watch_arrays
@@ -63,6 +64,7 @@ class Memory:
         "arguments",
         "finals",
         "has_pulls",
+        "lent",
         "recording",
         "replaced",
         "shared_arguments",
@@ -82,6 +84,7 @@ class Memory:
         self.replaced: list[Any] = []  # residuals that gave way to copies: variables by their ids as long as we record
         self.shared_arguments: set[int] = set()
         self.has_pulls = False  # pullbacks of users' rules, which may read whatever there is
+        self.lent = Lent()
 
     @property
     def roots(self) -> dict[int, tuple[weakref.ref[np.ndarray], Root]]:
@@ -121,11 +124,13 @@ class Memory:
         seen = storage.views.get(id(array))
         if seen is not None and seen[0]() is array and seen[1] == storage.stamp:
             return seen[2]
+        if self.lent.spoilt:
+            self.lent.refuse_spoilt(self.recording, array)
         slot = None if storage.slot is None else read_region(self.recording, array, owner, storage.slot)
         storage.views[id(array)] = (weakref.ref(array), storage.stamp, slot)
         return slot
 
-    def add_view(self, view: np.ndarray, slot: int) -> None:
+    def add_view(self, view: np.ndarray, slot: int | None) -> None:
         """A view that an operation made of written memory: its variable is known."""
         storage = self.storages.get(id(owner_of(view)))
         if storage is not None:

@@ -38,7 +38,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     memory = recording.memory
     if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
         return
-    if isinstance(value, np.ndarray) and value.base is not None and is_basic(key) and _is_place(array[key], value):
+    if _stays(memory, array, key, value):
         array[key] = value  # what `a[1:] *= 2` ends with: the region is stored where it stands, and nothing changes
         return
     if type(value) not in PLAIN or type(value) is list or type(value) is tuple:
@@ -55,6 +55,9 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         array[key] = value  # NumPy warns or raises; a derivative of the discarded part would be wrong
         raise recording.refuse(RefusedCallError(f"{here()}: a complex value is stored in a real array."))
     _check_dtype(recording, array, (value_slot,))
+    if memory.lent:
+        basic = is_basic(key)
+        memory.lent.before_write(array[as_view(key)] if basic else array, basic)
     storage, owner = memory.join(array)
     before = memory.content(owner, storage)
     memory.before_write(array, key, len(recording.entries))
@@ -91,6 +94,13 @@ def slot_of_key(recording: Recording, key: Any) -> Any:
     return slots_in(recording, key) if type(key) in (list, tuple) else slot_of(recording, key)
 
 
+def _stays(memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
+    """Whether a store puts back what stands there, with no other derivative."""
+    if not isinstance(value, np.ndarray) or value.base is None or not is_basic(key):
+        return False
+    return _is_place(array[key], value) and not memory.lent.shows(value)
+
+
 def _is_place(region: Any, value: np.ndarray) -> bool:
     return (
         isinstance(region, np.ndarray)
@@ -102,7 +112,7 @@ def _is_place(region: Any, value: np.ndarray) -> bool:
 def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
     """The short way for one float into one entry of an array written before; False where it does not apply."""
     storage = memory.storages.get(id(array))
-    if storage is None or storage.slot is None or not storage.is_float64 or recording.keep:
+    if storage is None or storage.slot is None or not storage.is_float64 or recording.keep or memory.lent:
         return False
     if (
         array.ndim != 1
@@ -182,6 +192,8 @@ def record_write(
         return run()
     if not constant:
         _check_dtype(recording, target, ins)
+    if memory.lent:
+        memory.lent.before_write(target, True)
     storage, owner = memory.join(target)
     before = memory.content(owner, storage)
     if not traced:
