@@ -36,12 +36,15 @@ METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neithe
 
 
 def register(
-    recording: Recording, value: Any, slot: int, strong: bool, args: tuple[Any, ...] = (), lends: bool = False
+    recording: Recording, value: Any, slot: int, strong: bool, args: tuple[Any, ...] = (), lends: int | None = None
 ) -> Any:
-    """Make a fresh result a variable; what the entry keeps of it. `lends`: a view of an argument is not just a view."""
+    """Make a fresh result a variable; what the entry keeps of it.
+
+    `lends`: a view of memory with variables from before this place is not just a view, its rule says otherwise.
+    """
     if isinstance(value, np.ndarray) and value.base is not None:
         lent = recording.memory.lent
-        if recording.memory.is_traced(value) if lends else bool(lent) and any([lent.shows(a) for a in args]):
+        if bool(lent) and any([lent.shows(a) for a in args]) if lends is None else recording.memory.stood(value, lends):
             lent.note(value)
     kept = hold(value, slot, strong)
     if isinstance(value, np.ndarray) and value.base is not None:
@@ -184,7 +187,7 @@ def append_result(
         recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
         if recording.keep:
             guard_outline(recording, bound.primitive, value, slot)
-        _fields(recording, value, slot, _lends(bound.primitive))
+        _fields(recording, value, slot, _lends(bound.primitive, slot))
         if recording.keep and bound.primitive.vouched:
             _constant_fields(recording, value, slot)
         return value
@@ -196,7 +199,7 @@ def append_result(
             record_constant(recording, bound, args, ins, kwargs or {}, value)
         return value
     needed = recording.keep or bound.reads_y == "value"
-    kept = register(recording, value, slot, needed, args, _lends(bound.primitive))
+    kept = register(recording, value, slot, needed, args, _lends(bound.primitive, slot))
     if needed and isinstance(value, np.ndarray):
         recording.memory.capture(value)
     recording.append((bound, kept, ins, kept_args, kwargs, STATE.site))
@@ -222,12 +225,12 @@ def guard_outline(recording: Recording, primitive: Primitive, value: Any, slot: 
         guard(recording, outline, value, slot)
 
 
-def _lends(primitive: Primitive) -> bool:
-    """Whether a view that a call gives of its argument has another derivative than a view's."""
-    return not (primitive.vouched or primitive.rule is None or primitive.rule.view)
+def _lends(primitive: Primitive, slot: int) -> int | None:
+    """Where a call stands, if a view that it gives of its argument has another derivative than a view's."""
+    return None if primitive.vouched or primitive.rule is None or primitive.rule.view else slot
 
 
-def _fields(recording: Recording, value: Any, slot: int, lends: bool) -> Any:
+def _fields(recording: Recording, value: Any, slot: int, lends: int | None) -> Any:
     """Make each leaf of a result a variable."""
     primitive = ruled(getfield)
     bound = primitive.bound(2, (True, False), ())
@@ -317,7 +320,7 @@ def _record_rrule(
     assert rule is not None
     assert rule.body is not None
     slots = tuple([contained[k].slots if k in contained else slot for k, slot in enumerate(ins)])
-    level, site = recording.innermost(slots), STATE.site
+    level, site, start = recording.innermost(slots), STATE.site, len(recording.entries)
     inner: Any = None
     if level == 0:
         if recording.keep and len(recording.levels) == 1:
@@ -349,8 +352,8 @@ def _record_rrule(
         recording.append((pull, kept_parts(recording, value), (*slots, inner), kept, static, site))
         if recording.keep and inner is None:
             guard_outline(recording, primitive, value, slot)
-        return _fields(recording, value, slot, True)
-    shown = register(recording, value, slot, recording.keep, (), True)
+        return _fields(recording, value, slot, start)
+    shown = register(recording, value, slot, recording.keep, (), start)
     recording.append((pull, shown, (*slots, inner), kept, static, site))
     return value
 

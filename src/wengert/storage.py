@@ -201,6 +201,15 @@ class Memory:
         storage = self.storages.get(id(owner_of(array)))
         return None if storage is None else storage.stamp
 
+    def stood(self, array: np.ndarray, place: int) -> bool:
+        """True where the memory of an array held a variable before this place on the recording."""
+        key = id(owner_of(array))
+        storage = self.storages.get(key)
+        slots = [SHADOW.get(key) if storage is None else storage.slot]
+        filed = self.roots.get(key)
+        slots += [] if filed is None else [slot for _, slot, _ in filed[1]]
+        return any([slot is not None and slot < place for slot in slots])
+
     def before_write(self, array: np.ndarray, key: Any, threshold: int) -> None:
         """Save the region about to be overwritten, if a pullback keeps memory of this owner.
 
