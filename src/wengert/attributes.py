@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.classes import bind, constant, enter, lookup, methods, python_method, twins
+from wengert.decisions import laid_out
 from wengert.errors import RefusedCallError
 from wengert.flat import assign_flat
 from wengert.frames import user_frame
@@ -44,8 +45,13 @@ _RECORDED = {"T": np.transpose, "real": np.real, "imag": np.imag, "mT": getattr(
 _OPAQUE = {"data", "ctypes", "base", "__array_interface__", "__array_struct__"}
 
 
+_LAYOUT = {"flags", "strides"}
+
+_OF_VALUES = {*_RECORDED, *_OPAQUE, *_LAYOUT}
+
+
 def _plain_of(t: type) -> set[str]:
-    return set(dir(t)) - set(_RECORDED) - _OPAQUE
+    return set(dir(t)) - _OF_VALUES
 
 
 _NUMERIC = (np.ndarray, np.float64, float, complex)
@@ -70,7 +76,7 @@ def attribute(obj: Any, name: str) -> Any:
     t = type(obj)
     if issubclass(t, (np.ndarray, np.generic, float, complex)):  # `isinstance` would ask the object's own `__class__`
         recording = STATE.recording
-        if recording is not None and name in (_OPAQUE | _RECORDED.keys()) and slot_of(recording, obj) is not None:
+        if recording is not None and name in _OF_VALUES and slot_of(recording, obj) is not None:
             return _value_attribute(recording, obj, name)
     if t is types.FrameType and name == "f_back":
         return user_frame(obj.f_back)
@@ -93,7 +99,7 @@ def _ordinary(obj: Any, t: type, name: str) -> Any:
     found = lookup(t, name)
     getter = _python_getter(found)
     if getter is None:
-        if name not in _RECORDED and name not in _OPAQUE:  # those depend on the object: another may be traced
+        if name not in _OF_VALUES:  # those depend on the object: another may be traced
             _plain_attributes.setdefault(t, set()).add(name)
     elif _is_data(found) or name not in own_names(obj, t):
         return getter(obj, t)
@@ -159,6 +165,10 @@ def _is_data(found: Any) -> bool:
 
 
 def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
+    if name in _LAYOUT:
+        if recording.keep:
+            laid_out(recording)
+        return getattr(obj, name)
     fn = _RECORDED.get(name)
     if name == "base":
         shown = recording.memory.whole(owner_of(obj)) if isinstance(obj, np.ndarray) else obj

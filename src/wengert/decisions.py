@@ -14,6 +14,7 @@ a value gets there calls one of the functions below. What is promised:
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ import numpy as np
 from wengert.errors import RefusedCallError, WengertError
 from wengert.functional import raises
 from wengert.primitives import Primitive
-from wengert.recording import STATE, Recording, Traced, here
+from wengert.recording import STATE, Recording, Traced, here, users_site
 from wengert.slots import slot_of
 from wengert.values import is_inexact
 
@@ -38,7 +39,7 @@ class Origin(NamedTuple):
 
 def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int) -> None:
     """Note a fact about a traced value that a replay on other inputs must find again."""
-    recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, STATE.site))
+    recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, users_site()))
 
 
 def decided(
@@ -50,7 +51,7 @@ def decided(
     if ins is not None or any([issubclass(type(value), Traced) for value in named.values()]):
         ins = (None,) * len(args) if ins is None else ins
         kept = recording.memory.capture(args)
-        recording.append((Primitive(fn, None, "guard"), outcome, ins, kept, named or None, STATE.site))
+        recording.append((Primitive(fn, None, "guard"), outcome, ins, kept, named or None, users_site()))
 
 
 def variables(recording: Recording, args: Iterable[Any], with_texts: bool = True) -> tuple[Any, ...] | None:
@@ -123,16 +124,19 @@ def exact(recording: Recording, values: Iterable[Any]) -> None:
         else:
             same = bool(value == value)  # a nan is not
             equal = Primitive(operator.eq, None, "guard")
-            recording.append((equal, same, (slot, None if same else slot), (value, value), None, STATE.site))
+            recording.append((equal, same, (slot, None if same else slot), (value, value), None, users_site()))
 
 
 def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`fn(*args, **kwargs)`; that it raises may decide how the user's code goes on."""
     try:
-        return fn(*args, **kwargs)
+        value = fn(*args, **kwargs)
     except Exception as error:
         raised(recording, error, fn, args, kwargs)
         raise
+    if recording.loud:
+        _unharmed(recording, fn, args, kwargs)
+    return value
 
 
 def raised(
@@ -141,10 +145,7 @@ def raised(
     """Guard that a call raises what it has just raised."""
     if not recording.keep or issubclass(type(error), WengertError):
         return
-    errors: dict[str, Any] = {**np.geterr()}
-    if issubclass(type(error), Warning):  # by a filter, which a tape does not repeat: NumPy's own treatment stands for it
-        errors = {name: "raise" if how == "warn" else how for name, how in errors.items()}
-    loud = {name: how for name, how in errors.items() if how == "raise"}
+    loud = _loud(issubclass(type(error), Warning))
     outcome = raises(fn, loud, *args, **kwargs) if issubclass(type(error), Warning) else type(error)
     if outcome is None:
         raise recording.refuse(
@@ -154,3 +155,34 @@ def raised(
             )
         ) from None
     decided(recording, raises, (fn, loud, *args), outcome, kwargs)
+
+
+def _unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Guard that a call raises no floating-point error, where it would."""
+    loud = _loud(_warnings_are_raised())
+    if loud:
+        decided(recording, raises, (fn, loud, *args), None, kwargs)
+
+
+def _loud(with_warnings: bool) -> dict[str, Any]:
+    """The floating-point errors that are raised; a warning that a filter raises counts as one of them."""
+    return {name: "raise" for name, how in np.geterr().items() if how == "raise" or (how == "warn" and with_warnings)}
+
+
+def _warnings_are_raised() -> bool:
+    for action, message, category, module, _ in warnings.filters:
+        if issubclass(RuntimeWarning, category) and message is None and module is None:
+            return action == "error"
+    return False
+
+
+def laid_out(recording: Recording) -> None:
+    """Guard how the arrays among the arguments lie in memory: code asks for it, of them or of what is made of them."""
+    if laid_out in recording.caches:
+        return
+    recording.caches[laid_out] = {}
+    strides = Primitive(getattr, None, "guard")
+    for slot in sorted(recording.levels[0].inputs):
+        array = recording.value(slot)
+        if issubclass(type(array), np.ndarray):
+            recording.append((strides, array.strides, (slot, None), (array, "strides"), None, users_site()))

@@ -49,7 +49,8 @@ def higher(f: Any) -> Any:
         if f is itertools.groupby and len(args) == 1:
             args = (*args, kwargs.pop("key", None))
         if Modes.guarding:
-            told(*[a for a in (*args, *kwargs.values()) if isinstance(a, np.integer)][f is itertools.repeat :])
+            counts = (*args[f is itertools.repeat :], *kwargs.values())
+            told(*[a for a in counts if isinstance(a, np.integer)])
         given = [role(a) for role, a in zip((first, *middle), args, strict=False)]
         given += [rest(a) for a in args[len(given) :]]
         return f(*given, **{name: _WORDS.get(name, _as_it_is)(a) for name, a in kwargs.items()})
@@ -130,6 +131,8 @@ def _iter(obj: Any, /, *sentinel: Any) -> Any:
         return iter(enter(obj) if callable(obj) else obj, *sentinel)
     if issubclass(type(obj), (np.ndarray, np.flatiter, np.broadcast)) or type(obj) is str:
         return iter(iterable(obj, STATE.site))
+    if Modes.guarding:
+        in_hash_order(obj)
     made = iterator(obj)
     return iter(made) if made is obj else made
 

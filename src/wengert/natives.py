@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from wengert.classes import enter, python_method
-from wengert.decisions import guard
+from wengert.decisions import guard, laid_out
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
 from wengert.lenses import axes_in_memory
+from wengert.lookups import tape
 from wengert.opaque import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
 from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import Primitive, primitive_of, ruled
@@ -235,6 +236,7 @@ def _reshape(primitive: Primitive, owner: Any, *shape: Any, **options: Any) -> A
 
 def _in_a_row(primitive: Primitive, a: Any, order: Any = "C") -> Any:
     """`ravel` and `flatten`; in the order "K" the axes are read as they lie in memory."""
+    _ask_layout(order)
     if order == "K" and isinstance(a, np.ndarray) and not (a.flags.c_contiguous or a.flags.f_contiguous):
         return recorder(primitive)(enter(np.transpose)(a, axes_in_memory(a)))
     return recorder(primitive)(a, order=_order(a, order))
@@ -298,7 +300,14 @@ def _order(a: Any, order: str | None) -> str | None:
     """The order of elements that "K" and "A" (as in memory) mean for an array; a rule does not see its layout."""
     if order not in ("K", "A"):
         return order
+    _ask_layout(order)
     return "F" if isinstance(a, np.ndarray) and a.flags.f_contiguous and not a.flags.c_contiguous else "C"
+
+
+def _ask_layout(order: Any) -> None:
+    recording = tape() if order == "K" or order == "A" else None
+    if recording is not None:
+        laid_out(recording)
 
 
 def copied(a: Any, memo: Any = None) -> Any:

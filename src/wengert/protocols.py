@@ -17,7 +17,7 @@ from wengert.classes import bind, constant, defines, enter, lookup, python_metho
 from wengert.decisions import decided, exact, variables
 from wengert.errors import RefusedCallError
 from wengert.items import iterable, pairs
-from wengert.lookups import HASHED, looked_up
+from wengert.lookups import HASHED, hashed, looked_up, told
 from wengert.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.operators import COMPARE, UFUNCS, Binary
 from wengert.primitives import primitive_of
@@ -99,6 +99,8 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
         return op.fn(left, right)
     if (tl is str or tl is bytes) and op.name in ("add", "mod"):
         return remember(recording, op.fn(left, right), (left, right), op.fn)
+    if recording.keep and _tell(op, left, right):
+        return op.fn(left, right)
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
         numeric = issubclass(tl, (np.ndarray, np.generic)) or issubclass(tr, (np.ndarray, np.generic))
         if not (
@@ -113,6 +115,21 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
     if primitive is None:
         return opaque(recording, op.fn, (left, right), {})
     return record_call(primitive, (left, right), {})
+
+
+def _tell(op: Binary, left: Any, right: Any) -> bool:
+    """Guard what C decides by its operands: which keys of two sets are equal, how often a sequence is repeated."""
+    if issubclass(type(left), HASHED) and issubclass(type(right), HASHED):
+        hashed([*left, *right])
+        return True
+    for items, times in ((left, right), (right, left)):
+        if op.name == "mul" and issubclass(type(items), _REPEATED) and issubclass(type(times), (int, np.integer)):
+            told(times)
+            return True
+    return False
+
+
+_REPEATED = (list, tuple, str, bytes, bytearray, collections.deque)
 
 
 def _numeric(op: Binary, left: Any, right: Any) -> Any:
@@ -151,6 +168,8 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
 
 def _fill(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:
     """`left op= right` of a container in C."""
+    if Modes.guarding:
+        _tell(op, left, right)
     native = lookup(type(left), method)
     if not _is_asked_last(native):
         return fn(left, pairs(right, STATE.site) if isinstance(left, dict) else right)

@@ -22,7 +22,7 @@ from wengert.lenses import owner_of
 from wengert.outcomes import kept_parts, made_constant, made_new, refuse_tree
 from wengert.paths import stops
 from wengert.primitives import Bound, Primitive, ruled
-from wengert.recording import STATE, Recording, Traced, here
+from wengert.recording import STATE, Recording, Traced, here, users_site
 from wengert.results import is_tree, leaves_of, outline, with_leaves
 from wengert.shadow import SHADOW, hold
 from wengert.slots import holds_traced, recording_here, slot_of, slots_in
@@ -271,7 +271,7 @@ def record_constant(
         guard_outline(recording, of, value, slot)
         return _inert_fields(recording, value, slot)
     kind = Primitive(primitive.fn, primitive.rule, "guard", primitive.name)
-    recording.append((kind, value, ins, args, kwargs or None, STATE.site))
+    recording.append((kind, value, ins, args, kwargs or None, users_site()))
     if isinstance(value, tuple) and any(isinstance(part, (np.ndarray, *_NUMBERS)) for part in value):
         recording.entries[slot] = (primitive, value, ins, args, kwargs or None, STATE.site)
         _constant_fields(recording, value, slot)
@@ -416,14 +416,18 @@ def _sized_by_values(recording: Recording, fn: Any, args: tuple[Any, ...], kwarg
         return _is_mask(args[1])
     if isinstance(fn, np.ufunc) or getattr(fn, "__module__", "") == "_operator":
         return False
-    return any([_is_traced_integer(recording, a) for a in (*args, *(kwargs or {}).values())])
+    kinds = (np.integer, np.ndarray) if fn in _MADE_OF_SHAPES else np.integer
+    return any([_is_traced_integer(recording, a, kinds) for a in (*args, *(kwargs or {}).values())])
 
 
-def _is_traced_integer(recording: Recording, a: Any) -> bool:
+_MADE_OF_SHAPES = {np.zeros, np.ones, np.empty, np.full, np.reshape, np.broadcast_to, np.resize, np.tile, np.pad}
+
+
+def _is_traced_integer(recording: Recording, a: Any, kinds: Any) -> bool:
     if isinstance(a, (tuple, list)) and type(a) is not Traced:
-        return any([_is_traced_integer(recording, part) for part in a])
+        return any([_is_traced_integer(recording, part, kinds) for part in a])
     a = a.value if type(a) is Traced else a
-    return isinstance(a, np.integer) and slot_of(recording, a) is not None
+    return isinstance(a, kinds) and not is_inexact(a) and slot_of(recording, a) is not None
 
 
 def _is_mask(key: Any) -> bool:

@@ -78,6 +78,7 @@ class Recording:
         "inert",
         "keep",
         "levels",
+        "loud",
         "memory",
         "notes",
         "origins",
@@ -103,6 +104,7 @@ class Recording:
         self.caches: dict[Any, dict[Any, Any]] = {}
         self.inert: set[int] = set()  # variables that a tape needs and no derivative passes through
         self.notes: list[tuple[int, str, int]] = []
+        self.loud = False  # on a tape, whether the code says which floating-point errors are raised
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
         self.own = range(0)  # the variables of what the function itself holds
@@ -180,18 +182,26 @@ _LIBRARIES = tuple(
 )
 
 
+_OTHERS = ("<string>", *_LIBRARIES)  # the methods of dataclasses are of no file
+
+
 def here() -> str:
     """The user's line that is running, for a message; and the line of a library that it led to, if it did."""
+    return str(users_site())
+
+
+def users_site() -> Site | None:
+    """The user's line that is running; its function is said with the line of a library that it led to, if it did."""
     inner = STATE.site
-    if inner is None or not inner.file.startswith(_LIBRARIES):
-        return str(inner)
+    if inner is None or not inner.file.startswith(_OTHERS):
+        return inner
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((ENGINE, "<wengert", *_LIBRARIES)):
-            return f"{Site(file, frame.f_lineno, frame.f_code.co_qualname)} (by way of {inner})"
+        if not file.startswith((ENGINE, "<wengert", *_OTHERS)):
+            return Site(file, frame.f_lineno, f"{frame.f_code.co_qualname} (by way of {inner})")
         frame = frame.f_back
-    return str(inner)
+    return inner
 
 
 def called_by_user() -> Any:
@@ -310,7 +320,7 @@ PLAIN: set[type] = {
     np.intp,
     np.uint8,
 }
-OPERANDS = PLAIN - {list, tuple}  # an operator of an array takes what is in a list
+OPERANDS = PLAIN - {list, tuple, set, frozenset, dict}  # an array takes what is in a list; sets ask which are equal
 
 
 def watch_arrays() -> None:

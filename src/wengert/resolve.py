@@ -12,6 +12,7 @@ import functools
 import io
 import operator
 import types
+import warnings
 from typing import Any
 
 import numpy as np
@@ -146,6 +147,8 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
         twin: Any = of_numbers(primitive) if f in STATISTICS else recorder(primitive)
     else:
         code = f.__code__
+        if code.co_filename in _SAYS_WHAT_IS_RAISED and tape() is not None:
+            _be_loud()
         if (code.co_filename, code.co_name) in BY_HAND:
             return by_hand(f)
         if code.co_filename.startswith(ENGINE) and code.co_filename not in TRACEABLE:
@@ -167,6 +170,16 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
     return twin
 
 
+_SAYS_WHAT_IS_RAISED = {lookup(t, "__enter__").__code__.co_filename for t in (np.errstate, warnings.catch_warnings)}
+
+
+def _be_loud() -> None:
+    """From now on this tape guards that what raised no floating-point error raises none: no quick path does."""
+    recording = tape()
+    assert recording is not None
+    recording.loud, STATE.quick = True, None
+
+
 _OF_ENUMS = {"__call__", "__getitem__", "__contains__"}
 
 
@@ -178,7 +191,7 @@ def _finding(f: types.FunctionType) -> Any:
             recording = tape()
             assert recording is not None
             by_name = f.__name__ == "__getitem__"
-            looked_up(recording, args[1], [m.name if by_name else m.value for m in args[0].__members__.values()])
+            looked_up(recording, args[1], [m._name_ if by_name else m._value_ for m in args[0].__members__.values()])
         elif args and f.__name__ == "__call__":  # a class is made, of the module that its caller is in
             kwargs = {"module": get_frame().f_globals.get("__name__"), **kwargs}
         return f(*args, **kwargs)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import keyword
 import linecache
+import operator
 import re
 import types
 import weakref
@@ -212,16 +213,24 @@ class _Writer(Expressions):
         self.lines.append(f"    raise StaleTapeError({f'{where}{test.text} was {recorded} when recorded'!r})")
 
     def raising(self, op: Call) -> None:
-        """A guard that a call raises what it raised when recorded; what it raises else, it raises here."""
+        """A guard that a call raises what it raised when recorded, or nothing; what it raises else, it raises here."""
         fn, errors, *args = op.args
         call = self.fitted(lambda: self.call(Call(fn, args, op.kwargs)), "    ").text
         loudly = ", ".join(f"{name}={how!r}" for name, how in errors.items())
-        within = [f"    with {self.outside.numpy('errstate')}({loudly}):"] if errors else []
-        self.lines += ["try:", *within, f"    {'    ' * len(within)}{call}", "except Exception as error:"]
+        head = f"with {self.outside.numpy('errstate')}({loudly}): " if errors else ""
+        if op.val is None:
+            self.lines.append(head + call)
+            return
         wanted = self.outside.expr(op.val).text
-        self.lines += [f"    if type(error) is not {wanted}: raise", "else:"]
         where = f"{op.site}: " if op.site else ""
-        self.lines.append(f"    raise StaleTapeError({f'{where}{call} raised {wanted} when recorded'!r})")
+        self.lines += [
+            "try:",
+            f"    {head}{call}",
+            "except Exception as error:",
+            f"    if type(error) is not {wanted}: raise",
+            "else:",
+            f"    raise StaleTapeError({f'{where}{call} raised {wanted} when recorded'!r})",
+        ]
 
     def target(self, op: Call) -> str | None:
         """What a store assigns to, with {} for the array; None where a plain call must do."""
@@ -283,6 +292,18 @@ def _pure(fn: Any) -> bool:
     ) or fn is abs
 
 
+def _may_raise(op: Call) -> bool:
+    """Whether a call that only computes may raise on other numbers, which the function might have caught."""
+    if getattr(op.fn, "__module__", "") in ("math", "cmath"):
+        return True
+    if op.fn is operator.getitem:
+        return isinstance(op.args[1], Variable)
+    return any(op.fn is fn for fn in _DIVIDING) and type(op.val) in (float, int, complex, tuple)
+
+
+_DIVIDING = (operator.truediv, operator.floordiv, operator.mod, operator.pow, pow, divmod)
+
+
 def is_functional(fn: Any) -> bool:
     """Whether a function is one of this package's functional primitives."""
     return isinstance(fn, types.FunctionType) and fn.__module__ == functional.__name__
@@ -292,7 +313,7 @@ def _needed(ops: Sequence[Op], result: int) -> set[int]:
     """The ops that the result, the guards and calls with unknown effects need."""
     needed = {result}
     for op in reversed(ops):
-        if op.id in needed or (isinstance(op, Call) and (op.guard or not _pure(op.fn))):
+        if op.id in needed or (isinstance(op, Call) and (op.guard or not _pure(op.fn) or _may_raise(op))):
             needed.add(op.id)
             needed.update(v.id for v in op.references())
     return needed

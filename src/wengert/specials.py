@@ -105,6 +105,7 @@ SPECIAL: dict[Any, Any] = {
     print: printed,
     range: lambda *args: range(*[decisive(a) for a in args]),
     hash: lambda a, /: hash(decisive(a)),
+    chr: lambda a, /: chr(decisive(a)),
     weakref.ref: lambda obj, callback=None, /: weakref.ref(obj, entered(callback)),
     weakref.finalize: lambda obj, func, /, *args, **kwargs: weakref.finalize(obj, enter(func), *args, **kwargs),
     type.__call__: instantiate,

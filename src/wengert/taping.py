@@ -6,14 +6,17 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.accumulation import accumulation
 from wengert.asking import LiveContext
 from wengert.callables import signature
 from wengert.contexts import Context
+from wengert.decisions import laid_out
 from wengert.entries import Slot
 from wengert.errors import WengertError
 from wengert.gradient import grad
-from wengert.recording import STATE, Recording
+from wengert.recording import PLAIN, STATE, Recording
 from wengert.residuals import materialise
 from wengert.slots import slot_of
 from wengert.structures import rebuild
@@ -68,6 +71,8 @@ def _traced(
             result = run(f, entered, keywords, recording)
         finally:
             swaps.restore()
+        if _copies_or_views(recording):
+            laid_out(recording)
         slots = rebuild(result, lambda leaf, path: _slot(recording, leaf, live))
         materialise(recording, 0, len(recording.entries), written_only=True, constants_only=True)
         if live is not None:
@@ -75,6 +80,19 @@ def _traced(
         else:
             tape = Tape.from_entries(recording.entries, slots, names, named, notes=_notes(recording))
         return swaps.leave(result), tape
+
+
+_MAYBE_COPIES = (
+    np.reshape, np.ravel, np.ndarray.reshape, np.ndarray.ravel, np.ndarray.astype, np.asarray, np.array, np.asanyarray,
+    np.ascontiguousarray, np.asfortranarray,
+)  # fmt: skip
+
+
+def _copies_or_views(recording: Recording) -> bool:
+    """Whether memory is written, and something was made that is a view or a copy as its argument lies in memory."""
+    if np.ndarray in PLAIN:
+        return False
+    return any([entry is not None and any(entry[0].fn is fn for fn in _MAYBE_COPIES) for entry in recording.entries])
 
 
 def _slot(recording: Recording, leaf: Any, live: LiveContext | None) -> Any:

@@ -1,0 +1,66 @@
+"""A tape played on other inputs gives what the function gives there, or says that it is stale and where."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from decision_programs import CASES
+
+import wengert as wg
+
+HERE = ("decision_programs.py", "was float", "strides", "share memory")
+OWN = (ArithmeticError, LookupError, ValueError, AttributeError, StopIteration, AssertionError, RuntimeWarning)
+
+
+def argument(x: Any) -> Any:
+    return np.array(x) if isinstance(x, list) else x.copy(order="K") if isinstance(x, np.ndarray) else x
+
+
+def as_laid_out(x: Any) -> Any:
+    """A copy with the same strides."""
+    if not isinstance(x, np.ndarray) or x.flags.forc:
+        return argument(x)
+    whole = np.zeros((*x.shape[:-1], 2 * x.shape[-1]))
+    whole[..., ::2] = x
+    return whole[..., ::2]
+
+
+def played(f: Callable[..., Any], a: Any) -> dict[str, Callable[[Any], Any]]:
+    """What a tape made at `a` gives elsewhere, in each way to run it."""
+    tape, derivative = wg.trace(f, as_laid_out(a))[1], wg.gradtape(f, as_laid_out(a))
+    compiled, compiled_derivative = tape.compile(), derivative.compile()
+    return {
+        "play": tape.play,
+        "compile": compiled,
+        "gradtape": lambda x: derivative.play(x)[0],
+        "compiled gradtape": lambda x: compiled_derivative(x)[0],
+    }
+
+
+def same(x: Any, y: Any) -> bool:
+    return bool(np.allclose(x, y, rtol=1e-12, equal_nan=True))
+
+
+def outcome(run: Callable[[Any], Any], x: Any) -> tuple[str, Any]:
+    """What the error says, which is that the tape is stale or the function's own; or the value."""
+    try:
+        return "", run(x)
+    except wg.StaleTapeError as error:
+        return str(error), None
+    except OWN:
+        return HERE[0], None
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CASES)
+def test_right_or_stale(name: str) -> None:
+    f, a, b, alike = CASES[name]
+    for how, run in played(f, a).items():
+        for kept in (a, alike):
+            assert same(run(as_laid_out(kept)), f(as_laid_out(kept))), f"{how} at {kept}"
+        said, value = outcome(run, as_laid_out(b))
+        assert value is None or same(value, f(as_laid_out(b))), f"{how} at {b}"
+        assert value is not None or any(where in said for where in HERE), said
