@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import operator
 from functools import partial
@@ -146,7 +145,7 @@ def test_a_line_that_runs_again_replaces_its_rule() -> None:
             return x_bar
 
         non_differentiable(np.floor, registry=r)
-    assert r[np.sin].body is sin and inspect.unwrap(r[np.sin].accumulators[0].add) is add
+    assert r[np.sin].body is sin and r[np.sin].accumulators[0].add is add
 
 
 def test_version_tells_of_every_change_and_scope_undoes_it(table: Registry) -> None:

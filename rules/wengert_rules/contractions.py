@@ -91,7 +91,7 @@ def embedded(x_bar, labels, term):
 @pullback(np.trace, np.ndarray.trace)
 def trace(y_bar, y, a, *, offset=0, axis1=0, axis2=1, dtype=None, out=None):
     """ȳ on the diagonal."""
-    rows, columns = np.shape(a)[axis1], np.shape(a)[axis2]
+    rows, columns, offset = np.shape(a)[axis1], np.shape(a)[axis2], int(offset)
     length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     spread = np.broadcast_to(np.expand_dims(y_bar, -1), (*np.shape(y_bar), length))
     return onto_diagonal(spread, np.shape(a), offset, axis1, axis2)

@@ -10,7 +10,7 @@ from wengert_rules.shapes import inverse_permutation
 
 def onto_diagonal(y_bar, shape, offset, axis1, axis2):
     """Zeros of `shape` with `y_bar` on the diagonal of two axes: every (columns + 1)th element of a matrix."""
-    axis1, axis2 = axis1 % len(shape), axis2 % len(shape)
+    offset, axis1, axis2 = int(offset), int(axis1) % len(shape), int(axis2) % len(shape)
     others = [k for k in range(len(shape)) if k not in (axis1, axis2)]
     stack, columns = tuple(shape[k] for k in others), shape[axis2]
     start = max(offset, -offset * columns)

@@ -110,8 +110,11 @@ def less_one(b, a):
 
 @partials(np.power, np.float_power, operator.pow, pow, math.pow)
 def power(y, a, b):
-    """∂y/∂a = b aᵇ⁻¹, and 0 for b = 0;  ∂y/∂b = y log a, and 0 where the base has no logarithm."""
-    base = np.where(a == 0, 1, on_plane(a)) if np.iscomplexobj(y) else np.where(a > 0, a, 1)
+    """∂y/∂a = b aᵇ⁻¹, and 0 for b = 0;  ∂y/∂b = y log a, and 0 where the base has no logarithm.
+
+    With 1.0, not 1: of a small integer NumPy gives a logarithm in half precision.
+    """
+    base = np.where(a == 0, 1.0, on_plane(a)) if np.iscomplexobj(y) else np.where(a > 0, a, 1.0)
     below = less_one(b, a) if np.ndim(a) else less_one(b, a) if np.ndim(b) else b - (b != 0 or abs(a) > SMALLEST)
     return b * a**below, y * np.log(base)
 
@@ -281,7 +284,7 @@ def arctan2(y, a, b):
     """(b, -a)/(a² + b²), divided twice by the root, whose square may underflow; 0 at the origin."""
     radius = np.hypot(a, b)
     radius = np.where(radius == 0, 1, radius)
-    return b / radius / radius, -a / radius / radius
+    return b / radius / radius, -(a / radius) / radius  # -a of an unsigned integer is another number
 
 
 @partials(np.hypot)

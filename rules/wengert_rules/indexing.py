@@ -44,7 +44,7 @@ def last_writes(shape, key):
 
 def within(indices, length, mode):
     """The indices that `np.take` reads in this mode."""
-    indices = np.asarray(indices)
+    indices = np.asarray(indices, np.intp)
     if mode == "wrap":
         return indices % length
     return np.clip(indices, 0, length - 1) if mode == "clip" else indices

@@ -114,7 +114,7 @@ def as_columns(x, ndim):
 
 def cutoff(rcond, a):
     """The share of the largest singular value below which `lstsq` counts one as zero."""
-    eps = float(np.finfo(a.dtype).eps)
+    eps = float(np.finfo(np.result_type(a, 1.0)).eps)
     if rcond is None:
         return eps * max(np.shape(a))
     return eps if rcond == -1 else rcond

@@ -17,8 +17,8 @@ TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
 @partials(math.log, cmath.log)
 def log(y, x, base=math.e):
-    """y = log x / log b."""
-    return 1 / (x * np.log(base)), -y / (base * np.log(base))
+    """y = log x / log b; the logarithm of a small integer of NumPy's would be one in half precision."""
+    return 1 / (x * np.log(1.0 * base)), -y / (base * np.log(1.0 * base))
 
 
 @partials(math.erf)

@@ -28,6 +28,11 @@ def pieces(y_bar, lengths, axis):
     return parts
 
 
+def integers(x):
+    """One integer, or several, of Python or of NumPy, as a tuple of Python's, which do not overflow."""
+    return tuple(np.ravel(x).tolist())
+
+
 def inverse_permutation(axes, ndim):
     """The axes that undo `axes`; None, which reverses, undoes itself."""
     return None if axes is None else tuple(np.argsort([axis % ndim for axis in axes]).tolist())
@@ -76,7 +81,7 @@ def transpose(y_bar, y, a, *, axes=None):
 @pullback(np.ndarray.transpose, np.generic.transpose, view=True)
 def transpose_method(y_bar, y, a, *axes):
     """The axes come one by one, as one tuple, as None or not at all."""
-    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None
+    order = axes[0] if len(axes) == 1 and (axes[0] is None or np.ndim(axes[0])) else axes or None
     return np.transpose(y_bar, inverse_permutation(order, np.ndim(y)))
 
 
@@ -97,8 +102,7 @@ def flip(y_bar, y, m, *, axis=None):
 
 @pullback(np.roll)
 def roll(y_bar, y, a, *, shift, axis=None):
-    back = tuple(-n for n in shift) if isinstance(shift, (tuple, list)) else -shift
-    return np.roll(y_bar, back, axis)
+    return np.roll(y_bar, tuple(-n for n in integers(shift)), axis)
 
 
 @pullback(np.repeat, np.ndarray.repeat, np.generic.repeat)
@@ -120,7 +124,7 @@ def repeat(y_bar, y, a, *, repeats, axis=None):
 @pullback(np.tile)
 def tile(y_bar, y, A, *, reps):
     """The sum over the tiles: y has each axis of A as (which tile, place in it)."""
-    reps = (reps,) if isinstance(reps, int) else tuple(reps)
+    reps = integers(reps)
     n = max(len(reps), np.ndim(A))
     reps = (1,) * (n - len(reps)) + reps
     shape = (1,) * (n - np.ndim(A)) + np.shape(A)

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 
 from wengert.extend import additem, pullback, setitem
+from wengert_rules.shapes import integers
 
 # Convolution and correlation
 
@@ -49,9 +50,8 @@ def correlate(y_bar, y, a, v, *, mode="valid"):
 @pullback(np.lib.stride_tricks.sliding_window_view, view=True)
 def sliding_window_view(y_bar, y, x, *, window_shape, axis=None, subok=False, writeable=False):
     """Each place in the window adds what the windows have there to the elements that it passed over."""
-    window = (window_shape,) if isinstance(window_shape, int) else tuple(window_shape)
-    axes = range(np.ndim(x)) if axis is None else (axis,) if isinstance(axis, int) else axis
-    axes = [k % np.ndim(x) for k in axes]
+    window = integers(window_shape)
+    axes = range(np.ndim(x)) if axis is None else [k % np.ndim(x) for k in integers(axis)]
     x_bar = np.zeros(np.shape(x), x.dtype)
     for place in itertools.product(*[range(n) for n in window]):
         start = [sum([n for k, n in zip(axes, place, strict=True) if k == along]) for along in range(np.ndim(x))]
@@ -83,8 +83,8 @@ def segments(x, points):
 @pullback(np.interp, broadcasts=True)
 def interp(y_bar, y, x, xp, fp, left=None, right=None, *, period=None):
     """y = (1 - t) fpₖ + t fpⱼ with t = (x - xpₖ)/(xpⱼ - xpₖ); at a point, the segment to its right counts."""
-    points, which = knots(np.asarray(xp), period)
-    values = np.asarray(fp)[which]
+    points, which = knots(1.0 * np.asarray(xp), period)
+    values = 1.0 * np.asarray(fp)[which]  # differences of small integers would overflow
     at = x if period is None else x % abs(period)
     below, above = at < points[0], at > points[-1]
     inside = (at >= points[0]) & (at <= points[-1])

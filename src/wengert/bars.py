@@ -180,7 +180,7 @@ class Bars:
             x = primals[k] if k < len(left) and left[k] else None
             fits = isinstance(x, (np.ndarray, Spec)) and x.ndim and x.size >= accumulator.above
             if fits and self._has_place(ins[k], x, y_bar, accumulator.scatters):
-                left[k] = not self._onto(accumulator.add, ins[k], x, (y_bar, y, *primals), static)
+                left[k] = not self._onto(accumulator.action, ins[k], x, (y_bar, y, *primals), static)
         return tuple(left)
 
     def _has_place(self, slot: int, x: Any, y_bar: Any, scatters: bool) -> bool:

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from wengert.binding import Accumulator, Rule
-from wengert.bodies import given_own, times
+from wengert.bodies import times
 from wengert.callables import callable_name, place
 from wengert.errors import RuleError
-from wengert.purity import TESTED
 from wengert.registry import Registry, rules
 from wengert.values import is_complex
 
@@ -84,9 +83,8 @@ def accumulates(
     """
 
     def declare(function: F) -> F:
-        add = function if (getattr(function, "__module__", None) or "").startswith(TESTED) else given_own(function, 1)
         for f in targets:
-            registry.accumulate(f, arg, Accumulator(add, scatters, above))
+            registry.accumulate(f, arg, Accumulator(function, scatters, above))
         return function
 
     return declare

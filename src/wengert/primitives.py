@@ -151,7 +151,7 @@ class Bound:
         self.above = min([a.above for a in rule.accumulators.values()], default=None)
         first = rule.accumulators.get(0)
         alone = first is not None and first.scatters and not kwnames and self.places == (0,)
-        self.scatter = first.add if first is not None and alone else None
+        self.scatter = first.action if first is not None and alone else None
 
 
 INPUT = Primitive(None, None, "input", "input")

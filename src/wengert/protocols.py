@@ -101,6 +101,8 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
         return remember(recording, op.fn(left, right), (left, right), op.fn)
     if recording.keep and _tell(op, left, right):
         return op.fn(left, right)
+    if op.name == "mul" and (_repeats(left, right) or _repeats(right, left)):
+        return op.fn(left, right)
     if slot_of(recording, left) is None and slot_of(recording, right) is None:
         numeric = issubclass(tl, (np.ndarray, np.generic)) or issubclass(tr, (np.ndarray, np.generic))
         if not (
@@ -130,6 +132,11 @@ def _tell(op: Binary, left: Any, right: Any) -> bool:
 
 
 _REPEATED = (list, tuple, str, bytes, bytearray, collections.deque)
+
+
+def _repeats(items: Any, count: Any) -> bool:
+    """Whether a product is a sequence several times over: a number of NumPy counts like Python's, an array does not."""
+    return isinstance(items, _SEQUENCES) and isinstance(count, np.generic)
 
 
 def _numeric(op: Binary, left: Any, right: Any) -> Any:
@@ -174,7 +181,7 @@ def _fill(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, rig
     if not _is_asked_last(native):
         return fn(left, pairs(right, STATE.site) if isinstance(left, dict) else right)
     if type(left) in _SEQUENCES or op.name == "mul":  # the `+=` of subclasses comes first
-        if isinstance(right, (np.ndarray, np.generic)):
+        if isinstance(right, np.ndarray) or (isinstance(right, np.generic) and op.name != "mul"):
             return binary(op, left, right)
         reflected = python_method(type(right), op.reflected)
         value = NotImplemented if reflected is None else bind(reflected, right)(left)
