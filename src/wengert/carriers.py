@@ -24,7 +24,7 @@ from wengert.decisions import decided
 from wengert.dispatch import HOOKS
 from wengert.items import default_item, dict_item, iterable, pairs
 from wengert.lookups import hashed, looked_up, tape, told
-from wengert.opaque import CARRIER_TYPES, remember
+from wengert.opaque import CARRIER_TYPES, refusal, remember
 from wengert.ordering import sort_list
 from wengert.recording import STATE
 
@@ -185,6 +185,8 @@ def text_method(f: Any, owner: Any) -> Any:
         text = f(*args, **kwargs)
         if recording is None:
             return text
+        if f.__name__ in _PLACES and id(args[0]) in recording.texts and args[0].isdigit():
+            raise refusal(recording, f, "a digit of a traced value is looked for")
         if recording.keep and not isinstance(text, (str, bytes, list, tuple)):
             decided(recording, getattr(type(owner), f.__name__), (owner, *args), text, kwargs)
         return remember(recording, text, (owner, *args), getattr(type(owner), f.__name__), kwargs)
@@ -192,6 +194,7 @@ def text_method(f: Any, owner: Any) -> Any:
     return call if recording is not None and (recording.texts or joins or f.__name__ in _FORMATTING) else f
 
 
+_PLACES = ("index", "find", "rindex", "rfind")
 _FORMATTING = ("format", "format_map")
 
 FREE_OWNERS = {

@@ -263,16 +263,17 @@ ARRAY_FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 
 
-def view(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
+def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
     """`a.view()`; of another dtype or class it shows the bits of traced numbers, which have no derivative."""
-    made, recording = np.ndarray.view(owner, *args, **kwargs), STATE.recording
+    kind = np.ndarray if isinstance(owner, np.ndarray) else np.generic
+    made, recording = kind.view(owner, *args, **kwargs), STATE.recording
     if type(made) is type(owner) and made.dtype == owner.dtype:
         return recorder(primitive)(owner, *args, **kwargs)
     if recording is not None and slot_of(recording, owner) is not None:
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: a traced array of {owner.dtype} is viewed as {type(made).__name__} of {made.dtype}. "
-                "Convert it with .astype, or take .real and .imag."
+                f"{here()}: a traced {type(owner).__name__} of {owner.dtype} is viewed as {type(made).__name__} of "
+                f"{made.dtype}. Convert it with .astype, or take .real and .imag."
             )
         )
     return made
@@ -328,6 +329,8 @@ def number_method(f: Any, owner: Any, t: type, name: str) -> Any:
     primitive = primitive_of(descriptor)
     if primitive is None and isinstance(owner, np.generic):
         primitive = primitive_of(getattr(np.ndarray, name, None)) or primitive_of(getattr(np, name, None))
+        if primitive is not None and name == "view":
+            return functools.partial(view, primitive, owner)
         if primitive is not None:
             primitive = primitive_of(getattr(np, name, None)) or primitive
             return functools.partial(recorder(primitive), owner)

@@ -13,14 +13,19 @@ import numpy as np
 
 from wengert.caches import EQUALITIES, compared
 from wengert.compound import Inside, inside
+from wengert.cuts import note_cut, refuse_odd
 from wengert.decisions import attempt, guard
-from wengert.errors import NoRuleError, RefusedCallError
+from wengert.errors import NoRuleError
 from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
 from wengert.hindsight import Hindsight
 from wengert.lenses import owner_of
+<<<<<<< HEAD
 from wengert.outcomes import kept_parts, made_constant, made_new, refuse_tree
 from wengert.paths import stops
+=======
+from wengert.outcomes import kept_parts, made_new, refuse_tree
+>>>>>>> c36bc6e (Integers that hold all digits of a traced float are refused, as its bytes and its text are)
 from wengert.primitives import Bound, Primitive, ruled
 from wengert.recording import STATE, Recording, Traced, here, users_site
 from wengert.results import is_tree, leaves_of, outline, with_leaves
@@ -132,8 +137,12 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         if primitive.fn in EQUALITIES and len(args) > 1:
             compared(args[0], args[1])
         value = attempt(recording, primitive.fn, run_args, run_kwargs)
+<<<<<<< HEAD
         _note_cut(recording, primitive, rule.where, ins, value)
         value = value if primitive.vouched else made_constant(recording, primitive, value)
+=======
+        note_cut(recording, primitive.name, rule.where, ins, value)
+>>>>>>> c36bc6e (Integers that hold all digits of a traced float are refused, as its bytes and its text are)
         return record_constant(recording, primitive, args, ins, kwargs, value)
     check_keywords(recording, primitive, kwargs)
     if all(slot is None for slot in ins) and not contained:
@@ -149,16 +158,6 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if recording.keep:
         kwargs = {name: _traced(recording, v) for name, v in kwargs.items()}
     return append_result(recording, bound, value, args, ins, kwargs or None)
-
-
-def _note_cut(recording: Recording, primitive: Primitive, where: str, ins: tuple[Any, ...], value: Any) -> None:
-    """Note the last line where a traced value gave a constant, and whether that was asked for."""
-    if any([slot is not None for slot in ins]):
-        recording.cut = len(recording.entries), primitive.name, STATE.site
-        if stops(where):
-            recording.stopped = len(recording.entries)
-        elif is_inexact(value) and np.size(value) < 100:
-            recording.rounded[id(value)] = value
 
 
 def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:
@@ -192,7 +191,7 @@ def append_result(
             _constant_fields(recording, value, slot)
         return value
     if not is_inexact(value):
-        _refuse_objects(recording, bound, value)
+        refuse_odd(recording, bound.name, value)
         if not bound.primitive.vouched:
             refuse_tree(recording, bound.primitive, value)
         if recording.keep:
@@ -206,17 +205,6 @@ def append_result(
     if recording.keep and _sized_by_values(recording, bound.fn, args, kwargs):
         guard(recording, np.shape, value, slot)
     return value
-
-
-def _refuse_objects(recording: Recording, bound: Any, value: Any) -> None:
-    if isinstance(value, np.ndarray) and value.dtype.kind in "OUSTV":
-        kind = "Python objects" if value.dtype.kind == "O" else str(value.dtype)
-        raise recording.refuse(
-            RefusedCallError(
-                f"{here()}: {bound.name} gave an array of {kind}, which cannot be differentiated. "
-                "Build it with a float dtype."
-            )
-        )
 
 
 def guard_outline(recording: Recording, primitive: Primitive, value: Any, slot: int) -> None:

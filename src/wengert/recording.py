@@ -62,6 +62,9 @@ class Level:
         self.dependent: set[int] = set()
 
 
+NOTHING = range(0)
+
+
 class Recording:
     """All that one thread writes down while it traces: entries, levels, refusals, and the state of written memory.
 
@@ -107,7 +110,7 @@ class Recording:
         self.loud = False  # on a tape, whether the code says which floating-point errors are raised
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
-        self.own = range(0)  # the variables of what the function itself holds
+        self.own = NOTHING  # the variables of what the function itself holds
         self.rounded: dict[int, Any] = {}  # numbers that are constant, but made from traced ones: keys of caches
         self.roots: Any = None  # the outermost function, and the containers that it is given
         self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose

@@ -37,7 +37,7 @@ from wengert.primitives import ruled
 from wengert.protocols import truth
 from wengert.recording import STATE
 from wengert.substitutes import SUBSTITUTES
-from wengert.texts import SHOWING, interned, printed
+from wengert.texts import SHOWING, interned, ordinal, printed
 from wengert.totals import OF_POINTS
 
 
@@ -95,6 +95,7 @@ SPECIAL: dict[Any, Any] = {
     builtins.__build_class__: build_class,
     object.__str__: lambda a: convert(a, 2, STATE.site),  # it is that of the object
     sys.intern: interned,
+    ord: ordinal,
     object.__getattribute__: lambda obj, name: generic_attribute(obj, name),
     object.__setattr__: lambda obj, name, value: generic_set_attribute(obj, value, name),
     np.ndarray.__copy__: copied,

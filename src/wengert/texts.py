@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.decisions import exact
-from wengert.opaque import remember, search, traced_in
+from wengert.opaque import refusal, remember, search, traced_in
 from wengert.recording import STATE, Recording
 
 core: Any = np._core.multiarray  # type: ignore[attr-defined]
@@ -87,6 +87,14 @@ def characters(text: Any) -> Any:
     if type(text) is bytes:
         return text
     return (remember(recording, c, (text,)) if c.isdigit() else c for c in text)
+
+
+def ordinal(character: Any, /) -> int:
+    """`ord`, which would read the digits of a traced value one by one."""
+    recording = STATE.recording
+    if recording is not None and id(character) in recording.texts and character.isdigit():
+        raise refusal(recording, ord, "a digit of a traced value reaches it")
+    return ord(character)
 
 
 def interned(text: Any, /) -> Any:
