@@ -397,3 +397,92 @@ def test_what_python_calls_through_numpy_is_new_too(mode: str) -> None:
     some = functools.partial(lambda a, x: ONE, 0)
     _declare("pullback", some, 7.0)
     assert MODES[mode](lambda x: some(x) * ONE + ONE * x, 1.5) == 8
+
+
+# Functions as users have them: of no module, objects, with attributes
+
+
+NAMED: dict[str, Any] = {"None": None, "a number": 3, "another's": "numpy", "nobody's": "no.such.module"}
+
+
+@pytest.mark.parametrize("form", ["rrule", "pullback", "partials"])
+@pytest.mark.parametrize("module", NAMED)
+def test_a_function_may_say_that_it_is_of_any_module(module: str, form: str) -> None:
+    def square(x: Any) -> Any:
+        return x * x
+
+    square.__module__ = NAMED[module]
+    if form == "rrule":
+        wg.rrule(square)(lambda x: (square(x), lambda y_bar: y_bar * 2 * x))
+    elif form == "pullback":
+        wg.pullback(square)(lambda y_bar, y, x: y_bar * 2 * x)
+    else:
+        wg.partials(square)(lambda y, x: 2 * x)
+    for x in (1.5, np.array([0.5, 1.5])):
+        for mode, run in MODES.items():
+            np.testing.assert_allclose(run(lambda x: np.sum(square(x) * x), x), 3 * x * x, err_msg=mode)
+    wg.test_rrule(square, 1.5)
+    assert "square" in str(wg.rules[square]) and "square" in repr(wg.rules[square])
+    text = wg.trace(lambda x: square(x) * x, 1.5)[1]
+    assert "square" in str(text) and "def f" in text.to_source("f")
+    wg.rules.remove(square)
+    assert wg.grad(square)(1.5) == 3
+
+
+def applied(f: Any, x: Any) -> Any:
+    return (f[0] if isinstance(f, (list, tuple)) else f)(x)
+
+
+def _attribute_of(p: Any) -> Any:
+    def f(x: Any) -> Any:
+        return f.k * x  # type: ignore[attr-defined]
+
+    f.k = p  # type: ignore[attr-defined]
+    return f
+
+
+def _class_of(p: Any) -> Any:
+    class Line:
+        k = p
+
+        def __call__(self, x: Any) -> Any:
+            return self.k * x
+
+    return Line()
+
+
+def _default_of(p: Any) -> Any:
+    return lambda x, k=p: k * x
+
+
+class _Line:
+    def __init__(self, k: Any) -> None:
+        self.k = k
+
+    def of(self, x: Any) -> Any:
+        return self.k * x
+
+
+HIDING: dict[str, F] = {
+    "attribute": _attribute_of,
+    "attribute in a list": lambda p: [_attribute_of(p)],
+    "class": _class_of,
+    "default": _default_of,
+    "closure": lambda p: lambda x: p * x,
+    "partial": lambda p: functools.partial(lambda k, x: k * x, p),
+    "method": lambda p: _Line(p).of,
+    "wrapped": lambda p: functools.wraps(_attribute_of(p))(lambda x: p * x),
+}
+
+
+@pytest.mark.parametrize("form", ["rrule", "pullback"])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", HIDING)
+def test_traced_values_that_an_argument_hides_from_a_rule_are_refused(name: str, mode: str, form: str) -> None:
+    if form == "rrule":
+        wg.rrule(applied)(lambda f, x: (applied(f, x), lambda y_bar: (None, y_bar)))
+    else:
+        wg.pullback(applied)(lambda y_bar, y, f, x: (None, y_bar))
+    with pytest.raises(wg.WengertError, match=r"test_results\.py:\d+ in "):
+        MODES[mode](lambda p: applied(HIDING[name](p), 2 * p), 1.5)
+    assert wg.grad(lambda p: applied(HIDING[name](3.0), 2 * p))(1.5) == 2

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.names import place_of
+from wengert.names import home_of, place_of
 
 __all__ = [
     "callable_name", "called", "key_of", "named_parameters", "parameter_names", "place", "stub", "unwrapped",
@@ -99,7 +99,7 @@ def _where_defined(f: Any) -> str:
         homes = [name for name, names in modules if names.get(f.__name__) is f and "._" not in name]
         return f"{min(homes, key=len)}.{f.__name__}" if homes else f.__name__
     path = str(getattr(f, "__qualname__", f.__name__)).rpartition("<locals>.")[2]
-    module = getattr(f, "__module__", None) or ""
+    module = home_of(f)
     local = "<locals>" in getattr(f, "__qualname__", "") or module in ("", "builtins", "__main__")
     return path if local else f"{module}.{path}"
 

@@ -12,6 +12,7 @@ from wengert.carriers import taken
 from wengert.classes import bind, enter, lookup, python_method
 from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
+from wengert.names import home_of
 from wengert.opaque import CARRIER_TYPES, opaque, search
 from wengert.recording import STATE, here
 from wengert.rewrite import instrument, original
@@ -185,7 +186,7 @@ def _entering(functions: list[Any]) -> Iterator[None]:
 
 
 def of_user(f: Any) -> bool:
-    return (f.__module__ or "").partition(".")[0] not in NATIVE_MODULES
+    return home_of(f).partition(".")[0] not in NATIVE_MODULES
 
 
 def _native_new(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

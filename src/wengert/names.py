@@ -24,6 +24,12 @@ def ufunc_of(fn: Any) -> np.ufunc | None:
     return owner if isinstance(owner, np.ufunc) else None
 
 
+def home_of(fn: Any) -> str:
+    """The name of the module that a callable says it is of; empty where it says none."""
+    home = getattr(fn, "__module__", None)
+    return home if isinstance(home, str) else ""
+
+
 def place_of(fn: Any) -> Place | None:
     """Where a function, class or ufunc can be imported from, the shortest public way; None where nowhere."""
     ufunc = ufunc_of(fn)

@@ -16,6 +16,7 @@ from wengert.dispatch import HOOKS
 from wengert.errors import RefusedCallError
 from wengert.lenses import axes_in_memory
 from wengert.lookups import tape
+from wengert.names import home_of
 from wengert.opaque import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
 from wengert.overrides import NOT_TAKEN, taken_over
 from wengert.primitives import Primitive, primitive_of, ruled
@@ -96,7 +97,7 @@ def _lists_hide(recording: Recording, primitive: Primitive, args: tuple[Any, ...
 def _takes_anything(primitive: Primitive) -> bool:
     """Whether a primitive is a Python function, other than our own, or has a rule of the general form."""
     kind = None if primitive.rule is None else primitive.rule.kind
-    is_foreign = isinstance(primitive.fn, types.FunctionType) and not primitive.fn.__module__.startswith("wengert.")
+    is_foreign = isinstance(primitive.fn, types.FunctionType) and not home_of(primitive.fn).startswith("wengert.")
     return kind == "rrule" or (is_foreign and kind in ("partials", "pullback"))
 
 

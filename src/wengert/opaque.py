@@ -17,6 +17,7 @@ from wengert.decisions import decided, exact, guard, made_text
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.lenses import owner_of
 from wengert.recording import PLAIN, Recording, called_by_user, here
+from wengert.registry import rules
 from wengert.slots import slot_of
 from wengert.values import is_inexact
 
@@ -49,6 +50,9 @@ _ATOMS = (
     types.TracebackType,
     np.ufunc,
 )
+
+
+_VALUES = (float, complex, np.generic, np.ndarray, list, tuple, dict)
 
 
 class TooLarge(Exception):
@@ -89,17 +93,19 @@ def _parts(thing: Any) -> list[Any]:
             *(thing.__closure__ or ()),
             *(thing.__defaults__ or ()),
             *(thing.__kwdefaults__ or {}).values(),
+            *thing.__dict__.values(),
         ]
     return [*gc.get_referents(thing), *_closures(type(thing))]
 
 
 def _closures(t: type) -> list[Any]:
-    """The variables around a class, which its methods read."""
-    given = [
-        getattr(f, "__func__", f) for base in t.__mro__ if base.__flags__ & MADE_BY_PYTHON for f in vars(base).values()
-    ]
+    """The variables around a class, which its methods read, and the values of its attributes."""
+    bases = [vars(base) for base in t.__mro__ if base.__flags__ & MADE_BY_PYTHON]
+    given = [getattr(f, "__func__", f) for space in bases for f in space.values()]
     methods = [f.fget if type(f) is property else f for f in given]
-    return [cell for f in methods if type(f) is types.FunctionType and f.__closure__ for cell in f.__closure__]
+    cells = [cell for f in methods if type(f) is types.FunctionType and f.__closure__ for cell in f.__closure__]
+    named = [value for space in bases for name, value in space.items() if not name.startswith("__")]
+    return cells + [value for value in named if isinstance(value, _VALUES)]
 
 
 def search(recording: Recording, things: Any) -> bool:
@@ -194,11 +200,23 @@ def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call without a rule, with a stub to paste."""
     called = called_by_user() or fn
     name = callable_name(called)
+    if called is fn and fn in rules and (rules[fn].kind == "rrule" or type(fn) is types.FunctionType):
+        return hidden_from(recording, fn, why)
     through = "" if called is fn else f" (through {callable_name(fn)})"
     error = NoRuleError(
         f"{here()}: {name}{through} has no rule, and {why}. Its derivative is unknown here; a zero would be "
         f"silently wrong. To give it a rule:\n\n{stub(called)}\n\nIf it has no derivative: "
         f"wg.non_differentiable({written_name(called)})."
+    )
+    recording.refuse(error)
+    return error
+
+
+def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:
+    """The error for a call with a rule, which sees arguments and what lists, dicts and objects among them hold."""
+    error = NoRuleError(
+        f"{here()}: {why} where the rule of {callable_name(fn)} ({rules[fn].where}) gives no derivative: in a closure, "
+        "a set, an iterator, an attribute of a function or class among the arguments. Make it an argument of its own."
     )
     recording.refuse(error)
     return error

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.binding import MANY, Plan, Rule, Variant
 from wengert.functional import getfield, setitem
-from wengert.names import is_of_library, makes_new, ufunc_of
+from wengert.names import home_of, is_of_library, makes_new, ufunc_of
 from wengert.registry import rules
 
 
@@ -46,7 +46,7 @@ class Primitive:
         self.anew = makes_new(fn)  # each number and array that it gives is a new one
         self.vouched = self.anew or is_of_library(fn)  # new, or one of its arguments
         self.on_floats = rule is not None and rule.kind == "partials" and not rule.identity and self.anew
-        home = getattr(fn, "__module__", None) or ""
+        home = home_of(fn)
         on_operands = (home == "_operator" or fn is pow or fn is divmod) and rule is not None and rule.broadcasts
         self.is_array_function = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy") or on_operands
         self.bounds: dict[Any, Bound] = {}

@@ -18,6 +18,7 @@ import numpy as np
 
 from wengert import functional
 from wengert.callables import named_parameters
+from wengert.names import home_of
 from wengert.projection import unbroadcast
 from wengert.syntax import MISSING, defined, lookup
 from wengert.values import is_complex, spec_of
@@ -231,11 +232,11 @@ class Effects:
         if isinstance(f, type) and issubclass(f, (BaseException, np.generic)):
             return FREE
         if id(f) in _ALLOWED:
-            names = named_parameters(f) if getattr(f, "__module__", "").startswith("numpy") else []
+            names = named_parameters(f) if home_of(f).startswith("numpy") else []
             return ACTS if "out" in names[:count] else FREE
         if not isinstance(f, types.FunctionType):
             return ACTS
-        return self._tested(f) if (f.__module__ or "").startswith(TESTED) else self._helper(f)
+        return self._tested(f) if home_of(f).startswith(TESTED) else self._helper(f)
 
     def _helper(self, f: types.FunctionType) -> int:
         if f in self.busy:

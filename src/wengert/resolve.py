@@ -34,6 +34,7 @@ from wengert.errors import RefusedCallError
 from wengert.frames import ENGINE, get_frame
 from wengert.iteration import HIGHER, higher
 from wengert.lookups import looked_up, tape
+from wengert.names import home_of
 from wengert.natives import array_function, guarded, number_method, recorder
 from wengert.opaque import CARRIER_TYPES, search
 from wengert.operator_functions import CALLABLE_OBJECTS, DUNDERS
@@ -153,7 +154,7 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
             return by_hand(f)
         if code.co_filename.startswith(ENGINE) and code.co_filename not in TRACEABLE:
             return f
-        module = (f.__module__ or "").partition(".")[0]
+        module = home_of(f).partition(".")[0]
         if module in NATIVE_MODULES:
             if module == "enum" and f.__name__ in _OF_ENUMS and tape() is not None:
                 return _finding(f)
