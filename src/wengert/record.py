@@ -20,12 +20,7 @@ from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
 from wengert.hindsight import Hindsight
 from wengert.lenses import owner_of
-<<<<<<< HEAD
 from wengert.outcomes import kept_parts, made_constant, made_new, refuse_tree
-from wengert.paths import stops
-=======
-from wengert.outcomes import kept_parts, made_new, refuse_tree
->>>>>>> c36bc6e (Integers that hold all digits of a traced float are refused, as its bytes and its text are)
 from wengert.primitives import Bound, Primitive, ruled
 from wengert.recording import STATE, Recording, Traced, here, users_site
 from wengert.results import is_tree, leaves_of, outline, with_leaves
@@ -137,12 +132,8 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         if primitive.fn in EQUALITIES and len(args) > 1:
             compared(args[0], args[1])
         value = attempt(recording, primitive.fn, run_args, run_kwargs)
-<<<<<<< HEAD
-        _note_cut(recording, primitive, rule.where, ins, value)
-        value = value if primitive.vouched else made_constant(recording, primitive, value)
-=======
         note_cut(recording, primitive.name, rule.where, ins, value)
->>>>>>> c36bc6e (Integers that hold all digits of a traced float are refused, as its bytes and its text are)
+        value = value if primitive.vouched else made_constant(recording, primitive, value)
         return record_constant(recording, primitive, args, ins, kwargs, value)
     check_keywords(recording, primitive, kwargs)
     if all(slot is None for slot in ins) and not contained:
