@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.tensor.arguments import converted, numeric
+from wengert.tensor.enumeration import tabulated
 from wengert.tensor.evaluation import evaluate
 from wengert.tensor.gathers import functional
 from wengert.tensor.parsing import Parsed, parse
@@ -31,6 +32,10 @@ def given(parsed: Parsed) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The inputs and the relations of a program by name."""
     values = {name: converted(name, x) for name, x in parsed.values.items()}
     values |= {name: functional(of, values[of], size) for name, (of, size) in parsed.gathers.items()}
+    relations = {name: x.entries for name, x in values.items() if isinstance(x, Relation)}
+    for name, table in parsed.tables.items():
+        relations[name] = tabulated(*table, relations)
+        values[name] = Relation(relations[name], closed=False)
     inputs = {name: x for name, x in values.items() if not isinstance(x, Relation)}
     return inputs, {name: x.dense for name, x in values.items() if isinstance(x, Relation)}
 

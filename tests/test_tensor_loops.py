@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ def test_borders_of_a_filter_are_apart(loops: Any) -> None:
     found, text = gradient(filtered, 0, x, w, y)
     error = np.convolve(x, w[::-1], "valid") - y
     np.testing.assert_allclose(found, np.convolve(2 * error, w), rtol=1e-10)
-    assert "for i in range(4, 400):\n        acc = 0.0\n        for j in range(0, 5):" in text
+    assert re.search(r"for i in range\(4, 400\):\n        acc\w* = 0.0\n        for j in range\(0, 5\):", text)
 
 
 def test_numpy_adds_up_long_sums_strip_by_strip(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -170,10 +170,6 @@ def complexes(x: Any) -> Any:
     return x[0] * 1j
 
 
-def negated_some(r: Any, x: Any) -> Any:
-    return sum(x[i] for i in range(len(x)) if not any(r[i, j] for j in range(len(x))))
-
-
 def lambdas(x: Any) -> Any:
     return (lambda v: v)(x[0])
 
@@ -223,7 +219,6 @@ REFUSED: list[tuple[Any, tuple[Any, ...], str]] = [
     (sum_of_rows, (A,), "an array stands where a single number is needed"),
     (attribute, (A,), "the other way round"),
     (complexes, (X,), "a complex number"),
-    (negated_some, (RELATION, X), "stays an existential"),
     (lambdas, (X,), "a Lambda is not in the tensor language"),
     (stars, (X,), "*args"),
     (shapes_differ, (X, A), "the branches differ in shape"),

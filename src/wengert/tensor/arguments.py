@@ -84,7 +84,7 @@ def _relation(name: str, x: Any, building: Building) -> Relation:
     shape = tuple(building.dimension(size, f"n{axis}_{variable}") for axis, size in enumerate(found.shape))
     building.relations.append((variable, shape))
     building.values[variable] = x
-    return Relation(variable, shape, found.closed)
+    return Relation(variable, shape, found.closed, numbers=found.numbers)
 
 
 def _is_floats(x: Any) -> bool:
@@ -102,7 +102,7 @@ def signature(x: Any) -> Any:
         return ("size", int(x))
     if is_relation(x):
         found = relation(x)
-        return ("relation", found.shape, found.closed)
+        return ("relation", found.shape, found.closed, found.numbers)
     if isinstance(x, tuple):
         return tuple(map(signature, x))
     if isinstance(x, (numbers.Real, list)) or hasattr(x, "__array__"):

@@ -41,7 +41,7 @@ from wengert.tensor.terms import (
 @reads(ast.UnaryOp)
 def unary(node: ast.UnaryOp, scope: Scope) -> Meaning:
     if isinstance(node.op, ast.Not):
-        return Truth(opposite(read_truth(node.operand, scope), node, scope))
+        return Truth(opposite(read_truth(node.operand, scope), scope))
     if isinstance(node.op, ast.Invert):
         raise scope.refusal(node, "~", "Write `not R[i, j]`.")
     operand = settled(read(node.operand, scope))
@@ -62,6 +62,14 @@ def minus(e: Expr) -> Expr:
 def binary(node: ast.BinOp, scope: Scope) -> Meaning:
     left, inner = settled(read(node.left, scope)), scope.inside()
     right = settled(read(node.right, inner))
+    for meaning in (left, right):
+        if isinstance(node.op, ast.Mult) and isinstance(meaning, Relation) and meaning.numbers:
+            raise scope.refusal(
+                node,
+                "a sparse matrix of numbers is a factor",
+                f"The language sees where it is nonzero: `if {meaning.name}[i, j]`. Pass its numbers as an array of "
+                "floats beside it.",
+            )
     if isinstance(node.op, ast.Mult) and _is_condition(left):
         value = as_value(right, node.right, inner)
         return Value(Bracket(as_truth(left, node, scope), inner.closed(value.expr)), value.kind)

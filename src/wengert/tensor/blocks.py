@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from wengert.tensor.arithmetic import minus
 from wengert.tensor.calls import HELPERS
 from wengert.tensor.comprehensions import bracketed, iteration
-from wengert.tensor.conditions import opposite
+from wengert.tensor.conditions import sides
 from wengert.tensor.meanings import REAL_KIND, Group, Iteration, Meaning, Running, Value
 from wengert.tensor.reading import as_value, either, read, read_scalar, read_truth
 from wengert.tensor.rule_bodies import plus
@@ -62,13 +62,13 @@ def _if(statement: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Meaning | 
     if known is not None:
         chosen = statement.body if known else statement.orelse
         return run([*chosen, *rest], scope)
-    q = opposite(p, statement.test, scope)
+    there, q = sides(p, scope)
     results = [_branch(p, statement.body, rest, scope), _branch(q, statement.orelse, rest, scope)]
     if results[0] is None or results[1] is None:
         raise scope.refusal(
             statement, "an `if` of which a branch returns nothing", "Write a choice: y = e0 if p else e1."
         )
-    return either(p, results[0], q, results[1], statement, scope)
+    return either(there, results[0], q, results[1], statement, scope)
 
 
 def _decided(p: Predicate, scope: Scope) -> bool | None:

@@ -65,7 +65,7 @@ def call(node: ast.Call, scope: Scope) -> Meaning:
     f = read(node.func, scope)
     if isinstance(f, Relation):
         at = tuple(as_index(read(a, scope), a, scope) for a in node.args)
-        return Relation(f.name, f.shape, f.closed, (*f.at, *at))
+        return f.given(*at)
     if not isinstance(f, Known):
         raise scope.refusal(node, f"{f} is called", "Call functions by their name.")
     return called(f.it, node, scope)
@@ -108,7 +108,7 @@ def positional(node: ast.Call, scope: Scope, *counts: int) -> list[ast.expr]:
 
 
 def scalar_call(f: Any, node: ast.Call, scope: Scope) -> Value:
-    box = black_box(f)
+    box = black_box(f, len(node.args))
     assert box is not None
     args = positional(node, scope, len(box.partials))
     return Value(Apply(box, tuple(read_scalar(a, scope) for a in args)), REAL_KIND)
@@ -159,7 +159,7 @@ def extremum(f: Any, node: ast.Call, scope: Scope) -> Meaning:
     return Value(result, REAL_KIND)
 
 
-@means(builtins.float, np.float64, np.float32)
+@means(builtins.float, np.float64)
 def as_float(node: ast.Call, scope: Scope) -> Meaning:
     (x,) = positional(node, scope, 1)
     return Value(read_scalar(x, scope), REAL_KIND)
@@ -279,7 +279,7 @@ def any_(node: ast.Call, scope: Scope) -> Meaning:
 @means(builtins.all)
 def all_(node: ast.Call, scope: Scope) -> Meaning:
     """all p = not any not p."""
-    return Truth(opposite(_exists(node, scope, negated=True), node, scope))
+    return Truth(opposite(_exists(node, scope, negated=True), scope))
 
 
 def _exists(node: ast.Call, scope: Scope, negated: bool) -> Predicate:
@@ -292,7 +292,7 @@ def _exists(node: ast.Call, scope: Scope, negated: bool) -> Predicate:
 def _some(generators: Sequence[ast.comprehension], test: ast.expr, scope: Scope, negated: bool) -> Predicate:
     if not generators:
         p = read_truth(test, scope)
-        return opposite(p, test, scope) if negated else p
+        return opposite(p, scope) if negated else p
     first, *rest = generators
     found = iteration(first.iter, scope)
     if isinstance(found, Group):

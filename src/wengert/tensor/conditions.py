@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import ast
 
+from wengert.errors import WengertError
 from wengert.tensor.meanings import (
+    REAL_KIND,
     Extreme,
     Group,
+    Kind,
     Known,
     Meaning,
     Relation,
+    TensorKind,
     Truth,
+    TupleKind,
     Value,
+    size_of,
 )
 from wengert.tensor.reading import (
     as_index,
@@ -22,12 +28,17 @@ from wengert.tensor.reading import (
     read_value,
     reads,
     settled,
+    tupled,
 )
+from wengert.tensor.regions import negation
 from wengert.tensor.scopes import Scope
 from wengert.tensor.terms import (
     FALSE,
     TRUE,
     Bracket,
+    Const,
+    Expr,
+    Gen,
     Predicate,
     compare,
     conjoin,
@@ -51,7 +62,7 @@ def comparison(node: ast.Compare, scope: Scope) -> Meaning:
 def _compared(op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.Compare, scope: Scope) -> Predicate:
     if isinstance(op, (ast.In, ast.NotIn)):
         p = _member(left, right, node, scope)
-        return opposite(p, node, scope) if isinstance(op, ast.NotIn) else p
+        return opposite(p, scope) if isinstance(op, ast.NotIn) else p
     a, b = settled(read(left, scope)), settled(read(right, scope))
     if isinstance(a, Known) or isinstance(b, Known):
         return _of_known(op, a, b, node, scope)
@@ -90,7 +101,7 @@ def _member(left: ast.expr, right: ast.expr, node: ast.Compare, scope: Scope) ->
     at = read(left, scope)
     parts = at.parts if isinstance(at, Group) else (at,)
     indices = tuple(as_index(part, left, scope) for part in parts)
-    return as_truth(Relation(relation.name, relation.shape, relation.closed, (*relation.at, *indices)), node, scope)
+    return as_truth(relation.given(*indices), node, scope)
 
 
 def _of_known(op: ast.cmpop, a: Meaning, b: Meaning, node: ast.Compare, scope: Scope) -> Predicate:
@@ -124,31 +135,52 @@ def _weak_opposite(p: Predicate) -> Predicate:
         return TRUE
 
 
-def opposite(p: Predicate, node: ast.AST, scope: Scope) -> Predicate:
-    try:
-        return negate(p)
-    except ValueError:
-        raise scope.refusal(
-            node,
-            "`not any` (or `all`) over a condition that stays an existential",
-            "Compute it beforehand, and pass the outcome as an array of bools.",
-        ) from None
+def opposite(p: Predicate, scope: Scope) -> Predicate:
+    """¬p, an ∃ in it being made a relation."""
+    return negation(p, scope.building.table)
+
+
+def sides(p: Predicate, scope: Scope) -> tuple[Predicate, Predicate]:
+    """p and ¬p, in words that show that they exclude each other."""
+    q = opposite(p, scope)
+    return negate(q), q
 
 
 @reads(ast.IfExp)
 def choice(node: ast.IfExp, scope: Scope) -> Meaning:
     """e0 if p else e1: [p]·e0 + [¬p]·e1, of which no branch is evaluated where it is not chosen."""
     p = read_truth(node.test, scope)
-    if p in (TRUE, FALSE):
-        return read(node.body if p == TRUE else node.orelse, scope)
+    if p == TRUE:
+        return read(node.body, scope)
+    if p == FALSE:
+        return zero_like(node.body, scope) if is_zero(node.orelse) else read(node.orelse, scope)
     if is_zero(node.orelse):
         value = guarded(p, node.body, scope)
         return Value(Bracket(p, value.expr), value.kind)
-    q = opposite(p, node, scope)
+    there, q = sides(p, scope)
     if is_zero(node.body):
         value = guarded(q, node.orelse, scope)
         return Value(Bracket(q, value.expr), value.kind)
-    return either(p, guarded(p, node.body, scope), q, guarded(q, node.orelse, scope), node, scope)
+    return either(there, guarded(p, node.body, scope), q, guarded(q, node.orelse, scope), node, scope)
+
+
+def zero_like(node: ast.expr, scope: Scope) -> Value:
+    """The zero that stands for an expression: of its kind, where that can be told without what it reads."""
+    with scope.building.undone():
+        try:
+            kind = read_value(node, scope.inside(FALSE)).kind
+        except WengertError:
+            kind = REAL_KIND
+    return Value(_zero(kind, scope), kind)
+
+
+def _zero(kind: Kind, scope: Scope) -> Expr:
+    if isinstance(kind, TensorKind):
+        name, _ = scope.building.index("i", size_of(kind))
+        return Gen(name, size_of(kind), _zero(kind.of, scope))
+    if isinstance(kind, TupleKind):
+        return tupled([Value(_zero(part, scope), part) for part in kind.parts]).expr
+    return Const(0)
 
 
 def is_zero(node: ast.expr) -> bool:

@@ -11,9 +11,9 @@ from itertools import count
 
 from wengert.tensor.indices import affine
 from wengert.tensor.loops import points, steps
-from wengert.tensor.nests import Body, Nest, Piece, Read, body_names, calls, factors, product, reads, replaced
+from wengert.tensor.nests import Body, Nest, Piece, Read, body_names, calls, factors, product, reads, replaced, together
 from wengert.tensor.pieces import Context, is_reduction, settled
-from wengert.tensor.predicates import names
+from wengert.tensor.predicates import conjoin, exists, names
 from wengert.tensor.terms import Add
 
 Split = tuple[Nest, Piece]
@@ -63,7 +63,11 @@ def _cheapest(piece: Piece, context: Context) -> Split | None:
 
 
 def _without(piece: Piece, index: str) -> Split | None:
-    """The sum over the index of the factors that have it, as a tensor that has no name yet, and what reads that."""
+    """The sum over the index of the factors that have it, as a tensor that has no name yet, and what reads that.
+
+    The other factors are looked at where the sum has terms, and nowhere else: there they may be infinite, or outside of
+    their arrays.
+    """
     parts = factors(piece.body)
     own = [p for p in parts if index in body_names(p)]
     others = [p for p in parts if p not in own]
@@ -74,9 +78,11 @@ def _without(piece: Piece, index: str) -> Split | None:
     if not own or not others or any(map(calls, own)) or any(names(p) & about for p in outside):
         return None
     at = tuple(affine(i) for i, _ in free)
+    some = exists([(index, affine(piece.ranges[index]))], conjoin(*inside))
     inner = Piece((*free, (index, piece.ranges[index])), inside, at, product(tuple(own)))
     body: Body = product((*others, Read(UNNAMED, at)))
-    outer = replace(piece, indices=tuple(x for x in piece.indices if x[0] != index), where=outside, body=body)
+    indices = tuple(x for x in piece.indices if x[0] != index)
+    outer = replace(piece, indices=indices, where=together((*outside, some)), body=body)
     return Nest(UNNAMED, tuple(n for _, n in free), (inner,)), outer
 
 

@@ -123,11 +123,11 @@ def holds(atom: Predicate, columns: Columns, length: int, relations: Relations) 
     raise TypeError(f"an existential must have become a relation: {atom}")
 
 
-def tabulated(indices: Iterable[tuple[str, int]], p: Exists, relations: Relations) -> Entries:
-    """The relation that an existential is: the assignments of its witness and its free indices, without the witness."""
+def tabulated(indices: Iterable[tuple[str, int]], p: Predicate, relations: Relations) -> Entries:
+    """The relation that a predicate is: the assignments of its free indices and its witnesses, without these."""
     indices = tuple(indices)
     found = [np.empty((len(indices), 0), np.int64)]
-    for witnesses, where in _alternatives((p,), frozenset(name for name, _ in indices)):
+    for witnesses, where in _alternatives(conjuncts(p), frozenset(name for name, _ in indices)):
         columns, _ = assignments({**dict(indices), **witnesses}, where, relations)
         found.append(np.array([columns[name] for name, _ in indices], np.int64))
     return Entries.of_columns(tuple(n for _, n in indices), list(np.concatenate(found, axis=1)))

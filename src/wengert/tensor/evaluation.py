@@ -117,7 +117,8 @@ class Evaluator:
                 return self.value(left, table) * self.value(right, table)
             case Apply(of, args):
                 values = [self.value(arg, table) for arg in args]
-                return np.asarray(of.fn(*values), self.dtype) if table.rows else self.zeros(0)
+                found = np.asarray(of.fn(*values), self.dtype) if table.rows else self.zero
+                return np.broadcast_to(found, table.rows)
             case Pair(left, right):
                 return self.value(left, table), self.value(right, table)
             case Var() | Proj() | Access():

@@ -311,7 +311,7 @@ def enter(f: TensorFunction) -> None:
     names = "*args" if plain is None else ", ".join(f.parameters)
     text = RULE.format(bar=bar, value=value, parameters=", ".join(listed), names=names, only=len(only))
     space: dict[str, Any] = {"pullback": f.pullback, "places": places, "parts": parts}
-    exec(compile(text, f"<rule of {f.__name__}>", "exec"), space)
+    exec(compile(text, f"<rule of {f.__name__!r}>", "exec"), space)
     body = space["tensor_rule"]
     if plain is not None:
         body.__defaults__, body.__kwdefaults__ = plain.__defaults__, plain.__kwdefaults__

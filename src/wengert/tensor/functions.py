@@ -6,7 +6,10 @@ So ∂f/∂x costs one call as f does, whatever its formula, and every order exi
 from __future__ import annotations
 
 import builtins
+import cmath
+import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,14 +18,14 @@ from wengert.binding import Rule
 from wengert.callables import callable_name
 from wengert.errors import TensorLanguageError
 from wengert.registry import rules
+from wengert.tensor.elementwise import Elementwise
 from wengert.tensor.rule_bodies import Power, as_function, body_partials, derivative, raised, substituted, times
+from wengert.tensor.spelling import number_text
 from wengert.tensor.terms import Apply, BlackBox, Const, Expr, Var
 
 Partial = Callable[..., Expr]
 
-_found: dict[tuple[str, str], BlackBox] = {}
-_powers: dict[Power, BlackBox] = {}
-_derived: dict[tuple[str, tuple[str, ...], Expr], BlackBox] = {}
+REMEMBERED = 2**10  # powers and derivatives, so that equal ones are one; they are few, but functions come and go
 
 
 def larger_share(a: Any, b: Any) -> Any:
@@ -47,19 +50,45 @@ def _share(box: BlackBox) -> tuple[Partial, Partial]:
     return (lambda a, b: Apply(box, (a, b))), (lambda a, b: Apply(box, (b, a)))
 
 
-_MAXIMUM = BlackBox("max", np.maximum, _share(_LARGER))
-_MINIMUM = BlackBox("min", np.minimum, _share(_SMALLER))
-_SIGN = BlackBox("sign", np.sign, (_nothing,))
+def first_larger(a: Any, b: Any) -> Any:
+    """Python's max: the first, unless the second is larger."""
+    return np.where(b > a, b, a)
+
+
+def first_smaller(a: Any, b: Any) -> Any:
+    """Python's min: the first, unless the second is smaller."""
+    return np.where(b < a, b, a)
+
 
 _GIVEN: dict[Any, BlackBox] = {
-    np.maximum: _MAXIMUM, np.fmax: _MAXIMUM, builtins.max: _MAXIMUM,
-    np.minimum: _MINIMUM, np.fmin: _MINIMUM, builtins.min: _MINIMUM,
-    np.sign: _SIGN,
+    f: BlackBox(name, fn, _share(share))
+    for f, name, fn, share in (
+        (np.maximum, "max", np.maximum, _LARGER), (np.minimum, "min", np.minimum, _SMALLER),
+        (np.fmax, "fmax", np.fmax, _LARGER), (np.fmin, "fmin", np.fmin, _SMALLER),
+        (builtins.max, "max", first_larger, _LARGER), (builtins.min, "min", first_smaller, _SMALLER),
+    )
+} | {
+    f: BlackBox(f.__name__, fn, (_nothing,))
+    for f, fn in (
+        (np.sign, np.sign), (np.floor, np.floor), (np.ceil, np.ceil), (np.trunc, np.trunc), (np.rint, np.rint),
+        (np.round, np.rint),
+    )
 }  # fmt: skip
 
+# of which NumPy has the same: what NumPy calls otherwise is named
+_OTHERWISE = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2", "acosh": "arccosh",
+              "asinh": "arcsinh", "atanh": "arctanh", "pow": "power"}  # fmt: skip
+_ALIKE = {
+    *("cos", "sin", "tan", "cosh", "sinh", "tanh", "exp", "expm1", "log10", "log1p", "log2", "sqrt", "fabs", "fmod"),
+    *("copysign", "degrees", "radians", "exp2", "cbrt", "nextafter", *_OTHERWISE),
+}
 
-def black_box(f: Any) -> BlackBox | None:
-    """The black box of a scalar function that has a rule by its partials; None where it has none."""
+
+def black_box(f: Any, count: int | None = None) -> BlackBox | None:
+    """The black box of a scalar function that has a rule by its partials; None where it has none.
+
+    `count`: how many arguments it is called with, where that is fewer than it can take.
+    """
     try:
         given = _GIVEN.get(f)
     except TypeError:  # not hashable: no function of ours
@@ -67,18 +96,36 @@ def black_box(f: Any) -> BlackBox | None:
     if isinstance(f, Power):
         return _power(f)
     rule = rules.get(f) if given is None and callable(f) else None
-    if rule is None or rule.kind != "partials":
+    if rule is None or rule.kind != "partials" or rule.analysis is None or _is_complex(f):
         return given
-    key = (rule.where, rule.name)
-    if key not in _found:
-        _found[key] = _of_rule(rule)
-    return _found[key]
+    names, defaults = rule.analysis.names, rule.analysis.defaults
+    fewest = sum(name not in defaults for name in names)
+    count = min(max(len(names) if count is None else count, fewest), len(names))
+    found = vars(rule).setdefault("black_boxes", {})  # with the rule they go
+    key = (f, count)
+    if key not in found:
+        found[key] = _of_rule(rule, f, names[:count])
+    return found[key]
 
 
-def _of_rule(rule: Rule) -> BlackBox:
-    """The black box of a rule; what its body says is read when a derivative is asked for."""
-    assert rule.analysis is not None
-    names = rule.analysis.names
+def _is_complex(f: Any) -> bool:
+    return getattr(f, "__module__", None) == cmath.__name__
+
+
+def _elementwise(f: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """The function itself, of arrays: a rule may be of several functions, which are not the same."""
+    if isinstance(f, np.ufunc):
+        return f
+    name = getattr(f, "__name__", "")
+    if getattr(math, name, None) is not f:
+        return Elementwise(f, count)
+    alike = name in _ALIKE or (name == "log" and count == 1)
+    same = getattr(np, _OTHERWISE.get(name, name), None) if alike else None
+    return same if isinstance(same, np.ufunc) else Elementwise(f, count, whole=False)
+
+
+def _of_rule(rule: Rule, f: Any, names: tuple[str, ...]) -> BlackBox:
+    """The black box of a function by its rule; what the body says is read when a derivative is asked for."""
     params = tuple(f"x{m}" for m in range(len(names))) if len(names) > 1 else ("x",)
     read: list[list[Expr]] = []
     name = _short(rule.name)
@@ -91,7 +138,7 @@ def _of_rule(rule: Rule) -> BlackBox:
 
         return of
 
-    box = BlackBox(name, rule.targets[0], tuple(map(partial, range(len(params)))))
+    box = BlackBox(name, _elementwise(f, len(names)), tuple(map(partial, range(len(params)))))
     return box
 
 
@@ -107,21 +154,21 @@ def _partials(rule: Rule, box: BlackBox, params: tuple[str, ...]) -> list[Expr]:
     """The partials as expressions; where the body says more than the language can, as functions without derivative."""
     y = Apply(box, tuple(map(Var, params)))
     found = body_partials(rule.body, y, params, black_box) if rule.body is not None else None
-    return found or [_opaque(rule, m, params) for m in range(len(params))]
+    return found or [_opaque(rule, box, m, params) for m in range(len(params))]
 
 
-def _opaque(rule: Rule, m: int, params: tuple[str, ...]) -> Expr:
-    primitive, body, name = rule.targets[0], rule.body, rule.name
+def _opaque(rule: Rule, of: BlackBox, m: int, params: tuple[str, ...]) -> Expr:
+    body, name = rule.body, rule.name
     assert body is not None
 
     def fn(*args: Any) -> Any:
-        results = body(primitive(*args), *args)
+        results = body(of.fn(*args), *args)
         return results[m] if isinstance(results, tuple) else results
 
     def refused(*args: Expr) -> Expr:
         raise TensorLanguageError(
-            f"the second derivative of {callable_name(primitive)} is not in the tensor language, as the body of its "
-            f"rule ({rule.where}) is no plain scalar formula. Take wengert.grad of the undecorated function"
+            f"the second derivative of {callable_name(rule.targets[0])} is not in the tensor language, as the body of "
+            f"its rule ({rule.where}) is no plain scalar formula. Take wengert.grad of the undecorated function"
         )
 
     box = BlackBox(f"{_short(name)}'{_place(m, params)}", fn, (refused,) * len(params))
@@ -138,30 +185,27 @@ def _called(name: str, params: tuple[str, ...], e: Expr, args: tuple[Expr, ...])
     return Apply(_derived_box(name, params, e), args)
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _derived_box(name: str, params: tuple[str, ...], e: Expr) -> BlackBox:
     """The black box that computes `e`; its partials are derived in turn, when they are asked for."""
-    key = (name, params, e)
-    if key not in _derived:
 
-        def partial(m: int) -> Partial:
-            where = f"{name}'{_place(m, params)}"
-            return lambda *args: _called(where, params, derivative(e, params[m]), args)
+    def partial(m: int) -> Partial:
+        where = f"{name}'{_place(m, params)}"
+        return lambda *args: _called(where, params, derivative(e, params[m]), args)
 
-        _derived[key] = BlackBox(name, as_function(name, params, e), tuple(map(partial, range(len(params)))))
-    return _derived[key]
+    return BlackBox(name, as_function(name, params, e), tuple(map(partial, range(len(params)))))
 
 
+@lru_cache(maxsize=REMEMBERED)
 def _power(f: Power) -> BlackBox:
     """x**c, with the partial c·x**(c-1)."""
-    if f not in _powers:
-        name = f"pow{f.exponent}"
+    name = f"pow{f.exponent}"
 
-        def partial(*args: Expr) -> Expr:
-            formula = times(Const(f.exponent), raised(Var("x"), f.exponent - 1, black_box))
-            return _called(f"{name}'", ("x",), formula, args)
+    def partial(*args: Expr) -> Expr:
+        formula = times(Const(f.exponent), raised(Var("x"), f.exponent - 1, black_box))
+        return _called(f"{name}'", ("x",), formula, args)
 
-        _powers[f] = BlackBox(name, _function(f"lambda x: x ** {f.exponent!r}"), (partial,))
-    return _powers[f]
+    return BlackBox(name, _function(f"lambda x: x ** {number_text(f.exponent)}"), (partial,))
 
 
 def _function(text: str) -> Callable[..., Any]:

@@ -13,17 +13,19 @@ from wengert.tensor.adjoint import adjoint, gauss_newton
 from wengert.tensor.arguments import converted
 from wengert.tensor.backends import Backend, built
 from wengert.tensor.differential import differential
+from wengert.tensor.enumeration import tabulated
 from wengert.tensor.gathers import functional
 from wengert.tensor.jacobian import jacobian
 from wengert.tensor.meanings import REAL_KIND, Group, Kind, Meaning, TensorKind, TupleKind, Value
 from wengert.tensor.numpy_backend import NumpyProgram
-from wengert.tensor.plan import Plan, plan
+from wengert.tensor.plan import Plan, Table, plan
 from wengert.tensor.predicates import fresh
 from wengert.tensor.relations import Relation
 from wengert.tensor.ssa import to_ssa
 from wengert.tensor.statements import SSA, Constant, Input, Statement, evaluate_ssa, leaves, ssa_cost
 from wengert.tensor.terms import TRUE, Expr, PairType, Program, Proj, TensorType, Type, Var
 from wengert.tensor.typechecking import shape_of
+from wengert.tensor.walks import Entries
 
 
 @dataclass
@@ -42,7 +44,9 @@ class Instance:
     arguments: tuple[tuple[str, Meaning], ...]
     program: Program | None = None
     gathers: Mapping[str, tuple[str, int]] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
     indexed: dict[str, tuple[np.ndarray, Relation]] = field(default_factory=dict)
+    tabled: dict[str, tuple[dict[str, Entries], Relation]] = field(default_factory=dict)
     runners: dict[str, NumpyProgram] = field(default_factory=dict)
     derived: dict[Any, Instance] = field(default_factory=dict)
 
@@ -56,7 +60,17 @@ class Instance:
         found |= zip(self.slots, given, strict=True)
         relations = {name: x for name, x in found.items() if isinstance(x, Relation)}
         relations |= {name: self.functional(name, of, found[of], size) for name, (of, size) in self.gathers.items()}
-        return {name: x for name, x in found.items() if name not in relations}, relations
+        inputs = {name: x for name, x in found.items() if name not in relations}
+        for name, table in self.tables.items():
+            relations[name] = self.existential(name, table, relations)
+        return inputs, relations
+
+    def existential(self, name: str, table: Table, relations: Mapping[str, Relation]) -> Relation:
+        """The relation that an ∃ is; the same one while those that it speaks of are."""
+        entries, last = {of: x.entries for of, x in relations.items()}, self.tabled.get(name)
+        if last is None or any(last[0].get(of) is not x for of, x in entries.items()):
+            last = self.tabled[name] = entries, Relation(tabulated(*table, entries), closed=False)
+        return last[1]
 
     def functional(self, name: str, of: str, index: np.ndarray, size: int) -> Relation:
         """The relation of an array that is used as an index; the same one while its numbers are."""
@@ -139,7 +153,9 @@ class Instance:
         arguments = tuple((name, Value(Var(name), kind_of_type(of))) for name, of in more)
         slots = (*self.slots, *[name for name, _ in more])
         every = (*self.arguments, *arguments)
-        return Instance(ssa, kind, self.sizes, slots, self.constants, every, gathers=self.gathers, indexed=self.indexed)
+        return replace(
+            self, ssa=ssa, result=kind, slots=slots, arguments=every, program=None, runners={}, derived={}
+        )  # fmt: skip
 
     def with_value(self, derived: Instance) -> Instance:
         """A derived program that gives the value, too."""
@@ -232,9 +248,9 @@ def made(parsed: Any) -> Instance:
     slots = tuple(name for name in parsed.values if name not in parsed.constants)
     constants = {name: parsed.values[name] for name in parsed.constants}
     arguments = tuple(parsed.arguments.items())
-    return Instance(
-        to_ssa(parsed.program), parsed.result, parsed.sizes, slots, constants, arguments, parsed.program, parsed.gathers
-    )
+    program = parsed.program
+    ssa, gathers, tables = to_ssa(program), parsed.gathers, parsed.tables
+    return Instance(ssa, parsed.result, parsed.sizes, slots, constants, arguments, program, gathers, tables)
 
 
 def own(result: np.ndarray, inputs: Iterable[Any]) -> np.ndarray:

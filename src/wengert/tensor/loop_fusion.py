@@ -11,8 +11,8 @@ from wengert.tensor.indices import Affine
 from wengert.tensor.loops import Span, Step, bound_by, is_masked, iterations, orders, points, steps_in_order
 from wengert.tensor.nests import Nest, Piece, Position, Read, Size, reads, renamed
 from wengert.tensor.pieces import determined
-from wengert.tensor.plan import INDICES
 from wengert.tensor.predicates import Related
+from wengert.tensor.spelling import INDICES
 
 LINE = 8  # numbers in a line of the cache: a loop that steps further takes a line for each
 NEARLY = 1.25  # how much dearer an order of loops may be for the sake of joining others

@@ -9,7 +9,7 @@ from math import prod
 
 from wengert.tensor.indices import Affine, affine
 from wengert.tensor.predicates import Compare, Predicate, Related, at_most, names
-from wengert.tensor.regions import Conjunction, Ranges, span
+from wengert.tensor.regions import Conjunction, Ranges, all_implied, span
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,17 @@ def facts_of(step: Step) -> tuple[Predicate, ...]:
         case Test(atom):
             return (atom,)
     return ()
+
+
+def turns(steps: Iterable[Step], facts: Conjunction, ranges: Ranges) -> bool:
+    """Whether the steps surely leave an assignment where the facts hold."""
+    for step in steps:
+        if not isinstance(step, Span) or any(b.by != 1 for b in (*step.lows, *step.highs)):
+            return False
+        if not all_implied((at_most(low.of, high.of) for low in step.lows for high in step.highs), facts, ranges):
+            return False
+        facts = (*facts, *facts_of(step))
+    return True
 
 
 IN_STRIPS = "_strip"

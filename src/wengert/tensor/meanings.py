@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wengert.tensor.terms import REAL, Affine, Expr, PairType, Predicate, TensorType, Type
@@ -141,12 +141,20 @@ class Truth(Meaning):
 
 @dataclass(frozen=True, eq=False)
 class Relation(Meaning):
-    """A relation argument; `closed`: outside its shape it is false, as a set is. `at`: the indices given so far."""
+    """A relation argument; `closed`: outside its shape it is false, as a set is. `at`: the indices given so far.
+
+    `numbers`: what it came as holds numbers.
+    """
 
     name: str
     shape: tuple[Dimension, ...]
     closed: bool
     at: tuple[Affine, ...] = ()
+    numbers: bool = False
+
+    def given(self, *at: Affine) -> Relation:
+        """With further indices."""
+        return replace(self, at=(*self.at, *at))
 
     def __str__(self) -> str:
         return "a relation"

@@ -5,27 +5,26 @@ A plan's sizes are constants of its kernels, so each set of sizes is compiled fo
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
-import os
-import sys
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import WengertError
+from wengert.tensor import kernel_cache
+from wengert.tensor.elementwise import Elementwise
 from wengert.tensor.native_source import NativeSource
 from wengert.tensor.numpy_backend import NumpyProgram, support
 from wengert.tensor.plan import Plan
 from wengert.tensor.walks import Entries
 from wengert.tensor.workspace import Workspaces
 
-HELPERS = """
+HELPERS = (
+    """
 def first_of(keys, key):
     low, high = 0, len(keys)
     while low < high:
@@ -35,14 +34,15 @@ def first_of(keys, key):
         else:
             high = middle
     return low
-
-
+""",
+    """
 def find(keys, table, key):
     if len(table):
         return table[key]
     at = first_of(keys, key)
     return at if at < len(keys) and keys[at] == key else -1
-"""
+""",
+)
 
 
 class NativeUnavailableError(WengertError, ImportError):
@@ -105,11 +105,11 @@ def compiled(plan: Plan, interpreted: bool = False) -> NativeProgram:
         )
     source = NativeSource(plan, 1 if interpreted else _threads())
     driver = source.text().replace("(inputs, relations, points):", "(inputs, relations, points, walks, space):")
-    kernels = "\n\n".join([HELPERS.strip(), *source.kernels])
     space: dict[str, Any] = {"np": np, **support(), **source.functions}
-    space |= _interpreted(kernels, source) if interpreted else _compiled(kernels, source)
+    space |= _interpreted(source) if interpreted else _compiled(source)
     exec(compile(driver, "<tensor program>", "exec"), space)
-    return NativeProgram(plan, f"{kernels}\n\n{driver}", space["run"], source.listed, walks=source.walks)
+    text = f"{_kernels(source)}\n\n{driver}"
+    return NativeProgram(source.plan, text, space["run"], source.listed, walks=source.walks)
 
 
 def _threads() -> int:
@@ -118,55 +118,46 @@ def _threads() -> int:
     return int(numba.config.NUMBA_NUM_THREADS)
 
 
-def _interpreted(kernels: str, source: NativeSource) -> dict[str, Any]:
+def _kernels(source: NativeSource) -> str:
+    return "\n\n".join([*map(str.strip, HELPERS), *source.kernels])
+
+
+def _interpreted(source: NativeSource) -> dict[str, Any]:
     space: dict[str, Any] = {"np": np, "prange": range, **source.functions}
-    exec(compile(kernels, "<tensor kernels>", "exec"), space)
+    exec(compile(_kernels(source), "<tensor kernels>", "exec"), space)
     return space
 
 
-def _compiled(kernels: str, source: NativeSource) -> dict[str, Any]:
+def _compiled(source: NativeSource) -> dict[str, Any]:
     options = f"fastmath={{'reassoc', 'contract', 'nsz', 'arcp'}}, error_model='numpy', cache={not source.functions}"
-    outer = f"@njit({options}, parallel={source.parallel})\n"
-    text = "import numpy as np\nfrom numba import njit, prange\n\n\n"
-    text += kernels.replace("def find", f"@njit({options})\ndef find").replace(
-        "def first_of", f"@njit({options})\ndef first_of"
-    )
-    text = text.replace("def kernel", f"{outer}def kernel")
-    module = _module(text)
-    for name, function in source.functions.items():
-        setattr(module, name, _jitted(function))
-    return vars(module)
+    decorated = [f"@njit({options})\n{helper.strip()}" for helper in HELPERS]
+    decorated += [f"@njit({options}, parallel={source.parallel})\n{kernel}" for kernel in source.kernels]
+    text = "\n\n\n".join(["import numpy as np\nfrom numba import njit, prange", *decorated])
+    if not source.functions:
+        return vars(kernel_cache.module(text))
+    space = {name: _jitted(function) for name, function in source.functions.items()}
+    exec(compile(text, "<tensor kernels>", "exec"), space)
+    return space
 
 
 def _jitted(function: Any) -> Any:
     """Compiled, with what a partial calls."""
     import numba
 
+    if isinstance(function, np.ufunc | Elementwise):
+        return numba.njit(_written_out(function))
     called = getattr(function, "calls", {})
     if not called:
         return numba.njit(function)
-    space = {name: _jitted(f) if isinstance(f, types.FunctionType) else f for name, f in called.items()}
+    space = {name: _jitted(f) for name, f in called.items()}
     return numba.njit(types.FunctionType(function.__code__, function.__globals__ | space))
 
 
-def cache_folder() -> Path:
-    base = os.environ.get("WENGERT_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "wengert")
-    return Path(base).expanduser() / "tensor"
-
-
-def _module(text: str) -> types.ModuleType:
-    """The text as a module of its own file: numba keeps what it compiles beside it."""
-    name = f"kernels_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
-    path = cache_folder() / f"{name}.py"
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_suffix(f".{os.getpid()}")
-        draft.write_text(text)
-        draft.replace(path)
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # code read from the disk finds its module by name
-    spec.loader.exec_module(module)
-    return module
+def _written_out(function: Any) -> Any:
+    """A call of the function as Python that a compiler reads."""
+    scalar = function.scalar if isinstance(function, Elementwise) else function
+    if isinstance(scalar, types.FunctionType):
+        return scalar
+    count = function.nin if isinstance(function, np.ufunc) else function.count
+    names = ", ".join(f"x{k}" for k in range(count))
+    return eval(f"lambda {names}: f({names})", {"f": scalar})

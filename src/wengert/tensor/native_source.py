@@ -9,12 +9,25 @@ from wengert.tensor.indices import Affine
 from wengert.tensor.joining import is_apart, is_full
 from wengert.tensor.layout import Box, layout
 from wengert.tensor.loop_fusion import Job, Loops, joined_loops, without_storage
-from wengert.tensor.loops import Row, Solve, Span, Step, Test, bound_by, facts_of, is_mask, iterations, points, steps
+from wengert.tensor.loops import (
+    Row,
+    Solve,
+    Span,
+    Step,
+    Test,
+    bound_by,
+    facts_of,
+    is_mask,
+    iterations,
+    points,
+    steps,
+    turns,
+)
 from wengert.tensor.nests import Body, Entry, Nest, Piece, Position, Read, factors, product, reads
 from wengert.tensor.numpy_source import Source
 from wengert.tensor.pieces import Context
-from wengert.tensor.plan import Plan, legible
-from wengert.tensor.predicates import Compare, Predicate, Related, Unrelated
+from wengert.tensor.plan import Plan, decided, legible, with_tables
+from wengert.tensor.predicates import Compare, Predicate, Related, Unrelated, names
 from wengert.tensor.regions import is_inside
 from wengert.tensor.sharing import fused
 from wengert.tensor.spelling import end_text, index_text, lowest_text, number_text, spelled
@@ -33,10 +46,10 @@ class NativeSource(Source):
     joins = 0
 
     def __init__(self, plan: Plan, threads: int = 1) -> None:
-        nests = {nest.name: nest for nest in plan.nests}
-        nests = fused(nests, leaves(plan.output), Context(), repeats=True)
-        super().__init__(replace(plan, nests=tuple(map(legible, nests.values()))))
-        self.taken |= {"e", "acc", "prange", "find", "first_of", "kernel", "space", "walks"}
+        context = Context(plan.counts, tables=dict(plan.tables), relations=frozenset(plan.relations))
+        nests = fused({nest.name: nest for nest in plan.nests}, leaves(plan.output), context, repeats=True)
+        made = tuple(legible(decided(nest, context)) for nest in nests.values())
+        super().__init__(with_tables(replace(plan, nests=made), context))
         self.kernels: list[str] = []
         self.walks: dict[str, tuple[str, tuple[int, ...], str]] = {}
         self.parallel = False
@@ -66,7 +79,7 @@ class NativeSource(Source):
         kernel = Kernel(self, unstored)
         for tree in trees:
             kernel.tree(tree)
-        name = f"kernel{len(self.kernels)}"
+        name = spelled("kernel", self.taken)
         self.kernels.append(kernel.text(name))
         self.parallel |= kernel.parallel
         walks = [f"walks[{key!r}]" for key in kernel.walks]
@@ -115,9 +128,8 @@ class Kernel:
         self.ranges: dict[str, int] = {}
         self.facts: tuple[Predicate, ...] = ()  # what bounds and tests around say
         self.locals: dict[Read, str] = {}
-        self.sums: dict[Job, str] = {}
+        self.sums: dict[Job, tuple[str, list[Body], Body]] = {}  # where they add up, the factors for the end, the terms
         self.parallel = False
-        self.made = 0
 
     def text(self, name: str) -> str:
         parameters = [*map(self.source.name, self.tensors), *self.walks.values()]
@@ -127,8 +139,7 @@ class Kernel:
         self.lines.append("    " * depth + text)
 
     def new(self, letter: str) -> str:
-        self.made += 1
-        return f"{letter}_{self.made}"
+        return spelled(letter, self.source.taken)
 
     def tensor(self, name: str) -> str:
         if name not in self.tensors:
@@ -138,7 +149,7 @@ class Kernel:
     def walk(self, relation: str, order: tuple[int, ...], part: str) -> str:
         key = ".".join([relation, *map(str, order), part])
         if key not in self.walks:
-            self.walks[key] = f"{relation}_{''.join(map(str, order))}_{part}"
+            self.walks[key] = self.new(f"{relation}_{''.join(map(str, order))}_{part}")
             self.source.walks[key] = (relation, order, part)
         return self.walks[key]
 
@@ -150,8 +161,8 @@ class Kernel:
         self.locals = {}
         self.read_scalars(jobs)
         every = max(points(job.steps, job.piece.ranges, counts) for job in jobs)
-        turns = max(iterations(job.steps[:1], job.piece.ranges, counts) for job in jobs)
-        many = turns > 1 and every >= max(self.source.least, INNER * turns)
+        outermost = max(iterations(job.steps[:1], job.piece.ranges, counts) for job in jobs)
+        many = outermost > 1 and every >= max(self.source.least, INNER * outermost)
         self.loops(tree, 0, 1, many and all(job.splits for job in jobs))
 
     def read_scalars(self, jobs: Sequence[Job]) -> None:
@@ -169,8 +180,8 @@ class Kernel:
             sums = [job for job in node.jobs() if job.last == number]
             self.ranges = next(node.jobs()).piece.ranges
             for job in sums:
-                self.sums[job] = self.new("acc") if self.sums else "acc"
-                self.line(depth, f"{self.sums[job]} = 0.0")
+                self.sums[job] = (acc := self.new("acc")), *self.split(job)
+                self.line(depth, f"{acc} = 0.0")
             opened += [(job, depth, self.entries, self.facts) for job in sums]
             depth = self.step(step, depth, parallel and number == 0)
             self.facts += facts_of(step)
@@ -181,14 +192,21 @@ class Kernel:
                 self.job(part, depth)
         for job, outside, self.entries, self.facts in reversed(opened):
             self.ranges = job.piece.ranges
-            moving = _split(job)[0]
-            self.set(job, " * ".join([*(self.value(f, nested=True) for f in moving), self.sums.pop(job)]), outside)
+            acc, still, _ = self.sums.pop(job)
+            self.set(job, " * ".join([*(self.value(f, nested=True) for f in still), acc]), outside)
         self.entries, self.facts = entries, facts
+
+    def split(self, job: Job) -> tuple[list[Body], Body]:
+        """Factors that the loops of a sum do not change, where these turn at all, and the product of the others."""
+        ranges = job.piece.ranges
+        facts = tuple(p for p in self.facts if names(p) <= ranges.keys())
+        return _split(job) if turns(job.steps[job.last :], facts, ranges) else ([], job.piece.body)
 
     def job(self, job: Job, depth: int) -> None:
         self.ranges = job.piece.ranges
         if job in self.sums:
-            self.line(depth, f"{self.sums[job]} += {self.value(_split(job)[1])}")
+            acc, _, terms = self.sums[job]
+            self.line(depth, f"{acc} += {self.value(terms)}")
         else:
             self.set(job, self.value(job.piece.body), depth)
 
@@ -207,8 +225,8 @@ class Kernel:
     def step(self, step: Step, depth: int, parallel: bool) -> int:
         match step:
             case Span(index, lows, highs):
-                turns = f"{lowest_text(lows)}, {end_text(highs)}"
-                self.line(depth, f"for {index} in {'prange' if parallel else 'range'}({turns}):")
+                ends = f"{lowest_text(lows)}, {end_text(highs)}"
+                self.line(depth, f"for {index} in {'prange' if parallel else 'range'}({ends}):")
                 self.parallel |= parallel
             case Solve(index, of, by, size):
                 self.line(depth, f"{index} = ({index_text(of)}) // {by}")

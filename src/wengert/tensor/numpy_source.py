@@ -16,7 +16,18 @@ from wengert.tensor.pieces import is_reduction
 from wengert.tensor.plan import Plan
 from wengert.tensor.predicates import Compare, Related, Unrelated
 from wengert.tensor.regions import Conjunction
-from wengert.tensor.spelling import aligned, bracketed, end_text, index_text, lowest_text, number_text, spelled
+from wengert.tensor.spelling import (
+    END,
+    LOW,
+    OWN,
+    aligned,
+    bracketed,
+    end_text,
+    index_text,
+    lowest_text,
+    number_text,
+    spelled,
+)
 from wengert.tensor.terms import Add, Apply, BlackBox, Const, Mul
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -35,26 +46,13 @@ class Source:
         self.functions: dict[str, Callable[..., Any]] = {}
         self.listed: dict[str, Points] = {}
         self.entries: dict[Entry, str] = {}
-        self.taken = {
-            "np",
-            "inputs",
-            "relations",
-            "points",
-            "window",
-            "contracted",
-            "summed_at",
-            "nested",
-            "dtype",
-            "at",
-        }
+        self.taken = set(OWN)
         self.names: dict[str, str] = {}
         self.boxes: dict[BlackBox, str] = {}
         self.lines: list[str] = []
         self.shapes = {**plan.inputs, **{nest.name: nest.shape for nest in plan.nests}}
 
     def text(self) -> str:
-        for piece in (p for nest in self.plan.nests for p in nest.pieces):
-            self.taken |= set(piece.ranges)
         inputs = sorted({r for nest in self.plan.nests for r in _inputs_of(nest)})
         for name in inputs:
             self.line(1, f"{self.name(name)} = inputs[{name!r}]")
@@ -85,7 +83,8 @@ class Source:
         if len(layouts) == 1 and self.whole(nest, layouts[0]):
             return
         apart = is_apart(nest)
-        fill = "empty" if apart and is_full(nest) else "zeros"
+        written = all(isinstance(how, Box) for how in layouts) and apart and is_full(nest)  # lists of points add
+        fill = "empty" if written else "zeros"
         self.line(1, f"{self.name(nest.name)} = np.{fill}({self.shape_text(nest)}, dtype)")
         alone = apart and not any(how.masks for how in layouts if isinstance(how, Box))  # a mask writes zeros, too
         for k, (piece, how) in enumerate(zip(nest.pieces, layouts, strict=True)):
@@ -122,8 +121,9 @@ class Source:
         depth = self.loops(how.loops, 1)
         for axis in how.axes:
             if how.loops and not (self.start(axis).lstrip("-").isdigit() and self.end(axis).isdigit()):
-                self.line(depth, f"{axis.index}0, {axis.index}1 = {lowest_text(axis.lows)}, {end_text(axis.highs)}")
-                self.line(depth, f"if {axis.index}0 < {axis.index}1:")
+                low, end = axis.index + LOW, axis.index + END
+                self.line(depth, f"{low}, {end} = {lowest_text(axis.lows)}, {end_text(axis.highs)}")
+                self.line(depth, f"if {low} < {end}:")
                 depth += 1
         kept = [i for a in piece.target for i in a.names if i in {s.index for s in how.axes}]
         kept = list(dict.fromkeys(kept))
@@ -154,7 +154,7 @@ class Source:
         axis = next(s for s in how.axes if s.index == index)
         low, end = lowest_text(axis.lows), end_text(axis.highs)
         dynamic = how.loops and not (low.lstrip("-").isdigit() and end.lstrip("-").isdigit())
-        return (f"{index}0", f"{index}1") if dynamic else (low, end)
+        return (index + LOW, index + END) if dynamic else (low, end)
 
     def start(self, axis: Span) -> str:
         return lowest_text(axis.lows)
@@ -293,8 +293,12 @@ class Source:
             case Add(x, y) | Mul(x, y):
                 return self.joined(" + " if isinstance(body, Add) else " * ", [self.plain(x, how), self.plain(y, how)])
             case Apply(f, args):
-                return self.joined(self.function(f), [self.plain(a, how) for a in args], call=True)
+                return self.joined(self.function(f), [self.argument(a, how) for a in args], call=True)
         raise TypeError(f"not a body: {body}")
+
+    def argument(self, body: Body, how: Box) -> tuple[str, list[str]]:
+        """A constant is given as NumPy's, by which functions of Python do not fail."""
+        return (f"np.float64({number_text(body.value)})", []) if isinstance(body, Const) else self.plain(body, how)
 
     def joined(self, op: str, parts: list[tuple[str, list[str]]], call: bool = False) -> tuple[str, list[str]]:
         axes = list(dict.fromkeys(i for _, own in parts for i in own))
@@ -335,8 +339,14 @@ class Source:
             case Mul(x, y):
                 return f"{self.at_points(x)} * {self.at_points(y)}"
             case Apply(f, args):
-                return f"{self.function(f)}({', '.join(map(self.at_points, args))})"
+                return f"{self.function(f)}({', '.join(map(self.argument_at_points, args))})"
         raise TypeError(f"not a body: {body}")
+
+    def argument_at_points(self, body: Body) -> str:
+        """A constant as often as there are points: with none, the function is not called with it."""
+        if isinstance(body, Const):
+            return f"np.full(at['count'], {number_text(body.value)})"
+        return self.at_points(body)
 
     def gathered(self, a: Position) -> str:
         if isinstance(a, Entry):

@@ -12,9 +12,11 @@ from wengert.syntax import definition
 from wengert.tensor.arguments import argument, signature
 from wengert.tensor.blocks import read_function
 from wengert.tensor.meanings import Kind, Meaning, TensorKind, size_of, type_of
+from wengert.tensor.plan import Table
+from wengert.tensor.predicates import substituted
 from wengert.tensor.reading import as_value
 from wengert.tensor.scopes import Building, Outside, Scope
-from wengert.tensor.terms import Affine, Program
+from wengert.tensor.terms import Affine, Exists, Program
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Parsed:
     constants: frozenset[str]
     outside: tuple[Outside, ...]
     gathers: dict[str, tuple[str, int]]
+    tables: dict[str, Table]
 
     @property
     def holds(self) -> bool:
@@ -62,19 +65,34 @@ def parse(f: types.FunctionType, arguments: Mapping[str, Any]) -> Parsed:
     program = Program(
         tuple((name, type_of(kind)) for name, kind in building.inputs),
         scope.closed(value.expr),
-        (*[(name, tuple(d.named() for d in shape)) for name, shape in building.relations], *gathers(building)),
+        relations(building),
         tuple(building.bounds.sizes),
     )
     found = frozenset(building.values) - given
     around = tuple(building.outside.values())
+    tables = {name: tabled(*table, building.bounds.sizes) for name, table in building.tables.items()}
     indexed = {name: (of, building.bounds.value(size) or 0) for name, (of, size) in building.gathers.items()}
-    return Parsed(program, value.kind, dict(building.bounds.sizes), names, building.values, found, around, indexed)
+    sizes = dict(building.bounds.sizes)
+    return Parsed(program, value.kind, sizes, names, building.values, found, around, indexed, tables)
+
+
+def relations(building: Building) -> tuple[tuple[str, tuple[Affine, ...]], ...]:
+    """Those that are given, and those that are made of arrays of whole numbers and of existentials."""
+    given = [(name, tuple(d.named() for d in shape)) for name, shape in building.relations]
+    tables = [(name, tuple(size for _, size in indices)) for name, (indices, _) in building.tables.items()]
+    return (*given, *gathers(building), *tables)
 
 
 def gathers(building: Building) -> list[tuple[str, tuple[Affine, ...]]]:
     """The relations of arrays that are used as indices."""
     kinds = dict(building.inputs)
     return [(name, (*sizes_of(kinds[of]), size)) for name, (of, size) in building.gathers.items()]
+
+
+def tabled(indices: tuple[tuple[str, Affine], ...], p: Exists, sizes: Mapping[str, int]) -> Table:
+    """At the sizes of the call."""
+    at = substituted(p, sizes)
+    return tuple((name, size.substitute(sizes).constant) for name, size in indices), at
 
 
 def sizes_of(kind: Kind) -> tuple[Affine, ...]:

@@ -38,6 +38,7 @@ from wengert.tensor.predicates import (
     disjuncts,
     equal,
     exists,
+    fresh,
     in_range,
     names,
     pins,
@@ -55,7 +56,8 @@ class Context:
     counts: Mapping[str, int] = field(default_factory=dict)  # how many entries each relation has, where known
     supports: Mapping[str, Predicate] = field(default_factory=dict)  # of what is read once
     fresh: Iterator[str] = field(default_factory=fresh_indices)
-    tables: dict[str, tuple[tuple[tuple[str, int], ...], Exists]] = field(default_factory=dict)
+    tables: dict[str, tuple[tuple[tuple[str, int], ...], Predicate]] = field(default_factory=dict)
+    relations: frozenset[str] = frozenset()  # the names of those that are given
     settled: dict[Piece, tuple[Piece, ...]] = field(default_factory=dict)
 
     def table(self, p: Exists, ranges: Ranges) -> Predicate:
@@ -63,9 +65,8 @@ class Context:
         free = sorted(names(p))
         canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
         indices = tuple((f"t{k}", ranges[name]) for k, name in enumerate(free)) or (("t0", 1),)
-        assert isinstance(canonical, Exists)
         known = {entry: name for name, entry in self.tables.items()}
-        name = known.get((indices, canonical), f"any{len(self.tables)}")
+        name = known.get((indices, canonical)) or fresh("any", {*self.relations, *self.tables})
         self.tables[name] = (indices, canonical)
         return Related(name, tuple(map(affine, free)) or (affine(0),))
 

@@ -10,11 +10,12 @@ from wengert.tensor.elimination import eliminated
 from wengert.tensor.lowering import input_shapes, lowered, supports
 from wengert.tensor.nests import Nest, Piece, renamed
 from wengert.tensor.pieces import Context, settled
-from wengert.tensor.predicates import Exists
+from wengert.tensor.predicates import Exists, Predicate
 from wengert.tensor.sharing import all_passes, live, shared, straightened, without_virtuals
+from wengert.tensor.spelling import INDICES
 from wengert.tensor.statements import SSA, leaves
 
-Table = tuple[tuple[tuple[str, int], ...], Exists]
+Table = tuple[tuple[tuple[str, int], ...], Predicate]
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = 
 
     Without optimise, only what costs nothing is put in place: what remains is what the cost model counts.
     """
-    context = Context(counts or {}, supports(ssa) if optimise else {})
+    given = frozenset(dict(ssa.relations))
+    context = Context(counts or {}, supports(ssa) if optimise else {}, relations=given)
     names = list(leaves(ssa.output))
     nests = {s.name: lowered(s, sizes, context) for s in ssa.statements}
     if optimise:
@@ -46,8 +48,13 @@ def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = 
     made = tuple(legible(decided(nest, context)) for nest in nests.values())
     shapes = dict(shape for name, of in ssa.inputs for shape in input_shapes(f"in.{name}", of, sizes))
     relations = {name: tuple(a.substitute(sizes).constant for a in of) for name, of in ssa.relations}
-    relations |= {name: tuple(n for _, n in indices) for name, (indices, _) in context.tables.items()}
-    return Plan(made, ssa.output, context.tables, counts or {}, shapes, relations)
+    return with_tables(Plan(made, ssa.output, {}, counts or {}, shapes, relations), context)
+
+
+def with_tables(plan: Plan, context: Context) -> Plan:
+    """The plan with the relations that the passes have made of existentials."""
+    shapes = {name: tuple(n for _, n in indices) for name, (indices, _) in context.tables.items()}
+    return replace(plan, tables=context.tables, relations={**plan.relations, **shapes})
 
 
 def contracted_in_order(nests: Mapping[str, Nest], names: list[str], context: Context) -> dict[str, Nest]:
@@ -76,6 +83,3 @@ def banded(nest: Nest, context: Context) -> Nest:
 def legible(nest: Nest) -> Nest:
     """With indices called i, j, k, .. in each piece."""
     return replace(nest, pieces=tuple(renamed(p, iter(INDICES)) for p in nest.pieces))
-
-
-INDICES = [*"ijklmnpqrs", *(f"r{k}" for k in range(100))]  # no name that is made fresh

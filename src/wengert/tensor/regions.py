@@ -12,6 +12,7 @@ from wengert.tensor.indices import Affine, affine
 from wengert.tensor.predicates import (
     FALSE,
     TRUE,
+    And,
     Compare,
     Exists,
     Or,
@@ -165,9 +166,14 @@ def _holds_existential(p: Predicate) -> bool:
 
 def negation(p: Predicate, table: Table) -> Predicate:
     """¬p, where an ∃ is first made a relation."""
-    if isinstance(p, Or):
-        return conjoin(*(negation(q, table) for q in p.parts))
-    return disjoin(*(negate(table(a) if isinstance(a, Exists) else a) for a in conjuncts(p)))
+    match p:
+        case Or(parts):
+            return conjoin(*(negation(q, table) for q in parts))
+        case And(parts):
+            return disjoin(*(negation(q, table) for q in parts))
+        case Exists():
+            return negate(table(p))
+    return negate(p)
 
 
 def merged(parts: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Set
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import TensorLanguageError
-from wengert.tensor.walks import Entries
+from wengert.tensor.walks import Entries, coordinates, nonzero
 
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Which indices belong together. `closed`: indices outside the shape do not, as with a set."""
+    """Which indices belong together. `closed`: indices outside the shape do not, as with a set.
+
+    `numbers`: it came as a sparse matrix of numbers that are not all 1, which a product must not take for truths.
+    """
 
     entries: Entries
     closed: bool
+    numbers: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -53,31 +58,46 @@ def relation(x: Any) -> Relation:
         return seen[2]
     made = _made(x)
     key = id(x)
-    _seen[key] = weakref.ref(x, lambda _: _seen.pop(key, None)), _copied(state), made
+    with suppress(TypeError):  # the keys of a dictionary, say, cannot be watched
+        _seen[key] = weakref.ref(x, lambda _: _seen.pop(key, None)), _copied(state), made
     return made
 
 
 def _state(x: Any) -> tuple[Any, ...]:
     """What tells whether an argument has changed."""
-    if isinstance(x, Set):
+    if isinstance(x, (Set, np.ndarray)):
         return (x,)
-    if isinstance(x, np.ndarray):
-        return (x,)
-    return (x.data, *[getattr(x, name) for name in ("indices", "indptr", "row", "col") if hasattr(x, name)])
+    if x.format in ("csr", "csc", "bsr"):
+        return (x.shape, x.data, x.indices, x.indptr)
+    plain = x.tocoo()
+    return (x.shape, plain.data, *coordinates(plain))
 
 
 def _same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    return all(np.array_equal(p, q) if isinstance(q, np.ndarray) else p == q for p, q in zip(a, b, strict=True))
+    return len(a) == len(b) and all(
+        np.array_equal(p, q) if isinstance(q, np.ndarray) else p == q for p, q in zip(a, b, strict=True)
+    )
 
 
 def _copied(state: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple(part.copy() if isinstance(part, np.ndarray) else frozenset(part) for part in state)
+    return tuple(_copy(part) for part in state)
+
+
+def _copy(part: Any) -> Any:
+    if isinstance(part, np.ndarray):
+        return part.copy()
+    return frozenset(part) if isinstance(part, Set) else part
 
 
 def _made(x: Any) -> Relation:
     if isinstance(x, Set):
         return _of_set(x)
-    return Relation(Entries.of(x, tuple(map(int, x.shape))), closed=False)
+    entries = Entries.of(x, tuple(map(int, x.shape)))
+    return Relation(entries, closed=False, numbers=not isinstance(x, np.ndarray) and _has_numbers(x))
+
+
+def _has_numbers(x: Any) -> bool:
+    return x.dtype != np.bool_ and bool((nonzero(x)[1] != 1).any())
 
 
 def _of_set(x: Set[Any]) -> Relation:

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.errors import TensorLanguageError
 from wengert.syntax import definition, lookup, parts_of
+from wengert.tensor.spelling import number_text
 from wengert.tensor.terms import Add, Apply, BlackBox, Const, Expr, Mul, Var
 
 Boxes = Callable[[Any], BlackBox | None]
@@ -58,10 +59,12 @@ class _Body:
         return plus(left, right if op == "+" else times(Const(-1), right))
 
     def _call(self, f: Any, args: list[ast.expr], node: ast.expr) -> Expr:
-        box = self.boxes(f)
-        if box is None:
+        box, parts = self.boxes(f), tuple(map(self.read, args))
+        if box is None or len(parts) != len(box.partials):
             raise _Unreadable(ast.unparse(node))
-        return Apply(box, tuple(map(self.read, args)))
+        if parts and all(isinstance(part, Const) for part in parts):
+            return Const(float(box.fn(*(float(part.value) for part in parts if isinstance(part, Const)))))
+        return Apply(box, parts)
 
     def _chosen(self, test: Any, body: ast.expr, orelse: ast.expr, node: ast.expr) -> Expr:
         if test not in _REALNESS:
@@ -79,9 +82,12 @@ def body_partials(function: Callable[..., Any], y: Expr, params: tuple[str, ...]
     if tree is None or not isinstance(function, types.FunctionType):
         return None
     names = [a.arg for a in tree.args.posonlyargs + tree.args.args]
-    if len(names) != len(params) + 1:
+    left = names[len(params) + 1 :]
+    defaults = dict(zip(reversed(names), reversed(function.__defaults__ or ()), strict=False))
+    if len(names) <= len(params) or not all(isinstance(defaults.get(name), (int, float)) for name in left):
         return None
-    body = _Body(function, dict(zip(names, [y, *map(Var, params)], strict=True)), boxes)
+    given = {name: Const(defaults[name]) for name in left}
+    body = _Body(function, {**dict(zip(names, [y, *map(Var, params)], strict=False)), **given}, boxes)
     try:
         for statement in tree.body:
             if isinstance(statement, ast.Return):
@@ -191,7 +197,7 @@ def as_function(name: str, params: tuple[str, ...], e: Expr) -> Callable[..., An
     calls: dict[str, Any] = {}
     text = f"def f({', '.join(params)}):\n    return {_text(e, calls)}"
     namespace = dict(calls)
-    exec(compile(text, f"<partial {name}>", "exec"), namespace)
+    exec(compile(text, f"<partial {name!r}>", "exec"), namespace)
     made = namespace["f"]
     made.calls = calls
     return made
@@ -202,7 +208,7 @@ def _text(e: Expr, namespace: dict[str, Any]) -> str:
         case Var(name):
             return name
         case Const(value):
-            return repr(value)
+            return number_text(value)
         case Add(left, right):
             return f"({_text(left, namespace)} + {_text(right, namespace)})"
         case Mul(left, right):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import linecache
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +15,22 @@ from wengert.errors import OutOfRangeError, TensorLanguageError
 from wengert.syntax import lookup
 from wengert.tensor.bounds import Bounds
 from wengert.tensor.meanings import Dimension, Kind, Meaning, Value
-from wengert.tensor.terms import Access, Affine, Const, Expr, Let, Predicate, Proj, Var
+from wengert.tensor.predicates import names, substituted
+from wengert.tensor.terms import (
+    Access,
+    Affine,
+    Bracket,
+    Const,
+    Exists,
+    Expr,
+    Let,
+    Predicate,
+    Proj,
+    Related,
+    Sum,
+    Var,
+    affine,
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +48,9 @@ class Outside:
         return lookup(self.node, self.function)
 
 
+Chosen = tuple[str, Affine, Predicate]  # an index, its range, and what leaves it one value
+
+
 @dataclass
 class Building:
     """The program that is being read: its bounds, inputs, relations, and what it takes from around the function."""
@@ -42,6 +62,7 @@ class Building:
     taken: set[str] = field(default_factory=set)
     values: dict[str, Any] = field(default_factory=dict)
     gathers: dict[str, tuple[str, Affine]] = field(default_factory=dict)  # the array a relation is of, its range
+    tables: dict[str, tuple[tuple[tuple[str, Affine], ...], Exists]] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
         """The name, numbered where it is taken: all names of a program differ."""
@@ -52,6 +73,39 @@ class Building:
             found = f"{name}{number}"
         self.taken.add(found)
         return found
+
+    def unwrapped(self, expr: Expr) -> tuple[tuple[Chosen, ...], Expr]:
+        """The gathers around a read, outermost first, and the read."""
+        by: tuple[Chosen, ...] = ()
+        while isinstance(expr, Sum) and isinstance(expr.body, Bracket) and self._gathers(expr.body.where):
+            by = (*by, (expr.index, expr.size, expr.body.where))
+            expr = expr.body.body
+        return by, expr
+
+    def _gathers(self, where: Predicate) -> bool:
+        return isinstance(where, Related) and where.relation in self.gathers
+
+    def table(self, p: Exists) -> Predicate:
+        """∃ as a relation over its free indices, made before the program runs: the language has no ∀, hence no ¬∃."""
+        free = sorted(names(p) & self.bounds.indices.keys())
+        canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
+        assert isinstance(canonical, Exists)
+        indices = tuple((f"t{k}", self.bounds.indices[name]) for k, name in enumerate(free)) or (("t0", Affine(1)),)
+        known = {made: name for name, made in self.tables.items()}
+        name = known.get((indices, canonical)) or self.fresh("any")
+        self.tables[name] = indices, canonical
+        return Related(name, tuple(map(affine, free)) or (Affine(0),))
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """What is read inside is only looked at: the program takes nothing from it."""
+        taken = "inputs", "relations", "outside", "values", "gathers", "tables"
+        kept = {name: copy(getattr(self, name)) for name in taken}
+        try:
+            yield
+        finally:
+            for name, before in kept.items():
+                setattr(self, name, before)
 
     def dimension(self, value: int, default: str) -> Dimension:
         return Dimension(value, default, self.fresh, self.bounds.sizes.__setitem__)
@@ -82,7 +136,7 @@ class Scope:
 
     def bind(self, name: str, value: Value) -> Value:
         """The value under a name, so that it is computed once; what costs nothing to read needs none."""
-        if is_read(value.expr):
+        if is_read(self.building.unwrapped(value.expr)[1]):
             return value
         name = self.building.fresh(name)
         self.lets.append((name, value.expr))

@@ -39,7 +39,7 @@ from wengert.tensor.pieces import (
     used_names,
     virtuals_inlined,
 )
-from wengert.tensor.predicates import Compare, Predicate, Related, conjoin, exists, in_range, names
+from wengert.tensor.predicates import Compare, Predicate, Related, conjoin, exists, fresh, in_range, names
 
 Nests = dict[str, Nest]
 
@@ -184,7 +184,7 @@ def _with_slices(nests: Nests, name: str, context: Context) -> Nests:
             for read in _reads_of(piece, name):
                 pattern = _pattern(read, piece)
                 if pattern not in slices:
-                    slices[pattern] = f"{name}_{len(slices)}"
+                    slices[pattern] = fresh(f"{name}_{len(slices)}", {*nests, *result})
                     result[slices[pattern]] = _slice(whole, slices[pattern], *pattern, context)
                 order = sorted({i for a in read.at for i in a.names}, key=[i for i, _ in piece.indices].index)
                 new = Read(slices[pattern], tuple(map(affine, order)))
@@ -261,7 +261,7 @@ def compressed(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
             continue
         nest = straight
         for k, piece in enumerate(nest.pieces):
-            small = _small(piece, f"{nest.name}_{k}c", context)
+            small = _small(piece, fresh(f"{nest.name}_{k}c", {*nests, *result}), context)
             result[small[0].name] = small[0]
             nest = replace(nest, pieces=_with(nest.pieces, k, (small[1],)))
         result[nest.name] = nest

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import builtins
 from fractions import Fraction
-from keyword import iskeyword
+from keyword import kwlist, softkwlist
 
 from wengert.tensor.indices import Affine
-from wengert.tensor.loops import Bound
+from wengert.tensor.loops import IN_STRIPS, Bound
+
+INDICES = [*"ijklmnpqrs", *(f"i{k}i" for k in range(100))]  # no name that is made fresh, none a bound of another
+LOW, END = "0", "1"  # behind the name of an index, for its bounds
+
+OWN = frozenset(
+    ["np", "numba", "njit", "prange", "run", "inputs", "relations", "points", "walks", "space", "dtype", "at", "rest"]
+    + ["window", "contracted", "summed_at", "find", "first_of", *dir(builtins), *kwlist, *softkwlist]
+    + [f"{index}{strip}{bound}" for index in INDICES for strip in ("", IN_STRIPS) for bound in ("", LOW, END)]
+)
+"""What generated source says by itself. Every other name in it is given by `spelled`."""
 
 
 def spelled(name: str, taken: set[str]) -> str:
-    """A Python name for it that is not taken."""
+    """A Python name for it that is not taken, and now is. `taken` holds what the text says by itself: OWN."""
     base = "".join(c if c.isalnum() and c.isascii() else "_" for c in name.removeprefix("in.")) or "t"
-    base = f"t{base}" if base[0].isdigit() or iskeyword(base) else base
+    base = f"t{base}" if base[0].isdigit() else base
     found, number = base, 1
     while found in taken:
         found, number = f"{base}_{number}", number + 1
@@ -42,8 +53,16 @@ def end_text(bounds: tuple[Bound, ...]) -> str:
     return texts[0] if len(texts) == 1 else f"min({', '.join(texts)})"
 
 
+EXACT = 2**53  # whole numbers up to here are floats
+
+
 def number_text(value: int | float | Fraction) -> str:
-    return repr(float(value)) if isinstance(value, Fraction) else repr(value)
+    if isinstance(value, int) and abs(value) <= EXACT:
+        return repr(int(value))
+    number = float(value)
+    if number != number:
+        return "(1e999 - 1e999)"
+    return repr(number).replace("inf", "1e999")
 
 
 def aligned(text: str, axes: list[str], wanted: list[str]) -> str:

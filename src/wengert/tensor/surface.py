@@ -152,13 +152,13 @@ def _part(base: Meaning, place: ast.expr, node: ast.Subscript, scope: Scope) -> 
     found = settled(read(place, scope))
     numbers = whole_numbers(found, scope) if isinstance(found, Value) and isinstance(base, Value) else None
     if numbers is not None and isinstance(base, Value):
-        return gathered(base, *numbers, node, scope)
+        return gathered(base, numbers, node, scope)
     at = as_index(found, place, scope)
     if isinstance(base, Relation):
         axis = len(base.at)
         if axis < len(base.shape):
             at = _from_the_end(at, place, matched(at, base.shape[axis], scope))
-        return Relation(base.name, base.shape, base.closed, (*base.at, at))
+        return base.given(at)
     value = as_value(base, node, scope)
     if isinstance(value.kind, TensorKind):
         at = _from_the_end(at, place, size_of(value.kind)) if _is_negative(place) else at

@@ -47,7 +47,7 @@ class Entries:
         if isinstance(relation, np.ndarray) and relation.dtype == bool:
             return cls(shape, tuple(np.nonzero(relation)))
         if hasattr(relation, "tocoo"):
-            return cls.of_columns(shape, [np.asarray(c) for c in _nonzero_of(relation.tocoo())])
+            return cls.of_columns(shape, nonzero(relation)[0])
         return cls.of_columns(shape, list(np.array(sorted(map(tuple, relation)), int).reshape(-1, len(shape)).T))
 
     @classmethod
@@ -101,9 +101,16 @@ def _table(keys: np.ndarray, cells: int) -> np.ndarray:
     return table
 
 
-def _nonzero_of(matrix: Any) -> tuple[np.ndarray, np.ndarray]:
-    kept = matrix.data != 0
-    return matrix.row[kept], matrix.col[kept]
+def nonzero(matrix: Any) -> tuple[list[np.ndarray], np.ndarray]:
+    """The coordinates of a sparse matrix and the numbers there; what stands at a place twice is added up."""
+    plain = matrix.tocoo(copy=True)
+    plain.sum_duplicates()
+    kept = plain.data != 0
+    return [np.asarray(c)[kept] for c in coordinates(plain)], plain.data[kept]
+
+
+def coordinates(plain: Any) -> tuple[np.ndarray, ...]:
+    return tuple(plain.coords) if hasattr(plain, "coords") else (plain.row, plain.col)
 
 
 def key_of(columns: tuple[np.ndarray, ...], shape: tuple[int, ...]) -> np.ndarray:

@@ -1,0 +1,68 @@
+"""Compiled kernels on disk: a module of its own for each text, beside which numba keeps what it makes of it.
+
+What lies in the folder is run. So it belongs to this user, nobody else can write into it, and a text is compared with
+the one that was asked for, not trusted by its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import sys
+import threading
+import types
+from pathlib import Path
+
+from wengert.errors import WengertError
+
+OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
+
+class CacheFolderError(WengertError):
+    """The folder for compiled kernels is not this user's alone."""
+
+
+def folder() -> Path:
+    base = os.environ.get("WENGERT_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "wengert")
+    return Path(base).expanduser() / "tensor"
+
+
+def module(text: str) -> types.ModuleType:
+    """The text as a module of its own file. Errors: CacheFolderError."""
+    name = f"kernels_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+    path = _own_folder() / f"{name}.py"
+    if not _holds(path, text):
+        _write(path, text)
+    made = types.ModuleType(name)
+    made.__file__ = str(path)
+    sys.modules[name] = made  # code read from the disk finds its module by name
+    exec(compile(text, str(path), "exec"), vars(made))  # the text itself: a file may be changed after it was compared
+    return made
+
+
+def _own_folder() -> Path:
+    path = folder()
+    for part in (*reversed(path.parents), path):
+        part.mkdir(mode=0o700, exist_ok=True)
+    found = path.stat()
+    if os.name == "posix" and (found.st_uid != os.geteuid() or found.st_mode & OTHERS):
+        raise CacheFolderError(
+            f"others can write into {path}, and what lies there is run: make it yours alone (chmod 700) after looking "
+            "at what is in it, or let WENGERT_CACHE name another place, or choose backend='numpy'"
+        )
+    return path
+
+
+def _holds(path: Path, text: str) -> bool:
+    try:
+        return path.read_bytes() == text.encode()
+    except OSError:
+        return False
+
+
+def _write(path: Path, text: str) -> None:
+    """Whole or not at all, also where several write it."""
+    draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
+    draft.write_bytes(text.encode())
+    draft.replace(path)
