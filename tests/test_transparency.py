@@ -24,7 +24,7 @@ from wengert.shadow import SHADOW
 def assert_clean() -> None:
     assert not SHADOW and not ACTIVE
     assert STATE.recording is None and STATE.quick is None
-    assert Modes.guarding == Modes.asking == 0 and not Modes.shared and np.ndarray in PLAIN
+    assert Modes.guarding == Modes.asking == 0 and np.ndarray in PLAIN
 
 
 def broken(x: Any) -> Any:

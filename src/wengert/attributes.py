@@ -27,8 +27,8 @@ def forget_classes() -> None:
     methods.clear()
     _plain_of_classes.clear()
     if len(_plain_attributes) > len(_NUMERIC):
-        for t in [t for t in _plain_attributes if t not in _NUMERIC]:
-            del _plain_attributes[t]
+        for t in [t for t in [*_plain_attributes] if t not in _NUMERIC]:
+            _plain_attributes.pop(t, None)
 
 
 def _forget_changed(obj: Any) -> None:

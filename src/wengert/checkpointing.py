@@ -26,6 +26,7 @@ from wengert.lenses import is_foreign, owner_of
 from wengert.primitives import ruled
 from wengert.reach import Reach
 from wengert.recording import STATE, Level, Recording
+from wengert.session import followed
 from wengert.shadow import SHADOW, hold
 from wengert.sites import Site
 from wengert.storage import Memory
@@ -48,7 +49,7 @@ def checkpoint(f: F) -> F:
 
     @functools.wraps(f)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        recording = STATE.recording
+        recording = followed()
         if recording is None:
             return f(*args, **kwargs)
         if recording.reruns and len(recording.levels) == 1:
@@ -304,6 +305,8 @@ class Folded:
             restore = self.call.reach.put_back()
             try:
                 self.call.run()
+            except (MemoryError, RecursionError):
+                raise
             except Exception as error:
                 raise self._differs(f"raised {type(error).__name__}, and did not end") from error
             finally:

@@ -43,25 +43,18 @@ class Leaves:
     def leave(self, result: Any) -> Any:
         """`result` with the caller's own object in place of each fresh one that it is or holds."""
         if is_inexact(result):
-            return _given_for(result, self.made, self._given)
+            return next((own for fresh, own in zip(self.made, self._given, strict=True) if fresh is result), result)
         return walk(result, "", {id(f): (f, given) for f, given in zip(self.made, self._given, strict=True)})
 
     def restore(self) -> None:
         """There are no containers that hold fresh leaves."""
 
 
-def _given_for(leaf: Leaf, made: Sequence[Leaf], given: Sequence[Leaf]) -> Leaf:
-    """The caller's own leaf in place of a fresh one; any other as it is."""
-    return next((own for fresh, own in zip(made, given, strict=True) if fresh is leaf), leaf)
-
-
 class Swaps:
     """The caller's structures with fresh leaves in place, and how to put everything back."""
 
     def __init__(self, make: Make) -> None:
-        self.made: list[Leaf] = []  # the fresh leaves, in order
-        self._given: list[Leaf] = []  # the caller's own object in place of which each was made
-        self._paths: list[Path] = []  # where each was made
+        self._leaves: list[tuple[Leaf, Leaf, Path]] = []  # each fresh leaf, the caller's own object, and where
         self._make = make
         self._indexed = 0  # so many of the fresh leaves stand in the two tables below; a walk needs all of them
         self._entered: Seen = {}
@@ -69,11 +62,17 @@ class Swaps:
         self._templates: list[Any] = []  # per entered value, its gradient's form with fresh leaves in it
         self._plain: list[tuple[Any, Any, Any]] = []  # (list or dict, its copies before and after entering)
         self._all_plain = True  # there are no other holders
+        self._is_restored = False
+
+    @property
+    def made(self) -> list[Leaf]:
+        """The fresh leaves, in order."""
+        return [fresh for fresh, _, _ in self._leaves]
 
     @property
     def paths(self) -> list[tuple[str, Leaf]]:
         """(path, fresh leaf), in order."""
-        return [(written(path), leaf) for path, leaf in zip(self._paths, self.made, strict=True)]
+        return [(written(path), fresh) for fresh, _, path in self._leaves]
 
     def enter(self, value: Any, name: str = "") -> Any:
         """`value` with fresh leaves: a container with an identity is changed in place, a tuple rebuilt."""
@@ -111,15 +110,21 @@ class Swaps:
     def leave(self, result: Any) -> Any:
         """`result` with the caller's own object in place of each fresh one that it is or holds."""
         if is_inexact(result):
-            return _given_for(result, self.made, self._given)
+            return next((own for fresh, own, _ in self._leaves if fresh is result), result)
         self._index()
         return walk(result, "", dict(self._originals))
 
     def restore(self) -> None:
         """Put the caller's own objects back wherever the entered containers hold fresh ones, once or again.
 
-        The containers are searched as they are now: what the function moved is found, what it replaced stays.
+        The containers are searched as they are now: what the function moved is found, what it replaced stays. May be
+        repeated where it was interrupted: nothing stands in a container before it is noted here.
         """
+        if not self._is_restored:
+            self._restore()
+            self._is_restored = True
+
+    def _restore(self) -> None:
         if self._all_plain and all(_unchanged(held, after) for held, _, after in self._plain):
             for held, before, _ in self._plain:  # nothing moved: no need to search
                 held.update(before) if type(held) is dict else held.__setitem__(slice(None), before)
@@ -151,16 +156,14 @@ class Swaps:
 
     def _fresh(self, leaf: Leaf, path: Path) -> Leaf:
         fresh = self._make(leaf, path)
-        self.made.append(fresh)
-        self._given.append(leaf)
-        self._paths.append(path)
+        self._leaves.append((fresh, leaf, path))
         return fresh
 
     def _index(self) -> None:
         """File the fresh leaves made so far: arguments that are leaves themselves (most are) are never looked up."""
-        while self._indexed < len(self.made):
-            fresh = self.made[self._indexed]
-            self._originals[id(fresh)] = fresh, self._given[self._indexed]
+        while self._indexed < len(self._leaves):
+            fresh, own, _ = self._leaves[self._indexed]
+            self._originals[id(fresh)] = fresh, own
             self._entered[id(fresh)] = fresh, fresh
             self._indexed += 1
 

@@ -18,6 +18,7 @@ from wengert.recording import STATE, Level, Recording
 from wengert.residuals import materialise
 from wengert.reverse import reverse
 from wengert.seeds import scalar_seed, seeds_of
+from wengert.session import followed, tidy
 from wengert.shadow import SHADOW
 from wengert.slots import slot_of
 from wengert.storage import Memory
@@ -113,7 +114,10 @@ def value_and_grad(
             places, single = argnums, False
         else:
             places, single = places_of(f, args, kwargs, argnums)
-        value, gradients = _gradient(f, args, kwargs, places, None, False, **options)
+        try:
+            value, gradients = _gradient(f, args, kwargs, places, None, False, **options)
+        finally:
+            tidy()
         return value, gradients[0] if single else tuple(gradients)
 
     return value_and_gradient
@@ -124,6 +128,13 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     ȳ has the structure of the result. Errors: as `grad`, and ValueError for a ȳ of another structure or shape.
     """
+    try:
+        return _vjp(f, primals, has_aux)
+    finally:
+        tidy()
+
+
+def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> Any:
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         swaps, f, entered, named = enter(recording, here, f, primals, {}, dict.fromkeys(range(len(primals))))
@@ -143,7 +154,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         kept, folds = _part(recording, here.start), len(recording.folds)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        watching = STATE.recording
+        watching = followed()
         is_own = watching is recording
         if is_own and any(start <= here.start for start in recording.folds[folds:]):
             raise recording.refuse(
@@ -202,7 +213,10 @@ def _at_once(
     else:
         check_argnums(argnums)
         places, _ = places_of(f, args, kwargs, argnums)
-    value, gradients = _gradient(f, args, kwargs, places, seed, True, lenient=argnums is None, **options)
+    try:
+        value, gradients = _gradient(f, args, kwargs, places, seed, True, lenient=argnums is None, **options)
+    finally:
+        tidy()
     result = Gradients(gradients)
     result.names = ("", *names_of(f, args, kwargs, places))
     return value, result

@@ -11,7 +11,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import sys
-import threading
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -19,6 +18,7 @@ from typing import Any
 from wengert.construction import NATIVE_MODULES
 from wengert.errors import EscapedFrameError, WengertError
 from wengert.frames import ENGINE
+from wengert.locks import lock_of_process
 from wengert.recording import ACTIVE, STATE, Recording, here
 from wengert.registry import rules
 from wengert.resolve import UNSEARCHED
@@ -56,7 +56,7 @@ PASSING = {
 """Methods that NumPy calls with the array that another is made from, and those that containers ask a bool of."""
 
 monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12
-_lock = threading.Lock()
+_lock = lock_of_process()
 _starts: dict[int, int] = {}
 _licensed: set[types.CodeType] = set()
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from wengert.errors import PluginWarning, RuleError
+from wengert.locks import lock_of_process
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -29,7 +29,7 @@ class Plugins:
         self.skipped = _names(os.environ.get(SWITCH, "").split(","))
         self.loaded: dict[str, list[str]] = {}
         self.done = self._loading = False
-        self._lock = threading.RLock()
+        self._lock = lock_of_process()
 
     def skip(self, distributions: Iterable[str]) -> None:
         """Leave these distributions out; all, where none is named.

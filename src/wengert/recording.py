@@ -7,7 +7,6 @@ read this list; nothing else is written down during a run.
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 import sysconfig
@@ -22,7 +21,6 @@ import numpy as np
 from wengert.errors import WengertError
 from wengert.frames import ENGINE
 from wengert.primitives import CONSTANT
-from wengert.shadow import SHADOW
 from wengert.sites import Site
 
 if TYPE_CHECKING:
@@ -52,14 +50,25 @@ def flat_slots(ins: tuple[Any, ...]) -> list[int]:
 class Level:
     """One trace on the recording: where it starts, and what its inputs are; so many of them lead its entries."""
 
-    __slots__ = ("dependent", "inputs", "leading", "seen", "start")
+    __slots__ = ("dependent", "inputs", "leading", "seen", "start", "swaps")
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.leading = 0
+        self.swaps: Any = None  # what stands in the caller's containers while the function runs
         self.seen = start
         self.inputs: set[int] = set()
         self.dependent: set[int] = set()
+
+
+class Outside(NamedTuple):
+    """What a thread was at when a recording was opened in the middle of it: put back when that is closed."""
+
+    recording: Recording | None
+    quick: list[Any] | None
+    site: Site | None
+    shadow: dict[int, int]
+    held: list[Any]  # arrays that the table does not hold itself: none may go while it stands aside
 
 
 NOTHING = range(0)
@@ -78,13 +87,16 @@ class Recording:
         "enter",
         "entries",
         "folds",
+        "frame",
         "inert",
+        "is_open",
         "keep",
         "levels",
         "loud",
         "memory",
         "notes",
         "origins",
+        "outside",
         "own",
         "refusals",
         "reruns",
@@ -93,6 +105,7 @@ class Recording:
         "specs",
         "stopped",
         "texts",
+        "thread",
     )
 
     def __init__(self, keep: bool, context: Any = None) -> None:
@@ -115,6 +128,10 @@ class Recording:
         self.roots: Any = None  # the outermost function, and the containers that it is given
         self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose
         self.folds: list[int] = []  # where entries were dropped for a checkpoint's sake
+        self.frame: types.FrameType | None = None  # the function that opened it, and closes it
+        self.thread: int | None = None  # where it is open
+        self.is_open = False
+        self.outside: Outside | None = None
         self.memory: Memory = None  # type: ignore[assignment]
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
 
@@ -231,67 +248,16 @@ def _function_of(frame: types.FrameType) -> Any:
 
 
 ACTIVE: list[Recording] = []
-_lock = threading.Lock()
-_free = threading.Condition(_lock)
+"""The recordings that are open, all of one thread, the innermost last. All of `Modes` follows from them."""
 
 
 class Modes:
-    """Process-wide switches read by the hooks: how many recordings keep guards, how many ask a context."""
+    """Process-wide switches read by the hooks: how many recordings keep guards, and how many ask a context."""
 
     guarding = 0
     asking = 0
-    owner = 0  # the thread that records, while one does
-    thresholds = (0, 0, 0)  # of the cyclic collector, outside of recordings
-
-
-RARER = 20
-
-
-def _postpone_full_collections() -> None:
-    """A recording only grows and holds no cycles; to walk through all of it so often took a quarter of the time.
-
-    Young objects are collected as ever: garbage of the user's lies longer only if it is old and in a cycle.
-    """
-    young, middle, old = Modes.thresholds = gc.get_threshold()
-    gc.set_threshold(young, middle, old * RARER)
-
-
-def _resume_full_collections() -> None:
-    young, middle, old = Modes.thresholds
-    if gc.get_threshold() == (young, middle, old * RARER):  # else the user's code has set others
-        gc.set_threshold(young, middle, old)
-
-
-def open_recording(keep: bool, context: Any = None) -> Recording:
-    """Start recording on this thread."""
-    recording: Recording = Recording(keep) if context is None else context.opened(keep)
-    with _lock:
-        while ACTIVE and Modes.owner != threading.get_ident():  # the shadow table knows the values of one thread
-            _free.wait()
-        Modes.owner = threading.get_ident()
-        if not ACTIVE:
-            _postpone_full_collections()
-        ACTIVE.append(recording)
-        Modes.guarding += keep
-        Modes.asking += context is not None
-    STATE.recording = recording
-    STATE.quick = recording.entries if context is None else None
-    return recording
-
-
-def close_recording(recording: Recording) -> None:
-    """Stop recording on this thread. Another may be open still whose reverse pass called what recorded here."""
-    STATE.recording = STATE.quick = None
-    SHADOW.clear()
-    with _lock:
-        ACTIVE.remove(recording)
-        Modes.guarding -= recording.keep
-        Modes.asking -= recording.context is not None
-        if not ACTIVE:
-            PLAIN.add(np.ndarray)
-            OPERANDS.add(np.ndarray)
-            _resume_full_collections()
-            _free.notify_all()
+    thresholds: tuple[int, ...] = ()  # of the cyclic collector, outside of recordings
+    rarer: tuple[int, ...] = ()  # and inside
 
 
 # Types whose operators are C code all through and run no Python of the user's. Arrays leave the set while written

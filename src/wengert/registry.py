@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from wengert.callables import callable_name, called, key_of, place, stub
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
 from wengert.evaluation import Pullback, rrule
 from wengert.journal import Journal
+from wengert.locks import lock_of_process
 from wengert.plugins import Plugins
 
 __all__ = ["Registry", "rules"]
@@ -29,7 +29,7 @@ class Registry:
         self.watchers: list[Callable[[], None]] = []  # called after each change
         self.has_methods = False  # whether a bound method ever was a target
         self._rules: dict[Any, Rule] = {}
-        self._lock = threading.RLock()
+        self._lock = lock_of_process()
         self._journal = Journal()
         self._plugins = None if group is None else Plugins(group, self, lambda: self._undone(_on_error))
 

@@ -15,14 +15,10 @@ def recording_here() -> Recording:
     """This thread's recording; a traced value in a thread that does not trace is refused."""
     recording = STATE.recording
     if recording is None:
-        raise _foreign()
+        raise RefusedCallError(
+            f"{here()}: a value traced by another thread is used here. Call wengert inside the thread instead."
+        )
     return recording
-
-
-def _foreign() -> RefusedCallError:
-    return RefusedCallError(
-        f"{here()}: a value traced by another thread is used here. Call wengert inside the thread instead."
-    )
 
 
 def slot_of(recording: Recording, value: Any) -> int | None:

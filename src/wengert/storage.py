@@ -9,7 +9,6 @@ region that it overwrites; the reverse pass swaps the regions back as it walks, 
 
 from __future__ import annotations
 
-import functools
 import weakref
 from typing import Any
 
@@ -22,7 +21,7 @@ from wengert.lenses import content_of, covers, frozen, is_foreign, lens_of, over
 from wengert.primitives import Bound
 from wengert.recording import Entry, Recording, here, watch_arrays
 from wengert.regions import append, known, read_region, store_region
-from wengert.shadow import SHADOW, hold
+from wengert.shadow import SHADOW, forgetting, hold
 from wengert.undo import Everything, Finals, Undo, swap
 from wengert.values import Spec, light, spec_of
 
@@ -30,10 +29,11 @@ from wengert.values import Spec, light, spec_of
 class Storage:
     """The current version of an owner's content; `slot` is None where it no longer depends on an input."""
 
-    __slots__ = ("is_float64", "owner", "slot", "spec", "stamp", "views")
+    __slots__ = ("is_float64", "owner", "shadowed", "slot", "spec", "stamp", "views")
 
     def __init__(self, owner: weakref.ref[np.ndarray], slot: int | None, spec: Spec) -> None:
         self.owner = owner
+        self.shadowed: weakref.ref[np.ndarray] | None = None  # forgets what the owner is traced as
         self.slot = slot
         self.spec = spec
         self.is_float64 = spec.dtype == np.float64
@@ -147,7 +147,7 @@ class Memory:
         key = id(owner)
         filed_here = filed.get(key)
         if filed_here is None or filed_here[0]() is not owner:
-            ref = weakref.ref(owner, functools.partial(_unfile, filed, key))
+            ref = weakref.ref(owner, forgetting(filed, key))
             place = array if argument else lens_of(array, owner)  # an argument stays alive: its lens can wait
             filed[key] = (ref, Root([(place, slot, level)]))
             filed[key][1].has_others = array.dtype != owner.dtype
@@ -233,8 +233,9 @@ class Memory:
 
     def follow(self, owner: np.ndarray, slot: int | None) -> Storage:
         """From now on, an owner's content is at this slot, and its views are read through their lenses."""
-        ref = weakref.ref(owner, functools.partial(_forget, self.storages, id(owner)))
+        ref = weakref.ref(owner, forgetting(self.storages, id(owner)))
         storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
+        storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
         watch_arrays()
         return storage
 
@@ -424,15 +425,6 @@ class Memory:
             swap(record)
 
 
-def _forget(storages: dict[int, Storage], key: int, _: object) -> None:
-    storages.pop(key, None)
-    SHADOW.pop(key, None)
-
-
 def _is_like(value: Any, owner: np.ndarray) -> bool:
     # a Python float has no dtype of its own; None would not do for it, because np.dtype("float64") == None
     return np.shape(value) == owner.shape and hasattr(value, "dtype") and value.dtype == owner.dtype
-
-
-def _unfile(filed: dict[int, Any], key: int, _: object) -> None:
-    filed.pop(key, None)

@@ -7,7 +7,6 @@ import ast
 import builtins
 import copy
 import linecache
-import threading
 import types
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
@@ -15,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.locks import lock_of_process
 from wengert.values import is_complex, spec_of
 
-DERIVING = threading.RLock()
+DERIVING = lock_of_process()
 """Held while trees are made: CPython counts for all threads together how deep `ast.parse` is, else a SystemError."""
 
 MISSING = object()

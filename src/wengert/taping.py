@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.accumulation import accumulation
+from wengert.accumulation import SETTINGS, accumulation
 from wengert.asking import LiveContext
 from wengert.callables import signature
 from wengert.contexts import Context
@@ -16,8 +16,9 @@ from wengert.decisions import laid_out
 from wengert.entries import Slot
 from wengert.errors import WengertError
 from wengert.gradient import grad
-from wengert.recording import PLAIN, STATE, Recording
+from wengert.recording import PLAIN, Recording
 from wengert.residuals import materialise
+from wengert.session import followed, tidy
 from wengert.slots import slot_of
 from wengert.structures import rebuild
 from wengert.tape import Tape
@@ -30,7 +31,10 @@ def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwarg
     The tape holds the calls of primitives that depend on a float or array among the arguments. `ctx` decides what is a
     primitive and how a call of one is recorded. Errors: NoRuleError, RefusedCallError.
     """
-    return _traced(f, args, kwargs, ctx, f)
+    try:
+        return _traced(f, args, kwargs, ctx, f)
+    finally:
+        tidy()
 
 
 def gradtape(
@@ -45,8 +49,13 @@ def gradtape(
         value, gradients = grad(f, *args, argnums=argnums, **kwargs)
         return value, tuple(gradients)
 
-    with accumulation(strategy=strategy):
-        return _traced(gradient, args, kwargs, None, f)[1]
+    before = SETTINGS.strategy
+    try:
+        with accumulation(strategy=strategy):
+            return _traced(gradient, args, kwargs, None, f)[1]
+    finally:
+        SETTINGS.strategy = before
+        tidy()
 
 
 def _traced(
@@ -56,7 +65,7 @@ def _traced(
     ctx: Context | None,
     named: Callable[..., Any],
 ) -> tuple[Any, Tape]:
-    if STATE.recording is not None:
+    if followed() is not None:
         raise WengertError("trace and gradtape cannot run inside another trace; call them outside")
     live = None if ctx is None else LiveContext(ctx, named)
     with level(True, live) as (recording, here):

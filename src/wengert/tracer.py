@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -13,8 +14,9 @@ from wengert import dispatch, net, resolve
 from wengert.containers import Leaves, Swaps
 from wengert.frames import users_frames as _users_frames
 from wengert.primitives import INPUT
-from wengert.recording import STATE, Level, Recording, close_recording, flat_slots, open_recording
+from wengert.recording import ACTIVE, STATE, Level, Recording, flat_slots
 from wengert.registry import rules
+from wengert.session import close_recording, followed, open_recording
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
 from wengert.values import as_float, fresh, is_inexact
@@ -26,35 +28,45 @@ class level:
     A class, because a generator with `contextmanager` costs 2 µs more of the 30 that a gradient takes at least.
     """
 
-    __slots__ = ("context", "keep", "outermost", "recording", "site")
+    __slots__ = ("context", "depth", "here", "keep", "outermost", "recording", "site")
 
     def __init__(self, keep: bool, context: Any = None) -> None:
         self.keep, self.context = keep, context
 
     def __enter__(self) -> tuple[Recording, Level]:
-        recording = STATE.recording
-        self.outermost = recording is None
+        recording = followed()
+        self.outermost, self.site = recording is None, STATE.site
         if recording is None:
+            recording = self._opened()
+        here = self.here = Level(len(recording.entries))
+        self.recording, self.depth = recording, len(recording.levels)
+        recording.levels.append(here)
+        return recording, here
+
+    def _opened(self) -> Recording:
+        recording = Recording(self.keep) if self.context is None else self.context.opened(self.keep)
+        recording.memory = Memory(recording)
+        recording.enter = resolve.resolve_plain
+        open_recording(recording, sys._getframe(2))
+        if ACTIVE[0] is recording:
             resolve.forget()
             dispatch.prepare()
             if net.Net.torn:
                 net.mend()
-            recording = open_recording(self.keep, self.context)
-            recording.memory = Memory(recording)
-            recording.enter = resolve.resolve_plain
-        here = Level(len(recording.entries))
-        recording.levels.append(here)
-        self.recording, self.site = recording, STATE.site
-        return recording, here
+        STATE.recording, STATE.quick = recording, recording.entries if self.context is None else None
+        return recording
 
     def __exit__(self, *error: object) -> None:
-        here = self.recording.levels.pop()
+        recording = self.recording
         STATE.site = self.site
-        if not self.outermost and not self.recording.keep:
-            _release(self.recording, here.start)
         if self.outermost:
-            close_recording(self.recording)
-            del self.recording.memory.recording  # no cycle is left to the collector, which took 30 µs a gradient
+            close_recording(recording)
+            return
+        if self.here.swaps is not None:
+            self.here.swaps.restore()
+        del recording.levels[self.depth :]
+        if not recording.keep:
+            _release(recording, self.here.start)
 
 
 def _release(recording: Recording, start: int) -> None:
@@ -113,7 +125,7 @@ def enter(
     promote: bool = True,
 ) -> tuple[Swaps, Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
     """The function and its arguments with fresh leaves where they are wanted, and the swaps that undo it."""
-    swaps = Swaps(partial(make_input, recording, here))
+    swaps = here.swaps = Swaps(partial(make_input, recording, here))
     entered, named = list(args), dict(kwargs)
     wanted = list(wanted)
     try:

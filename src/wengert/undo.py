@@ -53,9 +53,11 @@ class Finals:
             self._regions.add(region)
 
     def restore(self) -> None:
-        """Bring all memory back to its last content."""
+        """Bring all memory back to its last content; may be repeated where it was interrupted."""
         while self._records:
-            swap(self._records.pop())
+            _, array, key, saved = self._records[-1]
+            array[key] = saved
+            self._records.pop()
 
 
 def _region(record: Undo) -> Any:

@@ -1,0 +1,351 @@
+"""An exception or a gradient at any instruction of this package changes nothing: Ctrl-C, signal handlers, forks."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import tracer
+from wengert.accumulation import SETTINGS
+from wengert.frames import ENGINE
+from wengert.recording import ACTIVE, OPERANDS, PLAIN, STATE, Modes
+from wengert.shadow import SHADOW
+
+OURS = (ENGINE, "<wengert")
+TOOL = 2
+ERRORS = (KeyboardInterrupt, MemoryError, RecursionError)
+LIST = [1.0, 2.0, [3.0]]
+DICT = {"a": 1.5, "b": np.ones(3)}
+BUFFER = np.ones(3)
+WIDE = np.ones(2000)
+
+
+class Weights:
+    def __init__(self) -> None:
+        self.w, self.s, self.t = np.ones(2), 3.0, (1.0, [2.0])
+
+
+WEIGHTS = Weights()
+
+
+def _closure() -> Callable[[Any], Any]:
+    w = np.array([1.0, 2.0])
+    return lambda x: np.sum(w * x)
+
+
+CLOSURE = _closure()
+
+
+def _inner(x: Any) -> Any:
+    return x * wg.grad(lambda y: y * y * x)(x)
+
+
+def _writes(x: Any) -> Any:
+    own = np.zeros(3)
+    own[0] = x
+    own[:] = own * 2
+    BUFFER[1] = x
+    BUFFER[2] = BUFFER[1] * x
+    return np.sum(own * BUFFER)
+
+
+@wg.checkpoint
+def _again(x: Any) -> Any:
+    return np.sin(x) * x
+
+
+def _weights() -> Any:
+    found = wg.grad(lambda o: o.s * np.sum(o.w) * o.t[0] * o.t[1][0])(WEIGHTS)
+    return found.w.tolist(), found.s, found.t
+
+
+PROGRAMS: dict[str, Callable[[], Any]] = {
+    "numbers": lambda: wg.grad(lambda x: x * x + 2 * x)(3.0),
+    "arrays": lambda: wg.grad(lambda q: np.sum(np.exp(q * WIDE) * q))(WIDE).tolist(),
+    "a list": lambda: wg.grad(lambda a: a[0] * a[1] * a[2][0])(LIST),
+    "a dict": lambda: wg.grad(lambda d: d["a"] * np.sum(d["b"]))(DICT)["a"],
+    "an object": _weights,
+    "a closure": lambda: wg.grad(CLOSURE, np.ones(2))[0],
+    "vjp": lambda: wg.vjp(lambda x: x * x, 2.0)[1](1.0),
+    "trace": lambda: len(list(wg.trace(lambda x: x * x, 2.0)[1])),
+    "gradtape": lambda: len(list(wg.gradtape(lambda x: x * x, 2.0, strategy="accumulate"))),
+    "a gradient inside": lambda: wg.grad(_inner)(2.0),
+    "writes": lambda: wg.grad(_writes)(2.0),
+    "a checkpoint": lambda: wg.grad(lambda x: _again(x) * x)(2.0),
+}
+
+
+class Watch:
+    """Acts at the k-th instruction in this package's frames."""
+
+    def __init__(self, k: int, act: Callable[[], Any]) -> None:
+        self.k, self.act, self.seen = k, act, 0
+
+    def over(self, program: Callable[[], Any]) -> Any:
+        """The result of the program under watch."""
+        return self._traced(program) if sys.version_info < (3, 12) else self._monitored(program)
+
+    def _traced(self, program: Callable[[], Any]) -> Any:
+        before = sys.gettrace()
+        sys.settrace(self._enter)
+        try:
+            return program()
+        finally:
+            sys.settrace(before)
+
+    def _enter(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(OURS):
+            return None
+        frame.f_trace_opcodes = True
+        return self._step
+
+    def _step(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if event == "opcode":
+            self._count()
+        return self._step
+
+    def _monitored(self, program: Callable[[], Any]) -> Any:
+        monitoring: Any = sys.monitoring  # type: ignore[attr-defined]
+        event = monitoring.events.INSTRUCTION
+        monitoring.use_tool_id(TOOL, "tests")
+        try:
+            monitoring.register_callback(TOOL, event, self._instruction)
+            monitoring.set_events(TOOL, event)
+            return program()
+        finally:
+            monitoring.set_events(TOOL, 0)
+            monitoring.register_callback(TOOL, event, None)
+            monitoring.free_tool_id(TOOL)
+
+    def _instruction(self, code: CodeType, offset: int) -> Any:
+        if not code.co_filename.startswith(OURS):
+            return sys.monitoring.DISABLE  # type: ignore[attr-defined]
+        self._count()
+
+    def _count(self) -> None:
+        self.seen += 1
+        if self.seen == self.k:
+            self.act()
+
+
+def _instructions(program: Callable[[], Any]) -> int:
+    for _ in range(130):  # until all steps have been generated
+        program()
+    watch = Watch(-1, lambda: None)
+    watch.over(program)
+    return watch.seen
+
+
+def _state() -> tuple[Any, ...]:
+    """All that a trace may change and has to put back."""
+    held = (*LIST, LIST[2][0], *DICT.values(), *vars(WEIGHTS).values(), WEIGHTS.t[1][0])  # type: ignore[index]
+    return (
+        [*ACTIVE],
+        {**SHADOW},
+        STATE.recording,
+        STATE.quick,
+        (Modes.guarding, Modes.asking, Modes.rarer),
+        (np.ndarray in PLAIN, np.ndarray in OPERANDS),
+        (gc.get_threshold(), sys.getrecursionlimit()),
+        (SETTINGS.add, SETTINGS.strategy),
+        [id(value) for value in held],
+        id(CLOSURE.__closure__[0].cell_contents),  # type: ignore[index]
+    )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_error_at_any_instruction_leaves_all_as_it_was(name: str) -> None:
+    """Each 400th part of the way, and each of the last 300 instructions, which close what was opened."""
+    program = PROGRAMS[name]
+    count = _instructions(program)
+    BUFFER[:] = 1
+    expected, before = program(), _state()
+    places = [*range(1, count - 300, 1 + count // 400), *range(count - 300, count + 1)]
+    raised = 0
+    for k in places:
+        error = ERRORS[k % 3]
+
+        def fail(error: type[BaseException] = error) -> None:
+            raise error
+
+        BUFFER[:] = 1
+        try:
+            Watch(k, fail).over(program)
+        except error:
+            raised += 1
+        assert _state() == before, k
+        BUFFER[:] = 1
+        assert program() == expected, k
+    assert raised > 0.8 * len(places)
+
+
+def _guest() -> list[Any]:
+    """Gradients of all kinds, as a signal handler or a finaliser may take them."""
+    return [
+        wg.grad(lambda y: y * y * y)(2.0),
+        wg.vjp(lambda y: np.sum(_again(y) * y), np.ones(2))[1](1.0)[0].tolist(),
+        wg.grad(lambda a: a[0] * a[1] * a[2][0])([2.0, 3.0, [4.0]]),
+        wg.grad(lambda q: np.sum(q * q * WIDE))(WIDE).tolist(),
+        wg.trace(lambda x: x * x, 2.0)[0],
+        wg.grad(_inner)(3.0),
+    ]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_gradient_at_any_instruction_changes_nothing(name: str) -> None:
+    """What breaks in on a trace is none of the function's: both come out as if alone."""
+    program, guests = PROGRAMS[name], _guest()
+    count = _instructions(program)
+    BUFFER[:] = 1
+    expected, before = program(), _state()
+    for k in range(1, count + 1, 1 + count // 150):
+        BUFFER[:] = 1
+        found: list[Any] = []
+        assert Watch(k, lambda found=found: found.extend(_guest())).over(program) == expected, k
+        assert found in ([], guests), k
+        assert _state() == before, k
+
+
+def test_a_finaliser_that_takes_a_gradient_changes_nothing() -> None:
+    found: list[float] = []
+
+    class Last:
+        def __del__(self) -> None:
+            found.append(wg.grad(lambda y: y * y)(3.0))
+
+    class Cycle:
+        def __init__(self) -> None:
+            self.me, self.last = self, Last()
+
+    def f(x: float) -> float:
+        total = 0.0
+        for _ in range(50):
+            Cycle()
+            last = Last()
+            total = total + x * x
+            del last
+            gc.collect(0)
+        watched = Last()
+        weakref.finalize(watched, lambda: found.append(wg.grad(lambda y: y * y)(3.0)))
+        return total
+
+    assert wg.grad(f)(3.0) == 300.0
+    gc.collect()
+    assert len(found) == 102 and {*found} == {6.0}
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer signals here")
+def test_a_signal_handler_that_takes_gradients_changes_nothing() -> None:
+    found: list[Any] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: found.append(wg.grad(lambda y: y * y)(3.0)))
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    try:
+        until = time.monotonic() + 1
+        while time.monotonic() < until:
+            assert PROGRAMS["numbers"]() == 8.0
+            assert PROGRAMS["a list"]() == [6.0, 3.0, [2.0]]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(found) > 10 and {*found} == {6.0}
+    assert not (ACTIVE or SHADOW or STATE.recording)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer signals here")
+def test_ctrl_c_at_random_times_leaves_all_clean() -> None:
+    before = _state()
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    old = signal.signal(signal.SIGALRM, stop)
+    hits = 0
+    try:
+        for k in range(300):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 + k % 50 * 1e-5)
+                while True:
+                    PROGRAMS["numbers"]()
+                    PROGRAMS["a list"]()
+                    PROGRAMS["a gradient inside"]()
+            except KeyboardInterrupt:
+                hits += 1
+            assert _state() == before
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+    assert hits == 300 and PROGRAMS["numbers"]() == 8.0
+
+
+def test_another_thread_goes_on_where_one_was_stopped_for_good() -> None:
+    """A recording whose frame runs no more does not keep others waiting, even where nothing closed it."""
+
+    def leave_open() -> None:
+        level = tracer.level(False)
+        level.__enter__()
+
+    stopped = threading.Thread(target=leave_open)
+    stopped.start()
+    stopped.join()
+    assert len(ACTIVE) == 1
+    assert wg.grad(lambda x: x * x)(3.0) == 6.0
+    assert not (ACTIVE or SHADOW)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_the_child_of_a_fork_has_gradients_while_another_thread_traces() -> None:
+    tracing, done = threading.Event(), threading.Event()
+
+    def slow(x: float) -> float:
+        tracing.set()
+        done.wait()
+        return x * x
+
+    thread = threading.Thread(target=lambda: wg.grad(slow)(2.0))
+    thread.start()
+    tracing.wait()
+    child = os.fork()
+    if child == 0:
+        right = wg.grad(lambda x: x * x)(3.0) == 6.0 and wg.grad(_inner)(2.0) == PROGRAMS["a gradient inside"]()
+        os._exit(0 if right and not ACTIVE and not SHADOW and not Modes.rarer else 1)
+    until = time.monotonic() + 20
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
+        time.sleep(0.01)
+    if ended[0] == 0:
+        os.kill(child, signal.SIGKILL)
+    done.set()
+    thread.join()
+    assert ended[0] == child and os.waitstatus_to_exitcode(ended[1]) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_function_that_forks_goes_on_in_both() -> None:
+    def f(x: float) -> float:
+        y = x * x
+        pid = os.fork()
+        if pid:
+            _, status = os.waitpid(pid, 0)
+            assert os.waitstatus_to_exitcode(status) == 6
+            return y * x
+        return y
+
+    home = os.getpid()
+    slope = wg.grad(f)(3.0)
+    if os.getpid() != home:
+        os._exit(int(slope))
+    assert slope == 27.0
