@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 from sampling import Sample, call, values
 
-from wengert_rules.recurrences import products_of_others, sums_onward
+from wengert_rules.recurrences import products_of_others, share, sums_onward
 from wengert_rules.special_functions import bessel_i, polygamma
 
 
@@ -148,6 +148,11 @@ def recurrences() -> Iterator[Sample]:
         yield call(sums_onward, values(n - 1, low=-1), values(n))
         yield call(sums_onward, values(2, n - 1, low=-1, dtype=complex), values(2, n, dtype=complex))
     yield call(sums_onward, values(0), values(0))
+    yield call(share, values(2, 3), values(3))
+    yield call(share, np.array([1.5, 0.0, -2.0]), values(3))
+    yield call(share, values(2, 3, dtype=complex), values(2, 3))
+    yield call(share, values(3, dtype=np.float32), values(3, dtype=np.complex64))
+    yield call(share, values(3), values(3), both=True)
     yield call(sums_onward, np.where(np.arange(39) % 7, values(39, low=-1), 0), values(40))
     yield call(sums_onward, values(2, 39, dtype=np.float32), values(2, 40, dtype=np.float32))
     for x in arrays(-2, True):

@@ -1,7 +1,7 @@
 """Linear recurrences and products of all others, along the last axis: what accumulations and products walk back by.
 
 Both are primitives, with rules of their own. In blocks, and by a division where nothing is 0, they take a time
-proportional to the length.
+proportional to the length. What nobody reads of a result has a cotangent of 0, and gives 0 also where it is infinite.
 """
 
 from __future__ import annotations
@@ -16,13 +16,28 @@ from wengert_rules.products import conj
 FEW = 16  # steps that are taken one by one
 
 
+def share(bar, factor, both=False):
+    """`bar` times `factor`, and 0 where `bar` is (or one of `both`), also of an infinity.
+
+    A primitive, whose derivative with respect to `bar` is the factor there too.
+    """
+    shape = np.broadcast_shapes(np.shape(bar), np.shape(factor))
+    counts = np.not_equal(bar, 0) & np.not_equal(factor, 0) if both else np.not_equal(bar, 0)
+    return np.multiply(bar, factor, out=np.zeros(shape, np.result_type(bar, factor)), where=counts)
+
+
+@pullback(share, broadcasts=True)
+def share_(y_bar, y, bar, factor, *, both=False):
+    return share(y_bar, conj(factor), both), share(y_bar, conj(bar), both)
+
+
 def sums_onward(weights, z):
     """Rᵢ = zᵢ + wᵢ Rᵢ₊₁; the last of z has no weight.
 
     In about √n blocks: step by step in all of them at once, then what each hands on to the one before.
     """
     n = np.shape(z)[-1]
-    if n <= FEW:
+    if n <= FEW or not np.all(np.isfinite(weights)):
         return one_by_one(weights, np.array(z, np.result_type(weights, z)))
     length = math.isqrt(n)
     with np.errstate(all="ignore"):  # a product that overflows may be met by nothing but zeros
@@ -39,7 +54,7 @@ def sums_onward(weights, z):
 
 def one_by_one(weights, r):
     for i in range(np.shape(r)[-1] - 2, -1, -1):
-        r[..., i] += weights[..., i] * r[..., i + 1]
+        r[..., i] += share(r[..., i + 1], weights[..., i])
     return r
 
 
@@ -54,7 +69,7 @@ def in_blocks(x, length, blocks):
 def sums_onward_(y_bar, y, weights, z):
     """z̄ᵢ = ȳᵢ + wᵢ₋₁* z̄ᵢ₋₁,  w̄ᵢ = z̄ᵢ Rᵢ₊₁*."""
     z_bar = np.flip(sums_onward(np.flip(conj(weights), -1), np.flip(y_bar, -1)), -1)
-    return z_bar[..., :-1] * conj(y[..., 1:]), z_bar
+    return share(z_bar[..., :-1], conj(y[..., 1:]), True), z_bar
 
 
 def products_of_others(a):
@@ -87,6 +102,6 @@ def products_of_others_(y_bar, y, a):
     """āₖ = Σᵢ ȳᵢ Π aⱼ* over all j but i and k: the i beyond k by one recurrence, those before it by another."""
     a = conj(a)
     before, after = products_around(a)
-    onward = sums_onward(a[..., :-1], y_bar * after)
-    back = sums_onward(np.flip(a[..., 1:], -1), np.flip(y_bar * before, -1))
-    return before * np.flip(moved_on(np.flip(onward, -1)), -1) + after * moved_on(np.flip(back, -1))
+    onward = sums_onward(a[..., :-1], share(y_bar, after))
+    back = sums_onward(np.flip(a[..., 1:], -1), np.flip(share(y_bar, before), -1))
+    return share(np.flip(moved_on(np.flip(onward, -1)), -1), before) + share(moved_on(np.flip(back, -1)), after)

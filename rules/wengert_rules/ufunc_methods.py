@@ -12,7 +12,7 @@ import numpy as np
 from wengert.extend import additem, pullback
 from wengert_rules import elementwise
 from wengert_rules.products import conj
-from wengert_rules.recurrences import products_of_others, sums_onward
+from wengert_rules.recurrences import products_of_others, share, sums_onward
 from wengert_rules.reductions import extremum, masked, spread
 from wengert_rules.shapes import inverse_permutation
 
@@ -58,7 +58,7 @@ def steps(y, a, axis):
 def recurrence(y_bar, over, by, axis):
     """x̄ of yₖ = f(yₖ₋₁, xₖ), y₀ = x₀, from the partials ∂f/∂yₖ₋₁ and ∂f/∂xₖ of each step."""
     reach = sums_onward(conj(over), np.swapaxes(y_bar, line(axis), -1))
-    return np.swapaxes(np.concatenate([reach[..., :1], reach[..., 1:] * conj(by)], axis=-1), line(axis), -1)
+    return np.swapaxes(np.concatenate([reach[..., :1], share(reach[..., 1:], conj(by))], axis=-1), line(axis), -1)
 
 
 def prod_bar(y_bar, y, a, axis, keepdims, initial, where):
@@ -67,7 +67,7 @@ def prod_bar(y_bar, y, a, axis, keepdims, initial, where):
     factors = factors if np.result_type(factors) == y.dtype else factors * np.ones((), y.dtype)
     others = parted(products_of_others(joined(factors, axis)), np.shape(a), axis)
     start = 1 if initial is None else initial
-    return masked(spread(y_bar * np.conjugate(start), np.shape(a), axis, keepdims) * conj(others), where)
+    return masked(share(spread(y_bar * np.conjugate(start), np.shape(a), axis, keepdims), conj(others)), where)
 
 
 @pullback(np.prod, np.ndarray.prod, np.generic.prod)
