@@ -148,6 +148,14 @@ def test_called_inside_the_pullback_of_a_rule(x: Any) -> None:
         np.testing.assert_allclose(slope(f)(x), expected)
 
 
+def test_called_in_a_checkpoint_that_began_later(x: Any) -> None:
+    def f(x: Any) -> Any:
+        pullback = made(2 * x, x)
+        return wg.checkpoint(lambda y: pullback(y)[0])(x)
+
+    np.testing.assert_allclose(slope(f)(x), 2 * x * np.cos(2 * x) - 2 * x * x * np.sin(2 * x))
+
+
 def test_called_after_a_checkpoint_is_refused(x: Any) -> None:
     """The variables of a checkpoint that has returned are gone: its pullback's residuals are no constants."""
 

@@ -340,6 +340,9 @@ class _Reopened:
             value = recording.value(slot)
             if is_inexact(value):
                 SHADOW[id(value)] = slot
+        for copy, _, slot in [made for copies in memory.replaced for made in copies.values()]:
+            if type(slot) is int and slot < self.folded.start:
+                SHADOW[id(copy)] = slot
         memory.storages = {}
         for ref, version in call.versions:
             if (owner := ref()) is not None:

@@ -51,7 +51,7 @@ class _Copies:
     def __init__(self, written: set[int] | None, constants_only: bool) -> None:
         self.written = written
         self.constants_only = constants_only
-        self.made: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
+        self.made: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, Any]] = {}
 
     def of(self, entry: Entry, slot: int, done: int) -> Entry:
         """The entry with copies in the place of what it keeps."""
@@ -91,7 +91,7 @@ class _Copies:
             return value
         if (id(value), done) not in self.made:
             copy = value.copy(order="K")
-            self.made[id(value), done] = copy, value  # the value too: its id stands in the shadow table
+            self.made[id(value), done] = copy, value, variable  # the value too: its id stands in the shadow table
             if type(variable) is int and STATE.recording is not None:
                 SHADOW[id(copy)] = variable
         return self.made[id(value), done][0]
