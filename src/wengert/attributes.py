@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.aliases import READING_BY_NAME
 from wengert.classes import bind, constant, enter, lookup, methods, python_method, twins
 from wengert.decisions import laid_out
 from wengert.errors import RefusedCallError
@@ -15,6 +16,7 @@ from wengert.flat import assign_flat
 from wengert.frames import user_frame
 from wengert.lenses import owner_of
 from wengert.lookups import told
+from wengert.readers import check_read
 from wengert.record import record_call
 from wengert.recording import STATE, here
 from wengert.sites import Site
@@ -96,6 +98,10 @@ def attribute(obj: Any, name: str) -> Any:
 def _ordinary(obj: Any, t: type, name: str) -> Any:
     if issubclass(t, type):
         return _class_attribute(obj, t, name)
+    if issubclass(t, READING_BY_NAME):
+        if STATE.recording is not None and name not in ("operands", "itviews"):
+            check_read(STATE.recording, obj)
+        return getattr(obj, name)
     found = lookup(t, name)
     getter = _python_getter(found)
     if getter is None:

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert.aliases import READERS, behind
 from wengert.caches import CERTAIN, found
 from wengert.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.errors import RefusedCallError
 from wengert.flat import assign_flat, flat_items, read_flat
 from wengert.lookups import hashed, in_hash_order, indexed, told
 from wengert.opaque import CARRIER_TYPES, opaque, remember
+from wengert.readers import check_read, is_reader, read, runs_unseen
 from wengert.record import record_call
 from wengert.recording import PLAIN, STATE, Modes
 from wengert.shadow import SHADOW, hold
@@ -118,6 +120,8 @@ def _subscript(container: Any, key: Any) -> Any:
     by_class = getattr(container, "__class_getitem__", None) if issubclass(t, type) else None
     if type(by_class) is types.MethodType:
         return enter(by_class)(key)
+    if recording is not None and issubclass(t, READERS):
+        check_read(recording, container)
     if recording is None or not issubclass(t, (np.ndarray, np.generic)):
         return dict_item(container, key) if issubclass(t, dict) and t is not dict else container[key]
     return record_call(constant(operator.getitem), (container, key), {})
@@ -190,7 +194,7 @@ def iterable(obj: Any, site: Site | None) -> Any:
     if t in (list, tuple, dict, set, range, types.GeneratorType):
         if Modes.guarding:
             in_hash_order(obj)
-        return obj
+        return read(obj) if t is types.GeneratorType and runs_unseen(obj) else obj
     if t is str or t is bytes:
         return characters(obj)
     if t is frozenset and Modes.guarding:
@@ -206,6 +210,8 @@ def iterable(obj: Any, site: Site | None) -> Any:
                 f"{site}: iterating over {t.__name__} gives copies that cannot be followed. Iterate over the array."
             )
         )
+    if STATE.recording is not None and is_reader(obj) and behind(obj):
+        return read(obj)
     if issubclass(t, io.StringIO):
         return lines(obj)
     made = iterator(obj)

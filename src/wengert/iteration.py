@@ -19,6 +19,7 @@ from wengert.items import Iterated, Sequence, iterable, iterator
 from wengert.lookups import in_hash_order, tape, told
 from wengert.ordering import ordered
 from wengert.protocols import truth
+from wengert.readers import is_reader, read_next
 from wengert.recording import PLAIN, STATE, Modes
 from wengert.slots import holds_traced
 from wengert.texts import characters
@@ -141,6 +142,8 @@ def _next(iterator: Any, /, *default: Any) -> Any:
     if type(iterator) is np.flatiter:
         iterator = flat_items(iterator)
     step = python_method(type(iterator), "__next__")
+    if step is None and is_reader(iterator):
+        return read_next(iterator, *default)
     if step is None:
         return next(iterator, *default)
     try:

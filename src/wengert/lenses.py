@@ -29,6 +29,8 @@ def owner_of(array: Any) -> np.ndarray:
             return array
         if isinstance(base, DummyArray):
             base = base.base
+        if type(base) is memoryview:
+            base = base.obj
         if not isinstance(base, np.ndarray):
             return array
         array = base

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.aliases import READERS, behind
 from wengert.callables import callable_name, stub, written_name
 from wengert.decisions import decided, exact, guard, made_text
 from wengert.errors import NoRuleError, RefusedCallError
@@ -86,8 +87,8 @@ def _parts(thing: Any) -> list[Any]:
     t = type(thing)  # `isinstance` would ask the object for its class
     if issubclass(t, np.ndarray):
         return list(thing.flat) if thing.dtype.kind == "O" else []
-    if t is np.flatiter:
-        return [thing.base]
+    if issubclass(t, READERS):
+        return [*behind(thing), *gc.get_referents(thing)]
     if t is types.FunctionType:
         return [
             *(thing.__closure__ or ()),
@@ -225,7 +226,9 @@ def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:
 def watched(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run code that may write an array which a pullback keeps; note what it wrote in the undo log."""
     memory = recording.memory
-    given = [a for a in (*args, *kwargs.values()) if issubclass(type(a), np.ndarray)]
+    things = (*args, *kwargs.values())
+    given = [a for a in things if issubclass(type(a), np.ndarray)]
+    given += [a for thing in things if issubclass(type(thing), READERS) for a in behind(thing)]
     arrays = [a for a in given if id(owner_of(a)) in memory.captured]
     before = [(a, a.copy()) for a in arrays]
     try:

@@ -19,6 +19,19 @@ from wengert.shadow import hold
 from wengert.values import Spec, spec_of
 
 
+class Root(list[tuple[Any, int, int]]):
+    """Traced arrays that lie in one owner's memory without the owner itself being traced: (lens, slot, level)."""
+
+    has_others = False  # arrays of another dtype than the owner's
+
+    def locate(self, owner: np.ndarray) -> None:
+        """Find the lenses of those that were noted as arrays."""
+        self[:] = [
+            (lens_of(place, owner) if isinstance(place, np.ndarray) else place, slot, level)
+            for place, slot, level in self
+        ]
+
+
 def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
     """The variable of a view, read from that of its owner."""
     if view.dtype != owner.dtype:

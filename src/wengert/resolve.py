@@ -41,6 +41,7 @@ from wengert.operator_functions import CALLABLE_OBJECTS, DUNDERS
 from wengert.ordering import Ordered
 from wengert.primitives import Primitive, primitive_of
 from wengert.randomness import METHOD, SAMPLERS
+from wengert.readers import check_step
 from wengert.recording import ACTIVE, STATE, Modes, here
 from wengert.registry import rules
 from wengert.rewrite import instrument, original
@@ -243,7 +244,10 @@ def bound_builtin(f: Any, owner: Any) -> Any:
     if isinstance(owner, (np.ndarray, np.generic, float, complex, int)):
         return number_method(f, owner, t, name)
     if t in _CODE_OF:
-        return f if original(_CODE_OF[t](owner)) is not None or name in ("close", "aclose") else guarded(f)
+        if original(_CODE_OF[t](owner)) is not None or name in ("close", "aclose"):
+            return f
+        check_step(owner)
+        return guarded(f)
     if t is np.ufunc:
         return ufunc_method(f, owner, name)
     if issubclass(t, (io.StringIO, io.BytesIO)):

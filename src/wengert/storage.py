@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import AliasedArgumentsError, RefusedCallError
+from wengert.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
+from wengert.errors import RefusedCallError
 from wengert.functional import setitem, setpart
 from wengert.lending import Lent
 from wengert.lenses import content_of, covers, frozen, is_foreign, lens_of, overlaps_itself, owner_of, part_of, view_of
 from wengert.primitives import Bound
 from wengert.recording import Entry, Recording, here, watch_arrays
-from wengert.regions import append, known, read_region, store_region
+from wengert.regions import Root, append, known, read_region, store_region
 from wengert.shadow import SHADOW, forgetting, hold
 from wengert.undo import Everything, Finals, Undo, swap
 from wengert.values import Spec, light, spec_of
@@ -39,19 +40,6 @@ class Storage:
         self.is_float64 = spec.dtype == np.float64
         self.stamp = 0
         self.views: dict[int, tuple[weakref.ref[np.ndarray], int, int | None]] = {}
-
-
-class Root(list[tuple[Any, int, int]]):
-    """Traced arrays that lie in one owner's memory without the owner itself being traced: (lens, slot, level)."""
-
-    has_others = False  # arrays of another dtype than the owner's
-
-    def locate(self, owner: np.ndarray) -> None:
-        """Find the lenses of those that were noted as arrays."""
-        self[:] = [
-            (lens_of(place, owner) if isinstance(place, np.ndarray) else place, slot, level)
-            for place, slot, level in self
-        ]
 
 
 class Memory:
@@ -114,8 +102,11 @@ class Memory:
 
     def slot(self, array: np.ndarray) -> int | None:
         """The variable of an array as it is now."""
-        storage = self.storages.get(id(owner_of(array))) if self.storages else None
+        owner_now = owner_of(array)
+        storage = self.storages.get(id(owner_now)) if self.storages else None
         if storage is None:
+            if owner_now.base is not None and self.storages:
+                check_elsewhere(self.recording, array, self.storages.values())
             return SHADOW.get(id(array))
         owner = storage.owner()
         assert owner is not None
@@ -215,7 +206,9 @@ class Memory:
 
         Entries below the threshold see the memory as it is now.
         """
-        if id(owner_of(array)) in self.captured and array.flags.writeable:
+        owner = owner_of(array)
+        known = id(owner) in self.captured or (is_foreign(owner) and overlaps_any(array, self.captured.values()))
+        if known and array.flags.writeable:
             key = frozen(key)
             self.undo.append([threshold, array.view(), key, np.array(array[key])])
 
@@ -223,6 +216,8 @@ class Memory:
         """The storage of an array that is about to be written with, or in, traced values."""
         owner = owner_of(array)
         storage = self.storages.get(id(owner))
+        if storage is None or storage.slot is None:
+            check_unseen(self.recording, owner)
         if storage is None:
             self._check_alone(owner)
             slot = SHADOW.get(id(owner))
@@ -240,28 +235,9 @@ class Memory:
         return storage
 
     def _check_alone(self, owner: np.ndarray) -> None:
-        if id(owner) in self.roots and id(owner) in self.shared_arguments:  # roots first: it files the arguments
-            raise self.recording.refuse(
-                AliasedArgumentsError(
-                    f"{here()}: this line writes memory that two arguments share, so the derivative with respect to "
-                    "either is not defined. Pass copies: f(a, a.copy())."
-                )
-            )
-        filed = self.roots.get(id(owner))
-        if filed is not None and filed[0]() is owner and filed[1].has_others:
-            raise self.recording.refuse(
-                RefusedCallError(
-                    f"{here()}: this line writes memory of which an argument shows parts (x.real, or x.view(...) of "
-                    "another dtype). Pass a copy of the part."
-                )
-            )
-        if is_foreign(owner):
-            raise self.recording.refuse(
-                RefusedCallError(
-                    f"{here()}: this line writes traced values into an array over foreign memory (a buffer, a file). "
-                    "Write into an array of its own: np.array(a)."
-                )
-            )
+        filed = self.roots.get(id(owner))  # first of all: it files the arguments
+        shows_parts = filed is not None and filed[0]() is owner and filed[1].has_others
+        check_alone(self.recording, owner, filed is not None and id(owner) in self.shared_arguments, shows_parts)
 
     def _root_slot(self, owner: np.ndarray) -> int | None:
         filed = self.roots.get(id(owner))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.decisions import exact
-from wengert.opaque import refusal, remember, search, traced_in
+from wengert.opaque import refusal, remember, search, traced_in, watched
 from wengert.recording import STATE, Recording
 
 core: Any = np._core.multiarray  # type: ignore[attr-defined]
@@ -22,7 +22,7 @@ def stream_method(f: Any, owner: Any) -> Any:
         recording = STATE.recording
         if recording is not None:
             _note(recording, owner, (*args, *kwargs.values()))
-        made = f(*args, **kwargs)
+        made = f(*args, **kwargs) if recording is None else watched(recording, f, args, kwargs)
         if recording is not None and isinstance(made, (str, bytes, list)):
             _read(recording, owner)
         return made if recording is None else remember(recording, made, (owner,))
