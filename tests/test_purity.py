@@ -107,7 +107,7 @@ BODIES = {
     "nan_to_num": "g = w + np.where(b > 0, np.nan, 0); unread = np.nan_to_num(g, False); g = np.where(b > 0, w, g)",
     "fill_diagonal": "g = np.zeros((3, 3)); unread = np.fill_diagonal(g, w); g = np.diagonal(g)",
     "put_along_axis": "g = np.zeros(3); unread = np.put_along_axis(g, np.arange(3), w, 0)",
-    "overwritten median": "g = -np.sort(-w); unread = np.median(g, overwrite_input=True); g = g - g + w",
+    "overwritten median": "g = np.array([3, 1, 2]); unread = np.median(g, overwrite_input=True); g = w * (g[0] < g[1])",
     "item": "g = np.empty(3); g[...] = w",
     "items": "g = np.empty(3); g[0], g[1:] = w[0], w[1:]",
     "flat": "g = np.empty(3); g.flat[:] = w",
@@ -285,6 +285,7 @@ CHECKS = {
     "helper that raises": "unread = checked(a)",
     "raise": "if np.shape(a) == (3,): raise ValueError('checked')",
     "assert": "assert np.shape(a) != (3,), 'checked'",
+    "NumPy": "np.linalg.inv(np.zeros((2, 2)))  # checked",
     "display": "unread = (1, [check(a)])",
     "method": "unread = checker.check(a)",
     "result": "pass",
@@ -304,7 +305,7 @@ def test_no_check_is_lost(name: str, argnum: int) -> None:
     text = body_of(CHECKS[name], f"{one}, y_bar * a")
     text = "def checked(x):\n    if np.size(x): raise ValueError('checked')\n    return x\n" + text
     f = product(made_function(text, check=check, checker=box))
-    with pytest.raises((ValueError, AssertionError), match="checked"):
+    with pytest.raises((ValueError, AssertionError), match="checked|Singular"):
         wg.grad(lambda a, b: np.sum(f(a, b)), argnums=argnum)(A, B)
 
 

@@ -184,6 +184,11 @@ class Effects:
         made = isinstance(v, ast.Call) and any(self._found(v.func) is f for f in _MAKERS)
         return made or isinstance(v, ast.Constant)
 
+    def _lets_write(self, k: ast.keyword) -> bool:
+        """Whether a function may write to what it is given as this keyword."""
+        own = isinstance(k.value, ast.Call) and self._makes(k.value)
+        return k.arg in (None, "overwrite_input") or (k.arg == "out" and not own)
+
     def _loop(self, n: ast.For | ast.While) -> int:
         """That of a loop, which stays whole."""
         if isinstance(n, ast.For) and not _names_only(n.target):
@@ -208,7 +213,7 @@ class Effects:
 
     def _call(self, n: ast.Call) -> int:
         f, given = self._found(n.func), [*n.args, *[k.value for k in n.keywords]]
-        if any([k.arg in (None, "out", "overwrite_input") for k in n.keywords]):
+        if any([self._lets_write(k) for k in n.keywords]):
             return ACTS
         if f is MISSING:
             called = self._method(n)

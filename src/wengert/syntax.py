@@ -188,6 +188,8 @@ def _stays(s: ast.stmt, live: set[str], is_free: Callable[[ast.AST], bool]) -> b
     if isinstance(s, (ast.If, ast.With)):
         parts = [*s.body, *_otherwise(s)]
         return any(_stays(part, live, is_free) for part in parts) or not is_free(_emptied(s))
+    if isinstance(s, ast.Expr):  # whose value nobody could read: it is there to be run
+        return not isinstance(s.value, ast.Constant)
     return isinstance(s, (ast.Return, ast.Break, ast.Continue)) or bool(_stored(s) & live) or not is_free(s)
 
 
