@@ -115,7 +115,7 @@ def power(y, a, b):
     With 1.0, not 1: of a small integer NumPy gives a logarithm in half precision.
     """
     base = np.where(a == 0, 1.0, on_plane(a)) if np.iscomplexobj(y) else np.where(a > 0, a, 1.0)
-    below = less_one(b, a) if np.ndim(a) else less_one(b, a) if np.ndim(b) else b - (b != 0 or abs(a) > SMALLEST)
+    below = less_one(b, a) if np.ndim(y) else b - (b != 0 or abs(a) > SMALLEST)
     return b * a**below, y * np.log(base)
 
 
