@@ -64,6 +64,8 @@ PLAIN: dict[str, Callable] = {
     **dict.fromkeys(["async_iterable", "awaitable"], itself),
     "contains": lambda right, left, site: left in right,
     "not_contains": lambda right, left, site: left not in right,
+    "is_": lambda right, left, site: left is right,
+    "is_not": lambda right, left, site: left is not right,
     "getitem": lambda key, container, site: container[key],
     "setitem": lambda container, key, value, site: operator.setitem(container, key, value),
     "delitem": lambda key, container, site: operator.delitem(container, key),
@@ -370,7 +372,8 @@ def test_truth_is_asked_once_and_not_of_bools() -> None:
 
     names = [entry[0] for entry in recorded(f, 1, 2)]
     negation = ["truth"] if sys.version_info >= (3, 13) else ["not_"]
-    assert names == ["lt", "truth", "truth", "contains", *negation]
+    assert names == ["lt", "truth", "truth", "contains", *negation, "is_"]
+    assert recorded(lambda a: a is None or a is not True, 1) == []
     assert [entry[0] for entry in recorded(lambda a: a or 3, 0.0)] == ["truth"]
 
 

@@ -14,6 +14,7 @@ from wengert.decisions import laid_out
 from wengert.errors import RefusedCallError
 from wengert.flat import assign_flat
 from wengert.frames import user_frame
+from wengert.identity import given
 from wengert.lenses import owner_of
 from wengert.lookups import told
 from wengert.readers import check_read
@@ -174,7 +175,7 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
     if name in _LAYOUT:
         if recording.keep:
             laid_out(recording)
-        return getattr(obj, name)
+        return getattr(given(recording, obj), name)
     fn = _RECORDED.get(name)
     if name == "base":
         shown = recording.memory.whole(owner_of(obj)) if isinstance(obj, np.ndarray) else obj

@@ -56,6 +56,13 @@ def compared(left: Any, right: Any) -> None:
             return
 
 
+def recognised(kept: Any) -> None:
+    """An argument was found to be an object: is that kept where another call may have put it?"""
+    recording = STATE.recording
+    if recording is not None and not _is_named(kept) and _is_within(recording.roots, kept):
+        _warn()
+
+
 def found(container: Any, key: Any) -> None:
     """A key was found in a container: is it traced, and what it equals there kept before the trace?"""
     recording = STATE.recording
@@ -166,6 +173,20 @@ def _is_literal(thing: Any) -> bool:
         return False
     code, line = original(frame.f_code) or frame.f_code, frame.f_lineno
     return any(i.argval is thing for i in dis.get_instructions(code) if i.positions and i.positions.lineno == line)
+
+
+def _is_named(thing: Any) -> bool:
+    """Whether a variable that the running function never sets, or a module, has a thing: a default, a sentinel."""
+    frame = user_frame(sys._getframe())
+    if frame is None:
+        return False
+    code = original(frame.f_code) or frame.f_code
+    known = {name: frame.f_globals[name] for name in code.co_names if name in frame.f_globals} | frame.f_locals
+    modules = [vars(m) for m in known.values() if type(m) is types.ModuleType]
+    if any(names.get(name) is thing for names in modules for name in code.co_names):
+        return True
+    held = {name for name, value in known.items() if value is thing}
+    return bool(held - {i.argval for i in dis.get_instructions(code) if i.opname.startswith("STORE_")})
 
 
 def _is_within(roots: Any, target: Any) -> bool:

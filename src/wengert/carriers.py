@@ -238,8 +238,6 @@ CARRIERS: set[Any] = {
     chr,
     ord,
     hash,
-    operator.is_,
-    operator.is_not,
     operator.length_hint,
     sys.exc_info,
     functools.partial,

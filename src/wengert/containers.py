@@ -43,8 +43,12 @@ class Leaves:
     def leave(self, result: Any) -> Any:
         """`result` with the caller's own object in place of each fresh one that it is or holds."""
         if is_inexact(result):
-            return next((own for fresh, own in zip(self.made, self._given, strict=True) if fresh is result), result)
+            return self.given(result)
         return walk(result, "", {id(f): (f, given) for f, given in zip(self.made, self._given, strict=True)})
+
+    def given(self, thing: Any) -> Any:
+        """The caller's own object in place of which a thing was made, or the thing itself."""
+        return next((own for fresh, own in zip(self.made, self._given, strict=True) if fresh is thing), thing)
 
     def restore(self) -> None:
         """There are no containers that hold fresh leaves."""
@@ -113,6 +117,11 @@ class Swaps:
             return next((own for fresh, own, _ in self._leaves if fresh is result), result)
         self._index()
         return walk(result, "", dict(self._originals))
+
+    def given(self, thing: Any) -> Any:
+        """The caller's own object in place of which a thing was made, or the thing itself."""
+        self._index()
+        return self._originals[id(thing)][1] if id(thing) in self._originals else thing
 
     def restore(self) -> None:
         """Put the caller's own objects back wherever the entered containers hold fresh ones, once or again.

@@ -19,6 +19,7 @@ from wengert.caches import CERTAIN, compared
 from wengert.classes import FAST, FLOATS, IMMUTABLE, bind, lookup, python_method
 from wengert.decisions import made_text, raised
 from wengert.frames import caught
+from wengert.identity import is_, is_not
 from wengert.items import (
     Quick,
     added,
@@ -215,6 +216,8 @@ HOOKS: dict[str, Callable[..., Any]] = {
     "not_": not_,
     "contains": contains,
     "not_contains": not_contains,
+    "is_": is_,
+    "is_not": is_not,
     "getattr": get_attribute,
     "setattr": set_attribute,
     "delattr": delete_attribute,

@@ -11,6 +11,7 @@ from wengert.attributes import asked_attribute
 from wengert.carriers import same
 from wengert.classes import enter
 from wengert.dispatch import HOOKS, convert
+from wengert.identity import is_, is_not
 from wengert.items import delitem, getitem, iterable, setitem
 from wengert.iteration import items_of
 from wengert.natives import dunder
@@ -81,6 +82,8 @@ OPERATOR_FUNCTIONS: dict[Any, Any] = {
     operator.getitem: lambda a, b: getitem(b, a, STATE.site),
     operator.setitem: lambda a, b, c: setitem(a, b, c, STATE.site),
     operator.contains: lambda a, b: contains(a, b, STATE.site),
+    operator.is_: lambda a, b: is_(b, a, STATE.site),
+    operator.is_not: lambda a, b: is_not(b, a, STATE.site),
     operator.concat: lambda a, b: HOOKS["add"](b, a, STATE.site),
     operator.iconcat: lambda a, b: enter(a.__iadd__)(b) if isinstance(a, list) else HOOKS["iadd"](b, a, STATE.site),
     operator.countOf: lambda a, b: enter([*iterable(a, STATE.site)].count)(b),

@@ -234,7 +234,7 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
 def are_sequences(a: Any, b: Any, method: str) -> bool:
     """Whether two tuples or two lists are compared as C compares them, past no method of the user's."""
     for kind in (tuple, list):
-        if isinstance(a, kind) and isinstance(b, kind):
+        if issubclass(type(a), kind) and issubclass(type(b), kind):
             own = getattr(kind, method)
             return lookup(type(a), method) is own and lookup(type(b), method) is own
     return False

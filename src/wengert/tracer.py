@@ -152,7 +152,8 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
     """`enter` where all arguments are wanted and all are leaves: nothing has to be searched."""
     entries, arguments = recording.entries, recording.memory.arguments
     if len(recording.levels) > 1:
-        return Leaves([make_input(recording, here, leaf) for leaf in args], args)
+        here.swaps = Leaves([make_input(recording, here, leaf) for leaf in args], args)
+        return here.swaps
     made = [leaf.view() if type(leaf) is np.ndarray else fresh(leaf) for leaf in args]
     slots = range(len(entries), len(entries) + len(made))
     entries.extend([(INPUT, value, (), (), None, None) for value in made])
@@ -160,7 +161,8 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
     arguments.extend([(value, slot) for value, slot in zip(made, slots, strict=True) if type(value) is np.ndarray])
     here.leading = len(made)
     here.inputs.update(slots)
-    return Leaves(made, args)
+    leaves = here.swaps = Leaves(made, args)
+    return leaves
 
 
 class closed:

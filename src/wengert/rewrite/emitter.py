@@ -34,7 +34,7 @@ def words(text: str) -> frozenset[str]:
 HOOK_NAMES = words(
     "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift "
     "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift "
-    "neg pos invert not_ lt le eq ne gt ge contains not_contains truth "
+    "neg pos invert not_ lt le eq ne gt ge contains not_contains is_ is_not truth "
     "getitem setitem delitem getattr setattr delattr super_getattr "
     "resolve iterable mapping convert format join interpolation "
     "context async_context async_iterable awaitable match_class caught "
@@ -43,6 +43,7 @@ HOOK_NAMES = words(
 """Signatures, all positional and closed by the Site:
 
 - binary, in-place, comparing: hook(right, left); contains, not_contains: hook(container, item) -> exact bool
+- is_, is_not: hook(right, left) -> exact bool; not called where one side is None, True, False or ...
 - neg pos invert not_: hook(a); truth, not_: an exact bool
 - getitem, delitem: hook(key, container); setitem: hook(container, key, value). A slice comes as a `slice`.
 - getattr, delattr: hook(obj, name); setattr: hook(obj, value, name)

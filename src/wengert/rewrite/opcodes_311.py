@@ -10,7 +10,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import Any
 
-from bytecode import BinaryOp, Bytecode
+from bytecode import BinaryOp, Bytecode, Instr
 
 from wengert.rewrite.emitter import Emitter, Handler, Op, StackEffect, Table, words
 
@@ -57,6 +57,18 @@ def compare_op(e: Emitter, instr: Op) -> None:
 
 def contains_op(e: Emitter, instr: Op) -> None:
     e.hook("not_contains" if instr.arg else "contains", 2)
+
+
+def is_op(e: Emitter, instr: Op) -> None:
+    last = e.out[-1] if e.out else None
+    if e.previous == "LOAD_CONST" and isinstance(last, Instr) and any([last.arg is constant for constant in SINGLE]):
+        e.keep(instr)
+    else:
+        e.hook("is_not" if instr.arg else "is_", 2)
+
+
+SINGLE = (None, True, False, ...)
+"""Constants that nothing which is traced can be."""
 
 
 def match_class(e: Emitter, instr: Op) -> None:
@@ -247,6 +259,7 @@ SHARED: dict[str, Handler] = {
     "UNARY_NOT": replaced("not_", 1),
     "COMPARE_OP": compare_op,
     "CONTAINS_OP": contains_op,
+    "IS_OP": is_op,
     "STORE_ATTR": store_attr,
     "DELETE_ATTR": delete_attr,
     "CALL": call,
@@ -282,7 +295,7 @@ SHARED_PASSED = words(
     "LOAD_GLOBAL STORE_GLOBAL DELETE_GLOBAL "
     "LOAD_CONST LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS SETUP_ANNOTATIONS MAKE_FUNCTION "
     "END_ASYNC_FOR FOR_ITER GET_ANEXT SEND YIELD_VALUE RETURN_GENERATOR RETURN_VALUE "
-    "GET_LEN MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME IS_OP "
+    "GET_LEN MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME "
     "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD KW_NAMES LIST_APPEND"
 )
 

@@ -1,0 +1,174 @@
+"""Whether an argument is an object of the caller's: as untraced, in every derivative, with every way to ask."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+DEFAULT = float("2.5")
+NUMPY = np.float64(2.5)
+ARRAY = np.array([2.0, 3.0])
+SMALL = np.float32(2.5)
+COMPLEX = complex(2.5, 1.0)
+PAIR = (float("2.5"), 1.0)
+
+
+class Settings:
+    default = DEFAULT
+
+
+GIVEN = {
+    "float": (DEFAULT, float("2.5")),
+    "np.float64": (NUMPY, np.float64(2.5)),
+    "np.float32": (SMALL, np.float32(2.5)),
+    "array": (ARRAY, ARRAY.copy()),
+    "view": (ARRAY, ARRAY[:]),
+    "nan": (math.nan, float("nan")),
+    "np.nan": (np.nan, float("nan")),
+}
+SENTINELS = (DEFAULT, NUMPY, SMALL, ARRAY, math.nan, np.nan)
+
+ASKED: dict[str, Callable[[Any, Any], bool]] = {
+    "is": lambda x, y: x is y,
+    "turned round": lambda x, y: y is x,
+    "is not": lambda x, y: not (x is not y),
+    "not is": lambda x, y: not x is not y,
+    "operator.is_": lambda x, y: operator.is_(x, y),
+    "operator.is_not": lambda x, y: not operator.is_not(y, x),
+    "any": lambda x, y: any(x is each for each in (None, "a", y)),
+    "in a helper": lambda x, y: _helper(x, y),
+    "chained": lambda x, y: x is y is x,
+    "as a value": lambda x, y: [x is y][0],
+    "a lambda": lambda x, y: (lambda a: a is y)(x),
+    "a partial": lambda x, y: functools.partial(operator.is_, y)(x),
+}
+
+
+def _helper(x: Any, y: Any) -> bool:
+    if x is None or y is None or x is True or x is ...:
+        return False
+    return x is y
+
+
+DERIVATIVES: dict[str, Callable[[Any, Any], Any]] = {
+    "value_and_grad": lambda f, x: wg.value_and_grad(f)(x)[0],
+    "at once": lambda f, x: wg.grad(f, x)[0],
+    "vjp": lambda f, x: wg.vjp(f, x)[0],
+    "trace": lambda f, x: wg.trace(f, x)[0],
+    "gradtape": lambda f, x: (lambda tape: tape[tape.result].val[0])(wg.gradtape(f, x)),
+    "nested": lambda f, x: wg.value_and_grad(lambda z: z * wg.value_and_grad(f)(x)[0])(1.0)[0],
+    "twice": lambda f, x: wg.value_and_grad(lambda x: wg.value_and_grad(f)(x)[0])(x)[0],
+    "beside another": lambda f, x: wg.value_and_grad(lambda y, x: f(x) * y, argnums=(0, 1))(1.0, x)[0],
+    "in a list": lambda f, x: wg.value_and_grad(lambda p: f(p[0]))([x])[0],
+    "in a tuple": lambda f, x: wg.value_and_grad(lambda p: f(p[0]["a"]))(({"a": x},))[0],
+}
+
+
+@pytest.mark.parametrize("derivative", DERIVATIVES)
+@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("kind", GIVEN)
+def test_an_argument_is_the_object_that_was_given(kind: str, ask: str, derivative: str) -> None:
+    same, other = GIVEN[kind]
+    asked = ASKED[ask]
+
+    def f(x: Any) -> Any:
+        return np.sum(x) * (2.0 if asked(x, same) else 3.0)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wg.CacheWarning)  # the closure might be a cache's
+        for x in (same, other):
+            np.testing.assert_array_equal(DERIVATIVES[derivative](f, x), f(x))
+
+
+def test_sentinels_are_no_caches() -> None:
+    def of_module(x: Any) -> Any:
+        return x * 2.0 if x is DEFAULT else x * 3.0
+
+    def of_default(x: Any, default: Any = DEFAULT) -> Any:
+        return x * 2.0 if x is default else x * 3.0
+
+    def of_numpy(x: Any) -> Any:
+        return x * 2.0 if x is np.nan else x * 3.0
+
+    def of_closure(x: Any) -> Any:
+        return x * 2.0 if x is sentinel else x * 3.0
+
+    sentinel = DEFAULT
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for f in (of_module, of_default, of_closure):
+            assert wg.grad(f)(DEFAULT) == 2.0
+            assert wg.grad(f)(float("2.5")) == 3.0
+        assert wg.grad(of_numpy)(np.nan) == 2.0
+        assert wg.grad(of_numpy)(float("nan")) == 3.0
+
+
+def test_the_same_argument_twice() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return np.sum(x * y) if x is y else np.sum(x)
+
+    for x in (DEFAULT, NUMPY, ARRAY):
+        np.testing.assert_array_equal(wg.value_and_grad(f)(x, x)[0], f(x, x))
+        np.testing.assert_array_equal(wg.value_and_grad(f, argnums=(0, 1))(x, x)[0], f(x, x))
+        np.testing.assert_array_equal(wg.grad(f, x, x)[0], f(x, x))
+        other = x.copy() if isinstance(x, np.ndarray) else type(x)(float(str(x)))
+        np.testing.assert_array_equal(wg.value_and_grad(f, argnums=(0, 1))(x, other)[0], f(x, other))
+
+
+def test_a_tuple_is_the_one_that_was_given() -> None:
+    def f(p: Any) -> Any:
+        return p[0] * 2.0 if p is PAIR else p[0] * 3.0
+
+    assert wg.value_and_grad(f)(PAIR) == (5.0, (2.0, 0.0))
+    assert wg.value_and_grad(f)((2.5, float("1"))) == (7.5, (3.0, 0.0))
+
+
+@pytest.mark.parametrize("x", [np.ones(2), np.ones(4)[::2], np.ones((2, 2)).T, np.ones((2, 3), order="F")])
+def test_flags_are_those_of_the_array_that_was_given(x: Any) -> None:
+    names = ("owndata", "writeable", "c_contiguous", "f_contiguous", "aligned")
+
+    def f(x: Any) -> Any:
+        return np.sum(x) * sum([k for k, name in enumerate(names, 1) if getattr(x.flags, name)])
+
+    for derivative in DERIVATIVES.values():
+        assert derivative(f, x) == f(x)
+    assert wg.value_and_grad(lambda x: np.sum(x) if x.flags["OWNDATA"] else 0.5 * np.sum(x))(x)[0] == (
+        np.sum(x) if x.flags["OWNDATA"] else 0.5 * np.sum(x)
+    )
+
+
+def test_a_cache_by_identity_is_told() -> None:
+    class Cached:
+        last: Any = None
+
+        def __call__(self, x: Any) -> Any:
+            if x is not self.last:
+                self.last, self.value = x, x**3
+            return self.value
+
+    f = Cached()
+    f(DEFAULT)
+    with pytest.warns(wg.CacheWarning):
+        value, _ = wg.value_and_grad(lambda x: f(x) + x)(DEFAULT)
+    assert value == f(DEFAULT) + DEFAULT
+    assert wg.grad(lambda x: f(x) + x)(float("2.5")) == 3 * 2.5**2 + 1
+
+
+def test_a_tape_that_took_an_argument_for_an_object_is_stale_on_others() -> None:
+    def f(x: Any) -> Any:
+        return x * 2.0 if x is DEFAULT else x * 3.0
+
+    tape = wg.trace(f, DEFAULT)[1]
+    assert tape.play(2.5) == 5.0
+    with pytest.raises(wg.StaleTapeError):
+        tape.play(3.5)
+    assert wg.trace(f, float("2.5"))[1].play(3.5) == 10.5
