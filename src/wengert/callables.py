@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.names import home_of, place_of
+from wengert.names import home_of, in_line, is_name, place_of
 
 __all__ = [
     "callable_name", "called", "key_of", "named_parameters", "parameter_names", "place", "stub", "unwrapped",
@@ -148,13 +148,13 @@ def parameter_names(f: Callable[..., Any]) -> list[str]:
 def written_name(f: Any) -> str:
     """The name of a callable in a piece of code: `f` where its own name is no dotted name."""
     name = callable_name(f)
-    return name if all(part.isidentifier() for part in name.split(".")) else "f"
+    return name if all(map(is_name, name.split("."))) else "f"
 
 
 def stub(f: Callable[..., Any], nargs: int | None = None) -> str:
     """A rule to paste and fill in; by default for the arguments that the callable cannot do without."""
     name = written_name(f)
-    note = f"  # f is {callable_name(f)}" if name == "f" else ""
+    note = f"  # f is {in_line(callable_name(f))}" if name == "f" else ""
     xs = _needed(f) if nargs is None else ["x"] if nargs == 1 else [f"x{i + 1}" for i in range(nargs)]
     short = name.rpartition(".")[2]
     if len(xs) == 1:

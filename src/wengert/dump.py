@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.errors import TapeError
 from wengert.functional import Path, getfield
-from wengert.names import display
+from wengert.names import display, in_line
 from wengert.ops import MISSING, Call, Constant, Input, Op, Variable
 from wengert.values import Spec
 
@@ -78,7 +78,7 @@ def note_text(note: Any) -> str:
 
 def line(op: Op) -> str:
     """One op, plain."""
-    return "".join(piece for piece, _ in _pieces(op, types=True)).strip()
+    return in_line("".join(piece for piece, _ in _pieces(op, types=True)).strip())
 
 
 def op_pieces(op: Op) -> list[Piece]:
@@ -196,7 +196,9 @@ def dump(
         with console.capture() as capture:
             console.print(rich_text(tape, form, types=types, sites=sites, notes=notes), soft_wrap=True, end="")
         return capture.get()
-    return "\n".join("".join(piece for piece, _ in pieces) for pieces in _lines(tape, form, types, sites, notes))
+    return "\n".join(
+        in_line("".join(piece for piece, _ in pieces)) for pieces in _lines(tape, form, types, sites, notes)
+    )
 
 
 def rich_text(tape: Tape, form: str, *, types: bool, sites: bool, notes: bool) -> Any:
@@ -209,7 +211,7 @@ def rich_text(tape: Tape, form: str, *, types: bool, sites: bool, notes: bool) -
 def _styled(pieces: Iterable[Piece]) -> Any:
     from rich.text import Text
 
-    return Text.assemble(*((piece, _STYLES.get(style, "")) for piece, style in pieces))
+    return Text.assemble(*((in_line(piece), _STYLES.get(style, "")) for piece, style in pieces))
 
 
 def show(tape: Tape, form: str = "plain", *, types: bool, sites: bool, notes: bool) -> None:

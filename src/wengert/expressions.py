@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import keyword
 import operator
 import types
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ import numpy as np
 
 from wengert import functional
 from wengert.literals import Expr, Outside
-from wengert.names import COMPARE, POWER, SIGN, TIGHT, infix, method_name, prefix
+from wengert.names import COMPARE, POWER, SIGN, TIGHT, infix, is_name, method_name, prefix
 from wengert.ops import Call, Variable, references, value_of
 
 
@@ -107,7 +106,7 @@ class Expressions:
 
     def named(self, kwargs: dict[str, Any]) -> Iterator[str]:
         for name, value in kwargs.items():
-            plain = name.isidentifier() and not keyword.iskeyword(name)
+            plain = is_name(name)
             yield f"{name}={self.arg(value).text}" if plain else f"**{{{name!r}: {self.arg(value).text}}}"
 
     def window(self, name: str, x: np.ndarray, op: Call) -> str | None:
@@ -135,13 +134,12 @@ def _part(w: Expressions, x: Any, path: functional.Path) -> Expr:
         if how == "[]":
             part = f"{part}[{w.key(key)}]"
         else:
-            plain = key.isidentifier() and not keyword.iskeyword(key)
-            part = f"{part}.{key}" if plain else f"getattr({part}, {key!r})"
+            part = f"{part}.{key}" if is_name(key) else f"getattr({part}, {key!r})"
     return Expr(part, TIGHT)
 
 
 def _attribute(w: Expressions, x: Any, name: Any, *default: Any) -> Expr:
-    if default or not isinstance(x, Variable) or not (isinstance(name, str) and name.isidentifier()):
+    if default or not isinstance(x, Variable) or not is_name(name):
         return Expr(f"getattr({', '.join(w.arg(part).text for part in (x, name, *default))})", TIGHT)
     return Expr(f"{w.arg(x).inside(TIGHT)}.{name}", TIGHT)
 

@@ -15,6 +15,10 @@ from wengert.dump import SHOWN
 from wengert.names import LOOSE, SIGN, TIGHT, method_name, place_of
 
 _DEFAULTS = tuple(map(np.dtype, (np.float64, np.int64, np.complex128, np.bool_)))  # of Python's own numbers
+RESERVED = frozenset(
+    ("StaleTapeError", "np", "Exception", "abs", "bool", "complex", "error", "float", "getattr", "int", "slice", "type")
+)
+"""Names that emitted text uses in a sense of its own: no parameter, module or function goes by one."""
 
 
 class Expr(NamedTuple):
@@ -65,7 +69,7 @@ class Outside:
             owner = self.function(fn.__objclass__)
             return owner and Expr(f"{owner.text}.{fn.__name__}", TIGHT)
         place = place_of(fn)
-        if place is None:
+        if place is None or place.module.split(".")[0] in RESERVED:
             return None
         if place.module == "builtins":
             return Expr(place.path, TIGHT)
@@ -109,7 +113,7 @@ class Outside:
         return Expr(f"complex({parts[0].text}, {parts[1].text})", TIGHT) if parts[0] and parts[1] else None
 
     def _scalar(self, value: np.generic) -> Expr | None:
-        if not _is_plain(value.dtype):
+        if not _is_plain(value.dtype) or type(value) is not value.dtype.type:
             return None
         if isinstance(value, np.bool_):
             return Expr(self.numpy(f"{bool(value)}_"), TIGHT)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import keyword
 import math
 import operator
 import sys
 import types
+import unicodedata
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,23 @@ class Place(NamedTuple):
 
     module: str
     path: str
+
+
+def is_name(text: Any) -> bool:
+    """Whether a text may stand in source as a name, and means itself there."""
+    return (
+        type(text) is str
+        and text.isidentifier()
+        and not keyword.iskeyword(text)
+        and unicodedata.normalize("NFKC", text) == text
+    )
+
+
+def in_line(text: str) -> str:
+    """A text as it may stand in a line of source behind a #, or of a dump: what would end the line is written out."""
+    if text.isprintable():
+        return text
+    return "".join([c if c.isprintable() else c.encode("unicode_escape").decode() for c in text])
 
 
 def ufunc_of(fn: Any) -> np.ufunc | None:
@@ -37,10 +56,10 @@ def place_of(fn: Any) -> Place | None:
         home = place_of(ufunc)
         return home and Place(home.module, f"{home.path}.{fn.__name__}")
     path = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
-    if not isinstance(path, str) or "<" in path:
+    if not isinstance(path, str):
         return None
     for module in _modules(fn):
-        if found(module, path) is fn:
+        if all(map(is_name, [*module.split("."), *path.split(".")])) and found(module, path) is fn:
             return Place(module, path)
     return None
 
@@ -113,7 +132,7 @@ def method_name(fn: Any) -> str | None:
     if not isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType):
         return None
     name = fn.__name__
-    return name if getattr(fn.__objclass__, name, None) is fn else None
+    return name if is_name(name) and getattr(fn.__objclass__, name, None) is fn else None
 
 
 def display(fn: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from wengert.dump import Piece, note_text, op_pieces, type_text
+from wengert.names import in_line
 from wengert.ops import MISSING, Call, Op
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def html_text(tape: Tape) -> str:
         folded = f"<details><summary>{summary}</summary>{_table(middle)}</details>"
         body = _table(ops[:ENDS]) + folded + _table(ops[-ENDS:])
     result = "" if tape._result is None else f"<div>return {html.escape(repr(tape.result))}</div>"
-    title = html.escape(f"Tape({type(tape.ctx).__name__})")
+    title = html.escape(in_line(f"Tape({type(tape.ctx).__name__})"))
     return f'<div style="font-family:monospace;overflow-x:auto"><div>{title}</div>{body}{result}</div>'
 
 
@@ -55,4 +56,5 @@ def _coloured(pieces: Iterable[Piece]) -> str:
 
 
 def _span(text: str, colour: str | None) -> str:
+    text = in_line(text)
     return html.escape(text) if colour is None else f'<span style="color:{colour}">{html.escape(text)}</span>'

@@ -20,11 +20,11 @@ from numpy.lib.array_utils import byte_bounds
 
 from wengert import functional
 from wengert.dump import type_text
-from wengert.errors import StaleTapeError
+from wengert.errors import StaleTapeError, TapeError
 from wengert.expressions import Expressions
-from wengert.literals import Expr
+from wengert.literals import RESERVED, Expr
 from wengert.liveness import is_atom, is_store, liveness
-from wengert.names import COMPARE, LOOSE, TIGHT, method_name, place_of, ufunc_of
+from wengert.names import COMPARE, LOOSE, TIGHT, in_line, is_name, method_name, place_of, ufunc_of
 from wengert.ops import Call, Constant, Input, Op, Variable, value_of
 
 if TYPE_CHECKING:
@@ -80,12 +80,14 @@ class _Writer(Expressions):
             self.uses[v.id] += 1
         self.lines: list[str] = []
         self.checked = False
-        self.taken = {"StaleTapeError", "float", "complex", "slice", "np", *keyword.kwlist, *_roots(self.ops)}
+        self.taken = {*RESERVED, *keyword.kwlist, *_roots(self.ops)}
 
     # -- the module
 
     def module(self, name: str) -> str:
         """The whole text."""
+        if not is_name(name) or name in self.taken:
+            raise TapeError(f"name={name!r} cannot stand behind `def` here. Give a name that the source does not use.")
         parameters = [self.parameter(op) for op in self.ops if isinstance(op, Input) and not op.callee]
         for op in self.ops:
             if op.id in self.needed:
@@ -93,7 +95,7 @@ class _Writer(Expressions):
         self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
         constants = ["*", *self.outside.constants] if self.outside.constants else []
         head = f"def {name}({', '.join([*parameters, *constants])}):\n"
-        notes = "".join(f"    # {c}: {type_text(value)}\n" for c, value in self.outside.constants.items())
+        notes = "".join(f"    # {c}: {in_line(type_text(value))}\n" for c, value in self.outside.constants.items())
         return "\n\n".join(
             filter(None, [self.imports(), head + notes + "".join(f"    {text}\n" for text in self.lines)])
         )
@@ -115,12 +117,14 @@ class _Writer(Expressions):
     def parameter(self, op: Input) -> str:
         wish = re.sub(r"\W+", "_", op.name or f"x{op.id}").strip("_") or f"x{op.id}"
         wish = f"x{wish}" if wish[0].isdigit() or re.fullmatch(r"c\d+", wish) else wish
+        wish = wish if is_name(wish) or keyword.iskeyword(wish) else f"x{op.id}"
         name = self.name(wish)
         self.exprs[op.id] = Expr(name, TIGHT)
         test = self.misfit(name, op.val)
         if test:
             self.checked = True
-            self.lines.append(f'if {test}: raise StaleTapeError("{name} was {type_text(op.val)} when recorded")')
+            said = _quoted(f"{name} was {type_text(op.val)} when recorded")
+            self.lines.append(f"if {test}: raise StaleTapeError({said})")
         return name
 
     def misfit(self, name: str, recorded: Any) -> str:
@@ -173,7 +177,7 @@ class _Writer(Expressions):
     def statement(self, op: Op | None, build: Callable[[], str]) -> None:
         """Write a line; where it gets too long, what could be folded into it gets lines of its own first."""
         text = self.fitted(lambda: Expr(build(), LOOSE), "").text
-        self.lines.append(f"{text}  # {op.site}" if self.sites and op is not None and op.site else text)
+        self.lines.append(f"{text}  # {in_line(str(op.site))}" if self.sites and op is not None and op.site else text)
 
     def fitted(self, build: Callable[[], Expr], before: str) -> Expr:
         self.used = set()
@@ -281,6 +285,10 @@ class _Writer(Expressions):
             buffer = f"{zeros}({high - low}, 'u1')"
             self.lines.append(f"{name} = {ndarray}({old}.shape, {old}.dtype, {buffer}, {start}, {old}.strides)")
             self.lines.append(f"{name}[...] = {old}")
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if text.isprintable() and not {*text} & {'"', "\\"} else repr(text)
 
 
 def _pure(fn: Any) -> bool:
