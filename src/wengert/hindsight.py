@@ -8,6 +8,7 @@ runs between a `wg.vjp` and its pullback.
 from __future__ import annotations
 
 import collections
+import functools
 import gc
 import sys
 import types
@@ -23,20 +24,21 @@ from wengert.frames import ENGINE
 from wengert.lenses import owner_of
 from wengert.reach import Place, Reach, identical
 from wengert.sites import Site
-from wengert.structures import form_of
+from wengert.structures import form_of, namespace
 from wengert.values import is_inexact
 
 LARGE = 1 << 16  # bytes; of larger arrays sums are kept in place of a copy
 _LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "wengert", "wengert_rules"}
 _FOLLOWED = {"builtins", "itertools", "functools", "operator", "collections", "types"}  # whose C objects hold others
 _FIXED = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, types.ModuleType)
-_ATOMS = (float, int, complex, str, bytes, type(None), np.generic, np.dtype, types.CodeType, *_FIXED[1:])
+_ATOMS = (float, int, complex, str, bytes, type(None), np.generic, np.dtype, types.CodeType, np.ufunc, types.ModuleType)
 
 
 class Hindsight(Reach):
     """All within reach of a pullback, as it is now; `version(array)` tells which write made what an array holds."""
 
     def __init__(self, pullback: Any, site: Site | None, version: Callable[[np.ndarray], Any]) -> None:
+        self._classes: list[type] = []
         super().__init__((pullback,), ())
         self.site, self._version = site, version
         self._contents = [(array, version(array), _content(array)) for array in self.arrays]
@@ -51,8 +53,15 @@ class Hindsight(Reach):
                 yield from thing.ravel().tolist()
             else:
                 self.arrays.append(thing)
+            yield namespace(thing)
         elif t is types.FunctionType:
             yield from self._of_function(thing)
+        elif t is types.BuiltinFunctionType:
+            yield thing.__self__
+        elif t is functools._lru_cache_wrapper:
+            yield thing.__wrapped__  # what it keeps is its own
+        elif issubclass(t, type):
+            yield from self._of_class(thing)
         elif t is weakref.ref:
             yield thing()
         elif issubclass(t, (collections.deque, set)):
@@ -68,7 +77,7 @@ class Hindsight(Reach):
         """The closure and defaults of a function and, where it is no library's, the global names that it reads."""
         if f.__code__.co_filename.startswith(ENGINE):
             return
-        yield from (*(f.__closure__ or ()), *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values())
+        yield from (*(f.__closure__ or ()), *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values(), f.__dict__)
         if not _is_library(f.__module__):
             yield from self._named(f.__globals__, set(_names(f.__code__)))
 
@@ -86,11 +95,11 @@ class Hindsight(Reach):
                 yield from self._named(vars(value), names)
 
     def _of_class(self, cls: type) -> Iterator[Any]:
-        """What the class of an object and its bases hold: methods, and the values of attributes."""
+        """What a class and its bases hold: methods, and the values of attributes."""
         for base in cls.__mro__:
-            if id(base) in self._seen or _is_library(base.__module__):
+            if any([base is known for known in self._classes]) or _is_library(base.__module__):
                 continue
-            self._seen.add(id(base))
+            self._classes.append(base)
             space = vars(base)
             held = [name for name, value in space.items() if form_of(type(value)) or is_number(value)]
             if held:
