@@ -10,6 +10,7 @@ import bisect
 import cmath
 import collections
 import contextlib
+import copy
 import dataclasses
 import enum
 import functools
@@ -18,7 +19,9 @@ import io
 import itertools
 import math
 import operator
+import re
 import statistics
+import sys
 import types
 import warnings
 from collections.abc import Callable
@@ -419,6 +422,8 @@ table(
     lambda x: x * (2 if Point(x) in {Point(1.0)} else 3),
     lambda x: x * len({Point(x), Point(1.0)}),
     lambda x: x * (hash(Point(x)) == hash(Point(1.0))),
+    lambda x: x * (2 if Pair(x, 2) == Pair(1.0, 2) else 3),
+    lambda x: x * (2 if Pair(x, 2) in [Pair(1.0, 2)] else 3),
     lambda x: x * {Pair(1.0, 2): 3.0}.get(Pair(x, 2), 4.0),
     lambda x: x * list(dict.fromkeys([x, 1.0, 3.0]))[1],
     lambda x: x * dict([(x, 2.0), (1.0, 3.0)])[x],
@@ -758,3 +763,295 @@ def a_reshaped_argument_that_is_written(x):
     y = x.reshape(-1)
     y[1] = y[0] * 2
     return x[0, 1] * x[0, 0]
+
+
+# -- what integers go through before they decide
+
+table(
+    "derived", A, B, SAME,
+    *[
+        (lambda how: lambda x: x.sum() * L[how(np.argmax(x))])(how)
+        for how in (
+            lambda k: k + 1, lambda k: 3 - k, lambda k: k * 2, lambda k: -k, lambda k: ~k, lambda k: k // 1,
+            lambda k: k % 2,
+            lambda k: 2**k, lambda k: pow(2, k), lambda k: k << 1, lambda k: k | 2, lambda k: k ^ 1, lambda k: k & 1,
+            lambda k: abs(k), lambda k: min(k, 3), lambda k: max(k, 0), lambda k: sum([k, 1]), lambda k: round(k),
+            lambda k: divmod(k, 2)[1], lambda k: np.int32(k), lambda k: np.asarray(k), lambda k: int(float(k)),
+            lambda k: np.minimum(k, 2), lambda k: np.array([k, 1])[0], lambda k: np.arange(4)[k], lambda k: (k, 1)[0],
+            lambda k: [*range(k + 1)][-1], lambda k: np.clip(k, 0, 1), lambda k: np.where(k > 0, 2, 1),
+            lambda k: k.astype(int),
+            lambda k: operator.add(k, 1), lambda k: math.gcd(k, 2), lambda k: np.mod(k, 2), lambda k: k.clip(0, 1),
+            lambda k: np.cumsum([k, 1])[0], lambda k: np.sum([k, 1]), lambda k: np.max([k, 0]),
+            lambda k: np.sort([k, 5])[0],
+            lambda k: stored(np.zeros(2, int), k)[0], lambda k: added(np.zeros(2, int), k)[0], lambda k: k.copy(),
+            lambda k: filled(np.zeros(2, int), k)[0], lambda k: np.full(2, k)[0], lambda k: np.roll([0, 1, 2], k)[0],
+            lambda k: np.add(k, 1, out=np.array(0)).item(), lambda k: slice(k, None).start,
+            lambda k: slice(k).indices(4)[1],
+            lambda k: int(str(k) == "1"), lambda k: "ab".find("ab"[k]), lambda k: len(f"{10 ** int(k)}"),
+            lambda k: copied(k), lambda k: {"k": k}["k"], lambda k: types.SimpleNamespace(k=k).k,
+            lambda k: int(Whole(k)),
+            lambda k: k.real, lambda k: k.T, lambda k: np.int64(k), lambda k: np.uint8(k), lambda k: bool(k),
+            lambda k: not k,
+            lambda k: int(k > 0), lambda k: int(k == 1), lambda k: k and 2, lambda k: k or 3, lambda k: 2 if k else 3,
+        )
+    ],
+)  # fmt: skip
+table(
+    "counted", A, B, SAME,
+    lambda x: x.sum() * L[np.sum(x[:1] > 0.5)],
+    lambda x: x.sum() * L[(x[:1] > 0.5).sum()],
+    lambda x: x.sum() * L[sum(x[:1] > 0.5)],
+    lambda x: x.sum() * L[int((x[0] > 0.5) + (x[1] > 0.5))],
+    lambda x: x.sum() * L[np.flatnonzero(x > x.max() - 0.01)[0]],
+    lambda x: x.sum() * L[np.where(x == x.max())[0][0]],
+    lambda x: x.sum() * L[np.nonzero(x == np.max(x))[0].item()],
+    lambda x: x.sum() * L[np.argpartition(x, 1)[0]],
+    lambda x: x.sum() * L[x.argsort()[-1]],
+    lambda x: x.sum() * L[np.lexsort((x,))[0]],
+    lambda x: x.sum() * L[max(range(3), key=lambda i: x[i])],
+    lambda x: x.sum() * L[max(range(3), key=x.__getitem__)],
+    lambda x: x.sum() * L[sorted(range(3), key=lambda i: x[i])[0]],
+    lambda x: x.sum() * L[list(x).index(max(x))],
+    lambda x: x.sum() * L[next(i for i, v in enumerate(x) if v > 0.65)],
+    lambda x: x.sum() * L[[v > 0.65 for v in x].index(True)],
+    lambda x: x.sum() * L[np.array([v > 0.65 for v in x]).argmax()],
+    lambda x: x.sum() * L[np.bincount(np.argsort(x)[:1], minlength=3).argmax()],
+    lambda x: x.sum() * L[np.digitize(x, [0.45])[0]],
+    lambda x: x.sum() * L[np.floor(x * 2).astype(int)[0]],
+    lambda x: x.sum() * L[np.rint(x).astype(np.int8)[0]],
+    lambda x: x.sum() * L[(x * 2).astype(int)[0]],
+    lambda x: x.sum() * L[np.trunc(x[0] * 2).astype(int)],
+    lambda x: x.sum() * L[int(np.histogram(x[:1], bins=[0, 0.5, 1])[0][1])],
+    lambda x: x.sum() * L[np.searchsorted(np.array([0.5]), x)[0]],
+    lambda x: sum(x[i] * w for w, i in enumerate(np.argsort(x), 1)),
+    lambda x: sum(w * v for v, w in sorted(zip(x, L, strict=False))),
+    lambda x: np.split(x, [int(np.argmax(x)) + 1])[0].sum(),
+    lambda x: np.array_split(x, np.argmax(x) + 1)[0].sum(),
+    lambda x: np.insert(x, np.argmax(x), 2.0)[0] * x[1],
+    lambda x: np.delete(x, np.argmax(x))[0] * x[1],
+    lambda x: np.take(x, np.argmax(x)) * x[1],
+    lambda x: x.reshape(np.argmax(x) * 2 + 1, -1)[0].sum(),
+    lambda x: np.repeat(x, [np.argmax(x), 1, 2]).sum(),
+    lambda x: x[x > 0.65].sum() * x[0],
+    lambda x: x[[bool(v > 0.65) for v in x]].sum() * x[0],
+    lambda x: x[np.flatnonzero(x > 0.65)].sum() * x[0],
+    lambda x: np.delete(x, np.flatnonzero(x > 0.65)).sum(),
+    lambda x: np.pad(x, (np.argmax(x), 0))[0] + x[1],
+    lambda x: x.sum() * Whole3(np.argmax(x)).value,
+    lambda x: x.sum() * len(Flags(1 << int(np.argmax(x))).name),
+    lambda x: x.sum() * collections.Counter(np.argsort(x)[:1].tolist())[0],
+    lambda x: x.sum() * collections.Counter(np.argsort(x)[:1])[0],
+    lambda x: x.sum() * L[len(set(np.floor(x[:2] * 2).astype(int)))],
+    lambda x: x.sum() * L[len(np.unique(np.floor(x[:2] * 2)))],
+    lambda x: x.sum() * L[np.ptp(np.argsort(x)[:2])],
+    lambda x: x.sum() * (2 if np.array_equal(np.argsort(x), [0, 2, 1]) else 3),
+    lambda x: x.sum() * (2 if (np.argsort(x) == [0, 2, 1]).all() else 3),
+    lambda x: x.sum() * (2 if list(np.argsort(x)) == [0, 2, 1] else 3),
+    lambda x: x.sum() * (2 if tuple(np.argsort(x)) in {(0, 2, 1): 1} else 3),
+    lambda x: x.sum() * {(0, 2, 1): 2.0}.get(tuple(np.argsort(x)), 3.0),
+    lambda x: x.sum() * {(0, 2, 1): 2.0}.get(tuple(np.argsort(x).tolist()), 3.0),
+    lambda x: x.sum() * {b"\x01": 2.0}.get(bytes([np.argmax(x)]), 3.0),
+    lambda x: x.sum() * L["ab".index("ab"[np.argmax(x)])],
+    lambda x: x.sum() * getattr(NUMBERED, f"a{np.argmax(x)}"),
+    lambda x: x.sum() * vars(NUMBERED)[f"a{np.argmax(x)}"],
+    lambda x: x.sum() * NUMBERED.__dict__["a" + str(np.argmax(x))],
+    lambda x: x.sum() * np.einsum("i->", x) * L[np.argmax(x)],
+    lambda x: x.sum() * [lambda y: y, lambda y: y * y][np.argmax(x)](x[0]),
+    lambda x: x.sum() * functools.reduce(operator.mul, L[: np.argmax(x)], 1.0),
+    lambda x: x.sum() * (L * np.argmax(x) or [4.0])[0],
+    lambda x: x.sum() * mutated(L, np.argmax(x)),
+)  # fmt: skip
+
+
+class Whole:
+    def __init__(self, k):
+        self.k = k
+
+    def __int__(self):
+        return int(self.k)
+
+
+class Whole3(enum.IntEnum):
+    NONE = 0
+    ONE = 1
+
+
+class Flags(enum.Flag):
+    A = 1
+    LONG = 2
+
+
+NUMBERED = types.SimpleNamespace(a0=2.0, a1=5.0)
+
+
+def stored(array, k):
+    array[0] = k
+    return array
+
+
+def added(array, k):
+    array += k
+    return array
+
+
+def filled(array, k):
+    array.fill(k)
+    return array
+
+
+def copied(k):
+    return copy.deepcopy(copy.copy(k))
+
+
+def mutated(items, k):
+    held = collections.deque(items)
+    held.insert(0, 1.0) if k else held.rotate(-1)
+    return held[0]
+
+
+# -- more of texts
+
+table(
+    "letters", 0.12, 0.27, 0.11,
+    *[
+        (lambda how: lambda x: x * (2 if how(f"{x:.1f}", f"v{x:.1f}") else 3))(how)
+        for how in (
+            lambda s, v: list(s)[2] == "1", lambda s, v: [*s][-1] == "1", lambda s, v: sorted(s)[2] == "1",
+            lambda s, v: max(s) == "1", lambda s, v: tuple(s) == ("0", ".", "1"),
+            lambda s, v: dict.fromkeys(s).get("1", 1) is None,
+            lambda s, v: "".join(reversed(s)) == "1.0", lambda s, v: s[::-1] == "1.0",
+            lambda s, v: [c for c in s if c == "1"],
+            lambda s, v: any(c == "1" for c in s), lambda s, v: (lambda a, b, c: c)(*s) == "1",
+            lambda s, v: next(iter(s[2:])) == "1", lambda s, v: dict(zip("abc", s, strict=True))["c"] == "1",
+            lambda s, v: [c for _, c in enumerate(s)][2] == "1",
+            lambda s, v: v.partition("1")[1], lambda s, v: v.title() == "V0.1", lambda s, v: v.zfill(5) == "0v0.1",
+            lambda s, v: v.startswith(("v0.1", "w")), lambda s, v: v.removeprefix("v") == "0.1",
+            lambda s, v: v.translate({ord("v"): "w"}) == "w0.1", lambda s, v: v.splitlines() == ["v0.1"],
+            lambda s, v: v.rsplit(".", 1)[1] == "1", lambda s, v: v.ljust(6) == "v0.1  ",
+            lambda s, v: v.center(6).strip() == "v0.1",
+            lambda s, v: v.swapcase() == "V0.1", lambda s, v: f"{v:>5}" == " v0.1", lambda s, v: f"{v!r}" == "'v0.1'",
+            lambda s, v: "%s!" % v == "v0.1!", lambda s, v: "{}!".format(v) == "v0.1!",
+            lambda s, v: "{0}".format(v) == "v0.1",
+            lambda s, v: "{v}".format_map({"v": v}) == "v0.1", lambda s, v: str(v) == "v0.1",
+            lambda s, v: v + "" == "v0.1",
+            lambda s, v: (v * 2) == "v0.1v0.1", lambda s, v: v > "v0.2", lambda s, v: "v0.2" > v,
+            lambda s, v: v != "v0.1",
+            lambda s, v: not v.index("1") == 9 if "1" in v else 0, lambda s, v: v.rfind("1") == 3,
+            lambda s, v: v.count("1"),
+            lambda s, v: operator.eq(v, "v0.1"), lambda s, v: operator.contains(v, "1"),
+            lambda s, v: {v: 1}.get("v0.1"), lambda s, v: "v0.1" in {v: 1}, lambda s, v: "v0.1" in {v},
+            lambda s, v: v in {"v0.1"},
+            lambda s, v: "v0.1" in [v], lambda s, v: ["v0.1"].count(v),
+            lambda s, v: [v].index("v0.1") == 0 if v in ["v0.1"] else 0,
+            lambda s, v: v in ("v0.1",), lambda s, v: "v0.1" in (v, "w"), lambda s, v: v.encode()[3] == ord("1"),
+            lambda s, v: len(v.rstrip("1")) == 3, lambda s, v: sys.intern(v) == "v0.1",
+            lambda s, v: v.isidentifier() or v == "v0.1", lambda s, v: len({v, "v0.1"}) == 1,
+            lambda s, v: min(v, "v0.2") != "v0.2",
+            lambda s, v: sorted([v, "v0.2"])[0] != "v0.2", lambda s, v: matched_key({v: 1}),
+            lambda s, v: v.casefold() == "v0.1",
+            lambda s, v: hash(v) == hash("v0.1"), lambda s, v: next((w for w in ("v0.1",) if w == v), None),
+            lambda s, v: v.expandtabs() == "v0.1", lambda s, v: " ".join([v, v]) == "v0.1 v0.1",
+            lambda s, v: " ".join(map(str, [v])) == "v0.1",
+            lambda s, v: f"{v}{s}" == "v0.10.1", lambda s, v: v[1:] == "0.1", lambda s, v: v[:-1] + v[-1] == "v0.1",
+        )
+    ],
+)  # fmt: skip
+
+
+def matched_key(subject):
+    match subject:
+        case {"v0.1": _}:
+            return True
+        case _:
+            return False
+
+
+# -- what is refused, since a tape could not follow it
+
+REFUSED: list[Callable[..., Any]] = [
+    lambda x: x * (2 if set(f"{x:.1f}") == {"0", ".", "1"} else 3),
+    lambda x: x * collections.Counter(f"{x:.1f}")["1"],
+    lambda x: x * (2 if f"{x:.1f}".__eq__("0.1") else 3),
+    lambda x: x * (2 if str.startswith(f"{x:.1f}", "0.1") else 3),
+    lambda x: x * (2 if bytes(f"{x:.1f}", "ascii") == b"0.1" else 3),
+    lambda x: x * (2 if re.match("0.1", f"{x:.1f}") else 3),
+    lambda x: x * float(f"{x:.1f}"),
+    lambda x: x * int(f"{10 * x:.0f}7"),
+    lambda x: x * (2 if {x} == {1.0} else 3),
+    lambda x: x * (2 if {"k": x} == {"k": 1.0} else 3),
+]
+
+
+# -- arguments that share memory, or are of another kind: `(f, a, others)`; made at a, the tape is stale at each other
+
+
+SHARED: list[tuple[Callable[..., Any], tuple[Any, ...], list[tuple[Any, ...]]]] = []
+TWO = np.array([0.5, 2.0]), np.array([0.7, 1.5])
+BOTH = np.array([0.5, 2.0, 0.7])
+
+
+def shared(*others: tuple[Any, ...]) -> Callable[..., Any]:
+    def note(f: Callable[..., Any]) -> Callable[..., Any]:
+        SHARED.append((f, TWO, [*others]))
+        return f
+
+    return note
+
+
+@shared((TWO[0], TWO[0]), (BOTH[:2], BOTH[1:]), (BOTH[:2], BOTH[1::-1]))
+def writes_an_element(x, y):
+    x[0] = y[1] * 2
+    return y[0] * x[0] + y[1] * x[1]
+
+
+@shared((TWO[0], TWO[0]), (BOTH[:2], BOTH[1:]))
+def writes_all(x, y):
+    x *= 2
+    return (x * y).sum()
+
+
+@shared((TWO[0], TWO[0]), (BOTH[:2], BOTH[1:]))
+def writes_the_second(x, y):
+    y[:] = x * y
+    return (x * y).sum()
+
+
+@shared((TWO[0], TWO[0]), (BOTH[:2], BOTH[1:]))
+def writes_through_a_view(x, y):
+    x[::-1][0] = y[0]
+    return (x * y).sum()
+
+
+@shared((TWO[0], TWO[0]), (BOTH[:2], BOTH[1:]))
+def writes_both(x, y):
+    x[0] = y[1]
+    y[1] = x[1]
+    return (x * y).sum()
+
+
+@shared((TWO[0], TWO[0]), (BOTH[:2], BOTH[1:]))
+def writes_into_out(x, y):
+    np.add(x, y, out=x)
+    return (x * y).sum()
+
+
+class Numbers(np.ndarray):
+    pass
+
+
+class Real(float):
+    pass
+
+
+ARRAY = np.array([0.5, 1.5])
+KINDS: list[tuple[Callable[..., Any], Any, list[Any]]] = [
+    (lambda x: x * 2 + 1, 0.5, [1, True, np.float64(0.5), np.float32(0.5), 0.5j, np.array(0.5), ARRAY, [0.5], "a",
+                                None, Real(0.5), np.int64(1)]),
+    (lambda x: x * x, np.float64(0.5), [0.5, 1, np.float32(0.5), np.array(0.5), ARRAY, np.complex128(1), np.int64(1)]),
+    (lambda x: (x * x).real, 0.5j, [0.5, 1, np.complex128(0.5j), np.array(0.5j)]),
+    (lambda x: x.sum(), ARRAY, [0.5, [0.5, 1.5], (0.5, 1.5), ARRAY.astype(np.float32), ARRAY.astype(int), ARRAY[:1],
+                                ARRAY[:, None], ARRAY.view(Numbers), ARRAY.astype(complex), ARRAY.astype(">f8"),
+                                np.ma.array(ARRAY)]),
+    (lambda x: x * 2, np.array(0.5), [0.5, np.float64(0.5), np.array([0.5])]),
+    (lambda x: x[0] * x[1], [0.5, 1.5], []),
+]  # fmt: skip

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from decision_programs import CASES
+from decision_programs import CASES, KINDS, REFUSED, SHARED
 
 import wengert as wg
 
-HERE = ("decision_programs.py", "was float", "strides", "share memory")
+HERE = ("decision_programs.py", "was float", "strides", "shares_memory")
 OWN = (ArithmeticError, LookupError, ValueError, AttributeError, StopIteration, AssertionError, RuntimeWarning)
 
 
@@ -64,3 +64,37 @@ def test_right_or_stale(name: str) -> None:
         said, value = outcome(run, as_laid_out(b))
         assert value is None or same(value, f(as_laid_out(b))), f"{how} at {b}"
         assert value is not None or any(where in said for where in HERE), said
+
+
+def runs(f: Callable[..., Any], *args: Any) -> list[Callable[..., Any]]:
+    tape, derivative = wg.trace(f, *map(argument, args))[1], wg.gradtape(f, *map(argument, args))
+    return [tape.play, tape.compile(), derivative.play, derivative.compile()]
+
+
+@pytest.mark.parametrize(("f", "args", "others"), SHARED)
+def test_memory_shared_by_arguments_is_stale(f: Any, args: Any, others: Any) -> None:
+    for run in runs(f, *args):
+        run(*[a * 1.5 for a in args])
+        for other in others:
+            with pytest.raises(wg.StaleTapeError, match="shares_memory"):
+                run(*other)
+
+
+@pytest.mark.parametrize(("f", "a", "others"), KINDS)
+def test_arguments_of_another_kind_are_stale(f: Any, a: Any, others: Any) -> None:
+    if isinstance(a, list):
+        tape = wg.trace(f, a)[1]
+        assert tape.compile()(2.0, 3.0) == tape.play(2.0, 3.0) == 6.0
+        return
+    tape = wg.trace(f, a)[1]
+    assert same(tape.compile()(argument(a)), f(a))
+    for other in others:
+        for run in (tape.play, tape.compile()):
+            with pytest.raises(wg.StaleTapeError, match="when recorded"):
+                run(other)
+
+
+@pytest.mark.parametrize("f", REFUSED)
+def test_refused_where_no_tape_could_follow(f: Callable[..., Any]) -> None:
+    with pytest.raises((wg.NoRuleError, wg.RefusedCallError), match=r"decision_programs\.py"):
+        wg.trace(f, 0.12)

@@ -81,6 +81,7 @@ PLAIN: dict[str, Callable] = {
     "build_set": lambda items, site: set(items),
     "build_map": lambda items, site: dict(zip(items[::2], items[1::2], strict=True)),
     "added": lambda key, site: key,
+    "match_keys": lambda keys, subject, site: None,
     "added_all": lambda items, site: items,
     "caught": lambda error, site: None,
 }

@@ -22,6 +22,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError, WengertError
 from wengert.functional import raises
+from wengert.lenses import owner_of
 from wengert.primitives import Primitive
 from wengert.recording import STATE, Recording, Traced, here, users_site
 from wengert.slots import slot_of
@@ -31,6 +32,7 @@ from wengert.values import is_inexact
 class Origin(NamedTuple):
     """The call that made a text, and the variables of its arguments then, but for those that are texts themselves."""
 
+    text: Any
     fn: Callable[..., Any]
     args: tuple[Any, ...]
     words: dict[str, Any]
@@ -83,7 +85,7 @@ def made_text(
     elif id(text) not in recording.origins and not any([a is text for a in args]):
         named = {name: _named(recording, value) for name, value in (words or {}).items()}
         slots = variables(recording, args, False) or (None,) * len(args)
-        recording.origins[id(text)] = Origin(fn, args, named, slots)
+        recording.origins[id(text)] = Origin(text, fn, args, named, slots)
 
 
 def _text(recording: Recording, text: Any) -> int | None:
@@ -182,7 +184,22 @@ def laid_out(recording: Recording) -> None:
         return
     recording.caches[laid_out] = {}
     strides = Primitive(getattr, None, "guard")
-    for slot in sorted(recording.levels[0].inputs):
-        array = recording.value(slot)
-        if issubclass(type(array), np.ndarray):
-            recording.append((strides, array.strides, (slot, None), (array, "strides"), None, users_site()))
+    for slot, array in _arrays_given(recording):
+        recording.append((strides, array.strides, (slot, None), (array, "strides"), None, users_site()))
+
+
+def kept_apart(recording: Recording) -> None:
+    """Guard that no argument shares memory with one that is written: they are variables of their own on a tape."""
+    given = _arrays_given(recording)
+    written = [slot for slot, array in given if id(owner_of(array)) in recording.memory.storages]
+    shares = Primitive(np.shares_memory, None, "guard")
+    for i, x in given:
+        for j, y in given:
+            if j in written and (i < j or (i > j and i not in written)):
+                recording.append((shares, False, (i, j), (x, y), None, STATE.site))
+
+
+def _arrays_given(recording: Recording) -> list[tuple[int, np.ndarray]]:
+    """The arrays among the arguments, by their slots."""
+    inputs = [(slot, recording.value(slot)) for slot in sorted(recording.levels[0].inputs)]
+    return [(slot, value) for slot, value in inputs if issubclass(type(value), np.ndarray)]

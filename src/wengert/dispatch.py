@@ -31,6 +31,7 @@ from wengert.items import (
     getitem,
     iterable,
     mapping,
+    match_keys,
     setitem,
 )
 from wengert.matching import match_class
@@ -49,7 +50,7 @@ def {name}(right, left, site):
     i = get(id(left))
     j = get(id(right))
     if i is None and j is None:
-        if type(left) in {plain} and type(right) in OPERANDS{unless}:
+        if type(left) in {plain} and type(right) in OPERANDS:
             return left {symbol} right
     elif type(left) in FAST and type(right) in FAST:
         entries = STATE.quick
@@ -112,11 +113,10 @@ def {name}(a, site):
 
 
 def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
-    unless = " and type(left) is not str" if name in ("add", "mod", "iadd", "imod") else ""
     plain = names.pop("plain", "OPERANDS")
     quick = "" if plain == "OPERANDS" else "False and "
     words = {"symbol": names.pop("symbol"), "fn": names.pop("fn", None), "unequal": names.pop("unequal", None)}
-    source = template.format(name=name, unless=unless, plain=plain, quick=quick, **words)
+    source = template.format(name=name, plain=plain, quick=quick, **words)
     namespace = {
         "get": SHADOW.get,
         "SHADOW": SHADOW,
@@ -235,6 +235,7 @@ HOOKS: dict[str, Callable[..., Any]] = {
     "match_class": match_class,
     "build_set": build_set,
     "build_map": build_map,
+    "match_keys": match_keys,
     "added": added,
     "added_all": added_all,
     "caught": caught,

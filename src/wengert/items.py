@@ -37,6 +37,8 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
         if Modes.guarding:
             STATE.site = site
             indexed(container, key)
+            if t is bytes:
+                told(container)
         if t is not dict or type(key) in CERTAIN:
             return container[key]
         value = container[key]
@@ -361,6 +363,14 @@ def build_map(items: tuple[Any, ...], site: Site | None) -> dict[Any, Any]:
         STATE.site = site
         hashed(items[::2])
     return dict(zip(items[::2], items[1::2], strict=True))
+
+
+def match_keys(keys: tuple[Any, ...], subject: Any, site: Site | None) -> None:
+    """A pattern of a mapping is about to look for these keys."""
+    if Modes.guarding:
+        STATE.site = site
+        for key in keys:
+            indexed(subject, key)
 
 
 def added(key: Any, site: Site | None) -> Any:

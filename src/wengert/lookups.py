@@ -72,7 +72,7 @@ def indexed(container: Any, key: Any) -> None:
 def looked_up(recording: Recording, key: Any, keys: Any) -> None:
     """Guard which of these keys, if any, equals the one that is looked up."""
     if type(key) is int or type(key) is str or type(key) is bytes:
-        if id(key) not in recording.texts and not any([_is_traced(recording, k) for k in keys]):
+        if id(key) not in recording.origins and not any([_is_traced(recording, k) for k in keys]):
             return
     elif not issubclass(type(key), (*_NUMBERS, str, bytes, tuple)):
         if getattr(type(key), "__hash__", None) is not _BY_IDENTITY:
@@ -97,7 +97,7 @@ def looked_up(recording: Recording, key: Any, keys: Any) -> None:
 def hashed(keys: Any) -> None:
     """Guard which of these keys are equal, as a set or dictionary finds out when it takes them in."""
     recording = tape()
-    if recording is None or all([type(key) is str and id(key) not in recording.texts for key in keys]):
+    if recording is None or all([type(key) is str and id(key) not in recording.origins for key in keys]):
         return
     if len(keys) > FEW:
         exact(recording, within(recording, keys))

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.caches import CERTAIN, compared, found
 from wengert.classes import bind, constant, defines, enter, lookup, python_method
-from wengert.decisions import decided, exact, variables
+from wengert.decisions import decided, exact, made_text, variables
 from wengert.errors import RefusedCallError
 from wengert.items import iterable, pairs
 from wengert.lookups import HASHED, hashed, looked_up, told
@@ -97,7 +97,12 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
     recording = STATE.recording
     if recording is None:
         return op.fn(left, right)
-    if (tl is str or tl is bytes) and op.name in ("add", "mod"):
+    if recording.keep and op.name == "mul" and (tl in _TEXTS or tr in _TEXTS):
+        _tell(op, left, right)
+        made = op.fn(left, right)
+        made_text(recording, made, op.fn, (left, right))
+        return made
+    if tl in _TEXTS and op.name in ("add", "mod"):
         return remember(recording, op.fn(left, right), (left, right), op.fn)
     if recording.keep and _tell(op, left, right):
         return op.fn(left, right)
@@ -131,6 +136,7 @@ def _tell(op: Binary, left: Any, right: Any) -> bool:
     return False
 
 
+_TEXTS = (str, bytes)
 _REPEATED = (list, tuple, str, bytes, bytearray, collections.deque)
 
 

@@ -289,7 +289,8 @@ PLAIN: set[type] = {
     np.intp,
     np.uint8,
 }
-OPERANDS = PLAIN - {list, tuple, set, frozenset, dict}  # an array takes what is in a list; sets ask which are equal
+# An array takes what is in a list, sets ask which items are equal, and a text may be made from a traced value.
+OPERANDS = PLAIN - {list, tuple, set, frozenset, dict, str, bytes}
 
 
 def watch_arrays() -> None:

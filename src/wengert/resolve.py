@@ -33,7 +33,7 @@ from wengert.dispatch import HOOKS, prepare
 from wengert.errors import RefusedCallError
 from wengert.frames import ENGINE, get_frame
 from wengert.iteration import HIGHER, higher
-from wengert.lookups import looked_up, tape
+from wengert.lookups import looked_up, tape, told
 from wengert.names import home_of
 from wengert.natives import array_function, guarded, number_method, recorder
 from wengert.opaque import CARRIER_TYPES, search
@@ -257,6 +257,8 @@ def bound_builtin(f: Any, owner: Any) -> Any:
     if name in _OF_OBJECT or (name in ("write", "writelines", "flush") and isinstance(owner, io.TextIOBase)):
         return f
     if t in FREE_OWNERS:
+        if t is slice:
+            told(owner.start, owner.stop, owner.step)
         return f
     if t is contextvars.Context and name == "run":
         return lambda callable, /, *args, **kwargs: f(enter(callable), *args, **kwargs)

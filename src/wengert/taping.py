@@ -12,13 +12,14 @@ from wengert.accumulation import SETTINGS, accumulation
 from wengert.asking import LiveContext
 from wengert.callables import signature
 from wengert.contexts import Context
-from wengert.decisions import laid_out
+from wengert.decisions import kept_apart, laid_out
 from wengert.entries import Slot
 from wengert.errors import WengertError
 from wengert.gradient import grad
-from wengert.recording import PLAIN, Recording
+from wengert.recording import PLAIN, STATE, Recording
 from wengert.residuals import materialise
 from wengert.session import followed, tidy
+from wengert.sites import Site
 from wengert.slots import slot_of
 from wengert.structures import rebuild
 from wengert.tape import Tape
@@ -80,6 +81,8 @@ def _traced(
             result = run(f, entered, keywords, recording)
         finally:
             swaps.restore()
+        STATE.site = _place(named)
+        kept_apart(recording)
         if _copies_or_views(recording):
             laid_out(recording)
         slots = rebuild(result, lambda leaf, path: _slot(recording, leaf, live))
@@ -89,6 +92,12 @@ def _traced(
         else:
             tape = Tape.from_entries(recording.entries, slots, names, named, notes=_notes(recording))
         return swaps.leave(result), tape
+
+
+def _place(f: Any) -> Site | None:
+    """Where a function begins, for what is guarded of it as a whole."""
+    code = getattr(f, "__code__", None)
+    return STATE.site if code is None else Site(code.co_filename, code.co_firstlineno, code.co_qualname)
 
 
 _MAYBE_COPIES = (

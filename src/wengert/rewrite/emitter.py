@@ -38,7 +38,7 @@ HOOK_NAMES = words(
     "getitem setitem delitem getattr setattr delattr super_getattr "
     "resolve iterable mapping convert format join interpolation "
     "context async_context async_iterable awaitable match_class caught "
-    "build_set build_map added added_all"
+    "build_set build_map added added_all match_keys"
 )
 """Signatures, all positional and closed by the Site:
 
@@ -55,6 +55,7 @@ HOOK_NAMES = words(
 - added: hook(key) -> the key, which a comprehension adds to a set or dictionary
 - added_all: hook(iterable) -> the iterable whose items are added to a set
 - caught: hook(exception), at the start of a handler
+- match_keys: hook(keys, subject), before a pattern looks for them in a mapping
 - match_class: hook(class, names, subject, count) -> what the pattern binds as a tuple, or None
 - convert: hook(value, how), how 1 str, 2 repr, 3 ascii; format: hook(value, spec); join: hook(tuple of parts)
 - interpolation, from 3.14: hook(expression, spec, value, how), how 0 none, 1 str, 2 repr, 3 ascii

@@ -196,6 +196,14 @@ def set_update(e: Emitter, instr: Op) -> None:
     e.keep(instr)
 
 
+def match_keys(e: Emitter, instr: Op) -> None:
+    """[subject, keys]"""
+    e.op("COPY", 2)
+    e.op("COPY", 2)
+    e.command("match_keys", 2)
+    e.keep(instr)
+
+
 def map_add(e: Emitter, instr: Op) -> None:
     e.op("SWAP", 2)
     e.hook("added", 1)
@@ -283,6 +291,7 @@ SHARED: dict[str, Handler] = {
     "GET_AITER": preceded("async_iterable"),
     "GET_AWAITABLE": preceded("awaitable"),
     "MATCH_CLASS": match_class,
+    "MATCH_KEYS": match_keys,
     "PUSH_EXC_INFO": push_exc_info,
 }
 
@@ -295,7 +304,7 @@ SHARED_PASSED = words(
     "LOAD_GLOBAL STORE_GLOBAL DELETE_GLOBAL "
     "LOAD_CONST LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS SETUP_ANNOTATIONS MAKE_FUNCTION "
     "END_ASYNC_FOR FOR_ITER GET_ANEXT SEND YIELD_VALUE RETURN_GENERATOR RETURN_VALUE "
-    "GET_LEN MATCH_KEYS MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME "
+    "GET_LEN MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME "
     "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD KW_NAMES LIST_APPEND"
 )
 
