@@ -211,3 +211,136 @@ def test_a_large_constant_is_given_as_it_is() -> None:
     seen = []
     wg.grad(lambda x: (seen.append(constant(x)), x)[1])(1.5)
     assert seen[0] is made
+
+
+# Writes that nothing sees: a workspace that a function gives again and again, an argument that it writes
+
+
+def doubling(form: str, space: Any = None) -> Callable[[Any], Any]:
+    """y = 2x, always in the same memory."""
+    space = np.zeros(3) if space is None else space
+
+    def double(x: Any) -> Any:
+        np.multiply(x, 2.0, out=space)
+        return space
+
+    return _declare(form, double, 2.0)
+
+
+def each_summed(double: Any, x: Any) -> Any:
+    return np.sum(double(x) * 3) + np.sum(double(x * x) * 3)
+
+
+def each_squared(double: Any, x: Any) -> Any:
+    total = np.sum(double(x) ** 2)
+    return total + np.sum(double(x * x) ** 2)
+
+
+def one_into_the_next(double: Any, x: Any) -> Any:
+    for _ in range(3):
+        x = double(x) * x
+    return np.sum(x)
+
+
+def changed_in_between(double: Any, x: Any) -> Any:
+    y = double(x)
+    y *= x
+    total = np.sum(y * y)
+    return total + np.sum(double(x * x) ** 2)
+
+
+def with_constants_in_between(double: Any, x: Any) -> Any:
+    y = double(x)
+    total = np.sum(y * y)
+    double(np.ones(3))
+    return total
+
+
+IN_TURN = {
+    "each summed": (each_summed, 6 + 12 * X),
+    "each squared": (each_squared, 8 * X + 16 * X**3),
+    "one into the next": (one_into_the_next, 8 * 2**7 * X**7),
+    "changed in between": (changed_in_between, 16 * X**3 + 16 * X**3),
+    "with constants in between": (with_constants_in_between, 8 * X),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", IN_TURN)
+def test_a_workspace_used_in_turn_is_right_or_refused(name: str, mode: str, form: str) -> None:
+    program, expected = IN_TURN[name]
+    double = doubling(form)
+    try:
+        found = MODES[mode](lambda x: program(double, x), X)
+    except wg.RefusedCallError as error:
+        assert mode not in ("grad", "vjp"), error
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def both_at_once(double: Any, x: Any) -> Any:
+    return np.sum(double(x) * double(x * x))
+
+
+def the_first_after_the_second(double: Any, x: Any) -> Any:
+    first = double(x)
+    double(x * x)
+    return np.sum(first)
+
+
+def a_part_of_the_first(double: Any, x: Any) -> Any:
+    first = double(x)[1:]
+    double(x * x)
+    return np.sum(first * first)
+
+
+OVERWRITTEN = [both_at_once, the_first_after_the_second, a_part_of_the_first]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("mode", sorted(MODES.keys() - {"with a context"}))
+@pytest.mark.parametrize("program", OVERWRITTEN, ids=lambda f: f.__name__)
+def test_a_result_that_gave_way_to_the_next_is_refused(program: Any, mode: str, form: str) -> None:
+    for space in (np.zeros(3), np.zeros(5)[1:4]):
+        double = doubling(form, space)
+        with pytest.raises(wg.RefusedCallError, match=r"test_\w+\.py:\d+ in .*(reads a view|has overwritten)"):
+            MODES[mode](lambda x, double=double: program(double, x), X)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("mode", sorted(MODES.keys() - {"with a context"}))
+def test_a_function_with_a_rule_that_writes_its_argument_is_refused(mode: str, form: str) -> None:
+    def scale(x: Any) -> Any:
+        x *= 2.0
+        return np.sum(x)
+
+    _declare(form, scale, 2.0)
+    with pytest.raises(wg.RefusedCallError, match=r"test_\w+\.py:\d+ in .*scale has written an array"):
+        MODES[mode](lambda x: scale(x * 1.0) + np.sum(x), X)
+    with pytest.raises(wg.GradientCheckError):
+        wg.test_rrule(scale, X.copy())
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("mode", ["grad", "vjp", "checkpoint"])
+def test_a_function_with_a_rule_may_write_what_no_derivative_passes(mode: str, form: str) -> None:
+    """Memory to work in, that another residual shows: the reverse pass finds it as it was."""
+
+    def double(x: Any, work: Any) -> Any:
+        work[...] = 2.0 * x
+        return work.copy()
+
+    if form == "rrule":
+        wg.rrule(double)(lambda x, work: (double(x, work), lambda y_bar: (2 * y_bar, None)))
+    elif form == "pullback":
+        wg.pullback(double)(lambda y_bar, y, x, work: (2 * y_bar, None))
+    else:
+        wg.partials(double)(lambda y, x, work: (2.0, None))
+
+    def f(x: Any) -> Any:
+        work = np.ones(3)
+        total = np.sum(x * work)
+        return total + np.sum(double(x, work)) + np.sum(x * work)
+
+    np.testing.assert_allclose(MODES[mode](f, X), 1 + 2 + 2 * X)

@@ -27,6 +27,7 @@ from wengert.results import is_flat, is_tree, with_leaves
 from wengert.slots import slot_of, slots_in
 from wengert.storage import Memory, Storage
 from wengert.tape import Tape
+from wengert.unseen import note_kept, note_writes, watched_by
 from wengert.values import is_inexact
 
 _NUMBERS = (np.ndarray, np.number, float, complex)
@@ -106,7 +107,11 @@ class LiveContext:
             return primitive.fn(*args, **kwargs)
         self.sync(recording)
         named = {name: _named(recording, value) for name, value in kwargs.items()}
+        watched = [] if primitive.vouched else watched_by(recording, ())
         v = self._record(primitive.fn, args, ins, named)
+        if not primitive.vouched:
+            note_writes(recording, primitive, watched, False)
+            note_kept(recording, self.tape[v].val)
         value = self._given_back(recording, primitive, v, args, kwargs)
         slot = Recording.append(recording, (primitive, value, ins, args, named or None, STATE.site))
         self.variables[slot] = v

@@ -19,10 +19,11 @@ Ref = weakref.ref[np.ndarray]
 
 
 class Lent(dict[int, list[Ref]]):
-    """The views by the owner of their memory, and those that are refused."""
+    """The views by the owner of their memory, those that are refused, and what functions keep of their results."""
 
     def __init__(self) -> None:
         self.spoilt: dict[int, Ref] = {}
+        self._kept: dict[int, Ref] = {}
 
     def note(self, view: np.ndarray) -> None:
         """A view that a function with a rule gave, or one of such a view."""
@@ -32,6 +33,19 @@ class Lent(dict[int, list[Ref]]):
         """Whether an array is such a view."""
         known = self.get(id(owner_of(array)), ()) if isinstance(array, np.ndarray) else ()
         return any([ref() is array for ref in known])
+
+    def keep(self, owner: np.ndarray) -> None:
+        """An array that a function with a rule gave, and that something else holds, too."""
+        self._kept[id(owner)] = weakref.ref(owner)
+
+    def workspaces(self) -> list[np.ndarray]:
+        """The arrays of `keep` that are still there."""
+        return [owner for ref in self._kept.values() if (owner := ref()) is not None]
+
+    def is_workspace(self, array: np.ndarray) -> bool:
+        """Whether an array is one of these."""
+        ref = self._kept.get(id(array))
+        return ref is not None and ref() is array
 
     def before_write(self, region: np.ndarray, whole: bool) -> None:
         """The region, or some of it, is about to be overwritten."""

@@ -107,7 +107,7 @@ def is_of_library(fn: Any) -> bool:
         owner = getattr(fn, "__self__", None)
         home = "numpy" if isinstance(owner, np.ufunc | np.ndarray) else getattr(fn, "__module__", None) or "builtins"
     else:
-        return False
+        home = type(fn).__module__ if str(type(fn).__module__).startswith("wengert.") else ""
     return str(home).partition(".")[0] in _LIBRARIES and not _is_from_python(fn)
 
 

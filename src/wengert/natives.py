@@ -111,7 +111,7 @@ def _watchful(primitive: Primitive) -> Callable[..., Any]:
         if recording is None or kwargs.get("out") is not None:
             return record(*args, **kwargs)
         odd = [a for a in (*args, *kwargs.values()) if type(a) not in PLAIN or type(a) in _HOLDERS]
-        if not odd and not general:
+        if not odd and not general and primitive.vouched:
             return record(*args, **kwargs)
         if any([_hides(recording, a, True) for a in args]) or any([_hides(recording, a) for a in kwargs.values()]):
             return opaque(recording, fn, args, kwargs)

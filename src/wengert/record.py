@@ -20,6 +20,7 @@ from wengert.evaluation import value_and_pullback
 from wengert.functional import getfield
 from wengert.hindsight import Hindsight
 from wengert.lenses import owner_of
+from wengert.names import home_of
 from wengert.outcomes import kept_parts, made_constant, made_new, refuse_tree
 from wengert.primitives import Bound, Primitive, ruled
 from wengert.recording import STATE, Recording, Traced, here, users_site
@@ -28,6 +29,7 @@ from wengert.shadow import SHADOW, hold
 from wengert.slots import holds_traced, recording_here, slot_of, slots_in
 from wengert.statics import check_keywords, check_statics
 from wengert.structures import is_container
+from wengert.unseen import called, note_kept, note_writes, watched_by
 from wengert.values import fresh, is_inexact, light
 
 _NUMBERS = (np.number, float, complex)
@@ -44,7 +46,11 @@ def register(
     """
     if isinstance(value, np.ndarray) and value.base is not None:
         lent = recording.memory.lent
-        if bool(lent) and any([lent.shows(a) for a in args]) if lends is None else recording.memory.stood(value, lends):
+        if lends is None:
+            is_lent = bool(lent) and any([lent.shows(a) for a in args])
+        else:
+            is_lent = lent.is_workspace(owner_of(value)) or recording.memory.stood(value, lends)
+        if is_lent:
             lent.note(value)
     kept = hold(value, slot, strong)
     if isinstance(value, np.ndarray) and value.base is not None:
@@ -131,21 +137,25 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if rule.kind == "constant":
         if primitive.fn in EQUALITIES and len(args) > 1:
             compared(args[0], args[1])
-        value = attempt(recording, primitive.fn, run_args, run_kwargs)
+        (value,) = called(
+            recording, primitive, _flat(args), lambda: attempt(recording, primitive.fn, run_args, run_kwargs)
+        )
         note_cut(recording, primitive.name, rule.where, ins, value)
         value = value if primitive.vouched else made_constant(recording, primitive, value)
         return record_constant(recording, primitive, args, ins, kwargs, value)
     check_keywords(recording, primitive, kwargs)
     if all(slot is None for slot in ins) and not contained:
-        return primitive.fn(*run_args, **run_kwargs)
+        return called(recording, primitive, _flat(args), lambda: primitive.fn(*run_args, **run_kwargs)).pop()
     if rule.kind == "rrule":
         return _record_rrule(recording, primitive, args, ins, kwargs, contained)
     bound = bind(recording, primitive, args, ins, kwargs)
     check_statics(recording, bound, args, ins)
-    made = [attempt(recording, primitive.fn, run_args, run_kwargs)]
+    made = called(recording, primitive, _flat(args), lambda: attempt(recording, primitive.fn, run_args, run_kwargs))
     if rule.identity and any(made[0] is a for a in args):
         return made[0]
     value = made_new(made, _flat(args), primitive)
+    if not primitive.vouched:
+        note_kept(recording, value)
     if recording.keep:
         kwargs = {name: _traced(recording, v) for name, v in kwargs.items()}
     return append_result(recording, bound, value, args, ins, kwargs or None)
@@ -301,9 +311,12 @@ def _record_rrule(
     slots = tuple([contained[k].slots if k in contained else slot for k, slot in enumerate(ins)])
     level, site, start = recording.innermost(slots), STATE.site, len(recording.entries)
     inner: Any = None
+    watched = [] if home_of(rule.body).startswith("wengert") else watched_by(recording, _flat(args))
     if level == 0:
         if recording.keep and len(recording.levels) == 1:
             value = made_new([primitive.fn(*args, **kwargs)])
+            note_writes(recording, primitive, watched, False)
+            note_kept(recording, value)
             return append_result(recording, bound, value, args, ins, kwargs)
         value, pullback = value_and_pullback(rule, rule.body(*args, **kwargs))
     else:
@@ -314,9 +327,12 @@ def _record_rrule(
             inner = _inner_slots(recording, value)
         finally:
             recording.levels.extend(inside_of)
+    note_writes(recording, primitive, watched, level > 0)
     held = [value]
     del value
     value = made_new(held)
+    if level == 0:
+        note_kept(recording, value, pullback)
     if not (is_inexact(value) or is_container(value)):
         refuse_tree(recording, primitive, value)
         return record_constant(recording, primitive, args, ins, kwargs, value)

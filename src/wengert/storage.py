@@ -192,6 +192,12 @@ class Memory:
         storage = self.storages.get(id(owner_of(array)))
         return None if storage is None else storage.stamp
 
+    def give_way(self, owner: np.ndarray) -> None:
+        """An owner was overwritten by what gave its views: they are refused from now on."""
+        self.lent.before_write(owner, False)
+        storage = self.storages.get(id(owner)) or self.follow(owner, None)
+        self.written(storage, owner, None)
+
     def stood(self, array: np.ndarray, place: int) -> bool:
         """True where the memory of an array held a variable before this place on the recording."""
         key = id(owner_of(array))
