@@ -271,12 +271,14 @@ IN_TURN = {
 def test_a_workspace_used_in_turn_is_right_or_refused(name: str, mode: str, form: str) -> None:
     program, expected = IN_TURN[name]
     double = doubling(form)
-    try:
+    if mode in ("grad", "vjp"):
         found = MODES[mode](lambda x: program(double, x), X)
-    except wg.RefusedCallError as error:
-        assert mode not in ("grad", "vjp"), error
     else:
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        try:
+            found = MODES[mode](lambda x: program(double, x), X)
+        except wg.RefusedCallError:
+            return
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def both_at_once(double: Any, x: Any) -> Any:
