@@ -73,6 +73,23 @@ keyed_by("by a NumPy number", lambda x: np.float64(1.0) * x)
 keyed_by("by float()", lambda x: float(x))
 
 
+class ByItself:
+    """A key that reads what it is compared with."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __eq__(self, other: Any) -> bool:
+        return self.x == other.x
+
+    def __hash__(self) -> int:
+        return hash(self.x)
+
+
+keyed_by("by an object of its own equality", lambda x: ByItself(x))
+keyed_by("by a frozen set", lambda x: frozenset({("x", x)}))
+
+
 @number
 def asked_for_forgiveness() -> Any:
     memo: dict[Any, Any] = {}
@@ -407,6 +424,19 @@ def by_a_tuple() -> Any:
 
     def f(x):
         key = tuple(x)
+        if key not in memo:
+            memo[key] = np.sum(x**3)
+        return memo[key]
+
+    return f
+
+
+@array
+def by_a_tuple_of_rounded_numbers() -> Any:
+    memo: dict[Any, Any] = {}
+
+    def f(x):
+        key = tuple(np.round(x, 9))
         if key not in memo:
             memo[key] = np.sum(x**3)
         return memo[key]

@@ -35,6 +35,8 @@ EQUALITIES = {
 LIMIT = 10_000
 DEEP = 10  # so deep the numbers in a key are looked for
 _HASHED = (dict, set, frozenset)
+_NUMBERS = (float, complex, np.inexact, np.ndarray)
+_PLAIN_KEYS = (str, bytes, tuple, frozenset)
 _MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _LIBRARIES = sys.stdlib_module_names | {"numpy", "wengert", "wengert_rules"}
 _ATOMS = (
@@ -59,7 +61,7 @@ def compared(left: Any, right: Any) -> None:
 def recognised(kept: Any) -> None:
     """An argument was found to be an object: is that kept where another call may have put it?"""
     recording = STATE.recording
-    if recording is not None and not _is_named(kept) and _is_within(recording.roots, kept):
+    if recording is not None and not _is_named(kept) and _is_within(_roots(recording), kept):
         _warn()
 
 
@@ -85,13 +87,15 @@ def _holds_traced(recording: Recording, thing: Any) -> bool:
 
 def is_number(thing: Any) -> bool:
     """Whether a thing is a float or complex number or an array; asked by type, of which no code of the user's knows."""
-    return issubclass(type(thing), (float, complex, np.inexact, np.ndarray))
+    return issubclass(type(thing), _NUMBERS)
 
 
 def _numbers(thing: Any, depth: int = 0) -> list[Any]:
     """The numbers and arrays in a thing, in order."""
     if is_number(thing):
         return [thing]
+    if issubclass(type(thing), frozenset):
+        return [number for part in frozenset.__iter__(thing) for number in _numbers(part, depth + 1)]
     form = form_of(type(thing)) if depth < DEEP else None
     if form is None:
         return []
@@ -131,6 +135,11 @@ def _are_same(a: Any, b: Any) -> bool:
     return bool(np.any(a == b))
 
 
+def _hold_the_same(a: Any, b: Any) -> bool:
+    ours, theirs = _numbers(a), _numbers(b)
+    return len(ours) == len(theirs) and all(map(_are_same, ours, theirs))
+
+
 class _Probe:
     """Equals what a key equals, and remembers it."""
 
@@ -151,6 +160,9 @@ class _Probe:
 
 def _stored(container: Any, key: Any) -> Any:
     """What a container holds that equals a key."""
+    if not issubclass(type(key), (*_PLAIN_KEYS, *_NUMBERS)):  # its class may say by itself what it equals
+        alike = [other for other in container if type(other) is type(key)]
+        return next((other for other in alike if other is key or _hold_the_same(other, key)), key)
     probe = _Probe(key)
     if issubclass(type(container), dict):
         dict.__contains__(container, probe)
@@ -164,7 +176,13 @@ def _stored(container: Any, key: Any) -> Any:
 
 def _is_kept(recording: Recording, thing: Any) -> bool:
     """Whether the function under the derivative reaches a thing from outside, which is not a literal of this line."""
-    return not _is_literal(thing) and _is_within(recording.roots, thing)
+    return not _is_literal(thing) and _is_within(_roots(recording), thing)
+
+
+def _roots(recording: Recording) -> Any:
+    """The function under the derivative, and the containers that it is given."""
+    f, args, kwargs = recording.roots
+    return [f, *[a for a in (*args, *kwargs.values()) if not is_number(a)]]
 
 
 def _is_literal(thing: Any) -> bool:

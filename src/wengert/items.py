@@ -235,8 +235,13 @@ def iterator(obj: Any) -> Any:
 
 
 def _items(array: np.ndarray, site: Site | None) -> Iterator[Any]:
+    recording = STATE.recording
+    rounded = recording is not None and id(array) in recording.rounded
     for i in range(len(array)):
-        yield getitem(i, array, site)
+        item = getitem(i, array, site)
+        if rounded:
+            recording.rounded[id(item)] = item  # type: ignore[union-attr]
+        yield item
 
 
 def drive(iterator: Any) -> Any:

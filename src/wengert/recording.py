@@ -125,7 +125,7 @@ class Recording:
         self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
         self.own = NOTHING  # the variables of what the function itself holds
         self.rounded: dict[int, Any] = {}  # numbers that are constant, but made from traced ones: keys of caches
-        self.roots: Any = None  # the outermost function, and the containers that it is given
+        self.roots: Any = None  # the outermost function, and what it is given
         self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose
         self.folds: list[int] = []  # where entries were dropped for a checkpoint's sake
         self.frame: types.FrameType | None = None  # the function that opened it, and closes it

@@ -19,7 +19,7 @@ from wengert.registry import rules
 from wengert.session import close_recording, followed, open_recording
 from wengert.shadow import SHADOW
 from wengert.storage import Memory
-from wengert.values import as_float, fresh, is_inexact
+from wengert.values import as_float, fresh
 
 
 class level:
@@ -190,7 +190,7 @@ class closed:
 def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording) -> Any:
     """Call the twin of a function; a refusal raised inside comes out, however the user's code caught it."""
     if recording.roots is None:
-        recording.roots = f, [a for a in (*args, *kwargs.values()) if not is_inexact(a)]
+        recording.roots = f, args, kwargs
     try:
         result = recording.enter(f)(*args, **kwargs)
     except BaseException as error:
