@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from wengert.callables import callable_name, named_parameters
 from wengert.classes import enter, python_method
 from wengert.decisions import guard, laid_out
 from wengert.dispatch import HOOKS
@@ -50,7 +52,8 @@ _ONE = {*FLOATS, np.ndarray}
 
 
 def _recorder(primitive: Primitive) -> Callable[..., Any]:
-    fn = primitive.fn
+    fn, named = primitive.fn, _from_out_on(primitive)
+    place = named[0][0] if named else sys.maxsize
 
     def record(*args: Any, **kwargs: Any) -> Any:
         plain = not kwargs
@@ -63,6 +66,9 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
                 recording = STATE.recording
                 if recording is not None and recording.context is None:
                     return record_one(recording, primitive, args[0], i)
+        if len(args) > place and not any([name in kwargs for _, name in named]):
+            kwargs |= {name: args[k] for k, name in named if k < len(args)}
+            args, plain = args[:place], False
         for a in args:
             if id(a) in SHADOW:
                 if not kwargs:
@@ -74,6 +80,14 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
         return fn(*args, **kwargs) if plain else _careful(primitive, args, kwargs)
 
     return record
+
+
+def _from_out_on(primitive: Primitive) -> list[tuple[int, str]]:
+    """(place, name) of `out` among the arguments by position, and of those behind it, in a function of NumPy."""
+    if primitive.fn is np.ndarray.choose or not callable_name(primitive.fn).startswith("np."):
+        return []  # its method may be given the choices one by one
+    names = named_parameters(primitive.fn) or named_parameters(getattr(np, primitive.name, primitive.fn))
+    return list(enumerate(names))[names.index("out") :] if "out" in names else []
 
 
 def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -194,10 +208,10 @@ def _write_whole(
             )
         )
     rest = {name: value for name, value in words.items() if name not in LAYOUT}
-    normal = args
-    if rest:
-        assert primitive.rule is not None
-        normal, rest = primitive.rule.normalise(args, rest)
+    normal, rule = args, primitive.rule
+    assert rule is not None
+    if rest or (rule.sequence is not None and len(args) > rule.sequence + 1):
+        normal, rest = rule.normalise(args, rest)
     return record_write(primitive, lambda: primitive.fn(*args, out=out, **words), out, normal, rest)
 
 

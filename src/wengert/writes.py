@@ -17,7 +17,7 @@ from wengert.functional import setitem
 from wengert.lenses import owner_of
 from wengert.opaque import refuse_hidden
 from wengert.primitives import Primitive, ruled
-from wengert.record import arrays_for_lists, as_array, bind, keep_args, record_constant
+from wengert.record import arrays_for_lists, as_array, bind, keep_args, record_constant, splat
 from wengert.recording import PLAIN, STATE, Recording, flat_slots, here
 from wengert.shadow import SHADOW, hold
 from wengert.slots import holds_traced, recording_here, slot_of, slots_in
@@ -250,7 +250,9 @@ def _value(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
 def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...]) -> Spec:
     """Shape and dtype that the call gives by itself."""
-    operands = [np.asarray(a) if type(a) in (list, tuple) else a for a in args]
+    k = primitive.rule.sequence if primitive.rule is not None else None
+    items = splat(k, args, args[k]) if k is not None and type(args[k]) in (list, tuple) else args
+    operands = [np.asarray(a) if type(a) in (list, tuple) else a for a in items]
     operands = [a for a in operands if isinstance(a, (np.ndarray, np.generic, int, float, complex))]
     elementwise = (
         primitive.rule is not None
