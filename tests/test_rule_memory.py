@@ -713,3 +713,31 @@ def test_random_programs_of_calls_and_writes():
         checkpointed = wg.checkpoint(f)
         found = wg.grad(lambda x, p=program, f=checkpointed: p(x, f))(x)
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-7)
+
+
+def test_arrays_that_rules_of_the_other_forms_read():
+    w = np.array([1.0, 2.0])
+
+    def f(x):
+        return w * x**2
+
+    def g(x):
+        return w * x**2
+
+    @wg.pullback(f)
+    def f_rule(y_bar, y, x):
+        return y_bar * 2 * w * x
+
+    @wg.partials(g)
+    def g_rule(y, x):
+        return 2 * w * x
+
+    def program(x, apply):
+        y = apply(x)
+        w[:] = 7.0
+        return np.sum(y)
+
+    for apply in (f, g):
+        w[:] = [1.0, 2.0]
+        x = np.array([3.0, 5.0])
+        np.testing.assert_allclose(wg.grad(lambda x, apply=apply: program(x, apply))(x), [6.0, 20.0])

@@ -106,15 +106,10 @@ class _Stretch:
         return found
 
     def leave(self) -> None:
-        """Keep the stretch on the recording as it is."""
-        undo, _, captured, _, _ = self.outside
+        """Keep the stretch on the recording as it is; from now on each write is logged, for what it keeps."""
+        undo, finals, _, *rest = self.outside
         undo.extend(self.memory.undo)
-        if self.memory.has_pulls and not isinstance(captured, Everything):
-            self.outside = self.outside[0], self.outside[1], Everything(), *self.outside[3:]
-        self.memory._captured = captured
-        for entry in self.recording.entries[self.start :]:
-            if entry is not None:
-                self.memory.capture([*entry[3], entry[1]])
+        self.outside = undo, finals, Everything(), *rest
 
 
 class _Call:

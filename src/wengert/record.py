@@ -180,6 +180,8 @@ def append_result(
     kwargs: dict[str, Any] | None,
 ) -> Any:
     """Write down a call whose value is at hand, and make the value a variable."""
+    if not bound.primitive.vouched:
+        recording.memory.log_all()  # the rule's body may read arrays beside its arguments
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
     if is_container(value):
@@ -340,6 +342,7 @@ def _record_rrule(
     static = {name: _traced(recording, v) for name, v in kwargs.items()} if recording.keep else None
     slot = len(recording.entries)
     recording.memory.log_all()
+    recording.memory.has_pulls = True
     seen = Hindsight(pullback, site, recording.memory.version)
     pull = Pull(primitive, rule, pullback, level, {k: form for k, (form, _) in contained.items()}, seen)
     if is_container(value):

@@ -182,9 +182,8 @@ class Memory:
         return next((self.recording.value(slot) for lens, slot, _ in filed[1] if lens == whole), None)
 
     def log_all(self) -> None:
-        """From now on each write is logged: a user's pullback may read whatever there is."""
-        if not self.has_pulls:
-            self.has_pulls = True
+        """From now on each write is logged: a user's rule may read whatever there is."""
+        if type(self._captured) is not Everything:
             self._captured = Everything()
 
     def version(self, array: np.ndarray) -> int | None:
