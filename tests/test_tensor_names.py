@@ -18,7 +18,8 @@ NAMES = re.findall(
     """
 e acc np inputs relations points dtype at rest i j k i0 i1 range max min divmod find first_of kernel kernel_1
 walks space window contracted summed_at prange e_1 acc_1 v_1 any any_1 s0 t0 out t0_0 x_0c y_bar x_dot R_01_keys
-np_1 sin tanh tanh_ from_1 to_1 i_strip in_x numba run slice float isinstance n m out_1 f0 x0 x1 _x __x x _ __debug t ω match type
+np_1 sin tanh tanh_ from_1 to_1 i_strip in_x numba run slice float isinstance n m out_1 f0 x0 x1 _x __x x _ t ω
+match type __debug
 """,
 )
 
