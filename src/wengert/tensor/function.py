@@ -9,6 +9,7 @@ import functools
 import inspect
 import types
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from wengert.binding import Rule
@@ -20,7 +21,9 @@ from wengert.tensor.arguments import leaves, numeric, signature
 from wengert.tensor.instances import Instance, flat, is_differentiable, made, structured
 from wengert.tensor.meanings import Group, Index, Meaning, RealKind
 from wengert.tensor.parsing import Parsed, parse
+from wengert.tensor.relations import Relation
 
+Seen = tuple[Instance, dict[str, Relation]]  # a program, and the relations that it was called with
 Argnums = int | str | tuple[int | str, ...]
 
 MANY = 64  # sizes of a function for which its program is remembered
@@ -38,7 +41,7 @@ class TensorFunction:
         if backend not in BACKENDS:
             raise ValueError(f"backend {backend!r}: there are {', '.join(BACKENDS)}")
         self.__name__, self.parameters, self.backend = name, parameters, backend
-        self._latest: tuple[Instance, tuple[Any, ...]] | None = None
+        self._latest: Seen | None = None
 
     def __repr__(self) -> str:
         return f"<tensor function {self.__name__}({', '.join(self.parameters)})>"
@@ -70,8 +73,8 @@ class TensorFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args = self.bound(args, kwargs)
         instance = self.instance(args)
-        self._latest = instance, args
-        results = instance.run(self.given(args), self.backend)
+        results, relations = instance.run(self.given(args), self.backend)
+        self._latest = instance, relations
         return structured(instance.result, iter(results))
 
     # ---- derivatives ----
@@ -110,30 +113,30 @@ class TensorFunction:
     def cost(self, *args: Any, **kwargs: Any) -> int:
         """Additions, multiplications and calls at these arguments, or at sizes by name: `f.cost({"n": 100})`."""
         if len(args) == 1 and isinstance(args[0], Mapping) and not kwargs:
-            instance, latest = self._seen("cost")
-            return instance.cost(instance.values(self.given(latest))[1], args[0])
-        args = self.bound(args, kwargs)
-        instance = self.instance(args)
-        return instance.cost(instance.values(self.given(args))[1])
+            instance, relations = self._seen("cost")
+            return instance.cost(relations, args[0])
+        instance, relations = self._for(args, kwargs)
+        return instance.cost(relations)
 
     def show(self, stage: str = "program", *args: Any, **kwargs: Any) -> None:
         """Print the program at a stage on its way, for these arguments or those of the last call."""
-        instance, args = self._at(args, kwargs, "show")
-        print(stages.text(instance, stage, instance.values(self.given(args))[1]))
+        print(stages.text(*self._at(args, kwargs, "show"), stage))
 
     def to_source(self, *args: Any, **kwargs: Any) -> str:
         """What runs, as Python."""
-        instance, args = self._at(args, kwargs, "to_source")
+        instance, relations = self._at(args, kwargs, "to_source")
         backend = "numpy" if self.backend == "reference" else self.backend
-        return instance.runner(backend, instance.values(self.given(args))[1]).text
+        return instance.runner(backend, relations).text
 
-    def _at(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], what: str) -> tuple[Instance, tuple[Any, ...]]:
-        if not args and not kwargs and self.parameters:
-            return self._seen(what)
+    def _at(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], what: str) -> Seen:
+        return self._seen(what) if not args and not kwargs and self.parameters else self._for(args, kwargs)
+
+    def _for(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Seen:
         args = self.bound(args, kwargs)
-        return self.instance(args), args
+        instance = self.instance(args)
+        return instance, instance.values(self.given(args))[1]
 
-    def _seen(self, what: str) -> tuple[Instance, tuple[Any, ...]]:
+    def _seen(self, what: str) -> Seen:
         if self._latest is None:
             raise TensorLanguageError(
                 f"{self.__name__}.{what} needs arguments: the program is read for their shapes. "
@@ -165,7 +168,7 @@ class FromPython(TensorFunction):
         found = self._instances.pop(key, None)
         if found is None or not found[0].holds:
             parsed = parse(self.plain, dict(zip(self.parameters, args, strict=True)))
-            found = parsed, made(parsed)
+            found = replace(parsed, values={}), made(parsed)  # the arguments themselves are not kept
         self._instances[key] = found
         if len(self._instances) > MANY:
             del self._instances[next(iter(self._instances))]

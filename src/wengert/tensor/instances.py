@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from wengert.errors import WengertError
 from wengert.tensor.adjoint import adjoint, gauss_newton
 from wengert.tensor.arguments import converted
 from wengert.tensor.backends import Backend, built
@@ -26,6 +27,10 @@ from wengert.tensor.statements import SSA, Constant, Input, Statement, evaluate_
 from wengert.tensor.terms import TRUE, Expr, PairType, Program, Proj, TensorType, Type, Var
 from wengert.tensor.typechecking import shape_of
 from wengert.tensor.walks import Entries
+
+
+class CotangentError(WengertError, ValueError):
+    """A cotangent or tangent does not have the shape or the parts of its value."""
 
 
 @dataclass
@@ -57,6 +62,11 @@ class Instance:
     def values(self, given: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Relation]]:
         """The inputs and the relations by name."""
         found = {name: converted(name, x) for name, x in self.constants.items()}
+        if len(given) != len(self.slots):
+            raise CotangentError(
+                f"{len(given)} arrays are given, where {len(self.slots)} are needed: {', '.join(self.slots)}. A "
+                "cotangent has the parts of the value"
+            )
         found |= zip(self.slots, given, strict=True)
         relations = {name: x for name, x in found.items() if isinstance(x, Relation)}
         relations |= {name: self.functional(name, of, found[of], size) for name, (of, size) in self.gathers.items()}
@@ -79,23 +89,25 @@ class Instance:
             last = self.indexed[name] = index.copy(), functional(of, index, size)
         return last[1]
 
-    def run(self, given: Sequence[Any], backend: Backend | Literal["reference"]) -> list[np.ndarray]:
-        """The results, one array after the other."""
+    def run(
+        self, given: Sequence[Any], backend: Backend | Literal["reference"]
+    ) -> tuple[list[np.ndarray], dict[str, Relation]]:
+        """The results, one array after the other, and the relations that there were."""
         inputs, relations = self.values(given)
         self.check(inputs)
         if backend == "reference":
-            return self._evaluated(inputs, relations)
+            return self._evaluated(inputs, relations), relations
         arrays = {f"in.{name}": x for name, x in inputs.items()}
         entries = {name: x.entries for name, x in relations.items()}
         dtype = np.result_type(*arrays.values()) if arrays else np.dtype(float)
         results = flat(self.runner(backend, relations)(arrays, entries))
-        return [own(np.asarray(x, dtype), inputs.values()) for x in results]
+        return [own(np.asarray(x, dtype), inputs.values()) for x in results], relations
 
     def check(self, inputs: Mapping[str, Any]) -> None:
-        """Errors: ValueError for a cotangent or tangent of another shape than its value's."""
+        """Errors: CotangentError for a cotangent or tangent of another shape than its value's."""
         for name, shape in self.shapes.items():
             if np.shape(inputs[name]) != shape:
-                raise ValueError(f"{name} has the shape {np.shape(inputs[name])}; it belongs to a value of {shape}")
+                raise CotangentError(f"{name} has the shape {np.shape(inputs[name])}; it belongs to a value of {shape}")
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:

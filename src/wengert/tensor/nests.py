@@ -96,6 +96,16 @@ def product(parts: tuple[Body, ...]) -> Body:
     return first
 
 
+def length(body: Body) -> int:
+    """How many operations and reads a body says."""
+    match body:
+        case Add(x, y) | Mul(x, y):
+            return 1 + length(x) + length(y)
+        case Apply(_, args):
+            return 1 + sum(map(length, args))
+    return 1
+
+
 def calls(body: Body) -> bool:
     """Whether black boxes are called."""
     match body:

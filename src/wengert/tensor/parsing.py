@@ -73,7 +73,8 @@ def parse(f: types.FunctionType, arguments: Mapping[str, Any]) -> Parsed:
     tables = {name: tabled(*table, building.bounds.sizes) for name, table in building.tables.items()}
     indexed = {name: (of, building.bounds.value(size) or 0) for name, (of, size) in building.gathers.items()}
     sizes = dict(building.bounds.sizes)
-    return Parsed(program, value.kind, sizes, names, building.values, found, around, indexed, tables)
+    values, building.values = building.values, {}  # what meanings refer to does not keep the arguments
+    return Parsed(program, value.kind, sizes, names, values, found, around, indexed, tables)
 
 
 def relations(building: Building) -> tuple[tuple[str, tuple[Affine, ...]], ...]:

@@ -48,6 +48,8 @@ from wengert.tensor.predicates import (
 from wengert.tensor.regions import Conjunction, Ranges, all_implied, is_empty, negation, reduced, split
 from wengert.tensor.terms import Const
 
+FEW = 16  # pieces of a definition that is put where it is read: there they multiply
+
 
 @dataclass
 class Context:
@@ -233,7 +235,7 @@ def is_free(piece: Piece) -> bool:
 
 def is_virtual(nest: Nest, context: Context) -> bool:
     """A definition that costs nothing wherever it is read: an access, a mask, a constant."""
-    return all(map(is_free, nest.pieces)) and are_disjoint(nest.pieces, context)
+    return len(nest.pieces) <= FEW and all(map(is_free, nest.pieces)) and are_disjoint(nest.pieces, context)
 
 
 def names_read(nest: Nest) -> frozenset[str]:

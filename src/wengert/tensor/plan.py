@@ -10,7 +10,7 @@ from wengert.tensor.elimination import eliminated
 from wengert.tensor.lowering import input_shapes, lowered, supports
 from wengert.tensor.nests import Nest, Piece, renamed
 from wengert.tensor.pieces import Context, settled
-from wengert.tensor.predicates import Exists, Predicate
+from wengert.tensor.predicates import Exists, Predicate, relations
 from wengert.tensor.sharing import all_passes, live, shared, straightened, without_virtuals
 from wengert.tensor.spelling import INDICES
 from wengert.tensor.statements import SSA, leaves
@@ -47,14 +47,19 @@ def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = 
         nests = {name: banded(nest, context) for name, nest in nests.items()}
     made = tuple(legible(decided(nest, context)) for nest in nests.values())
     shapes = dict(shape for name, of in ssa.inputs for shape in input_shapes(f"in.{name}", of, sizes))
-    relations = {name: tuple(a.substitute(sizes).constant for a in of) for name, of in ssa.relations}
-    return with_tables(Plan(made, ssa.output, {}, counts or {}, shapes, relations), context)
+    related = {name: tuple(a.substitute(sizes).constant for a in of) for name, of in ssa.relations}
+    return with_tables(Plan(made, ssa.output, {}, counts or {}, shapes, related), context)
 
 
 def with_tables(plan: Plan, context: Context) -> Plan:
-    """The plan with the relations that the passes have made of existentials."""
-    shapes = {name: tuple(n for _, n in indices) for name, (indices, _) in context.tables.items()}
-    return replace(plan, tables=context.tables, relations={**plan.relations, **shapes})
+    """The plan with those relations that the passes have made of existentials and that are asked."""
+    asked = {name for nest in plan.nests for piece in nest.pieces for p in piece.where for name in relations(p)}
+    asked |= {n for nest in plan.nests for n in nest.shape if isinstance(n, str)}
+    for name, (_, p) in reversed(context.tables.items()):  # one is made of those before it
+        asked |= relations(p) if name in asked else set()
+    tables = {name: table for name, table in context.tables.items() if name in asked}
+    shapes = {name: tuple(n for _, n in indices) for name, (indices, _) in tables.items()}
+    return replace(plan, tables=tables, relations={**plan.relations, **shapes})
 
 
 def contracted_in_order(nests: Mapping[str, Nest], names: list[str], context: Context) -> dict[str, Nest]:

@@ -196,7 +196,20 @@ def _exists_one(index: str, size: Affine, p: Predicate) -> Predicate:
     bounds = [q.side for q in about if isinstance(q, Compare) and abs(q.side.coefficient(index)) == 1]
     if len(bounds) == len(about):
         return conjoin(rest, _bounds_meet(index, size, bounds))
-    return conjoin(rest, Exists(index, size, conjoin(*about)))
+    return conjoin(rest, _quantified(index, size, conjoin(*about)))
+
+
+def _quantified(index: str, size: Affine, p: Predicate) -> Exists:
+    """∃[index:size] p, its index named by how deep it stands, so that what says the same is the same."""
+    name = fresh(f"e{_depth(p)}", names(p) - {index})
+    return Exists(name, size, p if name == index else substituted(p, {index: affine(name)}))
+
+
+def _depth(p: Predicate) -> int:
+    """How many existentials stand in each other."""
+    if isinstance(p, Exists):
+        return 1 + _depth(p.of)
+    return max(map(_depth, p.parts), default=0) if isinstance(p, And | Or) else 0
 
 
 def pins(p: Predicate, index: str) -> bool:
@@ -228,6 +241,18 @@ def names(p: Predicate) -> frozenset[str]:
             return frozenset().union(*map(names, parts))
         case Exists(index, size, of):
             return size.names | (names(of) - {index})
+
+
+def relations(p: Predicate) -> frozenset[str]:
+    """The relations that a predicate asks."""
+    match p:
+        case Related(relation, _) | Unrelated(relation, _):
+            return frozenset({relation})
+        case And(parts) | Or(parts):
+            return frozenset().union(*map(relations, parts))
+        case Exists(_, _, of):
+            return relations(of)
+    return frozenset()
 
 
 def substituted(p: Predicate, indices: Mapping[str, Affine | int]) -> Predicate:

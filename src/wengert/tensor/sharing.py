@@ -20,6 +20,7 @@ from wengert.tensor.nests import (
     canonical,
     factors,
     folded,
+    length,
     moved_piece,
     reads,
     replaced,
@@ -42,6 +43,8 @@ from wengert.tensor.pieces import (
 from wengert.tensor.predicates import Compare, Predicate, Related, conjoin, exists, fresh, in_range, names
 
 Nests = dict[str, Nest]
+
+LONG = 100  # operations and reads of a body, from which no more is put into it: squares of squares double each time
 
 
 # ---- dead code, common subexpressions ----
@@ -105,7 +108,7 @@ def fused(nests: Nests, outputs: Iterable[str], context: Context, repeats: bool 
         if name not in outputs and len(users) == 1:
             reader, k = users[0]
             pieces = _fused_into(reader.pieces[k], nests[name], context, repeats)
-            if pieces is not None:
+            if pieces is not None and all(length(p.body) <= LONG for p in pieces):
                 nests = {**nests, reader.name: replace(reader, pieces=_with(reader.pieces, k, pieces))}
                 del nests[name]
     return nests

@@ -25,7 +25,7 @@ PASSES: dict[str, tuple[Callable[[Program], Program], ...]] = {
 STAGES = (*PASSES, "ssa", "simplified", "plan", "source")
 
 
-def text(instance: Instance, stage: str, relations: Mapping[str, Any]) -> str:
+def text(instance: Instance, relations: Mapping[str, Any], stage: str) -> str:
     """The program at a stage: as read ("program"), after each pass ("lets", "pairs", "gens"), in SSA form ("ssa"),
     with what is not needed gone ("simplified"), as loop nests ("plan") and as what runs ("source")."""
     if stage in PASSES and instance.program is not None:

@@ -9,11 +9,10 @@ Source: "Differentiating a Tensor Language", Figure 10.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from wengert.tensor.evaluation import Evaluator, Value, mapped
 from wengert.tensor.gen_pushout import accessed, with_gens
 from wengert.tensor.let_lifting import with_lets
 from wengert.tensor.notation import show
-from wengert.tensor.predicates import And, Exists, Or, fresh, substituted
+from wengert.tensor.predicates import fresh, substituted
 from wengert.tensor.ranges import tidied
 from wengert.tensor.terms import (
     TRUE,
@@ -43,8 +42,6 @@ from wengert.tensor.terms import (
     Type,
     Var,
     affine,
-    conjoin,
-    disjoin,
 )
 
 Gens = tuple[tuple[str, Affine], ...]
@@ -241,9 +238,7 @@ def canonical(statement: Statement, sizes: tuple[str, ...] = ()) -> Statement:
     ranges = {new[index]: size for index, size in (*statement.gens, *sums)}
 
     def renamed(p: Predicate) -> Predicate:
-        return _bound_by_position(
-            tidied(substituted(p, {old: affine(name) for old, name in new.items()}), ranges), count()
-        )
+        return tidied(substituted(p, {old: affine(name) for old, name in new.items()}), ranges)
 
     gens = tuple((new[index], size) for index, size in statement.gens)
     return Statement(statement.name, gens, _renamed_form(form, new, renamed))
@@ -276,15 +271,3 @@ def _renamed_form(form: Form, new: Mapping[str, str], renamed: Callable[[Predica
         case Contract(sums, where, factors):
             sums = tuple((new[index], size) for index, size in sums)
             return Contract(sums, renamed(where), tuple((x, tuple(new[index] for index in at)) for x, at in factors))
-
-
-def _bound_by_position(p: Predicate, numbers: Iterator[int]) -> Predicate:
-    match p:
-        case And(parts):
-            return conjoin(*(_bound_by_position(part, numbers) for part in parts))
-        case Or(parts):
-            return disjoin(*(_bound_by_position(part, numbers) for part in parts))
-        case Exists(index, size, of):
-            name = f"e{next(numbers)}"
-            return Exists(name, size, _bound_by_position(substituted(of, {index: affine(name)}), numbers))
-    return p
