@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import types
 from collections.abc import Callable, Iterator
+from enum import EnumMeta
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from wengert.carriers import taken
 from wengert.classes import bind, enter, lookup, python_method
@@ -59,6 +63,10 @@ NATIVE_MODULES = frozenset(
 )
 
 
+_DATA = {float, complex, int, str, bytes, list, dict, set, frozenset, np.ndarray, np.generic}  # a tuple keeps its items
+_UNFOLLOWED = ("_generate_next_value_", "_missing_", "__subclasshook__")  # called by the standard library, or from C
+
+
 def construct(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`cls(...)`, entering a metaclass's `__call__`."""
     meta = python_method(type(cls), "__call__")
@@ -101,12 +109,13 @@ def instantiate(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def build_class(body: types.FunctionType, name: str, /, *bases: Any, **options: Any) -> Any:
     """A class statement; a metaclass written in Python is entered, as are the statements of the body."""
-    resolved = types.resolve_bases(bases)
+    resolved = enter(types.resolve_bases)(bases)
     meta, namespace, rest = enter(types.prepare_class)(name, resolved, options)
     if lookup(type(namespace), "__getitem__") is None:
         asked = meta.__name__ if isinstance(meta, type) else "<metaclass>"
         raise TypeError(f"{asked}.__prepare__() must return a mapping, not {type(namespace).__name__}")
-    exec(instrument(body.__code__, HOOKS), body.__globals__, namespace, closure=body.__closure__)
+    with _entering(_of_mapping(type(namespace))):
+        exec(instrument(body.__code__, HOOKS), body.__globals__, namespace, closure=body.__closure__)
     if resolved is not bases:
         namespace["__orig_bases__"] = bases
     written = not isinstance(meta, type) or (
@@ -120,7 +129,9 @@ def build_class(body: types.FunctionType, name: str, /, *bases: Any, **options: 
     )
     cell = namespace.get("__classcell__") if isinstance(namespace, dict) else None
     make = meta if not written else partial(construct, meta) if isinstance(meta, type) else enter(meta)
-    with _entering(_called_by_type(name, resolved, namespace, rest)):
+    _refuse_unfollowed(name, namespace)
+    called = {*_called_by_type(name, resolved, namespace, rest), *_called_by_library(name, meta, resolved, namespace)}
+    with _entering([*called, *_of_mapping(type(namespace))]):
         made = make(name, resolved, namespace, **rest)
     if isinstance(made, type) and cell is not None:
         _check_cell(cell, name, made)
@@ -149,7 +160,7 @@ def _called_by_type(name: str, bases: tuple[Any, ...], namespace: Any, options: 
     lineage = [ancestor for base in bases if isinstance(base, type) for ancestor in base.__mro__[:-1]]
     told = [(values, getattr(vars(a).get("__init_subclass__"), "__func__", None)) for a in lineage]
     hooks = [(given, f) for given, f in (*named, *told) if f is not None]
-    unseen = [given for given, f in hooks if type(f) is not types.FunctionType or not of_user(f)]
+    unseen = [(given, f) for given, f in hooks if type(f) is not types.FunctionType or not of_user(f)]
     if unseen and search(recording, (*unseen, *options.values())):
         raise recording.refuse(
             RefusedCallError(
@@ -158,6 +169,56 @@ def _called_by_type(name: str, bases: tuple[Any, ...], namespace: Any, options: 
             )
         )
     return [f for _, f in hooks if type(f) is types.FunctionType and of_user(f)]
+
+
+def _called_by_library(name: str, meta: Any, bases: tuple[Any, ...], namespace: Any) -> list[Any]:
+    """The functions that a metaclass of the standard library may call while it makes a class, as that of Enum does."""
+    recording = STATE.recording
+    kinds = {*meta.__mro__} - {type, object, abc.ABCMeta} if isinstance(meta, type) else set()
+    if recording is None or all(map(of_user, kinds)):
+        return []
+    lineage = {ancestor for base in bases if isinstance(base, type) for ancestor in base.__mro__}
+    held = {key: value for a in lineage for key, value in vars(a).items()} | {key: namespace[key] for key in namespace}
+    functions = {key: getattr(value, "__func__", value) for key, value in held.items()}
+    found = {key: f for key, f in functions.items() if type(f) is types.FunctionType and of_user(f)}
+    values = [namespace[key] for key in namespace if type(functions[key]) is not types.FunctionType]
+    if lineage & _DATA and "__new__" not in found and search(recording, values):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: class {name} makes members of a built-in type from traced values, by code in C. Leave that "
+                "base out, and keep the numbers as values."
+            )
+        )
+    return [*found.values()]
+
+
+def _refuse_unfollowed(name: str, namespace: Any) -> None:
+    recording = STATE.recording
+    told = {key: getattr(namespace[key], "__func__", namespace[key]) for key in namespace if key in _UNFOLLOWED}
+    keys = [key for key, f in told.items() if of_user(f)]
+    if recording is not None and keys:
+        held = [told[key] for key in keys]
+        if "_generate_next_value_" in keys:  # is given the values before
+            held += [namespace[key] for key in namespace if not callable(namespace[key])]
+        if search(recording, held):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: {', '.join(keys)} of class {name} can reach traced values, and is called where nothing "
+                    "follows it. Compute with these values outside of the class."
+                )
+            )
+
+
+def _of_mapping(t: type) -> list[Any]:
+    """The methods of a namespace that the statements of a class body call, where its class has its own."""
+    methods = [python_method(t, name) for name in ("__setitem__", "__getitem__", "__delitem__", "__missing__")]
+    return [f for f in methods if type(f) is types.FunctionType and of_user(f)]
+
+
+def looks_up(cls: type) -> bool:
+    """Whether a class is an Enum that a method of the user's tells what to give for other values."""
+    found = getattr(lookup(cls, "_missing_"), "__func__", None)
+    return issubclass(type(cls), EnumMeta) and type(found) is types.FunctionType and of_user(found)
 
 
 def reduced(f: Any, t: type) -> Callable[..., Any]:

@@ -28,7 +28,7 @@ from wengert.carriers import (
     unbound_method,
 )
 from wengert.classes import bind, enter, lookup, python_method, twins
-from wengert.construction import NATIVE_MODULES, construct, reduced
+from wengert.construction import NATIVE_MODULES, construct, looks_up, of_user, reduced
 from wengert.dispatch import HOOKS, prepare
 from wengert.errors import RefusedCallError
 from wengert.frames import ENGINE, get_frame
@@ -313,6 +313,8 @@ def _classify(f: Any, t: type) -> Any:
             return higher(f)
     if issubclass(t, type):
         meta = python_method(t, "__call__")
+        if meta is not None and not of_user(meta) and looks_up(f):
+            return guarded(f)
         if meta is not None:
             return bind(meta, f)  # with no frame of ours in between: the metaclass may look at its caller's
         if lookup(t, "__call__") is not lookup(type, "__call__"):
