@@ -27,10 +27,11 @@ from wengert.structures import form_of, shelves
 CERTAIN = {int, bool, type(None), type(...), type}
 """Types of which an equality says nothing of floats."""
 
-EQUALITIES = {
+_COMPARING = (
     operator.eq, operator.ne, math.isclose, np.equal, np.not_equal, np.array_equal, np.array_equiv, np.allclose,
     np.isclose, np.isin,
-}  # fmt: skip
+)  # fmt: skip
+EQUALITIES = {id(f) for f in _COMPARING}  # a function with a rule may have no hash
 
 LIMIT = 10_000
 DEEP = 10  # so deep the numbers in a key are looked for
