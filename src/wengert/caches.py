@@ -6,6 +6,7 @@ that the function under the derivative reaches from outside: not a literal, not 
 
 from __future__ import annotations
 
+import collections
 import dis
 import gc
 import math
@@ -35,7 +36,8 @@ EQUALITIES = {id(f) for f in _COMPARING}  # a function with a rule may have no h
 
 LIMIT = 10_000
 DEEP = 10  # so deep the numbers in a key are looked for
-_HASHED = (dict, set, frozenset)
+_HASHED = (dict, set, frozenset, type({}.keys()))
+_HOLDING = (*_HASHED, list, tuple, collections.deque, type({}.values()), np.ndarray)
 _NUMBERS = (float, complex, np.inexact, np.ndarray)
 _PLAIN_KEYS = (str, bytes, tuple, frozenset)
 _MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
@@ -69,7 +71,7 @@ def recognised(kept: Any) -> None:
 def found(container: Any, key: Any) -> None:
     """A key was found in a container: is it traced, and what it equals there kept before the trace?"""
     recording = STATE.recording
-    if recording is None or recording.roots is None or type(key) in CERTAIN:
+    if recording is None or recording.roots is None or type(key) in CERTAIN or not issubclass(type(container), _HOLDING):
         return
     if type(key) is str or type(key) is bytes:
         is_text = id(key) in recording.texts and issubclass(type(container), _HASHED)
@@ -160,9 +162,9 @@ class _Probe:
 
 
 def _stored(container: Any, key: Any) -> Any:
-    """What a container holds that equals a key."""
-    if not issubclass(type(key), (*_PLAIN_KEYS, *_NUMBERS)):  # its class may say by itself what it equals
-        alike = [other for other in container if type(other) is type(key)]
+    """What a container holds that equals a key; no code of the user's is asked."""
+    if not issubclass(type(key), (*_PLAIN_KEYS, *_NUMBERS)) or not issubclass(type(container), _HASHED):
+        alike = [other for other in container if type(other) is type(key) or is_number(other)]
         return next((other for other in alike if other is key or _hold_the_same(other, key)), key)
     probe = _Probe(key)
     if issubclass(type(container), dict):
