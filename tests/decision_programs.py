@@ -29,6 +29,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import wengert as wg
+
 
 class Case(NamedTuple):
     f: Callable[..., Any]
@@ -703,6 +705,26 @@ def by_groups(x):
     return y
 
 
+def root(x):
+    """A function with a rule, which raises."""
+    if x < 0:
+        raise ArithmeticError("negative")
+    return math.sqrt(x)
+
+
+@wg.rrule(root)
+def root_rule(x):
+    y = root(x)
+    return y, lambda y_bar: y_bar / (2 * y)
+
+
+CASES["raised_by_a_rule"] = Case(caught(ArithmeticError)(lambda x: root(x)), -1.0, 2.0, -2.0)
+CASES["not_raised_by_a_rule"] = Case(caught(ArithmeticError)(lambda x: root(x)), 2.0, -1.0, 3.0)
+EITHER = 1.5
+CASES["another_object"] = Case(lambda x: x * 2 if x is EITHER else x * 3, 0.5, EITHER, 0.7)
+CASES["not_another_object"] = Case(lambda x: x * 2 if x is not EITHER else x * 3, 0.5, EITHER, 0.7)
+
+
 # -- memory order, strides, sharing: arrays as they lie
 
 def rows(*numbers: float, order: str = "C") -> np.ndarray:
@@ -978,6 +1000,7 @@ REFUSED: list[Callable[..., Any]] = [
     lambda x: x * float(f"{x:.1f}"),
     lambda x: x * int(f"{10 * x:.0f}7"),
     lambda x: x * (2 if {x} == {1.0} else 3),
+    lambda x: np.array([x]).sum() * (2 if {x} <= {1.0} else 3),
     lambda x: x * (2 if {"k": x} == {"k": 1.0} else 3),
 ]
 
@@ -1002,6 +1025,11 @@ def shared(*others: tuple[Any, ...]) -> Callable[..., Any]:
 def writes_an_element(x, y):
     x[0] = y[1] * 2
     return y[0] * x[0] + y[1] * x[1]
+
+
+@shared((TWO[0], TWO[0]))
+def asks_whether_they_are_one(x, y):
+    return x[0] * 2 if x is y else (x * y).sum()
 
 
 @shared((TWO[0], TWO[0]), (BOTH[:2], BOTH[1:]))

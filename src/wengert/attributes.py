@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.aliases import READING_BY_NAME
 from wengert.classes import bind, constant, enter, lookup, methods, python_method, twins
-from wengert.decisions import laid_out
+from wengert.decisions import is_of_an_argument, laid_out
 from wengert.errors import RefusedCallError
 from wengert.flat import assign_flat
 from wengert.frames import user_frame
@@ -177,7 +177,7 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
             laid_out(recording)
         return getattr(given(recording, obj), name)
     fn = _RECORDED.get(name)
-    if name == "base":
+    if name == "base" and not (recording.keep and is_of_an_argument(recording, obj)):
         shown = recording.memory.whole(owner_of(obj)) if isinstance(obj, np.ndarray) else obj
         if shown is not None:
             return None if shown is obj else shown

@@ -199,6 +199,11 @@ def kept_apart(recording: Recording) -> None:
                 recording.append((shares, False, (i, j), (x, y), None, STATE.site))
 
 
+def is_of_an_argument(recording: Recording, array: np.ndarray) -> bool:
+    """Whether an array shows the memory of an argument, of which a tape knows neither whose nor how much there is."""
+    return any([owner_of(array) is owner_of(given) for _, given in _arrays_given(recording)])
+
+
 def _arrays_given(recording: Recording) -> list[tuple[int, np.ndarray]]:
     """The arrays among the arguments, by their slots."""
     inputs = [(slot, recording.value(slot)) for slot in sorted(recording.levels[0].inputs)]

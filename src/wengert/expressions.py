@@ -40,6 +40,10 @@ class Expressions:
             )
         return self.outside.expr(tree)
 
+    def itself(self, tree: Any) -> Expr:
+        """The text of an argument that is asked for its identity: no other object may stand for it."""
+        return self.arg(tree) if isinstance(tree, Variable) else self.outside.bind(tree)
+
     def container(self, tree: Any) -> Expr:
         if len(tree) > 4 * 6 and not any(references(tree)):
             return self.outside.bind(tree)
@@ -73,7 +77,8 @@ class Expressions:
         if op.kwargs or isinstance(fn, Variable):
             return self.plain_call(op)
         if (sign := infix(fn)) and len(args) == 2:
-            left, right = self.arg(args[0]), self.arg(args[1])
+            read = self.itself if fn is operator.is_ else self.arg
+            left, right = read(args[0]), read(args[1])
             if fn is operator.pow:
                 return Expr(f"{left.inside(TIGHT)}**{right.inside(SIGN)}", POWER)
             low = sign[1] + (sign[1] == COMPARE)

@@ -7,15 +7,17 @@ answer as untraced. Where that is with an object that the function keeps, a cach
 from __future__ import annotations
 
 import functools
+import operator
 import types
 from typing import Any
 
 import numpy as np
 
 from wengert.caches import recognised
-from wengert.decisions import exact
+from wengert.decisions import decided, exact
 from wengert.recording import STATE, Recording
 from wengert.sites import Site
+from wengert.slots import slot_of
 
 ENTERED = (float, complex, np.inexact, np.ndarray, tuple, types.MethodType, functools.partial)
 """What is made anew when it is entered, or holds what is and has no identity of its own."""
@@ -39,14 +41,24 @@ def is_(right: Any, left: Any, site: Site | None) -> bool:
     if recording is None:
         return False
     one, other = given(recording, left), given(recording, right)
-    if one is not other:
-        return False
     STATE.site = site
+    if one is not other:
+        if recording.keep:
+            _told_apart(recording, left, right)
+        return False
     if left is one or right is other:
         recognised(one)
     if recording.keep:
         exact(recording, (left, right))
     return True
+
+
+def _told_apart(recording: Recording, left: Any, right: Any) -> None:
+    """Guard that an argument is another object than what it was compared with."""
+    slots = [slot_of(recording, thing) for thing in (left, right)]
+    entries = [recording.entries[slot] for slot in slots if slot is not None]
+    if entries and all([entry is not None and entry[0].kind == "input" for entry in entries]):
+        decided(recording, operator.is_, (left, right), False)
 
 
 def is_not(right: Any, left: Any, site: Site | None) -> bool:

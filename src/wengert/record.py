@@ -316,11 +316,11 @@ def _record_rrule(
     watched = [] if home_of(rule.body).startswith("wengert") else watched_by(recording, _flat(args))
     if level == 0:
         if recording.keep and len(recording.levels) == 1:
-            value = made_new([primitive.fn(*args, **kwargs)])
+            value = made_new([attempt(recording, primitive.fn, args, kwargs)])
             note_writes(recording, primitive, watched, False)
             note_kept(recording, value)
             return append_result(recording, bound, value, args, ins, kwargs)
-        value, pullback = value_and_pullback(rule, rule.body(*args, **kwargs))
+        value, pullback = value_and_pullback(rule, attempt(recording, rule.body, args, kwargs))
     else:
         inside_of = recording.levels[level:]
         del recording.levels[level:]
