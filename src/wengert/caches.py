@@ -36,8 +36,8 @@ EQUALITIES = {id(f) for f in _COMPARING}  # a function with a rule may have no h
 
 LIMIT = 10_000
 DEEP = 10  # so deep the numbers in a key are looked for
-_HASHED = (dict, set, frozenset, type({}.keys()))
-_HOLDING = (*_HASHED, list, tuple, collections.deque, type({}.values()), np.ndarray)
+_HASHED: tuple[type, ...] = (dict, set, frozenset, type({}.keys()))
+_HOLDING: tuple[type, ...] = (*_HASHED, list, tuple, collections.deque, type({}.values()), np.ndarray)
 _NUMBERS = (float, complex, np.inexact, np.ndarray)
 _PLAIN_KEYS = (str, bytes, tuple, frozenset)
 _MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
@@ -71,7 +71,9 @@ def recognised(kept: Any) -> None:
 def found(container: Any, key: Any) -> None:
     """A key was found in a container: is it traced, and what it equals there kept before the trace?"""
     recording = STATE.recording
-    if recording is None or recording.roots is None or type(key) in CERTAIN or not issubclass(type(container), _HOLDING):
+    if recording is None or recording.roots is None:
+        return
+    if type(key) in CERTAIN or not issubclass(type(container), _HOLDING):
         return
     if type(key) is str or type(key) is bytes:
         is_text = id(key) in recording.texts and issubclass(type(container), _HASHED)
