@@ -37,8 +37,9 @@ UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types"} | UNSEARCHED
 CALLERS = {
     ENGINE + f"{name}.py"
     for name in words(
-        "opaque natives carriers ordering totals iteration conversions operator_functions specials record quick ufuncs "
-        "ufunc_methods writers writes flat items attributes protocols awaiting matching dispatch substitutes resolve"
+        "opaque decisions natives carriers ordering totals iteration conversions operator_functions specials record "
+        "quick ufuncs ufunc_methods writers writes flat items attributes protocols awaiting matching dispatch "
+        "substitutes resolve"
     )
 }
 """Files of this package that call what the user's code calls. The others call it themselves and know why."""
