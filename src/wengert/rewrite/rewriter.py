@@ -7,10 +7,13 @@ made from them are instrumented when they are called.
 
 from __future__ import annotations
 
+import functools
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType
+from typing import Any
 
 from bytecode import Bytecode, Instr, Label
 
@@ -26,7 +29,7 @@ ROOM = 5
 DEPTH = 100
 """Frames that rewriting may take."""
 
-_originals: dict[int, tuple[CodeType, CodeType]] = {}
+_originals: dict[int, tuple[weakref.ref[CodeType], weakref.ref[CodeType]]] = {}  # by the twin's id: it, its original
 _rewriters: dict[int, Rewriter] = {}
 
 
@@ -42,13 +45,16 @@ def instrument(code: CodeType, hooks: Mapping[str, Callable]) -> CodeType:
 
 
 def original(code: CodeType) -> CodeType | None:
-    """The code that an instrumented one was made from, or None."""
+    """The code that an instrumented one was made from, or None; itself where that is gone."""
     found = _originals.get(id(code))
-    return found and found[1]
+    return None if found is None else found[1]() or code
 
 
 class Rewriter:
-    """The twins made for one mapping of hooks, by identity: equal code may come from different files."""
+    """The twins made for one mapping of hooks, by identity: equal code may come from different files.
+
+    A twin lives as long as the code that it was made from, or as it runs.
+    """
 
     def __init__(self, hooks: Mapping[str, Callable], table: Table) -> None:
         missing = HOOK_NAMES - set(hooks)
@@ -56,17 +62,22 @@ class Rewriter:
             raise ValueError(f"no hook is given for {', '.join(sorted(missing))}")
         self.hooks = hooks
         self.table = table
-        self.twins: dict[int, tuple[CodeType, CodeType]] = {}
+        self.twins: dict[int, tuple[weakref.ref[CodeType], CodeType]] = {}
 
     def twin(self, code: CodeType) -> CodeType:
         found = self.twins.get(id(code))
         if found is None:
-            source = original(code) or code
-            if source is not code:
-                return code if self.twins.get(id(source), (None, None))[1] is code else self.twin(source)
+            source = original(code)
+            if source is not None:
+                own = source is code or self.twins.get(id(source), (None, None))[1] is code
+                return code if own else self.twin(source)
             with deeper():
-                found = self.twins.setdefault(id(code), (code, rewritten(code, self.hooks, self.table)))
-            _originals[id(found[1])] = (found[1], code)
+                made = rewritten(code, self.hooks, self.table)
+            forget: Any = functools.partial(self.twins.pop, id(code))  # the reference is the default
+            found = self.twins.setdefault(id(code), (weakref.ref(code, forget), made))
+            if found[1] is made:
+                forget = functools.partial(_originals.pop, id(made))
+                _originals[id(made)] = weakref.ref(made, forget), weakref.ref(code)
         return found[1]
 
 

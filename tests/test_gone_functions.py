@@ -1,0 +1,99 @@
+"""Functions that are gone leave nothing behind: those of notebooks, of `exec`, made anew in each call."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+TEXT = """
+def f(x):
+    y = np.sin(x) * x
+    for i in range(3):
+        y = y * x + {k}.5
+    return y
+
+def g(x):
+    return x * {k}.0
+"""
+
+
+def _made(k: int) -> dict[str, Any]:
+    namespace: dict[str, Any] = {"np": np}
+    exec(TEXT.format(k=k % 7 + 1), namespace)
+    return namespace
+
+
+def _gradient(k: int) -> None:
+    wg.grad(_made(k)["f"])(1.5)
+
+
+def _tape(k: int) -> None:
+    _, tape = wg.trace(_made(k)["f"], 1.5)
+    tape.play(1.5)
+
+
+def _compiled(k: int) -> None:
+    wg.gradtape(_made(k)["f"], 1.5).compile()(1.5)
+
+
+def _rule(k: int) -> None:
+    g = _made(k)["g"]
+    wg.rrule(g)(lambda x: (g(x), lambda y_bar: y_bar * (k % 7 + 1.0)))
+    assert wg.grad(lambda x: g(x) * x)(1.0) == 2.0 * (k % 7 + 1)
+    wg.rules.remove(g)
+
+
+@pytest.mark.parametrize(("use", "most"), [(_gradient, 200), (_tape, 200), (_compiled, 400), (_rule, 400)])
+def test_memory_does_not_grow(use: Callable[[int], None], most: int) -> None:
+    count = 250
+    for k in range(30):
+        use(k)
+    gc.collect()
+    tracemalloc.start(1)
+    try:
+        for k in range(30):
+            use(k)
+        gc.collect()
+        before = tracemalloc.get_traced_memory()[0]
+        for k in range(count):
+            use(k)
+        gc.collect()
+        assert (tracemalloc.get_traced_memory()[0] - before) / count < most  # it was 2,000 to 20,000
+    finally:
+        tracemalloc.stop()
+
+
+def test_code_and_its_twin_go_together() -> None:
+    f = _made(1)["f"]
+    code = weakref.ref(f.__code__)
+    wg.grad(f)(1.5)
+    del f
+    wg.grad(lambda x: x * x)(1.0)  # the next trace forgets the functions of the last
+    gc.collect()
+    assert code() is None
+
+
+def test_a_generator_outlives_its_function() -> None:
+    """A twin that still runs when its original is gone runs on, and is not instrumented again."""
+    kept = []
+
+    def f(x: float) -> float:
+        namespace: dict[str, Any] = {}
+        exec("def steps(x):\n    while True:\n        yield x * x", namespace)
+        made = namespace["steps"](x)
+        del namespace
+        kept.append(made)
+        return next(made) + next(made)
+
+    assert wg.grad(f)(3.0) == 12.0
+    gc.collect()
+    assert next(kept[0]) == 9.0
+    assert wg.grad(lambda x: x * next(kept[0]))(2.0) == 9.0
