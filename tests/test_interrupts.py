@@ -21,6 +21,7 @@ from wengert import tracer
 from wengert.accumulation import SETTINGS
 from wengert.frames import ENGINE
 from wengert.recording import ACTIVE, OPERANDS, PLAIN, STATE, Modes
+from wengert.session import THRESHOLDS
 from wengert.shadow import SHADOW
 
 OURS = (ENGINE, "<wengert")
@@ -156,7 +157,7 @@ def _state() -> tuple[Any, ...]:
         {**SHADOW},
         STATE.recording,
         STATE.quick,
-        (Modes.guarding, Modes.asking, Modes.rarer),
+        (Modes.guarding, Modes.asking, THRESHOLDS.inside),
         (np.ndarray in PLAIN, np.ndarray in OPERANDS),
         (gc.get_threshold(), sys.getrecursionlimit()),
         (SETTINGS.add, SETTINGS.strategy),
@@ -321,7 +322,7 @@ def test_the_child_of_a_fork_has_gradients_while_another_thread_traces() -> None
     child = os.fork()
     if child == 0:
         right = wg.grad(lambda x: x * x)(3.0) == 6.0 and wg.grad(_inner)(2.0) == PROGRAMS["a gradient inside"]()
-        os._exit(0 if right and not ACTIVE and not SHADOW and not Modes.rarer else 1)
+        os._exit(0 if right and not ACTIVE and not SHADOW and not THRESHOLDS.inside else 1)
     until = time.monotonic() + 20
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
         time.sleep(0.01)

@@ -107,9 +107,9 @@ class _Stretch:
 
     def leave(self) -> None:
         """Keep the stretch on the recording as it is; from now on each write is logged, for what it keeps."""
-        undo, finals, _, *rest = self.outside
+        undo, finals, _, captured_to, specs = self.outside
         undo.extend(self.memory.undo)
-        self.outside = undo, finals, Everything(), *rest
+        self.outside = undo, finals, Everything(), captured_to, specs
 
 
 class _Call:

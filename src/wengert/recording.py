@@ -256,8 +256,6 @@ class Modes:
 
     guarding = 0
     asking = 0
-    thresholds: tuple[int, ...] = ()  # of the cyclic collector, outside of recordings
-    rarer: tuple[int, ...] = ()  # and inside
 
 
 # Types whose operators are C code all through and run no Python of the user's. Arrays leave the set while written
