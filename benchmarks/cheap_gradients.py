@@ -18,7 +18,7 @@ from clock import medians
 from growth import reads, stores
 
 import wengert as wg
-from wengert.functional import additem, setitem
+from wengert.values.functional import additem, setitem
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 

@@ -27,8 +27,8 @@ from clock import medians  # noqa: E402
 from tensor_works import Work  # noqa: E402
 
 import wengert as wg  # noqa: E402
-from wengert.tensor.loops import points, steps  # noqa: E402
-from wengert.tensor.native import has_compiler  # noqa: E402
+from wengert.tensor.planning.loops import points, steps  # noqa: E402
+from wengert.tensor.running.native import has_compiler  # noqa: E402
 
 WORKS = (*tensor_dense.WORKS, *tensor_stencils.WORKS, *tensor_sparse.WORKS)
 WAYS = ("by hand", "numpy", "native", "jax", "torch")

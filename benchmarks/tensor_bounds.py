@@ -17,12 +17,12 @@ import numpy as np  # noqa: E402
 from tensor_examples import EXAMPLES  # noqa: E402
 from tensor_runs import example_run  # noqa: E402
 
-from wengert.tensor.adjoint import adjoint, interface_size  # noqa: E402
-from wengert.tensor.backends import named  # noqa: E402
-from wengert.tensor.counting import counted  # noqa: E402
-from wengert.tensor.differential import differential  # noqa: E402
-from wengert.tensor.statements import ssa_cost  # noqa: E402
-from wengert.tensor.walks import Entries  # noqa: E402
+from wengert.tensor.passes.adjoint import adjoint, interface_size  # noqa: E402
+from wengert.tensor.passes.differential import differential  # noqa: E402
+from wengert.tensor.passes.statements import ssa_cost  # noqa: E402
+from wengert.tensor.planning.counting import counted  # noqa: E402
+from wengert.tensor.planning.walks import Entries  # noqa: E402
+from wengert.tensor.running.backends import named  # noqa: E402
 
 HEAD = ("y = f(x)", "sizes", "f", "Df", "f*", "left", "f* + left ≤ Df + |y|", "f* ≤ 4f + |y|", "run")
 

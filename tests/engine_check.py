@@ -17,11 +17,16 @@ from typing import Any
 import numpy as np
 from test_rewrite import BINARY, PLAIN, UNARY
 
-from wengert import bars, binding, compound, gradient, residuals, results, reverse, seeds, strategies, windows
-from wengert.recording import STATE
+from wengert import gradient
+from wengert.memory import residuals
+from wengert.recording import compound
+from wengert.recording.recording import STATE
+from wengert.recording.slots import slot_of
+from wengert.reverse import bars, reverse, seeds, strategies, windows
 from wengert.rewrite import instrument
-from wengert.slots import slot_of
-from wengert.values import is_inexact
+from wengert.rulebook import binding
+from wengert.values import results
+from wengert.values.values import is_inexact
 
 FILES = [bars, binding, compound, gradient, residuals, results, reverse, seeds, strategies, windows]
 APART = {"plus", "take", "stop_gradient"}  # pieces that the trace runs itself, and what is to be constant

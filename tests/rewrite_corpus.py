@@ -152,7 +152,7 @@ def check(
 
 
 def main() -> None:
-    from wengert.dispatch import HOOKS
+    from wengert.hooks.dispatch import HOOKS
     from wengert.rewrite.rewriter import rewritten
     from wengert.rewrite.tables import running_table
 

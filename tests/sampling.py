@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.registry import callable_name
+from wengert.rulebook.registry import callable_name
 
 
 class Sample(NamedTuple):

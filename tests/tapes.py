@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert import functional
-from wengert.sites import Site
-from wengert.tape import Call, Input, Tape, Variable, mkcall, substitute
+from wengert.tape.tape import Call, Input, Tape, Variable, mkcall, substitute
+from wengert.values import functional
+from wengert.values.sites import Site
 
 SITE = Site("program.py", 7, "f")
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tensor.arguments import converted, numeric
-from wengert.tensor.enumeration import tabulated
-from wengert.tensor.evaluation import evaluate
-from wengert.tensor.gathers import functional
-from wengert.tensor.parsing import Parsed, parse
-from wengert.tensor.relations import Relation
+from wengert.tensor.language.evaluation import evaluate
+from wengert.tensor.language.relations import Relation
+from wengert.tensor.planning.enumeration import tabulated
+from wengert.tensor.reading.arguments import converted, numeric
+from wengert.tensor.reading.gathers import functional
+from wengert.tensor.reading.parsing import Parsed, parse
 
 
 def bound(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

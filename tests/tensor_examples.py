@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tensor.gen_pushout import accessed
-from wengert.tensor.terms import (
+from wengert.tensor.language.terms import (
     REAL,
     Add,
     Affine,
@@ -31,6 +30,7 @@ from wengert.tensor.terms import (
     equal,
     less,
 )
+from wengert.tensor.passes.gen_pushout import accessed
 
 i, j, k, n, m, b, N = map(affine, ("i", "j", "k", "n", "m", "b", "N"))
 VECTOR, MATRIX = TensorType(n, REAL), TensorType(n, TensorType(n, REAL))

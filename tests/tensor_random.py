@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tensor.terms import (
+from wengert.tensor.language.terms import (
     REAL,
     Access,
     Add,
@@ -40,7 +40,7 @@ from wengert.tensor.terms import (
     exists,
     in_range,
 )
-from wengert.tensor.typechecking import arrays
+from wengert.tensor.language.typechecking import arrays
 
 N, M = affine("n"), affine("m")
 

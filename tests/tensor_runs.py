@@ -12,12 +12,12 @@ import numpy as np
 from tensor_examples import EXAMPLES
 from tensor_random import random_case, random_value
 
-from wengert.tensor.adjoint import adjoint
-from wengert.tensor.plan import Plan, plan
-from wengert.tensor.ssa import to_ssa
-from wengert.tensor.statements import SSA, evaluate_ssa, ssa_cost
-from wengert.tensor.terms import Program
-from wengert.tensor.typechecking import arrays
+from wengert.tensor.language.terms import Program
+from wengert.tensor.language.typechecking import arrays
+from wengert.tensor.passes.adjoint import adjoint
+from wengert.tensor.passes.ssa import to_ssa
+from wengert.tensor.passes.statements import SSA, evaluate_ssa, ssa_cost
+from wengert.tensor.planning.plan import Plan, plan
 
 
 @dataclass

@@ -9,17 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.tensor import (
-    layout,
-    loops,
-    lowering,
-    native,
-    numpy_backend,
-    numpy_source,
-    numpy_support,
-    sharing,
-    unrolling,
-)
+from wengert.tensor.planning import loops, lowering, sharing
+from wengert.tensor.running import layout, native, numpy_backend, numpy_source, numpy_support, unrolling
 
 
 class Walled(np.ndarray):

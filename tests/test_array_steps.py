@@ -12,15 +12,15 @@ import pytest
 from samples import SAMPLES, Sample
 
 import wengert as wg
-from wengert import reverse
-from wengert.array_steps import array_step
-from wengert.bars import Bars
-from wengert.bodies import Body
 from wengert.extend import rules
-from wengert.primitives import Bound, primitive_of
-from wengert.steps import scalar_step
-from wengert.syntax import DERIVING
-from wengert.values import is_inexact
+from wengert.recording.primitives import Bound, primitive_of
+from wengert.reverse import reverse
+from wengert.reverse.bars import Bars
+from wengert.rulebook.array_steps import array_step
+from wengert.rulebook.bodies import Body
+from wengert.rulebook.steps import scalar_step
+from wengert.rulebook.syntax import DERIVING
+from wengert.values.values import is_inexact
 
 
 def forms(sample: Sample) -> list[Bound]:

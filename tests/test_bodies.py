@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 import wengert_rules  # noqa: F401 -- enters the rules that the steps are tested on
-from wengert.bodies import Body
 from wengert.errors import RuleError
-from wengert.forms import adjoint
-from wengert.registry import rules
-from wengert.steps import scalar_step
-from wengert.syntax import definition
-from wengert.values import spec_of
+from wengert.rulebook.bodies import Body
+from wengert.rulebook.forms import adjoint
+from wengert.rulebook.registry import rules
+from wengert.rulebook.steps import scalar_step
+from wengert.rulebook.syntax import definition
+from wengert.values.values import spec_of
 
 SCALE = 3.0
 

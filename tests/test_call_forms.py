@@ -16,7 +16,7 @@ from call_forms import forms, gradient_outcome, keys_of, unused_options
 from samples import SAMPLES, Sample, call
 
 import wengert as wg
-from wengert.callables import callable_name
+from wengert.values.callables import callable_name
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "2"))
 BY_FUNCTION: dict[Callable[..., Any], list[Sample]] = defaultdict(list)

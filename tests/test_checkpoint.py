@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.recording import ACTIVE, STATE
-from wengert.shadow import SHADOW
+from wengert.recording.recording import ACTIVE, STATE
+from wengert.recording.shadow import SHADOW
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 

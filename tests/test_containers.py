@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wengert.containers import Swaps, enter, enter_callable
-from wengert.structures import is_container, leaves, mirror, rebuild, written
-from wengert.values import fresh
+from wengert.recording.containers import Swaps, enter, enter_callable
+from wengert.values.structures import is_container, leaves, mirror, rebuild, written
+from wengert.values.values import fresh
 
 T = TypeVar("T")
 
@@ -186,7 +186,7 @@ def test_a_leaf_is_entered_and_given_back(leaf: Any) -> None:
     assert swaps.mirrors(lambda f: ("gradient", f is inside)) == (("gradient", True),)
 
 
-@pytest.mark.parametrize("other", OTHERS, ids=repr)
+@pytest.mark.parametrize("other", OTHERS, ids=lambda it: type(it).__name__)
 def test_anything_else_stays_and_has_no_gradient(other: Any) -> None:
     inside, swaps, make = entered(other)
     assert inside is other and make.made == []

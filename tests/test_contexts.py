@@ -19,7 +19,7 @@ from test_mutation import REFUSED
 from test_programs import assert_close
 
 import wengert as wg
-from wengert.recipe import back
+from wengert.tape.recipe import back
 
 PROGRAMS: list[tuple[str, Any, Any]] = [
     *((p.name, p.f, lambda p=p: copy.deepcopy(p.args)) for p in programs.PROGRAMS),

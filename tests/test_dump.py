@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import wengert_rules  # noqa: F401
-from wengert.dump import text, type_text
 from wengert.errors import TapeError
-from wengert.names import display
-from wengert.recipe import rrule_tape
-from wengert.sites import Site
-from wengert.tape import Call, Constant, Input, Tape, V, mkcall
-from wengert.values import Spec
+from wengert.tape.dump import text, type_text
+from wengert.tape.recipe import rrule_tape
+from wengert.tape.tape import Call, Constant, Input, Tape, V, mkcall
+from wengert.values.names import display
+from wengert.values.sites import Site
+from wengert.values.values import Spec
 
 
 def f(x1: float, x2: float) -> float:

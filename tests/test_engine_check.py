@@ -16,7 +16,9 @@ from engine_check import EngineError, checking
 from test_second_pullbacks import BY_FUNCTION, of_both, pieces
 
 import wengert as wg
-from wengert import bars, compound, gradient
+from wengert import gradient
+from wengert.recording import compound
+from wengert.reverse import bars
 
 pytestmark = pytest.mark.skipif(sys.version_info >= (3, 12), reason="too slow where code is monitored")
 

@@ -12,8 +12,8 @@ from call_forms import gradient_outcome, keys_of
 from sampling import Sample, call, values
 
 import wengert as wg
-from wengert.callables import callable_name
 from wengert.extend import rules
+from wengert.values.callables import callable_name
 
 X, Z = values(2, 3, low=-3.1, high=3.3), values(4, dtype=complex)
 FOLLOWED = [

@@ -13,7 +13,7 @@ from tapes import same_bits
 from test_programs import numbers
 
 import wengert as wg
-from wengert.folding import is_pure
+from wengert.tape.folding import is_pure
 
 RNG = np.random.default_rng(0)
 

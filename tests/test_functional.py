@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
-from wengert import functional as fn
 from wengert.errors import RuleError
-from wengert.projection import project, unbroadcast
-from wengert.values import Spec, fresh, is_complex, is_inexact, spec_of
+from wengert.values import functional as fn
+from wengert.values.projection import project, unbroadcast
+from wengert.values.values import Spec, fresh, is_complex, is_inexact, spec_of
 
 
 def bits(x: Any) -> bytes:

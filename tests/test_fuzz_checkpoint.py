@@ -17,9 +17,9 @@ from test_mutation import each as in_place
 from test_mutation import leaves as leaves_of
 
 import wengert as wg
-from wengert.recording import ACTIVE, STATE
-from wengert.shadow import SHADOW
-from wengert.structures import leaves
+from wengert.recording.recording import ACTIVE, STATE
+from wengert.recording.shadow import SHADOW
+from wengert.values.structures import leaves
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 lengths = st.lists(st.integers(1, 4), min_size=1, max_size=4)

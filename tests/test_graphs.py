@@ -14,7 +14,7 @@ import pytest
 from tapes import array_tape, scalar_tape
 
 import wengert as wg
-from wengert.notebook import ENDS, LONG
+from wengert.tape.notebook import ENDS, LONG
 
 TAPES = [scalar_tape(random.Random(3)), array_tape(random.Random(3)), wg.Tape()]
 

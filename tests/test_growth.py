@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import reverse
+from wengert.reverse import reverse
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 

@@ -1,4 +1,4 @@
-"""The README's reading order is the import order, and the rules use the public door."""
+"""Packages import in one direction, the README's; no two files import each other; rules use the public door."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,22 +15,33 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "wengert"
 RULES = ROOT / "rules" / "wengert_rules"
+FACE = "the face"
+APART = {"tensor": {"errors", "values", "rulebook"}}  # what a package beside the others may import
 
 
 def reading_order() -> list[str]:
+    """The packages in the order in which they may be read, each above those that import it."""
     section = (ROOT / "README.md").read_text().split("\n## Reading the code\n")[1].split("\n## ")[0]
-    return re.findall(r"`([\w/]+\.py)`", section)
+    return ["errors", *re.findall(r"^\d\. `(\w+)/`", section, re.MULTILINE), FACE]
 
 
 def files_under(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
 
 
-def imports(path: Path, package: str) -> Iterator[tuple[int, str]]:
-    """(line, dotted name) of each import anywhere in a file; `from a import b` gives a.b.
+def package_of(file: str) -> str:
+    """The package that a file belongs to; what stands beside the packages is the face, but for the errors."""
+    top = Path(file).parts[0]
+    return top if top in files_and_folders() else "errors" if file == "errors.py" else FACE
 
-    Not those for annotations only: two files may speak of each other's types.
-    """
+
+@cache
+def files_and_folders() -> set[str]:
+    return {path.name for path in SOURCE.iterdir() if path.is_dir()}
+
+
+def imports(path: Path, package: str) -> Iterator[tuple[int, str]]:
+    """(line, dotted name) of each import anywhere in a file; `from a import b` gives a.b."""
     for node in executed(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -39,8 +52,9 @@ def imports(path: Path, package: str) -> Iterator[tuple[int, str]]:
 
 
 def executed(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that run: not imports for annotations only, by which two files may speak of each other's types."""
     yield node
-    if not (isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")):
+    if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
         for child in ast.iter_child_nodes(node):
             yield from executed(child)
 
@@ -58,27 +72,44 @@ def file_of(name: str) -> str | None:
     return None
 
 
-def misplaced(file: str, order: list[str]) -> list[str]:
+def needed(file: str) -> Iterator[tuple[int, str, str]]:
+    """(line, name, file) of what a file of the package imports from it."""
     folder = Path(file).parent.as_posix()
     package = "wengert" if folder == "." else "wengert." + folder.replace("/", ".")
-    found = []
     for line, name in imports(SOURCE / file, package):
-        # the rules stand just below the door that they come in through
-        needed = "extend.py" if name.split(".")[0] == "wengert_rules" else file_of(name)
-        if needed and order.index(needed) >= order.index(file):
-            found.append(f"{file}:{line} imports {name}, which stands below it")
-    return found
+        found = "extend.py" if name.split(".")[0] == "wengert_rules" else file_of(name)
+        if found is not None:
+            yield line, name, found
 
 
-def test_reading_order_names_every_module_once() -> None:
+def may_import(package: str) -> set[str]:
+    order = reading_order()
+    return APART.get(package, set(order[: order.index(package)]) - set(APART))
+
+
+@pytest.mark.parametrize("file", sorted(files_under(SOURCE) - {"__init__.py"}))
+def test_a_package_imports_from_those_above_it(file: str) -> None:
+    package = package_of(file)
+    wrong = [
+        f"{file}:{line} imports {name}"
+        for line, name, other in needed(file)
+        if package_of(other) != package and package_of(other) not in may_import(package)
+    ]
+    assert not wrong
+
+
+def test_every_package_has_its_line_in_the_readme() -> None:
     order = reading_order()
     assert len(order) == len(set(order))
-    assert set(order) == files_under(SOURCE)
+    assert set(order) == {FACE, "errors", *files_and_folders() - {"__pycache__"}}
 
 
-@pytest.mark.parametrize("file", sorted(files_under(SOURCE)))
-def test_module_imports_only_from_above(file: str) -> None:
-    assert not misplaced(file, reading_order())
+def test_no_two_files_import_each_other() -> None:
+    graph = {file: {other for _, _, other in needed(file)} - {file} for file in files_under(SOURCE)}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
 
 
 @pytest.mark.parametrize("file", sorted(files_under(RULES)))
@@ -93,7 +124,8 @@ def test_rules_import_the_public_door_only(file: str) -> None:
 
 
 def test_no_module_hides_a_public_name_or_a_library() -> None:
-    assert not {"grad", "trace", "rules", "compile"} & {Path(file).stem for file in files_under(SOURCE)}
+    face = {file for file in files_under(SOURCE) if "/" not in file}
+    assert not {"grad", "trace", "rules", "compile"} & {Path(file).stem for file in face}
     assert not {"numpy", "math", "operator", "random"} & {Path(file).stem for file in files_under(RULES)}
 
 

@@ -10,8 +10,8 @@ import pytest
 from samples import SAMPLES, Sample
 
 import wengert as wg
-from wengert.nested import numbers
-from wengert.values import is_inexact
+from wengert.values.nested import numbers
+from wengert.values.values import is_inexact
 
 KINDS: list[Callable[[int], Any]] = [np.int64, np.int32, np.uint8, np.array]
 X = np.linspace(0.3, 2.1, 6)

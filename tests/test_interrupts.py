@@ -17,12 +17,12 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import tracer
-from wengert.accumulation import SETTINGS
-from wengert.frames import ENGINE
-from wengert.recording import ACTIVE, OPERANDS, PLAIN, STATE, Modes
-from wengert.session import THRESHOLDS
-from wengert.shadow import SHADOW
+from wengert.hooks import tracer
+from wengert.recording.recording import ACTIVE, OPERANDS, PLAIN, STATE, Modes
+from wengert.recording.session import THRESHOLDS
+from wengert.recording.shadow import SHADOW
+from wengert.reverse.accumulation import SETTINGS
+from wengert.values.frames import ENGINE
 
 OURS = (ENGINE, "<wengert")
 TOOL = 2

@@ -103,7 +103,7 @@ INFINITE = [
 ]
 
 
-@pytest.mark.parametrize(("f", "args", "expected"), QUIET, ids=str)
+@pytest.mark.parametrize(("f", "args", "expected"), QUIET, ids=lambda it: getattr(it, "__name__", str(it)))
 def test_kink(f: Any, args: Any, expected: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.recording import ACTIVE, STATE
-from wengert.shadow import SHADOW
+from wengert.recording.recording import ACTIVE, STATE
+from wengert.recording.shadow import SHADOW
 
 X = np.array([1.0, 2.0, 3.0])
 

@@ -17,7 +17,7 @@ from tapes import same_bits
 from test_mutation import REFUSED, leaves
 
 import wengert as wg
-from wengert import undo
+from wengert.memory import undo
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 

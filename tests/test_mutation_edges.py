@@ -11,8 +11,8 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import wengert as wg
-from wengert.bars import Bars
-from wengert.recording import STATE
+from wengert.recording.recording import STATE
+from wengert.reverse.bars import Bars
 
 
 def twice(a: Any, b: Any) -> Any:

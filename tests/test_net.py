@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import net
 from wengert.errors import EscapedFrameError
-from wengert.frames import ENGINE
-from wengert.recording import STATE
+from wengert.hooks import net
+from wengert.recording.recording import STATE
+from wengert.values.frames import ENGINE
 
 pytestmark = pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring is new in Python 3.12")
 

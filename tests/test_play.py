@@ -13,11 +13,11 @@ from tapes import SITE, array_tape, plainly, same_bits, scalar_tape
 
 import wengert as wg
 import wengert_rules  # noqa: F401
-from wengert import functional
 from wengert.errors import StaleTapeError
-from wengert.liveness import liveness
-from wengert.play import play
-from wengert.tape import Call, Constant, Input, Tape, Variable, mkcall
+from wengert.tape.liveness import liveness
+from wengert.tape.play import play
+from wengert.tape.tape import Call, Constant, Input, Tape, Variable, mkcall
+from wengert.values import functional
 
 
 def branching(x: float) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import wengert as wg
-from wengert.registry import Registry
+from wengert.rulebook.registry import Registry
 
 ROOT = Path(__file__).parent.parent
 

@@ -13,7 +13,7 @@ from programs import LOG, PROGRAMS, Program
 from tapes import same_bits
 
 import wengert as wg
-from wengert.structures import leaves
+from wengert.values.structures import leaves
 
 each = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 

@@ -14,7 +14,7 @@ import pytest
 from sampling import values
 
 import wengert as wg
-from wengert.callables import callable_name
+from wengert.values.callables import callable_name
 
 X, Y, A, B = values(6), values(6, low=-1), values(3, 4), values(3, 4, low=-1)
 S = values(4, 4) + 4 * np.eye(4)

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.bodies import Body
+from wengert.rulebook.bodies import Body
 
 A, B = np.array([1.5, -2.0, 0.5]), np.array([0.25, 3.0, -4.0])
 

@@ -14,12 +14,12 @@ import scipy.special
 from tapes import SITE, plainly, same_bits
 
 import wengert_rules  # noqa: F401
-from wengert import functional
 from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
-from wengert.forms import pullback, rrule
-from wengert.recipe import RRuleContext, back, rrule_tape
-from wengert.registry import rules
-from wengert.tape import Call, Input, Tape, Variable, mkcall, verify
+from wengert.rulebook.forms import pullback, rrule
+from wengert.rulebook.registry import rules
+from wengert.tape.recipe import RRuleContext, back, rrule_tape
+from wengert.tape.tape import Call, Input, Tape, Variable, mkcall, verify
+from wengert.values import functional
 
 
 def build(program: Callable[..., Variable], *inputs: Any) -> Tape:

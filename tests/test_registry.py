@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.binding import Rule
-from wengert.callables import callable_name, stub, written_name
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
-from wengert.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule
-from wengert.registry import Registry
+from wengert.rulebook.binding import Rule
+from wengert.rulebook.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule
+from wengert.rulebook.registry import Registry
+from wengert.values.callables import callable_name, stub, written_name
 
 
 class Line:

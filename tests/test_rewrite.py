@@ -16,15 +16,15 @@ from bytecode import Bytecode, Instr
 from rewrite_programs import PROGRAMS
 
 import wengert as wg
-from wengert.dispatch import interpolation
 from wengert.errors import BytecodeError
-from wengert.matching import match_class
+from wengert.hooks.dispatch import interpolation
+from wengert.hooks.matching import match_class
 from wengert.rewrite import instrument, original
 from wengert.rewrite.emitter import HOOK_NAMES
 from wengert.rewrite.opcodes_311 import OPERATORS
 from wengert.rewrite.rewriter import rewritten
 from wengert.rewrite.tables import TABLES, real_opcodes, running_table, table_for
-from wengert.sites import Site
+from wengert.values.sites import Site
 
 BINARY = {
     "add",

@@ -22,7 +22,7 @@ from wengert.extend import (
     pullback,
     rrule,
 )
-from wengert.registry import Registry
+from wengert.rulebook.registry import Registry
 from wengert.rulecheck import test_rrule
 
 A, B = np.array([0.5, -1.5]), np.array([[1.0, 2.0], [3.0, 4.0]])

@@ -18,10 +18,10 @@ from samples import BY_HAND, SAMPLES, Sample
 import wengert_rules  # noqa: F401 (registers the rules)
 from wengert.errors import NoDerivativeError, RuleError
 from wengert.extend import rules
-from wengert.liveness import makes_new
-from wengert.ops import Call
+from wengert.rulebook.syntax import definition, lookup
 from wengert.rulecheck import test_rrule
-from wengert.syntax import definition, lookup
+from wengert.tape.liveness import makes_new
+from wengert.tape.ops import Call
 from wengert.tensor.function import TensorFunction
 
 

@@ -10,8 +10,8 @@ import pytest
 from rich.console import Console
 
 import wengert as wg
-from wengert import ruletext
-from wengert.registry import Registry
+from wengert.rulebook import ruletext
+from wengert.rulebook.registry import Registry
 
 called = []
 

@@ -13,7 +13,7 @@ import pytest
 
 import wengert as wg
 from wengert.errors import DuplicateRuleError
-from wengert.registry import Registry
+from wengert.rulebook.registry import Registry
 
 
 def cube(x: Any) -> Any:

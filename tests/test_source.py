@@ -16,9 +16,9 @@ import scipy.special
 from tapes import SITE, array_tape, plainly, same_bits, scalar_tape
 
 import wengert_rules  # noqa: F401
-from wengert import functional
 from wengert.errors import StaleTapeError
-from wengert.tape import Call, Constant, Input, Tape, Variable, mkcall
+from wengert.tape.tape import Call, Constant, Input, Tape, Variable, mkcall
+from wengert.values import functional
 
 
 def without_package(name: str, *args: Any) -> Any:

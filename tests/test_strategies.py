@@ -15,9 +15,9 @@ from programs import PROGRAMS
 from test_mutation import REFUSED
 
 import wengert as wg
-from wengert.accumulation import STRATEGIES
-from wengert.ops import value_of
-from wengert.structures import leaves
+from wengert.reverse.accumulation import STRATEGIES
+from wengert.tape.ops import value_of
+from wengert.values.structures import leaves
 
 A, B = np.array([0.3, 1.2]), np.array([0.7, -0.4])
 

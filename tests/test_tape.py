@@ -13,12 +13,10 @@ import numpy as np
 import pytest
 
 import wengert_rules  # noqa: F401
-from wengert import functional
 from wengert.errors import TapeError
-from wengert.primitives import INPUT, Primitive
-from wengert.recording import Traced
-from wengert.sites import Site
-from wengert.tape import (
+from wengert.recording.primitives import INPUT, Primitive
+from wengert.recording.recording import Traced
+from wengert.tape.tape import (
     MISSING,
     Call,
     Constant,
@@ -32,6 +30,8 @@ from wengert.tape import (
     mkcall,
     verify,
 )
+from wengert.values import functional
+from wengert.values.sites import Site
 
 HERE = Site("program.py", 3, "f")
 

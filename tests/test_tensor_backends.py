@@ -13,16 +13,8 @@ from tensor_examples import EXAMPLES
 from tensor_runs import Run, assert_same, example_run, random_run, run_of
 
 import wengert as wg
-from wengert.tensor import backends, loops, native, native_source, numpy_backend, unrolling
-from wengert.tensor.adjoint import adjoint
-from wengert.tensor.backends import built, run, saved_by_loops
-from wengert.tensor.gen_pushout import accessed
-from wengert.tensor.indices import affine
-from wengert.tensor.numpy_source import Source
-from wengert.tensor.numpy_support import window
-from wengert.tensor.plan import Plan, plan
-from wengert.tensor.ssa import to_ssa
-from wengert.tensor.terms import (
+from wengert.tensor.language.indices import affine
+from wengert.tensor.language.terms import (
     REAL,
     Add,
     Apply,
@@ -37,7 +29,16 @@ from wengert.tensor.terms import (
     Var,
     at_most,
 )
-from wengert.tensor.walks import Entries
+from wengert.tensor.passes.adjoint import adjoint
+from wengert.tensor.passes.gen_pushout import accessed
+from wengert.tensor.passes.ssa import to_ssa
+from wengert.tensor.planning import loops
+from wengert.tensor.planning.plan import Plan, plan
+from wengert.tensor.planning.walks import Entries
+from wengert.tensor.running import backends, native, native_source, numpy_backend, unrolling
+from wengert.tensor.running.backends import built, run, saved_by_loops
+from wengert.tensor.running.numpy_source import Source
+from wengert.tensor.running.numpy_support import window
 
 SEEDS = range(int(os.environ.get("WENGERT_TENSOR_CASES", "50")))
 CASES = [(name, sizes) for name, example in EXAMPLES.items() for sizes in example.sizes]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wengert.tensor.bounds import Bounds
-from wengert.tensor.terms import (
+from wengert.tensor.language.bounds import Bounds
+from wengert.tensor.language.terms import (
     Affine,
     Predicate,
     Related,

@@ -15,13 +15,8 @@ import numpy as np
 import pytest
 from tensor_random import Case, random_case, random_value
 
-from wengert.tensor.adjoint import adjoint, interface_size
-from wengert.tensor.differential import differential
-from wengert.tensor.evaluation import evaluate
-from wengert.tensor.simplify import simplified
-from wengert.tensor.ssa import to_ssa
-from wengert.tensor.statements import SSA, evaluate_ssa, ssa_cost
-from wengert.tensor.terms import (
+from wengert.tensor.language.evaluation import evaluate
+from wengert.tensor.language.terms import (
     REAL,
     Access,
     Apply,
@@ -37,8 +32,13 @@ from wengert.tensor.terms import (
     affine,
     at_most,
 )
-from wengert.tensor.typechecking import arrays, type_of
-from wengert.tensor.wellformed import complaints
+from wengert.tensor.language.typechecking import arrays, type_of
+from wengert.tensor.passes.adjoint import adjoint, interface_size
+from wengert.tensor.passes.differential import differential
+from wengert.tensor.passes.simplify import simplified
+from wengert.tensor.passes.ssa import to_ssa
+from wengert.tensor.passes.statements import SSA, evaluate_ssa, ssa_cost
+from wengert.tensor.passes.wellformed import complaints
 
 PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300"))
 

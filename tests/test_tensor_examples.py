@@ -12,14 +12,14 @@ from tensor_examples import EXAMPLES, Example, chained_example, lets
 from tensor_random import random_case, random_value
 from test_tensor_derivatives import flat
 
-from wengert.tensor.adjoint import Adjoint, Rewriting, adjoint, interface_size
-from wengert.tensor.differential import differential
-from wengert.tensor.let_lifting import lets_of
-from wengert.tensor.predicates import Predicate
-from wengert.tensor.ssa import to_ssa
-from wengert.tensor.statements import SSA, evaluate_ssa, ssa_cost
-from wengert.tensor.terms import REAL, TRUE, Add, Mul, Pair, Program, Type, Var
-from wengert.tensor.typechecking import arrays, shape_of, type_of
+from wengert.tensor.language.predicates import Predicate
+from wengert.tensor.language.terms import REAL, TRUE, Add, Mul, Pair, Program, Type, Var
+from wengert.tensor.language.typechecking import arrays, shape_of, type_of
+from wengert.tensor.passes.adjoint import Adjoint, Rewriting, adjoint, interface_size
+from wengert.tensor.passes.differential import differential
+from wengert.tensor.passes.let_lifting import lets_of
+from wengert.tensor.passes.ssa import to_ssa
+from wengert.tensor.passes.statements import SSA, evaluate_ssa, ssa_cost
 
 CASES = [(name, sizes) for name, example in EXAMPLES.items() for sizes in example.sizes]
 

@@ -14,7 +14,7 @@ from tensor_programs import Case, cases
 from tensor_traps import TRAPS, Trap, band, convolution, product, squares, trace_of_outer, traces
 
 import wengert as wg
-from wengert.tensor.scalars import plain_cost, plain_jvp
+from wengert.tensor.reading.scalars import plain_cost, plain_jvp
 
 CASES = cases()
 BACKENDS = ["numpy", "reference"]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.tensor import functions
+from wengert.tensor.reading import functions
 
 BACKENDS = ["numpy", "reference"]
 A, B = np.array([-7.5, -2.0, 3.0, 5.25, 1.0]), np.array([2.0, 3.0, -2.0, 1.5, 0.75])

@@ -10,8 +10,8 @@ import pytest
 from tensor_programs import attraction, attraction_bar
 
 import wengert as wg
-from wengert.tensor import layout, native, native_source, workspace
-from wengert.tensor.workspace import Workspace, Workspaces
+from wengert.tensor.running import layout, native, native_source, workspace
+from wengert.tensor.running.workspace import Workspace, Workspaces
 
 
 @pytest.fixture

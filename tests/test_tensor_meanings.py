@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 import wengert as wg
-from wengert.tensor import native
+from wengert.tensor.running import native
 
 X = np.array([1.5, -2.0, 0.5, 3.0])
 R = np.array([[0, 1, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 1]], bool)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.tensor import native
+from wengert.tensor.running import native
 
 NAMES = re.findall(
     r"\w+",

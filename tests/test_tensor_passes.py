@@ -15,27 +15,11 @@ import pytest
 from tensor_random import Case, random_case, square
 
 from wengert.errors import OutOfRangeError, TensorLanguageError
-from wengert.tensor import let_lifting
-from wengert.tensor.cost import cost
-from wengert.tensor.evaluation import evaluate
-from wengert.tensor.gen_pushout import gens_are_pushed_out, push_out_gens
-from wengert.tensor.let_lifting import lets_are_lifted, lift_lets
-from wengert.tensor.notation import show
-from wengert.tensor.pair_elimination import eliminate_pairs, pairs_are_eliminated
-from wengert.tensor.ssa import converted, to_ssa
-from wengert.tensor.statements import (
-    SSA,
-    Constant,
-    Contract,
-    Map,
-    Statement,
-    evaluate_ssa,
-    show_ssa,
-    ssa_cost,
-    to_program,
-)
-from wengert.tensor.substitution import uniquely_named
-from wengert.tensor.terms import (
+from wengert.tensor.language.cost import cost
+from wengert.tensor.language.evaluation import evaluate
+from wengert.tensor.language.notation import show
+from wengert.tensor.language.substitution import uniquely_named
+from wengert.tensor.language.terms import (
     REAL,
     TRUE,
     Access,
@@ -61,8 +45,24 @@ from wengert.tensor.terms import (
     equal,
     less,
 )
-from wengert.tensor.typechecking import arrays, type_of
-from wengert.tensor.wellformed import complaints
+from wengert.tensor.language.typechecking import arrays, type_of
+from wengert.tensor.passes import let_lifting
+from wengert.tensor.passes.gen_pushout import gens_are_pushed_out, push_out_gens
+from wengert.tensor.passes.let_lifting import lets_are_lifted, lift_lets
+from wengert.tensor.passes.pair_elimination import eliminate_pairs, pairs_are_eliminated
+from wengert.tensor.passes.ssa import converted, to_ssa
+from wengert.tensor.passes.statements import (
+    SSA,
+    Constant,
+    Contract,
+    Map,
+    Statement,
+    evaluate_ssa,
+    show_ssa,
+    ssa_cost,
+    to_program,
+)
+from wengert.tensor.passes.wellformed import complaints
 
 PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300"))
 i, j, k, n, m = map(affine, "ijknm")

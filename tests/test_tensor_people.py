@@ -13,9 +13,9 @@ from tensor_people import arguments, other_form, unread, written
 from tensor_walls import walled, watched, ways
 
 import wengert as wg
-from wengert.tensor.counting import counted
 from wengert.tensor.function import TensorFunction
-from wengert.tensor.scalars import plain_jvp
+from wengert.tensor.planning.counting import counted
+from wengert.tensor.reading.scalars import plain_jvp
 
 COUNT = int(os.environ.get("WENGERT_TENSOR_EXAMPLES", 25))
 BACKENDS = ["numpy", "native"]

@@ -14,19 +14,10 @@ from tensor_random import Making, Scope
 from tensor_runs import Run, assert_same, example_run, random_run, run_of
 
 import wengert as wg
-from wengert.tensor.assignments import Table, World
-from wengert.tensor.backends import built, named
-from wengert.tensor.backends import run as backend_run
-from wengert.tensor.counting import counted
-from wengert.tensor.enumeration import assignments
-from wengert.tensor.gen_pushout import accessed
-from wengert.tensor.indices import affine
-from wengert.tensor.loops import Row, Span, iterations, steps
-from wengert.tensor.nests import Nest, reads
-from wengert.tensor.pieces import Context
-from wengert.tensor.predicates import Exists, conjoin, exists, less, substituted
-from wengert.tensor.regions import is_empty, reduced, split
-from wengert.tensor.terms import (
+from wengert.tensor.language.assignments import Table, World
+from wengert.tensor.language.indices import affine
+from wengert.tensor.language.predicates import Exists, conjoin, exists, less, substituted
+from wengert.tensor.language.terms import (
     REAL,
     Add,
     Apply,
@@ -46,7 +37,16 @@ from wengert.tensor.terms import (
     disjoin,
     equal,
 )
-from wengert.tensor.walks import Entries
+from wengert.tensor.passes.gen_pushout import accessed
+from wengert.tensor.planning.counting import counted
+from wengert.tensor.planning.enumeration import assignments
+from wengert.tensor.planning.loops import Row, Span, iterations, steps
+from wengert.tensor.planning.nests import Nest, reads
+from wengert.tensor.planning.pieces import Context
+from wengert.tensor.planning.regions import is_empty, reduced, split
+from wengert.tensor.planning.walks import Entries
+from wengert.tensor.running.backends import built, named
+from wengert.tensor.running.backends import run as backend_run
 
 SEEDS = range(int(os.environ.get("WENGERT_TENSOR_CASES", "100")))
 i, j, k, n, m = map(affine, "ijknm")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tensor_sources import arguments, written
 
 import wengert as wg
-from wengert.tensor.scalars import plain_cost, plain_jvp
+from wengert.tensor.reading.scalars import plain_cost, plain_jvp
 
 NIGHTLY = os.environ.get("WENGERT_TENSOR_EXAMPLES")
 COUNT = int(NIGHTLY or 60)

@@ -9,8 +9,8 @@ import pytest
 
 import wengert as wg
 from wengert.tensor.function import TensorFunction
-from wengert.tensor.simplify import simplified
-from wengert.tensor.statements import ssa_cost
+from wengert.tensor.passes.simplify import simplified
+from wengert.tensor.passes.statements import ssa_cost
 
 BACKENDS = ["numpy", "reference"]
 

@@ -12,8 +12,8 @@ import test_tensor_surface as surface
 from tensor_checks import given, read
 from tensor_programs import Case, cases
 
-from wengert.tensor.cost import cost
-from wengert.tensor.scalars import Counting, Dual, plain_cost, plain_jvp
+from wengert.tensor.language.cost import cost
+from wengert.tensor.reading.scalars import Counting, Dual, plain_cost, plain_jvp
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)

@@ -15,13 +15,7 @@ import pytest
 from tensor_examples import EXAMPLES, MATRIX, VECTOR, A, B, lets, outer, program, read, x
 from tensor_random import random_case, random_value
 
-from wengert.tensor.adjoint import adjoint
-from wengert.tensor.invariants import without_repetition
-from wengert.tensor.merging import merged
-from wengert.tensor.simplify import folded, shared, simplified, without_copies, without_dead_code
-from wengert.tensor.ssa import to_ssa
-from wengert.tensor.statements import SSA, evaluate_ssa, show_ssa, ssa_cost
-from wengert.tensor.terms import (
+from wengert.tensor.language.terms import (
     REAL,
     Add,
     Affine,
@@ -39,8 +33,14 @@ from wengert.tensor.terms import (
     equal,
     less,
 )
-from wengert.tensor.typechecking import arrays, type_of
-from wengert.tensor.wellformed import complaints
+from wengert.tensor.language.typechecking import arrays, type_of
+from wengert.tensor.passes.adjoint import adjoint
+from wengert.tensor.passes.invariants import without_repetition
+from wengert.tensor.passes.merging import merged
+from wengert.tensor.passes.simplify import folded, shared, simplified, without_copies, without_dead_code
+from wengert.tensor.passes.ssa import to_ssa
+from wengert.tensor.passes.statements import SSA, evaluate_ssa, show_ssa, ssa_cost
+from wengert.tensor.passes.wellformed import complaints
 
 PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300")) // 3
 STEPS = (folded, without_copies, merged, without_repetition, shared, without_dead_code)

@@ -13,7 +13,7 @@ import scipy.sparse
 from tensor_checks import agrees, meant, read
 
 import wengert as wg
-from wengert.tensor.notation import show
+from wengert.tensor.language.notation import show
 
 X = np.array([0.7, -1.2, 2.5, 0.3, 1.1])
 W = np.array([0.5, -0.25, 2.0])

@@ -7,10 +7,10 @@ import random
 
 import pytest
 
-from wengert.tensor.notation import show, show_expr, show_predicate
-from wengert.tensor.predicates import names, substituted
-from wengert.tensor.ranges import tidied
-from wengert.tensor.terms import (
+from wengert.tensor.language.notation import show, show_expr, show_predicate
+from wengert.tensor.language.predicates import names, substituted
+from wengert.tensor.language.ranges import tidied
+from wengert.tensor.language.terms import (
     FALSE,
     REAL,
     TRUE,

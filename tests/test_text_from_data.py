@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.names import in_line, is_name
+from wengert.values.names import in_line, is_name
 
 CODE = "PWNED()"
 BREAKS = ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\\\n", "\0"]
@@ -245,7 +245,7 @@ def test_a_stub_to_paste_is_one_rule() -> None:
 
     f.__name__ = f.__qualname__ = f"a\n{CODE}"
     f.__module__ = "nowhere"
-    from wengert.callables import stub
+    from wengert.values.callables import stub
 
     tree = ast.parse(stub(f))
     assert len(tree.body) == 1

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.recording import ACTIVE, PLAIN, STATE, Modes
-from wengert.shadow import SHADOW
+from wengert.recording.recording import ACTIVE, PLAIN, STATE, Modes
+from wengert.recording.shadow import SHADOW
 
 
 def assert_clean() -> None:

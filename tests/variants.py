@@ -10,7 +10,7 @@ from call_forms import copied
 from hypothesis import strategies as st
 from samples import Sample
 
-from wengert.functional import addlens, lens, setlens
+from wengert.values.functional import addlens, lens, setlens
 
 # These read raw memory, by strides that fit one dtype and layout only.
 OF_MEMORY = {lens, addlens, setlens}

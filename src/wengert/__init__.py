@@ -5,8 +5,6 @@ from typing import Any
 
 import wengert_rules
 from wengert import extend as extend
-from wengert.accumulation import accumulation
-from wengert.checkpointing import checkpoint, checkpoint_loop
 from wengert.checks import check_grads, ngradient
 from wengert.errors import (
     AliasedArgumentsError,
@@ -31,20 +29,31 @@ from wengert.errors import (
     TensorLanguageError,
     WengertError,
 )
-from wengert.folding import fold_constants
-from wengert.forms import accumulates, non_differentiable, partials, pullback, rrule
 from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
-from wengert.net import strict
-from wengert.ops import Call, Constant, Input, Variable, mkcall
-from wengert.postmortem import PostMortem, post_mortem
+from wengert.hooks.net import strict
 from wengert.primitivize import primitivize
-from wengert.projection import ProjectTo
-from wengert.recipe import RRuleContext, rrule_tape
-from wengert.registry import rules
+from wengert.reverse.accumulation import accumulation
+from wengert.reverse.checkpointing import checkpoint, checkpoint_loop
+from wengert.rulebook.forms import accumulates, non_differentiable, partials, pullback, rrule
+from wengert.rulebook.registry import rules
 from wengert.rulecheck import test_rrule
-from wengert.tangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, debug, unthunk
-from wengert.tape import Context, Tape, bound, verify
+from wengert.tape.folding import fold_constants
+from wengert.tape.ops import Call, Constant, Input, Variable, mkcall
+from wengert.tape.postmortem import PostMortem, post_mortem
+from wengert.tape.recipe import RRuleContext, rrule_tape
+from wengert.tape.tape import Context, Tape, bound, verify
 from wengert.taping import gradtape, trace
+from wengert.values.projection import ProjectTo
+from wengert.values.tangents import (
+    InplaceableThunk,
+    NoTangent,
+    Tangent,
+    Thunk,
+    ZeroTangent,
+    add_inplace,
+    debug,
+    unthunk,
+)
 
 __version__ = "0.1.0"
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.callables import signature
 from wengert.errors import GradientCheckError, NonScalarOutputError
 from wengert.gradient import quiet_gradients
-from wengert.structures import Leaf, Seen, leaves, rebuild
-from wengert.values import as_float
+from wengert.values.callables import signature
+from wengert.values.structures import Leaf, Seen, leaves, rebuild
+from wengert.values.values import as_float
 
 
 def ngradient(f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] | None = None, **kwargs: Any) -> Any:

@@ -1,8 +1,9 @@
 """The public door for rules; those of this package come in through it too."""
 
 from wengert.errors import NoDerivativeError, RuleError
-from wengert.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
-from wengert.functional import (
+from wengert.rulebook.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
+from wengert.rulebook.registry import rules
+from wengert.values.functional import (
     additem,
     addlens,
     getfield,
@@ -16,10 +17,9 @@ from wengert.functional import (
     setlens,
     setpart,
 )
-from wengert.projection import ProjectTo
-from wengert.registry import rules
-from wengert.tangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
-from wengert.values import Spec, is_complex
+from wengert.values.projection import ProjectTo
+from wengert.values.tangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
+from wengert.values.values import Spec, is_complex
 
 __all__ = [
     "InplaceableThunk",

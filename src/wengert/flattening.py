@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from wengert.binding import Rule
-from wengert.compound import form_and_leaves, spread, with_leaves
 from wengert.errors import GradientCheckError
-from wengert.evaluation import value_and_pullback
-from wengert.registry import Registry
-from wengert.structures import is_container, leaves
-from wengert.tangents import ZeroTangent, is_zero
+from wengert.recording.compound import form_and_leaves, spread, with_leaves
+from wengert.rulebook.binding import Rule
+from wengert.rulebook.evaluation import value_and_pullback
+from wengert.rulebook.registry import Registry
+from wengert.values.structures import is_container, leaves
+from wengert.values.tangents import ZeroTangent, is_zero
 
 Args = tuple[Any, ...]
 Flat = tuple[Callable[..., Any], Args, list[str], Registry]

@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from wengert.bars import Bars
-from wengert.containers import Leaves, Swaps, outline
 from wengert.errors import ArgumentError, NonScalarOutputError, RefusedCallError
-from wengert.forms import non_differentiable
-from wengert.lenses import owner_of
-from wengert.paths import is_lost, warn_of_loss
-from wengert.recording import STATE, Level, Recording
-from wengert.residuals import materialise
-from wengert.reverse import reverse
-from wengert.seeds import scalar_seed, seeds_of
-from wengert.session import followed, tidy
-from wengert.shadow import SHADOW
-from wengert.slots import slot_of
-from wengert.storage import Memory
-from wengert.structures import leaves
-from wengert.tangents import is_exclusive
-from wengert.tracer import closed, enter, enter_leaves, level, run
-from wengert.values import fresh, is_complex
+from wengert.hooks.tracer import closed, enter, enter_leaves, level, run
+from wengert.memory.residuals import materialise
+from wengert.memory.storage import Memory
+from wengert.recording.containers import Leaves, Swaps, outline
+from wengert.recording.paths import is_lost, warn_of_loss
+from wengert.recording.recording import STATE, Level, Recording
+from wengert.recording.session import followed, tidy
+from wengert.recording.shadow import SHADOW
+from wengert.recording.slots import slot_of
+from wengert.reverse.bars import Bars
+from wengert.reverse.reverse import reverse
+from wengert.reverse.seeds import scalar_seed, seeds_of
+from wengert.rulebook.forms import non_differentiable
+from wengert.values.lenses import owner_of
+from wengert.values.structures import leaves
+from wengert.values.tangents import is_exclusive
+from wengert.values.values import fresh, is_complex
 from wengert.wanted import (
     Argnums,
     check_argnums,

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.contexts import Context
-from wengert.dump import line, type_text
 from wengert.errors import TapeError
-from wengert.functional import getfield
-from wengert.ops import MISSING, Call, Constant, Input, Op, Variable, mkcall, substitute, value_of
-from wengert.play import run_call
-from wengert.source import is_functional
-from wengert.tape import Tape, verify
+from wengert.tape.contexts import Context
+from wengert.tape.dump import line, type_text
+from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable, mkcall, substitute, value_of
+from wengert.tape.play import run_call
+from wengert.tape.source import is_functional
+from wengert.tape.tape import Tape, verify
 from wengert.taping import trace
-from wengert.values import is_inexact
+from wengert.values.functional import getfield
+from wengert.values.values import is_inexact
 
 
 def primitivize(tape: Tape, ctx: Context | None = None) -> Tape:

@@ -8,22 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from wengert.accumulation import SETTINGS, accumulation
-from wengert.asking import LiveContext
-from wengert.callables import signature
-from wengert.contexts import Context
-from wengert.decisions import kept_apart, laid_out
-from wengert.entries import Slot
 from wengert.errors import WengertError
 from wengert.gradient import grad
-from wengert.recording import PLAIN, STATE, Recording
-from wengert.residuals import materialise
-from wengert.session import followed, tidy
-from wengert.sites import Site
-from wengert.slots import slot_of
-from wengert.structures import rebuild
-from wengert.tape import Tape
-from wengert.tracer import enter, level, run
+from wengert.hooks.tracer import enter, level, run
+from wengert.memory.residuals import materialise
+from wengert.recording.decisions import kept_apart, laid_out
+from wengert.recording.recording import PLAIN, STATE, Recording
+from wengert.recording.session import followed, tidy
+from wengert.recording.slots import slot_of
+from wengert.reverse.accumulation import SETTINGS, accumulation
+from wengert.tape.asking import LiveContext
+from wengert.tape.contexts import Context
+from wengert.tape.entries import Slot
+from wengert.tape.tape import Tape
+from wengert.values.callables import signature
+from wengert.values.sites import Site
+from wengert.values.structures import rebuild
 
 
 def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwargs: Any) -> tuple[Any, Tape]:

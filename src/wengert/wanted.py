@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.callables import callable_name, named_parameters, parameter_names
 from wengert.errors import ArgumentError, IntegerInputError
-from wengert.values import as_float, is_inexact
+from wengert.values.callables import callable_name, named_parameters, parameter_names
+from wengert.values.values import as_float, is_inexact
 
 Argnums = int | str | Sequence[int | str] | None
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 from bytecode import Bytecode, Instr
 
-from wengert.sites import Site
+from wengert.values.sites import Site
 
 
 class Op(Protocol):

@@ -21,7 +21,7 @@ from wengert.errors import BytecodeError
 from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Table
 from wengert.rewrite.nulls import calls_without_self
 from wengert.rewrite.tables import running_table
-from wengert.sites import Site
+from wengert.values.sites import Site
 
 ROOM = 5
 """Stack slots that a hook call needs above the instruction that it replaces: hook, constants, site."""

@@ -2,5 +2,5 @@
 
 from wengert.tensor.function import TensorFunction as TensorFunction
 from wengert.tensor.function import function as function
-from wengert.tensor.relations import Relation as Relation
-from wengert.tensor.relations import relation as relation
+from wengert.tensor.language.relations import Relation as Relation
+from wengert.tensor.language.relations import relation as relation

@@ -12,16 +12,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from wengert.binding import Rule
-from wengert.callables import place
 from wengert.errors import IntegerInputError, NonScalarOutputError, TensorLanguageError
-from wengert.registry import rules
+from wengert.rulebook.binding import Rule
+from wengert.rulebook.registry import rules
 from wengert.tensor import stages
-from wengert.tensor.arguments import leaves, numeric, signature
 from wengert.tensor.instances import Instance, flat, is_differentiable, made, structured
-from wengert.tensor.meanings import Group, Index, Meaning, RealKind
-from wengert.tensor.parsing import Parsed, parse
-from wengert.tensor.relations import Relation
+from wengert.tensor.language.relations import Relation
+from wengert.tensor.reading.arguments import leaves, numeric, signature
+from wengert.tensor.reading.meanings import Group, Index, Meaning, RealKind
+from wengert.tensor.reading.parsing import Parsed, parse
+from wengert.values.callables import place
 
 Seen = tuple[Instance, dict[str, Relation]]  # a program, and the relations that it was called with
 Argnums = int | str | tuple[int | str, ...]

@@ -10,23 +10,23 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.errors import WengertError
-from wengert.tensor.adjoint import adjoint, gauss_newton
-from wengert.tensor.arguments import converted
-from wengert.tensor.backends import Backend, built
-from wengert.tensor.differential import differential
-from wengert.tensor.enumeration import tabulated
-from wengert.tensor.gathers import functional
-from wengert.tensor.jacobian import jacobian
-from wengert.tensor.meanings import REAL_KIND, Group, Kind, Meaning, TensorKind, TupleKind, Value
-from wengert.tensor.numpy_backend import NumpyProgram
-from wengert.tensor.plan import Plan, Table, plan
-from wengert.tensor.predicates import fresh
-from wengert.tensor.relations import Relation
-from wengert.tensor.ssa import to_ssa
-from wengert.tensor.statements import SSA, Constant, Input, Statement, evaluate_ssa, leaves, ssa_cost
-from wengert.tensor.terms import TRUE, Expr, PairType, Program, Proj, TensorType, Type, Var
-from wengert.tensor.typechecking import shape_of
-from wengert.tensor.walks import Entries
+from wengert.tensor.language.predicates import fresh
+from wengert.tensor.language.relations import Relation
+from wengert.tensor.language.terms import TRUE, Expr, PairType, Program, Proj, TensorType, Type, Var
+from wengert.tensor.language.typechecking import shape_of
+from wengert.tensor.passes.adjoint import adjoint, gauss_newton
+from wengert.tensor.passes.differential import differential
+from wengert.tensor.passes.jacobian import jacobian
+from wengert.tensor.passes.ssa import to_ssa
+from wengert.tensor.passes.statements import SSA, Constant, Input, Statement, evaluate_ssa, leaves, ssa_cost
+from wengert.tensor.planning.enumeration import tabulated
+from wengert.tensor.planning.plan import Plan, Table, plan
+from wengert.tensor.planning.walks import Entries
+from wengert.tensor.reading.arguments import converted
+from wengert.tensor.reading.gathers import functional
+from wengert.tensor.reading.meanings import REAL_KIND, Group, Kind, Meaning, TensorKind, TupleKind, Value
+from wengert.tensor.running.backends import Backend, built
+from wengert.tensor.running.numpy_backend import NumpyProgram
 
 
 class CotangentError(WengertError, ValueError):

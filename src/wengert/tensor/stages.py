@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wengert.errors import TensorLanguageError
-from wengert.tensor.gen_pushout import push_out_gens
 from wengert.tensor.instances import Instance
-from wengert.tensor.let_lifting import lift_lets
-from wengert.tensor.notation import show
-from wengert.tensor.pair_elimination import eliminate_pairs
-from wengert.tensor.simplify import simplified
-from wengert.tensor.statements import show_ssa
-from wengert.tensor.terms import Program
+from wengert.tensor.language.notation import show
+from wengert.tensor.language.terms import Program
+from wengert.tensor.passes.gen_pushout import push_out_gens
+from wengert.tensor.passes.let_lifting import lift_lets
+from wengert.tensor.passes.pair_elimination import eliminate_pairs
+from wengert.tensor.passes.simplify import simplified
+from wengert.tensor.passes.statements import show_ssa
 
 PASSES: dict[str, tuple[Callable[[Program], Program], ...]] = {
     "program": (),

@@ -1,0 +1,1 @@
+"""Running a function with every site seen: calls, operators, items, attributes, classes."""

@@ -1,0 +1,70 @@
+"""What classes define: Python's lookup of methods, and their entering."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from wengert.recording.primitives import Primitive, primitive_of
+from wengert.recording.recording import PLAIN, STATE
+from wengert.rulebook.registry import rules
+
+FAST = {float, np.float64, int}
+
+FLOATS = {float, np.float64}
+
+IMMUTABLE = {float, int, bool, complex, str, bytes, np.float64, np.float32, np.complex128, np.int64}
+
+_MISSING = object()
+
+
+methods: dict[tuple[type, str], Any] = {}
+twins: dict[types.FunctionType, types.FunctionType] = {}
+"""What stands for the functions of this trace that have no closure, until one of them is changed."""
+
+
+def enter(f: Any) -> Any:
+    """The twin of a callable, by the resolver of this thread's recording; itself where nothing records."""
+    recording = STATE.recording
+    return f if recording is None else recording.enter(f)
+
+
+def lookup(t: type, name: str) -> Any:
+    """What a class defines under a name, undecorated by descriptors; None where it does not."""
+    for base in t.__mro__:
+        found = base.__dict__.get(name, _MISSING)
+        if found is not _MISSING:
+            return found
+    return None
+
+
+def defines(t: type, name: str) -> bool:
+    """Whether a class has a name at all: `lookup` gives None also where it is set to None, to forbid it."""
+    return any(name in base.__dict__ for base in t.__mro__)
+
+
+def python_method(t: type, name: str) -> Any:
+    """The method of a class if it is written in Python, else None."""
+    key = (t, name)
+    found = methods.get(key, _MISSING)
+    if found is _MISSING:
+        found = None if t in PLAIN or t is np.ndarray else lookup(t, name)
+        if isinstance(found, (types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType)):
+            found = None
+        methods[key] = found
+    return found
+
+
+def bind(method: Any, obj: Any) -> Any:
+    """A method found in a class, bound to an object by the descriptor protocol, entered."""
+    if isinstance(method, types.FunctionType):
+        return types.MethodType(enter(method), obj)
+    get = lookup(type(method), "__get__")
+    return enter(method if get is None else method.__get__(obj, type(obj)))
+
+
+def constant(fn: Any) -> Primitive:
+    primitive = primitive_of(fn)
+    return Primitive(fn, rules[fn]) if primitive is None else primitive

@@ -1,0 +1,299 @@
+"""The hooks of operators, items, attributes and iteration: Python's own protocols, entering the user's methods.
+
+The hooks of binary operators are generated, one function each: a shared body behind a closure would cost as much again
+as the hook itself (0.1 µs untraced, 0.4 µs recorded).
+"""
+
+from __future__ import annotations
+
+import importlib
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
+from wengert.hooks.awaiting import async_context, async_iterable, awaitable
+from wengert.hooks.classes import FAST, FLOATS, IMMUTABLE, bind, lookup, python_method
+from wengert.hooks.items import (
+    Quick,
+    added,
+    added_all,
+    build_map,
+    build_set,
+    context,
+    delitem,
+    getitem,
+    iterable,
+    mapping,
+    match_keys,
+    setitem,
+)
+from wengert.hooks.matching import match_class
+from wengert.hooks.opaque import remember
+from wengert.hooks.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
+from wengert.hooks.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
+from wengert.recording.caches import CERTAIN, compared
+from wengert.recording.decisions import made_text, raised
+from wengert.recording.identity import is_, is_not
+from wengert.recording.primitives import primitive_of
+from wengert.recording.quick import NUMERIC, record_two
+from wengert.recording.recording import OPERANDS, PLAIN, STATE, Modes
+from wengert.recording.shadow import SHADOW
+from wengert.rulebook.registry import rules
+from wengert.values.frames import caught
+from wengert.values.sites import Site
+
+_BINARY = """
+def {name}(right, left, site):
+    i = get(id(left))
+    j = get(id(right))
+    if i is None and j is None:
+        if type(left) in {plain} and type(right) in OPERANDS:
+            return left {symbol} right
+    elif type(left) in FAST and type(right) in FAST:
+        entries = STATE.quick
+        if entries is not None:
+            try:
+                value = left {symbol} right
+            except ArithmeticError as error:
+                raised(STATE.recording, error, operator.{fn}, (left, right), {{}})
+                raise
+            if type(value) in FLOATS:
+                SHADOW[id(value)] = len(entries)
+                entries.append((
+                    (BOTH if j is not None else LEFT) if i is not None else RIGHT,
+                    value, (i, j), (left, right), None, site))
+                return value
+    elif {quick}type(left) in NUMERIC and type(right) in NUMERIC and ndarray in PLAIN:
+        recording = STATE.recording
+        if recording is not None and recording.context is None:
+            return record_two(recording, PRIMITIVE, left, right, i, j, site)
+    STATE.site = site
+    return slow(left, right)
+"""
+
+_COMPARE = """
+def {name}(right, left, site):
+    if type(left) in PLAIN and type(right) in PLAIN and not Modes.guarding:
+        return left {symbol} right
+    STATE.site = site
+    return slow(left, right)
+"""
+
+_EQUAL = """
+def {name}(right, left, site):
+    if type(left) in PLAIN and type(right) in PLAIN and not Modes.guarding:
+        value = left {symbol} right
+        if value is not {unequal} and type(left) not in CERTAIN and type(right) not in CERTAIN:
+            STATE.site = site
+            compared(left, right)
+        return value
+    STATE.site = site
+    return slow(left, right)
+"""
+
+_UNARY = """
+def {name}(a, site):
+    i = get(id(a))
+    if i is None:
+        if type(a) in PLAIN:
+            return {symbol}a
+    elif type(a) in FLOATS:
+        entries = STATE.quick
+        if entries is not None:
+            value = {symbol}a
+            SHADOW[id(value)] = len(entries)
+            entries.append((ONE, value, (i,), (a,), None, site))
+            return value
+    STATE.site = site
+    return slow(a)
+"""
+
+
+def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
+    plain = names.pop("plain", "OPERANDS")
+    quick = "" if plain == "OPERANDS" else "False and "
+    words = {"symbol": names.pop("symbol"), "fn": names.pop("fn", None), "unequal": names.pop("unequal", None)}
+    source = template.format(name=name, plain=plain, quick=quick, **words)
+    namespace = {
+        "get": SHADOW.get,
+        "SHADOW": SHADOW,
+        "OPERANDS": OPERANDS,
+        "PLAIN": PLAIN,
+        "FAST": FAST,
+        "FLOATS": FLOATS,
+        "Modes": Modes,
+        "IMMUTABLE": IMMUTABLE,
+        "NUMERIC": NUMERIC,
+        "ndarray": np.ndarray,
+        "record_two": record_two,
+        "CERTAIN": CERTAIN | {str, bytes},
+        "compared": compared,
+        "STATE": STATE,
+        "operator": operator,
+        "raised": raised,
+        **names,
+    }
+    exec(compile(source, f"<wengert hook {name}>", "exec"), namespace)
+    hook: Callable[..., Any] = namespace[name]
+    return hook
+
+
+_CONVERSIONS: dict[int, tuple[Callable[[Any], str], str]] = {
+    1: (str, "__str__"),
+    2: (repr, "__repr__"),
+    3: (ascii, "__repr__"),
+}
+
+
+def convert(value: Any, how: int, site: Site | None) -> Any:
+    """`str(value)`, `repr(value)` or `ascii(value)`."""
+    STATE.site = site
+    fn, name = _CONVERSIONS[how]
+    method = python_method(type(value), name)
+    if method is None and how == 1 and lookup(type(value), name) is object.__str__:
+        method = python_method(type(value), "__repr__")
+    text = fn(value) if method is None or how == 3 else bind(method, value)()
+    if not isinstance(text, str):
+        raise TypeError(f"{name} returned non-string (type {type(text).__name__})")
+    return (
+        text if STATE.recording is None else remember(STATE.recording, text, (value,), fn if method is None else None)
+    )
+
+
+def format_value(value: Any, spec: str, site: Site | None) -> Any:
+    """`format(value, spec)`."""
+    STATE.site = site
+    method = python_method(type(value), "__format__")
+    text = format(value, spec) if method is None else bind(method, value)(spec)
+    if not isinstance(text, str):
+        raise TypeError(f"__format__ must return a str, not {type(text).__name__}")
+    made = None if method is not None else format
+    return text if STATE.recording is None else remember(STATE.recording, text, (value, spec), made)
+
+
+def join(parts: tuple[str, ...], site: Site | None) -> str:
+    """The text of an f-string from its parts."""
+    text = "".join(parts)
+    recording = STATE.recording
+    if recording is not None and recording.texts and any(id(part) in recording.texts for part in parts):
+        recording.texts[id(text)] = text
+        if recording.keep:
+            made_text(recording, text, str.join, ("", parts))
+    return text
+
+
+def interpolation(expression: str, spec: str, value: Any, how: int, site: Site | None) -> Any:
+    """A field of a t-string, which keeps its value as it is."""
+    made: Any = importlib.import_module("string.templatelib")  # from Python 3.14
+    return made.Interpolation(value, expression, (None, "s", "r", "a")[how], spec)
+
+
+def _slow(op: Binary) -> Callable[[Any, Any], Any]:
+    return lambda left, right: binary(op, left, right)
+
+
+def _slow_inplace(op: Binary) -> Callable[[Any, Any], Any]:
+    fn, method = INPLACE[op.name]
+    return lambda left, right: inplace(op, fn, method, left, right)
+
+
+def _slow_compare(op: Binary) -> Callable[[Any, Any], Any]:
+    return lambda left, right: compare(op, left, right)
+
+
+def _slow_unary(fn: Any, method: str) -> Callable[[Any], Any]:
+    return lambda a: unary(fn, method, a)
+
+
+HOOKS: dict[str, Callable[..., Any]] = {
+    "getitem": getitem,
+    "setitem": setitem,
+    "delitem": delitem,
+    "truth": truth,
+    "not_": not_,
+    "contains": contains,
+    "not_contains": not_contains,
+    "is_": is_,
+    "is_not": is_not,
+    "getattr": get_attribute,
+    "setattr": set_attribute,
+    "delattr": delete_attribute,
+    "super_getattr": super_attribute,
+    "iterable": iterable,
+    "mapping": mapping,
+    "convert": convert,
+    "format": format_value,
+    "join": join,
+    "context": context,
+    "async_context": async_context,
+    "async_iterable": async_iterable,
+    "awaitable": awaitable,
+    "interpolation": interpolation,
+    "match_class": match_class,
+    "build_set": build_set,
+    "build_map": build_map,
+    "match_keys": match_keys,
+    "added": added,
+    "added_all": added_all,
+    "caught": caught,
+}
+
+_RECORDING_HOOKS = {}
+
+
+for _op in BINARY.values():
+    HOOKS[_op.name] = _RECORDING_HOOKS[_op.name] = _generate(
+        _BINARY, _op.name, symbol=_op.symbol, fn=_op.name, slow=_slow(_op)
+    )
+    _iname = f"i{_op.name.rstrip('_')}"
+    HOOKS[_iname] = _generate(
+        _BINARY, _iname, symbol=_op.symbol, fn=_op.name, plain="IMMUTABLE", slow=_slow_inplace(_op)
+    )
+    _RECORDING_HOOKS[_iname] = HOOKS[_iname]
+
+
+for _op in COMPARE.values():
+    _unequal = {"eq": False, "ne": True}.get(_op.name)
+    HOOKS[_op.name] = _generate(
+        _COMPARE if _unequal is None else _EQUAL, _op.name, symbol=_op.symbol, slow=_slow_compare(_op), unequal=_unequal
+    )
+
+
+for _name, (_fn, _method) in UNARY.items():
+    HOOKS[_name] = _generate(
+        _UNARY, _name, symbol={"neg": "-", "pos": "+", "invert": "~"}[_name], slow=_slow_unary(_fn, _method)
+    )
+
+
+def prepare() -> None:
+    """Bind the hooks to the rules as they are now."""
+    if Quick.version == rules.version:
+        return
+    for op in BINARY.values():
+        primitive = primitive_of(op.fn)
+        quick = primitive is not None and primitive.rule is not None and primitive.rule.kind == "partials"
+        for name in (op.name, f"i{op.name.rstrip('_')}"):
+            namespace = _RECORDING_HOOKS[name].__globals__
+            namespace["FAST"] = FAST if quick else frozenset()
+            namespace["NUMERIC"] = NUMERIC if primitive is not None else frozenset()
+            namespace["PRIMITIVE"] = primitive
+            if quick and primitive is not None:
+                for label, mask in (
+                    ("BOTH", (True, True)),
+                    ("LEFT", (True, False)),
+                    ("RIGHT", (False, True)),
+                ):
+                    namespace[label] = primitive.scalar_bound(mask)
+    for name, (fn, _) in UNARY.items():
+        primitive = primitive_of(fn)
+        namespace = HOOKS[name].__globals__
+        quick = primitive is not None and primitive.on_floats  # +x is x, so it is not
+        namespace["FLOATS"] = FLOATS if quick else frozenset()
+        if quick and primitive is not None:
+            namespace["ONE"] = primitive.scalar_bound((True,))
+    item = primitive_of(operator.getitem)
+    Quick.item = None if item is None else item.bound(2, (True, False), ())
+    Quick.version = rules.version

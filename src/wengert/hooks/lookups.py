@@ -1,0 +1,120 @@
+"""What C code decides by traced values that it is given: which key of a dictionary, which item of a list, how often.
+
+Each is guarded before the C code runs, since it may raise.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.opaque import LIMIT, TooLarge, traced_in
+from wengert.recording.decisions import decided, exact, variables
+from wengert.recording.recording import STATE, Modes, Recording, here
+from wengert.recording.slots import slot_of
+
+FEW = 20  # keys that are compared with each other, to guard which are equal
+MANY = 1000  # keys that a guard may list; among more, the one looked up is guarded itself
+_NUMBERS = (int, float, complex, np.number, np.bool_)
+HASHED: tuple[type, ...] = (dict, set, frozenset, type({}.keys()), type({}.items()))
+_BY_IDENTITY: Any = object.__hash__
+
+
+def tape() -> Recording | None:
+    """This thread's recording, where it is kept as a tape."""
+    recording = STATE.recording if Modes.guarding else None
+    return recording if recording is not None and recording.keep else None
+
+
+def told(*things: Any) -> None:
+    """Guard exactly what is traced within reach of these: C code decides by it, and nothing else tells what."""
+    recording = tape()
+    if recording is not None:
+        exact(recording, within(recording, things))
+
+
+def decisive(thing: Any) -> Any:
+    """The thing itself, by which C code is about to decide."""
+    told(thing)
+    return thing
+
+
+def within(recording: Recording, things: Iterable[Any]) -> list[Any]:
+    """The traced values within reach. Errors: RefusedCallError where there is too much to search."""
+    try:
+        return traced_in(recording, things)
+    except TooLarge:
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: C code decides by an object that reaches more than {LIMIT} others, too many to search for "
+                "traced values, so that a tape might go another way unnoticed."
+            )
+        ) from None
+
+
+def indexed(container: Any, key: Any) -> None:
+    """Guard which item `container[key]` is, before it is read, set or deleted."""
+    recording = tape()
+    if recording is None:
+        return
+    if issubclass(type(container), HASHED):
+        looked_up(recording, key, container)
+    elif type(key) is slice:
+        exact(recording, (key.start, key.stop, key.step))
+    elif type(key) is not int:
+        exact(recording, (key,))
+
+
+def looked_up(recording: Recording, key: Any, keys: Any) -> None:
+    """Guard which of these keys, if any, equals the one that is looked up."""
+    if type(key) is int or type(key) is str or type(key) is bytes:
+        if id(key) not in recording.origins and not any([_is_traced(recording, k) for k in keys]):
+            return
+    elif not issubclass(type(key), (*_NUMBERS, str, bytes, tuple)):
+        if getattr(type(key), "__hash__", None) is not _BY_IDENTITY:
+            exact(recording, within(recording, (key, *keys)))
+        return
+    if variables(recording, (key,)) is None and issubclass(type(key), tuple):
+        exact(recording, within(recording, (key,)))  # of objects in it
+    alike = [k for k in keys if issubclass(type(k), (*_NUMBERS, str, bytes, tuple))]
+    for k in alike:
+        if k is key:
+            return
+        if _is_traced(recording, k):
+            decided(recording, operator.eq, (k, key), k == key)
+    known = [k for k in alike if not _is_traced(recording, k)]
+    hit = [k for k in known if k == key]
+    if hit or len(known) > MANY:
+        exact(recording, (key,))
+    elif known:
+        decided(recording, operator.contains, (tuple(known), key), False)
+
+
+def hashed(keys: Any) -> None:
+    """Guard which of these keys are equal, as a set or dictionary finds out when it takes them in."""
+    recording = tape()
+    if recording is None or all([type(key) is str and id(key) not in recording.origins for key in keys]):
+        return
+    if len(keys) > FEW:
+        exact(recording, within(recording, keys))
+        return
+    for place, key in enumerate(keys):
+        looked_up(recording, key, keys[:place])
+
+
+def in_hash_order(items: Any) -> None:
+    """Guard the order in which a set is iterated over."""
+    if type(items) is set or type(items) is frozenset:
+        told(items)
+
+
+def _is_traced(recording: Recording, key: Any) -> bool:
+    if issubclass(type(key), (str, bytes)):
+        return id(key) in recording.origins
+    if issubclass(type(key), tuple):
+        return any([_is_traced(recording, part) for part in key])
+    return slot_of(recording, key) is not None

@@ -1,0 +1,215 @@
+"""The net under frames that escape: from Python 3.12 on, a function that runs unseen on a traced value is an error.
+
+C code may call a Python function that nobody instrumented. `sys.monitoring` reports each start of one. The report is
+declined for good where it cannot matter (this package, twins, NumPy), so that a gradient pays nothing for it.
+To turn reports on and off for each trace would cost 20 to 100 µs: the interpreter then instruments all code anew.
+They stay on after the first trace; see docs/design/0003.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from wengert.errors import EscapedFrameError, WengertError
+from wengert.hooks.construction import NATIVE_MODULES
+from wengert.hooks.resolve import UNSEARCHED
+from wengert.recording.recording import ACTIVE, STATE, Recording, here
+from wengert.recording.slots import slot_of
+from wengert.rewrite import original
+from wengert.rewrite.emitter import words
+from wengert.rulebook.registry import rules
+from wengert.values.frames import ENGINE
+from wengert.values.locks import lock_of_process
+from wengert.values.sites import Site
+from wengert.values.values import is_inexact
+
+TOOLS = (4, 3)
+"""The identifiers that `sys.monitoring` sets aside for nobody: debuggers, coverage and profilers have others."""
+PATIENCE = 1000
+"""How often a function may start between two traces before it is declined until the next one."""
+UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types"} | UNSEARCHED | NATIVE_MODULES
+"""Packages whose functions this package runs as they are, on purpose."""
+CALLERS = {
+    ENGINE + f"{name}.py"
+    for name in words(
+        "hooks/opaque recording/decisions hooks/standins/natives hooks/standins/carriers hooks/standins/ordering "
+        "hooks/standins/totals hooks/standins/iteration hooks/standins/conversions hooks/standins/operator_functions "
+        "hooks/standins/specials recording/record recording/quick hooks/standins/ufuncs hooks/standins/ufunc_methods "
+        "hooks/standins/writers hooks/writes hooks/flat hooks/items hooks/attributes hooks/protocols hooks/awaiting "
+        "hooks/matching hooks/dispatch hooks/standins/substitutes hooks/resolve"
+    )
+}
+"""Files of this package that call what the user's code calls. The others call it themselves and know why."""
+PASSING = {
+    "__array_finalize__",
+    "__array_wrap__",
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__hash__",
+}
+"""Methods that NumPy calls with the array that another is made from, and those that containers ask a bool of."""
+
+monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12
+_lock = lock_of_process()
+_starts: dict[int, int] = {}
+_licensed: set[types.CodeType] = set()
+
+
+class Net:
+    """Which tool of `sys.monitoring` the net is, and whether functions were declined that the next trace must see."""
+
+    tool: int | None = None
+    torn = monitoring is not None
+    version = -1
+
+
+def mend() -> None:
+    """Have every start of a function reported again, at the start of a trace."""
+    with _lock:
+        Net.torn = False
+        _starts.clear()
+        if Net.tool is None:
+            Net.tool = _claimed()
+        else:
+            monitoring.restart_events()
+
+
+def _claimed() -> int | None:
+    """A free tool, at work; None where there is none, and then there is no net."""
+    for tool in TOOLS:
+        if monitoring.get_tool(tool) is None:
+            monitoring.use_tool_id(tool, "wengert")
+            monitoring.register_callback(tool, monitoring.events.PY_START, _started)
+            monitoring.set_events(tool, monitoring.events.PY_START)
+            atexit.register(_let_go, tool)
+            return tool
+    return None
+
+
+def _let_go(tool: int) -> None:
+    """What reports need is gone before the interpreter is."""
+    monitoring.set_events(tool, 0)
+    monitoring.free_tool_id(tool)
+
+
+def _started(code: types.CodeType, offset: int) -> Any:
+    """A Python function has started: declined for good, declined until the next trace, or judged."""
+    frame = sys._getframe(1)
+    if _is_innocent(frame):
+        return monitoring.DISABLE
+    recording = STATE.recording
+    if recording is None:
+        return _outside(code)
+    if _is_escaped(recording, frame):
+        raise _escape(recording, code)
+    return None
+
+
+def _is_innocent(frame: types.FrameType) -> bool:
+    """Is this code instrumented, or run as it is on purpose?"""
+    code = frame.f_code
+    if original(code) is not None or code.co_filename.startswith((ENGINE, "<wengert", "<frozen ")):
+        return True
+    module = frame.f_globals.get("__name__", "").partition(".")[0]
+    return module in UNSEEN or module.startswith("namedtuple_")
+
+
+def _is_escaped(recording: Recording, frame: types.FrameType) -> bool:
+    return frame.f_code.co_name not in PASSING and _receives(recording, frame) and not _is_licensed(frame)
+
+
+@contextlib.contextmanager
+def strict() -> Iterator[None]:
+    """A net for Python 3.11: while this context lasts, frames that escape in this thread's traces are errors, too.
+
+    It makes all code 5 to 10 times slower. From Python 3.12 on it does nothing: there is a net that costs nothing.
+    """
+    if monitoring is None:
+        if sys.getprofile() is not None:
+            raise WengertError("strict() needs sys.setprofile, which another profiler holds; run without that")
+        sys.setprofile(_called)
+    try:
+        yield
+    finally:
+        if monitoring is None:
+            sys.setprofile(None)
+
+
+def _called(frame: types.FrameType, event: str, arg: Any) -> None:
+    """A refusal is noted and raised when the trace ends: an error raised here would switch the profile function off."""
+    recording = STATE.recording
+    if event == "call" and recording is not None and not _is_innocent(frame) and _is_escaped(recording, frame):
+        _escape(recording, frame.f_code)
+
+
+def _outside(code: types.CodeType) -> Any:
+    """This thread does not trace: patience, so that a trace that follows soon has nothing to mend."""
+    starts = _starts[id(code)] = _starts.get(id(code), 0) + 1
+    if starts < PATIENCE or ACTIVE:
+        return None
+    Net.torn = True
+    return monitoring.DISABLE
+
+
+def _receives(recording: Recording, frame: types.FrameType) -> bool:
+    """Is a traced value among the arguments, the items of one, or the variables of the functions around?"""
+    names = frame.f_locals
+    values = [*names.values()] if hasattr(type(names), "values") else []  # of a text evaluated they may be anything
+    if frame.f_code.co_name == "__del__":
+        values += [getattr(values[0], "__dict__", None)]
+    for value in values:
+        if type(value) is dict:
+            value = [*value.values()]
+        for item in value if type(value) in (tuple, list) else (value,):
+            if slot_of(recording, item) is not None and is_inexact(item):
+                return True
+    return False
+
+
+def _is_licensed(frame: types.FrameType | None) -> bool:
+    """Does the frame run for a primitive written in Python, for the rule of one, or for this package itself?"""
+    if Net.version != rules.version:
+        Net.version = rules.version
+        functions = [f for target in rules for f in (*_functions_of(target), rules[target].body)]
+        _licensed.clear()
+        _licensed.update(f.__code__ for f in functions if isinstance(f, types.FunctionType))
+    while frame is not None and original(frame.f_code) is None:
+        if frame.f_code in _licensed or (_is_ours(frame.f_back) and not frame.f_code.co_filename.startswith(ENGINE)):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _functions_of(target: Any) -> list[Any]:
+    """What a call of something with a rule may start: itself, a method, what makes an object of a class."""
+    inside = getattr(target, "__func__", None) or getattr(target, "func", None) or getattr(target, "pyfunc", None)
+    if isinstance(target, type):
+        makers = [(cls, name) for cls in target.__mro__ for name in ("__new__", "__init__")]
+        found = [vars(cls).get(name) for cls, name in (*makers, (type(target), "__call__"))]
+        return [getattr(f, "__func__", f) for f in found]
+    return [target, inside, vars(type(target)).get("__call__")]
+
+
+def _is_ours(frame: types.FrameType | None) -> bool:
+    """Is this package calling on its own account?"""
+    file = "" if frame is None else frame.f_code.co_filename
+    return file.startswith(ENGINE) and file not in CALLERS
+
+
+def _escape(recording: Recording, code: types.CodeType) -> WengertError:
+    return recording.refuse(
+        EscapedFrameError(
+            f"{here()}: C code called {Site(code.co_filename, code.co_firstlineno, code.co_qualname)} with a traced "
+            "value. What it computes cannot be seen; its derivative would be silently zero. Call it from Python, or "
+            "give the C function a rule (wg.rrule)."
+        )
+    )

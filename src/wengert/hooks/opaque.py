@@ -1,0 +1,268 @@
+"""Calls into code that cannot be seen: carriers move values, sinks show them, anything else may not receive them."""
+
+from __future__ import annotations
+
+import collections
+import gc
+import operator
+import os
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import NoRuleError, RefusedCallError
+from wengert.recording.aliases import READERS, behind
+from wengert.recording.decisions import decided, exact, guard, made_text
+from wengert.recording.recording import PLAIN, Recording, called_by_user, here
+from wengert.recording.slots import slot_of
+from wengert.rulebook.registry import rules
+from wengert.values.callables import callable_name, stub, written_name
+from wengert.values.lenses import owner_of
+from wengert.values.values import is_inexact
+
+CARRIER_TYPES = (
+    list,
+    dict,
+    tuple,
+    set,
+    frozenset,
+    collections.deque,
+    collections.OrderedDict,
+    collections.defaultdict,
+)
+LIMIT = 10_000
+MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_ATOMS = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    bool,
+    type(None),
+    np.dtype,
+    np.generic,
+    types.ModuleType,
+    type,
+    types.CodeType,
+    types.FrameType,
+    types.TracebackType,
+    np.ufunc,
+)
+
+
+_VALUES = (float, complex, np.generic, np.ndarray, list, tuple, dict)
+
+
+class TooLarge(Exception):
+    """A search for traced values was given up."""
+
+
+def traced_in(recording: Recording, things: Any) -> list[Any]:
+    """All traced values within reach: in containers, attributes, closures and bound objects.
+
+    Errors: TooLarge past 10,000 objects.
+    """
+    found: list[Any] = []
+    stack = list(things)
+    seen: set[int] = set()
+    while stack:
+        thing = stack.pop()
+        if slot_of(recording, thing) is not None or id(thing) in recording.texts:
+            found.append(thing)
+            continue
+        if issubclass(type(thing), _ATOMS) or id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if len(seen) > LIMIT:
+            raise TooLarge
+        stack.extend(_parts(thing))
+    return found
+
+
+def _parts(thing: Any) -> list[Any]:
+    """What an object refers to: also iterators and generators, whose state no attribute shows."""
+    t = type(thing)  # `isinstance` would ask the object for its class
+    if issubclass(t, np.ndarray):
+        return list(thing.flat) if thing.dtype.kind == "O" else []
+    if issubclass(t, READERS):
+        return [*behind(thing), *gc.get_referents(thing)]
+    if t is types.FunctionType:
+        return [
+            *(thing.__closure__ or ()),
+            *(thing.__defaults__ or ()),
+            *(thing.__kwdefaults__ or {}).values(),
+            *thing.__dict__.values(),
+        ]
+    return [*gc.get_referents(thing), *_closures(type(thing))]
+
+
+def _closures(t: type) -> list[Any]:
+    """The variables around a class, which its methods read, and the values of its attributes."""
+    bases = [vars(base) for base in t.__mro__ if base.__flags__ & MADE_BY_PYTHON]
+    given = [getattr(f, "__func__", f) for space in bases for f in space.values()]
+    methods = [f.fget if type(f) is property else f for f in given]
+    cells = [cell for f in methods if type(f) is types.FunctionType and f.__closure__ for cell in f.__closure__]
+    named = [value for space in bases for name, value in space.items() if not name.startswith("__")]
+    return cells + [value for value in named if isinstance(value, _VALUES)]
+
+
+def search(recording: Recording, things: Any) -> bool:
+    """True where a traced value is within reach, or the search grew too large to tell."""
+    try:
+        return bool(traced_in(recording, things))
+    except TooLarge:
+        return True
+
+
+def hides(recording: Recording, things: Any) -> bool:
+    """Whether objects among these, or in lists of them, show code in C traced values by methods that nothing sees."""
+    odd = [*_odd(things)]
+    return bool(odd) and search(recording, odd)
+
+
+def _odd(things: Any) -> Iterator[Any]:
+    for thing in things:
+        t = type(thing)
+        if t is list or t is tuple:
+            yield from _odd(thing)
+        elif t not in PLAIN and not issubclass(t, (np.ndarray, np.generic)):
+            yield thing
+
+
+def refuse_hidden(recording: Recording, what: str, things: Any) -> None:
+    """Refuse to hand to NumPy what it would ask for its numbers."""
+    if hides(recording, things):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: {what} is given an object that holds traced values, and would ask it for its numbers where "
+                "nothing sees it. Give it the numbers themselves: float(x), np.asarray(x)."
+            )
+        )
+
+
+def opaque(
+    recording: Recording,
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    owner: Any = None,
+) -> Any:
+    """Call code that cannot be seen: refused with a traced value within reach, else run as it is.
+
+    Values without a derivative (masks, indices) may pass; a tape guards them.
+    """
+    things = (*args, *kwargs.values()) if owner is None else (*args, *kwargs.values(), owner)
+    if _asks_numbers(fn):
+        things = tuple([a for a in things if not _has_no_number(a)])
+    try:
+        found = traced_in(recording, things)
+    except TooLarge:
+        raise refusal(recording, fn, f"its arguments reach more than {LIMIT} objects, too many to search") from None
+    for value in found:
+        slot = slot_of(recording, value)
+        if slot is None or is_inexact(value):
+            raise refusal(recording, fn, "a traced value reaches it")
+        guard(recording, np.asarray, value, slot)
+    return watched(recording, fn, args, kwargs)
+
+
+def _asks_numbers(fn: Any) -> bool:
+    """Whether a function reads nothing of an object but what the object gives as a number, array or text."""
+    t = type(fn)
+    return t is np.ufunc or (t in _NAMED and (fn in ASKING_NUMBERS or fn.__module__ == "math"))
+
+
+def _has_no_number(thing: Any) -> bool:
+    """Whether an object is of a class in Python that answers nothing: such a call raises, or sees its type."""
+    t = type(thing)
+    if not t.__flags__ & MADE_BY_PYTHON or type.__getattribute__(t, "__new__") is not object.__new__:
+        return False
+    return not any([name in vars(base) for base in t.__mro__ for name in _ANSWERS])
+
+
+_ANSWERS = (
+    "__float__", "__int__", "__index__", "__complex__", "__trunc__", "__floor__", "__ceil__", "__round__", "__abs__",
+    "__bytes__", "__fspath__", "__buffer__", "__iter__", "__len__", "__getitem__", "__getattr__", "__array__",
+    "__array_interface__", "__array_struct__", "__array_ufunc__", "__array_function__",
+)  # fmt: skip
+_NAMED = {type, types.BuiltinFunctionType, type(np.shape)}
+ASKING_TYPES = {np.isscalar, np.can_cast, np.issubdtype}
+"""Functions that look at the types of what they are given, and no further."""
+ASKING_NUMBERS = {
+    int, float, complex, abs, round, bytes, bytearray, memoryview, operator.index, os.fspath,
+    np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.shares_memory, np.may_share_memory,
+}  # fmt: skip
+
+
+def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
+    """The error for a call without a rule, with a stub to paste."""
+    called = called_by_user() or fn
+    name = callable_name(called)
+    if called is fn and fn in rules and (rules[fn].kind == "rrule" or type(fn) is types.FunctionType):
+        return hidden_from(recording, fn, why)
+    through = "" if called is fn else f" (through {callable_name(fn)})"
+    error = NoRuleError(
+        f"{here()}: {name}{through} has no rule, and {why}. Its derivative is unknown here; a zero would be "
+        f"silently wrong. To give it a rule:\n\n{stub(called)}\n\nIf it has no derivative: "
+        f"wg.non_differentiable({written_name(called)})."
+    )
+    recording.refuse(error)
+    return error
+
+
+def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:
+    """The error for a call with a rule, which sees arguments and what lists, dicts and objects among them hold."""
+    error = NoRuleError(
+        f"{here()}: {why} where the rule of {callable_name(fn)} ({rules[fn].where}) gives no derivative: in a closure, "
+        "a set, an iterator, an attribute of a function or class among the arguments. Make it an argument of its own."
+    )
+    recording.refuse(error)
+    return error
+
+
+def watched(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run code that may write an array which a pullback keeps; note what it wrote in the undo log."""
+    memory = recording.memory
+    things = (*args, *kwargs.values())
+    given = [a for a in things if issubclass(type(a), np.ndarray)]
+    given += [a for thing in things if issubclass(type(thing), READERS) for a in behind(thing)]
+    arrays = [a for a in given if id(owner_of(a)) in memory.captured]
+    before = [(a, a.copy()) for a in arrays]
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        for array, saved in before:
+            if not np.array_equal(array, saved, equal_nan=array.dtype.kind in "fc"):
+                memory.undo.append([len(recording.entries), array, ..., saved])
+
+
+def remember(
+    recording: Recording, text: Any, sources: tuple[Any, ...], fn: Any = None, words: dict[str, Any] | None = None
+) -> Any:
+    """Note a text (or the texts in a list) made from a traced value, so that a parser given it is refused.
+
+    `fn` is the C function that made it of the sources and the `words`, so that a tape can ask it again.
+    """
+    if isinstance(text, (str, bytes, list, tuple)) and search(recording, (*sources, *(words or {}).values())):
+        if recording.keep and fn is not None:
+            _note_origin(recording, text, fn, sources, words or {})
+        parts = text if isinstance(text, (list, tuple)) else (text,)
+        recording.texts.update([(id(part), part) for part in parts if isinstance(part, (str, bytes))])
+    return text
+
+
+def _note_origin(recording: Recording, text: Any, fn: Any, sources: tuple[Any, ...], words: dict[str, Any]) -> None:
+    shown = {id(a) for a in _flat((*sources, *words.values()))}
+    exact(recording, [value for value in traced_in(recording, (*sources, *words.values())) if id(value) not in shown])
+    if isinstance(text, (str, bytes)):
+        made_text(recording, text, fn, sources, words)
+    else:
+        decided(recording, fn, sources, text, words)
+
+
+def _flat(things: Any) -> Iterator[Any]:
+    for thing in things:
+        yield from _flat(thing) if isinstance(thing, (list, tuple)) else (thing,)

@@ -1,0 +1,377 @@
+"""Operators where no quick path applies: Python's own protocols, entering the user's methods."""
+
+from __future__ import annotations
+
+import array
+import collections
+import operator
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
+from wengert.hooks.items import iterable, pairs
+from wengert.hooks.lookups import HASHED, hashed, looked_up, told
+from wengert.hooks.opaque import CARRIER_TYPES, opaque, remember, search
+from wengert.hooks.operators import COMPARE, UFUNCS, Binary
+from wengert.hooks.writes import record_write
+from wengert.recording.caches import CERTAIN, compared, found
+from wengert.recording.decisions import decided, exact, made_text, variables
+from wengert.recording.primitives import primitive_of
+from wengert.recording.quick import NUMERIC, record_two
+from wengert.recording.record import as_array, record_call
+from wengert.recording.recording import PLAIN, STATE, Modes, here
+from wengert.recording.slots import holds_traced, slot_of
+from wengert.values.sites import Site
+
+
+def protocol(op: Binary, left: Any, right: Any) -> Any:
+    """A binary operator of which an operand's class is written in Python: Python's order of trying."""
+    tl, tr = type(left), type(right)
+    first, second = lookup(tl, op.method), lookup(tr, op.reflected)
+    tries = [(first, left, right), (second, right, left)]
+    if tl is tr:
+        del tries[1]
+    elif _is_asked_last(first) or (tl in tr.__mro__ and second is not None and second is not lookup(tl, op.reflected)):
+        tries.reverse()
+    for method, a, b in tries:
+        if method is None:
+            if defines(type(a), op.method if a is left else op.reflected):  # set to None, to forbid it
+                raise TypeError("'NoneType' object is not callable")
+            continue
+        value = (
+            bind(method, a)(b)
+            if python_method(type(a), op.method if a is left else op.reflected)
+            else _native(op, method, a, b)
+        )
+        if value is not NotImplemented:
+            return value
+    raise TypeError(f"unsupported operand type(s) for {op.symbol}: {tl.__name__!r} and {tr.__name__!r}")
+
+
+def _native(op: Binary, method: Any, a: Any, b: Any) -> Any:
+    """The C method of one operand, given an operand whose class is written in Python."""
+    if not isinstance(a, (np.ndarray, np.generic)) or isinstance(b, np.ndarray) or op.name not in UFUNCS:
+        return method(a, b)
+    recording = STATE.recording
+    if getattr(b, "__array_ufunc__", True) is None or _goes_first(a, b):
+        return NotImplemented
+    reflected = method.__name__ == op.reflected
+    if python_method(type(b), "__array_ufunc__"):
+        return enter(UFUNCS[op.name])(*((b, a) if reflected else (a, b)))
+    if isinstance(a, (np.float64, np.complex128)) and not any(hasattr(type(b), name) for name in TAKEN_APART):
+        number = enter(a.item)()  # an array of objects, of one number here, hands on Python's own
+        return binary(op, b, number) if reflected else binary(op, number, b)
+    if recording is not None and (slot_of(recording, a) is not None or search(recording, (b,))):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: NumPy would take {type(b).__name__} apart in {op.symbol} with an array. "
+                "Set __array_ufunc__ = None in the class, so that its own methods are called."
+            )
+        )
+    return method(a, b)
+
+
+TAKEN_APART = ("__getitem__", "__array__", "__array_interface__", "__array_struct__", "__buffer__")
+"""What NumPy makes an array of has one of these."""
+
+
+def _goes_first(a: Any, b: Any) -> bool:
+    """Does NumPy leave an operator to b? Where b says nothing of ufuncs, its priority tells."""
+    if hasattr(type(b), "__array_ufunc__"):
+        return False
+    return getattr(b, "__array_priority__", -1e6) > getattr(a, "__array_priority__", 0.0)
+
+
+def binary(op: Binary, left: Any, right: Any) -> Any:
+    """`left op right`, recorded where an operand is traced."""
+    tl, tr = type(left), type(right)
+    if tl in NUMERIC and tr in NUMERIC and STATE.quick is not None:
+        return _numeric(op, left, right)
+    if python_method(tl, op.method) or python_method(tr, op.reflected):
+        return protocol(op, left, right)
+    recording = STATE.recording
+    if recording is None:
+        return op.fn(left, right)
+    if recording.keep and op.name == "mul" and (tl in _TEXTS or tr in _TEXTS):
+        _tell(op, left, right)
+        made = op.fn(left, right)
+        made_text(recording, made, op.fn, (left, right))
+        return made
+    if tl in _TEXTS and op.name in ("add", "mod"):
+        return remember(recording, op.fn(left, right), (left, right), op.fn)
+    if recording.keep and _tell(op, left, right):
+        return op.fn(left, right)
+    if op.name == "mul" and (_repeats(left, right) or _repeats(right, left)):
+        return op.fn(left, right)
+    if slot_of(recording, left) is None and slot_of(recording, right) is None:
+        numeric = issubclass(tl, (np.ndarray, np.generic)) or issubclass(tr, (np.ndarray, np.generic))
+        if not (
+            numeric
+            and (
+                (type(left) in (list, tuple) and holds_traced(left))
+                or (type(right) in (list, tuple) and holds_traced(right))
+            )
+        ):
+            return op.fn(left, right)
+    primitive = primitive_of(op.fn)
+    if primitive is None:
+        return opaque(recording, op.fn, (left, right), {})
+    return record_call(primitive, (left, right), {})
+
+
+def _tell(op: Binary, left: Any, right: Any) -> bool:
+    """Guard what C decides by its operands: which keys of two sets are equal, how often a sequence is repeated."""
+    if issubclass(type(left), HASHED) and issubclass(type(right), HASHED):
+        hashed([*left, *right])
+        return True
+    for items, times in ((left, right), (right, left)):
+        if op.name == "mul" and issubclass(type(items), _REPEATED) and issubclass(type(times), (int, np.integer)):
+            told(times)
+            return True
+    return False
+
+
+_TEXTS = (str, bytes)
+_REPEATED = (list, tuple, str, bytes, bytearray, collections.deque)
+
+
+def _repeats(items: Any, count: Any) -> bool:
+    """Whether a product is a sequence several times over: a number of NumPy counts like Python's, an array does not."""
+    return isinstance(items, _SEQUENCES) and isinstance(count, np.generic)
+
+
+def _numeric(op: Binary, left: Any, right: Any) -> Any:
+    """`left op right` of arrays and numbers, while traced memory has been written."""
+    recording = STATE.recording
+    assert recording is not None
+    i, j = slot_of(recording, left), slot_of(recording, right)
+    if i is None and j is None:
+        return op.fn(left, right)
+    return record_two(recording, constant(op.fn), left, right, i, j, STATE.site)
+
+
+def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:
+    """`left op= right`."""
+    t = type(left)
+    found = python_method(t, method)
+    if found is not None:
+        value = bind(found, left)(right)
+        return protocol(op, left, right) if value is NotImplemented else value
+    recording = STATE.recording
+    if recording is None or (defines(t, method) and lookup(t, method) is None):
+        return fn(left, right)
+    if isinstance(left, np.ndarray):
+        if python_method(type(right), op.reflected):
+            return protocol(op, left, right)
+        if type(right) in (list, tuple) and holds_traced(right):
+            right = as_array(right)
+        primitive = primitive_of(op.fn)
+        if primitive is None:
+            return opaque(recording, fn, (left, right), {})
+        return record_write(primitive, lambda: fn(left, right), left, (left, right), {})
+    if lookup(t, method) is not None:
+        return _fill(op, fn, method, left, right)
+    return binary(op, left, right)
+
+
+def _fill(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:
+    """`left op= right` of a container in C."""
+    if Modes.guarding:
+        _tell(op, left, right)
+    native = lookup(type(left), method)
+    if not _is_asked_last(native):
+        return fn(left, pairs(right, STATE.site) if isinstance(left, dict) else right)
+    if type(left) in _SEQUENCES or op.name == "mul":  # the `+=` of subclasses comes first
+        if isinstance(right, np.ndarray) or (isinstance(right, np.generic) and op.name != "mul"):
+            return binary(op, left, right)
+        reflected = python_method(type(right), op.reflected)
+        value = NotImplemented if reflected is None else bind(reflected, right)(left)
+        if value is not NotImplemented:
+            return value
+    return native(left, iterable(right, STATE.site) if op.name == "add" else right)
+
+
+_SEQUENCES = (list, tuple, str, bytes, bytearray, collections.deque, array.array)
+_OF_SEQUENCES = ("__add__", "__mul__", "__rmul__", "__iadd__", "__imul__")
+
+
+def _is_asked_last(method: Any) -> bool:
+    """Whether it is a method with which C's sequences join or repeat: the interpreter asks the other operand first."""
+    return (
+        type(method) is types.WrapperDescriptorType
+        and method.__objclass__ in _SEQUENCES
+        and method.__name__ in _OF_SEQUENCES
+    )
+
+
+def compare(op: Binary, left: Any, right: Any) -> Any:
+    """`left op right` for a comparison."""
+    if python_method(type(left), op.method) or python_method(type(right), op.reflected):
+        return _compare_protocol(op, left, right)
+    recording = STATE.recording
+    if recording is None or not recording.keep:
+        if op.name in ("eq", "ne"):
+            compared(left, right)
+        return op.fn(left, right)
+    if slot_of(recording, left) is None and slot_of(recording, right) is None:
+        if are_sequences(left, right, op.method):
+            return _compare_items(op, left, right)
+        if type(left) in (str, bytes) and recording.texts:
+            outcome = op.fn(left, right)
+            decided(recording, op.fn, (left, right), outcome)
+            return outcome
+        both = all(issubclass(type(it), CARRIER_TYPES) for it in (left, right))
+        if both and search(recording, (left, right)):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: containers of traced values are compared where a tape cannot see it, so that a "
+                    "replay might go another way unnoticed. Compare their items."
+                )
+            )
+        return op.fn(left, right)
+    return record_call(constant(op.fn), (left, right), {})
+
+
+def are_sequences(a: Any, b: Any, method: str) -> bool:
+    """Whether two tuples or two lists are compared as C compares them, past no method of the user's."""
+    for kind in (tuple, list):
+        if issubclass(type(a), kind) and issubclass(type(b), kind):
+            own = getattr(kind, method)
+            return lookup(type(a), method) is own and lookup(type(b), method) is own
+    return False
+
+
+def _compare_items(op: Binary, left: Any, right: Any) -> Any:
+    """The order of two lists or tuples: that of the first items which differ, else of their lengths."""
+    if op.name in ("eq", "ne") and len(left) != len(right):
+        return op.name == "ne"
+    for a, b in zip(left, right, strict=False):
+        if a is not b and not truth(compare(COMPARE["eq"], a, b), STATE.site):
+            return op.name == "ne" if op.name in ("eq", "ne") else compare(op, a, b)
+    return op.fn(len(left), len(right))
+
+
+def _compare_protocol(op: Binary, left: Any, right: Any) -> Any:
+    tl, tr = type(left), type(right)
+    tries = [(left, op.method, right), (right, op.reflected, left)]
+    if tr is not tl and tl in tr.__mro__:
+        tries.reverse()
+    for a, name, b in tries:
+        method = python_method(type(a), name)
+        value = _bound(method, a)(b) if method else getattr(type(a), name)(a, b)
+        if value is not NotImplemented:
+            return value
+    if op.name in ("eq", "ne"):
+        return (left is right) == (op.name == "eq")
+    raise TypeError(f"{op.symbol!r} not supported between instances of {tl.__name__!r} and {tr.__name__!r}")
+
+
+def _bound(method: Any, a: Any) -> Any:
+    """The method of a comparison; where it cannot even be had, there is none."""
+    try:
+        return bind(method, a)
+    except Exception:
+        return lambda b: NotImplemented
+
+
+def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
+    """`-a`, `+a`, `~a`."""
+    found = python_method(type(a), method)
+    if found is not None:
+        return bind(found, a)()
+    recording = STATE.recording
+    if recording is None or slot_of(recording, a) is None:
+        return fn(a)
+    return record_call(constant(fn), (a,), {})
+
+
+def truth(a: Any, site: Site | None) -> bool:
+    """The truth value of an object, as a test reads it; a guard where it depends on an input."""
+    if a is True or a is False or a is None:
+        return a is True
+    t = type(a)
+    if t in PLAIN and not Modes.guarding:
+        return bool(a)
+    STATE.site = site
+    method = python_method(t, "__bool__")
+    if method is not None:
+        value = bind(method, a)()
+        if type(value) is not bool:
+            raise TypeError(f"__bool__ should return bool, returned {type(value).__name__}")
+        return value
+    if not defines(t, "__bool__") and python_method(t, "__len__") is not None:
+        return length(a) > 0
+    recording = STATE.recording
+    if recording is None or not recording.keep or slot_of(recording, a) is None:
+        if type(a) is str and recording is not None and recording.keep:
+            decided(recording, bool, (a,), bool(a))
+        return bool(a)
+    value = record_call(constant(bool), (a,), {})
+    return bool(value)
+
+
+def length(a: Any) -> int:
+    """`len(a)`, entering the method; what that gives is checked as `len` does."""
+    value = bind(lookup(type(a), "__len__"), a)()
+    return value if type(value) is int and 0 <= value <= sys.maxsize else len(_Length(value))
+
+
+class _Length:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __len__(self) -> int:
+        return self.value
+
+
+def not_(a: Any, site: Site | None) -> bool:
+    """`not a`."""
+    return not truth(a, site)
+
+
+_LISTED: tuple[type, ...] = (list, tuple, collections.deque, type({}.values()))
+
+
+def contains(right: Any, left: Any, site: Site | None) -> bool:
+    """`left in right`."""
+    t = type(right)
+    if t in PLAIN and not Modes.guarding:
+        is_in = left in right
+        if is_in and type(left) not in CERTAIN and t is not str:
+            STATE.site = site
+            found(right, left)
+        return is_in
+    STATE.site = site
+    method = python_method(t, "__contains__")
+    if method is not None:
+        return truth(bind(method, right)(left), site)
+    recording = STATE.recording
+    if recording is not None and recording.keep:
+        if isinstance(right, np.ndarray) and (
+            slot_of(recording, right) is not None or slot_of(recording, left) is not None
+        ):
+            return bool(record_call(constant(operator.contains), (right, left), {}))
+        if issubclass(t, _LISTED) and (type(left) not in PLAIN or variables(recording, (left, right)) is not None):
+            return any(left is item or truth(compare(COMPARE["eq"], item, left), site) for item in right)
+        if isinstance(right, (str, bytes)):
+            outcome = left in right
+            decided(recording, operator.contains, (right, left), outcome)
+            return outcome
+        if issubclass(t, HASHED):
+            looked_up(recording, left, right)
+        else:
+            exact(recording, (left,))
+    is_in = left in right
+    if is_in:
+        found(right, left)
+    return is_in
+
+
+def not_contains(right: Any, left: Any, site: Site | None) -> bool:
+    """`left not in right`."""
+    return not contains(right, left, site)

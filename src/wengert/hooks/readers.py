@@ -1,0 +1,86 @@
+"""What reads arrays where no hook sees it: objects of C that give elements, generators made before the trace."""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.recording.aliases import PASSING, READERS, behind
+from wengert.recording.recording import STATE, Recording, here
+from wengert.rewrite import original
+from wengert.values.frames import ENGINE
+from wengert.values.structures import is_filled, load_cell
+
+_END = object()
+
+
+def is_reader(thing: Any) -> bool:
+    """Whether a step of an iterator may read an array unseen."""
+    t = type(thing)
+    return runs_unseen(thing) if t is types.GeneratorType else issubclass(t, _ITERATED)
+
+
+_ITERATED = (*PASSING, *READERS)
+
+
+def runs_unseen(generator: Any) -> bool:
+    """Whether a generator of the user's was made before the trace, and is not instrumented."""
+    code = generator.gi_code
+    return STATE.recording is not None and original(code) is None and not code.co_filename.startswith(ENGINE)
+
+
+def check_read(recording: Recording, thing: Any) -> None:
+    """Refuse to read traced memory by an object of C that gives what is there as new numbers."""
+    _check(recording, behind(thing), f"a {type(thing).__name__} reads", "Read the array itself.")
+
+
+def read(reader: Any) -> Iterator[Any]:
+    """What a reader gives, as long as the arrays that it reads hold nothing traced."""
+    items = iter(reader)
+    while (item := read_next(items, _END)) is not _END:
+        yield item
+
+
+def read_next(reader: Any, *default: Any) -> Any:
+    """`next(reader)`, checked."""
+    check_step(reader)
+    return next(reader, *default)
+
+
+def check_step(reader: Any) -> None:
+    """Refuse the next step of a reader that would read traced memory."""
+    recording = STATE.recording
+    if recording is not None and type(reader) is types.GeneratorType:
+        found = [array for thing in _variables(reader) for array in (thing, *behind(thing)) if _is_array(array)]
+        _check(recording, found, "a generator that was made before the traced call reads", "Make the generator inside.")
+    elif recording is not None:
+        check_read(recording, reader)
+
+
+def _variables(generator: Any) -> Iterable[Any]:
+    """The values of a generator's local and global variables."""
+    for thing in gc.get_referents(generator):
+        is_cell = type(thing) is types.CellType
+        if not is_cell or is_filled(thing, None, load_cell):
+            yield load_cell(thing, None) if is_cell else thing
+    if generator.gi_frame is not None:
+        space = generator.gi_frame.f_globals
+        yield from [space[name] for name in generator.gi_code.co_names if name in space]
+
+
+def _is_array(thing: Any) -> bool:
+    return issubclass(type(thing), np.ndarray)
+
+
+def _check(recording: Recording, arrays: Iterable[np.ndarray], who: str, remedy: str) -> None:
+    if any([recording.memory.is_traced(array) for array in arrays]):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: {who} an array that holds traced values, and gives numbers that nothing follows. {remedy}"
+            )
+        )

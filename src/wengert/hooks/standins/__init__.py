@@ -1,0 +1,1 @@
+"""What stands for callables of C: builtins, iteration, the standard library, containers, texts, ufuncs."""

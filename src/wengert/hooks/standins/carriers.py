@@ -1,0 +1,262 @@
+"""What in C moves values and computes nothing.
+
+What a container iterates over, or compares, is handed to it so that a trace sees it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextvars
+import functools
+import operator
+import queue
+import sys
+import types
+import typing
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.awaiting import AWAITABLES
+from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.items import default_item, dict_item, iterable, pairs
+from wengert.hooks.lookups import hashed, looked_up, tape, told
+from wengert.hooks.opaque import CARRIER_TYPES, refusal, remember
+from wengert.hooks.standins.ordering import sort_list
+from wengert.recording.caches import found, is_number
+from wengert.recording.decisions import decided
+from wengert.recording.recording import STATE
+
+ITERATING = {
+    "extend", "extendleft", "update", "__init__", "__iadd__", "__ior__", "union", "intersection", "difference",
+    "symmetric_difference", "intersection_update", "difference_update", "symmetric_difference_update", "issubset",
+    "issuperset", "isdisjoint",
+}  # fmt: skip
+"""Methods of containers that iterate over each of their arguments."""
+
+
+def taken(t: type, args: tuple[Any, ...], kwargs: dict[str, Any], held: Any = ()) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments with which a container of this type is made, or filled that holds something."""
+    if issubclass(t, dict):
+        given = [pairs(a, STATE.site) for a in args]
+        return (given if tape() is None else _with_told_keys(given, held)), kwargs
+    if issubclass(t, _SETS):  # sets read other sets past their methods
+        given = [a if isinstance(a, _SETS) else iterable(a, STATE.site) for a in args]
+        if tape() is not None:
+            given = [a if isinstance(a, _SETS) else list(a) for a in given]
+            hashed([*held, *[item for a in given for item in a]])
+        return given, kwargs
+    return [iterable(a, STATE.site) for a in args], {name: iterable(a, STATE.site) for name, a in kwargs.items()}
+
+
+def _with_told_keys(given: list[Any], held: Any) -> list[Any]:
+    """What a dictionary is filled with, once it is guarded which of its keys are equal."""
+    given = [a if hasattr(type(a), "keys") or not hasattr(type(a), "__iter__") else list(a) for a in given]
+    keys = [key for a in given if isinstance(a, dict) for key in a]
+    found = [pair[0] for a in given if type(a) is list for pair in a if type(pair) in (tuple, list) and pair]
+    hashed([*held, *keys, *found])
+    return given
+
+
+_SETS = (set, frozenset)
+
+
+def carrier_method(f: Any, owner: Any, name: str) -> Any:
+    """What stands for a method of a list, dictionary, set or deque."""
+    recording = tape()
+    if recording is not None:
+        f = _deciding(recording, f, owner, name)
+    if name in ITERATING:
+
+        def fill(*args: Any, **kwargs: Any) -> Any:
+            args_taken, words = taken(type(owner), args, kwargs, owner)
+            return f(*args_taken, **words)
+
+        return fill
+    if name == "__setitem__" and isinstance(owner, list):
+        return lambda key, value: f(key, iterable(value, STATE.site) if type(key) is slice else value)
+    if isinstance(owner, dict) and name in _ITEMS:
+        return functools.partial(_ITEMS[name], owner)
+    if name == "sort":
+        return lambda *, key=None, reverse=False: sort_list(f, list(owner), key, reverse)
+    if name in _SEARCHES and recording is not None and not isinstance(owner, _SETS):
+        return functools.partial(_SEARCHES[name], owner)
+    return functools.partial(_finding, f, owner) if STATE.recording is not None and name in _FINDING else f
+
+
+_FINDING = {"get", "setdefault", "pop", "__contains__", "index", "count"}
+
+
+def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    """A method that looks for what it is given: a cache may hold it."""
+    if args and (type(args[0]) is tuple or type(args[0]) is str or is_number(args[0])) and args[0] in owner:
+        found(owner, args[0])
+    return f(*args, **kwargs)
+
+
+_KEYED = {"get", "pop", "setdefault", "add", "discard", "remove", "__getitem__", "__setitem__", "__delitem__"}
+_COUNTED = {"pop", "insert", "rotate", "__getitem__", "__setitem__", "__delitem__", "__mul__", "__rmul__", "__imul__"}
+
+
+def _deciding(recording: Any, f: Any, owner: Any, name: str) -> Any:
+    """The method, which first guards what the container decides by what it is given: which key, or which place."""
+    if name == "__contains__":
+        return lambda value: HOOKS["contains"](owner, value, STATE.site)
+    is_hashed = isinstance(owner, (dict, *_SETS))
+    if name not in (_KEYED if is_hashed else _COUNTED):
+        return f
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if args and is_hashed:
+            looked_up(recording, args[0], owner)
+        elif args:
+            told(args[0])
+        elif isinstance(owner, _SETS) and name == "pop":
+            told(owner)
+        return f(*args, **kwargs)
+
+    return call
+
+
+def unbound_method(f: Any) -> Callable[..., Any]:
+    """`list.extend` and its like, called with the container in front."""
+    if f.__name__ not in (*ITERATING, "sort", "__contains__", *_ITEMS, *_SEARCHES, *_KEYED, *_COUNTED, *_FINDING):
+        return f
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not args or not isinstance(args[0], f.__objclass__):
+            return f(*args, **kwargs)  # raises
+        owner = args[0]
+        return carrier_method(f.__get__(owner, type(owner)), owner, f.__name__)(*args[1:], **kwargs)
+
+    return call
+
+
+def class_method(f: Any) -> Callable[..., Any]:
+    """`tuple.__new__` and `dict.fromkeys`, which iterate over one argument."""
+    if f.__name__ not in ("__new__", "fromkeys"):
+        return f
+    place = 1 if f.__name__ == "__new__" else 0
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [iterable(a, STATE.site) if k == place else a for k, a in enumerate(args)]
+        if f.__name__ == "fromkeys" and tape() is not None:
+            given[0] = list(given[0])
+            hashed(given[0])
+        return f(*given, **kwargs)
+
+    return call
+
+
+def same(item: Any, value: Any) -> bool:
+    """`item is value or item == value`, as containers ask it, with a guard where it depends on an input."""
+    return item is value or bool(HOOKS["truth"](HOOKS["eq"](value, item, STATE.site), STATE.site))
+
+
+def _index(owner: Any, value: Any, *bounds: int) -> int:
+    start, stop = (*bounds, None, None)[:2]
+    for k in range(*slice(start, stop).indices(len(owner))):
+        if same(owner[k], value):
+            return k
+    return owner.index(object(), *bounds)  # raises as it does
+
+
+def _count(owner: Any, value: Any) -> int:
+    return sum([same(item, value) for item in owner])
+
+
+def _remove(owner: Any, value: Any) -> None:
+    del owner[_index(owner, value)]
+
+
+_ITEMS = {"__getitem__": dict_item, "__missing__": default_item}  # the second of dictionaries with a factory only
+_SEARCHES = {"index": _index, "count": _count, "remove": _remove}
+
+
+def text_method(f: Any, owner: Any) -> Any:
+    """What stands for a method of a text: one that may take in texts made from traced values is watched."""
+    recording = STATE.recording
+    joins = f.__name__ == "join"
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if joins and len(args) == 1 and not kwargs:
+            args = ([*iterable(args[0], STATE.site)],)  # an iterator tells nothing once it is used up
+        text = f(*args, **kwargs)
+        if recording is None:
+            return text
+        if f.__name__ in _PLACES and id(args[0]) in recording.texts and args[0].isdigit():
+            raise refusal(recording, f, "a digit of a traced value is looked for")
+        if recording.keep and not isinstance(text, (str, bytes, list, tuple)):
+            decided(recording, getattr(type(owner), f.__name__), (owner, *args), text, kwargs)
+        return remember(recording, text, (owner, *args), getattr(type(owner), f.__name__), kwargs)
+
+    return call if recording is not None and (recording.texts or joins or f.__name__ in _FORMATTING) else f
+
+
+_PLACES = ("index", "find", "rindex", "rfind")
+_FORMATTING = ("format", "format_map")
+
+FREE_OWNERS = {
+    types.GeneratorType,
+    range,
+    slice,
+    types.ModuleType,
+    type(iter([])),
+    type(iter(())),
+    type(iter({})),
+    types.CoroutineType,
+    *AWAITABLES,
+    property,
+    contextvars.ContextVar,
+    queue.SimpleQueue,
+}
+"""Types whose methods are run as they are."""
+
+CARRIER_CLASSES = {*CARRIER_TYPES, object, type, BaseException, Exception, types.GeneratorType}
+
+CARRIERS: set[Any] = {
+    id,
+    callable,
+    type,
+    range,
+    slice,
+    super,
+    object,
+    property,
+    staticmethod,
+    classmethod,
+    globals,
+    locals,
+    vars,
+    dir,
+    input,
+    open,
+    setattr,
+    builtins.__import__,
+    BaseException,
+    chr,
+    ord,
+    hash,
+    operator.length_hint,
+    sys.exc_info,
+    functools.partial,
+    getattr,
+    functools.update_wrapper,
+    functools.wraps,
+    np.shares_memory,
+    np.may_share_memory,
+    functools._lru_cache_wrapper,
+    typing.cast,
+    typing.TypeVar,
+    typing.ParamSpec,
+    typing.TypeVarTuple,
+    types.SimpleNamespace,
+    types.MappingProxyType,
+    types.MethodType,
+    types.CellType,
+    sys.getsizeof,
+    sys.getrefcount,
+    sys.intern,
+}
+"""Functions and types that are called as they are."""

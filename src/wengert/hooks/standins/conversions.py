@@ -1,0 +1,104 @@
+"""Builtins that call a method of their argument (`abs`, `float`, `str`, `len`) or of either (`pow`, `divmod`)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from wengert.hooks.classes import bind, python_method
+from wengert.hooks.dispatch import convert, format_value
+from wengert.hooks.lookups import tape
+from wengert.hooks.opaque import opaque, remember
+from wengert.hooks.operators import BINARY, Binary
+from wengert.hooks.protocols import length, protocol, truth
+from wengert.hooks.standins.natives import recorder
+from wengert.recording.decisions import decided
+from wengert.recording.primitives import primitive_of
+from wengert.recording.recording import STATE
+from wengert.recording.slots import slot_of
+
+
+def _str(*args: Any, **kwargs: Any) -> Any:
+    if len(args) == 1 and not kwargs:
+        return convert(args[0], 1, STATE.site)
+    made, recording = str(*args, **kwargs), STATE.recording
+    return made if recording is None else remember(recording, made, args, str, kwargs)
+
+
+def _len(a: Any, /) -> Any:
+    recording = tape() if type(a) is str or type(a) is bytes else None
+    if recording is not None:
+        decided(recording, len, (a,), len(a))
+    return len(a) if python_method(type(a), "__len__") is None else length(a)
+
+
+class _Returning:
+    """An object whose conversions give a value of another type: what that means, the builtin knows."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __float__(self) -> Any:
+        return self.value
+
+    __int__ = __complex__ = __float__
+
+
+def _through(name: str, fn: Any, convert: type | None = None) -> Any:
+    """A builtin that calls one method: `abs`, `len`, `round`, `float`."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None or not (args or kwargs):
+            return fn(*args, **kwargs)
+        found = python_method(type(args[0]), name) if args else None
+        if found is not None and (convert is None or (len(args) == 1 and not kwargs)):
+            value = bind(found, args[0])(*args[1:], **kwargs)
+            if convert is None or type(value) is convert:
+                return value
+            made, primitive = fn(_Returning(value)), primitive_of(fn)
+            return made if primitive is None or slot_of(recording, value) is None else recorder(primitive)(value)
+        primitive = primitive_of(fn)
+        if primitive is None:
+            return opaque(recording, fn, args, kwargs) if fn is not len else fn(*args)
+        if any(id(a) in recording.texts for a in (*args, *kwargs.values())):
+            return opaque(recording, fn, args, kwargs)
+        return recorder(primitive)(*args, **kwargs)
+
+    return call
+
+
+def _operands(op: Binary) -> Any:
+    """`divmod` and `pow` of two operands, of which either may have methods of its own."""
+    alone = _through(op.method, op.fn)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if (
+            len(args) == 2
+            and not kwargs
+            and (python_method(type(args[0]), op.method) or python_method(type(args[1]), op.reflected))
+        ):
+            return protocol(op, *args)
+        return alone(*args, **kwargs)
+
+    return call
+
+
+CONVERSIONS: dict[Any, Any] = {
+    str: _str,
+    repr: lambda a, /: convert(a, 2, STATE.site),
+    ascii: lambda a, /: convert(a, 3, STATE.site),
+    format: lambda a, spec="", /: format_value(a, spec, STATE.site) if isinstance(spec, str) else format(a, spec),
+    bool: lambda a=False, /: truth(a, STATE.site),
+    len: _len,
+    abs: _through("__abs__", abs),
+    round: _through("__round__", round),
+    float: _through("__float__", float, float),
+    int: _through("__int__", int, int),
+    complex: _through("__complex__", complex, complex),
+    math.floor: _through("__floor__", math.floor),
+    math.ceil: _through("__ceil__", math.ceil),
+    math.trunc: _through("__trunc__", math.trunc),
+    pow: _operands(BINARY["pow"]._replace(fn=pow, symbol="** or pow()")),
+    divmod: _operands(Binary("divmod", "divmod()", divmod, "__divmod__", "__rdivmod__")),
+}

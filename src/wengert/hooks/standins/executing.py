@@ -1,0 +1,56 @@
+"""`eval` and `exec`: the code is compiled and rewritten, and runs in the namespaces of the calling frame."""
+
+from __future__ import annotations
+import __future__
+
+import functools
+import inspect
+import operator
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.opaque import refusal
+from wengert.recording.recording import STATE
+from wengert.rewrite import instrument
+from wengert.values.frames import get_frame
+
+INHERITED = functools.reduce(
+    operator.or_, [getattr(__future__, name).compiler_flag for name in __future__.all_feature_names]
+)
+"""What a text takes over from the code that has it evaluated: `from __future__ import ...`."""
+_NAMESPACES = ("globals", "locals")
+_BY_NAME = sys.version_info >= (3, 13)
+
+
+def evaluated(f: Any) -> Callable[..., Any]:
+    """What stands for `eval` or `exec`."""
+
+    def call(source: Any, /, *given: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        spaces = dict(zip(_NAMESPACES, given, strict=False))
+        named = kwargs.keys() & _NAMESPACES
+        if recording is None or len(given) > 2 or (named and (not _BY_NAME or named & spaces.keys())):
+            return f(source, *given, **kwargs)
+        spaces |= {name: kwargs.pop(name) for name in named}
+        frame = get_frame()
+        if id(source) in recording.texts:
+            raise refusal(recording, f, "its text was made from a traced value")
+        if not isinstance(source, types.CodeType):
+            text = source.lstrip(" \t") if f is eval and isinstance(source, str) else source
+            flags = frame.f_code.co_flags & INHERITED
+            source = compile(text, "<string>", f.__name__, flags, dont_inherit=True)
+        return f(instrument(source, HOOKS), *_namespaces(frame, **spaces), **kwargs)
+
+    return call
+
+
+def _namespaces(frame: types.FrameType, globals: Any = None, locals: Any = None) -> tuple[Any, Any]:
+    """The namespaces given, or those of a frame."""
+    if globals is None:
+        globals = frame.f_globals
+        optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED
+        locals = locals if locals is not None else dict(frame.f_locals) if optimized else frame.f_locals
+    return globals, locals

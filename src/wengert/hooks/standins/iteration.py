@@ -1,0 +1,218 @@
+"""Iteration by C callables: `iter`, `next`, `map`, `filter`, `any`, `reversed`, and those of `itertools`."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.awaiting import iter_async, next_async
+from wengert.hooks.classes import bind, defines, enter, lookup, python_method
+from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.flat import flat_items
+from wengert.hooks.items import Iterated, Sequence, iterable, iterator
+from wengert.hooks.lookups import in_hash_order, tape, told
+from wengert.hooks.protocols import truth
+from wengert.hooks.readers import is_reader, read_next
+from wengert.hooks.standins.carriers import taken
+from wengert.hooks.standins.ordering import ordered
+from wengert.hooks.standins.texts import characters
+from wengert.recording.recording import PLAIN, STATE, Modes
+from wengert.recording.slots import holds_traced
+
+HIGHER: set[Any] = {
+    map,
+    filter,
+    sorted,
+    zip,
+    enumerate,
+    reversed,
+    functools.reduce,
+    list,
+    tuple,
+    set,
+    frozenset,
+    any,
+    all,
+    *(v for v in vars(itertools).values() if isinstance(v, type)),
+}
+
+
+def higher(f: Any) -> Any:
+    """A C callable that calls back or iterates: functions among its arguments are entered, iterables recorded."""
+    first, *middle, rest = ROLES.get(f, (items_of, items_of))
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if f is itertools.groupby and len(args) == 1:
+            args = (*args, kwargs.pop("key", None))
+        if Modes.guarding:
+            counts = (*args[f is itertools.repeat :], *kwargs.values())
+            told(*[a for a in counts if isinstance(a, np.integer)])
+        given = [role(a) for role, a in zip((first, *middle), args, strict=False)]
+        given += [rest(a) for a in args[len(given) :]]
+        return f(*given, **{name: _WORDS.get(name, _as_it_is)(a) for name, a in kwargs.items()})
+
+    return call
+
+
+def _as_it_is(a: Any) -> Any:
+    return a
+
+
+def entered(a: Any) -> Any:
+    return None if a is None else enter(a)
+
+
+def _tested(a: Any) -> Any:
+    """A predicate, whose answer C tests."""
+    test = enter(bool if a is None else a)
+    return test if tape() is None else lambda *items: truth(test(*items), STATE.site)
+
+
+def _grouping(a: Any) -> Any:
+    """A key that C compares with the one before."""
+    key = entered(a)
+    if tape() is None:
+        return key
+
+    def call(item: Any) -> Any:
+        made = item if key is None else key(item)
+        told(made)
+        return made
+
+    return call
+
+
+def items_of(a: Any) -> Any:
+    if Modes.guarding:
+        in_hash_order(a)
+    return a if type(a) in PLAIN and type(a) not in _FOLLOWED else iterable(a, STATE.site)
+
+
+def _later(a: Any) -> Any:
+    return a if type(a) in PLAIN and type(a) not in _FOLLOWED else Iterated(a)
+
+
+_FOLLOWED = (np.ndarray, str)
+
+
+_WORDS: dict[str, Callable[[Any], Any]] = {"key": entered, "iterable": items_of}
+
+
+ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
+    map: (entered, items_of),
+    functools.reduce: (entered, items_of, _as_it_is),
+    itertools.starmap: (entered, items_of),
+    itertools.takewhile: (_tested, items_of),
+    itertools.dropwhile: (_tested, items_of),
+    itertools.filterfalse: (_tested, items_of),
+    itertools.groupby: (items_of, _grouping),
+    itertools.repeat: (_as_it_is, _as_it_is),
+    itertools.chain: (_later, _later),
+}
+"""What the arguments of a callable of `HIGHER` are, the last said of all that follow; where not said: iterables."""
+
+
+def _counting(start: Any = 0, step: Any = 1) -> Any:
+    return _counted(start, step) if holds_traced((start, step)) else itertools.count(start, step)
+
+
+def _counted(start: Any, step: Any) -> Any:
+    while True:
+        yield start
+        start = HOOKS["add"](step, start, STATE.site)
+
+
+def _iter(obj: Any, /, *sentinel: Any) -> Any:
+    if sentinel:
+        return iter(enter(obj) if callable(obj) else obj, *sentinel)
+    if issubclass(type(obj), (np.ndarray, np.flatiter, np.broadcast)) or type(obj) is str:
+        return iter(iterable(obj, STATE.site))
+    if Modes.guarding:
+        in_hash_order(obj)
+    made = iterator(obj)
+    return iter(made) if made is obj else made
+
+
+def _next(iterator: Any, /, *default: Any) -> Any:
+    if type(iterator) is np.flatiter:
+        iterator = flat_items(iterator)
+    step = python_method(type(iterator), "__next__")
+    if step is None and is_reader(iterator):
+        return read_next(iterator, *default)
+    if step is None:
+        return next(iterator, *default)
+    try:
+        return bind(step, iterator)()
+    except StopIteration:
+        if not default:
+            raise
+        return default[0]
+
+
+def _any(items: Any, /) -> bool:
+    return any(truth(item, STATE.site) for item in iterable(items, STATE.site))
+
+
+def _all(items: Any, /) -> bool:
+    return all(truth(item, STATE.site) for item in iterable(items, STATE.site))
+
+
+def _filter(f: Any, items: Any, /) -> Any:
+    f = enter(bool if f is None else f)
+    return filter(lambda item: truth(f(item), STATE.site), iterable(items, STATE.site))
+
+
+def _chained(iterables: Any) -> Any:
+    return itertools.chain.from_iterable(iterable(items, STATE.site) for items in iterable(iterables, STATE.site))
+
+
+def _accumulate(iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
+    return itertools.accumulate(items_of(iterable), enter(operator.add if func is None else func), initial=initial)
+
+
+def _set_of(t: type) -> Any:
+    return lambda *args, **kwargs: t(*taken(t, args, kwargs)[0], **kwargs)
+
+
+def _compress(data: Any, selectors: Any) -> Any:
+    return itertools.compress(items_of(data), (truth(item, STATE.site) for item in iterable(selectors, STATE.site)))
+
+
+def _reversed(items: Any, /) -> Any:
+    t = type(items)
+    method = python_method(t, "__reversed__")
+    if method is not None:
+        return bind(method, items)()
+    if t is str:
+        return reversed([*characters(items)])
+    if issubclass(t, np.ndarray):
+        return (HOOKS["getitem"](k, items, STATE.site) for k in range(len(items) - 1, -1, -1))
+    if not defines(t, "__reversed__") and python_method(t, "__getitem__") and lookup(t, "__len__") is not None:
+        return reversed(Sequence(items))
+    return reversed(items)
+
+
+ITERATION: dict[Any, Any] = {
+    iter: _iter,
+    next: _next,
+    aiter: iter_async,
+    anext: next_async,
+    itertools.chain.from_iterable: _chained,
+    itertools.accumulate: _accumulate,
+    itertools.count: _counting,
+    itertools.tee: lambda items, n=2: itertools.tee(iterable(items, STATE.site), n),
+    reversed: _reversed,
+    sorted: ordered,
+    any: _any,
+    all: _all,
+    filter: _filter,
+    dict: lambda *args, **kwargs: dict(*taken(dict, args, kwargs)[0], **kwargs),
+    set: _set_of(set),
+    frozenset: _set_of(frozenset),
+    itertools.compress: _compress,
+}

@@ -1,0 +1,424 @@
+"""C functions: recorders of those with a rule, and guards around those without."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.classes import enter, python_method
+from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.lookups import tape
+from wengert.hooks.opaque import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
+from wengert.hooks.standins.overrides import NOT_TAKEN, taken_over
+from wengert.hooks.standins.texts import holds_texts
+from wengert.hooks.standins.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
+from wengert.hooks.standins.writers import ARRAY_WRITERS, WRITERS
+from wengert.hooks.writes import record_write
+from wengert.recording.decisions import guard, laid_out
+from wengert.recording.primitives import Primitive, primitive_of, ruled
+from wengert.recording.quick import FLOATS, NUMERIC, record_one, record_plain
+from wengert.recording.record import record_call
+from wengert.recording.recording import PLAIN, STATE, Recording, here
+from wengert.recording.shadow import SHADOW
+from wengert.recording.slots import slot_of, slots_in
+from wengert.values.callables import callable_name, named_parameters
+from wengert.values.lenses import axes_in_memory
+from wengert.values.names import home_of
+from wengert.values.structures import leaves
+
+_HOLDERS = (list, tuple, dict, set, frozenset)
+
+
+def recorder(primitive: Primitive) -> Callable[..., Any]:
+    """A function that calls a primitive, and records the call where an argument is traced."""
+    if primitive.recorder is None:
+        fn = primitive.fn
+        if any([fn is asking for asking in ASKING_TYPES]):  # not by its hash, which it may not have
+            primitive.recorder = fn
+            return fn
+        make = _ufunc_recorder if isinstance(fn, np.ufunc) else _watchful if _takes_anything(primitive) else _recorder
+        primitive.recorder = make(primitive)
+    return primitive.recorder
+
+
+_ONE = {*FLOATS, np.ndarray}
+
+
+def _recorder(primitive: Primitive) -> Callable[..., Any]:
+    fn, named = primitive.fn, _from_out_on(primitive)
+    place = named[0][0] if named else sys.maxsize
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        plain = not kwargs
+        if plain and len(args) == 1 and type(args[0]) in _ONE:
+            i, t = SHADOW.get(id(args[0])), type(args[0])
+            if i is None:
+                if t in FLOATS:
+                    return fn(args[0])
+            elif t in FLOATS or np.ndarray in PLAIN:
+                recording = STATE.recording
+                if recording is not None and recording.context is None:
+                    return record_one(recording, primitive, args[0], i)
+        if len(args) > place and not any([name in kwargs for _, name in named]):
+            kwargs |= {name: args[k] for k, name in named if k < len(args)}
+            args, plain = args[:place], False
+        for a in args:
+            if id(a) in SHADOW:
+                if not kwargs:
+                    return record_plain(primitive, args, _record_odd)
+                return _write_out(primitive, args, kwargs) if "out" in kwargs else _record_odd(primitive, args, kwargs)
+            t = type(a)
+            if t not in PLAIN or t is list or t is tuple or t is str:
+                plain = False
+        return fn(*args, **kwargs) if plain else _careful(primitive, args, kwargs)
+
+    return record
+
+
+def _from_out_on(primitive: Primitive) -> list[tuple[int, str]]:
+    """(place, name) of `out` among the arguments by position, and of those behind it, in a function of NumPy."""
+    if primitive.fn is np.ndarray.choose or not callable_name(primitive.fn).startswith("np."):
+        return []  # its method may be given the choices one by one
+    names = named_parameters(primitive.fn) or named_parameters(getattr(np, primitive.name, primitive.fn))
+    return list(enumerate(names))[names.index("out") :] if "out" in names else []
+
+
+def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`record_call`, unless an argument's class takes the call over."""
+    value = taken_over(primitive.fn, args, kwargs)
+    if value is not NOT_TAKEN:
+        return value
+    recording = STATE.recording
+    if recording is not None and _lists_hide(recording, primitive, args):
+        return opaque(recording, primitive.fn, args, kwargs)
+    return record_call(primitive, args, kwargs)
+
+
+def _lists_hide(recording: Recording, primitive: Primitive, args: tuple[Any, ...]) -> bool:
+    """Whether a list of an argument holds objects that NumPy or C would ask for traced numbers."""
+    if primitive.rule is not None and primitive.rule.kind in ("constant", "rrule"):
+        return False
+    return any([(type(a) is list or type(a) is tuple) and hides(recording, a) for a in args])
+
+
+def _takes_anything(primitive: Primitive) -> bool:
+    """Whether a primitive is a Python function, other than our own, or has a rule of the general form."""
+    kind = None if primitive.rule is None else primitive.rule.kind
+    is_foreign = isinstance(primitive.fn, types.FunctionType) and not home_of(primitive.fn).startswith("wengert.")
+    return kind == "rrule" or (is_foreign and kind in ("partials", "pullback"))
+
+
+def _watchful(primitive: Primitive) -> Callable[..., Any]:
+    """The recorder of what may be given anything, also what hides traced values."""
+    fn, record = primitive.fn, _recorder(primitive)
+    general = primitive.rule is not None and primitive.rule.kind == "rrule"
+
+    def watch(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None or kwargs.get("out") is not None:
+            return record(*args, **kwargs)
+        odd = [a for a in (*args, *kwargs.values()) if type(a) not in PLAIN or type(a) in _HOLDERS]
+        if not odd and not general and primitive.vouched:
+            return record(*args, **kwargs)
+        if any([_hides(recording, a, True) for a in args]) or any([_hides(recording, a) for a in kwargs.values()]):
+            return opaque(recording, fn, args, kwargs)
+        return record_call(primitive, args, kwargs)
+
+    return watch
+
+
+def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
+    """Whether traced values are within reach of an argument, other than itself and its leaves."""
+    t = type(a)
+    if (t in PLAIN and t not in _HOLDERS) or slot_of(recording, a) is not None:
+        return False
+    try:
+        found = traced_in(recording, (a,))
+    except TooLarge:
+        return True
+    known = {id(leaf) for _, leaf in leaves(a)} if with_leaves or t is list or t is tuple else set()
+    return any(id(value) not in known for value in found)
+
+
+def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Arguments that are no traced objects themselves, but may hold or show traced values."""
+    recording = STATE.recording
+    if recording is None:
+        return primitive.fn(*args, **kwargs)
+    value = taken_over(primitive.fn, args, kwargs)
+    if value is not NOT_TAKEN:
+        return value
+    if kwargs.get("out") is not None:
+        return _write_out(primitive, args, kwargs)
+    if holds_texts(recording, (*args, *kwargs.values())):
+        return opaque(recording, primitive.fn, args, kwargs)
+    if _lists_hide(recording, primitive, args):
+        return opaque(recording, primitive.fn, args, kwargs)
+    if slots_in(recording, (*args, *kwargs.values())) is not None:
+        if kwargs and is_elementwise(primitive.fn):
+            return with_options(recording, primitive.fn, args, kwargs)
+        return record_call(primitive, args, kwargs)
+    if any(type(a) not in PLAIN and search(recording, (a,)) for a in (*args, *kwargs.values())):
+        return opaque(recording, primitive.fn, args, kwargs)
+    return primitive.fn(*args, **kwargs)
+
+
+def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    out = kwargs["out"]
+    out = out[0] if type(out) is tuple and len(out) == 1 else out
+    rest = {name: value for name, value in kwargs.items() if name != "out"}
+    if out is None:
+        return recorder(primitive)(*args, **rest)
+    if out is ...:
+        value = recorder(primitive)(*args, **rest)
+        return value if isinstance(value, np.ndarray) else enter(np.copy)(enter(np.broadcast_to)(value, ()))
+    recording = STATE.recording
+    if recording is None:
+        return primitive.fn(*args, **kwargs)
+    if not is_elementwise(primitive.fn) or (isinstance(out, np.ndarray) and rest.keys() <= LAYOUT):
+        return _write_whole(recording, primitive, args, out, rest)
+    if not search(recording, (*args, *rest.values(), out)):
+        return watched(recording, primitive.fn, args, kwargs)
+    args, where = cast_first(primitive.fn, args, rest), rest.get("where", True)
+    if isinstance(out, tuple):
+        return write_parts(lambda: recorder(primitive)(*args, where=where), out)
+    if where is not True:
+        return write_where(primitive.fn, args, out, where)
+    return _write_whole(recording, primitive, args, out, {name: rest[name] for name in rest.keys() & LAYOUT})
+
+
+def _write_whole(
+    recording: Recording, primitive: Primitive, args: tuple[Any, ...], out: Any, words: dict[str, Any]
+) -> Any:
+    """A call whose whole result is written into one array."""
+    if isinstance(out, np.generic):
+        return primitive.fn(*args, out=out, **words)  # raises
+    if not isinstance(out, np.ndarray):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: {primitive.name} writes into out= of type {type(out).__name__}, which cannot be followed. "
+                "Assign the result instead."
+            )
+        )
+    rest = {name: value for name, value in words.items() if name not in LAYOUT}
+    normal, rule = args, primitive.rule
+    assert rule is not None
+    if rest or (rule.sequence is not None and len(args) > rule.sequence + 1):
+        normal, rest = rule.normalise(args, rest)
+    return record_write(primitive, lambda: primitive.fn(*args, out=out, **words), out, normal, rest)
+
+
+def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
+    fn = primitive.fn
+    nin = fn.nin
+
+    def record(*args: Any, **kwargs: Any) -> Any:
+        if nin == 1 == len(args) and not kwargs:
+            i = SHADOW.get(id(args[0]))
+            if i is not None and type(args[0]) in NUMERIC and np.ndarray in PLAIN:
+                recording = STATE.recording
+                if recording is not None and recording.context is None:
+                    return record_one(recording, primitive, args[0], i)
+        if kwargs or len(args) != nin:
+            if len(args) > nin:
+                kwargs["out"] = args[nin:]
+                args = args[:nin]
+            return _careful(primitive, args, kwargs)
+        for a in args:
+            if id(a) in SHADOW:
+                return record_plain(primitive, args, _record_odd)
+        for a in args:
+            t = type(a)
+            if t not in PLAIN or t is list or t is tuple:
+                return _careful(primitive, args, kwargs)
+        return fn(*args)
+
+    return record
+
+
+def _reshape(primitive: Primitive, owner: Any, *shape: Any, **options: Any) -> Any:
+    if options.get("order") == "A":
+        options["order"] = _order(owner, "A")
+    return recorder(primitive)(owner, *shape, **options)
+
+
+def _in_a_row(primitive: Primitive, a: Any, order: Any = "C") -> Any:
+    """`ravel` and `flatten`; in the order "K" the axes are read as they lie in memory."""
+    _ask_layout(order)
+    if order == "K" and isinstance(a, np.ndarray) and not (a.flags.c_contiguous or a.flags.f_contiguous):
+        return recorder(primitive)(enter(np.transpose)(a, axes_in_memory(a)))
+    return recorder(primitive)(a, order=_order(a, order))
+
+
+def _sparing(f: Any) -> Callable[..., Any]:
+    """A function that may use its argument as scratch space: here it does not, since a pullback reads that."""
+    signature = inspect.signature(f)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        a = given.pop("a")
+        given.pop("overwrite_input", None)
+        return recorder(ruled(f))(a, **given)
+
+    return call
+
+
+ARRAY_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.ravel: lambda *args, **kwargs: _in_a_row(ruled(np.ravel), *args, **kwargs),
+    np.reshape: lambda *args, **kwargs: _reshape(ruled(np.reshape), *args, **kwargs),
+    np.median: _sparing(np.median),
+    np.nanmedian: _sparing(np.nanmedian),
+}
+
+
+def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    """`a.view()`; of another dtype or class it shows the bits of traced numbers, which have no derivative."""
+    kind = np.ndarray if isinstance(owner, np.ndarray) else np.generic
+    made, recording = kind.view(owner, *args, **kwargs), STATE.recording
+    if type(made) is type(owner) and made.dtype == owner.dtype:
+        return recorder(primitive)(owner, *args, **kwargs)
+    if recording is not None and slot_of(recording, owner) is not None:
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: a traced {type(owner).__name__} of {owner.dtype} is viewed as {type(made).__name__} of "
+                f"{made.dtype}. Convert it with .astype, or take .real and .imag."
+            )
+        )
+    return made
+
+
+def sized(primitive: Primitive, deciding: slice = slice(1, None)) -> Callable[..., Any]:
+    """A recorder for a call whose arguments of these places decide, by their values, how long the result is."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        value, recording = recorder(primitive)(*args, **kwargs), STATE.recording
+        if recording is not None and recording.keep and slots_in(recording, (*args[deciding], *kwargs.values())):
+            slot = slot_of(recording, value)
+            if slot is not None:
+                guard(recording, np.shape, value, slot)
+        return value
+
+    return call
+
+
+def _sized_method(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
+    return sized(primitive)(owner, *args, **kwargs)
+
+
+def _order(a: Any, order: str | None) -> str | None:
+    """The order of elements that "K" and "A" (as in memory) mean for an array; a rule does not see its layout."""
+    if order not in ("K", "A"):
+        return order
+    _ask_layout(order)
+    return "F" if isinstance(a, np.ndarray) and a.flags.f_contiguous and not a.flags.c_contiguous else "C"
+
+
+def _ask_layout(order: Any) -> None:
+    recording = tape() if order == "K" or order == "A" else None
+    if recording is not None:
+        laid_out(recording)
+
+
+def copied(a: Any, memo: Any = None) -> Any:
+    """`copy.copy` and `copy.deepcopy` of an array or number."""
+    return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
+
+
+def number_method(f: Any, owner: Any, t: type, name: str) -> Any:
+    if isinstance(owner, np.ndarray) and name in ARRAY_WRITERS:
+        return functools.partial(ARRAY_WRITERS[name], owner, f)
+    if id(owner) not in SHADOW and t in PLAIN and not isinstance(owner, np.ndarray):
+        return f
+    if name in ("__copy__", "__deepcopy__"):
+        return functools.partial(copied, owner)
+    if name == "conjugate" and t is float:
+        return f if id(owner) not in SHADOW else lambda: owner
+    descriptor = getattr(t, name, None)
+    primitive = primitive_of(descriptor)
+    if primitive is None and isinstance(owner, np.generic):
+        primitive = primitive_of(getattr(np.ndarray, name, None)) or primitive_of(getattr(np, name, None))
+        if primitive is not None and name == "view":
+            return functools.partial(view, primitive, owner)
+        if primitive is not None:
+            primitive = primitive_of(getattr(np, name, None)) or primitive
+            return functools.partial(recorder(primitive), owner)
+    if primitive is None:
+        return guarded(f, owner)
+    if name in _METHODS and isinstance(owner, np.ndarray):
+        return functools.partial(_METHODS[name], primitive, owner)
+    if name in ("ravel", "flatten") and isinstance(owner, np.ndarray):
+        return functools.partial(_in_a_row, primitive, owner)
+    return functools.partial(recorder(primitive), owner)
+
+
+def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        return f(*args, **kwargs) if recording is None else opaque(recording, f, args, kwargs, owner)
+
+    return call
+
+
+def array_function(f: Any) -> Any:
+    """A NumPy function without a rule: run where nothing is traced, else its Python implementation is entered."""
+    inner = f._implementation
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None or not search(recording, (*args, *kwargs.values())):
+            return f(*args, **kwargs) if recording is None else watched(recording, f, args, kwargs)
+        value = taken_over(f, args, kwargs)
+        if value is not NOT_TAKEN:
+            return value
+        if f in WRITERS:
+            return WRITERS[f](f, *args, **kwargs)
+        if isinstance(inner, types.FunctionType):
+            return enter(inner)(*args, **kwargs)
+        return opaque(recording, f, args, kwargs)
+
+    return call
+
+
+_ORDERS = {"lt", "le", "gt", "ge"}
+
+
+def dunder(op: Any, reflected: bool) -> Any:
+    """`x.__add__(y)` of a number or array, and from a subclass by `super().__add__(y)`."""
+
+    def call(a: Any, b: Any) -> Any:
+        number = (int, float, complex, np.ndarray, np.generic)
+        recording = STATE.recording
+        if op.name in _ORDERS and (isinstance(a, complex) or isinstance(b, complex)):
+            return NotImplemented
+        if not isinstance(b, number) and not (isinstance(a, np.ndarray) and type(b) in (list, tuple)):
+            return NotImplemented
+        if python_method(type(a), op.method) or python_method(type(b), op.reflected):
+            name = op.reflected if reflected else op.method
+            fn = next(
+                base.__dict__[name]
+                for base in type(a).__mro__
+                if isinstance(base.__dict__.get(name), types.WrapperDescriptorType)
+            )
+            if recording is None or not search(recording, (a, b)):
+                return fn(a, b)
+            if not isinstance(a, float) or id(a) in SHADOW:
+                return opaque(recording, fn, (a, b), {})
+            a = float.__add__(a, 0.0) if slot_of(recording, a) is None else a
+        return HOOKS[op.name](a, b, STATE.site) if reflected else HOOKS[op.name](b, a, STATE.site)
+
+    return call
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "reshape": _reshape,
+    "view": view,
+    "repeat": _sized_method,
+    "compress": _sized_method,
+}

@@ -1,0 +1,144 @@
+"""Random numbers of NumPy: what was drawn is constant, and location, scale and array have their derivatives.
+
+Each distribution here is drawn by NumPy as `location + scale * standard draw`, so that writing it so changes no bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.classes import enter
+from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.standins.natives import guarded
+from wengert.hooks.writes import record_store
+from wengert.recording.record import as_array
+from wengert.recording.recording import STATE
+from wengert.recording.slots import holds_traced
+
+
+def _add(a: Any, b: Any) -> Any:
+    return HOOKS["add"](b, a, STATE.site)
+
+
+def _times(a: Any, b: Any) -> Any:
+    return HOOKS["mul"](b, a, STATE.site)
+
+
+def _is_plain(parameters: tuple[Any, ...], scale: Any) -> bool:
+    """Nothing is traced, or NumPy has an error to raise."""
+    if STATE.recording is None or not holds_traced(parameters):
+        return True
+    return any(np.iscomplexobj(a) for a in parameters) or bool(np.any(np.signbit(scale)))
+
+
+def _given(parameters: tuple[Any, ...], size: Any) -> tuple[list[Any], Any]:
+    """The parameters as arrays, or as floats where one number is drawn, and the shape of the draws."""
+    parameters = tuple([as_array(a) if type(a) in (list, tuple) else a for a in parameters])
+    shape = np.broadcast_shapes(*map(np.shape, parameters))
+    if size is None and shape == ():
+        return [enter(float)(a) for a in parameters], None
+    return list(parameters), shape if size is None else size
+
+
+def _located(f: Any) -> Callable[..., Any]:
+    """`normal` and its like."""
+
+    def sample(rng: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        if _is_plain((loc, scale), scale):
+            return guarded(f)(rng, loc, scale, size)
+        (loc, scale), size = _given((loc, scale), size)
+        return _add(loc, _times(scale, f(rng, 0.0, 1.0, size)))
+
+    return sample
+
+
+def _scaled(f: Any) -> Callable[..., Any]:
+    """`exponential` and `rayleigh`."""
+
+    def sample(rng: Any, scale: Any = 1.0, size: Any = None) -> Any:
+        if _is_plain((scale,), scale):
+            return guarded(f)(rng, scale, size)
+        (scale,), size = _given((scale,), size)
+        return _times(scale, f(rng, 1.0, size))
+
+    return sample
+
+
+def _gamma(f: Any) -> Callable[..., Any]:
+    def sample(rng: Any, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
+        if holds_traced((shape,)) or _is_plain((scale,), scale):
+            return guarded(f)(rng, shape, scale, size)
+        (scale, shape), size = _given((scale, shape), size)
+        return _times(scale, f(rng, shape, 1.0, size))
+
+    return sample
+
+
+def _uniform(f: Any) -> Callable[..., Any]:
+    def sample(rng: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        if _is_plain((low, high), 1.0) or not np.all(np.isfinite(np.subtract(high, low))):
+            return guarded(f)(rng, low, high, size)
+        (low, high), size = _given((low, high), size)
+        return _add(low, _times(HOOKS["sub"](low, high, STATE.site), f(rng, 0.0, 1.0, size)))
+
+    return sample
+
+
+def _items(a: Any) -> Any:
+    return as_array(a) if type(a) in (list, tuple) and holds_traced(a) else a
+
+
+def _permutation(f: Any) -> Callable[..., Any]:
+    def permute(rng: Any, x: Any, **axis: Any) -> Any:
+        x = _items(x)
+        if STATE.recording is None or not holds_traced((x,)) or not isinstance(x, np.ndarray):
+            return guarded(f)(rng, x, **axis)
+        return enter(np.take)(x, f(rng, np.shape(x)[axis.get("axis", 0)]), axis.get("axis", 0))
+
+    return permute
+
+
+def _shuffle(f: Any) -> Callable[..., Any]:
+    def shuffle(rng: Any, x: Any, **axis: Any) -> None:
+        if STATE.recording is None or type(x) is list:
+            return f(rng, x, **axis)  # a list's items are moved as they are
+        if not isinstance(x, np.ndarray) or not holds_traced((x,)):
+            return guarded(f)(rng, x, **axis)
+        order = np.arange(x.shape[axis.get("axis", 0)])
+        f(rng, order)
+        return record_store(x, ..., enter(np.take)(x, order, axis.get("axis", 0)))
+
+    return shuffle
+
+
+def _choice(f: Any) -> Callable[..., Any]:
+    def choose(rng: Any, a: Any, size: Any = None, *args: Any, axis: int = 0, **kwargs: Any) -> Any:
+        a = _items(a)
+        if STATE.recording is None or not isinstance(a, np.ndarray) or not holds_traced((a,)) or holds_traced(args):
+            return guarded(f)(rng, a, size, *args, **kwargs, **({"axis": axis} if axis else {}))
+        chosen = guarded(f)(rng, a.shape[axis], size, *args, **kwargs)
+        return HOOKS["getitem"]((slice(None),) * (axis % a.ndim) + (chosen,), a, STATE.site)
+
+    return choose
+
+
+_FAMILIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
+    **dict.fromkeys(("normal", "laplace", "gumbel", "logistic"), _located),
+    **dict.fromkeys(("exponential", "rayleigh"), _scaled),
+    "gamma": _gamma,
+    "uniform": _uniform,
+    "permutation": _permutation,
+    "shuffle": _shuffle,
+    "choice": _choice,
+}
+
+METHOD = type(np.random.Generator.normal)
+SAMPLERS: dict[Any, Callable[..., Any]] = {
+    f: make(f)
+    for generator in (np.random.Generator, np.random.RandomState)
+    for name, make in _FAMILIES.items()
+    for f in [getattr(generator, name)]
+}

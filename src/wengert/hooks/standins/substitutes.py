@@ -1,0 +1,86 @@
+"""What stands for helpers of NumPy's in C that take traced arrays and give others: each made of what has a rule."""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.classes import enter
+from wengert.hooks.opaque import search
+from wengert.hooks.standins.natives import sized
+from wengert.recording.primitives import ruled
+from wengert.recording.recording import STATE
+
+core: Any = np._core._multiarray_umath  # type: ignore[attr-defined]
+
+
+class Converter:
+    """As `_array_converter`, with which NumPy's functions in Python convert their arguments and wrap their results."""
+
+    def __init__(self, *items: Any) -> None:
+        self.native = core._array_converter(*items)
+        self.items = items
+        self.scalar_input = self.native.scalar_input
+        self.result_type = self.native.result_type
+
+    def as_arrays(self, subok: bool = True, pyscalars: str = "convert_if_no_array") -> tuple[Any, ...]:
+        native = self.native.as_arrays(subok=subok, pyscalars=pyscalars)
+        convert = enter(np.asanyarray if subok else np.asarray)
+        return tuple([
+            convert(item) if isinstance(array, np.ndarray) else item
+            for item, array in zip(self.items, native, strict=True)
+        ])  # fmt: skip
+
+    def wrap(self, array: Any, /, to_scalar: bool | None = None) -> Any:
+        scalar = all(self.scalar_input) if to_scalar is None else to_scalar
+        return enter(operator.getitem)(array, ()) if scalar and np.ndim(array) == 0 else array
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, i: int) -> Any:
+        return enter(np.asanyarray)(self.items[i])
+
+
+def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    if not _holds(args):
+        return np.broadcast_arrays(*args, subok=subok)
+    shape = np.broadcast_shapes(*map(np.shape, args))
+    arrays = [enter(np.asanyarray)(a) for a in args]
+    return tuple([a if a.shape == shape else enter(np.broadcast_to)(a, shape) for a in arrays])
+
+
+def _unique_hash(array: Any, **kwargs: Any) -> Any:
+    """`np.unique` sorts where this gives NotImplemented."""
+    return NotImplemented if isinstance(array, Converter) else core._unique_hash(array, **kwargs)
+
+
+def _holds(things: Any) -> bool:
+    recording = STATE.recording
+    return recording is not None and search(recording, things)
+
+
+def _public(f: Any) -> Callable[..., Any]:
+    """The C function behind a function of NumPy's, which its own modules call."""
+    return lambda *args, **kwargs: enter(f)(*args, **kwargs)
+
+
+def _sized(f: Any, deciding: slice) -> Callable[..., Any]:
+    return lambda *args, **kwargs: sized(ruled(f), deciding)(*args, **kwargs)
+
+
+FIRST = slice(0, 1)
+functions: list[Any] = [f for f in vars(np).values() if type(f) is type(np.sum)]
+SUBSTITUTES: dict[Any, Any] = {
+    core._array_converter: Converter,
+    np.broadcast_arrays: _broadcast_arrays,
+    np.repeat: _sized(np.repeat, slice(1, None)),
+    **{f: _sized(f, FIRST) for f in (np.bincount, np.flatnonzero, np.argwhere)},
+    **{f._implementation: _public(f) for f in functions if isinstance(f._implementation, types.BuiltinFunctionType)},
+}
+if hasattr(core, "_unique_hash"):  # from NumPy 2.3
+    SUBSTITUTES[core._unique_hash] = _unique_hash

@@ -1,0 +1,125 @@
+"""Texts made from traced values, on their way through streams in memory and arrays of text."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.opaque import refusal, remember, search, traced_in, watched
+from wengert.recording.decisions import exact
+from wengert.recording.recording import STATE, Recording
+
+core: Any = np._core.multiarray  # type: ignore[attr-defined]
+
+
+def stream_method(f: Any, owner: Any) -> Any:
+    """A method of a stream in memory: what is read from one that traced values were written to is remembered."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is not None:
+            _note(recording, owner, (*args, *kwargs.values()))
+        made = f(*args, **kwargs) if recording is None else watched(recording, f, args, kwargs)
+        if recording is not None and isinstance(made, (str, bytes, list)):
+            _read(recording, owner)
+        return made if recording is None else remember(recording, made, (owner,))
+
+    return call
+
+
+def printed(*args: Any, **kwargs: Any) -> None:
+    """`print`."""
+    print(*args, **kwargs)
+    recording, stream = STATE.recording, kwargs.get("file") or sys.stdout
+    if recording is not None and isinstance(stream, io.StringIO):
+        _note(recording, stream, args)
+
+
+def _shown(f: Any) -> Any:
+    """A function of NumPy's that makes a text."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        text = f(*args, **kwargs)
+        return text if recording is None else remember(recording, text, args, f, kwargs)
+
+    return call
+
+
+SHOWING = {
+    f: _shown(f)
+    for f in (
+        np.array2string,
+        np.array_repr,
+        np.array_str,
+        core.dragon4_positional,
+        core.dragon4_scientific,
+    )
+}
+
+
+def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
+    if things and search(recording, things):
+        recording.texts[id(stream)] = stream
+        if recording.keep:
+            recording.caches.setdefault(io.StringIO, {}).setdefault(id(stream), []).extend(things)
+
+
+def _read(recording: Recording, stream: Any) -> None:
+    """What is read from a stream may decide: that is guarded by all that was written."""
+    if recording.keep and id(stream) in recording.texts:
+        exact(recording, traced_in(recording, recording.caches[io.StringIO][id(stream)]))
+
+
+def characters(text: Any) -> Any:
+    """What iterating over a text gives; of one made from a traced value the digits are remembered, too.
+
+    Python has each digit but once: a number needs one, and the fewer the better.
+    """
+    recording = STATE.recording
+    if recording is None or id(text) not in recording.texts:
+        return text
+    if recording.keep:
+        exact(recording, (text,))
+    if type(text) is bytes:
+        return text
+    return (remember(recording, c, (text,)) if c.isdigit() else c for c in text)
+
+
+def ordinal(character: Any, /) -> int:
+    """`ord`, which would read the digits of a traced value one by one."""
+    recording = STATE.recording
+    if recording is not None and id(character) in recording.texts and character.isdigit():
+        raise refusal(recording, ord, "a digit of a traced value reaches it")
+    return ord(character)
+
+
+def interned(text: Any, /) -> Any:
+    """`sys.intern`."""
+    recording = STATE.recording
+    made = sys.intern(text)
+    if recording is not None and recording.keep:
+        exact(recording, (text,))
+    return made if recording is None else remember(recording, made, (text,))
+
+
+def lines(stream: Any) -> Any:
+    """What iterating over a stream in memory gives."""
+    recording = STATE.recording
+    if recording is None or id(stream) not in recording.texts:
+        return stream
+    _read(recording, stream)
+    return (remember(recording, line, (stream,)) for line in stream)
+
+
+def holds_texts(recording: Recording, things: Any) -> bool:
+    """Is a text made from a traced value among these, or in a list of them?"""
+    if not recording.texts:
+        return False
+    given = [
+        a for a in things if type(a) in (str, bytes, list, tuple) or (type(a) is np.ndarray and a.dtype.kind in "US")
+    ]
+    return any(id(found) in recording.texts for found in traced_in(recording, given))

@@ -1,0 +1,131 @@
+"""What totals up what it iterates over: `sum`, `min`, `max`, `math.prod`, `math.dist`, Python's statistics."""
+
+from __future__ import annotations
+
+import functools
+import math
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.classes import enter, python_method
+from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.items import iterable, itself
+from wengert.hooks.opaque import hides, opaque
+from wengert.hooks.standins.natives import recorder
+from wengert.hooks.standins.ordering import extreme, first
+from wengert.recording.primitives import Primitive, ruled
+from wengert.recording.record import as_array, record_as, record_call
+from wengert.recording.recording import STATE
+from wengert.recording.slots import holds_traced
+
+ITERATING = {sum, min, max, math.fsum, math.prod}
+
+
+STATISTICS = {statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev}
+
+
+_OF_EXTREMES = {"key", "default"}
+
+
+def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
+    """`sum`, `min`, `max` and their like, which iterate over one argument."""
+    fn = primitive.fn
+    splat = fn in (min, max)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None:
+            return fn(*args, **kwargs)
+        if splat and (not args or kwargs.keys() - _OF_EXTREMES or ("default" in kwargs and len(args) > 1)):
+            return fn(*args, **kwargs)  # raises
+        if splat and kwargs:
+            return extreme(fn, args[0] if len(args) == 1 else args, **kwargs)
+        if not args:
+            return fn(**kwargs)
+        items = list(args) if splat and len(args) > 1 else list(iterable(args[0], STATE.site))
+        if splat:
+            return _extreme(primitive, items)
+        if fn in _FOLDED and _is_folded(fn, items, args[1:], kwargs):
+            return _fold(fn, items, *args[1:], **kwargs)
+        if fn is math.fsum and hides(recording, items):
+            return opaque(recording, fn, (items,), kwargs)
+        if not holds_traced((items, *args[1:], *kwargs.values())):
+            return fn(items, *args[1:], **kwargs)
+        start = args[1] if len(args) > 1 else kwargs.get("start")
+        if isinstance(start, (list, tuple)):
+            return fn(items, start)
+        if start is not None and holds_traced((start,)):
+            return record_as(primitive, fn(items, *args[1:], **kwargs), ([start, *items],))
+        return record_call(primitive, (items, *args[1:]), kwargs)
+
+    return call
+
+
+def _extreme(primitive: Primitive, items: list[Any]) -> Any:
+    """`min` or `max`: numbers are recorded; of other things, such as tuples, one is handed out as it is."""
+    fn, recording = primitive.fn, STATE.recording
+    if len(items) > 1 and not all([isinstance(item, _NUMBERS) for item in items]):
+        guarded = recording is not None and recording.keep
+        if guarded or any([python_method(type(item), name) for item in items for name in ("__lt__", "__gt__")]):
+            return first(fn, items, itself)
+        return fn(items)
+    if not holds_traced(items):
+        return fn(items)
+    return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
+
+
+_NUMBERS = (float, int, complex, np.ndarray, np.generic)
+
+
+_FOLDED = {sum: ("add", 0), math.prod: ("mul", 1)}
+
+
+def _is_folded(fn: Any, items: list[Any], args: tuple[Any, ...], words: dict[str, Any]) -> bool:
+    """Whether an item's class, or that of the start, has an operator written in Python."""
+    if len(args) > 1 or words.keys() - {"start"}:
+        return False  # raises
+    names = f"__{_FOLDED[fn][0]}__", f"__r{_FOLDED[fn][0]}__"
+    given = (*items, *args, *words.values())
+    return any([python_method(type(item), name) is not None for item in given for name in names])
+
+
+def _fold(fn: Any, items: list[Any], *start: Any, **words: Any) -> Any:
+    name, neutral = _FOLDED[fn]
+    first = start[0] if start else words.get("start", neutral)
+    return functools.reduce(lambda a, b: HOOKS[name](b, a, STATE.site), items, first)
+
+
+def of_numbers(primitive: Primitive) -> Callable[..., Any]:
+    """A function of Python's statistics, which iterates over one argument."""
+    record = recorder(primitive)
+    return lambda data, *args, **kwargs: record([*iterable(data, STATE.site)], *args, **kwargs)
+
+
+def _over_points(fn: Any) -> Any:
+    """`math.dist` and `math.sumprod`, whose two sequences are recorded as vectors."""
+
+    def call(p: Any, q: Any, /) -> Any:
+        p, q = ([*iterable(a, STATE.site)] if not isinstance(a, np.ndarray) else a for a in (p, q))
+        if STATE.recording is not None and hides(STATE.recording, (p, q)):
+            return opaque(STATE.recording, fn, (p, q), {})
+        value = fn(p, q)
+        if STATE.recording is None or not holds_traced((p, q)):
+            return value
+        if isinstance(value, complex):  # of an array it would take the real parts
+            pairs = zip(iterable(p, STATE.site), iterable(q, STATE.site), strict=True)
+            products = [HOOKS["mul"](b, a, STATE.site) for a, b in pairs]
+            return functools.reduce(lambda a, b: HOOKS["add"](b, a, STATE.site), products, 0)
+        vectors = [as_array(a) if isinstance(a, list) else a for a in (p, q)]
+        again = fn(*vectors)
+        made = record_as(ruled(fn), again, tuple(vectors))
+        return made if type(again) is type(value) else enter(float)(made)
+
+    return call
+
+
+OF_POINTS: dict[Any, Any] = {
+    getattr(math, name): _over_points(getattr(math, name)) for name in ("dist", "sumprod") if hasattr(math, name)
+}

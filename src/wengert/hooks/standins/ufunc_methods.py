@@ -1,0 +1,144 @@
+"""Methods of ufuncs: `np.add.reduce`, `np.multiply.outer`, `np.add.at` and their like."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.classes import enter
+from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.opaque import search, watched
+from wengert.hooks.standins.natives import guarded, recorder
+from wengert.hooks.standins.overrides import NOT_TAKEN, taken_over
+from wengert.hooks.writes import record_store
+from wengert.recording.decisions import guard
+from wengert.recording.primitives import primitive_of
+from wengert.recording.record import as_array
+from wengert.recording.recording import STATE, Recording
+from wengert.recording.slots import holds_traced, slot_of
+from wengert.values.functional import additem
+
+# The parameters of a method after the array, by position.
+_PARAMETERS = {
+    "reduce": ("axis", "dtype", "out", "keepdims", "initial", "where"),
+    "accumulate": ("axis", "dtype", "out"),
+    "reduceat": ("indices", "axis", "dtype", "out"),
+}
+
+
+def ufunc_method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
+    """What a call of a ufunc's method is replaced by."""
+    return functools.partial(_unless_taken, _method(f, ufunc, name), ufunc, name)
+
+
+def _unless_taken(call: Callable[..., Any], ufunc: np.ufunc, name: str, *args: Any, **kwargs: Any) -> Any:
+    value = taken_over(ufunc, args, kwargs, name)
+    return call(*args, **kwargs) if value is NOT_TAKEN else value
+
+
+def _method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
+    if name == "at":
+        return functools.partial(_at, f, ufunc)
+    if name == "outer":
+        return functools.partial(_outer, f, ufunc)
+    primitive = primitive_of(f)
+    return guarded(f) if primitive is None else functools.partial(_by_rule, recorder(primitive), name)
+
+
+def _by_rule(record: Callable[..., Any], name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
+    """A reduction or accumulation; what is not given says so by absence."""
+    words = {**dict(zip(_PARAMETERS[name], args, strict=False)), **kwargs}
+    absent = {word for word, value in words.items() if value is np._NoValue or (value is None and word in _OPTIONAL)}
+    return record(array, **{word: value for word, value in words.items() if word not in absent})
+
+
+_OPTIONAL = {"dtype", "out"}
+
+
+def _outer(f: Any, ufunc: np.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
+    """The ufunc itself on `a`, with an axis of length 1 for each axis of `b`."""
+    recording = STATE.recording
+    if recording is None or not search(recording, (a, b, *kwargs.values())):
+        return f(a, b, **kwargs)
+    return enter(ufunc)(enter(np.reshape)(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
+
+
+def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any:
+    """`a[indices] = ufunc(a[indices], operand)`, where an index that is repeated is met each time."""
+    recording = STATE.recording
+    if recording is None:
+        return f(a, indices, *operands)
+    if not isinstance(a, np.ndarray) or not search(recording, (a, indices, *operands)):
+        if isinstance(a, np.ndarray):
+            recording.memory.before_write(a, ..., len(recording.entries))
+        return watched(recording, f, (a, indices, *operands), {})
+    operands = tuple([as_array(b) if type(b) is list and holds_traced(b) else b for b in operands])
+    if ufunc in (np.add, np.subtract):
+        term = operands[0] if ufunc is np.add else enter(np.negative)(operands[0])
+        return _add_at(recording, a, indices, term)
+    for part in indices if type(indices) is tuple else (indices,):
+        slot = slot_of(recording, part)
+        if recording.keep and slot is not None:
+            guard(recording, np.asarray, part, slot)  # the rounds depend on which indices are repeated
+    for key, parts in _rounds(a, indices, operands):
+        record_store(a, key, enter(ufunc)(HOOKS["getitem"](key, a, STATE.site), *parts))
+    return None
+
+
+def _add_at(recording: Recording, a: np.ndarray, indices: Any, term: Any) -> None:
+    """`np.add.at`, of which only the places that are named are read and written."""
+    parts = indices if type(indices) is tuple else (indices,)
+    known = len(parts) == a.ndim and all([_is_integers(part) and slot_of(recording, part) is None for part in parts])
+    if not known:
+        return record_store(a, ..., enter(additem)(a, indices, term))
+    places = _places(a.shape, parts)
+    named, inverse = np.unique(places, return_inverse=True)
+    key = np.unravel_index(named, a.shape)
+    spread = enter(np.broadcast_to)(term, places.shape) if np.shape(term) != places.shape else term
+    old = HOOKS["getitem"](key, a, STATE.site)
+    return record_store(a, key, enter(additem)(old, inverse.reshape(places.shape), spread))
+
+
+def _is_integers(part: Any) -> bool:
+    return isinstance(part, np.ndarray) and part.dtype.kind in "iu"
+
+
+def _places(shape: tuple[int, ...], indices: tuple[np.ndarray, ...]) -> np.ndarray:
+    """The number of each element that arrays of integers name, one for each axis."""
+    wide = [index.astype(np.intp) for index in indices]  # a small integer would overflow
+    inside = [np.where(index < 0, index + n, index) for index, n in zip(wide, shape, strict=True)]
+    return np.asarray(np.ravel_multi_index(np.broadcast_arrays(*inside), shape))
+
+
+def _rounds(a: np.ndarray, indices: Any, operands: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """The index and the operands in parts of which none names an element twice: first uses, second uses and so on."""
+    places = np.arange(a.size).reshape(a.shape)[indices]
+    turns = _turns(places)
+    if not np.any(turns):
+        yield indices, operands
+        return
+    spread = [enter(np.broadcast_to)(b, np.shape(places)) for b in operands]
+    for now in _by_turn(turns):
+        yield (
+            np.unravel_index(places[now], a.shape),
+            tuple([HOOKS["getitem"](now, b, STATE.site) for b in spread]),
+        )
+
+
+def _by_turn(turns: np.ndarray) -> list[tuple[np.ndarray, ...]]:
+    """The indices of the places whose turn it is, turn by turn."""
+    order = np.argsort(turns, axis=None, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(np.ravel(turns)))[:-1])
+    return [np.unravel_index(part, turns.shape) for part in parts]
+
+
+def _turns(places: Any) -> np.ndarray:
+    """How often each place was named before."""
+    order = np.argsort(places, axis=None, kind="stable")
+    sorted_places = np.ravel(places)[order]
+    turns = np.empty(np.size(places), int)
+    turns[order] = np.arange(len(order)) - np.searchsorted(sorted_places, sorted_places)
+    return turns.reshape(np.shape(places))

@@ -1,0 +1,102 @@
+"""The options of elementwise ufuncs, in calls that have rules: `dtype=` as casts, `where=` as a choice of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.classes import enter
+from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.writes import record_store
+from wengert.recording.record import as_array
+from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.slots import holds_traced
+
+LAYOUT = {"casting", "subok", "order", "out"}  # say how a result is stored, not which
+
+
+def is_elementwise(fn: Any) -> bool:
+    """Whether a function is a ufunc that takes its arguments apart into single elements."""
+    return isinstance(fn, np.ufunc) and fn.signature is None
+
+
+def with_options(recording: Recording, ufunc: np.ufunc, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+    """A call with options and without `out=`."""
+    if not _everywhere(words.get("where", True)):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: {ufunc.__name__} with where= and without out= leaves what is masked unset. "
+                f"Give it out=, an array of what stands there."
+            )
+        )
+    value = enter(ufunc)(*cast_first(ufunc, args, words))
+    return enter(np.copy)(value, words["order"]) if words.get("order") in ("C", "F") else value
+
+
+def cast_first(ufunc: np.ufunc, args: tuple[Any, ...], words: dict[str, Any]) -> tuple[Any, ...]:
+    """The arguments in the dtypes of the loop that `dtype=` or `signature=` chooses."""
+    dtype, signature = words.get("dtype"), words.get("signature", words.get("sig"))
+    if dtype is None and signature is None:
+        return args
+    if signature is None:
+        signature = (None,) * ufunc.nin + (_as_dtype(dtype),) * ufunc.nout
+    args = tuple([_as_operand(a) for a in args])
+    given = [getattr(a, "dtype", type(a)) for a in args] + [None] * ufunc.nout
+    loop = ufunc.resolve_dtypes(tuple(given), signature=signature, casting=words.get("casting", "same_kind"))
+    return tuple([_cast(a, wanted) for a, wanted in zip(args, loop, strict=False)])
+
+
+def write_where(ufunc: np.ufunc, args: tuple[Any, ...], out: np.ndarray, where: Any) -> np.ndarray:
+    """`out[where] = ufunc(*args)` there only: elsewhere it is not computed, and its derivative may be infinite."""
+    mask = enter(np.broadcast_to)(as_mask(where), out.shape)
+    chosen = [a if np.ndim(a) == 0 else HOOKS["getitem"](mask, _broadcast(a, out.shape), STATE.site) for a in args]
+    record_store(out, mask, enter(ufunc)(*chosen))
+    return out
+
+
+def as_mask(where: Any) -> Any:
+    """A mask as one of bools: NumPy takes numbers too, which as an index would name places."""
+    is_mask = type(where) is bool or getattr(where, "dtype", None) == np.dtype(bool)
+    return where if is_mask else enter(np.not_equal)(where, 0)
+
+
+def write_parts(run: Callable[[], Any], outs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results of a ufunc of several, stored where there is an array for them."""
+    values = run()
+    for out, value in zip(outs, values, strict=True):
+        if out is not None:
+            record_store(out, ..., value)
+    return tuple([value if out is None else out for out, value in zip(outs, values, strict=True)])
+
+
+def _everywhere(where: Any) -> bool:
+    return where is True or where is np.True_
+
+
+def _broadcast(a: Any, shape: tuple[int, ...]) -> Any:
+    return enter(np.broadcast_to)(_as_operand(a), shape)
+
+
+def _as_dtype(dtype: Any) -> np.dtype:
+    """What `dtype=` names, which may be the class of a dtype: `np.dtype` would take that for one of objects."""
+    is_class = isinstance(dtype, type) and issubclass(dtype, np.dtype)
+    named: np.dtype = dtype() if is_class else np.dtype(dtype)
+    return named
+
+
+def _as_operand(a: Any) -> Any:
+    if not isinstance(a, (list, tuple)):
+        return a
+    return as_array(a) if holds_traced(a) else np.asarray(a)
+
+
+def _cast(a: Any, dtype: np.dtype) -> Any:
+    """An operand in a dtype; a Python number is cast by that dtype's type."""
+    if getattr(a, "dtype", None) == dtype:
+        return a
+    if isinstance(a, np.ndarray):
+        return enter(np.ndarray.astype)(a, dtype)
+    return enter(dtype.type)(a)

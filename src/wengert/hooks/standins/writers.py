@@ -1,0 +1,103 @@
+"""C functions that write into arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.classes import enter
+from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.flat import write_flat
+from wengert.hooks.opaque import search
+from wengert.hooks.standins.ufuncs import as_mask
+from wengert.hooks.writes import record_store
+from wengert.recording.record import as_array
+from wengert.recording.recording import STATE, here
+from wengert.recording.slots import holds_traced
+
+
+def _fill(array: np.ndarray, f: Any, value: Any) -> None:
+    record_store(array, ..., value)
+
+
+def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if where is True:
+        record_store(dst, ..., as_array(src) if type(src) in (list, tuple) else src)
+    else:
+        where = enter(np.broadcast_to)(as_mask(where), dst.shape)
+        source = (
+            src if np.ndim(src) == 0 else HOOKS["getitem"](where, enter(np.broadcast_to)(src, dst.shape), STATE.site)
+        )
+        record_store(dst, where, source)
+
+
+def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
+    """A method that rearranges an array in place: run and logged where nothing is traced, else refused."""
+    recording = STATE.recording
+    if recording is None:
+        return f(*args, **kwargs)
+    if recording.memory.is_traced(array) or search(recording, (*args, *kwargs.values())):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: ndarray.{f.__name__} changes a traced array in place and cannot be followed yet. "
+                "Assign a new array instead."
+            )
+        )
+    recording.memory.before_write(array, ..., len(recording.entries))
+    return f(*args, **kwargs)
+
+
+def _rearrange(function: Any) -> Any:
+    """`a.sort()` or `a.partition(k)`: what the function of that name gives is stored."""
+
+    def call(array: np.ndarray, f: Any, *args: Any, **kwargs: Any) -> None:
+        recording = STATE.recording
+        if recording is None or not (recording.memory.is_traced(array) or holds_traced(args)):
+            return _writer_refused(array, f, *args, **kwargs)
+        return record_store(array, ..., enter(function)(array, *args, **kwargs))
+
+    return call
+
+
+def _put(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str = "raise") -> None:
+    if mode == "wrap":
+        indices = enter(np.remainder)(indices, array.size)
+    elif mode == "clip":
+        indices = enter(np.clip)(indices, 0, array.size - 1)
+    write_flat(array, enter(np.ravel)(indices), values)
+
+
+def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
+    """Each value is taken from the place of the element that it replaces."""
+    key = enter(np.ravel)(as_mask(mask))
+    if np.ndim(values):
+        values = HOOKS["getitem"](key, enter(np.ravel)(enter(np.resize)(values, a.shape)), STATE.site)
+    write_flat(a, key, values)
+
+
+def _place(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
+    """The values are taken one after the other, also those that have been replaced by then."""
+    recording = STATE.recording
+    if recording is not None and isinstance(vals, np.ndarray) and np.may_share_memory(arr, vals):
+        raise recording.refuse(
+            RefusedCallError(f"{here()}: np.place reads values from the memory that it writes. Pass vals.copy().")
+        )
+    write_flat(arr, enter(np.flatnonzero)(mask), vals)
+
+
+def _setitem_method(array: np.ndarray, f: Any, key: Any, value: Any) -> None:
+    record_store(array, key, value)
+
+
+ARRAY_WRITERS: dict[str, Any] = {
+    "fill": _fill,
+    "__setitem__": _setitem_method,
+    "put": _put,
+    "sort": _rearrange(np.sort),
+    "partition": _rearrange(np.partition),
+    **dict.fromkeys(("resize", "byteswap", "setfield", "itemset", "setflags"), _writer_refused),
+}
+
+WRITERS: dict[Any, Any] = {np.copyto: _copyto, np.putmask: _putmask, np.place: _place}

@@ -1,0 +1,289 @@
+"""Recording what is written in place: `a[key] = v`, `a += b`, `np.add(a, b, out=c)`.
+
+NumPy writes first what it would write untraced; the change is then written down as a functional call.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.opaque import refuse_hidden
+from wengert.memory.storage import Memory
+from wengert.recording.decisions import guard, raised
+from wengert.recording.primitives import Primitive, ruled
+from wengert.recording.record import arrays_for_lists, as_array, bind, keep_args, record_constant, splat
+from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, here
+from wengert.recording.shadow import SHADOW, hold
+from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in
+from wengert.recording.statics import check_keywords, check_statics
+from wengert.values.functional import setitem
+from wengert.values.lenses import owner_of
+from wengert.values.values import Spec, is_inexact
+
+INTEGERS = (int, np.int64)
+FLOATS = (float, np.float64)
+
+
+def record_store(array: np.ndarray, key: Any, value: Any) -> None:
+    """`array[key] = value`, seen by all views of the array."""
+    recording = STATE.recording
+    if recording is None:
+        array[key] = value
+        return
+    memory = recording.memory
+    if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
+        return
+    if _stays(memory, array, key, value):
+        array[key] = value  # what `a[1:] *= 2` ends with: the region is stored where it stands, and nothing changes
+        return
+    if type(value) not in PLAIN or type(value) is list or type(value) is tuple:
+        refuse_hidden(recording, "a store into an array", (value,))
+    if type(value) in (list, tuple) and holds_traced(value):
+        value = _as_stored(array, key, value)
+    value_slot = slot_of(recording, value)
+    key_slot = slot_of_key(recording, key) if recording.keep else None
+    if value_slot is None and key_slot is None and not memory.is_traced(array):
+        memory.before_write(array, key, len(recording.entries))
+        array[key] = value
+        return
+    if is_inexact(array) and np.iscomplexobj(value) and not np.iscomplexobj(array):
+        array[key] = value  # NumPy warns or raises; a derivative of the discarded part would be wrong
+        raise recording.refuse(RefusedCallError(f"{here()}: a complex value is stored in a real array."))
+    _check_dtype(recording, array, (value_slot,))
+    if memory.lent:
+        basic = is_basic(key)
+        memory.lent.before_write(array[as_view(key)] if basic else array, basic)
+    storage, owner = memory.join(array)
+    before = memory.content(owner, storage)
+    memory.before_write(array, key, len(recording.entries))
+    try:
+        array[key] = value
+    except Exception as error:
+        raised(recording, error, setitem, (array, key, value), {})
+        raise
+    if key_slot is not None or (array is owner and is_basic(key) and not _is_all(key)):
+        memory.put_at(storage, owner, array, key, value, value_slot, before, key_slot)
+        return
+    region = array[as_view(key)]
+    if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner:
+        memory.put(storage, owner, region, value, value_slot, before)
+    else:
+        memory.put_at(storage, owner, array, key, value, value_slot, before)
+
+
+def _as_stored(array: np.ndarray, key: Any, value: Any) -> np.ndarray:
+    """The array that a sequence is stored as. NumPy refuses sequences nested deeper than their place, but no arrays."""
+    found = as_array(value)
+    if found.ndim > np.ndim(array[key]):
+        np.empty_like(array)[key] = value
+    return found
+
+
+def slot_of_key(recording: Recording, key: Any) -> Any:
+    """The variables in a key, which only a tape knows; those in slices become guards."""
+    for part in key if type(key) is tuple else (key,):
+        for bound in (part.start, part.stop, part.step) if type(part) is slice else ():
+            slot = slot_of(recording, bound)
+            if slot is not None:
+                guard(recording, operator.index, bound, slot)
+    return slots_in(recording, key) if type(key) in (list, tuple) else slot_of(recording, key)
+
+
+def _stays(memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
+    """Whether a store puts back what stands there, with no other derivative."""
+    if not isinstance(value, np.ndarray) or value.base is None or not is_basic(key):
+        return False
+    return _is_place(array[key], value) and not memory.lent.shows(value)
+
+
+def _is_place(region: Any, value: np.ndarray) -> bool:
+    return (
+        isinstance(region, np.ndarray)
+        and (region.shape, region.strides, region.dtype) == (value.shape, value.strides, value.dtype)
+        and region.__array_interface__["data"] == value.__array_interface__["data"]
+    )
+
+
+def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
+    """The short way for one float into one entry of an array written before; False where it does not apply."""
+    storage = memory.storages.get(id(array))
+    if storage is None or storage.slot is None or not storage.is_float64 or recording.keep or memory.lent:
+        return False
+    if (
+        array.ndim != 1
+        if type(key) in INTEGERS
+        else type(key) is not tuple or len(key) != array.ndim or not all(type(part) in INTEGERS for part in key)
+    ):
+        return False
+    value_slot = slot_of(recording, value)
+    entries = recording.entries
+    slot = len(entries)
+    if id(array) in memory.captured:
+        saved = array[key]
+        array[key] = value
+        memory.undo.append([slot, array, key, saved])
+    else:
+        array[key] = value
+    bound = ruled(setitem).bound(3, (True, False, value_slot is not None), ())
+    entries.append((bound, None, (storage.slot, None, value_slot), (storage.spec, key, value), None, STATE.site))
+    SHADOW[id(array)] = storage.slot = slot
+    storage.stamp += 1
+    return True
+
+
+def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...]) -> None:
+    if not is_inexact(target) and any(recording.mask(flat_slots(ins))):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: a traced value is written into an array of {target.dtype}, which has no derivative. "
+                "Give the array a float dtype."
+            )
+        )
+
+
+def as_view(key: Any) -> Any:
+    """The key with an Ellipsis, with which an entry too is a view."""
+    if type(key) is tuple:
+        return key if any(part is Ellipsis for part in key) else (*key, ...)
+    return (key, ...) if isinstance(key, (int, np.integer)) and not isinstance(key, bool) else key
+
+
+def is_basic(key: Any) -> bool:
+    """True where a key of integers, slices, None and Ellipsis names a part by its place."""
+    if type(key) is tuple:
+        return all(type(part) is not tuple and is_basic(part) for part in key)
+    return key is None or key is Ellipsis or type(key) is slice or type(key) in INTEGERS
+
+
+def _is_all(key: Any) -> bool:
+    """True where a key may name the whole array."""
+    if type(key) is tuple:
+        return all(_is_all(part) for part in key)
+    return key is Ellipsis or type(key) is slice
+
+
+def record_write(
+    primitive: Primitive,
+    run: Callable[[], Any],
+    target: np.ndarray,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """A call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
+    recording = recording_here() if STATE.recording is None else STATE.recording
+    memory = recording.memory
+    rule = primitive.rule
+    assert rule is not None
+    if any([type(a) is list or type(a) is tuple for a in args]) and primitive.is_array_function:
+        args = arrays_for_lists(recording, primitive, args)
+    if any([type(a) not in PLAIN or type(a) is list or type(a) is tuple for a in args]):
+        refuse_hidden(recording, primitive.name, args)
+    ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
+    constant = rule.kind == "constant"
+    check_keywords(recording, primitive, kwargs)
+    traced = any(s is not None for s in ins) and (recording.keep or not constant)
+    if not traced and not memory.is_traced(target):
+        memory.before_write(target, ..., len(recording.entries))
+        return run()
+    if not constant:
+        _check_dtype(recording, target, ins)
+    if memory.lent:
+        memory.lent.before_write(target, True)
+    storage, owner = memory.join(target)
+    before = memory.content(owner, storage)
+    if not traced:
+        memory.before_write(target, ..., len(recording.entries))
+        value = run()
+        memory.put(storage, owner, target, target.copy() if recording.keep else None, None, before)
+        return value
+    slot, result, value = _write(recording, primitive, run, target, args, ins, kwargs)
+    memory.put(storage, owner, target, result, slot, before)
+    return value
+
+
+def _write(
+    recording: Recording,
+    primitive: Primitive,
+    run: Callable[[], Any],
+    target: np.ndarray,
+    args: tuple[Any, ...],
+    ins: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[int, Any, Any]:
+    """Run the call and record it as one that makes a new value: its variable, what it is like, and what `run` gave."""
+    made = _made(primitive, target, args)
+    shown = _value(primitive, args, kwargs) if recording.keep else None
+    if primitive.rule is not None and primitive.rule.kind == "constant":
+        slot = len(recording.entries)
+        record_constant(recording, primitive, args, ins, kwargs, shown)
+        recording.memory.before_write(target, ..., len(recording.entries))
+        value = run()
+    else:
+        bound = bind(recording, primitive, args, ins, kwargs)
+        check_statics(recording, bound, args, ins)
+        kept = keep_args(recording, bound, args)
+        result = shown if recording.keep else None
+        recording.memory.before_write(target, ..., len(recording.entries) + 1)
+        value = run()
+        if result is None:
+            result = target.copy() if bound.reads_y == "value" else made
+        slot = recording.append((bound, result, ins, kept, kwargs or None, STATE.site))
+        if isinstance(result, np.ndarray):  # an outer trace sees the residual
+            hold(result, slot, True)
+    if made.dtype != target.dtype:
+        slot = _cast(recording, slot, made, target)
+        made = Spec(made.shape, target.dtype)
+        shown = recording.value(slot)
+    return slot, shown if recording.keep else made, value
+
+
+def _value(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call's result before it is cast and broadcast into the target; what a tape shows of it."""
+    with np.errstate(all="ignore"):
+        return np.asarray(primitive.fn(*args, **kwargs))
+
+
+def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...]) -> Spec:
+    """Shape and dtype that the call gives by itself."""
+    k = primitive.rule.sequence if primitive.rule is not None else None
+    items = splat(k, args, args[k]) if k is not None and type(args[k]) in (list, tuple) else args
+    operands = [np.asarray(a) if type(a) in (list, tuple) else a for a in items]
+    operands = [a for a in operands if isinstance(a, (np.ndarray, np.generic, int, float, complex))]
+    elementwise = (
+        primitive.rule is not None
+        and (primitive.rule.kind == "partials" or isinstance(primitive.fn, np.ufunc))
+        and (not _is_product(primitive.fn))
+    )
+    if not elementwise:
+        operands = [a for a in operands if isinstance(a, np.ndarray)]
+    dtype = np.result_type(*operands) if operands else target.dtype
+    if dtype.kind not in "fc":
+        dtype = target.dtype
+    if dtype.kind == "c" and target.dtype.kind == "f" and primitive.fn in (np.abs, abs, np.real, np.imag, np.angle):
+        dtype = target.dtype
+    shape = np.broadcast_shapes(*[np.shape(a) for a in operands]) if elementwise else target.shape
+    return Spec(shape, dtype)
+
+
+def _is_product(fn: Any) -> bool:
+    return fn is operator.matmul or fn is np.matmul
+
+
+def _cast(recording: Recording, slot: int, made: Spec, target: np.ndarray) -> int:
+    """The variable after the silent cast of a write into an array of another dtype."""
+    if made.dtype.kind == "c" and target.dtype.kind != "c":
+        raise recording.refuse(RefusedCallError(f"{here()}: a complex result is written into a real array."))
+    bound = ruled(np.ndarray.astype).bound(2, recording.mask((slot, None)), ())
+    cast = Spec(made.shape, target.dtype)
+    value = recording.value(slot)
+    args = (value if recording.keep else made, target.dtype)
+    shown = value.astype(target.dtype) if recording.keep else cast
+    return recording.append((bound, shown, (slot, None), args, None, STATE.site))
+
+
+__all__ = ["record_store", "record_write"]

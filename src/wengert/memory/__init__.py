@@ -1,0 +1,1 @@
+"""What written arrays were and are: versions, views as lenses, the undo log, residuals."""

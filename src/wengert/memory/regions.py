@@ -1,0 +1,138 @@
+"""What is recorded of regions of written memory: a view is read, or stored into, as a functional call on its owner.
+
+An owner of complex numbers may be seen through views of their real or imaginary parts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.recording.primitives import ruled
+from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.shadow import hold
+from wengert.values.functional import getitem, setitem, setlens, setpart
+from wengert.values.functional import lens as read_lens
+from wengert.values.lenses import Lens, covers, key_of, lens_of, memory_order, part_of
+from wengert.values.values import Spec, spec_of
+
+
+class Root(list[tuple[Any, int, int]]):
+    """Traced arrays that lie in one owner's memory without the owner itself being traced: (lens, slot, level)."""
+
+    has_others = False  # arrays of another dtype than the owner's
+
+    def locate(self, owner: np.ndarray) -> None:
+        """Find the lenses of those that were noted as arrays."""
+        self[:] = [
+            (lens_of(place, owner) if isinstance(place, np.ndarray) else place, slot, level)
+            for place, slot, level in self
+        ]
+
+
+def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
+    """The variable of a view, read from that of its owner."""
+    if view.dtype != owner.dtype:
+        return _read_part(recording, view, owner, slot)
+    lens = lens_of(view, owner)
+    if covers(view, owner):
+        return slot
+    key = key_of(lens, owner)
+    kept = owner if recording.keep else spec_of(owner)
+    if key is not None:
+        if view.ndim == 0:
+            key = (*key, ...) if type(key) is tuple else (key, ...)
+        return append(recording, getitem, view, (slot, None), (kept, key))
+    flat, kept = _flatten(recording, slot, owner, kept)
+    return append(recording, read_lens, view, (flat, None, None, None), (kept, *lens))
+
+
+def _read_part(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
+    found = part_of(view, owner)
+    if found is None:
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: an array of {view.dtype} is read after its memory was written through one of "
+                f"{owner.dtype}. Copy the part (.real.copy(), .astype(...)) before the write."
+            )
+        )
+    part, region = found
+    slot = read_region(recording, region, owner, slot)
+    kept = region if recording.keep else spec_of(region)
+    return append(recording, PARTS[part], view, (slot,), (kept,))
+
+
+PARTS = {"real": np.real, "imag": np.imag}
+
+
+def _flatten(recording: Recording, slot: int | None, owner: np.ndarray, kept: Any) -> tuple[Any, Any]:
+    """The owner as one row in the order of its memory, so that a lens on it means the same in any layout."""
+    order = memory_order(owner)
+    if order is not None:
+        slot, kept = _shaped(recording, np.transpose, slot, kept, order, tuple(owner.shape[k] for k in order))
+    return _shaped(recording, np.ravel, slot, kept, None, (owner.size,))
+
+
+def _unflatten(recording: Recording, slot: int, owner: np.ndarray, kept: Any) -> int:
+    """The owner from its row."""
+    order = memory_order(owner)
+    shape = owner.shape if order is None else tuple(owner.shape[k] for k in order)
+    slot, kept = _shaped(recording, np.reshape, slot, kept, shape, shape)
+    if order is not None:
+        back = tuple(order.index(k) for k in range(owner.ndim))
+        slot, _ = _shaped(recording, np.transpose, slot, kept, back, owner.shape)
+    return slot
+
+
+def _shaped(recording: Recording, fn: Any, slot: Any, kept: Any, how: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+    """Record a change of shape of a value that only the recording sees."""
+    args = (kept,) if how is None else (kept, how)
+    value = fn(*args) if recording.keep else Spec(shape, kept.dtype)
+    if slot is None:
+        return None, value
+    primitive = ruled(fn)
+    ins = (slot,) if how is None else (slot, None)
+    bound = primitive.bound(len(ins), recording.mask(ins), ())
+    return recording.append((bound, value, ins, args, None, STATE.site)), value
+
+
+def append(recording: Recording, fn: Any, value: np.ndarray, ins: tuple[Any, ...], args: tuple[Any, ...]) -> int:
+    """Record a call whose value is at hand."""
+    primitive = ruled(fn)
+    mask = recording.mask([None if type(slot) is tuple else slot for slot in ins])
+    bound = primitive.bound(len(args), mask, ())
+    slot = len(recording.entries)
+    kept = None if fn in _STORES and not recording.keep else hold(value, slot, recording.keep)
+    return recording.append((bound, kept, ins, args, None, STATE.site))
+
+
+_STORES = (setitem, setpart)  # what they give is the written array itself
+
+
+def store_region(
+    recording: Recording,
+    slot: int | None,
+    owner: np.ndarray,
+    lens: Lens,
+    before: Any,
+    value: Any,
+    value_slot: int | None,
+) -> int:
+    """The variable of an owner that was `before` at this slot, after a value was stored at a lens."""
+    key = key_of(lens, owner)
+    slot = known(recording, slot, before)
+    if key is not None:
+        return append(recording, setitem, owner, (slot, None, value_slot), (before, key, value))
+    flat, row = _flatten(recording, slot, owner, before)
+    primitive = ruled(setlens)
+    bound = primitive.bound(5, recording.mask((flat, None, None, None, value_slot)), ())
+    after = setlens(row, *lens, value) if recording.keep else spec_of(row)
+    flat = recording.append((bound, after, (flat, None, None, None, value_slot), (row, *lens, value), None, STATE.site))
+    return _unflatten(recording, flat, owner, after)
+
+
+def known(recording: Recording, slot: int | None, before: Any) -> int | None:
+    """The variable of an owner before a store; on a tape, content that was untraced becomes a constant."""
+    return recording.constant(before) if slot is None and recording.keep else slot

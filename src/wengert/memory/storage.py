@@ -1,0 +1,421 @@
+"""Written memory: versions of the arrays that own it, views as lenses onto them, and the undo log.
+
+An array's variable is its object until its memory is first written. From then on the owner has a version (a slot), and
+every view of it, made before or after, is read through its lens from the current version.
+
+Residuals are never copied when they are kept. Their owner is marked, and a write to marked memory first saves the
+region that it overwrites; the reverse pass swaps the regions back as it walks, and forth again when it ends.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.memory.lending import Lent
+from wengert.memory.regions import Root, append, known, read_region, store_region
+from wengert.memory.undo import Everything, Finals, Undo, swap
+from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
+from wengert.recording.primitives import Bound
+from wengert.recording.recording import Entry, Recording, here, watch_arrays
+from wengert.recording.shadow import SHADOW, forgetting, hold
+from wengert.values.functional import setitem, setpart
+from wengert.values.lenses import (
+    content_of,
+    covers,
+    frozen,
+    is_foreign,
+    lens_of,
+    overlaps_itself,
+    owner_of,
+    part_of,
+    view_of,
+)
+from wengert.values.values import Spec, light, spec_of
+
+
+class Storage:
+    """The current version of an owner's content; `slot` is None where it no longer depends on an input."""
+
+    __slots__ = ("is_float64", "owner", "shadowed", "slot", "spec", "stamp", "views")
+
+    def __init__(self, owner: weakref.ref[np.ndarray], slot: int | None, spec: Spec) -> None:
+        self.owner = owner
+        self.shadowed: weakref.ref[np.ndarray] | None = None  # forgets what the owner is traced as
+        self.slot = slot
+        self.spec = spec
+        self.is_float64 = spec.dtype == np.float64
+        self.stamp = 0
+        self.views: dict[int, tuple[weakref.ref[np.ndarray], int, int | None]] = {}
+
+
+class Memory:
+    """The written and the kept arrays of one recording."""
+
+    __slots__ = (
+        "_captured",
+        "_captured_to",
+        "_roots",
+        "arguments",
+        "finals",
+        "has_pulls",
+        "lent",
+        "recording",
+        "replaced",
+        "shared_arguments",
+        "storages",
+        "undo",
+    )
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+        self.storages: dict[int, Storage] = {}
+        self._captured: dict[int, np.ndarray] = {}
+        self._captured_to = 0  # of the entries below this one, all is captured that their pullbacks keep
+        self._roots: dict[int, tuple[weakref.ref[np.ndarray], Root]] = {}
+        self.arguments: list[tuple[np.ndarray, int]] = []  # of the outermost level, not yet among the roots
+        self.undo: list[Undo] = []
+        self.finals: Finals | None = None  # where memory is to be restored after the log is used up
+        self.replaced: list[Any] = []  # residuals that gave way to copies: variables by their ids as long as we record
+        self.shared_arguments: set[int] = set()
+        self.has_pulls = False  # pullbacks of users' rules, which may read whatever there is
+        self.lent = Lent()
+
+    @property
+    def roots(self) -> dict[int, tuple[weakref.ref[np.ndarray], Root]]:
+        """Traced arrays by the owner of their memory; few traces ask, so arguments (2 µs each) are filed late."""
+        while self.arguments:
+            array, slot = self.arguments.pop(0)
+            self._file_root(self._roots, array, slot, 1, True)
+        return self._roots
+
+    @property
+    def captured(self) -> dict[int, np.ndarray]:
+        """The owners of what pullbacks keep; those of simple calls are filed when a write asks, which few traces do."""
+        entries = self.recording.entries
+        while self._captured_to < len(entries):
+            entry = entries[self._captured_to]
+            if entry is not None and type(entry[0]) is Bound and entry[0].is_simple:
+                self._capture_simple(entry)
+            self._captured_to += 1
+        return self._captured
+
+    def _capture_simple(self, entry: Entry) -> None:
+        bound, y, _, args, _, _ = entry
+        for how, value in ((bound.reads_y, y), *zip(bound.keeps, args, strict=True)):
+            if (how == "value" or self.recording.keep) and isinstance(value, np.ndarray):
+                owner = owner_of(value)
+                self._captured[id(owner)] = owner
+
+    def slot(self, array: np.ndarray) -> int | None:
+        """The variable of an array as it is now."""
+        owner_now = owner_of(array)
+        storage = self.storages.get(id(owner_now)) if self.storages else None
+        if storage is None:
+            if owner_now.base is not None and self.storages:
+                check_elsewhere(self.recording, array, self.storages.values())
+            return SHADOW.get(id(array))
+        owner = storage.owner()
+        assert owner is not None
+        if array is owner:
+            return storage.slot
+        seen = storage.views.get(id(array))
+        if seen is not None and seen[0]() is array and seen[1] == storage.stamp:
+            return seen[2]
+        if self.lent.spoilt:
+            self.lent.refuse_spoilt(self.recording, array)
+        slot = None if storage.slot is None else read_region(self.recording, array, owner, storage.slot)
+        storage.views[id(array)] = (weakref.ref(array), storage.stamp, slot)
+        return slot
+
+    def add_view(self, view: np.ndarray, slot: int | None) -> None:
+        """A view that an operation made of written memory: its variable is known."""
+        storage = self.storages.get(id(owner_of(view)))
+        if storage is not None:
+            storage.views[id(view)] = (weakref.ref(view), storage.stamp, slot)
+
+    def add_root(self, array: np.ndarray, slot: int, argument: bool = False) -> None:
+        """A traced array that lies in memory whose owner is not traced."""
+        owner = owner_of(array)
+        if argument or not (owner is array or id(owner) in SHADOW or id(owner) in self.storages):
+            self._file_root(self.roots, array, slot, len(self.recording.levels), argument)
+
+    def _file_root(self, filed: dict[int, Any], array: np.ndarray, slot: int, level: int, argument: bool) -> None:
+        owner = owner_of(array)
+        key = id(owner)
+        filed_here = filed.get(key)
+        if filed_here is None or filed_here[0]() is not owner:
+            ref = weakref.ref(owner, forgetting(filed, key))
+            place = array if argument else lens_of(array, owner)  # an argument stays alive: its lens can wait
+            filed[key] = (ref, Root([(place, slot, level)]))
+            filed[key][1].has_others = array.dtype != owner.dtype
+            return
+        roots = filed_here[1]
+        if array.dtype != owner.dtype:
+            roots.has_others |= argument
+            if not argument:  # the parts of what is filed
+                return
+        lens = lens_of(array, owner)
+        roots.locate(owner)
+        if argument and any(other == level for _, _, other in roots):
+            self.shared_arguments.add(key)
+        elif not argument and any(place[0] != lens for place in roots):
+            return
+        roots[:] = [place for place in roots if place[0] != lens or place[2] == level]
+        roots.append((lens, slot, level))
+
+    def note_argument(self, array: np.ndarray) -> None:
+        """An array argument that is not wanted: a write to memory that it shares with a wanted one is ambiguous."""
+        key = id(owner_of(array))
+        if key in self.roots:
+            self.shared_arguments.add(key)
+
+    def is_traced(self, array: np.ndarray) -> bool:
+        """True where the memory of an array holds traced values."""
+        key = id(owner_of(array))
+        if key in self.storages:
+            return self.storages[key].slot is not None
+        return key in SHADOW or key in self.roots or id(array) in SHADOW
+
+    def whole(self, owner: np.ndarray) -> Any:
+        """The traced array that shows all of an owner's memory: itself, or the argument made of it; else None."""
+        if id(owner) in self.storages or id(owner) in SHADOW:
+            return owner
+        filed = self.roots.get(id(owner))
+        if filed is None:
+            return None
+        filed[1].locate(owner)
+        whole = lens_of(owner, owner)
+        return next((self.recording.value(slot) for lens, slot, _ in filed[1] if lens == whole), None)
+
+    def log_all(self) -> None:
+        """From now on each write is logged: a user's rule may read whatever there is."""
+        if type(self._captured) is not Everything:
+            self._captured = Everything()
+
+    def version(self, array: np.ndarray) -> int | None:
+        """Which write made what a traced array holds."""
+        storage = self.storages.get(id(owner_of(array)))
+        return None if storage is None else storage.stamp
+
+    def give_way(self, owner: np.ndarray) -> None:
+        """An owner was overwritten by what gave its views: they are refused from now on."""
+        self.lent.before_write(owner, False)
+        storage = self.storages.get(id(owner)) or self.follow(owner, None)
+        self.written(storage, owner, None)
+
+    def stood(self, array: np.ndarray, place: int) -> bool:
+        """True where the memory of an array held a variable before this place on the recording."""
+        key = id(owner_of(array))
+        storage = self.storages.get(key)
+        slots = [SHADOW.get(key) if storage is None else storage.slot]
+        filed = self.roots.get(key)
+        slots += [] if filed is None else [slot for _, slot, _ in filed[1]]
+        return any([slot is not None and slot < place for slot in slots])
+
+    def before_write(self, array: np.ndarray, key: Any, threshold: int) -> None:
+        """Save the region about to be overwritten, if a pullback keeps memory of this owner.
+
+        Entries below the threshold see the memory as it is now.
+        """
+        owner = owner_of(array)
+        known = id(owner) in self.captured or (is_foreign(owner) and overlaps_any(array, self.captured.values()))
+        if known and array.flags.writeable:
+            key = frozen(key)
+            self.undo.append([threshold, array.view(), key, np.array(array[key])])
+
+    def join(self, array: np.ndarray) -> tuple[Storage, np.ndarray]:
+        """The storage of an array that is about to be written with, or in, traced values."""
+        owner = owner_of(array)
+        storage = self.storages.get(id(owner))
+        if storage is None or storage.slot is None:
+            check_unseen(self.recording, owner)
+        if storage is None:
+            self._check_alone(owner)
+            slot = SHADOW.get(id(owner))
+            if slot is None:
+                slot = self._root_slot(owner)
+            storage = self.follow(owner, slot)
+        return storage, owner
+
+    def follow(self, owner: np.ndarray, slot: int | None) -> Storage:
+        """From now on, an owner's content is at this slot, and its views are read through their lenses."""
+        ref = weakref.ref(owner, forgetting(self.storages, id(owner)))
+        storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
+        storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
+        watch_arrays()
+        return storage
+
+    def _check_alone(self, owner: np.ndarray) -> None:
+        filed = self.roots.get(id(owner))  # first of all: it files the arguments
+        shows_parts = filed is not None and filed[0]() is owner and filed[1].has_others
+        check_alone(self.recording, owner, filed is not None and id(owner) in self.shared_arguments, shows_parts)
+
+    def _root_slot(self, owner: np.ndarray) -> int | None:
+        filed = self.roots.get(id(owner))
+        if filed is None or filed[0]() is not owner:
+            return None
+        slot: int | None = None
+        filed[1].locate(owner)
+        for lens, root, _ in filed[1]:
+            if lens == lens_of(owner, owner):
+                slot = root
+                continue
+            before = owner.copy(order="K") if self.recording.keep else spec_of(owner)
+            value = view_of(owner, owner, lens) if self.recording.keep else Spec(lens.shape, owner.dtype)
+            slot = store_region(self.recording, slot, owner, lens, before, value, root)
+        return slot
+
+    def written(self, storage: Storage, owner: np.ndarray, slot: int | None) -> None:
+        """The owner has a new version."""
+        storage.slot = slot
+        storage.stamp += 1
+        if slot is None:
+            SHADOW.pop(id(owner), None)
+        else:
+            SHADOW[id(owner)] = slot
+
+    def put(
+        self,
+        storage: Storage,
+        owner: np.ndarray,
+        view: np.ndarray,
+        value: Any,
+        value_slot: int | None,
+        before: Any,
+    ) -> None:
+        """Record that a whole view of the owner now holds a value; `before` is the owner's content until then."""
+        if view.size == 0:
+            return
+        whole = covers(view, owner)
+        if whole and (value_slot is None or _is_like(value, owner)):
+            self.written(storage, owner, value_slot)
+            return
+        part = None if view.dtype == owner.dtype else part_of(view, owner)
+        if overlaps_itself(view) or (part is None and view.dtype != owner.dtype):
+            raise self.recording.refuse(
+                RefusedCallError(
+                    f"{here()}: this line writes through a view whose entries overlap or have another dtype. "
+                    "Write through the array itself."
+                )
+            )
+        value = self.capture(value) if self.recording.keep else light(value)
+        if part is not None:
+            self._put_part(storage, owner, *part, value, value_slot, before)
+            return
+        lens = lens_of(view, owner)
+        slot = store_region(self.recording, storage.slot, owner, lens, before, value, value_slot)
+        self.written(storage, owner, slot)
+
+    def _put_part(
+        self,
+        storage: Storage,
+        owner: np.ndarray,
+        part: str,
+        region: np.ndarray,
+        value: Any,
+        value_slot: int | None,
+        before: Any,
+    ) -> None:
+        """Record that the real or imaginary parts of a region of the owner now hold a value."""
+        was, slot = self._before(storage, owner, region, before)
+        changed = append(self.recording, setpart, region, (slot, None, value_slot), (was, part, value))
+        self.put(storage, owner, region, region, changed, before)
+
+    def _before(self, storage: Storage, owner: np.ndarray, view: np.ndarray, before: Any) -> tuple[Any, int | None]:
+        """What a view showed before its owner was written, and the variable of that."""
+        was = content_of(view, owner, before) if self.recording.keep else spec_of(view)
+        slot = None if storage.slot is None else read_region(self.recording, view, owner, storage.slot)
+        return was, known(self.recording, slot, was)
+
+    def put_at(
+        self,
+        storage: Storage,
+        owner: np.ndarray,
+        array: np.ndarray,
+        key: Any,
+        value: Any,
+        value_slot: int | None,
+        before: Any,
+        key_slot: Any = None,
+    ) -> None:
+        """Record `array[key] = value` as it stands: for the owner itself, and for keys that give no view."""
+        keep = self.recording.keep
+        value = self.capture(value) if keep else light(value)
+        key = self.capture(key)
+        if array is owner or covers(array, owner):
+            slot = known(self.recording, storage.slot, before)
+            slot = append(self.recording, setitem, owner, (slot, key_slot, value_slot), (before, key, value))
+            self.written(storage, owner, slot)
+            return
+        was, slot = self._before(storage, owner, array, before)
+        changed = append(self.recording, setitem, array, (slot, key_slot, value_slot), (was, key, value))
+        self.put(storage, owner, array, array, changed, before)
+
+    def content(self, owner: np.ndarray, storage: Storage) -> Any:
+        """What an entry keeps of the owner before a store: on a tape the content, where no variable stands for it."""
+        if not self.recording.keep:
+            return storage.spec
+        return owner.copy(order="K") if storage.slot is None else owner
+
+    def capture(self, value: Any) -> Any:
+        """What an entry keeps of a value that a pullback reads later."""
+        if isinstance(value, np.ndarray):
+            owner = owner_of(value)
+            if is_foreign(owner):
+                return self._copy(value)
+            self._captured[id(owner)] = owner
+        elif type(value) is list:
+            return [self.capture(item) for item in value]
+        elif type(value) is tuple:
+            return tuple(self.capture(item) for item in value) if value else value
+        return value
+
+    def _copy(self, value: np.ndarray) -> np.ndarray:
+        """A copy that stands for the same variable."""
+        copy, slot = value.copy(), self.slot(value)
+        if slot is not None:
+            hold(copy, slot, True)
+        return copy
+
+    def rewind(self, position: int, done: int) -> int:
+        """Undo the writes that entries below `position + 1` had not seen; `done` counts those undone so far."""
+        log = self.undo
+        while done < len(log) and log[-1 - done][0] > position:
+            swap(log[-1 - done])
+            done += 1
+        return done
+
+    def use_up(self) -> None:
+        """From now on the log is used up by `unwind`: no write follows, and what pullbacks keep is theirs alone."""
+        self._captured, self._captured_to = {}, len(self.recording.entries)
+        self.finals = Finals()
+
+    def unwind(self, position: int) -> int:
+        """`rewind` for the last time, which frees what the log saved; none is left undone."""
+        while self.undo and self.undo[-1][0] > position:
+            record = self.undo.pop()
+            if self.finals is None:
+                record[1][record[2]] = record[3]
+            else:
+                self.finals.undo(record)
+        return 0
+
+    def restore(self) -> None:
+        """Bring all memory back to what it held before the log was used up."""
+        if self.finals is not None:
+            self.finals.restore()
+            self.finals = None
+
+    def replay(self, done: int) -> None:
+        """Put back what `rewind` undid."""
+        for record in self.undo[len(self.undo) - done :]:
+            swap(record)
+
+
+def _is_like(value: Any, owner: np.ndarray) -> bool:
+    # a Python float has no dtype of its own; None would not do for it, because np.dtype("float64") == None
+    return np.shape(value) == owner.shape and hasattr(value, "dtype") and value.dtype == owner.dtype

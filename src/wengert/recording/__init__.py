@@ -1,0 +1,1 @@
+"""What a trace writes down: entries, the shadow of traced values, recorders."""

@@ -1,0 +1,262 @@
+"""Caches that outlive a call: a traced value that is found equal to one that was kept from before the trace.
+
+What such a cache gives for it was computed without it, and counts as constant. The sign is an equality with a number
+that the function under the derivative reaches from outside: not a literal, not made during the trace.
+"""
+
+from __future__ import annotations
+
+import collections
+import dis
+import gc
+import math
+import operator
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import CacheWarning
+from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.slots import slot_of
+from wengert.rewrite import original
+from wengert.values.frames import ENGINE, user_frame, warn
+from wengert.values.structures import form_of, shelves
+
+CERTAIN = {int, bool, type(None), type(...), type}
+"""Types of which an equality says nothing of floats."""
+
+_COMPARING = (
+    operator.eq, operator.ne, math.isclose, np.equal, np.not_equal, np.array_equal, np.array_equiv, np.allclose,
+    np.isclose, np.isin,
+)  # fmt: skip
+EQUALITIES = {id(f) for f in _COMPARING}  # a function with a rule may have no hash
+
+LIMIT = 10_000
+DEEP = 10  # so deep the numbers in a key are looked for
+_HASHED: tuple[type, ...] = (dict, set, frozenset, type({}.keys()))
+_HOLDING: tuple[type, ...] = (*_HASHED, list, tuple, collections.deque, type({}.values()), np.ndarray)
+_NUMBERS = (float, complex, np.inexact, np.ndarray)
+_PLAIN_KEYS = (str, bytes, tuple, frozenset)
+_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_LIBRARIES = sys.stdlib_module_names | {"numpy", "wengert", "wengert_rules"}
+_ATOMS = (
+    str, bytes, int, float, complex, type(None), np.dtype, np.generic, np.ufunc, types.ModuleType, types.CodeType,
+    types.FrameType, types.TracebackType, types.BuiltinFunctionType,
+)  # fmt: skip
+
+
+def compared(left: Any, right: Any) -> None:
+    """Two things were compared, or found equal: is one of them traced, and kept before the trace the other?"""
+    recording = STATE.recording
+    if recording is None or recording.roots is None:
+        return
+    for a, b in _pairs(left, right):
+        traced = _is_traced(recording, a)
+        if traced != _is_traced(recording, b) and _are_same(a, b):
+            if _is_kept(recording, b if traced else a):
+                _warn()
+            return
+
+
+def recognised(kept: Any) -> None:
+    """An argument was found to be an object: is that kept where another call may have put it?"""
+    recording = STATE.recording
+    if recording is not None and not _is_named(kept) and _is_within(_roots(recording), kept):
+        _warn()
+
+
+def found(container: Any, key: Any) -> None:
+    """A key was found in a container: is it traced, and what it equals there kept before the trace?"""
+    recording = STATE.recording
+    if recording is None or recording.roots is None:
+        return
+    if type(key) in CERTAIN or not issubclass(type(container), _HOLDING):
+        return
+    if type(key) is str or type(key) is bytes:
+        is_text = id(key) in recording.texts and issubclass(type(container), _HASHED)
+        if is_text and id(_stored(container, key)) not in recording.texts and _is_kept(recording, container):
+            _warn()
+        return
+    if _holds_traced(recording, key):
+        stored = container if issubclass(type(container), np.ndarray) else _stored(container, key)
+        if stored is not key and not _holds_traced(recording, stored) and _is_kept(recording, container):
+            _warn()
+
+
+def _holds_traced(recording: Recording, thing: Any) -> bool:
+    return any([_is_traced(recording, number) for number in _numbers(thing)])
+
+
+def is_number(thing: Any) -> bool:
+    """Whether a thing is a float or complex number or an array; asked by type, of which no code of the user's knows."""
+    return issubclass(type(thing), _NUMBERS)
+
+
+def _numbers(thing: Any, depth: int = 0) -> list[Any]:
+    """The numbers and arrays in a thing, in order."""
+    if is_number(thing):
+        return [thing]
+    if issubclass(type(thing), frozenset):
+        return [number for part in frozenset.__iter__(thing) for number in _numbers(part, depth + 1)]
+    form = form_of(type(thing)) if depth < DEEP else None
+    if form is None:
+        return []
+    if form.items is tuple:
+        parts = [*tuple.__iter__(thing)]
+    else:
+        parts = [shelf.load(shelf.holder, key) for shelf in shelves(thing, form) for key in shelf.keys]
+    return [number for part in parts for number in _numbers(part, depth + 1)]
+
+
+def _is_traced(recording: Recording, leaf: Any) -> bool:
+    """Whether a number or array is made from an argument, or was rounded from what is."""
+    slot = slot_of(recording, leaf)
+    return id(leaf) in recording.rounded if slot is None else slot not in recording.own
+
+
+def _warn() -> None:
+    warn(
+        f"{here()}: a traced value equals one that was kept from before this derivative began. If a cache decides by "
+        "it, what it gives was computed earlier and is a constant here: its part of the derivative is lost. Clear the "
+        "cache first, keep it inside the function, or use functools.lru_cache, which starts anew in each derivative.",
+        CacheWarning,
+    )
+
+
+def _pairs(left: Any, right: Any) -> Iterator[tuple[Any, Any]]:
+    """The numbers and arrays of two things that stand in the same places."""
+    if type(left) in CERTAIN or type(left) is str:
+        return iter(())
+    return zip(_numbers(left), _numbers(right), strict=False)
+
+
+def _are_same(a: Any, b: Any) -> bool:
+    """Whether two numbers or arrays hold the same; a number may be one of many in an array."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.shape == b.shape and np.array_equal(a, b)
+    return bool(np.any(a == b))
+
+
+def _hold_the_same(a: Any, b: Any) -> bool:
+    ours, theirs = _numbers(a), _numbers(b)
+    return len(ours) == len(theirs) and all(map(_are_same, ours, theirs))
+
+
+class _Probe:
+    """Equals what a key equals, and remembers it."""
+
+    __array_ufunc__ = None  # a number of NumPy's leaves the comparison to it
+
+    def __init__(self, key: Any) -> None:
+        self.key, self.met = key, key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        if other is self.key or other == self.key:
+            self.met = other
+            return True
+        return False
+
+
+def _stored(container: Any, key: Any) -> Any:
+    """What a container holds that equals a key; no code of the user's is asked."""
+    if not issubclass(type(key), (*_PLAIN_KEYS, *_NUMBERS)) or not issubclass(type(container), _HASHED):
+        alike = [other for other in container if type(other) is type(key) or is_number(other)]
+        return next((other for other in alike if other is key or _hold_the_same(other, key)), key)
+    probe = _Probe(key)
+    if issubclass(type(container), dict):
+        dict.__contains__(container, probe)
+    else:
+        _ = probe in container
+    return probe.met
+
+
+# Where it was kept
+
+
+def _is_kept(recording: Recording, thing: Any) -> bool:
+    """Whether the function under the derivative reaches a thing from outside, which is not a literal of this line."""
+    return not _is_literal(thing) and _is_within(_roots(recording), thing)
+
+
+def _roots(recording: Recording) -> Any:
+    """The function under the derivative, and the containers that it is given."""
+    f, args, kwargs = recording.roots
+    return [f, *[a for a in (*args, *kwargs.values()) if not is_number(a)]]
+
+
+def _is_literal(thing: Any) -> bool:
+    frame = user_frame(sys._getframe())
+    if type(thing) is not float or frame is None:
+        return False
+    code, line = original(frame.f_code) or frame.f_code, frame.f_lineno
+    return any(i.argval is thing for i in dis.get_instructions(code) if i.positions and i.positions.lineno == line)
+
+
+def _is_named(thing: Any) -> bool:
+    """Whether a variable that the running function never sets, or a module, has a thing: a default, a sentinel."""
+    frame = user_frame(sys._getframe())
+    if frame is None:
+        return False
+    code = original(frame.f_code) or frame.f_code
+    known = {name: frame.f_globals[name] for name in code.co_names if name in frame.f_globals} | frame.f_locals
+    modules = [vars(m) for m in known.values() if type(m) is types.ModuleType]
+    if any(names.get(name) is thing for names in modules for name in code.co_names):
+        return True
+    held = {name for name, value in known.items() if value is thing}
+    return bool(held - {i.argval for i in dis.get_instructions(code) if i.opname.startswith("STORE_")})
+
+
+def _is_within(roots: Any, target: Any) -> bool:
+    """Whether a thing is within reach of others; also where they reach too much to tell."""
+    seen: dict[int, Any] = {}
+    stack = [roots]
+    while stack:
+        for part in _parts(stack.pop()):
+            t = type(part)  # `isinstance` would ask the object for its class
+            if part is target or (issubclass(t, np.ndarray) and _shows(part, target)):
+                return True
+            if not issubclass(t, _ATOMS) and id(part) not in seen:
+                seen[id(part)] = part
+                stack.append(part)
+        if len(seen) > LIMIT:
+            return True
+    return False
+
+
+def _shows(array: np.ndarray, target: Any) -> bool:
+    """Whether a thing is a view of an array, or a number that was read from it."""
+    if isinstance(target, np.ndarray):
+        return target.base is not None and (target.base is array or target.base is array.base)
+    return isinstance(target, np.generic) and array.dtype == target.dtype and bool(np.any(array == target))
+
+
+def _parts(thing: Any) -> Iterable[Any]:
+    """What a thing refers to; a function also to the globals that it names."""
+    t = type(thing)
+    if t is types.FunctionType:
+        if str(thing.__module__).partition(".")[0] in _LIBRARIES or thing.__code__.co_filename.startswith(ENGINE):
+            return thing.__closure__ or ()
+        names = set(_names(thing.__code__))
+        known = [thing.__globals__[name] for name in names if name in thing.__globals__]
+        inside = [vars(m)[name] for m in known if isinstance(m, types.ModuleType) for name in names if name in vars(m)]
+        given = *(thing.__closure__ or ()), *(thing.__defaults__ or ()), thing.__kwdefaults__, vars(thing)
+        return [*given, *known, *inside]
+    if issubclass(t, type):
+        is_library = str(thing.__module__).partition(".")[0] in _LIBRARIES
+        return () if is_library or not thing.__flags__ & _MADE_BY_PYTHON else [*vars(thing).values(), *thing.__bases__]
+    if issubclass(t, np.ndarray):
+        return list(thing.flat) if thing.dtype.kind == "O" else [thing.base]
+    return gc.get_referents(thing)
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)

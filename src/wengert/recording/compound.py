@@ -1,0 +1,143 @@
+"""Containers as arguments of a rule: their form, and which part of a structural cotangent belongs to which leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import NoRuleError, RuleError
+from wengert.recording.recording import PLAIN, Recording, flat_slots, here
+from wengert.rulebook.binding import Rule
+from wengert.values.structures import form_of, is_container, shallow_copy, shelves, walk
+from wengert.values.tangents import AbstractTangent, Tangent, force, is_zero
+from wengert.values.values import Spec, spec_of
+
+__all__ = ["Inside", "Place", "form_and_leaves", "inside", "spread", "with_leaves"]
+
+Args = tuple[Any, ...]
+SlotOf = Callable[[Recording, Any], int | None]
+
+
+class Place(NamedTuple):
+    """In a form: the leaf of this number, and what is asked of its cotangent."""
+
+    number: int
+    spec: Spec
+
+
+class Inside(NamedTuple):
+    """A container: its form (itself, with Places for leaves), and the slot of each leaf or None."""
+
+    form: Any
+    slots: tuple[int | None, ...]
+
+
+def inside(recording: Recording, rule: Rule, args: Args, ins: Args, slot_of: SlotOf) -> dict[int, Inside]:
+    """The containers among the arguments of a call that hold traced values, by position.
+
+    Errors: NoRuleError where the rule is not of the general form, which alone takes them, and on a tape, which names
+    what stands in lists and tuples only.
+    """
+    general = rule.kind == "rrule"
+    if rule.kind == "constant" or not (general or any([type(a) not in PLAIN or type(a) is dict for a in args])):
+        return {}
+    found = {}
+    for k, (a, slot) in enumerate(zip(args, ins, strict=True)):
+        if type(slot) is not int and is_container(a) and (general or type(a) not in (list, tuple)):
+            form, held = form_and_leaves(a)
+            slots = tuple([slot_of(recording, leaf) for leaf in held])
+            if any(s is not None for s in slots):
+                found[k] = Inside(form, slots)
+    on_tape = recording.context is not None or (recording.keep and len(recording.levels) == 1)
+    for k, (_, slots) in found.items():
+        if not general or (on_tape and len(flat_slots((ins[k],))) < len(flat_slots(slots))):
+            raise recording.refuse(_not_taken(rule, k, args[k]))
+    return found
+
+
+def _not_taken(rule: Rule, k: int, argument: Any) -> NoRuleError:
+    why = "a tape cannot name them" if rule.kind == "rrule" else f"its rule ({rule.where}) is not an @rrule"
+    return NoRuleError(
+        f"{here()}: argument {k + 1} of {rule.primitive}, a {type(argument).__name__}, holds values that depend on an "
+        f"input, and {why}. Give them to it as arguments of their own, or in a list or a tuple."
+    )
+
+
+def form_and_leaves(argument: Any) -> tuple[Any, list[Any]]:
+    """A container with Places for its leaves, and these; a leaf that is held twice is two."""
+    found: list[Any] = []
+
+    def place(leaf: Any, _: Any) -> Place:
+        found.append(leaf)
+        return Place(len(found) - 1, spec_of(leaf))
+
+    return walk(argument, "", {}, at_leaf=place, hold=shallow_copy), found
+
+
+def with_leaves(container: Any, held: Sequence[Any]) -> Any:
+    """A copy of a container with other leaves, in the order of `form_and_leaves`."""
+    numbers = count()
+    return walk(container, "", {}, at_leaf=lambda *_: held[next(numbers)], hold=shallow_copy)
+
+
+def spread(form: Any, x_bar: Any, call: Callable[..., Any]) -> Iterator[tuple[Place, Any]]:
+    """The leaves of a form with their parts of a cotangent, which are not zero; `call` calls what computes them.
+
+    The cotangent is a Tangent, or a container of the same kind. Errors: RuleError where it is of another form.
+    """
+    if type(form) is not Place and isinstance(x_bar, AbstractTangent):
+        x_bar = call(force, x_bar)
+    if x_bar is None or is_zero(x_bar):
+        return
+    if type(form) is Place:
+        yield form, x_bar
+    elif is_container(form):
+        keyed = dict(_children(form))
+        given = _named(x_bar, form) if isinstance(x_bar, Tangent) else _given(x_bar, form, call)
+        strange = [key for key in given if key not in keyed]
+        if strange or (isinstance(x_bar, Tangent) and not issubclass(type(form), x_bar.of)):
+            what = f"a Tangent of {x_bar.of.__name__}" if isinstance(x_bar, Tangent) else type(x_bar).__name__
+            raise RuleError(
+                f"the cotangent of a {type(form).__name__} with {_listed(keyed)} is {what} with {_listed(given)}"
+            )
+        for key, part in given.items():
+            yield from spread(keyed[key], part, call)
+
+
+def _named(x_bar: Tangent, form: Any) -> dict[Any, Any]:
+    """The parts of a Tangent, those of a named tuple by position."""
+    fields = getattr(type(form), "_fields", ()) if isinstance(form, tuple) else ()
+    return {fields.index(key) if key in fields else key: part for key, part in x_bar.parts.items()}
+
+
+def _given(x_bar: Any, form: Any, call: Callable[..., Any]) -> dict[Any, Any]:
+    """The parts of a cotangent that is a container itself."""
+    plain = isinstance(form, (tuple, list)) and isinstance(x_bar, (tuple, list, np.ndarray))
+    if not plain and not isinstance(x_bar, (dict, type(form))):
+        raise RuleError(
+            f"the cotangent of a {type(form).__name__} is one too, or a Tangent({type(form).__name__}, ...), "
+            f"not {type(x_bar).__name__}"
+        )
+    parts = dict(enumerate(call(list, x_bar)) if isinstance(x_bar, np.ndarray) else _children(x_bar))
+    if plain and len(x_bar) != len(form):
+        raise RuleError(f"the cotangent of {len(form)} values has {len(x_bar)} parts")
+    return parts
+
+
+def _children(container: Any) -> Iterator[tuple[Any, Any]]:
+    """What a container holds, by attribute name, key or position."""
+    form = form_of(type(container))
+    assert form is not None
+    if form.items is tuple:
+        yield from enumerate(container)
+        return
+    for shelf in shelves(container, form):
+        for key in shelf.keys:
+            yield getattr(key, "__name__", key), shelf.load(shelf.holder, key)
+
+
+def _listed(keyed: dict[Any, Any]) -> str:
+    return ", ".join(map(str, keyed)) or "no parts"

@@ -1,0 +1,261 @@
+"""Arguments on their way in and out of a trace: fresh leaves go in, the caller's own objects come back.
+
+What has an identity (list, dict, object, array) is entered once, wherever it is reached, so the gradient of a
+shared object is the total one, at each place. What has none (scalar, tuple) is entered at each place: CPython
+shares equal constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import is_
+from types import CellType, FunctionType, MethodType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from wengert.rulebook.registry import rules
+from wengert.values.structures import Leaf, Path, Seen, is_filled, itself, leaves, load_cell, mirror, walk, written
+from wengert.values.values import is_inexact
+
+Make: TypeAlias = Callable[[Leaf, Path], Leaf]  # what stands in place of the leaf at the path `written(path)`
+
+
+class Leaves:
+    """Arguments that are leaves themselves, as most are: there is nothing to walk, nothing to put back."""
+
+    __slots__ = ("_given", "made")
+
+    @property
+    def paths(self) -> list[tuple[str, Leaf]]:
+        """(path, fresh leaf), in order."""
+        return [(f"argument {k + 1}", leaf) for k, leaf in enumerate(self.made)]
+
+    def __init__(self, made: list[Leaf], given: Sequence[Leaf]) -> None:
+        self.made = made  # the fresh leaves, in order
+        self._given = given  # the caller's own object in place of which each was made
+
+    def mirrors(self, gradient_of: Callable[[Leaf], Any]) -> list[Any]:
+        """The gradient of each argument; `gradient_of` gets fresh leaves."""
+        return [gradient_of(leaf) for leaf in self.made]
+
+    def leave(self, result: Any) -> Any:
+        """`result` with the caller's own object in place of each fresh one that it is or holds."""
+        if is_inexact(result):
+            return self.given(result)
+        return walk(result, "", {id(f): (f, given) for f, given in zip(self.made, self._given, strict=True)})
+
+    def given(self, thing: Any) -> Any:
+        """The caller's own object in place of which a thing was made, or the thing itself."""
+        return next((own for fresh, own in zip(self.made, self._given, strict=True) if fresh is thing), thing)
+
+    def restore(self) -> None:
+        """There are no containers that hold fresh leaves."""
+
+
+class Swaps:
+    """The caller's structures with fresh leaves in place, and how to put everything back."""
+
+    def __init__(self, make: Make) -> None:
+        self._leaves: list[tuple[Leaf, Leaf, Path]] = []  # each fresh leaf, the caller's own object, and where
+        self._make = make
+        self._indexed = 0  # so many of the fresh leaves stand in the two tables below; a walk needs all of them
+        self._entered: Seen = {}
+        self._originals: Seen = {}  # id of a fresh leaf or rebuilt tuple -> (it, the caller's own object)
+        self._templates: list[Any] = []  # per entered value, its gradient's form with fresh leaves in it
+        self._plain: list[tuple[Any, Any, Any]] = []  # (list or dict, its copies before and after entering)
+        self._all_plain = True  # there are no other holders
+        self._is_restored = False
+
+    @property
+    def made(self) -> list[Leaf]:
+        """The fresh leaves, in order."""
+        return [fresh for fresh, _, _ in self._leaves]
+
+    @property
+    def paths(self) -> list[tuple[str, Leaf]]:
+        """(path, fresh leaf), in order."""
+        return [(written(path), fresh) for fresh, _, path in self._leaves]
+
+    def enter(self, value: Any, name: str = "") -> Any:
+        """`value` with fresh leaves: a container with an identity is changed in place, a tuple rebuilt."""
+        if type(value) is float or is_inexact(value):
+            fresh = self._fresh(value, name)
+            self._templates.append(fresh)
+            return fresh
+        return self._enter(lambda: self._walk(value, name), itself)
+
+    def enter_callable(self, f: Callable[..., Any], name: str = "f") -> Any:
+        """`f` with fresh leaves in its closure, bound object, partial arguments or attributes."""
+        return self._enter(lambda: self._walk_callable(f, name, set()), outline)
+
+    def _enter(self, walked: Callable[[], Any], form: Callable[[Any], Any]) -> Any:
+        known = len(self._plain)
+        self._index()
+        try:
+            entered = walked()
+            self._plain[known:] = [(held, before, held.copy()) for held, before, _ in self._plain[known:]]
+            self._templates.append(mirror(form(entered), itself))
+        except BaseException:
+            self.restore()
+            raise
+        return entered
+
+    def mirrors(self, gradient_of: Callable[[Leaf], Any]) -> tuple[Any, ...]:
+        """The gradient of each entered value in the form it had on entry; `gradient_of` gets fresh leaves."""
+        return tuple(
+            [
+                gradient_of(template) if type(template) is np.ndarray else mirror(template, gradient_of)
+                for template in self._templates
+            ]
+        )
+
+    def leave(self, result: Any) -> Any:
+        """`result` with the caller's own object in place of each fresh one that it is or holds."""
+        if is_inexact(result):
+            return next((own for fresh, own, _ in self._leaves if fresh is result), result)
+        self._index()
+        return walk(result, "", dict(self._originals))
+
+    def given(self, thing: Any) -> Any:
+        """The caller's own object in place of which a thing was made, or the thing itself."""
+        self._index()
+        return self._originals[id(thing)][1] if id(thing) in self._originals else thing
+
+    def restore(self) -> None:
+        """Put the caller's own objects back wherever the entered containers hold fresh ones, once or again.
+
+        The containers are searched as they are now: what the function moved is found, what it replaced stays. May be
+        repeated where it was interrupted: nothing stands in a container before it is noted here.
+        """
+        if not self._is_restored:
+            self._restore()
+            self._is_restored = True
+
+    def _restore(self) -> None:
+        if self._all_plain and all(_unchanged(held, after) for held, _, after in self._plain):
+            for held, before, _ in self._plain:  # nothing moved: no need to search
+                held.update(before) if type(held) is dict else held.__setitem__(slice(None), before)
+            return
+        self._index()
+        holders = [entered for entered, _ in self._entered.values() if not is_inexact(entered)]
+        walk(holders, "", dict(self._originals))
+
+    def _hold(self, container: Any) -> Any:
+        if type(container) is list or type(container) is dict:
+            self._plain.append((container, container.copy(), None))
+        else:
+            self._all_plain = False
+        return container
+
+    def _walk(self, value: Any, name: str) -> Any:
+        arrays: Seen = {}
+
+        def enter_leaf(leaf: Leaf, path: Path) -> Leaf:
+            if isinstance(leaf, np.ndarray) and id(leaf) in arrays:
+                return arrays[id(leaf)][1]
+            fresh = self._fresh(leaf, path)
+            self._index()  # at once: the walk may meet it again
+            if isinstance(leaf, np.ndarray):
+                arrays[id(leaf)] = leaf, fresh
+            return fresh
+
+        return walk(value, name, self._entered, at_leaf=enter_leaf, hold=self._hold, rebuilt=self._note)
+
+    def _fresh(self, leaf: Leaf, path: Path) -> Leaf:
+        fresh = self._make(leaf, path)
+        self._leaves.append((fresh, leaf, path))
+        return fresh
+
+    def _index(self) -> None:
+        """File the fresh leaves made so far: arguments that are leaves themselves (most are) are never looked up."""
+        while self._indexed < len(self._leaves):
+            fresh, own, _ = self._leaves[self._indexed]
+            self._originals[id(fresh)] = fresh, own
+            self._entered[id(fresh)] = fresh, fresh
+            self._indexed += 1
+
+    def _note(self, new: Any, old: Any) -> Any:
+        self._originals[id(new)] = new, old
+        return new
+
+    def _walk_callable(self, f: Any, name: str, seen: set[int]) -> Any:
+        if isinstance(f, FunctionType):
+            if id(f) not in seen:  # a recursive function is in its own closure
+                seen.add(id(f))
+                for free, cell in _cells(f):
+                    self._walk_cell(cell, f"{name}.{free}", seen)
+            return f
+        if isinstance(f, MethodType):
+            entered = self._walk(f.__self__, f"{name}.__self__")
+            return f if entered is f.__self__ else self._note(MethodType(f.__func__, entered), f)
+        if isinstance(f, partial):
+            if f in rules:  # another object would have none
+                return f
+            func = self._walk_callable(f.func, f"{name}.func", seen)
+            args = self._walk(f.args, f"{name}.args")
+            keywords = self._walk(dict(f.keywords), f"{name}.keywords")
+            return self._note(type(f)(func, *args, **keywords), f)
+        return self._walk(f, name)
+
+    def _walk_cell(self, cell: CellType, name: str, seen: set[int]) -> None:
+        contents = cell.cell_contents
+        if isinstance(contents, (FunctionType, MethodType, partial)):
+            entered = self._walk_callable(contents, name, seen)
+            self._entered[id(cell)] = cell, self._hold(cell)
+            cell.cell_contents = entered
+        else:
+            self._walk(cell, name)
+
+
+def _unchanged(held: Any, after: Any) -> bool:
+    """Whether a list or dict still holds the same objects, compared without running their code."""
+    if after is None or len(held) != len(after) or not all(map(is_, held, after)):
+        return False
+    return type(held) is list or all(map(is_, held.values(), after.values()))
+
+
+def _cells(f: FunctionType) -> Iterator[tuple[str, CellType]]:
+    """The filled cells of a function's closure, by the names of the variables."""
+    for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+        if is_filled(cell, None, load_cell):
+            yield name, cell
+
+
+def outline(f: Any) -> Any:
+    """The form of a callable's gradient: for a closure a dict of the free variables that hold leaves, for a
+    bound method its object, for a partial a dict of its parts, for a callable object the object, else None.
+    """
+    return _outline(f, set())
+
+
+def _outline(f: Any, seen: set[int]) -> Any:
+    if isinstance(f, FunctionType):
+        seen.add(id(f))
+        contents = {name: cell.cell_contents for name, cell in _cells(f)}
+        free = {name: _outline(held, seen) for name, held in contents.items() if id(held) not in seen}
+        return {name: form for name, form in free.items() if leaves(form)} or None
+    if isinstance(f, MethodType):
+        return f.__self__
+    if isinstance(f, partial):
+        form = {"func": _outline(f.func, seen), "args": f.args, "keywords": f.keywords}
+        return form if leaves(form) else None
+    return f
+
+
+def enter(value: Any, make: Make, swaps: Swaps | None = None, name: str = "") -> tuple[Any, Swaps]:
+    """`value` with what `make(leaf, path)` returns in place of each leaf, and the Swaps that undo it.
+
+    Values that may share containers (the arguments of one call) go into one Swaps: each is entered once.
+    """
+    swaps = Swaps(make) if swaps is None else swaps
+    return swaps.enter(value, name), swaps
+
+
+def enter_callable(
+    f: Callable[..., Any], make: Make, swaps: Swaps | None = None, name: str = "f"
+) -> tuple[Callable[..., Any], Swaps]:
+    """`f` with fresh leaves in its closure, bound object, partial arguments or attributes, and the Swaps."""
+    swaps = Swaps(make) if swaps is None else swaps
+    return swaps.enter_callable(f, name), swaps

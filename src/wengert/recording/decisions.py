@@ -1,0 +1,210 @@
+"""The one place where a traced value turns into a decision of Python's: here each is written down as a guard.
+
+A tape repeats what a run did, so what the run decided by a traced value must come out the same when the tape is played:
+a test, an integer used as an index, a key looked up, a text compared, a call that raised. Every door through which
+a value gets there calls one of the functions below. What is promised:
+
+- A guard repeats the decision, not the value: `x in {0, 1}` is asked again, and x may be another number that is not in
+  it. Where only the value itself tells what C code decided, the guard is on that (`exact`).
+- Played on the recorded inputs, every guard holds.
+- Only a recording that is kept as a tape gets guards: who calls asks `Modes.guarding` or `recording.keep` first, so a
+  gradient at once pays nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import RefusedCallError, WengertError
+from wengert.recording.primitives import Primitive
+from wengert.recording.recording import STATE, Recording, Traced, here, users_site
+from wengert.recording.slots import slot_of
+from wengert.values.functional import raises
+from wengert.values.lenses import owner_of
+from wengert.values.values import is_inexact
+
+
+class Origin(NamedTuple):
+    """The call that made a text, and the variables of its arguments then, but for those that are texts themselves."""
+
+    text: Any
+    fn: Callable[..., Any]
+    args: tuple[Any, ...]
+    words: dict[str, Any]
+    slots: tuple[Any, ...]
+
+
+def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int) -> None:
+    """Note a fact about a traced value that a replay on other inputs must find again."""
+    recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, users_site()))
+
+
+def decided(
+    recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], outcome: Any, words: Any = None
+) -> None:
+    """Guard that `fn(*args)` gives this outcome, where an argument is traced."""
+    ins = variables(recording, args)
+    named = {name: _named(recording, value) for name, value in (words or {}).items()}
+    if ins is not None or any([issubclass(type(value), Traced) for value in named.values()]):
+        ins = (None,) * len(args) if ins is None else ins
+        kept = recording.memory.capture(args)
+        recording.append((Primitive(fn, None, "guard"), outcome, ins, kept, named or None, users_site()))
+
+
+def variables(recording: Recording, args: Iterable[Any], with_texts: bool = True) -> tuple[Any, ...] | None:
+    """The variables of arguments, of texts and of what lies in lists and tuples; None where there are none."""
+    found = tuple([_variable(recording, a, with_texts) for a in args])
+    return None if all([slot is None for slot in found]) else found
+
+
+def _variable(recording: Recording, a: Any, with_texts: bool = True) -> Any:
+    if type(a) is str or type(a) is bytes:
+        return _text(recording, a) if with_texts else None
+    return variables(recording, a, with_texts) if issubclass(type(a), (tuple, list)) else slot_of(recording, a)
+
+
+def _named(recording: Recording, value: Any) -> Any:
+    slot = _variable(recording, value)
+    return Traced(slot, value) if type(slot) is int else value
+
+
+def made_text(
+    recording: Recording, text: Any, fn: Callable[..., Any], args: tuple[Any, ...], words: dict[str, Any] | None = None
+) -> None:
+    """Note the call that made a text, should anything be decided by it.
+
+    Of a text of one character there is but one object, by which nothing can be told later: it is decided now.
+    """
+    if len(text) <= 1:
+        decided(recording, fn, args, text, words)
+    elif id(text) not in recording.origins and not any([a is text for a in args]):
+        named = {name: _named(recording, value) for name, value in (words or {}).items()}
+        slots = variables(recording, args, False) or (None,) * len(args)
+        recording.origins[id(text)] = Origin(text, fn, args, named, slots)
+
+
+def _text(recording: Recording, text: Any) -> int | None:
+    """The variable of a text; the call that made it is written down when it is first asked for."""
+    origin = recording.origins.get(id(text))
+    if origin is None or type(origin) is int:
+        return origin
+    ins = tuple([_with_texts(recording, a, slot) for a, slot in zip(origin.args, origin.slots, strict=True)])
+    if all([slot is None for slot in ins]) and not any([type(a) is Traced for a in origin.words.values()]):
+        return None
+    made = Primitive(origin.fn, None, "text")
+    slot = recording.append((made, text, ins, origin.args, origin.words or None, STATE.site))
+    recording.inert.add(slot)
+    recording.origins[id(text)] = slot
+    return slot
+
+
+def _with_texts(recording: Recording, a: Any, slot: Any) -> Any:
+    if issubclass(type(a), (tuple, list)):
+        slots = slot or (None,) * len(a)
+        parts = tuple([_with_texts(recording, part, s) for part, s in zip(a, slots, strict=True)])
+        return None if all([part is None for part in parts]) else parts
+    return _text(recording, a) if type(a) is str or type(a) is bytes else slot
+
+
+def exact(recording: Recording, values: Iterable[Any]) -> None:
+    """Guard these values themselves, as far as they are traced: nothing less tells what was decided by them."""
+    for value in values:
+        slot = _variable(recording, value)
+        if slot is None:
+            continue
+        if issubclass(type(value), (tuple, list)):
+            exact(recording, value)
+        elif issubclass(type(value), np.ndarray) and is_inexact(value):
+            decided(recording, np.array_equal, (value, value.copy(), True), True)
+        elif issubclass(type(value), (np.ndarray, np.integer)):
+            guard(recording, np.asarray if issubclass(type(value), np.ndarray) else operator.index, value, slot)
+        else:
+            same = bool(value == value)  # a nan is not
+            equal = Primitive(operator.eq, None, "guard")
+            recording.append((equal, same, (slot, None if same else slot), (value, value), None, users_site()))
+
+
+def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`fn(*args, **kwargs)`; that it raises may decide how the user's code goes on."""
+    try:
+        value = fn(*args, **kwargs)
+    except Exception as error:
+        raised(recording, error, fn, args, kwargs)
+        raise
+    if recording.loud:
+        _unharmed(recording, fn, args, kwargs)
+    return value
+
+
+def raised(
+    recording: Recording, error: Exception, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """Guard that a call raises what it has just raised."""
+    if not recording.keep or issubclass(type(error), WengertError):
+        return
+    loud = _loud(issubclass(type(error), Warning))
+    outcome = raises(fn, loud, *args, **kwargs) if issubclass(type(error), Warning) else type(error)
+    if outcome is None:
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: {type(error).__name__} is raised by a warning that depends on an input, which a tape "
+                "cannot repeat. Test for what it warns of instead."
+            )
+        ) from None
+    decided(recording, raises, (fn, loud, *args), outcome, kwargs)
+
+
+def _unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Guard that a call raises no floating-point error, where it would."""
+    loud = _loud(_warnings_are_raised())
+    if loud:
+        decided(recording, raises, (fn, loud, *args), None, kwargs)
+
+
+def _loud(with_warnings: bool) -> dict[str, Any]:
+    """The floating-point errors that are raised; a warning that a filter raises counts as one of them."""
+    return {name: "raise" for name, how in np.geterr().items() if how == "raise" or (how == "warn" and with_warnings)}
+
+
+def _warnings_are_raised() -> bool:
+    for action, message, category, module, _ in warnings.filters:
+        if issubclass(RuntimeWarning, category) and message is None and module is None:
+            return action == "error"
+    return False
+
+
+def laid_out(recording: Recording) -> None:
+    """Guard how the arrays among the arguments lie in memory: code asks for it, of them or of what is made of them."""
+    if laid_out in recording.caches:
+        return
+    recording.caches[laid_out] = {}
+    strides = Primitive(getattr, None, "guard")
+    for slot, array in _arrays_given(recording):
+        recording.append((strides, array.strides, (slot, None), (array, "strides"), None, users_site()))
+
+
+def kept_apart(recording: Recording) -> None:
+    """Guard that no argument shares memory with one that is written: they are variables of their own on a tape."""
+    given = _arrays_given(recording)
+    written = [slot for slot, array in given if id(owner_of(array)) in recording.memory.storages]
+    shares = Primitive(np.shares_memory, None, "guard")
+    for i, x in given:
+        for j, y in given:
+            if j in written and (i < j or (i > j and i not in written)):
+                recording.append((shares, False, (i, j), (x, y), None, STATE.site))
+
+
+def is_of_an_argument(recording: Recording, array: np.ndarray) -> bool:
+    """Whether an array shows the memory of an argument, of which a tape knows neither whose nor how much there is."""
+    return any([owner_of(array) is owner_of(given) for _, given in _arrays_given(recording)])
+
+
+def _arrays_given(recording: Recording) -> list[tuple[int, np.ndarray]]:
+    """The arrays among the arguments, by their slots."""
+    inputs = [(slot, recording.value(slot)) for slot in sorted(recording.levels[0].inputs)]
+    return [(slot, value) for slot, value in inputs if issubclass(type(value), np.ndarray)]

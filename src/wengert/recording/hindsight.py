@@ -1,0 +1,258 @@
+"""What a user's pullback reads: all that its closure leads to is shown to it as it was when the rule was called.
+
+Writes that the tracer sees are in the undo log. Here are the contents of containers, cells, attributes and global
+names, and a check of arrays against writes that nothing sees: those of the bodies of rules, of C code, of code that
+runs between a `wg.vjp` and its pullback.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import gc
+import sys
+import types
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.values.frames import ENGINE
+from wengert.values.lenses import owner_of
+from wengert.values.reach import Place, Reach, identical
+from wengert.values.sites import Site
+from wengert.values.structures import form_of, namespace
+from wengert.values.values import is_inexact
+
+LARGE = 1 << 16  # bytes; of larger arrays sums are kept in place of a copy
+_LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "wengert", "wengert_rules"}
+_FOLLOWED = {"builtins", "itertools", "functools", "operator", "collections", "types"}  # whose C objects hold others
+_FIXED = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, types.ModuleType)
+_ATOMS = (float, int, complex, str, bytes, type(None), np.generic, np.dtype, types.CodeType, np.ufunc, types.ModuleType)
+
+
+class Hindsight(Reach):
+    """All within reach of a pullback, as it is now; `version(array)` tells which write made what an array holds."""
+
+    def __init__(self, pullback: Any, site: Site | None, version: Callable[[np.ndarray], Any]) -> None:
+        self._classes: list[type] = []
+        super().__init__((pullback,), ())
+        self.site, self._version = site, version
+        self._contents = [(array, version(array), _content(array)) for array in self.arrays]
+        self._changed: list[Place] | None = None
+
+    def _parts(self, thing: Any) -> Iterator[Any]:
+        t = type(thing)
+        if issubclass(t, _ATOMS):
+            return
+        if issubclass(t, np.ndarray):
+            if thing.dtype.hasobject:
+                yield from thing.ravel().tolist()
+            else:
+                self.arrays.append(thing)
+            yield namespace(thing)
+        elif t is types.FunctionType:
+            yield from self._of_function(thing)
+        elif t is types.BuiltinFunctionType:
+            yield thing.__self__
+        elif t is functools._lru_cache_wrapper:
+            yield thing.__wrapped__  # what it keeps is its own
+        elif issubclass(t, type):
+            yield from self._of_class(thing)
+        elif t is weakref.ref:
+            yield thing()
+        elif issubclass(t, (collections.deque, set)):
+            self._places.append(_collection(thing))
+            yield from thing
+        elif form_of(t) is not None:
+            yield from self._held(thing)
+            yield from self._of_class(t)
+        elif t.__module__ in _FOLLOWED:
+            yield from gc.get_referents(thing)
+
+    def _of_function(self, f: types.FunctionType) -> Iterator[Any]:
+        """The closure and defaults of a function and, where it is no library's, the global names that it reads."""
+        if f.__code__.co_filename.startswith(ENGINE):
+            return
+        yield from (*(f.__closure__ or ()), *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values(), f.__dict__)
+        if not _is_library(f.__module__):
+            yield from self._named(f.__globals__, set(_names(f.__code__)))
+
+    def _named(self, space: dict[str, Any], names: set[str]) -> Iterator[Any]:
+        """The values of global names, and of those that are read of modules."""
+        found = [(name, space[name]) for name in names & space.keys()]
+        held = [name for name, value in found if not isinstance(value, _FIXED)]
+        if held:
+            self._places.append(_of_names(held, space.get, space.__setitem__, space.__delitem__))
+        for _, value in found:
+            if not isinstance(value, types.ModuleType):
+                yield value
+            elif not _is_library(value.__name__) and id(value) not in self._seen:
+                self._seen.add(id(value))
+                yield from self._named(vars(value), names)
+
+    def _of_class(self, cls: type) -> Iterator[Any]:
+        """What a class and its bases hold: methods, and the values of attributes."""
+        for base in cls.__mro__:
+            if any([base is known for known in self._classes]) or _is_library(base.__module__):
+                continue
+            self._classes.append(base)
+            space = vars(base)
+            held = [name for name, value in space.items() if form_of(type(value)) or is_number(value)]
+            if held:
+                self._places.append(
+                    _of_names(held, space.get, lambda *item, of=base: type.__setattr__(of, *item), of_class(base))
+                )
+            for value in space.values():
+                yield value.fget if type(value) is property else getattr(value, "__func__", value)
+
+    def look_again(self) -> None:
+        """Note which containers have changed since the call."""
+        self._changed = [place for place in self._places if not identical(place.read(), place.was)]
+
+    def settle(self, written: set[int] | None) -> None:
+        """Keep copies of the arrays of these owners (or all); they hold now what they held at the call."""
+        self._contents = [
+            (array, version, array.tobytes())
+            if (written is None or id(owner_of(array)) in written) and _content(array, content) == content
+            else (array, version, content)
+            for array, version, content in self._contents
+        ]
+
+    @contextmanager
+    def shown(self, traced: bool) -> Iterator[None]:
+        """For as long as a pullback runs, show what it reads as it was. What it writes itself stays written.
+
+        Errors: RefusedCallError where memory has been overwritten and cannot be put back, or not while an outer trace
+        looks on.
+        """
+        if self._changed is None:
+            self.look_again()
+        places = [(place, place.read()) for place in self._changed or ()]
+        for place, _ in places:
+            place.write(place.was)
+        arrays = [self._put_back(array, content, traced) for array, content in self._overwrites(traced)]
+        try:
+            yield
+        finally:
+            for array, was, now in reversed(arrays):
+                _take_back(array, was, now)
+            for place, before in places:
+                place.write(_merged(place.was, place.read(), before))
+
+    def _overwrites(self, traced: bool) -> list[tuple[np.ndarray, Any]]:
+        return [
+            (array, content)
+            for array, version, content in self._contents
+            if (traced and version != self._version(array)) or _content(array, content) != content
+        ]
+
+    def _put_back(self, array: np.ndarray, content: Any, traced: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if traced or type(content) is not bytes or not array.flags.writeable:
+            raise RefusedCallError(
+                f"{self.site}: the pullback of the rule called here can read an array of shape {array.shape} that has "
+                "been overwritten since. Let the rule copy what its pullback reads: x = x.copy()."
+            )
+        was, now = np.frombuffer(content, array.dtype).reshape(array.shape), array.copy()
+        array[...] = was
+        return array, was, now
+
+
+def _is_library(module: Any) -> bool:
+    return str(module).partition(".")[0] in _LIBRARIES
+
+
+def is_number(value: Any) -> bool:
+    return type(value) is int or is_inexact(value)
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """The names that a function and those inside it read."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if type(constant) is types.CodeType:
+            yield from _names(constant)
+
+
+_GONE = object()
+
+
+def _of_names(names: list[str], get: Any, store: Any, delete: Any) -> Place:
+    """Global names or attributes of a class, which may be deleted meanwhile."""
+
+    def read() -> list[Any]:
+        return [get(name, _GONE) for name in names]
+
+    def write(values: Iterable[Any]) -> None:
+        for name, value, now in zip(names, values, read(), strict=True):
+            if value is not _GONE:
+                store(name, value)
+            elif now is not _GONE:
+                delete(name)
+
+    return Place(read, write, read())
+
+
+def of_class(cls: type) -> Callable[[str], None]:
+    return lambda name: type.__delattr__(cls, name)
+
+
+def _collection(it: Any) -> Place:
+    """A deque or set."""
+
+    def write(values: Iterable[Any]) -> None:
+        it.clear()
+        (it.extend if isinstance(it, collections.deque) else it.update)(values)
+
+    return Place(lambda: list(it), write, list(it))
+
+
+def _content(array: np.ndarray, like: Any = None) -> Any:
+    """What tells whether an array has been overwritten: its bytes, or of a large one sums over them."""
+    if array.nbytes <= LARGE or type(like) is bytes:
+        return array.tobytes()
+    flat = array.ravel("K").view(np.uint8)
+    whole = flat.size - flat.size % (8 * _COLUMNS)
+    columns = flat[:whole].view(np.uint64).reshape(-1, _COLUMNS)
+    return [np.add.reduce(columns, 0).tobytes(), flat[whole:].tobytes()]
+
+
+_COLUMNS = 1021  # a prime: rows of a matrix that change places are told, too
+
+
+def _take_back(array: np.ndarray, was: np.ndarray, now: np.ndarray) -> None:
+    if array.tobytes() == was.tobytes():
+        array[...] = now
+    elif array.dtype.kind in "iufc":
+        array[...] = _sum(was, array, now)
+
+
+def _sum(was: Any, after: Any, now: Any) -> Any:
+    """What a place holds to which a pullback added something while it was as it had been."""
+    with np.errstate(all="ignore"):
+        return now + (after - was)
+
+
+def _merged(was: list[Any], after: list[Any], now: list[Any]) -> list[Any]:
+    """What was changed since the call, and what the pullback changed."""
+    if identical(after, was):
+        return now
+    if identical(after[: len(was)], was):
+        return now + after[len(was) :]
+    if len(was) == len(after) == len(now):
+        return [_one(*items) for items in zip(was, after, now, strict=True)]
+    return after
+
+
+def _one(was: Any, after: Any, now: Any) -> Any:
+    if after is was:
+        return now
+    if all([is_number(a) for a in (was, after, now)]) and np.shape(was) == np.shape(after) == np.shape(now):
+        return _sum(was, after, now)
+    return after
+
+
+__all__ = ["Hindsight"]

@@ -1,0 +1,103 @@
+"""What a call gave: made new, so that a variable is one of one call; refused where none can stand for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import NoRuleError
+from wengert.recording.primitives import Primitive
+from wengert.recording.recording import Recording, here
+from wengert.recording.slots import slot_of
+from wengert.values.results import form_of, hidden, is_flat, is_tree, leaves_of, with_leaves
+from wengert.values.structures import is_container, leaves
+from wengert.values.tangents import is_exclusive
+from wengert.values.values import fresh, is_inexact
+
+
+def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = None) -> Any:
+    """The result of a call, handed over in a list, as a new object: a variable is one of this call alone.
+
+    It may be what was there before: an argument, a literal, a global, a workspace, a kept result. Of a container the
+    leaves are made new. `by`: the primitive whose function it comes from, if it does.
+    """
+    value = held[0]
+    if is_container(value):
+        return with_leaves(value, lambda _, leaf: made_new([leaf], args, by))
+    if not is_inexact(value) or (by is not None and by.anew):
+        return value
+    if not isinstance(value, np.ndarray):
+        return _new_number(value)
+    if by is not None and by.vouched:
+        return value.view() if any([value is a for a in args]) else value
+    del value
+    return held.pop() if is_exclusive(held) else held.pop().view()
+
+
+def _new_number(value: Any) -> Any:
+    made = fresh(value)
+    if made is value:  # a member of an Enum, say: its copy is itself
+        raise NoRuleError(
+            f"{here()}: a function with a rule gave {value!r}, a {type(value).__name__}, of which there is but one. "
+            "Return its number, or declare the function constant: wg.non_differentiable."
+        )
+    return made
+
+
+def made_constant(recording: Recording, primitive: Primitive, value: Any) -> Any:
+    """What a function declared constant gave: new objects for the traced values in it, which may be its arguments."""
+
+    def is_traced(part: Any) -> bool:
+        return is_inexact(part) and slot_of(recording, part) is not None
+
+    what = hidden(value, is_traced)
+    if what is not None:
+        raise recording.refuse(
+            NoRuleError(
+                f"{here()}: {primitive.name}, which is declared constant, gave a {type(what).__name__} with traced "
+                "values, which would go on as they are. Give wg.stop_gradient(...) of them."
+            )
+        )
+    if not any([is_traced(leaf) or _is_of_traced(recording, leaf) for _, leaf in leaves(value)]):
+        return value
+    return with_leaves(value, lambda _, leaf: _cut(recording, leaf))
+
+
+def _is_of_traced(recording: Recording, leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray) and recording.memory.is_traced(leaf)
+
+
+def _cut(recording: Recording, leaf: Any) -> Any:
+    """A leaf as a constant: of traced memory a view, to which no write is allowed while it lives."""
+    if not isinstance(leaf, np.ndarray):
+        return fresh(leaf)
+    if not _is_of_traced(recording, leaf):
+        return leaf
+    view = leaf.view()
+    recording.memory.lent.note(view)
+    recording.memory.add_view(view, None)
+    return view
+
+
+def refuse_tree(recording: Recording, primitive: Primitive, value: Any) -> None:
+    """Refuse a result that holds floats where no variable can stand for them, or where the rule has no form for it."""
+    rule = primitive.rule
+    assert rule is not None
+    what = hidden(value)
+    if what is not None:
+        why = f"which holds a {type(what).__name__}, in which" if what is not value else "in which"
+        why += " no derivative is looked for. Give numbers and arrays, alone or in tuples, lists, dicts and objects"
+    elif rule.kind != "rrule" and is_tree(value) and leaves_of(value):
+        why = f"and its rule ({rule.where}) is not an @rrule, which alone gives several values other than in a tuple"
+    elif recording.keep and is_tree(value) and not all(key.of(value) is leaf for key, leaf in leaves_of(value)):
+        why = "whose items or attributes are not what it holds: a tape cannot name them"
+    else:
+        return
+    raise recording.refuse(NoRuleError(f"{here()}: {primitive.name} gave a {type(value).__name__}, {why}."))
+
+
+def kept_parts(recording: Recording, value: Any) -> Any:
+    """What the entry keeps of a result in parts: a tuple as it is, on a tape all of it, else its form."""
+    return value if is_flat(value) else with_leaves(value, lambda _, leaf: leaf) if recording.keep else form_of(value)

@@ -1,0 +1,73 @@
+"""The net under all: a result that depends on nothing of what is asked for says so, and where it was lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from wengert.errors import NoPathWarning
+from wengert.recording.recording import Level, Recording, flat_slots
+from wengert.values.callables import callable_name, place
+from wengert.values.frames import warn
+
+_OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
+
+
+def stops(where: str) -> bool:
+    """Whether a rule by which results are constant was declared by the user, at this place: then nobody is warned."""
+    return _OF_WENGERT not in where
+
+
+def is_lost(recording: Recording, here: Level, slot: int | None) -> bool:
+    """Whether a result depends on no input of a level, without having been stopped on purpose."""
+    if recording.stopped >= here.start:
+        return False
+    if slot is None:
+        return True
+    if recording.inert:
+        return slot not in _differentiable(recording, here, slot)
+    return here is not recording.levels[0] and not recording.depends(slot, here)
+
+
+def _differentiable(recording: Recording, here: Level, end: int) -> set[int]:
+    """The variables, up to one, to which a derivative passes from an input of a level: on a tape stand others, too."""
+    found: set[int] = set()
+    for slot in range(here.start, end + 1):
+        entry = recording.entries[slot]
+        passes = entry is not None and slot not in recording.inert and any(s in found for s in flat_slots(entry[2]))
+        if passes or slot in here.inputs:
+            found.add(slot)
+    return found
+
+
+def warn_of_loss(recording: Recording, here: Level, f: Callable[..., Any], names: str) -> None:
+    """Warn, at the line that asks for the derivative, that it is zero for want of a path."""
+    warn(
+        f"the result of {callable_name(f)} does not depend on {names}, so its derivative is zero. "
+        f"{_last(recording, here, f)}",
+        NoPathWarning,
+    )
+
+
+def _last(recording: Recording, here: Level, f: Callable[..., Any]) -> str:
+    """The last line where anything was traced, and what it did."""
+    place_of_cut, name, site = recording.cut
+    entries = recording.entries
+    after = range(len(entries) - 1, here.start - 1, -1)
+    last = next((k for k in after if _is_step(entries[k]) and recording.depends(k, here)), -1)
+    if place_of_cut > max(last, here.start - 1):
+        return f"It was last traced at {site}, where {name} gives a constant. {_REMEDY}"
+    entry = entries[last] if last >= 0 else None
+    if entry is not None:
+        return f"It was last traced at {entry[5]}, by {entry[0].name}; what was made from that is constant. {_REMEDY}"
+    return f"No operation with a derivative reads it in {callable_name(f)} ({place(f)}). {_REMEDY}"
+
+
+def _is_step(entry: Any) -> bool:
+    return entry is not None and entry[0].kind == "call" and entry[5] is not None
+
+
+_REMEDY = (
+    "int, bool, round, comparisons and indices have no derivative. If a constant is meant, say so by wg.stop_gradient."
+)

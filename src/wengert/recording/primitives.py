@@ -1,0 +1,184 @@
+"""What is recorded and not entered: callables with rules, and each in its forms of call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.rulebook.binding import MANY, Plan, Rule, Variant
+from wengert.rulebook.registry import rules
+from wengert.values.functional import getfield, setitem
+from wengert.values.names import home_of, is_of_library, makes_new, ufunc_of
+
+
+class Primitive:
+    """A callable that is recorded and not entered, with its rule."""
+
+    is_simple = False
+    __slots__ = (
+        "anew",
+        "bounds",
+        "fn",
+        "is_array_function",
+        "kind",
+        "name",
+        "on_floats",
+        "pairs",
+        "recorder",
+        "rule",
+        "scalars",
+        "simple",
+        "step",
+        "vouched",
+    )
+
+    def __init__(self, fn: Any, rule: Rule | None, kind: str = "call", name: str | None = None) -> None:
+        self.fn = fn
+        self.rule = rule
+        self.kind = kind
+        self.step = None
+        ufunc = ufunc_of(fn)
+        own = getattr(fn, "__name__", type(fn).__name__)
+        self.name = name or (own if ufunc is None else f"{ufunc.__name__}.{own}")
+        self.recorder: Any = None
+        self.anew = makes_new(fn)  # each number and array that it gives is a new one
+        self.vouched = self.anew or is_of_library(fn)  # new, or one of its arguments
+        self.on_floats = rule is not None and rule.kind == "partials" and not rule.identity and self.anew
+        home = home_of(fn)
+        on_operands = (home == "_operator" or fn is pow or fn is divmod) and rule is not None and rule.broadcasts
+        self.is_array_function = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy") or on_operands
+        self.bounds: dict[Any, Bound] = {}
+        self.simple: dict[tuple[bool, ...], Bound] = {}
+        self.scalars: dict[tuple[bool, ...], Bound] = {}
+        self.pairs: list[Bound | None] = [None] * 4  # simple forms: of one argument, then of two by which are traced
+
+    def bound(self, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> Bound:
+        """This primitive for calls of one form: so many arguments, of which these are traced."""
+        key = (nargs, mask, kwnames)
+        bound = self.bounds.get(key)
+        if bound is None:
+            bound = Bound(self, nargs, mask, kwnames)
+            if nargs <= MANY:
+                self.bounds[key] = bound
+        return bound
+
+    def simple_bound(self, mask: tuple[bool, ...]) -> Bound:
+        """`bound` for a call by position only."""
+        bound = self.simple.get(mask)
+        if bound is None:
+            bound = self.simple[mask] = self.bound(len(mask), mask, ())
+            if bound.is_simple and self.vouched and len(mask) <= 2:
+                self.pairs[mask[0] + 2 * mask[1] if len(mask) == 2 else 0] = bound
+        return bound
+
+    def scalar_bound(self, mask: tuple[bool, ...]) -> Bound:
+        """The form of call on floats only, whose reverse step is a formula."""
+        bound = self.scalars.get(mask)
+        if bound is None:
+            bound = self.scalars[mask] = Bound(self, len(mask), mask, ())
+            bound.step = bound.rule.scalar_step(bound.wanted)
+        return bound
+
+    def __repr__(self) -> str:
+        return f"<primitive {self.name}>"
+
+
+class Bound:
+    """A primitive in one form of call: which arguments are wanted, and what of each its pullback reads.
+
+    `keeps[k]` is "value", "shape", "static" or "nothing"; `step` is its part of the reverse pass on floats and
+    `array_step` that on arrays, generated after some uses. `scatter` adds to the cotangent of the only wanted argument,
+    the first; `above`: so many elements has an x̄ to which it pays to add in place, or None.
+    """
+
+    __slots__ = (
+        "above",
+        "array_step",
+        "call",
+        "fn",
+        "is_simple",
+        "keeps",
+        "kind",
+        "name",
+        "places",
+        "plan",
+        "positions",
+        "primitive",
+        "reads_y",
+        "rule",
+        "scatter",
+        "step",
+        "uses",
+        "variant",
+        "wanted",
+    )
+
+    def __init__(self, primitive: Primitive, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> None:
+        rule = primitive.rule
+        assert rule is not None
+        self.primitive = primitive
+        self.fn, self.name, self.kind, self.rule = primitive.fn, primitive.name, primitive.kind, rule
+        self.step: Callable[..., None] | None = None
+        self.array_step: Callable[..., None] | None = None
+        self.uses = 0
+        self.plan: Plan = rule.plan(nargs, kwnames)
+        self.positions = self.plan.positions
+        self.wanted = tuple(mask[p] for p in self.positions)
+        self.variant: Variant | None = None
+        self.call: Callable[..., Any] | None = None
+        keeps = ["static"] * nargs
+        self.reads_y = "value"
+        if rule.kind in ("partials", "pullback") and any(self.wanted):
+            self.variant = self.plan.variant(self.wanted)
+            self.call = self.variant.call
+            self.reads_y = self.variant.reads_y
+            for place, reads, wanted in zip(self.positions, self.variant.reads, self.wanted, strict=True):
+                keeps[place] = "shape" if reads == "nothing" and wanted else reads
+        self.keeps = tuple(keeps)
+        self.places = tuple(k for k, wanted in enumerate(self.wanted) if wanted)
+        self.is_simple = (
+            self.variant is not None
+            and len(self.positions) == nargs
+            and not kwnames
+            and rule.sequence is None
+            and not any([a.scatters or not a.above for a in rule.accumulators.values()])
+            and not rule.identity
+            and not (rule.analysis is not None and rule.analysis.acts)
+            and primitive.fn not in (setitem, getfield)
+        )  # the engine steps back through these itself
+        self.above = min([a.above for a in rule.accumulators.values()], default=None)
+        first = rule.accumulators.get(0)
+        alone = first is not None and first.scatters and not kwnames and self.places == (0,)
+        self.scatter = first.action if first is not None and alone else None
+
+
+INPUT = Primitive(None, None, "input", "input")
+CONSTANT = Primitive(None, None, "constant", "constant")
+
+
+_primitives: dict[Any, Primitive] = {}
+_version = -1
+
+
+def ruled(fn: Any) -> Primitive:
+    """The primitive for a callable that this package has a rule for."""
+    primitive = primitive_of(fn)
+    assert primitive is not None, f"no rule for {fn}"
+    return primitive
+
+
+def primitive_of(fn: Any) -> Primitive | None:
+    """The primitive for a callable that has a rule, else None."""
+    global _version
+    if rules.version != _version:
+        _primitives.clear()
+        _version = rules.version
+    primitive = _primitives.get(fn)
+    if primitive is None:
+        rule = rules.get(fn)
+        if rule is None:
+            return None
+        primitive = _primitives[fn] = Primitive(fn, rule)
+    return primitive

@@ -1,0 +1,181 @@
+"""The short paths of recording: calls by position on arrays and numbers of the common kinds.
+
+What `record_call` does for any call, these do for most calls in a third of the time; the rest they hand on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.recording.decisions import attempt, raised
+from wengert.recording.outcomes import made_new
+from wengert.recording.primitives import Bound, Primitive
+from wengert.recording.record import append_result, record_call
+from wengert.recording.recording import PLAIN, STATE, Recording
+from wengert.recording.shadow import LARGE, SHADOW, hold
+from wengert.recording.slots import slot_of
+from wengert.values.sites import Site
+from wengert.values.values import spec
+
+NUMERIC = {float, int, np.float64, np.ndarray}
+FLOATS = {float, np.float64}
+SCALARS = {float, int, np.float64}
+_ndarray = np.ndarray
+
+
+def record_plain(primitive: Primitive, args: tuple[Any, ...], slowly: Callable[..., Any]) -> Any:
+    """A call by position: quick where the arguments are arrays and numbers of the common kinds, else `slowly`."""
+    recording = STATE.recording
+    if recording is None or recording.context is not None:
+        return slowly(primitive, args, {})
+    for a in args:
+        if type(a) not in NUMERIC:
+            return slowly(primitive, args, {})
+    if np.ndarray in PLAIN:
+        if len(args) == 1:
+            return record_one(recording, primitive, args[0], SHADOW.get(id(args[0])))
+        return record_quick(primitive, args, tuple([SHADOW.get(id(a)) for a in args]))
+    ins = tuple([slot_of(recording, a) for a in args])
+    if primitive.vouched and all([slot is None for slot in ins]):
+        return primitive.fn(*args)
+    return record_quick(primitive, args, ins)
+
+
+def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | None, ...]) -> Any:
+    """Record a call on arrays and numbers of the common kinds, whose variables are known."""
+    recording = STATE.recording
+    assert recording is not None
+    entries = recording.entries
+    mask = recording.mask(ins) if recording.inert else tuple([slot is not None for slot in ins])
+    bound = primitive.simple_bound(mask)
+    if not bound.is_simple or not primitive.vouched:
+        return record_call(primitive, args, {})
+    value = attempt(recording, primitive.fn, args, {})
+    kind = type(value)
+    if kind in FLOATS:
+        if bound.rule.kind == "partials" and len(args) <= 2 and not any([type(a) not in SCALARS for a in args]):
+            SHADOW[id(value)] = len(entries)
+            entries.append((primitive.scalar_bound(mask), value, ins, args, None, STATE.site))
+            return value
+        value = made_new([value], args, primitive)
+    elif kind is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
+        value = made_new([value], args, primitive)
+        return append_result(recording, bound, value, args, ins, None)
+    kept = tuple(
+        [
+            _kept_array(recording, recording.memory, how, a) if type(a) is np.ndarray else a
+            for how, a in zip(bound.keeps, args, strict=True)
+        ]
+    )
+    if kind is np.ndarray:
+        _append_array(recording, bound, value, ins, kept)
+    else:
+        SHADOW[id(value)] = len(entries)
+        entries.append((bound, value, ins, kept, None, STATE.site))
+    return value
+
+
+def record_two(
+    recording: Recording, primitive: Primitive, left: Any, right: Any, i: int | None, j: int | None, site: Site | None
+) -> Any:
+    """`record_quick` for two arguments, all written out: a call less is 1 µs less for arrays of a few numbers."""
+    bound = primitive.pairs[(i is not None) + 2 * (j is not None)]
+    if bound is None or recording.keep:
+        STATE.site = site
+        return record_quick(primitive, (left, right), (i, j))
+    value = primitive.fn(left, right)
+    if type(value) is not _ndarray or value.base is not None or value.dtype.kind not in "fc":
+        STATE.site = site
+        value = made_new([value], (left, right), primitive)
+        return append_result(recording, bound, value, (left, right), (i, j), None)
+    how_left, how_right = bound.keeps
+    if type(left) is _ndarray:
+        if how_left == "value":
+            base = left.base
+            if base is not None and (type(base) is not _ndarray or base.base is not None):
+                left = recording.memory.capture(left)
+        elif left.nbytes > LARGE:
+            left = spec(left.shape, left.dtype) if how_left == "shape" else None
+    if type(right) is _ndarray:
+        if how_right == "value":
+            base = right.base
+            if base is not None and (type(base) is not _ndarray or base.base is not None):
+                right = recording.memory.capture(right)
+        elif right.nbytes > LARGE:
+            right = spec(right.shape, right.dtype) if how_right == "shape" else None
+    entries = recording.entries
+    slot = SHADOW[id(value)] = len(entries)
+    kept = value
+    if bound.reads_y != "value" and value.nbytes > LARGE:
+        kept = hold(value, slot, False)
+    entries.append((bound, kept, (i, j), (left, right), None, site))
+    return value
+
+
+def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None) -> Any:
+    """`record_quick` for one argument."""
+    if recording.loud:
+        return record_quick(primitive, (a,), (i,))
+    if i is not None and type(a) is not np.ndarray and primitive.on_floats and not recording.inert:
+        try:
+            number = primitive.fn(a)
+        except Exception as error:
+            raised(recording, error, primitive.fn, (a,), {})
+            raise
+        if type(number) in FLOATS:
+            entries = recording.entries
+            SHADOW[id(number)] = len(entries)
+            entries.append((primitive.scalar_bound((True,)), number, (i,), (a,), None, STATE.site))
+            return number
+    bound = primitive.pairs[0]
+    if bound is None or recording.inert or type(a) is not np.ndarray or i is None:
+        return record_quick(primitive, (a,), (i,))
+    try:
+        value = primitive.fn(a)
+    except Exception as error:
+        raised(recording, error, primitive.fn, (a,), {})
+        raise
+    kind = type(value)
+    whole = kind is _ndarray and value is not a and value.base is None and value.dtype.kind in "fc"
+    if not whole and kind is not np.float64:
+        value = made_new([value], (a,), primitive)
+        return append_result(recording, bound, value, (a,), (i,), None)
+    how = bound.keeps[0]
+    if how == "value" or recording.keep:
+        base = a.base
+        if base is not None and (type(base) is not _ndarray or base.base is not None):
+            a = recording.memory.capture(a)
+    elif a.nbytes > LARGE:
+        a = spec(a.shape, a.dtype) if how == "shape" else None
+    entries = recording.entries
+    slot = SHADOW[id(value)] = len(entries)
+    kept = value
+    if kind is _ndarray and value.nbytes > LARGE and bound.reads_y != "value" and not recording.keep:
+        kept = hold(value, slot, False)
+    entries.append((bound, kept, (i,), (a,), None, STATE.site))
+    return value
+
+
+def _kept_array(recording: Recording, memory: Any, how: str, a: np.ndarray) -> Any:
+    if how == "value" or recording.keep:
+        owner = a if a.base is None else a.base
+        if type(owner) is not np.ndarray or owner.base is not None:
+            return memory.capture(a)
+    elif a.nbytes > LARGE:
+        return spec(a.shape, a.dtype) if how == "shape" else None
+    return a
+
+
+def _append_array(
+    recording: Recording, bound: Bound, value: np.ndarray, ins: tuple[Any, ...], kept: tuple[Any, ...]
+) -> None:
+    entries = recording.entries
+    slot = len(entries)
+    kept_value: Any = value
+    SHADOW[id(value)] = slot
+    if not recording.keep and bound.reads_y != "value" and value.nbytes > LARGE:
+        kept_value = hold(value, slot, False)
+    entries.append((bound, kept_value, ins, kept, None, STATE.site))

@@ -1,0 +1,297 @@
+"""The one recording: a list of tuples, and what is needed to read it back.
+
+An entry is `(primitive, value, ins, args, kwargs, site)`. `ins` is aligned with `args`: a slot (an index into the
+list), None, or a tuple of these where the argument is a list or tuple. The tape, the reverse pass and nested levels all
+read this list; nothing else is written down during a run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import sysconfig
+import threading
+import types
+import weakref
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import WengertError
+from wengert.recording.primitives import CONSTANT
+from wengert.values.frames import ENGINE
+from wengert.values.sites import Site
+
+if TYPE_CHECKING:
+    from wengert.memory.storage import Memory
+
+Entry = tuple[Any, Any, tuple[Any, ...], tuple[Any, ...], Any, Site | None]
+
+
+class Traced(NamedTuple):
+    """A traced value inside the keyword arguments of an entry."""
+
+    slot: int
+    value: Any
+
+
+def flat_slots(ins: tuple[Any, ...]) -> list[int]:
+    """All slots in a (nested) tuple of slots."""
+    out: list[int] = []
+    for part in ins:
+        if type(part) is tuple:
+            out.extend(flat_slots(part))
+        elif part is not None:
+            out.append(part)
+    return out
+
+
+class Level:
+    """One trace on the recording: where it starts, and what its inputs are; so many of them lead its entries."""
+
+    __slots__ = ("dependent", "inputs", "leading", "seen", "start", "swaps")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.leading = 0
+        self.swaps: Any = None  # what stands in the caller's containers while the function runs
+        self.seen = start
+        self.inputs: set[int] = set()
+        self.dependent: set[int] = set()
+
+
+class Outside(NamedTuple):
+    """What a thread was at when a recording was opened in the middle of it: put back when that is closed."""
+
+    recording: Recording | None
+    quick: list[Any] | None
+    site: Site | None
+    shadow: dict[int, int]
+    held: list[Any]  # arrays that the table does not hold itself: none may go while it stands aside
+
+
+NOTHING = range(0)
+
+
+class Recording:
+    """All that one thread writes down while it traces: entries, levels, refusals, and the state of written memory.
+
+    With `keep`, every value, guard and constant is kept, as a tape needs; without, residuals only, as a gradient does.
+    """
+
+    __slots__ = (
+        "caches",
+        "context",
+        "cut",
+        "enter",
+        "entries",
+        "folds",
+        "frame",
+        "inert",
+        "is_open",
+        "keep",
+        "levels",
+        "loud",
+        "memory",
+        "notes",
+        "origins",
+        "outside",
+        "own",
+        "refusals",
+        "reruns",
+        "roots",
+        "rounded",
+        "specs",
+        "stopped",
+        "texts",
+        "thread",
+    )
+
+    def __init__(self, keep: bool, context: Any = None) -> None:
+        self.entries: list[Entry | None] = []
+        self.levels: list[Level] = []
+        self.keep = keep
+        self.context = context
+        self.refusals: list[WengertError] = []
+        self.texts: dict[int, Any] = {}
+        self.origins: dict[int, Any] = {}  # of texts on a tape: the call that made one, or its variable
+        self.specs: dict[int, Any] = {}
+        self.caches: dict[Any, dict[Any, Any]] = {}
+        self.inert: set[int] = set()  # variables that a tape needs and no derivative passes through
+        self.notes: list[tuple[int, str, int]] = []
+        self.loud = False  # on a tape, whether the code says which floating-point errors are raised
+        self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
+        self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
+        self.own = NOTHING  # the variables of what the function itself holds
+        self.rounded: dict[int, Any] = {}  # numbers that are constant, but made from traced ones: keys of caches
+        self.roots: Any = None  # the outermost function, and what it is given
+        self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose
+        self.folds: list[int] = []  # where entries were dropped for a checkpoint's sake
+        self.frame: types.FrameType | None = None  # the function that opened it, and closes it
+        self.thread: int | None = None  # where it is open
+        self.is_open = False
+        self.outside: Outside | None = None
+        self.memory: Memory = None  # type: ignore[assignment]
+        self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
+
+    def append(self, entry: Entry) -> int:
+        """Write an entry down; its slot."""
+        self.entries.append(entry)
+        slot = len(self.entries) - 1
+        if self.keep and entry[0].kind != "input" and not any(self.mask(flat_slots(entry[2]))):
+            self.inert.add(slot)
+        return slot
+
+    def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Call a function as traced code does: what it computes on traced values is recorded."""
+        return self.enter(fn)(*args, **kwargs)
+
+    def constant(self, value: Any) -> int:
+        """Make a value that depends on no input a variable, for a tape's sake."""
+        return self.append((CONSTANT, value, (), (), None, STATE.site))
+
+    def mask(self, ins: Iterable[int | None]) -> tuple[bool, ...]:
+        """Which of these variables a derivative passes through."""
+        if not self.inert:
+            return tuple([slot is not None for slot in ins])
+        return tuple([slot is not None and slot not in self.inert for slot in ins])
+
+    def refuse(self, error: WengertError) -> WengertError:
+        """Remember a refusal, so that the user's code cannot swallow it; the error to raise."""
+        self.refusals.append(error)
+        return error
+
+    def innermost(self, ins: tuple[Any, ...]) -> int:
+        """The index of the innermost level on whose inputs any of these variables depends."""
+        slots = [s for part in ins for s in (part if type(part) is tuple else (part,)) if s is not None]
+        for k in range(len(self.levels) - 1, 0, -1):
+            if any(self.depends(slot, self.levels[k]) for slot in slots):
+                return k
+        return 0
+
+    def depends(self, slot: int, level: Level) -> bool:
+        """True where a variable depends on an input of a level."""
+        known = level.dependent
+        for place in range(max(level.start, level.seen), slot + 1):
+            entry = self.entries[place]
+            known_here = entry is not None and (place in level.inputs or any(s in known for s in flat_slots(entry[2])))
+            if known_here:
+                known.add(place)
+        level.seen = max(level.seen, slot + 1)
+        return slot in known
+
+    def value(self, slot: int) -> Any:
+        """The value at a slot, or None where it was not kept and is gone."""
+        entry = self.entries[slot]
+        value = None if entry is None else entry[1]
+        return value() if type(value) is weakref.ref else value
+
+
+class State(threading.local):
+    """What hooks look up first: this thread's recording, its entries where the quick path is allowed, and the line."""
+
+    recording: Recording | None = None
+    quick: list[Any] | None = None
+    site: Site | None = None
+
+
+STATE = State()
+_LIBRARIES = tuple(
+    os.path.abspath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib")
+)
+
+
+_OTHERS = ("<string>", *_LIBRARIES)  # the methods of dataclasses are of no file
+
+
+def here() -> str:
+    """The user's line that is running, for a message; and the line of a library that it led to, if it did."""
+    return str(users_site())
+
+
+def users_site() -> Site | None:
+    """The user's line that is running; its function is said with the line of a library that it led to, if it did."""
+    inner = STATE.site
+    if inner is None or not inner.file.startswith(_OTHERS):
+        return inner
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((ENGINE, "<wengert", *_OTHERS)):
+            return Site(file, frame.f_lineno, f"{frame.f_code.co_qualname} (by way of {inner})")
+        frame = frame.f_back
+    return inner
+
+
+def called_by_user() -> Any:
+    """The function of a library that the user's line called and that is still running; None where there is none."""
+    frame: types.FrameType | None = sys._getframe(1)
+    called = None
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(_LIBRARIES):
+            called = _function_of(frame)
+        elif not file.startswith((ENGINE, "<")):
+            break
+        frame = frame.f_back
+    return called
+
+
+def _function_of(frame: types.FrameType) -> Any:
+    """The function that runs in a frame, by the name that its module has for it."""
+    first, *rest = frame.f_code.co_qualname.split(".")
+    found = frame.f_globals.get(first)
+    for name in rest:
+        found = getattr(found, name, None)
+    return found if callable(found) else None
+
+
+ACTIVE: list[Recording] = []
+"""The recordings that are open, all of one thread, the innermost last. All of `Modes` follows from them."""
+
+
+class Modes:
+    """Process-wide switches read by the hooks: how many recordings keep guards, and how many ask a context."""
+
+    guarding = 0
+    asking = 0
+
+
+# Types whose operators are C code all through and run no Python of the user's. Arrays leave the set while written
+# memory is traced, because then an array that is no traced object may still show traced values.
+PLAIN: set[type] = {
+    float,
+    int,
+    bool,
+    complex,
+    str,
+    bytes,
+    list,
+    tuple,
+    dict,
+    set,
+    frozenset,
+    type(None),
+    type(...),
+    range,
+    slice,
+    np.ndarray,
+    np.bool_,
+    np.float64,
+    np.float32,
+    np.complex128,
+    np.complex64,
+    np.int64,
+    np.int32,
+    np.intp,
+    np.uint8,
+}
+# An array takes what is in a list, sets ask which items are equal, and a text may be made from a traced value.
+OPERANDS = PLAIN - {list, tuple, set, frozenset, dict, str, bytes}
+
+
+def watch_arrays() -> None:
+    """Take arrays out of the types that need no look."""
+    PLAIN.discard(np.ndarray)
+    OPERANDS.discard(np.ndarray)

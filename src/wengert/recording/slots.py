@@ -1,0 +1,43 @@
+"""The variables of values: which slot of this thread's recording a value is, if it is traced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.recording.recording import PLAIN, STATE, Recording, here
+from wengert.recording.shadow import SHADOW
+
+
+def recording_here() -> Recording:
+    """This thread's recording; a traced value in a thread that does not trace is refused."""
+    recording = STATE.recording
+    if recording is None:
+        raise RefusedCallError(
+            f"{here()}: a value traced by another thread is used here. Call wengert inside the thread instead."
+        )
+    return recording
+
+
+def slot_of(recording: Recording, value: Any) -> int | None:
+    """The variable of a value on this recording, or None where it is not traced."""
+    t = type(value)  # `isinstance` would ask an object its own `__class__`
+    if t is np.ndarray or (t not in PLAIN and issubclass(t, np.ndarray)):
+        return recording.memory.slot(value)
+    return SHADOW.get(id(value))
+
+
+def slots_in(recording: Recording, items: Any) -> Any:
+    """The variables in a list or tuple, as a nested tuple; None where there are none."""
+    found = tuple(
+        slots_in(recording, item) if type(item) in (list, tuple) else slot_of(recording, item) for item in items
+    )
+    return found if any(slot is not None for slot in found) else None
+
+
+def holds_traced(items: Any) -> bool:
+    """True where a list or tuple holds a traced value."""
+    recording = STATE.recording
+    return recording is not None and slots_in(recording, items) is not None

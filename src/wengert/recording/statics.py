@@ -1,0 +1,47 @@
+"""Traced values as arguments for which a rule gives no derivative: a silent zero, so they are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.errors import NoRuleError
+from wengert.recording.primitives import Bound, Primitive
+from wengert.recording.recording import Recording, here
+from wengert.recording.slots import slot_of, slots_in
+from wengert.values.values import is_inexact
+
+
+def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins: tuple[Any, ...]) -> None:
+    """A traced float where the rule has no derivative would be a silent zero: refuse it."""
+    sequence = bound.rule.sequence
+    if sequence is None:
+        for place, slot in enumerate(ins):
+            if slot is not None and place not in bound.positions and _differentiable(recording, args[place], slot):
+                raise _no_derivative(recording, bound, f"argument {place + 1}")
+
+
+def check_keywords(recording: Recording, primitive: Primitive, kwargs: dict[str, Any]) -> None:
+    """`check_statics` for keyword arguments, none of which a rule differentiates once the call is normalised."""
+    assert primitive.rule is not None
+    if primitive.rule.kind == "constant":
+        return
+    for name, value in kwargs.items():
+        slot = slots_in(recording, value) if type(value) in (list, tuple) else slot_of(recording, value)
+        if slot is not None and _differentiable(recording, value, slot):
+            raise _no_derivative(recording, primitive, f"argument {name!r}")
+
+
+def _differentiable(recording: Recording, value: Any, slot: Any) -> bool:
+    if type(slot) is tuple:
+        return any(s is not None and _differentiable(recording, v, s) for s, v in zip(slot, value, strict=True))
+    return is_inexact(value) and slot not in recording.inert
+
+
+def _no_derivative(recording: Recording, bound: Bound | Primitive, what: str) -> NoRuleError:
+    assert bound.rule is not None
+    error = NoRuleError(
+        f"{here()}: {what} of {bound.name} depends on an input, and its rule ({bound.rule.where}) gives no "
+        "derivative with respect to it. Use wg.stop_gradient on it, or write a rule with @wg.rrule."
+    )
+    recording.refuse(error)
+    return error

@@ -1,0 +1,107 @@
+"""The trail of a stretch of a recording: a digest of all that its derivative depends on, to compare two runs by."""
+
+from __future__ import annotations
+
+import hashlib
+import marshal
+import weakref
+from typing import Any
+
+import numpy as np
+
+from wengert.recording.primitives import Bound
+from wengert.recording.recording import Entry, Recording, flat_slots
+from wengert.values.functional import Path
+from wengert.values.lenses import owner_of
+from wengert.values.values import Spec
+
+SMALL = 4096  # bytes; below it hashing the bytes takes less time than a product
+_SCALARS = {float, int, type(None), bool, str, complex, np.float64}  # which marshal tells by their bits
+_WEIGHTS = np.random.default_rng(0).integers(1, 2**63, 1024, np.uint64) | np.uint64(1)
+
+
+class Trail:
+    """The stretch from `base` to the end of a recording, told apart from any other that it could have been.
+
+    `inputs` are the variables from outside that it reads, `arrays` what it keeps that it did not make, `digest` stands
+    for all else, wherever the stretch stands.
+    """
+
+    __slots__ = ("arrays", "digest", "inputs")
+
+    def __init__(self, recording: Recording, base: int) -> None:
+        stretch = [entry for entry in recording.entries[base:] if entry is not None]
+        reads = [slot for entry in stretch for slot in entry[2]]
+        if tuple in set(map(type, reads)):
+            reads = flat_slots(tuple(reads))
+        self.inputs = sorted({slot for slot in reads if slot is not None and slot < base})
+        places = {slot: k - len(self.inputs) for k, slot in enumerate(self.inputs)}
+        where = [slot if slot is None else slot - base if slot >= base else places[slot] for slot in reads]
+        told = marshal.dumps((where, _lines(recording, base)), 2)
+        self.digest = hashlib.blake2b(told, digest_size=16).digest()
+        self.arrays = _from_outside(stretch, base)
+
+
+def _from_outside(stretch: list[Entry], base: int) -> list[weakref.ref[np.ndarray]]:
+    """The owners of the arrays among the residuals that come from before the stretch, or from nowhere."""
+    kept = [a for e in stretch for a, s in zip(e[3], e[2], strict=False) if type(s) is not int or s < base]
+    for part in kept:
+        if type(part) is list or type(part) is tuple:
+            kept.extend(part)
+    owners = {id(owner): owner for owner in [owner_of(a) for a in kept if isinstance(a, np.ndarray)]}
+    return [weakref.ref(owner) for owner in owners.values()]
+
+
+def _lines(recording: Recording, base: int) -> list[Any]:
+    """What each pullback reads, with memory as each of them will find it."""
+    memory = recording.memory
+    if not memory.undo:
+        return [_line(entry) for entry in recording.entries[base:] if entry is not None]
+    lines, done = [], 0
+    for slot in range(len(recording.entries) - 1, base - 1, -1):
+        entry = recording.entries[slot]
+        if entry is not None:
+            done = memory.rewind(slot, done)
+            lines.append(_line(entry))
+    memory.replay(done)
+    return lines[::-1]
+
+
+def _line(entry: Entry) -> Any:
+    primitive, y, _, args, kwargs, _ = entry
+    if type(primitive) is not Bound or primitive.rule.sequence is not None:
+        digest = getattr(primitive, "digest", type(primitive).__qualname__)  # that of a checkpoint inside
+        return primitive.name, _told(args), _told(kwargs), digest
+    kept = [a if type(a) in _SCALARS else _kept(how, a) for how, a in zip(primitive.keeps, args, strict=True)]
+    if primitive.reads_y == "value":
+        kept.append(y if type(y) in _SCALARS else _told(y))
+    return primitive.name, primitive.wanted, kept, None if kwargs is None else _told(kwargs)
+
+
+def _kept(how: str, a: Any) -> Any:
+    return a.shape if how == "shape" else None if how == "nothing" else _told(a)
+
+
+def _told(value: Any) -> Any:
+    """A value in terms that can be marshalled."""
+    kind = type(value)
+    if kind is np.ndarray or isinstance(value, np.generic):
+        return value.shape, value.dtype.str, checksum(value)
+    if kind in _SCALARS:
+        return value
+    if kind is tuple or kind is list or kind is Path:
+        return [_told(part) for part in value]
+    if kind is dict:
+        return [(_told(key), _told(part)) for key, part in value.items()]
+    if kind is slice:
+        return _told(value.start), _told(value.stop), _told(value.step)
+    return (value.shape, value.dtype.str) if kind is Spec else kind.__qualname__
+
+
+def checksum(a: Any) -> Any:
+    """What tells the bits of an array, and their order: themselves where they are few."""
+    if a.nbytes < SMALL or a.nbytes % 8:
+        return None if a.dtype.hasobject else a.tobytes()
+    words = np.ascontiguousarray(a).reshape(-1).view(np.uint64)
+    whole = len(words) - len(words) % len(_WEIGHTS)
+    return np.dot(words[:whole].reshape(-1, len(_WEIGHTS)), _WEIGHTS).tobytes(), words[whole:].tobytes()

@@ -1,0 +1,1 @@
+"""The reverse pass: walk the recording back, set or add cotangents."""

@@ -1,0 +1,381 @@
+"""Cotangents on their way back: where they are kept, who owns them, how two are added.
+
+Only a buffer that nobody else can read is written in place: one that the engine made itself and kept to itself, or one
+to which there is no other reference. So never the user's arrays, a seed, a cotangent that stands in several places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RuleError
+from wengert.hooks.writes import slot_of_key
+from wengert.recording.primitives import Bound, Primitive, ruled
+from wengert.recording.record import bind
+from wengert.recording.recording import STATE, Recording
+from wengert.recording.shadow import SHADOW
+from wengert.recording.slots import slot_of
+from wengert.reverse.windows import Windows, joined
+from wengert.rulebook.binding import Rule
+from wengert.values.callables import place
+from wengert.values.functional import additem, getitem, setitem
+from wengert.values.lenses import owner_of
+from wengert.values.projection import project
+from wengert.values.tangents import InplaceableThunk, add_into, as_given, debugging, force, is_exclusive, is_zero
+from wengert.values.values import Spec, is_complex, spec_of
+
+FLOATS = (float, np.float64)
+
+
+class Bars:
+    """The cotangents of one reverse pass, eager: plain arithmetic, in place on owned buffers."""
+
+    acts = True  # whether rules and thunks may add themselves to a buffer
+    windows: Windows | None = None  # where the parts of arrays stand that views show
+
+    def __init__(self, size: int) -> None:
+        self.table: Any = [None] * size
+        self.owned: set[int] = set()
+        self.in_place = 0  # additions into a buffer
+        self.live: set[int] | None = None  # the slots that depend on this level's inputs, where there are other levels
+
+    def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Run a piece of a rule."""
+        return fn(*args, **kwargs)
+
+    def start(self, slot: int, seed: Any) -> None:
+        """Add a cotangent of a result, which is no one's own."""
+        self.add(slot, seed.view() if isinstance(seed, np.ndarray) else seed)
+
+    def note(self, words: str, slot: int) -> None:
+        """Say what is computed next; a tape shows it."""
+
+    def take(self, slot: int) -> tuple[Any, bool]:
+        """A complete cotangent, handed over; whether its buffer is owned."""
+        bar, owned = self.table[slot], slot in self.owned
+        self.table[slot] = None
+        self.owned.discard(slot)
+        return bar, owned
+
+    def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
+        """Set or add one contribution."""
+        old = self.table[slot]
+        if old is None:
+            self.table[slot] = x_bar
+            if owned:
+                self.owned.add(slot)
+        elif type(old) is not np.ndarray or type(x_bar) is not np.ndarray:
+            self.table[slot] = old + x_bar
+        elif (slot in self.owned or is_exclusive(self.table, slot, 1)) and _fits(old, x_bar):
+            np.add(old, x_bar, out=old)
+            self.owned.add(slot)
+            self.in_place += 1
+        elif owned and _fits(x_bar, old):
+            np.add(x_bar, old, out=x_bar)
+            self.table[slot] = x_bar
+            self.owned.add(slot)
+        else:
+            self.table[slot] = old + x_bar
+            self.owned.add(slot)
+
+    def forget(self, start: int) -> None:
+        """Forget all about the slots from here on: other entries will stand there."""
+        self.owned.difference_update(range(start, len(self.table)))
+        del self.table[start:]
+        if self.windows is not None:
+            self.windows.places.clear()
+
+    def project(self, x_bar: Any, x: Any, broadcasts: bool) -> Any:
+        """Bring a cotangent to the shape, dtype and realness of its primal."""
+        kind = type(x_bar)
+        if kind in FLOATS and type(x) in FLOATS:
+            return x_bar
+        if kind is np.ndarray and type(x) in (Spec, np.ndarray) and x_bar.shape == x.shape and x_bar.dtype == x.dtype:
+            return x_bar
+        return self.call(project, x_bar, spec_of(x), broadcasts)
+
+    def settle(self, slot: int, x_bar: Any, x: Any, broadcasts: bool, y_bar: Any) -> None:
+        """Add what a rule made, of whatever kind: nothing for a zero, the value of a thunk, or by its own action."""
+        if is_zero(x_bar):
+            return
+        if self.acts and isinstance(x_bar, InplaceableThunk) and not broadcasts and self._takes(slot, x, y_bar):
+            self._add_into(slot, x_bar, self.buffer(slot, x))
+            return
+        held = [force(x_bar)]
+        owned = is_exclusive(held)
+        bar = project(held[0], spec_of(x), broadcasts)
+        if owned and bar is held[0]:
+            self.add(slot, bar, True)
+        else:  # others may hold it: a view is never handed to the user as it is
+            self.add(slot, bar.view() if isinstance(bar, np.ndarray) else bar)
+
+    def _takes(self, slot: int, x: Any, y_bar: Any) -> bool:
+        """Whether the sum so far is in the form of its primal, and no part of a complex ȳ would be lost in it."""
+        bar = self.table[slot]
+        if type(bar) is not np.ndarray or not bar.ndim or not isinstance(x, (np.ndarray, Spec)):
+            return False
+        is_whole = x.dtype.kind == "c" or not any(map(is_complex, y_bar if type(y_bar) is tuple else (y_bar,)))
+        return is_whole and bar.shape == x.shape and bar.dtype == x.dtype
+
+    def _add_into(self, slot: int, thunk: InplaceableThunk, buffer: np.ndarray) -> None:
+        if debugging():
+            owner = owner_of(buffer)
+            for other, bar in enumerate(self.table):
+                if other != slot and isinstance(bar, np.ndarray) and owner_of(bar) is owner:
+                    raise RuleError("an InplaceableThunk would add to memory that another cotangent shares")
+        self._put(slot, add_into(buffer, thunk), buffer)
+
+    def _put(self, slot: int, made: np.ndarray, buffer: np.ndarray) -> None:
+        self.table[slot] = made
+        if made is not buffer:
+            self.owned.discard(slot)
+
+    def buffer(self, slot: int, x: Any) -> np.ndarray:
+        """An owned buffer that holds what has been added for an array so far."""
+        bar = self.table[slot]
+        if bar is None:
+            bar = self.zeros(x)
+        elif not self._is_own(slot):
+            bar = self.copy(bar)
+        self.table[slot] = bar
+        self.owned.add(slot)
+        return bar
+
+    def _is_own(self, slot: int) -> bool:
+        return type(self.table[slot]) is np.ndarray and (slot in self.owned or is_exclusive(self.table, slot, 1))
+
+    def zeros(self, x: Any) -> np.ndarray:
+        """A new buffer of zeros like a primal."""
+        return np.zeros(x.shape, x.dtype)
+
+    def copy(self, bar: Any) -> np.ndarray:
+        """A new buffer with the content of a cotangent."""
+        return np.array(bar)
+
+    def scatter(self, bound: Bound, slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> bool:
+        """Let a rule add what is zero in most places to the cotangent of its first argument; whether it did."""
+        assert bound.scatter is not None
+        if self.acts:
+            part = self.windows.onto(self, slot) if self.windows is not None and bound.fn is getitem else None
+            if part is None:
+                return self._onto(bound.scatter, slot, args[0], (y_bar, y, *args), {})
+            getitem_onto(part, args[1], y_bar)
+            return True
+        made = bound.scatter(self.zeros(args[0]), y_bar, y, *args)
+        if made is not NotImplemented:
+            self.add(slot, made, True)
+        return made is not NotImplemented
+
+    def absorb(
+        self, rule: Rule, ins: Any, y_bar: Any, y: Any, primals: tuple[Any, ...], static: Any, wanted: tuple[bool, ...]
+    ) -> tuple[bool, ...]:
+        """Let a rule add what it can in place; the arguments that are still wanted."""
+        if not self.acts:
+            return wanted
+        left = list(wanted)
+        for k, accumulator in rule.accumulators.items():
+            x = primals[k] if k < len(left) and left[k] else None
+            fits = isinstance(x, (np.ndarray, Spec)) and x.ndim and x.size >= accumulator.above
+            if fits and self._has_place(ins[k], x, y_bar, accumulator.scatters):
+                left[k] = not self._onto(accumulator.action, ins[k], x, (y_bar, y, *primals), static)
+        return tuple(left)
+
+    def _has_place(self, slot: int, x: Any, y_bar: Any, scatters: bool) -> bool:
+        return scatters if self.table[slot] is None else self._takes(slot, x, y_bar)
+
+    def _onto(self, add: Callable[..., Any], slot: int, x: Any, args: tuple[Any, ...], static: Any) -> bool:
+        buffer = self.buffer(slot, x)
+        made = add(buffer, *args, **static)
+        if made is NotImplemented:
+            return False
+        if made is not buffer:
+            self._put(slot, as_given(made, buffer, f"the accumulator at {place(add)}"), buffer)
+        return True
+
+    def read(self, y_bar: Any, key: Any) -> Any:
+        """The part of a cotangent at a key, in memory of its own."""
+        part = y_bar[key]
+        return part.copy() if isinstance(part, np.ndarray) else part
+
+    def clear(self, y_bar: Any, owned: bool, key: Any) -> np.ndarray:
+        """A cotangent with zeros at a key: in place where the buffer is owned."""
+        y_bar = y_bar if owned else self.copy(y_bar)
+        y_bar[key] = 0
+        return y_bar
+
+    def can_unstore(self, y_bar: Any, key: Any) -> bool:
+        """Whether `read_last` can number the places of a key, in the precision of a cotangent."""
+        return is_plain_key(key) or y_bar.dtype.char in "dD"
+
+    def read_last(self, y_bar: np.ndarray, key: Any) -> Any:
+        """`read`, of a buffer; of places that a key names twice the last has it all, and the buffer is spoilt there.
+
+        Each writes its number: the one that stays was the last.
+        """
+        part = self.read(y_bar, key)
+        if not is_plain_key(key):
+            numbers = np.arange(np.size(part)).reshape(np.shape(part))
+            y_bar[key] = numbers
+            part = np.where(y_bar[key] == numbers, part, 0)
+        return part
+
+
+def getitem_onto(x_bar: np.ndarray, key: Any, y_bar: Any) -> None:
+    """Add the cotangent of x[key]."""
+    if is_plain_key(key):
+        x_bar[key] += y_bar
+    else:
+        np.add.at(x_bar, key, y_bar)
+
+
+def is_plain_key(key: Any) -> bool:
+    """True where a key names no place twice."""
+    if type(key) is tuple:
+        return all(is_plain_key(part) for part in key)
+    return (
+        key is None
+        or key is Ellipsis
+        or isinstance(key, (int, slice, np.integer))
+        or (isinstance(key, np.ndarray) and key.dtype.kind == "b")
+    )
+
+
+class TracedBars(Bars):
+    """The same, seen by an outer trace: each piece runs through the hooks, each change in place is recorded."""
+
+    def __init__(self, recording: Recording, is_own: bool) -> None:
+        super().__init__(0)
+        self.recording = recording
+        self.is_own = is_own  # whether it is its own entries that are walked
+        self.table = _Sparse()
+
+    def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        return self.recording.call(fn, *args, **kwargs)
+
+    def start(self, slot: int, seed: Any) -> None:
+        if self.recording.keep and slot_of(self.recording, seed) is None:
+            self.note("seed of", slot)
+            SHADOW[id(seed)] = self.recording.constant(seed)
+        self.add(slot, seed)
+
+    def note(self, words: str, slot: int) -> None:
+        if self.is_own:
+            self.recording.notes.append((len(self.recording.entries), words, slot))
+
+    def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
+        old = self.table[slot]
+        if old is not None:
+            self.note("x̄ of", slot)
+        self.table[slot] = x_bar if old is None else self.call(plus, old, x_bar)
+        self.owned.discard(slot)
+        if owned if old is None else type(self.table[slot]) is np.ndarray:
+            self.owned.add(slot)
+
+    def settle(self, slot: int, x_bar: Any, x: Any, broadcasts: bool, y_bar: Any) -> None:
+        if not is_zero(x_bar):
+            self.add(slot, self.project(x_bar, x, broadcasts))
+
+    def _is_own(self, slot: int) -> bool:
+        return type(self.table[slot]) is np.ndarray and slot in self.owned
+
+    def zeros(self, x: Any) -> np.ndarray:
+        made = np.zeros(x.shape, x.dtype)
+        if self.recording.keep:
+            SHADOW[id(made)] = self.recording.append((_ZEROS, made, (None, None), (x.shape, x.dtype), None, STATE.site))
+        return made
+
+    def copy(self, bar: Any) -> np.ndarray:
+        made: np.ndarray = self.call(np.copy, bar)
+        return made
+
+    def scatter(self, bound: Bound, slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> bool:
+        if bound.fn is not getitem:
+            return False
+        assert bound.scatter is not None
+        (x, key), entries = args, self.recording.entries
+        if slot_of_key(self.recording, key) is None:
+            slot, x, key = joined(self, entries, slot, key) or (slot, x, key)
+        buffer = self.buffer(slot, x)
+        self._in_place(additem, buffer, key, y_bar, lambda: getitem_onto(buffer, key, y_bar))
+        return True
+
+    def absorb(
+        self, rule: Rule, ins: Any, y_bar: Any, y: Any, primals: tuple[Any, ...], static: Any, wanted: tuple[bool, ...]
+    ) -> tuple[bool, ...]:
+        return wanted
+
+    def read(self, y_bar: Any, key: Any) -> Any:
+        part = self.call(take, y_bar, key)
+        return self.call(np.copy, part) if isinstance(part, np.ndarray) else part
+
+    def can_unstore(self, y_bar: Any, key: Any) -> bool:
+        return is_plain_key(key)
+
+    def clear(self, y_bar: Any, owned: bool, key: Any) -> np.ndarray:
+        buffer: np.ndarray = y_bar if owned else self.copy(y_bar)
+        self._in_place(setitem, buffer, key, 0.0, lambda: super(TracedBars, self).clear(buffer, True, key))
+        return buffer
+
+    def _in_place(self, fn: Any, buffer: np.ndarray, key: Any, value: Any, write: Callable[[], Any]) -> None:
+        """Change an owned buffer and record the change as a functional call."""
+        recording = self.recording
+        ins = (
+            slot_of(recording, buffer),
+            slot_of_key(recording, key),
+            slot_of(recording, value),
+        )
+        write()
+        if ins == (None, None, None):
+            return
+        bound = bind(recording, ruled(fn), (buffer, key, value), ins, {})
+        kept = (
+            buffer if recording.keep else spec_of(buffer),
+            key,
+            value if recording.keep or not isinstance(value, np.ndarray) else spec_of(value),
+        )
+        SHADOW[id(buffer)] = recording.append((bound, buffer, ins, kept, None, STATE.site))
+
+
+class InPlaceBars(Bars):
+    """The same without what rules and thunks add themselves."""
+
+    acts = False
+
+
+class PlusBars(InPlaceBars):
+    """The same with a new array for each sum."""
+
+    def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
+        old = self.table[slot]
+        self.table[slot] = x_bar if old is None else old + x_bar
+        self.owned.discard(slot)
+        if owned if old is None else type(self.table[slot]) is np.ndarray:
+            self.owned.add(slot)
+
+
+EAGER: dict[str, type[Bars]] = {"actions": Bars, "in place": InPlaceBars, "plus": PlusBars}
+
+
+class _Sparse(dict[int, Any]):
+    def __missing__(self, slot: int) -> None:
+        return None
+
+
+_ZEROS = Primitive(np.zeros, None)
+
+
+def plus(a: Any, b: Any) -> Any:
+    """a + b, of two contributions to one cotangent."""
+    return a + b
+
+
+def take(y_bar: Any, key: Any) -> Any:
+    """y_bar[key]."""
+    return y_bar[key]
+
+
+def _fits(buffer: np.ndarray, addend: np.ndarray) -> bool:
+    return buffer.shape == addend.shape and buffer.dtype == addend.dtype and buffer.flags.writeable

@@ -1,0 +1,355 @@
+"""Checkpoints: a call of which only the inputs are kept, and which runs again when the reverse pass comes to it.
+
+The call is recorded like any other code, so that all it reads and writes is known, whichever way it reaches it. When it
+returns, its stretch of the recording is folded into one entry: what the stretch read from outside are its inputs; what
+of it is still referred to, its outputs. The reverse pass puts memory, containers and random states back as they were at
+the call, records the stretch again at the end of the recording, and walks back over it into the same cotangents.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from wengert.errors import RecomputationError
+from wengert.hooks.classes import enter
+from wengert.memory.storage import Memory
+from wengert.memory.undo import Everything, swap
+from wengert.recording.primitives import ruled
+from wengert.recording.recording import STATE, Level, Recording
+from wengert.recording.session import followed
+from wengert.recording.shadow import SHADOW, hold
+from wengert.recording.trail import Trail
+from wengert.reverse.bars import Bars
+from wengert.values.callables import callable_name
+from wengert.values.functional import getfield
+from wengert.values.lenses import is_foreign, owner_of
+from wengert.values.reach import Reach
+from wengert.values.sites import Site
+from wengert.values.values import is_inexact
+
+F = TypeVar("F", bound=Callable[..., Any])
+Walk = Callable[[Recording, Level, Bars, int, int, bool], None]
+
+_box = [object()]
+ONCE = sys.getrefcount(_box[0])  # of what one list holds and nothing else
+
+
+def checkpoint(f: F) -> F:
+    """f, of which a gradient keeps the inputs only: the reverse pass runs it again. A decorator.
+
+    Value and gradient are those of f. Side effects, such as printing, happen twice. Errors: RecomputationError.
+    """
+
+    @functools.wraps(f)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        recording = followed()
+        if recording is None:
+            return f(*args, **kwargs)
+        if recording.reruns and len(recording.levels) == 1:
+            return _run_and_fold(recording, f, args, kwargs)
+        return recording.enter(f)(*args, **kwargs)
+
+    return checkpointed  # type: ignore[return-value]
+
+
+def checkpoint_loop(step: Callable[[Any, int], Any], state: Any, n: int, length: int | None = None) -> Any:
+    """`for i in range(n): state = step(state, i)`, in stretches of `length` (√n) steps of which each is a checkpoint.
+
+    A gradient keeps √n states and the residuals of √n steps, in place of those of n.
+    """
+    length = length or max(1, math.isqrt(n))
+
+    @checkpoint
+    def stretch(state: Any, start: int) -> Any:
+        run = enter(step)
+        for i in range(start, min(start + length, n)):
+            state = run(state, i)
+        return state
+
+    for start in range(0, n, length):
+        state = stretch(state, start)
+    return state
+
+
+class _Stretch:
+    """A stretch at the end of the recording that will be dropped: its writes go to a log of their own."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording, self.memory = recording, recording.memory
+
+    def __enter__(self) -> _Stretch:
+        memory = self.memory
+        self.start = len(self.recording.entries)
+        self.outside = memory.undo, memory.finals, memory._captured, memory._captured_to, self.recording.specs
+        memory.undo, memory.finals, memory._captured, memory._captured_to = [], None, Everything(), self.start
+        self.recording.specs = {}
+        SHADOW[id(self)] = -1  # what is traced from now on stands behind it
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        SHADOW.pop(id(self), None)
+        memory = self.memory
+        memory.undo, memory.finals, memory._captured, memory._captured_to, self.recording.specs = self.outside
+
+    def traced(self) -> dict[int, int]:
+        """Take what has been traced since out of the shadow table: slots by id."""
+        found = {}
+        while (item := SHADOW.popitem())[0] != id(self):
+            found[item[0]] = item[1]
+        return found
+
+    def leave(self) -> None:
+        """Keep the stretch on the recording as it is; from now on each write is logged, for what it keeps."""
+        undo, finals, _, captured_to, specs = self.outside
+        undo.extend(self.memory.undo)
+        self.outside = undo, finals, Everything(), captured_to, specs
+
+
+class _Call:
+    """What a call needs to run again: the function, and all within its reach as it was."""
+
+    def __init__(self, recording: Recording, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]):
+        self.f, self.args, self.kwargs = f, args, kwargs
+        self.reach = Reach((f, *args, *kwargs.values()))
+        self.caches = {key: dict(memo) for key, memo in recording.caches.items()}
+        held = (*_arguments(self.caches), *self.reach.arrays)  # alive, whether they are read or only written
+        self.traced = {id(a): SHADOW[id(a)] for a in held if id(a) in SHADOW}
+        self.texts = dict(recording.texts)
+        self.versions: list[tuple[Any, int | None]] = []
+        for storage in recording.memory.storages.values():
+            storage.stamp += 1  # views of it are read anew, in the first run as in the second
+            self.versions.append((storage.owner, storage.slot))
+
+    def run(self) -> Any:
+        """Call the twin of the function."""
+        return enter(self.f)(*self.args, **self.kwargs)
+
+
+def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    site = STATE.site
+    call = _Call(recording, f, args, kwargs)
+    with _Stretch(recording) as stretch:
+        try:
+            result = call.run()
+        except BaseException:  # the user's code may catch it and go on
+            stretch.leave()
+            raise
+        folded = Folded(recording, call, stretch, site)
+        born = _born(stretch)
+        values = _take(stretch)
+        writes = _outliving(stretch.memory, born)
+    folded.stand_in(values, writes)
+    return result
+
+
+def _arguments(caches: dict[Any, dict[Any, Any]]) -> list[Any]:
+    """The arguments by which the results of cached functions are found again."""
+    memos = [kept for memo in caches.values() for kept in memo.values() if type(kept) is tuple]
+    return [a for args, _ in memos for a in args]
+
+
+def _born(stretch: _Stretch) -> set[int]:
+    """The arrays that a stretch made, by their ids: nobody needs to know what they held in it."""
+    values = [entry[1] for entry in stretch.recording.entries[stretch.start :] if entry is not None]
+    arrays = [value() if type(value) is weakref.ref else value for value in values]
+    return {id(array) for array in arrays if isinstance(array, np.ndarray) and array.base is None}
+
+
+def _take(stretch: _Stretch) -> dict[int, Any]:
+    """Cut a stretch off; its values that something else refers to, by slot."""
+    entries, places = stretch.recording.entries, stretch.traced()
+    there = range(stretch.start, len(entries))  # the place of a view of written memory may be gone: see _is_read_anew
+    slots = sorted({slot for slot in places.values() if slot in there and entries[slot] is not None})
+    values = [entries[slot][1] for slot in slots]  # type: ignore[index]
+    del entries[stretch.start :]
+    for k in range(len(values) - 1, -1, -1):  # the last first: a view refers to what it was made of
+        if type(values[k]) is weakref.ref:
+            values[k] = values[k]()
+        elif sys.getrefcount(values[k]) == ONCE:
+            values[k] = None
+    memory = stretch.memory
+    return {
+        slot: value
+        for slot, value in zip(slots, values, strict=True)
+        if places.get(id(value)) == slot and not _is_read_anew(memory, value)
+    }
+
+
+def _is_read_anew(memory: Memory, value: Any) -> bool:
+    """Whether a value is a view of written memory, which is read through its lens whatever stands for it."""
+    owner = owner_of(value) if isinstance(value, np.ndarray) else value
+    return owner is not value and id(owner) in memory.storages
+
+
+def _outliving(memory: Memory, born: set[int]) -> list[tuple[np.ndarray, Any, Any]]:
+    """What was written in arrays that were there before a stretch and outlive it: (array, key, what was there)."""
+    by_owner: dict[int, tuple[list[np.ndarray], list[Any]]] = {}
+    for k in range(len(memory.undo)):  # by index: a variable would refer to the last
+        _file(by_owner, memory.undo[k], born)
+    memory.undo.clear()
+    return [
+        write for held, records in by_owner.values() if _outlives(held, records) for write in _before(held[0], records)
+    ]
+
+
+def _file(by_owner: dict[int, tuple[list[np.ndarray], list[Any]]], record: list[Any], born: set[int]) -> None:
+    owner = owner_of(record[1])
+    if id(owner) not in born:
+        by_owner.setdefault(id(owner), ([owner], []))[1].append(record)
+
+
+def _outlives(held: list[np.ndarray], records: list[Any]) -> bool:
+    """Whether an array is referred to by more than its log."""
+    own = sum([record[1] is held[0] or record[1].base is held[0] for record in records])
+    return sys.getrefcount(held[0]) > ONCE + own
+
+
+def _before(owner: np.ndarray, records: list[Any]) -> list[tuple[np.ndarray, Any, Any]]:
+    """What an array held before it was written: where it was written often, all of it once."""
+    if sum([record[3].nbytes for record in records]) <= owner.nbytes:
+        return [(record[1], record[2], record[3]) for record in records]
+    for record in reversed(records):
+        swap(record)
+    content = owner.copy()
+    for record in records:
+        swap(record)
+    return [(owner.view(), ..., content)]
+
+
+class Folded:
+    """A checkpoint on the recording, in the place of a primitive."""
+
+    is_simple = False
+    step = None
+    kind = "call"
+    __slots__ = ("call", "fn", "name", "outputs", "recording", "rule", "site", "start", "trail")
+
+    def __init__(self, recording: Recording, call: _Call, stretch: _Stretch, site: Site | None) -> None:
+        self.fn, self.name, self.rule = call.f, "checkpoint", None
+        self.recording, self.call, self.site, self.start = recording, call, site, stretch.start
+        self.outputs: list[int] = []
+        self.trail = Trail(recording, self.start)
+
+    @property
+    def digest(self) -> bytes:
+        """What stands for it in the trail of another checkpoint around it."""
+        return self.trail.digest
+
+    def stand_in(self, values: dict[int, Any], writes: list[Any]) -> None:
+        """Take the place of the stretch: one entry, and one for each value of it that lives on."""
+        recording, memory, start = self.recording, self.recording.memory, self.start
+        storages = [(s, s.slot) for s in memory.storages.values() if s.slot is not None and s.slot >= start]
+        roots = [root for _, root in memory.roots.values() if any([slot >= start for _, slot, _ in root])]
+        parts = [slot for root in roots for _, slot, _ in root if slot >= start]
+        self.outputs = sorted({*values, *parts, *[slot for _, slot in storages]})
+        after = {old: start + 1 + k for k, old in enumerate(self.outputs)}
+        for root in roots:
+            root[:] = [(lens, after.get(slot, slot), level) for lens, slot, level in root]
+        for storage in memory.storages.values():
+            storage.stamp += 1  # what was noted of its views stood in the stretch
+        recording.folds.append(start)
+        memory.undo.extend([[start + bool(self.outputs), *write] for write in writes])
+        if not self.outputs:
+            return
+        self.call.reach.drop_unused_random()
+        self._capture(memory)
+        recording.entries.append((self, None, tuple(self.trail.inputs), (), None, self.site))
+        field = ruled(getfield).bound(2, (True, False), ())
+        for k, (old, slot) in enumerate(after.items()):
+            shown = hold(values[old], slot, False) if old in values else None
+            recording.entries.append((field, shown, (start, None), (None, k), None, self.site))
+        for storage, old in storages:
+            owner = storage.owner()
+            if owner is not None:
+                memory.written(storage, owner, after[old])
+
+    def _capture(self, memory: Memory) -> None:
+        """Have later writes to what the second run reads logged."""
+        for owner in (*map(owner_of, self.call.reach.arrays), *[ref() for ref in self.trail.arrays]):
+            if owner is not None and not is_foreign(owner):
+                memory.capture(owner)
+
+    def back(self, bars: Bars, y_bars: dict[int, Any], walk: Walk) -> None:
+        """Run again, and walk back over what that records."""
+        recording, memory, table = self.recording, self.recording.memory, bars.table
+        base = len(recording.entries)
+        with _Stretch(recording) as stretch:
+            try:
+                self._run_again(stretch)
+                table.extend([None] * (len(recording.entries) - len(table)))
+                for k, y_bar in y_bars.items():
+                    table[self.outputs[k] - self.start + base] = y_bar
+                walk(recording, Level(base), bars, len(recording.entries) - 1, 0, True)
+            finally:
+                memory.rewind(-1, 0)
+                bars.forget(base)
+                del recording.entries[base:]
+
+    def _run_again(self, stretch: _Stretch) -> None:
+        """Record the stretch anew, all as it was at the call, and compare it with the first run."""
+        recording = self.recording
+        recording.folds.append(stretch.start)
+        with _Reopened(self):
+            restore = self.call.reach.put_back()
+            try:
+                self.call.run()
+            except (MemoryError, RecursionError):
+                raise
+            except Exception as error:
+                raise self._differs(f"raised {type(error).__name__}, and did not end") from error
+            finally:
+                restore()
+        again = Trail(recording, stretch.start)
+        if (again.inputs, again.digest) != (self.trail.inputs, self.trail.digest):
+            raise self._differs("did not do the same")
+
+    def _differs(self, how: str) -> RecomputationError:
+        return RecomputationError(
+            f"{self.site}: the second run of {callable_name(self.fn)}, which wg.checkpoint makes in the reverse pass, "
+            f"{how} as the first. It must depend on its arguments, its closure and its object only: pass it what else "
+            "it reads that changes in between (globals, files, the clock, generators of random numbers)."
+        )
+
+
+class _Reopened:
+    """The recording as it was at a call that runs again: open, with the traced memory and caches of that time."""
+
+    def __init__(self, folded: Folded) -> None:
+        self.folded, self.recording = folded, folded.recording
+
+    def __enter__(self) -> None:
+        recording, memory, call = self.recording, self.recording.memory, self.folded.call
+        self.later = memory.storages, recording.caches, recording.texts, STATE.site
+        recording.levels.append(Level(len(recording.entries)))
+        STATE.recording, STATE.quick, STATE.site = recording, recording.entries, self.folded.site
+        SHADOW.clear()  # what was consumed is gone, and its ids used again; what the call read is among its inputs
+        SHADOW.update(call.traced)
+        for slot in self.folded.trail.inputs:
+            value = recording.value(slot)
+            if is_inexact(value):
+                SHADOW[id(value)] = slot
+        for copy, _, slot in [made for copies in memory.replaced for made in copies.values()]:
+            if type(slot) is int and slot < self.folded.start:
+                SHADOW[id(copy)] = slot
+        memory.storages = {}
+        for ref, version in call.versions:
+            if (owner := ref()) is not None:
+                memory.follow(owner, version)
+                if version is not None:
+                    SHADOW[id(owner)] = version
+        recording.caches = {key: dict(memo) for key, memo in call.caches.items()}
+        recording.texts = dict(call.texts)
+
+    def __exit__(self, *error: object) -> None:
+        recording = self.recording
+        recording.memory.storages, recording.caches, recording.texts, STATE.site = self.later
+        recording.levels.pop()
+        STATE.recording = STATE.quick = None
+        SHADOW.clear()

@@ -1,0 +1,81 @@
+"""The cotangents that a reverse pass starts with: what a user gives, or 1 for a scalar result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import NoGradientPathError, NonScalarOutputError
+from wengert.recording.recording import Recording
+from wengert.recording.shadow import SHADOW
+from wengert.recording.slots import slot_of
+from wengert.reverse.bars import FLOATS
+from wengert.reverse.strategies import Seeds
+from wengert.values.structures import leaves
+from wengert.values.values import is_complex, is_inexact
+
+Call = Callable[..., Any]
+
+
+def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Call) -> Seeds:
+    """The cotangent of each result's slot, from a cotangent of the structure of all; `call` calls what computes it.
+
+    Errors: ValueError for one of another structure or shape.
+    """
+    given = leaves(y_bar)
+    if len(outputs) == 1 and len(given) == 1:
+        given = [(outputs[0][0], given[0][1])]
+    if [path for path, _ in given] != [path for path, _, _ in outputs]:
+        raise ValueError(
+            f"the cotangent must have the structure of the result: {[p for p, _, _ in outputs]}, "
+            f"not {[p for p, _ in given]}"
+        )
+    seeds: Seeds = []
+    for (_, bar), (path, slot, leaf) in zip(given, outputs, strict=True):
+        if np.shape(bar) != np.shape(leaf):
+            raise ValueError(f"the cotangent{path} has shape {np.shape(bar)}, the result {np.shape(leaf)}")
+        if slot is not None:
+            seeds.append((slot, call(np.conj, bar) if np.iscomplexobj(bar) else bar))
+    return seeds
+
+
+def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, call: Call) -> Seeds:
+    """The cotangent of a scalar result: 1, or what is given.
+
+    Errors: NoGradientPathError, NonScalarOutputError for a result that has no gradient, ValueError for another shape.
+    """
+    if type(value) in FLOATS and seed is None:  # nothing to check: the usual case
+        slot = SHADOW.get(id(value))
+        return [] if slot is None else [(slot, type(value)(1))]
+    if value is None or isinstance(value, (bool, int, str, np.bool_, np.integer)):
+        raise NoGradientPathError(
+            f"the function returned {value!r} ({type(value).__name__}), which has no derivative. "
+            "Return the float (or array) that it was made from."
+        )
+    if not is_inexact(value):
+        kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
+        error = NoGradientPathError if isinstance(value, np.ndarray) else NonScalarOutputError
+        raise error(
+            f"grad needs a scalar result, not {kind}. Return one number, use has_aux=True for a pair "
+            "(value, aux), or wg.vjp for several results."
+        )
+    if seed is None and np.size(value) != 1:
+        raise NonScalarOutputError(
+            f"grad needs a scalar result, but the function returned shape {np.shape(value)}. Reduce it (.sum()), "
+            "give a seed=, or use wg.vjp(f, x) for ȳ ↦ x̄."
+        )
+    if is_complex(value) and not holomorphic and seed is None:
+        raise NonScalarOutputError(
+            "grad needs a real result, but the function returned a complex number. Return np.real(...) or abs(...)**2, "
+            "or say holomorphic=True for a holomorphic function."
+        )
+    slot = slot_of(recording, value)
+    if slot is None:
+        return []
+    if seed is not None:
+        if np.shape(seed) != np.shape(value):
+            raise ValueError(f"the seed has shape {np.shape(seed)}, the result {np.shape(value)}")
+        return [(slot, call(np.conj, seed))]
+    return [(slot, np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1))]

@@ -1,0 +1,123 @@
+"""When a cotangent goes on: with each contribution at once, or as their sum. The choice for each value.
+
+A value with one use has one contribution: there is nothing to choose. With several, the sum goes on as a whole, so that
+its pullback runs once; but where the pullback does nothing (a copy, x + c) the sum is left to the argument,
+unless reads and stores of parts add to a buffer of its own. An opaque pullback, which an rrule tape calls, does much.
+Source: the seed "Autodiff" (nGraph): `initialize`, `increment`, `finalize`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from typing import Any
+
+import numpy as np
+
+from wengert.recording.primitives import Bound
+from wengert.recording.record import Pull
+from wengert.recording.recording import Level, Recording, flat_slots
+from wengert.reverse.accumulation import SETTINGS
+from wengert.reverse.bars import Bars, TracedBars
+from wengert.values.functional import getfield, setitem
+from wengert.values.structures import is_container
+from wengert.values.values import Spec
+
+Seeds = list[tuple[int, Any]]
+
+
+def passed_through(recording: Recording, here: Level, seeds: Seeds) -> set[int]:
+    """The slots of a level whose contributions go on at once."""
+    if SETTINGS.strategy == "accumulate":
+        return set()
+    entries = recording.entries
+    uses, buffered = _uses(recording, here, seeds)
+    found = {slot for slot, n in uses.items() if n > 1 and slot not in here.inputs and _may_pass(entries[slot])}
+    if SETTINGS.strategy == "pass through":
+        return found
+    return {slot for slot in found - buffered if _is_trivial(entries[slot])}
+
+
+def _uses(recording: Recording, here: Level, seeds: Seeds) -> tuple[Counter[int], set[int]]:
+    """How many contributions the cotangent of each slot gets, and which of them need a buffer: of reads and stores."""
+    uses = Counter([slot for slot, _ in seeds])
+    buffered = set()
+    for slot in range(max(uses, default=here.start - 1), here.start - 1, -1):
+        entry = recording.entries[slot]
+        if slot in uses and entry is not None:
+            uses.update([s for s in flat_slots(entry[2]) if s >= here.start and s in here.dependent])
+            if type(entry[0]) is Bound and (entry[0].scatter is not None or entry[0].fn is setitem):
+                buffered.add(entry[2][0])
+    return uses, buffered
+
+
+def _may_pass(entry: Any) -> bool:
+    """Whether a step back can be taken for a part of a cotangent; those of containers are put together first."""
+    primitive, value = entry[0], entry[1]
+    if is_container(value):
+        return False
+    return type(primitive) is Pull or (
+        type(primitive) is Bound and primitive.variant is not None and primitive.fn is not getfield
+    )
+
+
+def _is_trivial(entry: Any) -> bool:
+    """Whether a step back hands ȳ itself to the one argument that it goes to."""
+    bound, _, ins, args, _, _ = entry
+    if type(bound) is not Bound or len(bound.places) != 1 or len(flat_slots(ins)) != 1:
+        return False
+    (k,) = bound.places
+    others = [np.shape(a) for j, a in enumerate(args) if j != k and isinstance(a, (np.ndarray, Spec))]
+    return not any(others) and bound.rule.sequence is None and bound.rule.passes_on(k)
+
+
+class _Passing(Bars):
+    """Cotangents some of which are not summed: each contribution waits for its own step back."""
+
+    through: set[int]
+    waiting: deque[tuple[int, Any, bool]]
+
+    def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
+        if slot in self.through:
+            self.waiting.append((slot, x_bar, owned))
+        else:
+            super().add(slot, x_bar, owned)
+
+    def settle(self, slot: int, *args: Any) -> None:
+        super().settle(slot, *args)
+        self._let_wait(slot)
+
+    def scatter(self, bound: Bound, slot: int, *args: Any) -> bool:
+        done = super().scatter(bound, slot, *args)
+        self._let_wait(slot)
+        return done
+
+    def absorb(self, rule: Any, ins: Any, *args: Any) -> tuple[bool, ...]:
+        left = super().absorb(rule, ins, *args)
+        for slot in flat_slots(ins):
+            self._let_wait(slot)
+        return left
+
+    def _let_wait(self, slot: int) -> None:
+        if slot in self.through and self.table[slot] is not None:
+            self.waiting.append((slot, *self.take(slot)))
+
+    def next(self) -> int:
+        """The slot of a contribution that waits, which is put in its place."""
+        slot, self.table[slot], owned = self.waiting.popleft()
+        if owned:
+            self.owned.add(slot)
+        return slot
+
+
+class PassingBars(_Passing, Bars):
+    """Eager ones."""
+
+
+class PassingTracedBars(_Passing, TracedBars):
+    """Those that an outer trace sees."""
+
+
+def choosing(bars: _Passing, recording: Recording, here: Level, seeds: Seeds) -> _Passing:
+    """`bars` with the choice for each value of a level."""
+    bars.through, bars.waiting = passed_through(recording, here, seeds), deque()
+    return bars

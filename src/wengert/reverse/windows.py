@@ -1,0 +1,105 @@
+"""Windows: what reads of a view contribute goes straight to the cotangent of the array that the view shows.
+
+A view made in a loop, `a[i][j]`, would else get a cotangent as large as itself for the one number that is read of it.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from wengert.hooks.writes import as_view, is_basic
+from wengert.recording.primitives import Bound
+from wengert.values.lenses import Lens, key_of, lens_of, owner_of
+
+VIEWS = {
+    operator.getitem,
+    np.transpose,
+    np.ndarray.transpose,
+    np.swapaxes,
+    np.ndarray.swapaxes,
+    np.matrix_transpose,
+    np.flip,
+    np.reshape,
+    np.ndarray.reshape,
+    np.ravel,
+    np.ndarray.ravel,
+    np.squeeze,
+    np.ndarray.squeeze,
+    np.expand_dims,
+}
+
+
+class Windows:
+    """The places of views, each in the array at the end of a chain of views of views."""
+
+    __slots__ = ("entries", "places")
+
+    def __init__(self, entries: list[Any]) -> None:
+        self.entries = entries
+        self.places: dict[int, tuple[int, Any, Lens]] = {}  # by slot: that of the array, what it is like, where in it
+
+    def onto(self, bars: Any, slot: int) -> np.ndarray | None:
+        """The part of an owned buffer that the view at a slot shows; None where it is no view, or has a cotangent."""
+        chain: list[Any] = []
+        while bars.table[slot] is None and slot not in self.places and _is_view(self.entries[slot]):
+            chain.append(slot)
+            slot = self.entries[slot][2][0]
+        if not chain and (slot not in self.places or bars.table[slot] is not None):
+            return None
+        root, x, lens = self.places.get(slot) or (slot, self.entries[chain[-1]][3][0], None)
+        buffer = bars.buffer(root, x)
+        if not buffer.flags.c_contiguous or (buffer.shape, buffer.dtype) != (x.shape, x.dtype):
+            return None
+        part = buffer if lens is None else np.ndarray(lens.shape, x.dtype, buffer, lens.offset, lens.strides)
+        for view in reversed(chain):
+            bound, _, _, args, kwargs, _ = self.entries[view]
+            part = bound.fn(part, *args[1:], **(kwargs or {}))
+            if type(part) is not np.ndarray or owner_of(part) is not owner_of(buffer) or not part.flags.writeable:
+                return None
+            self.places[view] = root, x, lens_of(part, buffer)
+        return part
+
+
+def joined(bars: Any, entries: list[Any], slot: int, key: Any) -> tuple[int, Any, Any] | None:
+    """Where a read of a view, or of a view of a view, finds its part: the array, what it is like, the key in it.
+
+    None where there is no view with no cotangent yet, or no such key.
+    """
+    keys, x = [key], None
+    while bars.table[slot] is None and _is_view(entries[slot]) and _is_fixed(entries[slot]):
+        _, _, (slot, _), (x, key), _, _ = entries[slot]
+        keys.append(key)
+    if x is None or not all(map(is_basic, keys)):
+        return None
+    whole = as_strided(np.zeros(1, x.dtype), x.shape, _strides(x))
+    part = whole
+    for key in reversed(keys):
+        part = part[as_view(key)]
+    found = key_of(lens_of(part, whole), whole)
+    return None if found is None else (slot, x, found)
+
+
+def _strides(x: Any) -> list[int]:
+    """Those of an array in C order."""
+    return [x.dtype.itemsize * math.prod(x.shape[k + 1 :]) for k in range(x.ndim)]
+
+
+def _is_fixed(entry: Any) -> bool:
+    """Whether an entry reads at a key that is no variable."""
+    return entry[0].fn is operator.getitem and entry[2][1] is None
+
+
+def _is_view(entry: Any) -> bool:
+    """Whether an entry is a call that shows another arrangement of its first argument, or part of it.
+
+    Not where it names another order than that of the indices.
+    """
+    bound, _, _, args, kwargs, _ = entry
+    if type(bound) is not Bound or bound.fn not in VIEWS or bound.places != (0,) or not np.ndim(args[0]):
+        return False
+    return str not in map(type, args) and (not kwargs or kwargs.get("order", "C") == "C")

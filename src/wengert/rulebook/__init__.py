@@ -1,0 +1,1 @@
+"""Rules: how they are declared, found, read, derived from, called and checked."""

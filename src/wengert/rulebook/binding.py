@@ -1,0 +1,275 @@
+"""One rule, and how the arguments of a call are bound to its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import NoRuleError, RuleError
+from wengert.rulebook import ruletext
+from wengert.rulebook.bodies import Body, Variant, given_own
+from wengert.rulebook.purity import TESTED
+from wengert.rulebook.steps import scalar_step
+from wengert.values.callables import callable_name, named_parameters, unwrapped
+from wengert.values.results import cotangent, is_flat
+from wengert.values.values import Spec
+
+__all__ = ["Accumulator", "Plan", "Rule", "Variant"]
+
+MANY = 256  # arguments; what is derived for longer calls is not remembered: each length would be kept
+
+Args = tuple[Any, ...]
+
+
+class Accumulator(NamedTuple):
+    """How the cotangent of one argument is added in place: `add(x_bar, y_bar, y, *args) -> x_bar`.
+
+    `scatters`: the contribution is zero in most places, so that the first one too is added, to zeros. `above`: it pays
+    where x̄ has so many elements.
+    """
+
+    add: Callable[..., Any]
+    scatters: bool
+    above: int
+
+    @property
+    def action(self) -> Callable[..., Any]:
+        """`add`, with a ȳ of its own if it may write there."""
+        return self.add if (getattr(self.add, "__module__", None) or "").startswith(TESTED) else given_own(self.add, 1)
+
+
+class Rule:
+    """How one primitive, under all its names, is differentiated.
+
+    `kind` is "partials", "pullback", "rrule" or "constant"; `where` is file:line.
+    """
+
+    def __init__(
+        self, name: str, targets: Sequence[Callable[..., Any]], kind: str, body: Callable[..., Any] | None,
+        where: str, *, broadcasts: bool = False, view: bool = False, identity: bool = False,
+        sequence: int | None = None, parts: bool = False, names: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        self.name, self.kind, self.body, self.where = name, kind, body, where
+        self.targets = tuple(map(unwrapped, targets))
+        self.broadcasts, self.view, self.identity, self.sequence = broadcasts, view, identity, sequence
+        self.parts, self.names = parts, dict(names or {})
+        self.accumulators: dict[int, Accumulator] = {}
+        self.analysis = Body(body, kind) if body is not None else None
+        self._plans: dict[tuple[int, tuple[str, ...]], Plan] = {}
+        self._variants: dict[tuple[bool, ...], Variant] = {}
+        self._steps: dict[tuple[bool, ...], Callable[[Any, Any, Any], None]] = {}
+        self._passes: dict[int, bool] = {}
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} rule {self.name} of {self.primitive}, {self.where}>"
+
+    def __str__(self) -> str:
+        return ruletext.text(self)
+
+    def __rich__(self) -> Any:
+        return ruletext.rich_text(self)
+
+    def show(self) -> None:
+        """Print the rule with its source and a sample, in colour where the output is a terminal."""
+        ruletext.show(self)
+
+    @property
+    def primitive(self) -> str:
+        """The primitive's name in messages."""
+        return callable_name(self.targets[0])
+
+    def normalise(self, args: Args, kwargs: Mapping[str, Any] | None) -> tuple[Args, dict[str, Any]]:
+        """The same call with every differentiable argument by position.
+
+        Errors: NoRuleError where an argument before a named one is missing.
+        """
+        last = len(args) if self.sequence is None else self.sequence + 1
+        if self.analysis is None or (not kwargs and len(args) <= last):
+            return args, dict(kwargs or {})
+        given = {name: value for name, value in (kwargs or {}).items() if value is not np._NoValue}
+        kwargs = {self._parameter(name): value for name, value in given.items()}
+        if self.sequence is not None:
+            args, kwargs = self._after_sequence(args, kwargs)
+        named = self.analysis.names
+        last = max((i for i, name in enumerate(named) if name in kwargs), default=-1)
+        filled = list(args)
+        for i, name in enumerate(named[len(args) :] if last >= 0 else (), len(args)):
+            if name not in kwargs and name not in self.analysis.defaults:
+                if i > last:
+                    break
+                raise NoRuleError(f"{self.primitive}: argument {name!r} is missing ({self._declares()})")
+            filled.append(kwargs.pop(name) if name in kwargs else self.analysis.defaults[name])
+        return tuple(filled), kwargs
+
+    def plan(self, nargs: int, kwnames: tuple[str, ...] = ()) -> Plan:
+        """How a normalised call meets the rule; `nargs` counts its arguments, a sequence's one by one."""
+        key = (nargs, kwnames)
+        found = self._plans.get(key)
+        if found is None:
+            found = Plan(self, nargs, kwnames)
+            if nargs <= MANY:
+                self._plans[key] = found
+        return found
+
+    def variant(self, wanted: tuple[bool, ...]) -> Variant:
+        """The pullback for the wanted among the first arguments."""
+        found = self._variants.get(wanted)
+        if found is None:
+            if self.kind == "rrule" or self.analysis is None:
+                raise RuleError(f"{self!r} states no pullback that could be derived from; call the rule")
+            found = self.analysis.variant(wanted)
+            if len(wanted) <= MANY:
+                self._variants[wanted] = found
+        return found
+
+    def passes_on(self, k: int) -> bool:
+        """Whether the cotangent of argument `k` is ȳ itself."""
+        found = self._passes.get(k)
+        if found is None:
+            known = self.analysis if self.kind in ("partials", "pullback") else None
+            found = self._passes[k] = known is not None and k < len(known.names) and known.passes_on(k)
+        return found
+
+    def scalar_step(self, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
+        """The reverse step of a call on one or two floats, `step(g, entry, bars)`."""
+        found = self._steps.get(wanted)
+        if found is None:
+            if self.kind != "partials" or self.analysis is None:
+                raise RuleError(f"{self!r} has no scalar step: it does not state partials")
+            found = self._steps[wanted] = scalar_step(self.analysis, wanted)
+        return found
+
+    def cotangents(self, bars: Any, args: Args) -> Args:
+        """What the pullback of a rule of the general form returned, as one cotangent per argument of the call.
+
+        Those of parameters that the call left at their defaults have nowhere to go.
+        """
+        assert self.analysis is not None
+        whole = len(args) == 1 and isinstance(args[0], tuple)  # the cotangent of a tuple is one too
+        if not isinstance(bars, (tuple, list)) or (whole and len(bars) != 1):
+            bars = (bars,)
+        if not len(args) <= len(bars) <= max(len(args), len(self.analysis.names)):
+            raise RuleError(
+                f"the pullback of {self.primitive} ({self.where}) returned {len(bars)} cotangents for {len(args)} "
+                f"arguments. Return one for each, None where there is no derivative."
+            )
+        return tuple(bars[: len(args)])
+
+    def splat(self, args: Args) -> Args:
+        """The arguments as the rule sees them: those of the sequence one by one."""
+        k = self.sequence
+        return args if k is None or self.is_single(args[k]) else (*args[:k], *args[k], *args[k + 1 :])
+
+    def gather(self, bars: Sequence[Any], args: Args) -> Args:
+        """One cotangent per argument of the call, from one per splatted argument; a list for a sequence."""
+        k = self.sequence
+        if k is not None and not self.is_single(args[k]):
+            n = len(args[k])
+            inner: Any = list(bars[k : k + n])
+            if isinstance(args[k], np.ndarray):  # its rows were the sequence
+                inner = np.stack(inner) if all(x is not None for x in inner) else None
+            bars = (*bars[:k], inner, *bars[k + n :])
+        return (*bars, *[None] * (len(args) - len(bars)))
+
+    def result_bar(self, y_bar: Mapping[Any, Any], y: Any) -> Any:
+        """The cotangent of a result of several leaves: zero for those unused, or None where the rule asks for `parts`.
+
+        `y` is a flat tuple, or the form of another container.
+        """
+        if not is_flat(y):
+            return cotangent(y, y_bar, not self.parts)
+        bars = [y_bar.get(i) for i in range(len(y))]
+        if self.parts:
+            return tuple(bars)
+        filled = [_zero_like(part) if bar is None else bar for part, bar in zip(y, bars, strict=True)]
+        return tuple.__new__(type(y), filled)
+
+    def is_single(self, value: Any) -> bool:
+        """Whether the place of a sequence holds one array or number: `np.asarray(x)`."""
+        return self.identity and not isinstance(value, (list, tuple))
+
+    def _parameter(self, name: str) -> str:
+        """The rule's name of an argument that a call names as its function does."""
+        assert self.analysis is not None
+        known = self.analysis
+        if name in known.names or name in known.static or name in self.names:
+            return self.names.get(name, name)
+        return self._foreign_names.get(name, name)
+
+    @cached_property
+    def _foreign_names(self) -> dict[str, str]:
+        """What the functions themselves call the rule's parameters, where all that know a name agree on it."""
+        assert self.analysis is not None
+        own = [*self.analysis.names]
+        if self.sequence is not None:
+            own.append(str(self.analysis.variadic))
+        if self.sequence is not None or not self.analysis.variadic:
+            own += self.analysis.static
+        found: dict[str, set[str]] = {}
+        for f in self.targets:
+            for name, parameter in zip(named_parameters(f), own, strict=False):
+                found.setdefault(name, set()).add(parameter)
+        return {name: parameters.pop() for name, parameters in found.items() if len(parameters) == 1}
+
+    def _after_sequence(self, args: Args, kwargs: dict[str, Any]) -> tuple[Args, dict[str, Any]]:
+        """Arguments after the sequence go by name: behind a splatted one their place would say nothing."""
+        assert self.analysis is not None
+        assert self.sequence is not None
+        k, variadic, static = self.sequence, self.analysis.variadic, self.analysis.static
+        for name in self.analysis.names[len(args) : k]:
+            args = (*args, kwargs.pop(name)) if name in kwargs else args
+        if len(args) == k and variadic in kwargs:
+            args = (*args, kwargs.pop(variadic))
+        extra = args[k + 1 :]
+        if len(extra) > len(static):
+            raise NoRuleError(f"{self.primitive}: {len(args)} arguments by position ({self._declares()})")
+        return args[: k + 1], kwargs | dict(zip(static, extra, strict=False))
+
+    def _declares(self) -> str:
+        assert self.analysis is not None
+        variadic = [f"*{self.analysis.variadic}"] if self.analysis.variadic else []
+        declared = ", ".join([*self.analysis.names, *variadic, *self.analysis.static])
+        return f"the rule at {self.where} declares {declared}"
+
+
+def _zero_like(part: Any) -> Any:
+    return np.zeros(part.shape, part.dtype) if isinstance(part, (np.ndarray, Spec)) else 0.0
+
+
+class Plan:
+    """How the arguments of a call are bound to a rule: the first are differentiable, the others static."""
+
+    def __init__(self, rule: Rule, nargs: int, kwnames: tuple[str, ...]) -> None:
+        self.rule = rule
+        self.positions: tuple[int, ...] = ()
+        self.static: tuple[str, ...] = ()
+        analysis = rule.analysis
+        if analysis is None:
+            return
+        for name in kwnames:
+            if name not in analysis.static and not analysis.open:
+                raise NoRuleError(
+                    f"{rule.primitive}: the rule does not know the argument {name!r} ({rule._declares()}). "
+                    f"Declare it after the `*` of the rule, and use it there"
+                )
+        count = nargs if analysis.variadic else min(nargs, len(analysis.names))
+        self.positions = tuple(range(count))
+        self.static = analysis.static[: nargs - count]
+        if len(self.static) < nargs - count:
+            raise NoRuleError(
+                f"{rule.primitive}: the rule does not know argument {count + len(self.static) + 1} "
+                f"of {nargs} given by position ({rule._declares()})"
+            )
+
+    def bind(self, args: Args, kwargs: Mapping[str, Any] | None = None) -> tuple[Args, dict[str, Any]]:
+        """The differentiable arguments of a normalised, splatted call, and the static ones by name."""
+        count = len(self.positions)
+        static = dict(zip(self.static, args[count:], strict=False))
+        return args[:count], static | dict(kwargs or {})
+
+    def variant(self, wanted: tuple[bool, ...]) -> Variant:
+        """The pullback for a wanted set, one flag per position."""
+        return self.rule.variant(wanted)

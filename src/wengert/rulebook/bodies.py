@@ -1,0 +1,259 @@
+"""What the engine derives from the body of a rule: one variant per wanted set, and what each reads.
+
+The body is read as a syntax tree. Where there is none (a rule typed at a prompt), or where its results
+cannot be told apart in the text, or do more than to be computed, the whole body is called and what is not
+wanted is dropped.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import inspect
+import types
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import RuleError
+from wengert.rulebook.purity import ACTS, Effects
+from wengert.rulebook.syntax import (
+    DERIVING,
+    compiled,
+    definition,
+    is_exact,
+    parts_of,
+    prune,
+    reads,
+    returns,
+    unit,
+    unused,
+)
+from wengert.values.results import with_leaves
+from wengert.values.structures import is_container
+from wengert.values.tangents import InplaceableThunk, Thunk, force
+from wengert.values.values import is_complex, spec_of
+
+
+def times(y_bar: Any, p: Any) -> Any:
+    """ȳ · conj(∂y/∂x): the pullback of an elementwise function with the partial `p`."""
+    if isinstance(p, Thunk):
+        p = force(p)
+    return y_bar * np.conj(p) if is_complex(p) else y_bar * p
+
+
+class Variant(NamedTuple):
+    """A rule's pullback for one set of wanted arguments."""
+
+    call: Callable[..., tuple[Any, ...]]
+    reads: tuple[str, ...]  # one per differentiable position: "value", "shape" or "nothing"
+    reads_y: str
+    source: str | None
+
+    def residuals(self, y: Any, args: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+        """What has to be kept of `y` and of the arguments until `call`."""
+        return _keep(y, self.reads_y), tuple(map(_keep, args, self.reads))
+
+
+class Body:
+    """The function of a rule: its parameters, and what can be derived from it where it states a pullback."""
+
+    def __init__(self, function: Callable[..., Any], kind: str) -> None:
+        if not isinstance(function, types.FunctionType):
+            raise RuleError(f"a rule is a Python function, not {type(function).__name__}")
+        self.function, self.name = function, function.__name__
+        self.multiplies = kind == "partials"
+        leading = {"partials": ("y",), "pullback": ("y_bar", "y"), "rrule": ()}[kind]
+        parameters = list(inspect.signature(function).parameters.values())
+        named = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        lead = len(leading)
+        if len(named) < lead:
+            raise RuleError(
+                f"a {kind} rule takes {', '.join(leading)} and then the arguments of its primitive; "
+                f"got {self.name}{inspect.signature(function)}"
+            )
+        self.y = named[lead - 1].name if lead else ""
+        self.names = tuple(p.name for p in named[lead:])
+        self.defaults = {p.name: p.default for p in named[lead:] if p.default is not p.empty}
+        self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+        keywords = tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+        self.asks = self.variadic is not None and "wanted" in keywords
+        self.static = tuple(name for name in keywords if not (self.asks and name == "wanted"))
+        self.kwdefaults = dict(function.__kwdefaults__ or {})
+        self.open = any(p.kind is p.VAR_KEYWORD for p in parameters)
+
+    @cached_property
+    def node(self) -> ast.FunctionDef | None:
+        """The body as a syntax tree; read late, because importing a rule must cost nothing."""
+        return definition(self.function)
+
+    @cached_property
+    def effects(self) -> Effects | None:
+        """What the body does besides computing; None where there is no text of it."""
+        return Effects(self.node, self.function) if self.node is not None else None
+
+    @cached_property
+    def exact(self) -> bool:
+        """Whether the results can be told apart in the text, so that those which are not wanted may be left out."""
+        if self.node is None or self.effects is None or self.variadic or not is_exact(self.node, len(self.names)):
+            return False
+        parts = [part for statement in returns(self.node.body) for part in parts_of(statement)]
+        all_free = len(self.names) == 1 or all(map(self.effects.is_free, parts))  # one alone is always wanted
+        once = self.multiplies and not self.computes  # for NumPy's answer it would run again
+        return all_free and not once and self.effects.is_blind()
+
+    @cached_property
+    def computes(self) -> bool:
+        """Whether the body only computes, or raises an error: it may run again, and writes nowhere."""
+        return self.effects is not None and self.effects.whole() < ACTS
+
+    @property
+    def inlines(self) -> bool:
+        """Whether the text may stand in that of a step, which falls back on the body where it raises."""
+        return self.exact and self.computes
+
+    @cached_property
+    def acts(self) -> bool:
+        """Whether the body makes cotangents that add themselves in place, as far as the names in it tell."""
+        names = _names(self.function.__code__)
+        known = [self.function.__globals__.get(name) for name in names]
+        return InplaceableThunk.__name__ in names or any(value is InplaceableThunk for value in known)
+
+    def passes_on(self, k: int) -> bool:
+        """Whether the cotangent of argument `k` is ȳ itself, as far as the text tells."""
+        if self.node is None or not self.inlines:
+            return False
+        parts = [parts_of(statement)[k] for statement in returns(self.node.body)]
+        if self.multiplies:
+            return all([unit(part) > 0 for part in parts])
+        y_bar = (self.node.args.posonlyargs + self.node.args.args)[0].arg
+        names = [n for n in ast.walk(self.node) if isinstance(n, ast.Name) and n.id == y_bar]
+        is_itself = all([isinstance(part, ast.Name) and part.id == y_bar for part in parts])
+        return is_itself and all([isinstance(n.ctx, ast.Load) for n in names])
+
+    def variant(self, wanted: tuple[bool, ...]) -> Variant:
+        """The pullback that computes the wanted cotangents only; the others are None."""
+        with DERIVING:
+            if self.node is None or not self.exact:
+                made = self._whole(wanted)
+            else:
+                made = self._pruned(copy.deepcopy(self.node), wanted)
+            return made if self.computes else made._replace(call=given_own(made.call))
+
+    def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...]) -> Variant:
+        y_bar = unused("y_bar", node, self.function)
+        multiply = unused("times", node, self.function)
+        wants = (*wanted, *[False] * (len(self.names) - len(wanted)))
+
+        def results(statement: ast.Return) -> list[ast.stmt]:
+            pairs = zip(parts_of(statement), wants, strict=True)
+            parts = [part if want else ast.Constant(None) for part, want in pairs]
+            if self.multiplies:
+                parts = [_multiplied(y_bar, multiply, part) for part in parts]
+            value = ast.Tuple(parts[: len(wanted)], ast.Load())
+            return [ast.copy_location(ast.Return(value), statement)]
+
+        assert self.effects is not None
+        prune(node, results, self.effects.is_free)
+        if self.multiplies:
+            (node.args.posonlyargs or node.args.args).insert(0, ast.arg(y_bar))
+        found = self._read(node, self.names[: len(wanted)])
+        source = ast.unparse(node)
+        cells = {multiply: types.CellType(times)}
+        if self.multiplies:
+            retry = unused("retry", node, self.function)
+            _catch(node, retry)
+            cells[retry] = types.CellType(lambda *args, **static: _retry(call, *args, **static))
+        call: Callable[..., Any] = compiled(node, self.function, cells)
+        return Variant(call, *found, source)
+
+    def _whole(self, wanted: tuple[bool, ...]) -> Variant:
+        function, multiplies, most = self.function, self.multiplies, max(len(wanted), len(self.names))
+        asked = {"wanted": wanted} if self.asks else {}
+
+        def call(y_bar: Any, y: Any, *args: Any, **static: Any) -> tuple[Any, ...]:
+            static |= asked
+            got = function(y, *args, **static) if multiplies else function(y_bar, y, *args, **static)
+            if not isinstance(got, (tuple, list)):
+                got = (got,)
+            if len(got) > most:
+                raise RuleError(f"{self.name} returned {len(got)} results for {len(wanted)} arguments")
+            bars: list[Any] = []
+            for i in range(len(wanted)):
+                if not wanted[i] or i >= len(got) or got[i] is None:
+                    bars.append(None)
+                else:
+                    bars.append(times(y_bar, got[i]) if multiplies else got[i])
+            return tuple(bars)
+
+        if self.node is None or self.effects is None or not self.effects.is_blind():
+            return Variant(call, ("value",) * len(wanted), "value", None)
+        rest = [str(self.variadic)] * (len(wanted) - len(self.names))
+        return Variant(call, *self._read(self.node, [*self.names[: len(wanted)], *rest]), None)
+
+    def _read(self, node: ast.FunctionDef, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
+        """What the arguments `names` and the result are read for."""
+        found = {name: reads(node, name, self.function, name == self.variadic) for name in {*names, self.y}}
+        return tuple(found[name] for name in names), found[self.y]
+
+
+def own(x: Any) -> Any:
+    """A cotangent with copies of its arrays, which may be written: others may hold the arrays themselves."""
+    if isinstance(x, np.ndarray):
+        return x.copy(order="K")
+    if isinstance(x, tuple):
+        return tuple.__new__(type(x), [own(part) for part in x])
+    if type(x) is dict:  # of the parts of a result that were used
+        return {key: own(part) for key, part in x.items()}
+    return with_leaves(x, lambda _, leaf: own(leaf)) if is_container(x) else x
+
+
+def given_own(call: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
+    """`call` with a cotangent of its own as argument `place`: it may write there."""
+
+    @functools.wraps(call)
+    def call_with_own(*args: Any, **static: Any) -> Any:
+        return call(*args[:place], own(args[place]), *args[place + 1 :], **static)
+
+    return call_with_own
+
+
+def _names(code: types.CodeType) -> set[str]:
+    """The names of globals and attributes in a function and in those that it makes."""
+    inner = [_names(const) for const in code.co_consts if isinstance(const, types.CodeType)]
+    return {*code.co_names, *code.co_freevars}.union(*inner)
+
+
+def _catch(node: ast.FunctionDef, retry: str) -> None:
+    """Let the body try again on NumPy's floats: theirs are the answers (inf, nan) where Python's raise."""
+    args = node.args
+    names = [a.arg for a in [*args.posonlyargs, *args.args]] + [f"{a.arg}={a.arg}" for a in args.kwonlyargs]
+    given = ", ".join([f"{retry}_error", *names])
+    text = f"try: pass\nexcept ArithmeticError as {retry}_error: return {retry}({given})"
+    guard: Any = ast.parse(text).body[0]
+    guard.body, node.body = node.body, [guard]
+
+
+def _retry(call: Callable[..., Any], error: ArithmeticError, *args: Any, **static: Any) -> tuple[Any, ...]:
+    if not any(type(a) is float for a in args):
+        raise error
+    return call(*[np.float64(a) if type(a) is float else a for a in args], **static)
+
+
+def _keep(x: Any, what: str) -> Any:
+    return x if what == "value" else spec_of(x) if what == "shape" else None
+
+
+def _multiplied(y_bar: str, multiply: str, part: ast.expr) -> ast.expr:
+    bar = ast.Name(y_bar, ast.Load())
+    sign = unit(part)
+    if isinstance(part, ast.Constant) and part.value is None:
+        return part
+    if sign:
+        made: ast.expr = bar if sign > 0 else ast.UnaryOp(ast.USub(), bar)
+    else:
+        made = ast.Call(ast.Name(multiply, ast.Load()), [bar, part], [])
+    return ast.copy_location(made, part)

@@ -1,0 +1,109 @@
+"""The general form of every rule: the value of a call and its pullback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.errors import RuleError
+from wengert.rulebook.bodies import own
+from wengert.values.projection import project
+from wengert.values.results import form_of, is_flat, is_tree, names_parts
+from wengert.values.tangents import Tangent, Thunk, force, is_zero
+from wengert.values.values import Spec, is_inexact, spec_of
+
+if TYPE_CHECKING:
+    from wengert.rulebook.binding import Rule
+
+Args = tuple[Any, ...]
+Pullback = Callable[[Any], Args]
+
+
+def rrule(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, Any]) -> tuple[Any, Pullback]:
+    """The value of `f(*args, **kwargs)` and its pullback, by whichever form its rule has."""
+    args, kwargs = rule.normalise(args, kwargs)
+    if getattr(f, "__objclass__", None) is np.ndarray and isinstance(args[0], np.generic):
+        args = (np.asarray(args[0]), *args[1:])  # an array of no dimension that a call gave as a number
+    plan = rule.plan(len(rule.splat(args)), tuple(kwargs))
+    primals, static = plan.bind(rule.splat(args), kwargs)
+    specs = [spec_of(x) if is_inexact(x) else None for x in primals]
+    if rule.kind == "rrule":
+        y, inner = _called(rule, primals, static)
+    else:
+        y = f(*args, **kwargs)
+        inner = _derived(rule, specs, y, primals, static)
+
+    form: Any = tuple.__new__(type(y), map(spec_of, y)) if is_flat(y) else form_of(y) if is_tree(y) else None
+
+    def pullback(y_bar: Any) -> Args:
+        if names_parts(y_bar, form):
+            y_bar = rule.result_bar(y_bar, form)
+        return rule.gather(_projected(rule, inner(y_bar), primals, specs), args)
+
+    return y, pullback
+
+
+def _derived(rule: Rule, specs: Sequence[Spec | None], y: Any, primals: Args, static: Mapping[str, Any]) -> Pullback:
+    """The pullback of a rule that states partials or a pullback; it holds on to what it reads only."""
+    if rule.kind == "constant":
+        return lambda y_bar: ()
+    variant = rule.variant(tuple(spec is not None for spec in specs))
+    y_kept, kept = variant.residuals(y, primals)
+    return lambda y_bar: variant.call(y_bar, y_kept, *kept, **static)
+
+
+def _called(rule: Rule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pullback]:
+    """Call a rule of the general form, holding it to its contract."""
+    assert rule.body is not None
+    y, inner = value_and_pullback(rule, rule.body(*args, **static))
+
+    return y, lambda y_bar: rule.cotangents(inner(own(y_bar)), args)
+
+
+def value_and_pullback(rule: Rule, made: Any) -> tuple[Any, Pullback]:
+    """What a rule of the general form returned, if it is of that form."""
+    if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
+        raise RuleError(
+            f"the rule of {rule.primitive} ({rule.where}) must return (y, pullback), not {type(made).__name__}"
+        )
+    return made
+
+
+def _projected(rule: Rule, bars: Sequence[Any], primals: Args, specs: Sequence[Spec | None]) -> Args:
+    made = []
+    for i, (x_bar, x, spec) in enumerate(zip(bars, primals, specs, strict=True)):
+        try:
+            made.append(_settled(x_bar, x, spec, rule.broadcasts))
+        except RuleError as error:
+            raise RuleError(f"the rule of {rule.primitive} ({rule.where}), argument {i}: {error}") from None
+    return tuple(made)
+
+
+def _settled(x_bar: Any, x: Any, spec: Spec | None, broadcasts: bool) -> Any:
+    """A cotangent of whatever kind as a number, array or container; None where it is certainly zero."""
+    if x_bar is None or is_zero(x_bar):
+        return None
+    if spec is not None:
+        return project(x_bar, spec, broadcasts)
+    if not isinstance(x, (tuple, list, dict)):
+        return None if isinstance(x_bar, Thunk) else x_bar
+    x_bar = force(x_bar)
+    parts = x_bar.parts if isinstance(x_bar, Tangent) else _items(x_bar)
+    inner = _items(x)
+    if not parts.keys() <= inner.keys():
+        raise RuleError(f"the cotangent of a {type(x).__name__} of {len(x)} values has other parts: {x_bar!r}")
+    made = {
+        key: _settled(parts.get(key), part, spec_of(part) if is_inexact(part) else None, broadcasts)
+        for key, part in inner.items()
+    }
+    return made if isinstance(x, dict) else type(x)(made.values()) if type(x) in (tuple, list) else tuple(made.values())
+
+
+def _items(container: Any) -> dict[Any, Any]:
+    if isinstance(container, dict):
+        return container
+    if not isinstance(container, (tuple, list, np.ndarray)):
+        raise RuleError(f"the cotangent of a container is one too, or a Tangent, not {type(container).__name__}")
+    return dict(enumerate(container))

@@ -1,0 +1,154 @@
+"""The rule registry: one rule per primitive, found by the callable itself."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
+from wengert.rulebook.binding import Accumulator, Rule
+from wengert.rulebook.evaluation import Pullback, rrule
+from wengert.rulebook.journal import Journal
+from wengert.rulebook.plugins import Plugins
+from wengert.values.callables import callable_name, called, key_of, place, stub
+from wengert.values.locks import lock_of_process
+
+__all__ = ["Registry", "rules"]
+
+
+class Registry:
+    """The table of rules. A lookup sees it as it is at that moment; `version` grows with each change.
+
+    One table serves all threads. With a `group`, the entry points of that name are loaded at the first lookup.
+    """
+
+    def __init__(self, group: str | None = None) -> None:
+        self.version = 0
+        self.watchers: list[Callable[[], None]] = []  # called after each change
+        self.has_methods = False  # whether a bound method ever was a target
+        self._rules: dict[Any, Rule] = {}
+        self._lock = lock_of_process()
+        self._journal = Journal()
+        self._plugins = None if group is None else Plugins(group, self, lambda: self._undone(_on_error))
+
+    def __getitem__(self, f: Callable[..., Any]) -> Rule:
+        rule = self.get(f)
+        if rule is None:
+            raise NoRuleError(f"{callable_name(f)} has no rule. To give it one:\n\n{stub(f)}")
+        return rule
+
+    def get(self, f: Any) -> Rule | None:
+        """The rule of a callable, or None."""
+        if self._plugins is not None and not self._plugins.done:
+            self._plugins.load()
+        return self._rules.get(key_of(f))
+
+    def __contains__(self, f: Any) -> bool:
+        return self.get(f) is not None
+
+    def __iter__(self) -> Iterator[Callable[..., Any]]:
+        self.load()
+        return iter([called(key) for key in tuple(self._rules)])
+
+    def __len__(self) -> int:
+        self.load()
+        return len(self._rules)
+
+    def load(self) -> dict[str, list[str]]:
+        """Load the rules that other distributions bring, if that is yet to be done; what each of them brought."""
+        if self._plugins is None:
+            return {}
+        if not self._plugins.done:
+            self._plugins.load()
+        return self._plugins.loaded
+
+    def skip(self, *distributions: str) -> None:
+        """Leave out the rules that these distributions bring (all, where none is named), before the first use."""
+        if self._plugins is not None:
+            self._plugins.skip(distributions)
+
+    def add(self, rule: Rule) -> Rule:
+        """Enter a rule under all its targets.
+
+        Errors: DuplicateRuleError where another rule stands; the same line of code run again replaces itself.
+        """
+        with self._lock:
+            for f in rule.targets:
+                if not callable(f):
+                    of = ": the function of a property is its .fget" if isinstance(f, property) else ""
+                    raise RuleError(f"{rule.name} ({rule.where}): {f!r} is not callable{of}")
+                old = self._find(f)
+                if old is not None and (old.where, old.name) != (rule.where, rule.name):
+                    raise DuplicateRuleError(
+                        f"{callable_name(f)} already has a rule, {old.name} at {old.where}; "
+                        f"the second is {rule.name} at {rule.where}. "
+                        f"To replace the first, take it out: rules.remove({callable_name(f)})"
+                    )
+            for f in rule.targets:
+                self._journal.put(self._rules, key_of(f), rule)
+                self.has_methods |= type(f) is types.MethodType
+            self._changed()
+        return rule
+
+    def remove(self, f: Callable[..., Any]) -> None:
+        """Forget the rule of `f` under all its names."""
+        rule = self[f]
+        with self._lock:
+            for target in rule.targets:
+                if self._find(target) is rule:
+                    self._journal.put(self._rules, key_of(target), None)
+            self._changed()
+
+    def accumulate(self, f: Callable[..., Any], arg: int, accumulator: Accumulator) -> None:
+        """Enter how the cotangent of argument `arg` is added in place."""
+        rule, where = self._find(f) or self[f], place(accumulator.add)
+        old = rule.accumulators.get(arg)
+        if old is not None and place(old.add) != where:
+            raise DuplicateRuleError(
+                f"{callable_name(f)} already accumulates argument {arg} at {place(old.add)}; the second is at {where}"
+            )
+        with self._lock:
+            self._journal.put(rule.accumulators, arg, accumulator)
+            self._changed()
+
+    @contextmanager
+    def scope(self) -> Iterator[Registry]:
+        """What this thread changes inside the `with` block is undone at its end; meanwhile all threads see it."""
+        self.load()
+        with self._undone(lambda error: True):
+            yield self
+
+    @contextmanager
+    def _undone(self, when: Callable[[BaseException | None], bool]) -> Iterator[None]:
+        """Undo what this thread changes inside, if `when(error)`."""
+        changes: list[Any] = []
+        try:
+            with self._journal.block(when) as changes:
+                yield
+        finally:
+            if changes:
+                self._changed()
+
+    def _find(self, f: Any) -> Rule | None:
+        return self._rules.get(key_of(f))
+
+    def _changed(self) -> None:
+        self.version += 1
+        for watcher in self.watchers:
+            watcher()
+
+    def rrule(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pullback]:
+        """The value of a call and its pullback, which gives one cotangent (or None) per positional argument.
+
+        Whatever the form of the rule; an argument given by name counts where the rule has it by position.
+        """
+        return rrule(self[f], f, args, kwargs)
+
+
+def _on_error(error: BaseException | None) -> bool:
+    return error is not None
+
+
+rules = Registry("wengert.rules")

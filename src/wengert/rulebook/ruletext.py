@@ -1,0 +1,107 @@
+"""A rule as text: what it is for, where it stands, its source, and a call with its derivative."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+import types
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.rulebook.evaluation import rrule
+from wengert.values.callables import callable_name
+from wengert.values.values import is_inexact
+
+if TYPE_CHECKING:
+    from wengert.rulebook.binding import Rule
+
+_FLOATS = (0.6, 1.7, 2.3)
+_VECTORS = (np.array([0.6, 1.7]), np.array([2.3, 0.9]), np.array([1.1, 3.1]))
+_MATRICES = (np.array([[0.6, 0.2], [0.1, 1.7]]), np.array([[2.3, 0.3], [0.4, 0.9]]), np.eye(2))
+_PYTHON = (types.FunctionType, types.MethodType)
+
+
+def parts(rule: Rule) -> Iterator[tuple[str, str]]:
+    """(kind, text) of each part: "head", "source" where it is at hand, "sample" where one can be run."""
+    yield "head", f"{rule.name}: {rule.kind} rule of {', '.join(map(callable_name, rule.targets))}\n{_where(rule)}"
+    if rule.body is not None:
+        try:
+            yield "source", textwrap.dedent(inspect.getsource(rule.body)).rstrip()
+        except (OSError, TypeError):
+            yield "head", "(its source is not at hand)"
+    sample = _sample(rule)
+    if sample:
+        yield "sample", sample
+
+
+def text(rule: Rule) -> str:
+    """A rule as plain text."""
+    return "\n\n".join(part for _, part in parts(rule))
+
+
+def rich_text(rule: Rule) -> Any:
+    """A rule for the rich package, its source in colour."""
+    from rich.console import Group
+    from rich.syntax import Syntax
+    from rich.text import Text
+
+    made = [Syntax(part, "python", background_color="default") if kind == "source" else Text(f"{part}\n")
+            for kind, part in parts(rule)]  # fmt: skip
+    return Group(*made)
+
+
+def show(rule: Rule) -> None:
+    """Print a rule; in colour where the output is a terminal."""
+    from rich.console import Console
+
+    console = Console()
+    console.print(rich_text(rule) if console.is_terminal else text(rule), soft_wrap=True, markup=False, highlight=False)
+
+
+def _where(rule: Rule) -> str:
+    flags = [name for name in ("broadcasts", "view", "identity") if getattr(rule, name)]
+    if rule.sequence is not None:
+        flags.append(f"argument {rule.sequence} is a sequence")
+    flags += [f"{name} is {parameter}" for name, parameter in rule.names.items()]
+    flags += [f"adds to the cotangent of argument {k} in place" for k in rule.accumulators]
+    return "; ".join([rule.where, *flags])
+
+
+def _sample(rule: Rule) -> str:
+    """A call of a function written in C, and what its pullback makes of ȳ = 1; "" where no guess at one works.
+
+    Functions of the user are not run: they may do more than compute.
+    """
+    f = rule.targets[0]
+    if rule.analysis is None or isinstance(f, _PYTHON):
+        return ""
+    for args in _guesses(rule):
+        try:
+            with np.errstate(all="raise"):
+                y, pullback = rrule(rule, f, args, {})
+                bars = pullback(np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1))
+        except Exception:
+            continue
+        if is_inexact(y) and any(x_bar is not None for x_bar in bars):
+            call = f"{callable_name(f)}({', '.join(map(_short, args))})"
+            return f"{call} = {_short(y)}; its pullback takes 1 to {_short(bars)}"
+    return ""
+
+
+def _guesses(rule: Rule) -> Iterator[tuple[Any, ...]]:
+    assert rule.analysis is not None
+    count = 2 if rule.analysis.variadic else len(rule.analysis.names)
+    fewest = count - len(rule.analysis.defaults)
+    for values in (_FLOATS, _VECTORS, _MATRICES) if rule.kind == "partials" else (_VECTORS, _MATRICES, _FLOATS):
+        for n in range(count, fewest - 1, -1):
+            yield ([*values[:n]],) if rule.sequence == 0 else values[:n]
+
+
+def _short(x: Any) -> str:
+    """Numbers to four digits, arrays as lists."""
+    if isinstance(x, (tuple, list)):
+        inside = ", ".join(map(_short, x))
+        return f"({inside}{',' * (len(x) == 1)})" if isinstance(x, tuple) else f"[{inside}]"
+    return str(np.round(x, 4).tolist()) if is_inexact(x) else str(x)

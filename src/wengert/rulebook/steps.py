@@ -1,0 +1,210 @@
+"""The reverse step of a call on one or two floats, as generated source: it runs once per recorded call."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import linecache
+import math
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.rulebook.bodies import Body
+from wengert.rulebook.syntax import DERIVING, all_unused, compiled, lookup, parts_of, prune, reads, unit, unused
+from wengert.values.projection import project
+from wengert.values.tangents import AbstractTangent
+from wengert.values.values import Spec, is_complex
+
+
+def sign(x: float) -> float:
+    """-1, 0 or 1, and nan of nan, as `np.sign` has it."""
+    return 1.0 if x > 0 else -1.0 if x < 0 else x
+
+
+_MATH = {
+    np.sin: math.sin, np.cos: math.cos, np.tan: math.tan,
+    np.arcsin: math.asin, np.arccos: math.acos, np.arctan: math.atan, np.arctan2: math.atan2,
+    np.sinh: math.sinh, np.cosh: math.cosh, np.tanh: math.tanh,
+    np.arcsinh: math.asinh, np.arccosh: math.acosh, np.arctanh: math.atanh,
+    np.exp: math.exp, np.exp2: math.exp2, np.expm1: math.expm1,
+    np.log: math.log, np.log2: math.log2, np.log10: math.log10, np.log1p: math.log1p,
+    np.sqrt: math.sqrt, np.cbrt: math.cbrt, np.hypot: math.hypot, np.power: math.pow,
+    np.abs: math.fabs, np.fabs: math.fabs, np.copysign: math.copysign, np.fmod: math.fmod,
+    np.sign: sign,
+    np.isnan: math.isnan, np.isinf: math.isinf, np.isfinite: math.isfinite,
+    np.deg2rad: math.radians, np.radians: math.radians, np.rad2deg: math.degrees, np.degrees: math.degrees,
+}  # fmt: skip
+_DOUBLE = Spec((), float, float)
+
+
+def scalar_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
+    """`step(g, entry, bars)`: add the cotangents of a call on floats, whose result has the cotangent `g`."""
+    slow = _slow_step(body, wanted)
+    rest_has_defaults = body.defaults.keys() >= {*body.names[len(wanted) :]}
+    with DERIVING:
+        if not body.inlines or len(wanted) > 2 or not rest_has_defaults or _differs_on_floats(body):
+            return slow
+        return _ScalarStep(body, wanted, slow).build()
+
+
+def _slow_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
+    call = body.variant(wanted).call
+
+    def step(g: Any, e: Any, bars: Any) -> None:
+        # NumPy's floats, because theirs are the answers (inf, nan) where Python's raise
+        made = call(np.float64(g), np.float64(e[1]), *[np.float64(x) for x in e[3]])
+        for slot, want, d in zip(e[2], wanted, made, strict=True):
+            if want and d is not None:
+                d = project(d, _DOUBLE) if isinstance(d, AbstractTangent) else d
+                t = bars[slot]
+                bars[slot] = d if t is None else t + d
+
+    return step
+
+
+def _differs_on_floats(body: Body) -> bool:
+    """Whether the body may mean something else on Python's floats and bools than on NumPy's.
+
+    An argument's attribute (a float has no shape), `~` (of True it is -2), a sum of two truths (2, not True).
+    """
+    assert body.node is not None
+    nodes = list(ast.walk(body.node))
+    assigned = [n for n in nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.Compare)]
+    truths = {target.id for n in assigned for target in n.targets if isinstance(target, ast.Name)}
+    arguments = {body.y, *body.names}
+    return any(
+        (isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name) and n.value.id in arguments)
+        or (isinstance(n, ast.UnaryOp) and isinstance(n.op, ast.Invert))
+        or (isinstance(n, ast.BinOp) and _is_truth(n.left, truths) and _is_truth(n.right, truths))
+        for n in nodes
+    )
+
+
+def _is_truth(n: ast.expr, truths: set[str]) -> bool:
+    """Whether an expression is a comparison, or a name for one."""
+    return isinstance(n, ast.Compare) or (isinstance(n, ast.Name) and n.id in truths)
+
+
+def is_none(n: ast.expr) -> bool:
+    """Whether an expression is the literal None."""
+    return isinstance(n, ast.Constant) and n.value is None
+
+
+class Step(ast.NodeTransformer):
+    """What the generators of steps share: the body to work on, names that it does not use, the way to a function."""
+
+    title = "step"
+
+    def __init__(self, body: Body, wanted: tuple[bool, ...], slow: Callable[..., None], names: Sequence[str]) -> None:
+        assert body.node is not None
+        self.body, self.wanted = body, wanted
+        self.function = body.function
+        self.node = copy.deepcopy(body.node)
+        self.last = self.node.body[-1]
+        self.name = all_unused(("g", "e", "bars", "slow", *names), self.node, self.function)
+        self.cells = {self.name["slow"]: types.CellType(slow)}
+        self.cells |= {n: types.CellType(body.defaults[n]) for n in body.names[len(wanted) :]}
+
+    def compile(self, text: str) -> Callable[..., None]:
+        """The function `step` in the text, where the rule's body was."""
+        code = self.function.__code__
+        wants = "".join("01"[w] for w in self.wanted)
+        file = f"<{self.title} {wants} of {self.function.__qualname__}, {code.co_filename}:{code.co_firstlineno}>"
+        linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+        tree: Any = ast.parse(text).body[0]
+        made = compiled(tree, self.function, self.cells, file)
+        made.__defaults__ = made.__kwdefaults__ = None
+        return made
+
+    def prune(self, results: Callable[[ast.Return], list[ast.stmt]]) -> None:
+        """Put something in the place of the results, and leave out what nobody reads then."""
+        assert self.body.effects is not None
+        prune(self.node, results, self.body.effects.is_free)
+
+    def uses(self, name: str) -> bool:
+        """Whether the body, as it is now, reads the name."""
+        return reads(self.node, name, self.function) != "nothing"
+
+
+class _ScalarStep(Step):
+    """Generate `step(g, e, bars)`; as a transformer, put `math` for NumPy in a partial."""
+
+    def __init__(self, body: Body, wanted: tuple[bool, ...], slow: Callable[..., None]) -> None:
+        super().__init__(body, wanted, slow, ("i", "j", "t", "d", "k"))
+
+    def build(self) -> Callable[[Any, Any, Any], None]:
+        self.prune(self._stores)
+        self.node = ast.fix_missing_locations(self.visit(self.node))
+        lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()
+        g, e, bars, slow = (self.name[n] for n in ("g", "e", "bars", "slow"))
+        text = [f"def step({g}, {e}, {bars}):", *[f"    {line}" for line in self._unpack()], "    try:"]
+        text += [f"        {line}" for line in lines]
+        text += ["    except (ValueError, ArithmeticError):", f"        {slow}({g}, {e}, {bars})", ""]
+        return self.compile("\n".join(text))
+
+    def _unpack(self) -> Iterator[str]:
+        """Take from the entry what the step reads, nothing else."""
+        e = self.name["e"]
+        if self.uses(self.body.y):
+            yield f"{self.body.y} = {e}[1]"
+        yield from take(f"{e}[2]", [self.name["i"], self.name["j"]], self.wanted)
+        names = self.body.names[: len(self.wanted)]
+        yield from take(f"{e}[3]", names, tuple(map(self.uses, names)))
+
+    def _stores(self, statement: ast.Return) -> list[ast.stmt]:
+        """In place of `return`: compute what is wanted, then add it; an exception must leave `bars` alone."""
+        given = zip("ij", parts_of(statement), self.wanted, strict=False)
+        parts = [(n, part) for n, part, want in given if want and not is_none(part)]
+        g, bars, t = (self.name[n] for n in ("g", "bars", "t"))
+        first, then = [], []
+        for d, (n, part) in zip("dk", parts, strict=False):
+            slot, sign, new = self.name[n], unit(part), self.name[d]
+            if sign > 0:
+                new = g
+            else:
+                first.append(f"{new} = -{g}" if sign else f"{new} = {g} * ({ast.unparse(part)})")
+            then += [f"{t} = {bars}[{slot}]", f"{bars}[{slot}] = {new} if {t} is None else {t} + {new}"]
+        ending = [] if statement is self.last else ["return"]
+        return ast.parse("\n".join([*first, *then, *ending])).body
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        found = lookup(node.func, self.function)
+        if found is np.where and len(node.args) == 3:
+            c, x, y = map(self.visit, node.args)
+            return ast.IfExp(c, x, y)
+        if (found is np.conj or found is np.real) and len(node.args) == 1:
+            return self.visit(node.args[0])
+        if found is np.iscomplexobj or found is is_complex:
+            return ast.Constant(False)
+        if found is np.ndim:
+            return ast.Constant(0)
+        self.generic_visit(node)
+        fast = None if node.keywords else _MATH.get(found) if isinstance(found, np.ufunc) else None
+        if fast is not None:
+            name = unused(f"math_{fast.__name__}", self.node, self.function)
+            self.cells[name] = types.CellType(fast)
+            node.func = ast.Name(name, ast.Load())
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.test, ast.Constant):
+            return node
+        return node.body if node.test.value else node.orelse
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        found = lookup(node, self.function)
+        return ast.Constant(found) if type(found) is float and math.isfinite(found) else node
+
+
+def take(of: str, names: Sequence[str], used: Sequence[bool]) -> Iterator[str]:
+    """Name the used ones among the parts of a tuple."""
+    if sum(used) == 1:
+        k = used.index(True)
+        yield f"{names[k]} = {of}[{k}]"
+    elif any(used):
+        left = ", ".join(name if use else "_" for name, use in zip(names, used, strict=True))
+        yield f"{left} = {of}"

@@ -1,0 +1,313 @@
+"""The text of a rule as a syntax tree: what it reads, without its dead code, compiled again."""
+
+from __future__ import annotations
+import __future__
+
+import ast
+import builtins
+import copy
+import linecache
+import types
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from wengert.values.locks import lock_of_process
+from wengert.values.values import is_complex, spec_of
+
+DERIVING = lock_of_process()
+"""Held while trees are made: CPython counts for all threads together how deep `ast.parse` is, else a SystemError."""
+
+MISSING = object()
+_SHAPE_ATTRIBUTES = {"shape", "dtype", "ndim", "size"}
+_SHAPE_FUNCTIONS = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, is_complex, spec_of}
+_FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+
+
+def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
+    """The syntax tree of a function; None where there is no source, or the source is not what runs."""
+    node = copy.deepcopy(defined(function))
+    if node is not None:
+        node.decorator_list = []
+    return node
+
+
+def defined(function: Callable[..., Any]) -> ast.FunctionDef | None:
+    """The same, to look at only, with its decorators."""
+    if not isinstance(function, types.FunctionType):
+        return None
+    code = function.__code__
+    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    node, found = _definitions(text, code.co_filename).get((code.co_name, code.co_firstlineno), (None, None))
+    if node is None or found is None or _fingerprint(found) != _fingerprint(code):
+        return None
+    return node
+
+
+@lru_cache(maxsize=16)
+def _definitions(text: str, file: str) -> dict[tuple[str, int], tuple[ast.FunctionDef, types.CodeType]]:
+    """The functions of a file by name and first line, as tree and as code."""
+    try:
+        tree = ast.parse(text, file)
+        module = compile(tree, file, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return {}
+    codes = {(c.co_name, c.co_firstlineno): c for c in _codes(module)}
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            key = (node.name, min([node.lineno, *[n.lineno for n in node.decorator_list]]))
+            if key in codes:
+                found[key] = (node, codes[key])
+    return found
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            yield const
+            yield from _codes(const)
+
+
+def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool = False) -> str:
+    """What the text of a body takes from the parameter `name`: its "value", its "shape" (and dtype), or "nothing"."""
+    harmless: set[int] = set()
+    for n in ast.walk(node):
+        if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name):
+            found = lookup(n.func, function)
+            if any(found is f for f in ([len] if variadic else _SHAPE_FUNCTIONS)):
+                harmless.add(id(n.args[0]))
+        elif isinstance(n, ast.Attribute) and n.attr in _SHAPE_ATTRIBUTES and _is_read(n) and not variadic:
+            harmless.add(id(n.value))
+        elif variadic and isinstance(n, (ast.ListComp, ast.GeneratorExp)):
+            harmless.update(_harmless_iteration(n, name, function))
+    uses = [id(n) for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name and _is_read(n)]
+    uses += [0 for n in ast.walk(node) if isinstance(n, ast.AugAssign) and _name(n.target) == name]
+    if not uses:
+        return "nothing"
+    return "shape" if all(use in harmless for use in uses) else "value"
+
+
+def _harmless_iteration(node: Any, name: str, function: types.FunctionType) -> Iterator[int]:
+    """`... for a in arrays` reads of `arrays` what it reads of `a`."""
+    first = node.generators[0]
+    simple = _name(first.iter) == name and isinstance(first.target, ast.Name)
+    if simple and reads(node, first.target.id, function) != "value":
+        yield id(first.iter)
+
+
+# Results and dead code.
+
+
+def is_exact(node: ast.FunctionDef, count: int) -> bool:
+    """Whether every result of the body is a tuple written out, so that the text tells its parts apart."""
+    results = [parts_of(r) for r in returns(node.body)]
+    told_apart = all(len(parts) == count and not any(map(_is_starred, parts)) for parts in results)
+    odd = any(isinstance(n, (ast.Global, ast.Yield, ast.YieldFrom, ast.Await)) for n in ast.walk(node))
+    return count > 0 and told_apart and not odd and _ends(node.body)
+
+
+def parts_of(statement: ast.Return) -> list[ast.expr]:
+    """The results of a `return`, one per argument."""
+    value = statement.value
+    return list(value.elts) if isinstance(value, ast.Tuple) else [value] if value else []
+
+
+def returns(statements: Sequence[ast.AST]) -> Iterator[ast.Return]:
+    for s in statements:
+        if isinstance(s, ast.Return):
+            yield s
+        elif not isinstance(s, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            yield from returns(list(ast.iter_child_nodes(s)))
+
+
+def _ends(statements: Sequence[ast.stmt]) -> bool:
+    last = statements[-1]
+    if isinstance(last, ast.If):
+        return bool(last.orelse) and _ends(last.body) and _ends(last.orelse)
+    if isinstance(last, ast.With):
+        return _ends(last.body)
+    return isinstance(last, (ast.Return, ast.Raise))
+
+
+class _Results(ast.NodeTransformer):
+    """Replace the `return` statements of a function, not those of functions in it."""
+
+    def __init__(self, results: Callable[[ast.Return], list[ast.stmt]]) -> None:
+        self.results = results
+
+    def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
+        return self.results(node)
+
+    def visit_FunctionDef(self, node: Any) -> Any:
+        return node
+
+    visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_FunctionDef
+
+
+def prune(
+    node: ast.FunctionDef, results: Callable[[ast.Return], list[ast.stmt]], is_free: Callable[[ast.AST], bool]
+) -> None:
+    """Replace the results in place and remove the assignments that nothing reads any more and that do no more."""
+    rewrite = _Results(results)
+    module = ast.Module([rewrite.visit(s) for s in node.body], [])
+    node.body = [s for part in module.body for s in (part if isinstance(part, list) else [part])]
+    live: set[str] = set()
+    size = -1
+    while size != len(live):
+        size = len(live)
+        _mark(node.body, live, is_free)
+    node.body = _sweep(node.body, live, is_free) or [ast.copy_location(ast.Pass(), node)]
+
+
+def _mark(statements: Sequence[ast.stmt], live: set[str], is_free: Callable[[ast.AST], bool]) -> None:
+    """Add to `live` the names read by the statements that stay."""
+    for s in reversed(statements):
+        if isinstance(s, (ast.If, ast.With)):
+            _mark(s.body, live, is_free)
+            _mark(_otherwise(s), live, is_free)
+            if _stays(s, live, is_free):
+                live.update(*map(_loads, [s.test] if isinstance(s, ast.If) else s.items))
+        elif _stays(s, live, is_free):
+            live |= _loads(s)
+
+
+def _sweep(statements: Sequence[ast.stmt], live: set[str], is_free: Callable[[ast.AST], bool]) -> list[ast.stmt]:
+    kept = [s for s in statements if _stays(s, live, is_free)]
+    for s in kept:
+        if isinstance(s, (ast.If, ast.With)):
+            s.body = _sweep(s.body, live, is_free) or [ast.copy_location(ast.Pass(), s)]
+        if isinstance(s, ast.If):
+            s.orelse = _sweep(s.orelse, live, is_free)
+    return kept
+
+
+def _stays(s: ast.stmt, live: set[str], is_free: Callable[[ast.AST], bool]) -> bool:
+    if isinstance(s, (ast.If, ast.With)):
+        parts = [*s.body, *_otherwise(s)]
+        return any(_stays(part, live, is_free) for part in parts) or not is_free(_emptied(s))
+    if isinstance(s, ast.Expr):  # whose value nobody could read: it is there to be run
+        return not isinstance(s.value, ast.Constant)
+    return isinstance(s, (ast.Return, ast.Break, ast.Continue)) or bool(_stored(s) & live) or not is_free(s)
+
+
+def _otherwise(s: ast.If | ast.With) -> list[ast.stmt]:
+    return s.orelse if isinstance(s, ast.If) else []
+
+
+def _emptied(s: ast.If | ast.With) -> ast.stmt:
+    """The statement around nothing."""
+    return ast.If(s.test, [], []) if isinstance(s, ast.If) else ast.With(s.items, [])
+
+
+def _stored(s: ast.stmt) -> set[str]:
+    """The variables that a statement binds or writes into."""
+    stored = [n.value if isinstance(n, ast.Subscript) else n for n in ast.walk(s) if _is_stored(n)]
+    return {n.id for n in stored if isinstance(n, ast.Name)}
+
+
+def _is_stored(n: ast.AST) -> bool:
+    return isinstance(n, (ast.Name, ast.Subscript)) and isinstance(n.ctx, ast.Store)
+
+
+def _loads(node: ast.AST) -> set[str]:
+    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    return found | {str(_name(n.target)) for n in ast.walk(node) if isinstance(n, ast.AugAssign)}
+
+
+def _is_read(n: ast.Name | ast.Attribute) -> bool:
+    return isinstance(n.ctx, ast.Load)
+
+
+def _is_starred(n: ast.expr) -> bool:
+    return isinstance(n, ast.Starred)
+
+
+def _name(node: ast.AST) -> str | None:
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def unit(part: ast.expr) -> int:
+    """1 or -1 for those literals, else 0."""
+    if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
+        return -unit(part.operand)
+    return int(isinstance(part, ast.Constant) and type(part.value) in (int, float) and part.value == 1)
+
+
+# Names and code objects.
+
+
+def lookup(node: ast.AST, function: types.FunctionType) -> Any:
+    """The object that a global, closure or module attribute names in the body of `function`."""
+    if isinstance(node, ast.Attribute):
+        base = lookup(node.value, function)
+        return getattr(base, node.attr, MISSING) if isinstance(base, types.ModuleType) else MISSING
+    code = function.__code__
+    if not isinstance(node, ast.Name) or node.id in code.co_varnames + code.co_cellvars:
+        return MISSING
+    cell = _cells(function).get(node.id)
+    if cell is not None:
+        try:
+            return cell.cell_contents
+        except ValueError:  # not filled yet
+            return MISSING
+    return function.__globals__.get(node.id, getattr(builtins, node.id, MISSING))
+
+
+def _cells(function: types.FunctionType) -> dict[str, types.CellType]:
+    return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+
+
+def unused(name: str, node: ast.AST, function: types.FunctionType) -> str:
+    """A name like `name` that neither the body nor its surroundings use."""
+    return all_unused([name], node, function)[name]
+
+
+def all_unused(names: Sequence[str], node: ast.AST, function: types.FunctionType) -> dict[str, str]:
+    """`unused` for several names."""
+    taken = set(function.__code__.co_freevars) | set(function.__code__.co_names)
+    for n in ast.walk(node):
+        if isinstance(n, ast.Name):
+            taken.add(n.id)
+        elif isinstance(n, ast.arg):
+            taken.add(n.arg)
+    free = {}
+    for name in names:
+        free[name] = name
+        while free[name] in taken:
+            free[name] += "_"
+    return free
+
+
+def _code(node: ast.FunctionDef, function: types.FunctionType, cells: Sequence[str], file: str) -> types.CodeType:
+    """The code of `node` as if defined where `function` was, with the further closure variables `cells`."""
+    names = ", ".join([*function.__code__.co_freevars, *cells])
+    tree = ast.parse(f"def factory({names}): pass")
+    factory: Any = tree.body[0]
+    factory.body = [node]
+    ast.fix_missing_locations(tree)
+    flags = function.__code__.co_flags & _FUTURE
+    code = compile(tree, file or function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
+    for name in ("factory", node.name):
+        code = next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
+    return code
+
+
+def _fingerprint(code: types.CodeType) -> Any:
+    consts = [_fingerprint(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts]
+    return code.co_code, code.co_names, code.co_varnames, code.co_freevars, consts
+
+
+def compiled(
+    node: ast.FunctionDef, function: types.FunctionType, extra: dict[str, types.CellType], file: str = ""
+) -> types.FunctionType:
+    """`node` as a function with the globals, closure and defaults of `function`."""
+    code = _code(node, function, list(extra), file)
+    cells = _cells(function) | extra
+    closure = tuple(cells[name] for name in code.co_freevars)
+    made = types.FunctionType(code, function.__globals__, node.name, function.__defaults__, closure)
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__module__ = function.__module__
+    return made

@@ -1,0 +1,302 @@
+"""A trace that asks a Context: each call goes through it onto a tape while the function runs.
+
+The tape has arrays of its own, which cannot be written: what the function writes later changes no value that a context
+was given, and a call that writes its arguments is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError, TapeError
+from wengert.hooks.opaque import search
+from wengert.memory.storage import Memory, Storage
+from wengert.recording.outcomes import made_new, refuse_tree
+from wengert.recording.primitives import Primitive, ruled
+from wengert.recording.record import METADATA, Pull, guard_outline, record_call, register
+from wengert.recording.recording import STATE, Entry, Recording, Traced, here
+from wengert.recording.slots import slot_of, slots_in
+from wengert.recording.unseen import note_kept, note_writes, watched_by
+from wengert.rulebook.registry import rules
+from wengert.tape.contexts import Context
+from wengert.tape.entries import argument, kept, push_result
+from wengert.tape.ops import MISSING, Call, Constant, Input, Variable
+from wengert.tape.tape import Tape
+from wengert.values import functional
+from wengert.values.lenses import owner_of
+from wengert.values.results import is_flat, is_tree, with_leaves
+from wengert.values.values import is_inexact
+
+_NUMBERS = (np.ndarray, np.number, float, complex)
+
+
+class LiveContext:
+    """A user's Context at work while the function runs."""
+
+    def __init__(self, context: Context, f: Any) -> None:
+        self.user = context
+        self.tape = Tape(context)
+        self.variables: dict[int, Any] = {}
+        self.copies: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self.seen = 0
+        self.names: Iterator[str] = iter(())
+        self.tape.push(Input(f, getattr(f, "__name__", type(f).__name__), callee=True))
+
+    def opened(self, keep: bool) -> Recording:
+        """The recording of a trace that asks this context."""
+        return _AskedRecording(keep, self)
+
+    def watch(self, recording: Recording) -> None:
+        """Ask about writes too."""
+        recording.memory = _AskedMemory(recording, self)
+
+    def choose(
+        self, recording: Recording, f: Any, plain: Callable[[], Any], enter: Callable[[], Any]
+    ) -> Callable[..., Any]:
+        """A callable that asks the context at each call: record it, or enter it."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if len(recording.levels) > 1:
+                return plain()(*args, **kwargs)
+            if not self.user.is_primitive(f, *args):
+                return enter()(*args, **kwargs)
+            if rules.get(f) is not None or not search(recording, (f, *args, *kwargs.values())):
+                return plain()(*args, **kwargs)
+            ins = tuple([_slots(recording, a) for a in args])
+            self._refuse_hidden(recording, f, args, ins, kwargs)
+            return self.call(recording, Primitive(f, None), args, ins, kwargs)
+
+        return call
+
+    def _unasked(self, recording: Recording, run: Callable[[], Any]) -> Any:
+        """Inside a gradient in the function calls are recorded as its reverse pass needs them, and brought then."""
+        recording.context = None
+        try:
+            return run()
+        finally:
+            recording.context = self
+
+    def _refuse_hidden(
+        self, recording: Recording, f: Any, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """Refuse traced values that would reach a call without being arguments on the tape."""
+        named = [value for value in kwargs.values() if slot_of(recording, value) is None]
+        if search(recording, [f, *_untraced(args, ins), *named]):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: the context takes {getattr(f, '__name__', f)} for a primitive, and a traced value "
+                    "reaches it inside a dictionary, an object or a closure. Give it as an argument of its own."
+                )
+            )
+
+    def call(
+        self,
+        recording: Recording,
+        primitive: Primitive,
+        args: tuple[Any, ...],
+        ins: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> Any:
+        """Let the context record a call; the value that it computed."""
+        if len(recording.levels) > 1:
+            return self._unasked(recording, lambda: record_call(primitive, args, kwargs))
+        if primitive.fn in METADATA:
+            return primitive.fn(*args, **kwargs)
+        self.sync(recording)
+        named = {name: _named(recording, value) for name, value in kwargs.items()}
+        watched = [] if primitive.vouched else watched_by(recording, ())
+        v = self._record(primitive.fn, args, ins, named)
+        if not primitive.vouched:
+            note_writes(recording, primitive, watched, False)
+            note_kept(recording, self.tape[v].val)
+        value = self._given_back(recording, primitive, v, args, kwargs)
+        slot = Recording.append(recording, (primitive, value, ins, args, named or None, STATE.site))
+        self.variables[slot] = v
+        return self._registered(recording, primitive, value, slot)
+
+    def _record(self, fn: Any, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> Variable:
+        """What the context pushes for a call; it sees Variables, and copies of the arrays that are not traced."""
+        self.tape.site = STATE.site
+        given = [argument(self.own(a, s), s, self.variables) for a, s in zip(args, ins, strict=False)]
+        given += [self.own(a, None) for a in args[len(ins) :]]
+        named = {
+            name: self.variables[value.slot] if isinstance(value, Traced) else self.own(value, None)
+            for name, value in kwargs.items()
+        }
+        v = self.user.record_primitive(self.tape, fn, *given, **named)
+        if not isinstance(v, Variable) or self.tape[v].val is MISSING:
+            raise TapeError(
+                f"{here()}: record_primitive of {type(self.user).__name__} gave {v!r}, of which no value is known\n"
+                "  fix: return what tape.push(mkcall(...)) gave"
+            )
+        op = self.tape[v]
+        op.val = _locked(op.val) if isinstance(op.val, np.ndarray) else op.val
+        return v
+
+    def own(self, arg: Any, slot: Any) -> Any:
+        """An argument with the tape's own copies in the place of untraced arrays; one copy while they do not change."""
+        if isinstance(arg, list | tuple):
+            slots = slot if isinstance(slot, tuple) else (None,) * len(arg)
+            parts = [self.own(a, s) for a, s in zip(arg, slots, strict=True)]
+            same = all(a is b for a, b in zip(parts, arg, strict=True))
+            return arg if same else type(arg)(*parts) if hasattr(arg, "_fields") else type(arg)(parts)
+        if slot is not None or not isinstance(arg, np.ndarray) or arg.dtype == object:
+            return arg
+        known = self.copies.get(id(arg))
+        if known is None or known[0] is not arg or known[1].tobytes() != arg.tobytes():
+            known = self.copies[id(arg)] = arg, _locked(_copy(arg))
+        return known[1]
+
+    def _given_back(
+        self, recording: Recording, primitive: Primitive, v: Variable, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """The value with which the function goes on: never an array of the tape, a view where it would be one."""
+        value = self.tape[v].val
+        rule = primitive.rule
+        if isinstance(value, np.ndarray) and rule is not None and (rule.view or rule.identity):
+            value = primitive.fn(*args, **kwargs)
+            self._compare(recording, value, v)
+        elif isinstance(value, np.ndarray):
+            shared = primitive.rule is None and self._shares(value, v)
+            value = _copy(value)
+            value.flags.writeable = not shared  # a write would have to reach the array that it was a view of
+        return made_new([value], args, primitive)
+
+    def _shares(self, value: np.ndarray, v: Variable) -> bool:
+        vals = [w.op.val for w in self.tape[v].references() if w.op is not None]
+        return any(isinstance(val, np.ndarray) and owner_of(val) is owner_of(value) for val in vals)
+
+    def _registered(self, recording: Recording, primitive: Primitive, value: Any, slot: int) -> Any:
+        """Make a result a variable; a tuple's parts each one; what has no identity is a guard."""
+        if primitive.rule is not None and primitive.rule.kind == "constant":
+            recording.inert.add(slot)
+        elif primitive.rule is not None and not primitive.vouched and not is_inexact(value):
+            refuse_tree(recording, primitive, value)
+        if isinstance(value, _NUMBERS):
+            register(recording, value, slot, True)
+        elif is_flat(value) or (primitive.rule is not None and is_tree(value)):
+            guard_outline(recording, primitive, value, slot)
+            part = ruled(functional.getfield)
+            return with_leaves(value, lambda key, _: self.call(recording, part, (value, key), (slot, None), {}))
+        elif primitive.rule is not None or value is None or isinstance(value, bool | int | str | tuple):
+            op = self.tape[self.variables[slot]]
+            if isinstance(op, Call):
+                op.guard = True
+        else:
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: {primitive.name}, which the context takes for a primitive, gave a "
+                    f"{type(value).__name__}. It must give a number, an array or a tuple of these."
+                )
+            )
+        return value
+
+    def sync(self, recording: Recording) -> None:
+        """Bring onto the tape what was recorded without being asked for: inputs, writes, reads of written memory."""
+        while self.seen < len(recording.entries):
+            index = self.seen
+            self.seen += 1
+            entry = recording.entries[index]
+            if index not in self.variables and entry is not None:
+                self.variables[index] = self._brought(recording, entry)
+
+    def _brought(self, recording: Recording, entry: Entry) -> Variable:
+        fn, value, ins, args, kwargs, site = entry[0].fn, kept(entry[1]), *entry[2:]
+        if entry[0].kind == "input" and not ins:
+            return self.tape.push(Input(self.own(value, None), next(self.names, None)))
+        if entry[0].kind == "constant":
+            return self.tape.push(Constant(self.own(value, None), site=site))
+        if entry[0].kind in ("guard", "input", "text") or (type(entry[0]) is Pull and ins[-1] is not None):
+            return self.tape.push_entry(entry, self.variables)
+        return self._record(fn, args, ins, kwargs or {})
+
+    def _compare(self, recording: Recording, value: Any, v: Variable) -> None:
+        """What the memory shows cannot be replaced by something else."""
+        recorded = self.tape[v].val
+        if np.shape(value) != np.shape(recorded) or not np.array_equal(value, recorded, equal_nan=True):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: the context recorded another value for a write in place or a view than this line "
+                    "gives. These can be counted or refused, not replaced."
+                )
+            )
+
+    def check(self, recording: Recording, slot: int, leaf: Any) -> None:
+        """Refuse a result or a written array that is not what the tape has in its place."""
+        self.sync(recording)
+        self._compare(recording, leaf, self.variables[slot])
+
+    def finish(self, recording: Recording, result: Any) -> Tape:
+        """The tape, with its result."""
+        self.sync(recording)
+        self.tape.site = None
+        self.tape.result = push_result(self.tape, result, self.variables)
+        return self.tape
+
+
+class _AskedRecording(Recording):
+    """A recording that brings each entry before its context at once: its arrays may be written later."""
+
+    __slots__ = ("live",)
+
+    def __init__(self, keep: bool, live: LiveContext) -> None:
+        super().__init__(keep, live)
+        self.live = live
+
+    def append(self, entry: Entry) -> int:
+        slot = super().append(entry)
+        self.live.sync(self)
+        return slot
+
+
+class _AskedMemory(Memory):
+    """The memory of such a recording: keeps copies of untraced arrays, and checks what was recorded for a write."""
+
+    __slots__ = ("live",)
+
+    def __init__(self, recording: Recording, live: LiveContext) -> None:
+        super().__init__(recording)
+        self.live = live
+
+    def capture(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray) and self.slot(value) is None:
+            return self.live.own(value, None)
+        return super().capture(value)
+
+    def written(self, storage: Storage, owner: np.ndarray, slot: int | None) -> None:
+        super().written(storage, owner, slot)
+        if slot is not None:
+            self.live.check(self.recording, slot, owner)
+
+
+def _slots(recording: Recording, value: Any) -> Any:
+    return slots_in(recording, value) if type(value) in (list, tuple) else slot_of(recording, value)
+
+
+def _untraced(args: Iterable[Any], ins: Iterable[Any]) -> Iterator[Any]:
+    """The arguments, and parts of them, that are no Variables on the tape."""
+    for arg, slot in zip(args, ins, strict=True):
+        if isinstance(slot, tuple):
+            yield from _untraced(arg, slot)
+        elif slot is None:
+            yield arg
+
+
+def _named(recording: Recording, value: Any) -> Any:
+    slot = slot_of(recording, value)
+    return value if slot is None else Traced(slot, value)
+
+
+def _copy(x: np.ndarray) -> np.ndarray:
+    """A copy with the strides of `x`, on which sums and products come out bit for bit the same."""
+    return functional._copy(x)
+
+
+def _locked(x: np.ndarray) -> np.ndarray:
+    """A view that cannot be written."""
+    view = x.view()
+    view.flags.writeable = False
+    return view

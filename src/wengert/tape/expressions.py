@@ -1,0 +1,164 @@
+"""Expressions: a call as Python text, operators between their operands, parentheses where they are needed."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.tape.literals import Expr, Outside
+from wengert.tape.ops import Call, Variable, references, value_of
+from wengert.values import functional
+from wengert.values.names import COMPARE, POWER, SIGN, TIGHT, infix, is_name, method_name, prefix
+
+
+class Expressions:
+    """The text of each value so far, by id; `pending` ones have no name yet, `used` collects those met."""
+
+    def __init__(self) -> None:
+        self.outside = Outside()
+        self.exprs: dict[int, Expr] = {}
+        self.pending: set[int] = set()
+        self.used: set[int] = set()
+
+    def arg(self, tree: Any) -> Expr:
+        """The text of an argument."""
+        if isinstance(tree, Variable):
+            if tree.id in self.pending:
+                self.used.add(tree.id)
+            return self.exprs[tree.id]
+        if type(tree) in (tuple, list, dict) or (isinstance(tree, tuple) and hasattr(tree, "_fields")):
+            return self.container(tree)
+        if isinstance(tree, slice):
+            return Expr(
+                f"slice({', '.join(self.arg(part).text for part in (tree.start, tree.stop, tree.step))})",
+                TIGHT,
+            )
+        return self.outside.expr(tree)
+
+    def itself(self, tree: Any) -> Expr:
+        """The text of an argument that is asked for its identity: no other object may stand for it."""
+        return self.arg(tree) if isinstance(tree, Variable) else self.outside.bind(tree)
+
+    def container(self, tree: Any) -> Expr:
+        if len(tree) > 4 * 6 and not any(references(tree)):
+            return self.outside.bind(tree)
+        if isinstance(tree, dict):
+            return Expr(
+                "{" + ", ".join(f"{self.arg(k).text}: {self.arg(part).text}" for k, part in tree.items()) + "}",
+                TIGHT,
+            )
+        parts = ", ".join(self.arg(part).text for part in tree)
+        if isinstance(tree, list):
+            return Expr(f"[{parts}]", TIGHT)
+        if hasattr(tree, "_fields"):
+            return Expr(f"{self.outside.expr(type(tree)).text}({parts})", TIGHT)
+        return Expr(f"({parts}{',' * (len(tree) == 1)})", TIGHT)
+
+    def key(self, key: Any) -> str:
+        """The text between the brackets of a subscript."""
+        if type(key) is tuple and key:
+            return ", ".join(self._key_part(part) for part in key) + "," * (len(key) == 1)
+        return self._key_part(key)
+
+    def _key_part(self, part: Any) -> str:
+        if not isinstance(part, slice):
+            return self.arg(part).text
+        bounds = ["" if bound is None else self.arg(bound).text for bound in (part.start, part.stop, part.step)]
+        return ":".join(bounds if bounds[2] else bounds[:2])
+
+    def call(self, op: Call) -> Expr:
+        """The text of a call."""
+        fn, args = op.fn, op.args
+        if op.kwargs or isinstance(fn, Variable):
+            return self.plain_call(op)
+        if (sign := infix(fn)) and len(args) == 2:
+            read = self.itself if fn is operator.is_ else self.arg
+            left, right = read(args[0]), read(args[1])
+            if fn is operator.pow:
+                return Expr(f"{left.inside(TIGHT)}**{right.inside(SIGN)}", POWER)
+            low = sign[1] + (sign[1] == COMPARE)
+            return Expr(f"{left.inside(low)} {sign[0]} {right.inside(sign[1] + 1)}", sign[1])
+        if (sign := prefix(fn)) and len(args) == 1:
+            inner = self.arg(args[0])
+            return Expr(
+                f"{sign[0]}{inner.inside(sign[1] + (fn is not operator.not_ and inner.text[0] in '+-'))}",
+                sign[1],
+            )
+        special = _SPECIAL.get(fn) if isinstance(fn, types.BuiltinFunctionType | types.FunctionType) else None
+        return special(self, *args) if special else self.plain_call(op)
+
+    def plain_call(self, op: Call) -> Expr:
+        fn, args = op.fn, op.args
+        method = method_name(fn)
+        if method and args and isinstance(args[0], Variable) and getattr(type(value_of(args[0])), method, None) is fn:
+            head, args = f"{self.arg(args[0]).inside(TIGHT)}.{method}", args[1:]
+        elif fn is functional.lens and (view := self.lens(op)):
+            return view
+        else:
+            head = self.arg(fn).inside(TIGHT)
+        return Expr(f"{head}({', '.join([*(self.arg(arg).text for arg in args), *self.named(op.kwargs)])})", TIGHT)
+
+    def lens(self, op: Call) -> Expr | None:
+        x = op.args[0]
+        known = isinstance(x, Variable) and isinstance(value_of(x), np.ndarray) and not op.kwargs
+        view = self.window(self.exprs[x.id].text, value_of(x), op) if known else None
+        return None if view is None else Expr(f"{view}.copy()", TIGHT)
+
+    def named(self, kwargs: dict[str, Any]) -> Iterator[str]:
+        for name, value in kwargs.items():
+            plain = is_name(name)
+            yield f"{name}={self.arg(value).text}" if plain else f"**{{{name!r}: {self.arg(value).text}}}"
+
+    def window(self, name: str, x: np.ndarray, op: Call) -> str | None:
+        """The text of the view that lens, setlens and addlens speak of, for a contiguous array."""
+        _, offset, shape, strides = op.args[:4]
+        if any(references([offset, shape, strides])) or not (x.flags.c_contiguous or x.flags.f_contiguous):
+            return None
+        if op.fn is functional.addlens and functional.overlaps(
+            np.ndarray(shape, x.dtype, x if x.flags.c_contiguous else x.T, offset, strides)
+        ):
+            return None
+        buffer = name if x.flags.c_contiguous else f"{name}.T"
+        return f"{self.outside.numpy('ndarray')}({shape}, {name}.dtype, {buffer}, {offset}, {strides})"
+
+
+def _subscript(w: Expressions, x: Any, key: Any) -> Expr:
+    if type(key) is functional.Path:
+        return _part(w, x, key)
+    return Expr(f"{w.arg(x).inside(TIGHT)}[{w.key(key)}]", TIGHT)
+
+
+def _part(w: Expressions, x: Any, path: functional.Path) -> Expr:
+    part = w.arg(x).inside(TIGHT)
+    for how, key in path:
+        if how == "[]":
+            part = f"{part}[{w.key(key)}]"
+        else:
+            part = f"{part}.{key}" if is_name(key) else f"getattr({part}, {key!r})"
+    return Expr(part, TIGHT)
+
+
+def _attribute(w: Expressions, x: Any, name: Any, *default: Any) -> Expr:
+    if default or not isinstance(x, Variable) or not is_name(name):
+        return Expr(f"getattr({', '.join(w.arg(part).text for part in (x, name, *default))})", TIGHT)
+    return Expr(f"{w.arg(x).inside(TIGHT)}.{name}", TIGHT)
+
+
+_SPECIAL: dict[Any, Callable[..., Expr]] = {
+    operator.getitem: _subscript,
+    functional.getfield: _subscript,
+    builtins.getattr: _attribute,
+    operator.contains: lambda w, a, b: Expr(
+        f"{w.arg(b).inside(COMPARE + 1)} in {w.arg(a).inside(COMPARE + 1)}", COMPARE
+    ),
+    operator.truth: lambda w, x: Expr(f"bool({w.arg(x).text})", TIGHT),
+    operator.abs: lambda w, x: Expr(f"abs({w.arg(x).text})", TIGHT),
+    functional.make_tuple: lambda w, *xs: w.arg(tuple(xs)),
+    functional.make_list: lambda w, *xs: w.arg(list(xs)),
+    functional.make_dict: lambda w, keys, *xs: w.arg(dict(zip(keys, xs, strict=True))),
+}

@@ -1,0 +1,95 @@
+"""Constant folding: calls of pure functions on constants are done once and for all."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.rulebook.registry import rules
+from wengert.tape.ops import Call, Constant, Op, Variable, substitute, value_of
+from wengert.tape.play import like_recorded, same_outcome
+from wengert.values import functional
+from wengert.values.names import display
+
+if TYPE_CHECKING:
+    from wengert.tape.tape import Tape
+
+_OF_MODULES = ("math", "cmath", "_operator")
+_BUILTINS = (abs, bool, complex, divmod, float, int, len, max, min, pow, round, sum)
+_DISPLAYS = (functional.make_tuple, functional.make_list, functional.make_dict)
+_EMPTY = (np.empty, np.empty_like)  # what they give is left over from before
+_METHODS = (np.ndarray, np.generic, float, complex, int)
+_NUMPY_FUNCTIONS = (type(np.sum), type(np.where), types.FunctionType)
+_RANDOM = ("numpy.random", "scipy.stats")
+
+
+def fold_constants(tape: Tape, pure: Iterable[Callable[..., Any]] = ()) -> Tape:
+    """The tape itself, with calls that depend on constants only in their place the constants that they give.
+
+    Folded are calls of operators and of functions in C, NumPy and SciPy that have a rule; those of functions in Python,
+    which may print or draw random numbers, only if they are named in `pure`. A call that raises stays. Folded arrays
+    are read-only: each run of the tape gives out the same ones.
+    """
+    ops, also = list(tape), tuple(pure)
+    read = {v.op for op in ops for v in op.references()}
+    for op in ops:
+        if isinstance(op, Call) and all(isinstance(v.op, Constant) for v in op.references()):
+            made = _fold(tape, op, op in read, also)
+            read |= {made} if op in read else set()
+    _delete_unread(tape, read)
+    return tape
+
+
+def _fold(tape: Tape, op: Call, is_read: bool, also: tuple[Any, ...]) -> Op | None:
+    fn = value_of(op.fn)
+    if not (is_pure(fn) or any(fn is f for f in also)) or "out" in op.kwargs or any(fn is f for f in _DISPLAYS):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            value = fn(*map(_locked, substitute(op.args, value_of)), **substitute(op.kwargs, value_of))
+    except Exception:
+        return None
+    if op.guard and not same_outcome(value, op.val):
+        return None  # the tape is stale, and says so when it is played
+    if op.guard and not is_read:
+        tape.delete(Variable(op))
+        return None
+    made = Constant(_locked(like_recorded(op, value)), site=op.site, note=op.note or f"folded from {display(fn)}")
+    tape.replace(Variable(op), made)
+    return made
+
+
+def _locked(value: Any) -> Any:
+    """A value that cannot be written: a call that tries raises, and stays; so does a reader of a folded array."""
+    if type(value) is np.ndarray:
+        value = value.view()
+        value.flags.writeable = False
+    return value
+
+
+def _delete_unread(tape: Tape, read: set[Op | None]) -> None:
+    """Take off the constants that only folded calls had read."""
+    ops = list(tape)
+    still = {v.op for op in ops for v in op.references()} | {None if tape._result is None else tape._result.op}
+    tape.delete(*(Variable(op) for op in ops if isinstance(op, Constant) and op in read and op not in still))
+
+
+def is_pure(fn: Any) -> bool:
+    """Whether a function has a rule, and is known to do nothing but compute on its arguments."""
+    if fn not in rules or any(fn is f for f in _EMPTY):
+        return False
+    if isinstance(fn, np.ufunc) or any(fn is f for f in _BUILTINS):
+        return True
+    if isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType):
+        return issubclass(fn.__objclass__, _METHODS)
+    module = getattr(fn, "__module__", None) or ""
+    if isinstance(fn, types.BuiltinFunctionType) and module in _OF_MODULES:
+        return True
+    known = module == functional.__name__ or module.split(".")[0] in ("numpy", "scipy")
+    return isinstance(fn, _NUMPY_FUNCTIONS) and known and not module.startswith(_RANDOM)
+
+
+__all__ = ["fold_constants", "is_pure"]

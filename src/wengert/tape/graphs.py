@@ -1,0 +1,77 @@
+"""Tapes as graphs: Graphviz DOT and Mermaid text. A node is an op, an edge a use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from wengert.tape.dump import line
+from wengert.tape.ops import Call, Constant, Input, Op
+
+if TYPE_CHECKING:
+    from wengert.tape.tape import Tape
+
+_DOT = {
+    "input": 'shape=box, style="rounded,filled", fillcolor="#d0e4f5"',
+    "constant": 'shape=box, style=filled, fillcolor="#eeeeee"',
+    "guard": 'shape=diamond, style=filled, fillcolor="#f5e6c8"',
+    "call": "shape=box",
+}
+_MERMAID = {
+    "input": ('(["', '"])'),
+    "constant": ('[/"', '"/]'),
+    "guard": ('{{"', '"}}'),
+    "call": ('["', '"]'),
+}
+_ENTITIES = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;", "\n": " "})
+
+
+def to_dot(tape: Tape) -> str:
+    """The tape for Graphviz: `dot -Tsvg`."""
+    nodes = [f'  n{op.id} [label="{_quoted(_label(op))}", {_DOT[_kind(op)]}{_border(tape, op)}];' for op in tape]
+    edges = [f"  n{a} -> n{b};" for a, b in _edges(tape)]
+    return "\n".join(["digraph tape {", '  node [fontname="monospace", fontsize=10];', *nodes, *edges, "}"])
+
+
+def to_mermaid(tape: Tape) -> str:
+    """The tape as a flowchart for Markdown pages that draw ```mermaid blocks."""
+    nodes = [f"  n{op.id}{_MERMAID[_kind(op)][0]}{_escaped(_label(op))}{_MERMAID[_kind(op)][1]}" for op in tape]
+    edges = [f"  n{a} --> n{b}" for a, b in _edges(tape)]
+    result = [] if tape._result is None else [f"  style n{tape.result.id} stroke-width:3px"]
+    return "\n".join(["flowchart TD", *nodes, *edges, *result])
+
+
+def _edges(tape: Tape) -> Iterator[tuple[int, int]]:
+    """(value, reader), once for each time that it is read."""
+    for op in tape:
+        for v in op.references():
+            yield v.id, op.id
+
+
+def _kind(op: Op) -> str:
+    if isinstance(op, Input):
+        return "input"
+    if isinstance(op, Constant):
+        return "constant"
+    return "guard" if isinstance(op, Call) and op.guard else "call"
+
+
+def _label(op: Op) -> str:
+    """The op's line of the dump, without the word that the shape of its node says."""
+    return line(op).removeprefix("inp ").removeprefix("const ").removeprefix("guard ")
+
+
+def _border(tape: Tape, op: Op) -> str:
+    return ", peripheries=2" if tape._result is not None and op is tape._result.op else ""
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+
+
+def _escaped(text: str) -> str:
+    """With Mermaid's own names for what it would read as something else."""
+    return text.translate(_ENTITIES)
+
+
+__all__ = ["to_dot", "to_mermaid"]

@@ -1,0 +1,152 @@
+"""Values as Python text that gives them back bit for bit; what has no such text becomes a bound constant."""
+
+from __future__ import annotations
+
+import ast
+import cmath
+import math
+import struct
+import types
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.tape.dump import SHOWN
+from wengert.values.names import LOOSE, SIGN, TIGHT, method_name, place_of
+
+_DEFAULTS = tuple(map(np.dtype, (np.float64, np.int64, np.complex128, np.bool_)))  # of Python's own numbers
+RESERVED = frozenset(
+    ("StaleTapeError", "np", "Exception", "abs", "bool", "complex", "error", "float", "getattr", "int", "slice", "type")
+)
+"""Names that emitted text uses in a sense of its own: no parameter, module or function goes by one."""
+
+
+class Expr(NamedTuple):
+    """Python text, and how tightly it binds."""
+
+    text: str
+    rank: int
+
+    def inside(self, rank: int) -> str:
+        """The text as a part of something that binds by rank, in parentheses where it needs them."""
+        return self.text if self.rank >= rank else f"({self.text})"
+
+
+class Outside:
+    """What emitted source needs from outside itself: imports, and constants given by keyword."""
+
+    def __init__(self) -> None:
+        self.modules: set[str] = set()
+        self.constants: dict[str, Any] = {}
+        self._names: dict[Any, str] = {}
+        self._functions: dict[int, Expr] = {}
+
+    def expr(self, value: Any) -> Expr:
+        """The text for one value that is no container."""
+        if callable(value) and not isinstance(value, np.generic):
+            if id(value) not in self._functions:
+                self._functions[id(value)] = self.function(value) or self.bind(value)
+            return self._functions[id(value)]
+        return self._literal(value) or self.bind(value)
+
+    def bind(self, value: Any) -> Expr:
+        """A keyword constant that stands for the value."""
+        method = isinstance(value, types.MethodType)  # a new object at each look
+        key = (id(value.__self__), id(value.__func__)) if method else id(value)
+        if key not in self._names:
+            name = self._names[key] = f"c{len(self.constants) + 1}"
+            self.constants[name] = value
+        return Expr(self._names[key], TIGHT)
+
+    def numpy(self, path: str) -> str:
+        """The text of a name in NumPy."""
+        self.modules.add("numpy")
+        return f"np.{path}"
+
+    def function(self, fn: Any) -> Expr | None:
+        """The text for a function that can be imported."""
+        if method_name(fn):
+            owner = self.function(fn.__objclass__)
+            return owner and Expr(f"{owner.text}.{fn.__name__}", TIGHT)
+        place = place_of(fn)
+        if place is None or place.module.split(".")[0] in RESERVED:
+            return None
+        if place.module == "builtins":
+            return Expr(place.path, TIGHT)
+        if place.module.split(".")[0] == "numpy":
+            return Expr(self.numpy(f"{place.module}.{place.path}"[len("numpy.") :]), TIGHT)
+        self.modules.add(place.module)
+        return Expr(f"{place.module}.{place.path}", TIGHT)
+
+    def _literal(self, value: Any) -> Expr | None:
+        if value is None or value is Ellipsis or type(value) in (bool, str, bytes):
+            return Expr("..." if value is Ellipsis else repr(value), TIGHT)
+        if type(value) is int:
+            return Expr(repr(value), TIGHT if value >= 0 else SIGN)
+        if type(value) is float:
+            return self._float(value)
+        if type(value) is complex:
+            return self._complex(value)
+        if isinstance(value, np.generic):
+            return self._scalar(value)
+        if isinstance(value, np.dtype):
+            return self._dtype(value)
+        return self._array(value) if type(value) is np.ndarray else None
+
+    def _dtype(self, value: np.dtype) -> Expr | None:
+        if value.hasobject or value.names:
+            return None
+        return Expr(f"{self.numpy('dtype')}({(str(value) if _is_plain(value) else value.str)!r})", TIGHT)
+
+    def _float(self, value: float) -> Expr | None:
+        if math.isfinite(value):
+            return Expr(repr(value), SIGN if math.copysign(1.0, value) < 0 else TIGHT)
+        if math.isnan(value) and struct.pack("d", value) != struct.pack("d", float("nan")):
+            return None  # a sign or a payload
+        name = "nan" if math.isnan(value) else "inf"
+        return Expr(f"-float('{name}')" if value < 0 else f"float('{name}')", SIGN if value < 0 else TIGHT)
+
+    def _complex(self, value: complex) -> Expr | None:
+        if cmath.isfinite(value) and _bits(ast.literal_eval(repr(value))) == _bits(value):
+            return Expr(repr(value), TIGHT)
+        parts = self._float(value.real), self._float(value.imag)
+        return Expr(f"complex({parts[0].text}, {parts[1].text})", TIGHT) if parts[0] and parts[1] else None
+
+    def _scalar(self, value: np.generic) -> Expr | None:
+        if not _is_plain(value.dtype) or type(value) is not value.dtype.type:
+            return None
+        if isinstance(value, np.bool_):
+            return Expr(self.numpy(f"{bool(value)}_"), TIGHT)
+        inner = self._literal(value.item())
+        return inner if inner is None else Expr(f"{self.numpy(type(value).__name__)}({inner.text})", TIGHT)
+
+    def _array(self, value: np.ndarray) -> Expr | None:
+        if not _is_plain(value.dtype) or not value.flags.c_contiguous:
+            return None
+        if 0 < value.size <= SHOWN:
+            inner = self._nested(value.tolist())
+            dtype = None if value.dtype in _DEFAULTS else value.dtype
+            return None if inner is None else self._made("array", inner, dtype)
+        if value.reshape(-1).view(np.uint8).any():
+            return None
+        return self._made("zeros", str(value.shape), None if value.dtype == np.float64 else value.dtype)
+
+    def _made(self, maker: str, inside: str, dtype: np.dtype | None) -> Expr:
+        given = "" if dtype is None else f", dtype={self.numpy(dtype.type.__name__)}"
+        return Expr(f"{self.numpy(maker)}({inside}{given})", TIGHT)
+
+    def _nested(self, values: Any) -> str | None:
+        if not isinstance(values, list):
+            leaf = self._literal(values)
+            return leaf and leaf.inside(LOOSE)
+        parts = [self._nested(part) for part in values]
+        return None if None in parts else f"[{', '.join(map(str, parts))}]"
+
+
+def _is_plain(dtype: np.dtype) -> bool:
+    """Whether Python's own numbers hold the values of a dtype."""
+    return dtype.kind in "biufc" and dtype.isnative and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
+
+
+def _bits(value: complex) -> bytes:
+    return struct.pack("dd", value.real, value.imag)

@@ -1,0 +1,60 @@
+"""A tape in a notebook: a table in colours, a long one collapsed in the middle."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from wengert.tape.dump import Piece, note_text, op_pieces, type_text
+from wengert.tape.ops import MISSING, Call, Op
+from wengert.values.names import in_line
+
+if TYPE_CHECKING:
+    from wengert.tape.tape import Tape
+
+LONG = 60  # lines; of a longer tape the first and the last are shown
+ENDS = 25
+_COLOURS = {
+    "variable": "#0b7285",
+    "fn": "#1a1a1a;font-weight:bold",
+    "word": "#9c36b5",
+    "type": "#2b8a3e",
+    "comment": "#868e96",
+}
+_CELL = "text-align:left;padding:0 1em 0 0;vertical-align:top;white-space:pre"
+
+
+def html_text(tape: Tape) -> str:
+    """The tape as a table: op, type, note and the user's line."""
+    ops = list(tape)
+    if len(ops) <= LONG:
+        body = _table(ops)
+    else:
+        middle = ops[ENDS:-ENDS]
+        summary = f"%{middle[0].id} … %{middle[-1].id}: {len(middle)} more"
+        folded = f"<details><summary>{summary}</summary>{_table(middle)}</details>"
+        body = _table(ops[:ENDS]) + folded + _table(ops[-ENDS:])
+    result = "" if tape._result is None else f"<div>return {html.escape(repr(tape.result))}</div>"
+    title = html.escape(in_line(f"Tape({type(tape.ctx).__name__})"))
+    return f'<div style="font-family:monospace;overflow-x:auto"><div>{title}</div>{body}{result}</div>'
+
+
+def _table(ops: Sequence[Op]) -> str:
+    return f'<table style="border:none">{"".join(map(_row, ops))}</table>'
+
+
+def _row(op: Op) -> str:
+    kind = "" if op.val is MISSING or (isinstance(op, Call) and op.guard) else type_text(op.val)
+    said = "; ".join(filter(None, [note_text(op.note), str(op.site) if op.site else ""]))
+    cells = [_coloured(op_pieces(op)), _coloured([(kind, "type")]), _coloured([(said, "comment")])]
+    return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
+
+
+def _coloured(pieces: Iterable[Piece]) -> str:
+    return "".join(_span(piece, _COLOURS.get(style)) for piece, style in pieces if piece)
+
+
+def _span(text: str, colour: str | None) -> str:
+    text = in_line(text)
+    return html.escape(text) if colour is None else f'<span style="color:{colour}">{html.escape(text)}</span>'

@@ -1,0 +1,266 @@
+"""The tape's nouns: Input, Constant, Call, and the Variables that refer to them.
+
+All that depends on the kind of an op stands in its own class (`references`, `rewrite`, `copy`), so that a
+further kind is one more class here and one more case in each reader (dump, play, source).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import TapeError
+from wengert.values.sites import Site
+
+
+class Missing:
+    """The value of an op that has not been run."""
+
+    def __repr__(self) -> str:
+        return "?"
+
+
+MISSING = Missing()
+
+
+class Variable:
+    """A reference to an op: bound to the op, which it follows through edits, or free: the op at a position.
+
+    A bound Variable hashes by its op; an op that replaces another takes over its identity, so that a dict
+    keyed by Variables stays right through `Tape.replace`.
+    """
+
+    __slots__ = ("_op", "_position")
+
+    def __init__(self, of: Op | int) -> None:
+        self._op = of if isinstance(of, Op) else None
+        self._position = 0 if isinstance(of, Op) else int(of)
+
+    @property
+    def op(self) -> Op | None:
+        """The op that this refers to now; None where the Variable is free."""
+        if self._op is not None and self._op._forward is not None:
+            self._op = self._op.successor()
+        return self._op
+
+    @property
+    def id(self) -> int:
+        """The position on the tape, from 1; 0 for an op that is on no tape."""
+        op = self.op
+        return self._position if op is None else op.id
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Variable):
+            return NotImplemented
+        mine, theirs = self.op, other.op
+        if mine is None or theirs is None:
+            return mine is theirs and self._position == other._position
+        return mine._token is theirs._token
+
+    def __hash__(self) -> int:
+        op = self.op
+        return hash(self._position) if op is None else hash(op._token)
+
+    def __repr__(self) -> str:
+        return f"%{self.id or '?'}"
+
+
+V = Variable
+
+
+class Op:
+    """One line of a tape: its value, the user's line it came from, and what it is on a derivative tape.
+
+    `note` is a text, or a tuple of texts and Variables, which keep their ids right when the tape is edited.
+    """
+
+    __slots__ = ("__weakref__", "_forward", "_home", "_id", "_token", "note", "site", "val")
+
+    def __init__(self, val: Any = MISSING, site: Site | None = None, note: str | tuple[Any, ...] | None = None) -> None:
+        self.val = val
+        self.site = site
+        self.note = note
+        self._id = 0
+        self._home: weakref.ref[Any] | None = None
+        self._forward: Op | None = None
+        self._token: object = self
+
+    @property
+    def id(self) -> int:
+        """The position on the tape, from 1; 0 while on none."""
+        tape = None if self._home is None else self._home()
+        if tape is not None:
+            tape.settle()
+        return self._id
+
+    def successor(self) -> Op:
+        """The op that stands for this one now: itself, or what replaced it."""
+        op = self
+        while op._forward is not None:
+            op = op._forward
+        step = self
+        while step._forward is not None and step._forward is not op:
+            step._forward, step = op, step._forward
+        return op
+
+    def references(self) -> Iterator[Variable]:
+        """The Variables that this op reads."""
+        return iter(())
+
+    def rewrite(self, change: Callable[[Variable], Any]) -> None:
+        """Exchange each Variable that this op reads."""
+
+    def copy(self) -> Op:
+        """The same op, on no tape."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} %{self.id or '?'}>"
+
+
+class Input(Op):
+    """An argument of the traced function; `callee` marks the function itself, `%1` of a traced tape."""
+
+    __slots__ = ("callee", "name")
+
+    def __init__(
+        self,
+        val: Any = MISSING,
+        name: str | None = None,
+        *,
+        callee: bool = False,
+        site: Site | None = None,
+        note: Any = None,
+    ) -> None:
+        super().__init__(val, site, note)
+        self.name = name
+        self.callee = callee
+
+    def copy(self) -> Input:
+        return Input(self.val, self.name, callee=self.callee, site=self.site, note=self.note)
+
+
+class Constant(Op):
+    """A value that depends on no input."""
+
+    __slots__ = ()
+
+    def __init__(self, val: Any, *, site: Site | None = None, note: Any = None) -> None:
+        super().__init__(val, site, note)
+
+    def copy(self) -> Constant:
+        return Constant(self.val, site=self.site, note=self.note)
+
+
+class Call(Op):
+    """`fn(*args, **kwargs)`; fn and the arguments, also inside tuples, lists and dicts, may be Variables.
+
+    A guard is a call whose result (a bool, int, None or str) decided how the function ran: replayed, it must
+    give `val`.
+    """
+
+    __slots__ = ("args", "fn", "guard", "kwargs")
+
+    def __init__(
+        self,
+        fn: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        val: Any = MISSING,
+        site: Site | None = None,
+        note: Any = None,
+        guard: bool = False,
+    ) -> None:
+        super().__init__(val, site, note)
+        self.fn = fn
+        self.args = tuple(args)
+        self.kwargs = dict(kwargs or {})
+        self.guard = guard
+
+    def references(self) -> Iterator[Variable]:
+        if isinstance(self.fn, Variable):
+            yield self.fn
+        for arg in self.args:
+            yield from references(arg)
+        for arg in self.kwargs.values():
+            yield from references(arg)
+
+    def rewrite(self, change: Callable[[Variable], Any]) -> None:
+        if isinstance(self.fn, Variable):
+            self.fn = change(self.fn)
+        self.args = substitute(self.args, change)
+        if self.kwargs:
+            self.kwargs = substitute(self.kwargs, change)
+
+    def copy(self) -> Call:
+        return Call(self.fn, self.args, self.kwargs, self.val, self.site, self.note, self.guard)
+
+
+_LEAVES = frozenset([float, int, bool, str, type(None), np.ndarray, np.float64])  # a quick way out for most
+
+
+def references(tree: Any) -> Iterator[Variable]:
+    """The Variables in an argument."""
+    if type(tree) in _LEAVES:
+        return
+    if isinstance(tree, Variable):
+        yield tree
+    elif isinstance(tree, tuple | list):
+        for part in tree:
+            yield from references(part)
+    elif isinstance(tree, dict):
+        for part in tree.values():
+            yield from references(part)
+    elif isinstance(tree, slice):
+        yield from references((tree.start, tree.stop, tree.step))
+
+
+def substitute(tree: Any, change: Callable[[Variable], Any]) -> Any:
+    """The argument with each Variable exchanged; the very same object where that changes nothing."""
+    if type(tree) in _LEAVES:
+        return tree
+    if isinstance(tree, Variable):
+        return change(tree)
+    if isinstance(tree, tuple | list):
+        parts = [substitute(part, change) for part in tree]
+        same = all(a is b for a, b in zip(parts, tree, strict=True))
+        return tree if same else rebuild(tree, parts)
+    if isinstance(tree, dict):
+        values = {key: substitute(part, change) for key, part in tree.items()}
+        return tree if all(values[key] is tree[key] for key in tree) else values
+    if isinstance(tree, slice):
+        bounds = (tree.start, tree.stop, tree.step)
+        parts = substitute(bounds, change)
+        return tree if parts is bounds else slice(*parts)
+    return tree
+
+
+def rebuild(like: Sequence[Any], parts: Sequence[Any]) -> Any:
+    """A tuple, named tuple or list like the given one, of other parts."""
+    if isinstance(like, tuple) and hasattr(like, "_fields"):
+        return type(like)(*parts)
+    return list(parts) if isinstance(like, list) else tuple(parts)
+
+
+def value_of(v: Any) -> Any:
+    """The value of a Variable as far as it is known; of anything else, itself."""
+    if not isinstance(v, Variable):
+        return v
+    op = v.op
+    return MISSING if op is None else op.val
+
+
+def mkcall(fn: Any, /, *args: Any, **kwargs: Any) -> Call:
+    """A Call to push; run at once for its value where the values of all its arguments are known."""
+    call = Call(fn, args, kwargs)
+    if all(value_of(v) is not MISSING for v in call.references()):
+        call.val = value_of(fn)(*substitute(call.args, value_of), **substitute(call.kwargs, value_of))
+    return call
+
+
+def misplaced(what: str, remedy: str) -> TapeError:
+    """The error for a reference that does not fit; the tape's line, then the fix."""
+    return TapeError(f"{what}\n  fix: {remedy}")

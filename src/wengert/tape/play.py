@@ -1,0 +1,102 @@
+"""Play: run a tape again on other inputs, and check that the function would have run the same way on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.errors import StaleTapeError
+from wengert.tape.debugging import Watch, note
+from wengert.tape.dump import line, text
+from wengert.tape.ops import Call, Variable, substitute
+from wengert.tape.schedules import schedule
+from wengert.values import functional
+
+if TYPE_CHECKING:
+    from wengert.tape.tape import Tape
+
+
+def play(tape: Tape, *inputs: Any, debug: bool = False) -> Any:
+    """The tape's result for these inputs (the function is not one), or, given none, for the stored ones.
+
+    With `debug`, each op is printed as it runs, with its value, and marked where its type is not as recorded or where a
+    nan or inf comes up. Errors: StaleTapeError where an input's type, shape or dtype, or a test's outcome, is not as
+    recorded; what a call raises, with a note of the tape's line and the user's.
+    """
+    ops, given, in_place, dead, result = schedule(tape, inputs)
+    watch = Watch() if debug else None
+    values: list[Any] = [None] * (len(ops) + 1)
+
+    def value_at(v: Variable) -> Any:
+        return values[v.id]
+
+    for position, op in enumerate(ops, 1):
+        if isinstance(op, Call):
+            values[position] = run_call(op, value_at, position in in_place)
+        else:
+            values[position] = given.get(position, op.val)
+        if watch is not None:
+            watch.show(op, values[position])
+        for k in dead[position]:
+            values[k] = None
+    return values[result]
+
+
+def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
+    """Do one call again; a guard must come out as recorded."""
+    fn = value_at(op.fn) if isinstance(op.fn, Variable) else op.fn
+    args, kwargs = substitute(op.args, value_at), substitute(op.kwargs, value_at)
+    try:
+        if in_place and type(args[0]) is np.ndarray and args[0].flags.writeable:
+            return write(fn, *args, **kwargs)
+        value = like_recorded(op, fn(*args, **kwargs))
+    except Exception as error:
+        note(error, op)
+        raise
+    if op.guard and not same_outcome(value, op.val):
+        raise StaleTapeError(_stale(op, value))
+    return value
+
+
+def like_recorded(op: Call, value: Any) -> Any:
+    """An array of no dimension, changed in place, stayed an array; called, the function gives a number."""
+    return np.asarray(value) if isinstance(value, np.generic) and isinstance(op.val, np.ndarray) else value
+
+
+def write(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
+    """What a functional store does, done in `x` itself."""
+    if store is functional.setitem:
+        key, value = args
+        x[key] = value
+        return x
+    if store is functional.additem:
+        key, value = args
+        if functional._may_repeat(key):
+            np.add.at(x, key, value)
+        else:
+            x[key] += value
+        return x
+    window = functional._window(x, *args[:3])
+    if store is functional.addlens:
+        if functional.overlaps(window):
+            return functional.addlens(x, *args)
+        window += args[3]
+    else:
+        window[...] = args[3]
+    return x
+
+
+def same_outcome(value: Any, recorded: Any) -> bool:
+    """Whether a test came out as recorded: equal, and of the same type."""
+    if isinstance(recorded, np.ndarray):
+        return isinstance(value, np.ndarray) and value.dtype == recorded.dtype and np.array_equal(value, recorded)
+    return value is recorded or (type(value) is type(recorded) and bool(value == recorded))
+
+
+def _stale(op: Call, value: Any) -> str:
+    where = f"{op.site}: " if op.site else ""
+    return (
+        f"{where}recorded with `{line(op)}`, now it is {text(value)}: the function would run differently\n"
+        "  fix: trace it again on these inputs"
+    )

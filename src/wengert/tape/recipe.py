@@ -1,0 +1,326 @@
+"""The recipe: a tape of calls becomes a tape of rrule calls, then the way back is appended to it.
+
+    rr = rrule(f, x, y)      one for each call that lies between a wanted input and the result
+    val = getfield(rr, 0)
+    pb = getfield(rr, 1)
+    seed                     the cotangent of the result
+    bars = pb(val_bar)       from the result to the inputs; a value used twice adds its cotangents
+
+Source: the seed "Build your own AD" (Yota.jl).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
+from wengert.reverse.accumulation import SETTINGS, accumulation
+from wengert.rulebook.binding import Rule
+from wengert.rulebook.registry import rules
+from wengert.tape.dump import line
+from wengert.tape.ops import Call, Constant, Op, Variable, mkcall, references, substitute, value_of
+from wengert.tape.tape import Context, Tape
+from wengert.values.functional import Path, getfield, make_tuple
+from wengert.values.results import keys_of
+from wengert.values.values import is_complex, is_inexact
+
+
+class RRuleContext(Context):
+    """Records `rrule(f, ...)` and its two parts in place of `f(...)`.
+
+    `pullbacks` gives each value its pullback, `derivs` its cotangent; both are Variables.
+    """
+
+    def __init__(self) -> None:
+        self.pullbacks: dict[Variable, Variable] = {}
+        self.derivs: dict[Variable, Variable] = {}
+
+    def record_primitive(self, tape: Tape, v_f: Any, *v_args: Any, **v_kwargs: Any) -> Variable:
+        rule = rules[value_of(v_f)]
+        if rule.kind == "constant":
+            return super().record_primitive(tape, v_f, *v_args, **v_kwargs)
+        args, kwargs = rule.normalise(v_args, v_kwargs)
+        through = part_rrule if value_of(v_f) is getfield else rules.rrule
+        v_rr = tape.push(mkcall(through, v_f, *args, **kwargs))
+        v_val = tape.push(mkcall(getfield, v_rr, 0))
+        v_pb = tape.push(mkcall(getfield, v_rr, 1))
+        tape[v_pb].note = ("pullback of", v_val)
+        self.pullbacks[v_val] = v_pb
+        return v_val
+
+    def rebind(self, changes: Mapping[Variable, Variable]) -> None:
+        for table in (self.pullbacks, self.derivs):
+            table.update({y: changes.get(v, v) for y, v in table.items()})
+
+
+def part_rrule(f: Any, t: Any, i: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The rrule of getfield, whose argument is a container: its cotangent names the part that was taken."""
+    return f(t, i), lambda y_bar: ({i: y_bar}, None)
+
+
+def rrule_tape(
+    tape: Tape, wanted_inputs: Sequence[Variable | int] | None = None, seed: Any = 1.0, strategy: str | None = None
+) -> Tape:
+    """The tape of `(value, gradients)`, one gradient per wanted input (by default all that hold floats).
+
+    Cotangents are in the rules' convention, ȳ·conj(∂y/∂x): the gradient of a complex input is not conjugated.
+    `strategy`: see `accumulation`. Errors: NoRuleError, at the user's line.
+    """
+    wanted = _wanted(tape, wanted_inputs)
+    between = _between(tape, wanted)
+    made = Tape(RRuleContext())
+    table: dict[Op, Variable] = {}
+
+    def moved(v: Variable) -> Variable:
+        return table[tape[v]]
+
+    for op in tape:
+        if isinstance(op, Call) and op in between:
+            made.site = op.site
+            table[op] = _record(made, op, moved)
+            made.site = None
+        else:
+            copy = op.copy()
+            copy.rewrite(moved)
+            table[op] = made.push(_anew(copy))
+    made.result = moved(tape.result)
+    with accumulation(strategy=strategy):
+        return back(made, [moved(v) for v in wanted], seed)
+
+
+def _anew(op: Op) -> Op:
+    """An op with the value of its arguments: the memory of the one that it had may have been written since."""
+    if isinstance(op, Call):
+        op.val = mkcall(op.fn, *op.args, **op.kwargs).val
+    return op
+
+
+def _record(made: Tape, op: Call, moved: Callable[[Variable], Variable]) -> Variable:
+    if rules.get(op.fn) is None:
+        raise NoRuleError(f"{_place(op)}{_message(op.fn)}")
+    args, kwargs = substitute(op.args, moved), substitute(op.kwargs, moved)
+    v = made.ctx.record_primitive(made, op.fn, *args, **kwargs)
+    made[v].note = op.note
+    return v
+
+
+def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any = 1.0) -> Tape:
+    """Append the reverse pass to a tape recorded with RRuleContext; its result becomes `(value, gradients)`.
+
+    Errors: NonScalarOutputError for a seed that does not fit; NoGradientPathError for a result that has none.
+    """
+    ctx: RRuleContext = tape.ctx
+    inputs = _wanted(tape, wanted)
+    value = tape.result
+    reached = _reached(tape, inputs)
+    forward = list(tape)
+    ctx.derivs = {value: tape.push(Constant(_seed_like(value_of(value), seed), note="seed"))}
+    way = _Back(tape, reached, _passed_through(tape, forward, reached, {tape[v] for v in inputs}))
+    for op in reversed(forward):
+        way.step(op)
+    tape.site = None
+    bars = [_plain(tape, x, ctx.derivs[x]) if x in ctx.derivs else _zero(tape, x) for x in inputs]
+    tape.result = tape.push(mkcall(make_tuple, value, tape.push(_noted(mkcall(make_tuple, *bars), "gradients"))))
+    return tape
+
+
+class _Back:
+    """The steps back of one tape; `through`: the ops whose contributions go on at once, each in a step of its own."""
+
+    def __init__(self, tape: Tape, reached: set[Op], through: set[Op]) -> None:
+        self.tape, self.reached, self.through = tape, reached, through
+        self.waiting: deque[tuple[Variable, Variable]] = deque()
+
+    def step(self, op: Op) -> None:
+        """Through one op, and through what waits for the contributions that it makes."""
+        y, ctx = Variable(op), self.tape.ctx
+        if op in self.reached and op not in self.through and y in ctx.pullbacks and y in ctx.derivs:
+            self._call(op, ctx.derivs[y], "pullback of")
+        while self.waiting:
+            y, y_bar = self.waiting.popleft()
+            self._call(self.tape[y], y_bar, "passed through")
+
+    def _call(self, op: Any, y_bar: Variable, words: str) -> None:
+        """Call the pullback of one value and hand its cotangents to the arguments of the call."""
+        tape, y = self.tape, Variable(op)
+        tape.site = op.site
+        if isinstance(value_of(y_bar), dict):
+            y_bar = tape.push(_noted(mkcall(every_part, y_bar, _keys(op.val, value_of(y_bar))), "x̄ of", y))
+        bars = tape.push(_noted(mkcall(tape.ctx.pullbacks[y], y_bar), words, y))
+        call: Any = tape[op.args[0]]
+        _refuse_lost(call, self.reached, value_of(bars))
+        for k, x in enumerate(call.args[1:]):
+            for path, leaf in _leaves(x, value_of(bars)[k] if k < len(value_of(bars)) else None):
+                if leaf.op in self.reached:
+                    self._set_or_add(leaf, _part(tape, bars, (k, *path), leaf))
+
+    def _set_or_add(self, x: Variable, x_bar: Variable) -> None:
+        derivs = self.tape.ctx.derivs
+        if x.op in self.through:
+            self.waiting.append((x, x_bar))
+            return
+        if x in derivs:
+            x_bar = self.tape.push(_noted(mkcall(accumulate(value_of(x_bar)), derivs[x], x_bar), "x̄ of", x))
+        derivs[x] = x_bar
+
+
+def _passed_through(tape: Tape, forward: Sequence[Op], reached: set[Op], inputs: set[Op]) -> set[Op]:
+    """The values with several uses whose contributions go on at once: see `strategies`."""
+    if SETTINGS.strategy != "pass through":
+        return set()
+    uses = Counter(v.op for op in forward if op in reached for v in op.references())
+    values = [op for op in reached - inputs if Variable(op) in tape.ctx.pullbacks and not _is_container(op.val)]
+    return {op for op in values if uses[op] > 1}
+
+
+def _leaves(x: Any, x_bar: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Variable]]:
+    """The Variables of an argument that have a cotangent, and where in it that stands."""
+    if x_bar is None:
+        return
+    if isinstance(x, Variable):
+        yield path, x
+    elif isinstance(x, tuple | list):
+        for k, (part, part_bar) in enumerate(zip(x, x_bar, strict=True)):
+            yield from _leaves(part, part_bar, (*path, k))
+
+
+def _part(tape: Tape, bars: Variable, path: tuple[int, ...], x: Variable) -> Variable:
+    for k in path:
+        bars = tape.push(_noted(mkcall(getfield, bars, k), "x̄ of", x))
+    return bars
+
+
+def accumulate(x_bar: Any) -> Any:
+    """The function that sums two cotangents like this one: operator.add, part by part for containers."""
+    return add_parts if _is_container(x_bar) else operator.add
+
+
+def add_parts(a: Any, b: Any) -> Any:
+    """The sum of two cotangents of a container; a part that is None is zero."""
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, dict):
+        return {key: add_parts(a.get(key), b.get(key)) for key in {**a, **b}}
+    if isinstance(a, tuple | list):
+        return type(a)(map(add_parts, a, b))
+    return a + b
+
+
+def every_part(x_bar: dict[Any, Any], keys: Sequence[Any]) -> dict[Any, Any]:
+    """The cotangent of a container that names all its parts; those without one are None."""
+    return {key: x_bar.get(key) for key in keys}
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, tuple | list | dict)
+
+
+def _keys(container: Any, x_bar: dict[Any, Any]) -> tuple[Any, ...]:
+    if any(type(key) is Path for key in x_bar):
+        return tuple(keys_of(container))
+    return tuple(container if isinstance(container, dict) else range(len(container)))
+
+
+def _plain(tape: Tape, x: Variable, x_bar: Variable) -> Variable:
+    """The gradient of a Python number as one."""
+    kind = type(value_of(x))
+    if kind not in (float, complex) or type(value_of(x_bar)) is kind:
+        return x_bar
+    return tape.push(_noted(mkcall(kind, x_bar), "x̄ of", x))
+
+
+def _zero(tape: Tape, x: Variable) -> Variable:
+    value = value_of(x)
+    zero = np.zeros_like(value) if isinstance(value, np.ndarray) else type(value)(0)
+    return tape.push(Constant(zero, note=("x̄ of", x)))
+
+
+def _noted(call: Call, *note: Any) -> Call:
+    call.note = note
+    return call
+
+
+def _wanted(tape: Tape, wanted: Sequence[Variable | int] | None) -> list[Variable]:
+    if wanted is not None:
+        return [tape.bound(v) for v in wanted]
+    return [v for v in tape.inputs if is_inexact(value_of(v))]
+
+
+def _reached(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
+    """The ops through which a wanted input can change a value that has a derivative."""
+    reached = {tape[v] for v in wanted}
+    for op in tape:
+        if isinstance(op, Call) and not op.guard and any(v.op in reached for v in op.references()):
+            rule = None if isinstance(op.fn, Variable) else rules.get(op.fn)
+            if rule is None or rule.kind != "constant":
+                reached.add(op)
+    return reached
+
+
+def _between(tape: Tape, wanted: Sequence[Variable]) -> set[Op]:
+    """The calls that lie between a wanted input and the result."""
+    reached, leads = _reached(tape, wanted), {tape[tape.result]}
+    for op in reversed(list(tape)):
+        if op in leads:
+            leads.update(v.op for v in op.references() if v.op is not None)
+    return {op for op in leads & reached if isinstance(op, Call)}
+
+
+def _refuse_lost(call: Call, reached: set[Op], bars: Sequence[Any]) -> None:
+    """Refuse a wanted value in an argument for which the rule states no derivative."""
+    rule = rules[value_of(call.args[0])]
+    args = call.args[1:]
+    parts, count = _splatted(rule, args), len(bars)
+    if rule.analysis is not None:
+        count = len(rule.plan(len(parts), tuple(call.kwargs)).positions)
+    lost = [v for arg in (*parts[count:], *call.kwargs.values()) for v in references(arg)]
+    packed = [x for x, x_bar in zip(args, bars, strict=False) if x_bar is None and isinstance(x, Variable)]
+    for v in (*lost, *packed):
+        if v.op in reached and (is_inexact(value_of(v)) if v in lost else _is_container(value_of(v))):
+            raise NoRuleError(
+                f"{_place(call)}the rule of {rule.primitive} ({rule.where}) gives {v} no derivative\n"
+                "  fix: make it a positional argument of the rule"
+            )
+
+
+def _splatted(rule: Rule, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments as the rule sees them; a Variable that holds the sequence stands for each item."""
+    k = rule.sequence
+    if k is not None and rule.is_single(value_of(args[k])):
+        return args
+    if k is not None and isinstance(args[k], Variable):
+        args = (*args[:k], [args[k]] * len(value_of(args[k])), *args[k + 1 :])
+    return rule.splat(args)
+
+
+def _seed_like(value: Any, seed: Any) -> Any:
+    """The seed as a cotangent of the result: of its shape and dtype."""
+    if not is_inexact(value):
+        raise NoGradientPathError(f"the result is a {type(value).__name__}, which has no derivative")
+    if np.shape(value) != np.shape(seed) and np.size(value) != 1:
+        raise NonScalarOutputError(
+            f"the result has shape {np.shape(value)}, the seed {np.shape(seed)}\n"
+            "  fix: give seed= an array of the result's shape"
+        )
+    if not isinstance(value, np.ndarray | np.generic) or (is_complex(seed) and not is_complex(value)):
+        return seed
+    like = np.asarray(seed, value.dtype)
+    like = like if like.shape == value.shape else like.reshape(value.shape)
+    return like if isinstance(value, np.ndarray) else like[()]
+
+
+def _place(op: Call) -> str:
+    return f"{op.site}: in `{line(op)}`: " if op.site else f"in `{line(op)}`: "
+
+
+def _message(fn: Any) -> str:
+    try:
+        rules[fn]
+    except NoRuleError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,73 @@
+"""What is known before a tape runs: its inputs by position, checked, and when each value is read for the last time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import StaleTapeError
+from wengert.tape.dump import type_text
+from wengert.tape.liveness import drops, liveness
+from wengert.tape.ops import MISSING, Call, Input, Op
+from wengert.values import functional
+
+if TYPE_CHECKING:
+    from wengert.tape.tape import Tape
+
+_WINDOWED = (functional.lens, functional.setlens, functional.addlens)
+
+
+class Schedule(NamedTuple):
+    """A run of a tape: `dead[k]` are the values that nobody reads after the k-th op."""
+
+    ops: list[Op]
+    given: dict[int, Any]
+    in_place: frozenset[int]
+    dead: list[list[int]]
+    result: int
+
+
+def schedule(tape: Tape, inputs: tuple[Any, ...]) -> Schedule:
+    """How to run a tape on these inputs.
+
+    Errors: StaleTapeError where an input's type, shape or dtype is not as recorded.
+    """
+    ops = list(tape)
+    live = liveness(ops, tape.result)
+    return Schedule(ops, _bind(ops, inputs), live.in_place, drops(live, ops), tape.result.id)
+
+
+def _bind(ops: list[Op], inputs: tuple[Any, ...]) -> dict[int, Any]:
+    """The given inputs by position, checked."""
+    places = [op for op in ops if isinstance(op, Input) and not op.callee]
+    if not inputs and places:
+        return {}
+    if len(inputs) != len(places):
+        raise StaleTapeError(f"the tape has {len(places)} inputs, {len(inputs)} were given")
+    strided = any(isinstance(op, Call) and any(op.fn is fn for fn in _WINDOWED) for op in ops)
+    for op, value in zip(places, inputs, strict=True):
+        misfit = _misfit(value, op.val, strided)
+        if misfit:
+            raise StaleTapeError(
+                f"input %{op.id}{f' ({op.name})' if op.name else ''} was {misfit}\n"
+                "  fix: trace the function again on these inputs"
+            )
+    return {op.id: value for op, value in zip(places, inputs, strict=True)}
+
+
+def _misfit(value: Any, recorded: Any, strided: bool) -> str | None:
+    """What differs between an input and the recorded one, or None."""
+    if recorded is MISSING:
+        return None
+    if type(value) is not type(recorded) or type_text(value) != type_text(recorded):
+        return f"{type_text(recorded)} when recorded, now it is {_fully(value, recorded)}"
+    if strided and isinstance(value, np.ndarray) and value.strides != recorded.strides:
+        return f"of strides {recorded.strides} (the tape has windows on it), now {value.strides}"
+    return None
+
+
+def _fully(value: Any, recorded: Any) -> str:
+    if type_text(value) != type_text(recorded):
+        return type_text(value)
+    return f"{type(value).__module__}.{type(value).__qualname__}"

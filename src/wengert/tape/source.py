@@ -1,0 +1,337 @@
+"""Source: a tape as one plain NumPy function that runs without this package.
+
+A value is named by its op, `v7` for %7; a store in place keeps the name of the array that it writes to.
+"""
+
+from __future__ import annotations
+
+import itertools
+import keyword
+import linecache
+import operator
+import re
+import types
+import weakref
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib.array_utils import byte_bounds
+
+from wengert.errors import StaleTapeError, TapeError
+from wengert.tape.dump import type_text
+from wengert.tape.expressions import Expressions
+from wengert.tape.literals import RESERVED, Expr
+from wengert.tape.liveness import is_atom, is_store, liveness
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
+from wengert.values import functional
+from wengert.values.names import COMPARE, LOOSE, TIGHT, in_line, is_name, method_name, place_of, ufunc_of
+
+if TYPE_CHECKING:
+    from wengert.tape.tape import Tape
+
+WIDTH = 80
+_WINDOWED = (functional.lens, functional.setlens, functional.addlens)
+_STALE = '''try:
+    from wengert import StaleTapeError
+except ImportError:
+    class StaleTapeError(RuntimeError):
+        """The function would have run differently on these inputs."""
+'''
+_DISPLAYS = (functional.make_tuple, functional.make_list, functional.make_dict)
+_numbers = itertools.count(1)
+
+
+def to_source(tape: Tape, name: str = "f", *, sites: bool = False) -> str:
+    """The tape as Python source: imports and one function of the tape's inputs.
+
+    What has no text (large arrays, local functions) is a keyword-only parameter c1, c2, ... without default.
+    """
+    return _Writer(tape, sites).module(name)
+
+
+def compile_tape(tape: Tape, name: str = "f") -> Callable[..., Any]:
+    """The function of `to_source`, with its constants bound; tracebacks into it show its lines."""
+    writer = _Writer(tape, sites=True)
+    text = writer.module(name)
+    file = f"<wengert tape {next(_numbers)}>"
+    namespace: dict[str, Any] = {"__name__": file}
+    exec(compile(text, file, "exec"), namespace)
+    namespace["StaleTapeError"] = StaleTapeError
+    function = namespace[name]
+    function.__kwdefaults__ = dict(writer.outside.constants) or None
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    weakref.finalize(function, linecache.cache.pop, file, None)
+    return function
+
+
+class _Writer(Expressions):
+    """Writes the statements of one tape; a number that is read once waits in `pending` for its reader."""
+
+    def __init__(self, tape: Tape, sites: bool) -> None:
+        super().__init__()
+        self.tape, self.sites = tape, sites
+        self.ops = list(tape)
+        self.in_place = liveness(self.ops, tape.result).in_place
+        self.needed = _needed(self.ops, tape.result.id)
+        self.final = max(self.needed)
+        self.uses = [0] * (len(self.ops) + 1)
+        for v in itertools.chain([tape.result], *(op.references() for op in self.ops if op.id in self.needed)):
+            self.uses[v.id] += 1
+        self.lines: list[str] = []
+        self.checked = False
+        self.taken = {*RESERVED, *keyword.kwlist, *_roots(self.ops)}
+
+    # -- the module
+
+    def module(self, name: str) -> str:
+        """The whole text."""
+        if not is_name(name) or name in self.taken:
+            raise TapeError(f"name={name!r} cannot stand behind `def` here. Give a name that the source does not use.")
+        parameters = [self.parameter(op) for op in self.ops if isinstance(op, Input) and not op.callee]
+        for op in self.ops:
+            if op.id in self.needed:
+                self.write(op)
+        self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
+        constants = ["*", *self.outside.constants] if self.outside.constants else []
+        head = f"def {name}({', '.join([*parameters, *constants])}):\n"
+        notes = "".join(f"    # {c}: {in_line(type_text(value))}\n" for c, value in self.outside.constants.items())
+        return "\n\n".join(
+            filter(None, [self.imports(), head + notes + "".join(f"    {text}\n" for text in self.lines)])
+        )
+
+    def imports(self) -> str:
+        modules = sorted(self.outside.modules - {"numpy"})
+        lines = [f"import {module}\n" for module in modules]
+        lines += ["import numpy as np\n"] if "numpy" in self.outside.modules else []
+        lines += ["\n" * bool(lines) + _STALE] if self.checked else []
+        return "".join(lines)
+
+    def name(self, wish: str) -> str:
+        """A name that nothing else has."""
+        while wish in self.taken:
+            wish += "_"
+        self.taken.add(wish)
+        return wish
+
+    def parameter(self, op: Input) -> str:
+        wish = re.sub(r"\W+", "_", op.name or f"x{op.id}").strip("_") or f"x{op.id}"
+        wish = f"x{wish}" if wish[0].isdigit() or re.fullmatch(r"c\d+", wish) else wish
+        wish = wish if is_name(wish) or keyword.iskeyword(wish) else f"x{op.id}"
+        name = self.name(wish)
+        self.exprs[op.id] = Expr(name, TIGHT)
+        test = self.misfit(name, op.val)
+        if test:
+            self.checked = True
+            said = _quoted(f"{name} was {type_text(op.val)} when recorded")
+            self.lines.append(f"if {test}: raise StaleTapeError({said})")
+        return name
+
+    def misfit(self, name: str, recorded: Any) -> str:
+        """The test for an argument of another kind than the recorded one; none where that is no number and no array."""
+        if not isinstance(recorded, (int, float, complex, np.generic, np.ndarray)):
+            return ""
+        test = f"type({name}) is not {self.outside.expr(type(recorded)).text}"
+        if isinstance(recorded, np.ndarray):
+            test += f" or {name}.shape != {recorded.shape} or {name}.dtype != {str(recorded.dtype)!r}"
+            if any(isinstance(call, Call) and any(call.fn is fn for fn in _WINDOWED) for call in self.ops):
+                test += f" or {name}.strides != {recorded.strides}"
+        return test
+
+    # -- statements
+
+    def write(self, op: Op) -> None:
+        if isinstance(op, Constant) or (isinstance(op, Input) and op.callee):
+            self.constant(op)
+        elif isinstance(op, Call) and op.guard:
+            self.guard(op)
+        elif isinstance(op, Call) and is_store(op) and (target := self.target(op)):
+            self.store(op, target)
+        elif isinstance(op, Call):
+            self.call_statement(op)
+
+    def constant(self, op: Op) -> None:
+        expr = self.arg(op.val)
+        if self.uses[op.id] > 1 and not is_atom(op.val) and not expr.text.isidentifier():
+            self.assign(op, lambda: self.arg(op.val))
+        else:
+            self.exprs[op.id] = expr
+
+    def call_statement(self, op: Call) -> None:
+        if self.uses[op.id] == 1 and self.folds(op):
+            self.exprs[op.id] = self.fitted(lambda: self.call(op), f"v{op.id} = ")
+            self.pending.add(op.id)
+        else:
+            self.assign(op, lambda: self.call(op))
+
+    def folds(self, op: Call) -> bool:
+        """Whether a call may stand inside the line that reads it: the last, a number, or a display."""
+        display = any(op.fn is fn for fn in _DISPLAYS)
+        return op.id == self.final or ((display or is_atom(op.val)) and _pure(op.fn))
+
+    def assign(self, op: Op, build: Callable[[], Expr]) -> None:
+        name = self.name(f"v{op.id}")
+        self.statement(op, lambda: f"{name} = {build().text}")
+        self.exprs[op.id] = Expr(name, TIGHT)
+
+    def statement(self, op: Op | None, build: Callable[[], str]) -> None:
+        """Write a line; where it gets too long, what could be folded into it gets lines of its own first."""
+        text = self.fitted(lambda: Expr(build(), LOOSE), "").text
+        self.lines.append(f"{text}  # {in_line(str(op.site))}" if self.sites and op is not None and op.site else text)
+
+    def fitted(self, build: Callable[[], Expr], before: str) -> Expr:
+        self.used = set()
+        expr = build()
+        while len(before + expr.text) + 4 > WIDTH and self.used:
+            self.settle(max(self.used, key=lambda k: len(self.exprs[k].text)))
+            self.used = set()
+            expr = build()
+        self.pending -= self.used
+        return expr
+
+    def settle(self, k: int) -> None:
+        """Give a number that waits a line of its own."""
+        self.pending.discard(k)
+        name = self.name(f"v{k}")
+        self.lines.append(f"{name} = {self.exprs[k].text}")
+        self.exprs[k] = Expr(name, TIGHT)
+
+    def guard(self, op: Call) -> None:
+        self.checked = True
+        if op.fn is functional.raises and not self.uses[op.id]:
+            self.raising(op)
+            return
+        if self.uses[op.id]:
+            self.assign(op, lambda: self.call(op))
+        test = self.fitted(lambda: self.exprs.get(op.id) or self.call(op), "if (): ")
+        recorded = self.arg(op.val).inside(COMPARE + 1)
+        if isinstance(op.val, bool | np.bool_):
+            recorded = str(op.val)
+            stale = test.text if not op.val else f"not {test.inside(COMPARE + 1)}"
+        elif isinstance(op.val, np.ndarray):
+            stale = f"not {self.outside.numpy('array_equal')}({test.text}, {recorded})"
+        else:
+            stale = f"{test.inside(COMPARE + 1)} {'is not' if op.val is None else '!='} {recorded}"
+        where = f"{op.site}: " if op.site else ""
+        self.lines.append(f"if {stale}:")
+        self.lines.append(f"    raise StaleTapeError({f'{where}{test.text} was {recorded} when recorded'!r})")
+
+    def raising(self, op: Call) -> None:
+        """A guard that a call raises what it raised when recorded, or nothing; what it raises else, it raises here."""
+        fn, errors, *args = op.args
+        call = self.fitted(lambda: self.call(Call(fn, args, op.kwargs)), "    ").text
+        loudly = ", ".join(f"{name}={how!r}" for name, how in errors.items())
+        head = f"with {self.outside.numpy('errstate')}({loudly}): " if errors else ""
+        if op.val is None:
+            self.lines.append(head + call)
+            return
+        wanted = self.outside.expr(op.val).text
+        where = f"{op.site}: " if op.site else ""
+        self.lines += [
+            "try:",
+            f"    {head}{call}",
+            "except Exception as error:",
+            f"    if type(error) is not {wanted}: raise",
+            "else:",
+            f"    raise StaleTapeError({f'{where}{call} raised {wanted} when recorded'!r})",
+        ]
+
+    def target(self, op: Call) -> str | None:
+        """What a store assigns to, with {} for the array; None where a plain call must do."""
+        x = op.args[0]
+        if not isinstance(x, Variable) or not isinstance(value_of(x), np.ndarray) or op.kwargs:
+            return None
+        if op.fn is functional.setitem or op.fn is functional.additem:
+            return "{}[]"
+        return self.window("{}", value_of(x), op) and "window"
+
+    def store(self, op: Call, target: str) -> None:
+        x = op.args[0]
+        if op.id in self.in_place:
+            name = self.exprs[x.id].text
+        else:
+            name = self.name(f"v{op.id}")
+            self.copy(op, name, value_of(x))
+        sign = "=" if op.fn in (functional.setitem, functional.setlens) else "+="
+        if target == "window":
+            place = f"{self.window(name, value_of(x), op)}[...]"
+            self.mutation(op, lambda: f"{place} {sign} {self.arg(op.args[4]).text}")
+        elif op.fn is functional.additem and functional._may_repeat(_key_value(op.args[1])):
+            at = self.outside.numpy("add.at")
+            self.mutation(op, lambda: f"{at}({name}, {self.arg(op.args[1]).text}, {self.arg(op.args[2]).text})")
+        else:
+            self.mutation(op, lambda: f"{name}[{self.key(op.args[1])}] {sign} {self.arg(op.args[2]).text}")
+        self.exprs[op.id] = Expr(name, TIGHT)
+
+    def mutation(self, op: Op, build: Callable[[], str]) -> None:
+        """Write a line that changes memory: what waits and might read that memory goes before it."""
+        mine = {v.id for v in op.references()}
+        for k in sorted(self.pending - mine):
+            self.settle(k)
+        self.statement(op, build)
+
+    def copy(self, op: Call, name: str, x: np.ndarray) -> None:
+        """A copy of the array with its strides."""
+        old = self.exprs[op.args[0].id].text
+        if x.flags.c_contiguous:
+            written_out = not old.isidentifier()  # an array given as text is new each time
+            self.lines.append(f"{name} = {old}" if written_out else f"{name} = {old}.copy()")
+        elif x.copy(order="K").strides == x.strides:
+            self.lines.append(f'{name} = {old}.copy(order="K")')
+        else:
+            low, high = byte_bounds(x)
+            ndarray, zeros = self.outside.numpy("ndarray"), self.outside.numpy("zeros")
+            start = x.__array_interface__["data"][0] - low
+            buffer = f"{zeros}({high - low}, 'u1')"
+            self.lines.append(f"{name} = {ndarray}({old}.shape, {old}.dtype, {buffer}, {start}, {old}.strides)")
+            self.lines.append(f"{name}[...] = {old}")
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if text.isprintable() and not {*text} & {'"', "\\"} else repr(text)
+
+
+def _pure(fn: Any) -> bool:
+    """Whether a function only computes on its arguments: its calls may move, or go if nobody reads them."""
+    if isinstance(fn, np.ufunc) or ufunc_of(fn) is not None or is_functional(fn) or method_name(fn):
+        return True
+    return (
+        isinstance(fn, types.BuiltinFunctionType) and getattr(fn, "__module__", "") in ("math", "cmath", "_operator")
+    ) or fn is abs
+
+
+def _may_raise(op: Call) -> bool:
+    """Whether a call that only computes may raise on other numbers, which the function might have caught."""
+    if getattr(op.fn, "__module__", "") in ("math", "cmath"):
+        return True
+    if op.fn is operator.getitem:
+        return isinstance(op.args[1], Variable)
+    return any(op.fn is fn for fn in _DIVIDING) and type(op.val) in (float, int, complex, tuple)
+
+
+_DIVIDING = (operator.truediv, operator.floordiv, operator.mod, operator.pow, pow, divmod)
+
+
+def is_functional(fn: Any) -> bool:
+    """Whether a function is one of this package's functional primitives."""
+    return isinstance(fn, types.FunctionType) and fn.__module__ == functional.__name__
+
+
+def _needed(ops: Sequence[Op], result: int) -> set[int]:
+    """The ops that the result, the guards and calls with unknown effects need."""
+    needed = {result}
+    for op in reversed(ops):
+        if op.id in needed or (isinstance(op, Call) and (op.guard or not _pure(op.fn) or _may_raise(op))):
+            needed.add(op.id)
+            needed.update(v.id for v in op.references())
+    return needed
+
+
+def _roots(ops: Sequence[Op]) -> set[str]:
+    """The names under which the functions of a tape are reached."""
+    places = [place_of(op.fn) for op in ops if isinstance(op, Call) and not isinstance(op.fn, Variable)]
+    return {(place.path if place.module == "builtins" else place.module).split(".")[0] for place in places if place}
+
+
+def _key_value(key: Any) -> Any:
+    return tuple(value_of(part) for part in key) if isinstance(key, tuple) else value_of(key)

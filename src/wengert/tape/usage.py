@@ -1,0 +1,138 @@
+"""What a tape's values are used for: finding calls, readers, use counts, and what is alive at each line."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from keyword import iskeyword
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wengert.tape.dump import line
+from wengert.tape.liveness import is_store, liveness, makes_new
+from wengert.tape.ops import Call, Input, Op, Variable
+from wengert.values.names import display
+
+if TYPE_CHECKING:
+    from wengert.tape.tape import Tape
+
+
+def signature(tape: Tape) -> inspect.Signature:
+    """A tape as a function: its inputs by position, under their names where these are names and differ."""
+    names = [op.name or "" for op in tape if isinstance(op, Input) and not op.callee]
+    good = len(set(names)) == len(names) and all(name.isidentifier() and not iskeyword(name) for name in names)
+    names = names if good else [f"x{k}" for k in range(1, len(names) + 1)]
+    return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names])
+
+
+def find(tape: Tape, what: Any = None, where: Callable[[Op], bool] | None = None) -> list[Variable]:
+    """The ops that call a function, or whose function or input has a name; `where` is asked about each op."""
+    return [Variable(op) for op in tape if (what is None or _is(op, what)) and (where is None or where(op))]
+
+
+def _is(op: Op, what: Any) -> bool:
+    if isinstance(op, Call):
+        fn = op.fn.op.val if isinstance(op.fn, Variable) and op.fn.op is not None else op.fn
+        return fn is what or (isinstance(what, str) and what in (display(fn), getattr(fn, "__name__", None)))
+    return isinstance(op, Input) and (op.name == what if isinstance(what, str) else op.callee and op.val is what)
+
+
+def uses(tape: Tape, v: Variable | int) -> list[Variable]:
+    """The ops that read a value, each once."""
+    used = tape[v]
+    return [Variable(op) for op in tape if any(read.op is used for read in op.references())]
+
+
+def use_counts(tape: Tape) -> dict[Variable, int]:
+    """How often each value is read: `x * x` reads x twice. The tape's result counts as one more."""
+    counts = {Variable(op): 0 for op in tape}
+    for op in tape:
+        for v in op.references():
+            counts[v] += 1
+    if tape._result is not None:
+        counts[tape._result] += 1
+    return counts
+
+
+class Live(NamedTuple):
+    """What is alive while an op runs: the values that it or a later op reads, and the bytes of their arrays."""
+
+    op: Op
+    live: tuple[Variable, ...]
+    nbytes: int
+
+
+class Lives(tuple[Live, ...]):
+    """One `Live` an op, in order; printed as a table in which the peak is marked."""
+
+    @property
+    def peak(self) -> Live:
+        """The first op at which most memory is alive."""
+        return max(self, key=lambda row: row.nbytes)
+
+    def __str__(self) -> str:
+        peak = self.peak if self else None
+        rows = [(line(row.op), f"{row.nbytes:,}", ", ".join(map(repr, row.live)), row is peak) for row in self]
+        wide = max((len(text) for text, *_ in rows), default=0)
+        digits = max((len(size) for _, size, *_ in rows), default=0)
+        return "\n".join(
+            f"{text:<{wide}}  {size:>{digits}} bytes  {live}{'  <- peak' * top}" for text, size, live, top in rows
+        )
+
+
+def lives(tape: Tape) -> Lives:
+    """Liveness of each line, as `play` runs the tape: values are dropped after their last reader.
+
+    A view counts for nothing, and keeps the array alive that it shows.
+    """
+    ops = list(tape)
+    live = liveness(ops, tape.result)
+    own = [0] * (len(ops) + 1)
+    shown: list[set[int]] = [set() for _ in own]
+    until = list(live.last)
+    for op in reversed(ops):
+        for k in _bases(op, op.id in live.in_place):
+            shown[op.id].add(k)
+            until[k] = max(until[k], until[op.id])
+    for op in ops:
+        own[op.id] = 0 if shown[op.id] else _nbytes(op.val)
+    return Lives(_rows(ops, live.last, until, own))
+
+
+def _rows(ops: Sequence[Op], last: Sequence[int], until: Sequence[int], own: Sequence[int]) -> Iterator[Live]:
+    alive: dict[int, Variable] = {}
+    leaving: list[list[int]] = [[] for _ in range(len(own) + 1)]
+    held = 0
+    for position, op in enumerate(ops, 1):
+        alive[position] = Variable(op)
+        held += own[position]
+        yield Live(op, tuple(alive.values()), held)
+        leaving[min(until[position], len(ops))].append(position)
+        held -= sum(own[k] for k in leaving[position])
+        alive = {k: v for k, v in alive.items() if last[k] > position}
+
+
+def _bases(op: Op, in_place: bool) -> list[int]:
+    """The values in whose memory an op's value lies."""
+    if not isinstance(op, Call) or op.guard or (not in_place and (is_store(op) or makes_new(op))):
+        return []
+    if in_place:
+        return [op.args[0].id]
+    return [v.id for v in op.references() if v.op is not None and _may_share(op.val, v.op.val)]
+
+
+def _may_share(value: Any, other: Any) -> bool:
+    return any(np.may_share_memory(a, b) for a in _arrays(value) for b in _arrays(other))
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, tuple | list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _arrays(part)
+
+
+def _nbytes(value: Any) -> int:
+    return sum(array.nbytes for array in _arrays(value))

@@ -1,0 +1,142 @@
+"""Tables of index assignments, one row each: where a predicate holds, counted and enumerated exactly.
+
+A reference, not a back end: an index that an equality pins is solved for, every other one runs over its range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+
+from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.predicates import (
+    TRUE,
+    And,
+    Compare,
+    Exists,
+    Or,
+    Predicate,
+    Related,
+    Unrelated,
+    conjuncts,
+    names,
+)
+
+Indices = Iterable[tuple[str, Affine]]
+
+
+@dataclass(frozen=True)
+class World:
+    """What sizes and relations stand for; a relation is a boolean array."""
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    relations: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    def size(self, a: Affine) -> int:
+        return max(0, a.constant + sum(c * self.sizes[name] for name, c in a.terms))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Each row assigns a number to each column."""
+
+    world: World
+    rows: int
+    columns: Mapping[str, np.ndarray]
+
+    def value(self, a: Affine) -> np.ndarray:
+        """The index expression in each row."""
+        parts = (np.asarray(self.columns.get(name, self.world.sizes.get(name))) * c for name, c in a.terms)
+        return np.broadcast_to(sum(parts, np.asarray(a.constant)), (self.rows,))
+
+    def take(self, rows: np.ndarray) -> Table:
+        return Table(self.world, len(rows), {name: column[rows] for name, column in self.columns.items()})
+
+    def having(self, name: str, column: np.ndarray) -> Table:
+        return Table(self.world, self.rows, {**self.columns, name: column})
+
+    def without(self, names: Iterable[str]) -> Table:
+        hidden = set(names)
+        return Table(self.world, self.rows, {k: v for k, v in self.columns.items() if k not in hidden})
+
+    def where(self, p: Predicate) -> Table:
+        return self if p == TRUE else self.take(np.flatnonzero(self.holds(p)))
+
+    def holds(self, p: Predicate) -> np.ndarray:
+        """p in each row; a relation is false outside its shape."""
+        match p:
+            case Compare(op, side):
+                value = self.value(side)
+                return value == 0 if op == "=" else value > 0 if op == ">" else value >= 0
+            case Related(relation, at):
+                return self._related(self.world.relations[relation], at)
+            case Unrelated(relation, at):
+                return ~self._related(self.world.relations[relation], at)
+            case And(parts):
+                return reduce(np.logical_and, map(self.holds, parts), np.ones(self.rows, bool))
+            case Or(parts):
+                return reduce(np.logical_or, map(self.holds, parts), np.zeros(self.rows, bool))
+            case Exists():
+                return self._exists(*_existential(p))
+
+    def _related(self, relation: np.ndarray, at: tuple[Affine, ...]) -> np.ndarray:
+        places = [self.value(a) for a in at]
+        inside = reduce(
+            np.logical_and,
+            ((place >= 0) & (place < size) for place, size in zip(places, relation.shape, strict=True)),
+            np.ones(self.rows, bool),
+        )
+        found = np.zeros(self.rows, bool)
+        found[inside] = relation[tuple(place[inside] for place in places)]
+        return found
+
+    def _exists(self, indices: Indices, p: Predicate) -> np.ndarray:
+        found = np.zeros(self.rows, bool)
+        found[self.extended(indices, p)[1]] = True
+        return found
+
+    def extended(self, indices: Indices, p: Predicate = TRUE) -> tuple[Table, np.ndarray]:
+        """For each row one row per assignment of the indices that makes p true, and the row that each came from.
+
+        With p true they come in the order of nested loops.
+        """
+        pending = {index: self.world.size(size) for index, size in indices}
+        table, atoms = self.without(pending).having("", np.arange(self.rows)), list(conjuncts(p))
+        while True:
+            known = [q for q in atoms if names(q).isdisjoint(pending)]
+            atoms = [q for q in atoms if q not in known]
+            table = reduce(Table.where, known, table)
+            if not pending:
+                return table.without([""]), table.columns[""]
+            pin = next((q for q in atoms if isinstance(q, Compare) and _pins_one(q, pending)), None)
+            index = next(iter(pin.side.names & pending.keys() if pin else pending))
+            size = pending.pop(index)
+            table = table._pinned(pin.side, index, size) if pin else table._crossed(index, size)
+
+    def _crossed(self, index: str, size: int) -> Table:
+        rows = np.repeat(np.arange(self.rows), size)
+        return self.take(rows).having(index, np.tile(np.arange(size), self.rows))
+
+    def _pinned(self, side: Affine, index: str, size: int) -> Table:
+        """The rows in which side = 0 has a solution for the index, with it."""
+        c = side.coefficient(index)
+        rest = self.value(side - affine(index) * c)
+        value = -rest // c
+        solved = np.flatnonzero((rest % c == 0) & (value >= 0) & (value < size))
+        return self.take(solved).having(index, value[solved])
+
+
+def _pins_one(p: Compare, pending: Mapping[str, int]) -> bool:
+    return p.op == "=" and len(p.side.names & pending.keys()) == 1
+
+
+def _existential(p: Predicate) -> tuple[list[tuple[str, Affine]], Predicate]:
+    """The indices of directly nested existentials, and what they quantify."""
+    indices: dict[str, Affine] = {}
+    while isinstance(p, Exists) and p.index not in indices:
+        indices[p.index] = p.size
+        p = p.of
+    return list(indices.items()), p

@@ -1,0 +1,52 @@
+"""What a program costs: additions, multiplications and black-box calls, counted exactly at given sizes and relations.
+
+Memory traffic, index arithmetic, predicates, ⊞, accesses and pairs are free.
+
+Source: "Differentiating a Tensor Language", 4.22 to 4.34.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from wengert.tensor.language.assignments import Table, World
+from wengert.tensor.language.evaluation import after, summands
+from wengert.tensor.language.substitution import children
+from wengert.tensor.language.terms import Add, Apply, Bracket, Expr, Gen, Mul, Program, Sum
+
+
+def cost(
+    program: Program, sizes: Mapping[str, int] | None = None, relations: Mapping[str, np.ndarray] | None = None
+) -> int:
+    return cost_at(program.body, Table(World(sizes or {}, relations or {}), 1, {}))
+
+
+def cost_at(e: Expr, table: Table) -> int:
+    """The cost of e summed over the rows of a table."""
+    match e:
+        case Add(left, right):
+            return _addition(left, right, table)
+        case Sum():
+            return _summation(e, table)
+        case Gen(index, size, body):
+            return cost_at(body, table.extended([(index, size)])[0])
+        case Bracket(where, body):
+            return cost_at(body, table.where(where))
+    own = table.rows if isinstance(e, (Mul, Apply)) else 0
+    return own + sum(cost_at(child, table) for child in children(e))
+
+
+def _addition(left: Expr, right: Expr, table: Table) -> int:
+    """4.24: [p]e0 + [q]e1 adds where both hold: cost [p]cost(e0) + [q]cost(e1) + [p∧q]."""
+    (p, e0), (q, e1) = after(left), after(right)
+    first = table.where(p)
+    return cost_at(e0, first) + cost_at(e1, table.where(q)) + first.where(q).rows
+
+
+def _summation(e: Sum, table: Table) -> int:
+    """4.30: Σ ī [p]e adds one time less than p holds, where it holds at all: Σ_ī [p](cost(e)+1) − [∃ī.p]."""
+    indices, where, body = summands(e)
+    inner, origins = table.extended(indices.items(), where)
+    return cost_at(body, inner) + inner.rows - len(np.unique(origins))

@@ -1,0 +1,147 @@
+"""Programs in the paper's notation: ⊞[i:n] e, Σ[i:n] e, [p]·e. For reading; nothing parses it."""
+
+from __future__ import annotations
+
+from wengert.tensor.language.terms import (
+    Access,
+    Add,
+    Affine,
+    And,
+    Apply,
+    Bracket,
+    Compare,
+    Const,
+    Exists,
+    Expr,
+    Gen,
+    Let,
+    Mul,
+    Or,
+    Pair,
+    PairType,
+    Predicate,
+    Program,
+    Proj,
+    Real,
+    Related,
+    Sum,
+    TensorType,
+    Type,
+    Unrelated,
+    Var,
+    affine,
+)
+
+# binding strength: let and big operators reach as far right as they can; then +, [p]·, ·, π, and what stands alone
+OPEN, ADD, BRACKET, MUL, PREFIX, TIGHT = range(6)
+
+
+def show(program: Program) -> str:
+    """The whole program: its inputs, then one let per line, then the result."""
+    inputs = "".join(f"input {name} : {show_type(of)}\n" for name, of in program.inputs)
+    relations = "".join(f"relation {name} ⊆ {_product(shape)}\n" for name, shape in program.relations)
+    return inputs + relations + show_expr(program.body)
+
+
+def _product(shape: tuple[Affine, ...]) -> str:
+    return "×".join(show_affine(size) for size in shape)
+
+
+def show_type(of: Type) -> str:
+    match of:
+        case Real():
+            return "ℝ"
+        case PairType(left, right):
+            return f"({show_type(left)} × {show_type(right)})"
+        case TensorType(size, element):
+            return f"[{show_affine(size)}]{show_type(element)}"
+
+
+def show_expr(e: Expr, needs: int = OPEN) -> str:
+    """In parentheses where it binds weaker than its place needs."""
+    strength, text = _expr(e)
+    return f"({text})" if strength < needs else text
+
+
+def _expr(e: Expr) -> tuple[int, str]:
+    match e:
+        case Var(name):
+            return TIGHT, name
+        case Const(value):
+            return (OPEN if str(value).startswith("-") or "/" in str(value) else TIGHT), str(value)
+        case Add(left, right):
+            return ADD, f"{show_expr(left, ADD)} + {show_expr(right, BRACKET)}"
+        case Mul(left, right):
+            return MUL, f"{show_expr(left, MUL)}·{show_expr(right, PREFIX)}"
+        case Apply(of, args):
+            return TIGHT, f"{of.name}({', '.join(map(show_expr, args))})"
+        case Pair(left, right):
+            return TIGHT, f"({show_expr(left)}, {show_expr(right)})"
+        case Proj(k, of):
+            return PREFIX, f"π{'₀₁'[k]} {show_expr(of, PREFIX)}"
+        case Access(of, at):
+            return TIGHT, f"{show_expr(of, TIGHT)}[{show_affine(at)}]"
+        case Bracket(where, body):
+            reach = OPEN if isinstance(body, (Gen, Sum)) else BRACKET
+            return reach, f"[{show_predicate(where)}]·{show_expr(body, reach)}"
+        case Gen() | Sum():
+            return OPEN, _big("⊞" if isinstance(e, Gen) else "Σ", e)
+        case Let(name, value, body):
+            return OPEN, f"let {name} = {show_expr(value)} in\n{show_expr(body)}"
+
+
+def _big(sign: str, e: Gen | Sum) -> str:
+    """Directly nested ones as one: Σ[i:n, j:m] e."""
+    ranges, body = [(e.index, e.size)], e.body
+    while type(body) is type(e):
+        ranges.append((body.index, body.size))
+        body = body.body
+    return f"{sign}[{', '.join(f'{index}:{show_affine(size)}' for index, size in ranges)}] {show_expr(body)}"
+
+
+def show_affine(a: Affine) -> str:
+    """2·i + n − 1."""
+    parts = [("-" if c < 0 else "+", name if abs(c) == 1 else f"{abs(c)}·{name}") for name, c in _positive_first(a)]
+    if a.constant or not parts:
+        parts.append(("-" if a.constant < 0 else "+", str(abs(a.constant))))
+    (sign, first), *rest = parts
+    return (sign if sign == "-" else "") + first + "".join(f"{s}{text}" for s, text in rest)
+
+
+def _positive_first(a: Affine) -> list[tuple[str, int]]:
+    return sorted(a.terms, key=lambda term: term[1] < 0)
+
+
+def show_predicate(p: Predicate, within: type | None = None) -> str:
+    match p:
+        case Compare(op, side):
+            return _comparison(op, side)
+        case Related(relation, at) | Unrelated(relation, at):
+            sign = "¬" if isinstance(p, Unrelated) else ""
+            return f"{sign}{relation}({', '.join(map(show_affine, at))})"
+        case And(parts):
+            return " ∧ ".join(show_predicate(q, And) for q in parts) or "true"
+        case Or(parts):
+            text = " ∨ ".join(show_predicate(q, Or) for q in parts) or "false"
+            return f"({text})" if within is And and len(parts) > 1 else text
+        case Exists(index, size, of):
+            text = f"∃[{index}:{show_affine(size)}] {show_predicate(of)}"
+            return f"({text})" if within else text
+
+
+def _comparison(op: str, side: Affine) -> str:
+    """a = b, a < b or a ≤ b with no minus sign where two sides can do without."""
+    right = sum((affine(name) * c for name, c in side.terms if c > 0), Affine(max(side.constant, 0)))
+    left = right - side
+    if op == "=":
+        sides = (right, left) if _is_name(right) or not _is_name(left) else (left, right)
+        return " = ".join(map(show_affine, sides))
+    if op == ">=" and left.constant >= 1 and left.terms:
+        return f"{show_affine(left - 1)} < {show_affine(right)}"
+    if op == ">=" and not left.terms and left.constant == 1:
+        return f"0 < {show_affine(right)}"
+    return f"{show_affine(left)} {'≤' if op == '>=' else '<'} {show_affine(right)}"
+
+
+def _is_name(a: Affine) -> bool:
+    return len(a.terms) == 1 and not a.constant

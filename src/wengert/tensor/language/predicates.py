@@ -1,0 +1,301 @@
+"""Predicates on indices, held in a form that shows what they imply; false, true and what says nothing fold away.
+
+A constructor never changes where the predicate is true: the cost of a program counts those places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from math import gcd
+from typing import Any
+
+from wengert.tensor.language.indices import Affine, affine
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """side op 0; of `compare` only = and ≥ come."""
+
+    op: str
+    side: Affine
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """R(a1, .., ak)."""
+
+    relation: str
+    at: tuple[Affine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unrelated:
+    """¬R(a1, .., ak): negation stands at atoms only."""
+
+    relation: str
+    at: tuple[Affine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    parts: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    parts: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """∃[index:size] of."""
+
+    index: str
+    size: Affine
+    of: Predicate
+
+
+Predicate = Compare | Related | Unrelated | And | Or | Exists
+TRUE, FALSE = And(()), Or(())
+REMEMBERED = 2**15  # results of each constructor: the passes ask for the same ones again and again
+
+
+def compare(op: str, side: Affine) -> Predicate:
+    """An atom in lowest terms: > becomes ≥, the first coefficient of an equality is positive, constants fold."""
+    if op == ">":
+        return compare(">=", side - 1)
+    if side.is_constant:
+        return TRUE if (side.constant == 0 if op == "=" else side.constant >= 0) else FALSE
+    divisor = gcd(*(c for _, c in side.terms))
+    if op == "=":
+        if side.constant % divisor:
+            return FALSE
+        divisor = divisor if side.terms[0][1] > 0 else -divisor
+    return Compare(op, Affine(side.constant // divisor, tuple((name, c // divisor) for name, c in side.terms)))
+
+
+def equal(a: Affine | int, b: Affine | int) -> Predicate:
+    return compare("=", affine(a) - b)
+
+
+def at_most(a: Affine | int, b: Affine | int) -> Predicate:
+    return compare(">=", affine(b) - a)
+
+
+def less(a: Affine | int, b: Affine | int) -> Predicate:
+    return compare(">", affine(b) - a)
+
+
+def in_range(a: Affine, size: Affine) -> Predicate:
+    """0 ≤ a < size."""
+    return conjoin(at_most(0, a), less(a, size))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def conjoin(*parts: Predicate) -> Predicate:
+    """p ∧ q ∧ ..: flat, sorted; a part that another implies is dropped, parts that exclude each other are false."""
+    found = {q for p in parts for q in conjuncts(p)}
+    if FALSE in found or any(_exclude(p, q) for p in found for q in found):
+        return FALSE
+    kept = _kept(found, lambda p, q: implies(q, p))
+    return kept[0] if len(kept) == 1 else And(kept)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def disjoin(*parts: Predicate) -> Predicate:
+    """p ∨ q ∨ ..: flat, sorted; a part that implies another is dropped."""
+    found = {q for p in parts for q in disjuncts(p)}
+    if TRUE in found:
+        return TRUE
+    kept = _kept(found, implies)
+    return kept[0] if len(kept) == 1 else Or(kept)
+
+
+def _kept(parts: Iterable[Predicate], redundant: Callable[[Predicate, Predicate], bool]) -> tuple[Predicate, ...]:
+    """The parts in order, without each that is redundant beside one still there."""
+    kept = sorted(parts, key=order)
+    for p in tuple(kept):
+        if any(redundant(p, q) for q in kept if q is not p):
+            kept.remove(p)
+    return tuple(kept)
+
+
+def _exclude(p: Predicate, q: Predicate) -> bool:
+    """p ∧ q is false, seen from two atoms."""
+    match p, q:
+        case Compare(_, a), Compare(_, b):
+            return len(a.terms) == len(b.terms) and p != q and a.names == b.names and implies(p, negate(q))
+        case Related(r, a), Unrelated(s, b):
+            return r == s and a == b
+    return False
+
+
+def conjuncts(p: Predicate) -> tuple[Predicate, ...]:
+    return tuple(q for part in p.parts for q in conjuncts(part)) if isinstance(p, And) else (p,)
+
+
+def disjuncts(p: Predicate) -> tuple[Predicate, ...]:
+    return tuple(q for part in p.parts for q in disjuncts(part)) if isinstance(p, Or) else (p,)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def implies(p: Predicate, q: Predicate) -> bool:
+    """p ⇒ q, seen from the structure alone: never wrongly yes."""
+    if isinstance(q, And):
+        return all(implies(p, part) for part in q.parts)
+    if isinstance(p, Or):
+        return all(implies(part, q) for part in p.parts)
+    if isinstance(q, Or) and any(implies(p, part) for part in q.parts):
+        return True
+    return any(part == q or _at_least(part, q) for part in conjuncts(p))
+
+
+def _at_least(p: Predicate, q: Predicate) -> bool:
+    """a + c ≥ 0 ⇒ a + d ≥ 0 where d ≥ c; and a = c gives a ≥ c."""
+    if not (isinstance(p, Compare) and isinstance(q, Compare) and q.op == ">="):
+        return False
+    sides = (p.side, -p.side) if p.op == "=" else (p.side,)
+    return any(side.terms == q.side.terms and side.constant <= q.side.constant for side in sides)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def negate(p: Predicate) -> Predicate:
+    """¬p, pushed to the atoms. Errors: under ¬, ∃ would be ∀, which the language has not."""
+    match p:
+        case Compare("=", a):
+            return disjoin(compare(">", a), compare(">", -a))
+        case Compare(op, a):
+            return compare(">" if op == ">=" else ">=", -a)
+        case Related(relation, at):
+            return Unrelated(relation, at)
+        case Unrelated(relation, at):
+            return Related(relation, at)
+        case And(parts):
+            return disjoin(*map(negate, parts))
+        case Or(parts):
+            return conjoin(*map(negate, parts))
+    raise ValueError("`not` of an existential: the language has no ∀; say it with comparisons of indices")
+
+
+def exists(indices: Iterable[tuple[str, Affine]], p: Predicate) -> Predicate:
+    """∃[ī:n̄] p, with those indices gone that the atoms determine or merely bound."""
+    for index, size in reversed(tuple(indices)):
+        p = disjoin(*(_exists_one(index, size, part) for part in disjuncts(p)))
+    return p
+
+
+def _exists_one(index: str, size: Affine, p: Predicate) -> Predicate:
+    about = [q for q in conjuncts(p) if index in names(q)]
+    rest = conjoin(*(q for q in conjuncts(p) if index not in names(q)))
+    pin = next((q for q in about if pins(q, index)), None)
+    if isinstance(pin, Compare):
+        at = solved(pin.side, index)
+        return conjoin(rest, in_range(at, size), *(substituted(q, {index: at}) for q in about if q is not pin))
+    bounds = [q.side for q in about if isinstance(q, Compare) and abs(q.side.coefficient(index)) == 1]
+    if len(bounds) == len(about):
+        return conjoin(rest, _bounds_meet(index, size, bounds))
+    return conjoin(rest, _quantified(index, size, conjoin(*about)))
+
+
+def _quantified(index: str, size: Affine, p: Predicate) -> Exists:
+    """∃[index:size] p, its index named by how deep it stands, so that what says the same is the same."""
+    name = fresh(f"e{_depth(p)}", names(p) - {index})
+    return Exists(name, size, p if name == index else substituted(p, {index: affine(name)}))
+
+
+def _depth(p: Predicate) -> int:
+    """How many existentials stand in each other."""
+    if isinstance(p, Exists):
+        return 1 + _depth(p.of)
+    return max(map(_depth, p.parts), default=0) if isinstance(p, And | Or) else 0
+
+
+def pins(p: Predicate, index: str) -> bool:
+    """Whether p is an equality that gives the index its value."""
+    return isinstance(p, Compare) and p.op == "=" and abs(p.side.coefficient(index)) == 1
+
+
+def solved(side: Affine, index: str) -> Affine:
+    """The value of an index of coefficient ±1 at which side = 0."""
+    c = side.coefficient(index)
+    return (side - affine(index) * c) * -c
+
+
+def _bounds_meet(index: str, size: Affine, sides: list[Affine]) -> Predicate:
+    """Some index in 0..size-1 has all sides ≥ 0: each lower bound is at most each upper one."""
+    lows = [affine(0), *(solved(side, index) for side in sides if side.coefficient(index) > 0)]
+    highs = [size - 1, *(solved(side, index) for side in sides if side.coefficient(index) < 0)]
+    return conjoin(*(at_most(low, high) for low in lows for high in highs))
+
+
+def names(p: Predicate) -> frozenset[str]:
+    """The free index and size names of a predicate."""
+    match p:
+        case Compare(_, side):
+            return side.names
+        case Related(_, at) | Unrelated(_, at):
+            return frozenset().union(*(a.names for a in at))
+        case And(parts) | Or(parts):
+            return frozenset().union(*map(names, parts))
+        case Exists(index, size, of):
+            return size.names | (names(of) - {index})
+
+
+def relations(p: Predicate) -> frozenset[str]:
+    """The relations that a predicate asks."""
+    match p:
+        case Related(relation, _) | Unrelated(relation, _):
+            return frozenset({relation})
+        case And(parts) | Or(parts):
+            return frozenset().union(*map(relations, parts))
+        case Exists(_, _, of):
+            return relations(of)
+    return frozenset()
+
+
+def substituted(p: Predicate, indices: Mapping[str, Affine | int]) -> Predicate:
+    """p[i ↦ a], a bound index renamed where a names it."""
+    if names(p).isdisjoint(indices):
+        return p
+    match p:
+        case Compare(op, side):
+            return compare(op, side.substitute(indices))
+        case Related(relation, at):
+            return Related(relation, tuple(a.substitute(indices) for a in at))
+        case Unrelated(relation, at):
+            return Unrelated(relation, tuple(a.substitute(indices) for a in at))
+        case And(parts):
+            return conjoin(*(substituted(q, indices) for q in parts))
+        case Or(parts):
+            return disjoin(*(substituted(q, indices) for q in parts))
+        case Exists(index, size, of):
+            inner = {name: a for name, a in indices.items() if name != index}
+            bound = fresh(index, names(of) | frozenset().union(*(affine(a).names for a in inner.values())) - {index})
+            of = substituted(of, {index: affine(bound)}) if bound != index else of
+            return exists([(bound, size.substitute(indices))], substituted(of, inner))
+
+
+def fresh(name: str, taken: Iterable[str]) -> str:
+    """The name itself, or with the first number that makes it new."""
+    taken = frozenset(taken)
+    if name not in taken:
+        return name
+    number = 1
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"
+
+
+def order(p: Predicate) -> tuple[Any, ...]:
+    """A key that sorts predicates, equal for equal ones."""
+    match p:
+        case Compare(op, side):
+            return (0, op, side.terms, side.constant)
+        case Related(relation, at) | Unrelated(relation, at):
+            return (1 + isinstance(p, Unrelated), relation, tuple((a.terms, a.constant) for a in at))
+        case And(parts) | Or(parts):
+            return (3 + isinstance(p, Or), *map(order, parts))
+        case Exists(index, size, of):
+            return (5, index, size.terms, size.constant, order(of))

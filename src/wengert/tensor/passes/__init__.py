@@ -1,0 +1,1 @@
+"""Differentiation and the simplifications that keep it cheap."""

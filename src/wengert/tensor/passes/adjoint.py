@@ -1,0 +1,193 @@
+"""The adjoint, by rewriting ⟨ȳ | D[e]⟩ until it reads ⟨x̄ | dx⟩: the one linear map that leaves the inner product alone.
+
+The differential's bindings are processed last to first. What is known of one is an inner product ⟨[p]a | dx⟩, the
+filter p saying where a may be nonzero; it is what keeps the cost. The primal statements stand first.
+
+Source: "Differentiating a Tensor Language", 6.20 to 6.54. Theorem 6.55: cost(adjoint) + interface ≤ cost(D) + |output|.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from wengert.tensor.language.assignments import Table, World
+from wengert.tensor.language.predicates import FALSE, TRUE, Predicate, conjoin, disjoin, exists, substituted
+from wengert.tensor.language.ranges import tidied
+from wengert.tensor.language.terms import REAL, Expr, Mul, PairType, Proj, TensorType, Type, Var
+from wengert.tensor.language.typechecking import arrays, shape_of
+from wengert.tensor.passes.differential import Along, Binding, Linear, Scaled, linearised, pushed_forward
+from wengert.tensor.passes.gen_pushout import accessed
+from wengert.tensor.passes.ssa import Builder, at, masked
+from wengert.tensor.passes.statements import SSA, Constant, Contract, Gens, Input, Output, Sum2, leaves
+
+
+@dataclass(frozen=True, slots=True)
+class InnerProduct:
+    """⟨[where]·a | dx⟩.
+
+    Mostly a is zero where the predicate is false: then a weaker one is as right, and dearer. Not where a guarded sum
+    has split the product of its result: `within` is what must not be weakened.
+    """
+
+    where: Predicate
+    a: str
+    within: Predicate = TRUE
+
+
+@dataclass(frozen=True, slots=True)
+class Adjoint:
+    """The program of a tuple of cotangents, one for each input asked for, and the inner products left at the inputs."""
+
+    ssa: SSA
+    interface: tuple[tuple[Expr, Gens, Predicate], ...]
+
+
+def adjoint(ssa: SSA, wrt: Iterable[str], cotangent: str = "y_bar") -> Adjoint:
+    """D*[e; X] at a further input, the cotangent of the result."""
+    builder = Builder.of(ssa)
+    given = builder.add_input(cotangent, _type_of(builder, ssa.output))
+    parts = [(name, functools.partial(builder.input, path)) for path, name in _leaves(Var(given), ssa.output)]
+    return transposed(ssa, tuple(wrt), builder, parts)
+
+
+def gauss_newton(ssa: SSA, wrt: Iterable[str]) -> SSA:
+    """JᵀJ at a further input x_dot for each x of X: the adjoint, where the cotangent of the result is its tangent."""
+    wrt, builder = tuple(wrt), Builder.of(ssa)
+    tangents = pushed_forward(ssa, wrt, builder)
+    parts = [(name, functools.partial(tangents.__getitem__, name)) for name in leaves(ssa.output)]
+    return transposed(ssa, wrt, builder, parts).ssa
+
+
+def transposed(
+    ssa: SSA, wrt: tuple[str, ...], builder: Builder, cotangents: Iterable[tuple[str, Callable[[], str]]]
+) -> Adjoint:
+    """D*[e; X] where each part of the result has a statement that is its cotangent."""
+    derivative = linearised(ssa, {x: x for x in wrt}, builder)
+    rewriting = Rewriting(builder, {binding.name: binding.of for binding in derivative.bindings})
+    for name, cotangent in cotangents:
+        if name in derivative.of:  # 6.26, and ⟨ȳ | 0⟩ is nothing
+            rewriting.pair(derivative.of[name], TRUE, cotangent())
+    for binding in reversed(derivative.bindings):
+        rewriting.reverse(binding)
+    types = dict(ssa.inputs)
+    output = tuple(rewriting.cotangent(Var(x), arrays(types[x])) for x in wrt)
+    return Adjoint(builder.ssa(output), tuple(rewriting.interface()))
+
+
+def interface_size(
+    result: Adjoint, sizes: Mapping[str, int] | None = None, relations: Mapping[str, np.ndarray] | None = None
+) -> int:
+    """Σ over the inputs' inner products of how many elements the filter leaves."""
+    table = Table(World(sizes or {}, relations or {}), 1, {})
+    return sum(table.extended(gens, where)[0].rows for _, gens, where in result.interface)
+
+
+class Rewriting:
+    """The inner products not yet processed, by the differential on their right."""
+
+    def __init__(self, builder: Builder, statement_of: Mapping[str, str]) -> None:
+        self.builder, self.statement_of = builder, statement_of
+        self.products: dict[str, list[InnerProduct]] = {}
+        self.at_inputs: dict[Expr, tuple[Gens, InnerProduct]] = {}
+
+    def pair(self, dx: str, where: Predicate, a: str, within: Predicate = TRUE) -> None:
+        """One more ⟨[where]·a | dx⟩."""
+        self.products.setdefault(dx, []).append(InnerProduct(where, a, within))
+
+    def reverse(self, binding: Binding) -> None:
+        """6.31, or 6.32 where nothing asks for the differential: the adjoint of dead code is nothing."""
+        if products := self.products.pop(binding.name, []):
+            self.apply(binding, binding.form, self.grouped(binding, products))
+
+    def grouped(self, binding: Binding, products: list[InnerProduct]) -> InnerProduct:
+        """6.39: ⟨[p]a | dx⟩ + ⟨[q]b | dx⟩ is ⟨[p∨q]g | dx⟩ with g = [p]a + [q]b."""
+        whole = products[0]
+        for product in products[1:]:
+            g = self.emit(binding.name, binding.gens, Sum2(whole.where, whole.a, product.where, product.a))
+            whole = InnerProduct(disjoin(whole.where, product.where), g)
+        return whole
+
+    def apply(self, binding: Binding, form: Linear, product: InnerProduct) -> None:
+        p, a = product.where, product.a
+        match form:
+            case Input(of, _):
+                self.at_inputs[of] = (binding.gens, product)
+            case Sum2(q0, du, q1, dv):
+                self.along_sum(product, ((q0, du), (q1, dv)))
+            case Scaled(q, partial, du):
+                self.along_scaled(binding, conjoin(p, q), a, partial, du)
+            case Along(contraction, factor):
+                self.along_contraction(binding, p, a, contraction, factor)
+
+    def along_sum(self, product: InnerProduct, summands: Iterable[tuple[Predicate, str]]) -> None:
+        """6.44: ⟨[p]a | [q0]du + [q1]dv⟩ is ⟨[p∧q0]a | du⟩ + ⟨[p∧q1]a | dv⟩."""
+        for q, du in summands:
+            self.pair(du, conjoin(product.where, q), product.a, conjoin(product.within, q))
+
+    def along_scaled(self, binding: Binding, where: Predicate, a: str, partial: Expr, du: str) -> None:
+        """6.47: ⟨[p]a | [q]f'(x)·du⟩ is ⟨[p∧q]g | du⟩ with g = [p∧q]f'(x)·a."""
+        scaled = Mul(partial, accessed(Var(a), at(binding.gens)))
+        self.pair(du, where, self.builder.scalar(binding.gens, where, scaled, self.name(du)))
+
+    def along_contraction(self, binding: Binding, p: Predicate, a: str, form: Contract, factor: int) -> None:
+        """6.48, 6.49: ⟨[p]a | Σ j̄,k̄,l̄ [q]du[j̄]·y[k̄]⟩ is ⟨[∃ī,k̄,l̄.p∧q]g | du⟩ with g = ⊞j̄ Σ ī,k̄,l̄ [p∧q]a[ī]·y[k̄]."""
+        du, places = form.factors[factor]
+        others = form.factors[:factor] + form.factors[factor + 1 :]
+        sizes = dict(form.sums)
+        gens = tuple((index, sizes[index]) for index in places)
+        sums = (*binding.gens, *((index, size) for index, size in form.sums if index not in places))
+        where = conjoin(p, form.where)
+        mine = tuple(index for index, _ in binding.gens)
+        g = self.emit(du, gens, Contract(sums, where, ((a, mine), *others)))
+        new = self.builder.statements[g].gens
+        found = substituted(exists(sums, where), dict(zip(places, at(new), strict=True)))
+        self.pair(du, tidied(found, dict(new)), g)
+
+    def emit(self, dx: str, gens: Gens, form: Sum2 | Contract) -> str:
+        return self.builder.emit(gens, form, self.name(dx))
+
+    def name(self, dx: str) -> str:
+        """x_bar, for what pairs with a differential of x."""
+        return self.builder.named(f"{self.statement_of[dx]}_bar")
+
+    def cotangent(self, of: Expr, type_of: Type) -> Output:
+        """6.27, 6.28: what has come to the parts of an input; a part that nothing came to has a structural zero."""
+        if isinstance(type_of, PairType):
+            return self.cotangent(Proj(0, of), type_of.left), self.cotangent(Proj(1, of), type_of.right)
+        if of in self.at_inputs:
+            gens, product = self.at_inputs[of]
+            return (
+                product.a
+                if product.within == TRUE
+                else self.builder.emit(gens, masked(gens, product.within, product.a))
+            )
+        gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of(type_of)))
+        return self.builder.emit(gens, Constant(FALSE, 0))
+
+    def interface(self) -> Iterator[tuple[Expr, Gens, Predicate]]:
+        return ((of, gens, product.where) for of, (gens, product) in self.at_inputs.items())
+
+
+def _type_of(builder: Builder, output: Output) -> Type:
+    if not isinstance(output, str):
+        first, *rest = output
+        return PairType(_type_of(builder, first), _type_of(builder, tuple(rest))) if rest else _type_of(builder, first)
+    of: Type = REAL
+    for _, size in reversed(builder.statements[output].gens):
+        of = TensorType(size, of)
+    return of
+
+
+def _leaves(of: Expr, output: Output) -> Iterator[tuple[Expr, str]]:
+    """The parts of a value in the output's tuples, a tuple of more than two being pairs to the right."""
+    if isinstance(output, str):
+        yield of, output
+        return
+    first, *rest = output
+    yield from _leaves(Proj(0, of) if rest else of, first)
+    if rest:
+        yield from _leaves(Proj(1, of), tuple(rest))

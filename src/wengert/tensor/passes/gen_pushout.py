@@ -1,0 +1,130 @@
+"""Third pass: each right-hand side is ⊞[ī:n̄] s with s scalar; no ⊞ in s, and accesses of variables only.
+
+Needs lets lifted and pairs eliminated.
+
+Source: "Differentiating a Tensor Language", 5.21 to 5.24.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from wengert.tensor.language.predicates import conjuncts, fresh, names
+from wengert.tensor.language.ranges import Ranges, known
+from wengert.tensor.language.substitution import all_names, children, substitute, with_children
+from wengert.tensor.language.terms import (
+    TRUE,
+    Access,
+    Affine,
+    Bracket,
+    Const,
+    Expr,
+    Gen,
+    Predicate,
+    Program,
+    Proj,
+    Sum,
+    Type,
+    Var,
+    affine,
+    conjoin,
+    in_range,
+)
+from wengert.tensor.language.typechecking import scope_of, shape_of, typed
+from wengert.tensor.passes.let_lifting import lets_of, with_lets
+from wengert.tensor.passes.pair_elimination import is_input
+
+
+def push_out_gens(program: Program) -> Program:
+    bindings, body = lets_of(program.body)
+    scope = scope_of(program)
+    taken = set(scope.types) | scope.indices | set(scope.relations) | set(all_names(program.body))
+    pushed_out = []
+    for name, value in bindings:
+        of = typed(value, scope)
+        scope = scope.typed(name, of)
+        pushed_out.append((name, elementwise(value, of, taken)))
+    return replace(program, body=with_lets(pushed_out, body))
+
+
+def elementwise(e: Expr, of: Type, taken: set[str]) -> Expr:
+    """⊞[ī:n̄] e[ī], with every ⊞ of e pushed out to here; one that stands outermost keeps its name."""
+    own = [index for index, _ in gens_of(e)[0]]
+    gens: list[tuple[str, Affine]] = []
+    for d, size in enumerate(shape_of(of)):
+        name = own[d] if d < len(own) and own[d] not in own[:d] else fresh("i", taken | dict(gens).keys())
+        gens.append((name, size))
+    return with_gens(tuple(gens), pushed(e, tuple(affine(name) for name, _ in gens), Facts(dict(gens), TRUE)))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What holds at a place: the ranges of the indices and the brackets around it."""
+
+    ranges: Ranges
+    given: Predicate
+
+    def indexed(self, index: str, size: Affine) -> Facts:
+        still = conjoin(*(q for q in conjuncts(self.given) if index not in names(q)))
+        return Facts({**self.ranges, index: size}, still)
+
+    def where(self, p: Predicate) -> Facts:
+        return replace(self, given=conjoin(self.given, p))
+
+
+def pushed(e: Expr, at: tuple[Affine, ...], facts: Facts) -> Expr:
+    """e[at..] with no ⊞ left and accesses on variables only."""
+    match e:
+        case Gen(index, size, body):
+            inside = in_range(at[0], size)
+            element = pushed(substitute(body, {index: at[0]}), at[1:], facts.where(inside))
+            return element if known(inside, facts.ranges, facts.given) else Bracket(inside, element)
+        case Access(of, place):
+            return pushed(of, (place, *at), facts)
+        case Bracket(where, body):
+            return Bracket(where, pushed(body, at, facts.where(where)))
+        case Sum(index, size, body):
+            return Sum(index, size, pushed(body, (), facts.indexed(index, size)))
+        case Var() | Proj():
+            return accessed(e, at)
+    return with_children(e, tuple(pushed(child, (), facts) for child in children(e)))
+
+
+def accessed(e: Expr, at: tuple[Affine, ...]) -> Expr:
+    for place in at:
+        e = Access(e, place)
+    return e
+
+
+def with_gens(gens: tuple[tuple[str, Affine], ...], body: Expr) -> Expr:
+    for index, size in reversed(gens):
+        body = Gen(index, size, body)
+    return body
+
+
+def gens_of(e: Expr) -> tuple[tuple[tuple[str, Affine], ...], Expr]:
+    """The outermost ⊞ and what follows them."""
+    gens = []
+    while isinstance(e, Gen):
+        gens.append((e.index, e.size))
+        e = e.body
+    return tuple(gens), e
+
+
+def gens_are_pushed_out(program: Program) -> bool:
+    bindings, _ = lets_of(program.body)
+    inputs = dict(program.inputs)
+    return all(_is_elementwise(gens_of(value)[1], inputs) for _, value in bindings)
+
+
+def _is_elementwise(e: Expr, inputs: dict[str, Type]) -> bool:
+    match e:
+        case Gen():
+            return False
+        case Access(of, _):
+            return isinstance(of, (Access, Var, Proj)) and _is_elementwise(of, inputs)
+        case Proj():
+            return is_input(e, inputs)
+        case Var() | Const():
+            return True
+    return all(_is_elementwise(child, inputs) for child in children(e))

@@ -1,0 +1,67 @@
+"""What a ⊞ repeats is computed once: a statement that does not use one of its indices is computed without it. S11."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from wengert.tensor.language.predicates import Predicate, at_most, conjoin, equal, names
+from wengert.tensor.language.terms import affine
+from wengert.tensor.passes.merging import is_gather
+from wengert.tensor.passes.ssa import Builder, names_of, primed, same
+from wengert.tensor.passes.statements import SSA, Contract, Form, Gens, Input, Map, Statement, Sum2, predicates
+
+
+def without_repetition(ssa: SSA) -> SSA:
+    builder = Builder.of(replace(ssa, statements=()))
+    builder.taken |= {statement.name for statement in ssa.statements}
+    unused: dict[str, frozenset[int]] = {}
+    for statement in ssa.statements:
+        unused[statement.name] = _unused(statement, unused)
+        if unused[statement.name] and isinstance(statement.form, (Map, Sum2, Contract)) and not is_gather(statement):
+            _emit_once(builder, statement, unused[statement.name])
+        else:
+            builder.statements[statement.name] = statement
+    return builder.ssa(ssa.output)
+
+
+def _unused(statement: Statement, unused: dict[str, frozenset[int]]) -> frozenset[int]:
+    """The positions of the indices on which the value does not depend."""
+    form = statement.form
+    free = frozenset(d for d, index in enumerate(statement.at) if not any(index in names(p) for p in predicates(form)))
+    match form:
+        case Input():
+            return frozenset()
+        case Map(_, _, args):
+            return free.intersection(*(unused[arg] for arg in args))
+        case Sum2(_, x, _, y):
+            return free & unused[x] & unused[y]
+    return free
+
+
+def _emit_once(builder: Builder, statement: Statement, unused: frozenset[int]) -> None:
+    """The statement without those indices, and under its name the repetition, which is free.
+
+    With no place to repeat at, nothing is computed.
+    """
+    kept = tuple(gen for d, gen in enumerate(statement.gens) if d not in unused)
+    somewhere = conjoin(*(at_most(1, size) for d, (_, size) in enumerate(statement.gens) if d in unused))
+    once = builder.emit(kept, _restricted(builder, statement.form, statement.gens, kept, somewhere))
+    js = primed(kept, "j")
+    builder.emit(statement.gens, Contract(js, same(js, kept), ((once, names_of(js)),)), statement.name)
+
+
+def _restricted(builder: Builder, form: Form, gens: Gens, kept: Gens, where: Predicate) -> Form:
+    def first(name: str) -> str:
+        """What the argument is wherever the unused indices stand: its value where they are 0."""
+        js = primed(gens, "j")
+        pins = (equal(affine(j), affine(i) if (i, n) in kept else 0) for (j, _), (i, n) in zip(js, gens, strict=True))
+        return builder.emit(kept, Contract(js, conjoin(where, *pins), ((name, names_of(js)),)))
+
+    match form:
+        case Map(p, f, args):
+            return Map(conjoin(p, where), f, tuple(map(first, args)))
+        case Sum2(p, x, q, y):
+            return Sum2(conjoin(p, where), first(x), conjoin(q, where), first(y))
+        case Contract(sums, p, factors):
+            return Contract(sums, conjoin(p, where), factors)
+    raise TypeError(form)

@@ -1,0 +1,71 @@
+"""The Jacobian: D at every unit vector at once, the tangent of x being the one-hot bracket ⊞[ī:n̄, b̄:n̄] [ī = b̄]·1.
+
+The indices b̄ stand last in each statement that depends on the tangent, and so in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from wengert.tensor.language.predicates import Predicate, conjoin, equal, fresh
+from wengert.tensor.language.terms import Var, affine
+from wengert.tensor.language.typechecking import arrays, shape_of
+from wengert.tensor.passes.differential import pushed_forward, tangent
+from wengert.tensor.passes.ssa import Builder
+from wengert.tensor.passes.statements import (
+    SSA,
+    Constant,
+    Contract,
+    Form,
+    Gens,
+    Input,
+    Statement,
+    arguments,
+    canonical,
+    leaves,
+)
+
+
+def jacobian(ssa: SSA, wrt: str) -> SSA:
+    """The derivative of each element of the result by each of an input that is numbers."""
+    builder = Builder.of(ssa)
+    output = tangent(builder, ssa.output, pushed_forward(ssa, [wrt], builder))
+    x_dot, of = builder.inputs[-1]
+    sizes = shape_of(arrays(of))
+    further, inner = (tuple((fresh(f"{b}{d}", ssa.sizes), size) for d, size in enumerate(sizes)) for b in "bc")
+    widening = Widening(x_dot, further, inner, set(leaves(output)))
+    statements = tuple(canonical(widening.widened(s), ssa.sizes) for s in builder.statements.values())
+    return replace(ssa, statements=statements, output=output)
+
+
+@dataclass
+class Widening:
+    """Gives statements the `further` indices, which products call `inner`. `wide` are those that have them."""
+
+    x_dot: str
+    further: Gens
+    inner: Gens
+    wide: set[str]
+
+    def widened(self, statement: Statement) -> Statement:
+        """With the further indices, if it is part of the result or depends on the tangent."""
+        form = statement.form
+        if form == Input(Var(self.x_dot), statement.at):
+            form = Constant(self.same(statement.at), 1)
+        elif self.wide.isdisjoint((statement.name, *arguments(form))):
+            return statement
+        self.wide.add(statement.name)
+        return Statement(statement.name, (*statement.gens, *self.further), self.product(form))
+
+    def product(self, form: Form) -> Form:
+        """A product reads its differential where the indices are the statement's; a sum has the statement's own."""
+        if not isinstance(form, Contract):
+            return form
+        inner = tuple(index for index, _ in self.inner)
+        factors = tuple((name, (*at, *inner) if name in self.wide else at) for name, at in form.factors)
+        return Contract((*form.sums, *self.inner), conjoin(form.where, self.same(inner)), factors)
+
+    def same(self, indices: Iterable[str]) -> Predicate:
+        pairs = zip(indices, self.further, strict=True)
+        return conjoin(*(equal(affine(index), affine(name)) for index, (name, _) in pairs))

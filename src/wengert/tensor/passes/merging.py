@@ -1,0 +1,113 @@
+"""Contractions put into the contraction that reads them, where that costs nothing: S9.
+
+A gather, at most one term for each element, is free wherever it is put. A sum goes into a plain sum that reads each of
+its elements at most once and is its only reader: the same products, the same additions. (A·B)·C stays two products: put
+into one it would cost n⁴.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+
+from wengert.tensor.language.predicates import Compare, Predicate, conjoin, conjuncts, exists, pins, substituted
+from wengert.tensor.language.terms import affine
+from wengert.tensor.passes.statements import SSA, Contract, Statement, arguments, canonical, leaves
+
+
+def merged(ssa: SSA) -> SSA:
+    uses = readers(ssa)
+    done: dict[str, Statement] = {}
+    for statement in ssa.statements:
+        done[statement.name] = _merged(statement, done, uses, ssa.sizes)
+    return replace(ssa, statements=tuple(s for s in done.values() if uses[s.name]))
+
+
+def readers(ssa: SSA) -> Counter[str]:
+    """How often each statement is read, by statements and as a result."""
+    read = [name for statement in ssa.statements for name in arguments(statement.form)]
+    return Counter([*read, *leaves(ssa.output)])
+
+
+def _merged(statement: Statement, done: dict[str, Statement], uses: Counter[str], sizes: tuple[str, ...]) -> Statement:
+    while isinstance(form := statement.form, Contract):
+        found = (k for k, (name, _) in enumerate(form.factors) if _may_merge(statement, form, done[name], uses))
+        k = next(found, None)
+        if k is None:
+            break
+        producer = done[form.factors[k][0]]
+        _count_merge(producer, done, uses)
+        statement = canonical(Statement(statement.name, statement.gens, _inlined(form, k, producer)), sizes)
+    return statement
+
+
+def _count_merge(producer: Statement, done: dict[str, Statement], uses: Counter[str]) -> None:
+    """One reader of the producer now reads what it reads; a producer without readers reads nothing more."""
+    uses.update(arguments(producer.form))
+    _drop_reader(producer.name, done, uses)
+
+
+def _drop_reader(name: str, done: dict[str, Statement], uses: Counter[str]) -> None:
+    uses[name] -= 1
+    if not uses[name]:
+        for read in arguments(done[name].form):
+            _drop_reader(read, done, uses)
+
+
+def _may_merge(statement: Statement, form: Contract, producer: Statement, uses: Counter[str]) -> bool:
+    if is_gather(producer):
+        return True
+    alone = len(form.factors) == 1 and uses[producer.name] == 1
+    return alone and isinstance(producer.form, Contract) and _reads_once(statement, form)
+
+
+def is_gather(statement: Statement) -> bool:
+    """Each element is one element of another statement, or zero."""
+    form = statement.form
+    if not isinstance(form, Contract) or len(form.factors) != 1:
+        return False
+    return {index for index, _ in form.sums} <= determined(form.where, statement.at)
+
+
+def _reads_once(statement: Statement, form: Contract) -> bool:
+    """No element of the one factor is read twice."""
+    known = determined(form.where, form.factors[0][1])
+    return {*statement.at, *(index for index, _ in form.sums)} <= known
+
+
+def determined(where: Predicate, known: Iterable[str]) -> set[str]:
+    """The indices that have at most one value once the known ones are given."""
+    found = set(known)
+    sides = [q.side for q in conjuncts(where) if isinstance(q, Compare) and q.op == "="]
+    indices = {name for side in sides for name in side.names}
+    while new := {name for side in sides if len(rest := side.names - found) == 1 for name in rest} & indices:
+        found |= new
+    return found
+
+
+def _inlined(form: Contract, k: int, producer: Statement) -> Contract:
+    """The producer's sum in place of the factor that reads it."""
+    inner = producer.form
+    assert isinstance(inner, Contract)
+    new = {index: f"{index}'" for index, _ in inner.sums}
+    rename = {old: affine(name) for old, name in new.items()}
+    rename |= dict(zip(producer.at, map(affine, form.factors[k][1]), strict=True))
+    factors = tuple((name, tuple(new[index] for index in at)) for name, at in inner.factors)
+    return without_pinned(
+        Contract(
+            (*form.sums, *((new[index], size) for index, size in inner.sums)),
+            conjoin(form.where, substituted(inner.where, rename)),
+            (*form.factors[:k], *factors, *form.factors[k + 1 :]),
+        )
+    )
+
+
+def without_pinned(form: Contract) -> Contract:
+    """S2: Σ[l:n] [l = a ∧ p] is [0 ≤ a < n ∧ p[l ↦ a]], for an index that no factor reads."""
+    read = {index for _, at in form.factors for index in at}
+    for index, size in form.sums:
+        if index not in read and any(pins(q, index) for q in conjuncts(form.where)):
+            sums = tuple(one for one in form.sums if one[0] != index)
+            return without_pinned(Contract(sums, exists([(index, size)], form.where), form.factors))
+    return form

@@ -1,0 +1,227 @@
+"""Fourth pass: scalar right-hand sides to statements of one operation each.
+
+Source: "Differentiating a Tensor Language", 5.25 to 5.34.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+
+from wengert.tensor.language.evaluation import after, summands
+from wengert.tensor.language.predicates import fresh, substituted
+from wengert.tensor.language.substitution import substitute
+from wengert.tensor.language.terms import (
+    TRUE,
+    Access,
+    Add,
+    Affine,
+    Apply,
+    Bracket,
+    Const,
+    Expr,
+    Let,
+    Mul,
+    Pair,
+    PairType,
+    Predicate,
+    Program,
+    Proj,
+    Sum,
+    Type,
+    Var,
+    affine,
+    conjoin,
+    equal,
+)
+from wengert.tensor.language.typechecking import shape_of
+from wengert.tensor.passes.gen_pushout import accessed, gens_of, push_out_gens
+from wengert.tensor.passes.let_lifting import lets_of, lift_lets
+from wengert.tensor.passes.pair_elimination import eliminate_pairs
+from wengert.tensor.passes.statements import (
+    SSA,
+    Constant,
+    Contract,
+    Form,
+    Gens,
+    Input,
+    Map,
+    Output,
+    Statement,
+    Sum2,
+    canonical,
+)
+
+
+def to_ssa(program: Program) -> SSA:
+    """All four passes."""
+    return converted(push_out_gens(eliminate_pairs(lift_lets(program))))
+
+
+def converted(program: Program) -> SSA:
+    """The fourth pass alone, of a program in the normal form of the third."""
+    bindings, body = lets_of(program.body)
+    builder = Builder(program.inputs, program.relations, program.sizes, taken=(name for name, _ in bindings))
+    for name, value in bindings:
+        gens, scalar = gens_of(value)
+        builder.scalar(gens, TRUE, scalar, name)
+    return builder.ssa(builder.output(body))
+
+
+class Builder:
+    """Statements being collected; `scalar` is S[⊞ ī:n̄ [p] e], which gives the name of the statement that holds it."""
+
+    def __init__(
+        self,
+        inputs: tuple[tuple[str, Type], ...],
+        relations: tuple[tuple[str, tuple[Affine, ...]], ...],
+        sizes: tuple[str, ...],
+        taken: Iterable[str] = (),
+    ) -> None:
+        self.inputs, self.relations, self.sizes = inputs, relations, sizes
+        self.taken = {*taken, *dict(inputs), *dict(relations), *sizes}
+        self.statements: dict[str, Statement] = {}
+        self.read: dict[Expr, str] = {}
+
+    @classmethod
+    def of(cls, ssa: SSA) -> Builder:
+        """Statements collected so far."""
+        builder = cls(ssa.inputs, ssa.relations, ssa.sizes, taken=(statement.name for statement in ssa.statements))
+        builder.statements = {statement.name: statement for statement in ssa.statements}
+        builder.read = {s.form.of: s.name for s in ssa.statements if isinstance(s.form, Input)}
+        return builder
+
+    def add_input(self, name: str, of: Type) -> str:
+        name = self.named(name)
+        self.inputs = (*self.inputs, (name, of))
+        return name
+
+    def ssa(self, output: Output) -> SSA:
+        return SSA(tuple(self.statements.values()), output, self.inputs, self.relations, self.sizes)
+
+    def named(self, name: str) -> str:
+        """The name, or one like it, which is from now on taken."""
+        name = fresh(name, self.taken)
+        self.taken.add(name)
+        return name
+
+    def temporary(self) -> str:
+        return self.named(next(name for name in (f"t{number}" for number in count()) if name not in self.taken))
+
+    def emit(self, gens: Gens, form: Form, name: str | None = None) -> str:
+        name = name or self.temporary()
+        self.statements[name] = canonical(Statement(name, gens, form), self.sizes)
+        return name
+
+    def input(self, of: Expr) -> str:
+        """The statement that reads an input, or a projection of one."""
+        if of not in self.read:
+            gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of(self.type_of(of))))
+            self.read[of] = self.emit(gens, Input(of, tuple(index for index, _ in gens)), self.named(_input_name(of)))
+        return self.read[of]
+
+    def type_of(self, of: Expr) -> Type:
+        if not isinstance(of, Proj):
+            assert isinstance(of, Var)
+            return dict(self.inputs)[of.name]
+        pair = self.type_of(of.of)
+        assert isinstance(pair, PairType)
+        return pair.right if of.k else pair.left
+
+    def output(self, e: Expr) -> Output:
+        if isinstance(e, Pair):
+            return self.output(e.left), self.output(e.right)
+        return self.source(e)
+
+    def source(self, e: Expr) -> str:
+        """The statement behind a variable: a let, or an input."""
+        return e.name if isinstance(e, Var) and e.name in self.statements else self.input(e)
+
+    def scalar(self, gens: Gens, p: Predicate, e: Expr, name: str | None = None) -> str:
+        match e:
+            case Bracket(where, body):
+                return self.scalar(gens, conjoin(p, where), body, name)
+            case Const(value):
+                form: Form = Constant(p, value)
+            case Add(left, right):
+                form = self._addition(gens, p, left, right)
+            case Mul(left, right):
+                form = product(gens, p, self.scalar(gens, p, left), self.scalar(gens, p, right))
+            case Apply(f, args):
+                form = Map(p, f, tuple(self.scalar(gens, p, arg) for arg in args))
+            case Sum():
+                form = self._sum(gens, p, e)
+            case Let(variable, value, body):
+                held = accessed(Var(self.scalar(gens, p, value)), at(gens))
+                return self.scalar(gens, p, substitute(body, values={variable: held}), name)
+            case _:
+                form = self._reading(p, e)
+        return self.emit(gens, form, name)
+
+    def _addition(self, gens: Gens, p: Predicate, left: Expr, right: Expr) -> Form:
+        (q0, e0), (q1, e1) = after(left), after(right)
+        p0, p1 = conjoin(p, q0), conjoin(p, q1)
+        return Sum2(p0, self.scalar(gens, p0, e0), p1, self.scalar(gens, p1, e1))
+
+    def _sum(self, gens: Gens, p: Predicate, e: Sum) -> Form:
+        indices, q, body = summands(e)
+        new = {index: fresh(index, {*dict(gens), *self.sizes}) for index in indices}
+        sums = tuple((new[index], size) for index, size in indices.items())
+        rename = {old: affine(name) for old, name in new.items()}
+        where = conjoin(p, substituted(q, rename))
+        return total(gens, sums, where, self.scalar((*gens, *sums), where, substitute(body, rename)))
+
+    def _reading(self, p: Predicate, e: Expr) -> Form:
+        """x[a1, .., ad] is the sum over all of x where j̄ = ā: at most one term, hence free."""
+        places: tuple[Affine, ...] = ()
+        while isinstance(e, Access):
+            places = (e.at, *places)
+            e = e.of
+        name = self.source(e)
+        sums = primed(self.statements[name].gens, "j")
+        pins = (equal(affine(index), place) for (index, _), place in zip(sums, places, strict=True))
+        return Contract(sums, conjoin(p, *pins), ((name, names_of(sums)),))
+
+
+def names_of(gens: Gens) -> tuple[str, ...]:
+    return tuple(index for index, _ in gens)
+
+
+def at(gens: Gens) -> tuple[Affine, ...]:
+    return tuple(affine(index) for index, _ in gens)
+
+
+def primed(gens: Gens, letter: str) -> Gens:
+    """New names for ranges; the prime keeps them from the indices of any program."""
+    return tuple((f"{letter}{d}'", size) for d, (_, size) in enumerate(gens))
+
+
+def same(gens: Gens, others: Gens) -> Predicate:
+    """ī = j̄."""
+    return conjoin(*(equal(a, b) for a, b in zip(at(gens), at(others), strict=True)))
+
+
+def product(gens: Gens, p: Predicate, x: str, y: str) -> Contract:
+    """[p]·x[ī]·y[ī]."""
+    js, ks = primed(gens, "j"), primed(gens, "k")
+    return Contract((*js, *ks), conjoin(p, same(js, gens), same(ks, gens)), ((x, names_of(js)), (y, names_of(ks))))
+
+
+def total(gens: Gens, sums: Gens, where: Predicate, x: str) -> Contract:
+    """Σ sums [where]·x[ī, sums]."""
+    new = primed((*gens, *sums), "j")
+    mine, summed = new[: len(gens)], new[len(gens) :]
+    renamed = substituted(where, dict(zip(names_of(sums), at(summed), strict=True)))
+    return Contract(new, conjoin(renamed, same(mine, gens)), ((x, names_of(new)),))
+
+
+def masked(gens: Gens, p: Predicate, x: str) -> Contract:
+    """[p]·x[ī]."""
+    return total(gens, (), p, x)
+
+
+def _input_name(of: Expr) -> str:
+    if isinstance(of, Proj):
+        return _input_name(of.of)
+    assert isinstance(of, Var)
+    return of.name

@@ -1,0 +1,273 @@
+"""Tensor SSA: statements of five forms, in which predicates alone say where to read and what to add up.
+
+let name = ⊞[ī:n̄] form, one operation each. x[i+1] is a contraction over j with j = i+1; a pointwise and a matrix
+product are the same form and differ in the predicate. Indices are named by position: i for the statement's own, j and k
+for its first and second factor's, l for what is summed besides.
+
+Source: "Differentiating a Tensor Language", Figure 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from wengert.tensor.language.assignments import Table, World
+from wengert.tensor.language.cost import cost_at
+from wengert.tensor.language.evaluation import Evaluator, Value, mapped
+from wengert.tensor.language.notation import show
+from wengert.tensor.language.predicates import fresh, substituted
+from wengert.tensor.language.ranges import tidied
+from wengert.tensor.language.terms import (
+    TRUE,
+    Add,
+    Affine,
+    Apply,
+    BlackBox,
+    Bracket,
+    Const,
+    Expr,
+    Mul,
+    Pair,
+    Predicate,
+    Program,
+    Sum,
+    Type,
+    Var,
+    affine,
+)
+from wengert.tensor.passes.gen_pushout import accessed, with_gens
+from wengert.tensor.passes.let_lifting import with_lets
+
+Gens = tuple[tuple[str, Affine], ...]
+Output = str | tuple["Output", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """inp[ī], of a variable or projections of one."""
+
+    of: Expr
+    at: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """[where]·value."""
+
+    where: Predicate
+    value: int | float | Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Sum2:
+    """[where0]·x[ī] + [where1]·y[ī]: adds only where both hold."""
+
+    where0: Predicate
+    x: str
+    where1: Predicate
+    y: str
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """[where]·f(x1[ī], .., xk[ī]): f is not evaluated elsewhere."""
+
+    where: Predicate
+    f: BlackBox
+    args: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """Σ sums [where]·x[j̄], or ·x[j̄]·y[k̄]."""
+
+    sums: Gens
+    where: Predicate
+    factors: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+Form = Input | Constant | Sum2 | Map | Contract
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    name: str
+    gens: Gens
+    form: Form
+
+    @property
+    def at(self) -> tuple[str, ...]:
+        return tuple(index for index, _ in self.gens)
+
+
+@dataclass(frozen=True, slots=True)
+class SSA:
+    statements: tuple[Statement, ...]
+    output: Output
+    inputs: tuple[tuple[str, Type], ...] = ()
+    relations: tuple[tuple[str, tuple[Affine, ...]], ...] = ()
+    sizes: tuple[str, ...] = ()
+
+
+# ---- what a statement reads ----
+
+
+def arguments(form: Form) -> tuple[str, ...]:
+    """The statements that it reads."""
+    match form:
+        case Sum2(_, x, _, y):
+            return (x, y)
+        case Map(_, _, args):
+            return args
+        case Contract(_, _, factors):
+            return tuple(name for name, _ in factors)
+    return ()
+
+
+def with_arguments(form: Form, new: Mapping[str, str]) -> Form:
+    """The same form reading other statements."""
+    match form:
+        case Sum2(p, x, q, y):
+            return Sum2(p, new.get(x, x), q, new.get(y, y))
+        case Map(where, f, args):
+            return Map(where, f, tuple(new.get(arg, arg) for arg in args))
+        case Contract(sums, where, factors):
+            return Contract(sums, where, tuple((new.get(name, name), at) for name, at in factors))
+    return form
+
+
+def predicates(form: Form) -> tuple[Predicate, ...]:
+    """Where it computes."""
+    match form:
+        case Constant(where, _) | Map(where, _, _) | Contract(_, where, _):
+            return (where,)
+        case Sum2(p, _, q, _):
+            return (p, q)
+    return ()
+
+
+def leaves(output: Output) -> tuple[str, ...]:
+    return (output,) if isinstance(output, str) else tuple(leaf for part in output for leaf in leaves(part))
+
+
+# ---- the same as an expression: what it means, costs and looks like ----
+
+
+def expression(statement: Statement) -> Expr:
+    """The right-hand side in the language."""
+
+    def read(name: str, at: tuple[str, ...] = statement.at) -> Expr:
+        return accessed(Var(name), tuple(map(affine, at)))
+
+    match statement.form:
+        case Input(of, at):
+            body = accessed(of, tuple(map(affine, at)))
+        case Constant(where, value):
+            body = _where(where, Const(value))
+        case Sum2(p, x, q, y):
+            body = Add(_where(p, read(x)), _where(q, read(y)))
+        case Map(where, f, args):
+            body = _where(where, Apply(f, tuple(map(read, args))))
+        case Contract(sums, where, factors):
+            body = _where(where, reduce(Mul, (read(name, at) for name, at in factors)))
+            for index, size in reversed(sums):
+                body = Sum(index, size, body)
+    return with_gens(statement.gens, body)
+
+
+def _where(p: Predicate, e: Expr) -> Expr:
+    return e if p == TRUE else Bracket(p, e)
+
+
+def to_program(ssa: SSA) -> Program:
+    lets = [(statement.name, expression(statement)) for statement in ssa.statements]
+    return Program(ssa.inputs, with_lets(lets, _tuple(ssa.output)), ssa.relations, ssa.sizes)
+
+
+def _tuple(output: Output) -> Expr:
+    if isinstance(output, str):
+        return Var(output)
+    *most, last = map(_tuple, output)
+    return reduce(lambda right, left: Pair(left, right), reversed(most), last)
+
+
+def show_ssa(ssa: SSA) -> str:
+    return show(to_program(ssa))
+
+
+def evaluate_ssa(
+    ssa: SSA,
+    inputs: Mapping[str, Value],
+    sizes: Mapping[str, int] | None = None,
+    relations: Mapping[str, np.ndarray] | None = None,
+    number: Callable[[Any], Any] = float,
+) -> Value:
+    """The value of each name in the output, in the output's tuples."""
+    evaluator = Evaluator(number)
+    table = evaluator.started(ssa.inputs, inputs, World(sizes or {}, relations or {}))
+    for statement in ssa.statements:
+        table = evaluator.bound(statement.name, evaluator.value(expression(statement), table), table)
+    return _picked(ssa.output, lambda name: mapped(lambda leaf: leaf[0], evaluator.held[name]))
+
+
+def _picked(output: Output, value: Callable[[str], Value]) -> Value:
+    return value(output) if isinstance(output, str) else tuple(_picked(part, value) for part in output)
+
+
+def ssa_cost(
+    ssa: SSA, sizes: Mapping[str, int] | None = None, relations: Mapping[str, np.ndarray] | None = None
+) -> int:
+    table = Table(World(sizes or {}, relations or {}), 1, {})
+    return sum(cost_at(expression(statement), table) for statement in ssa.statements)
+
+
+# ---- names by position ----
+
+
+def canonical(statement: Statement, sizes: tuple[str, ...] = ()) -> Statement:
+    """The statement with its indices named by position and its predicates without what ranges say."""
+    form = statement.form
+    sums = form.sums if isinstance(form, Contract) else ()
+    new = positions(statement, sizes)
+    ranges = {new[index]: size for index, size in (*statement.gens, *sums)}
+
+    def renamed(p: Predicate) -> Predicate:
+        return tidied(substituted(p, {old: affine(name) for old, name in new.items()}), ranges)
+
+    gens = tuple((new[index], size) for index, size in statement.gens)
+    return Statement(statement.name, gens, _renamed_form(form, new, renamed))
+
+
+def positions(statement: Statement, sizes: tuple[str, ...]) -> dict[str, str]:
+    """The name that its position gives to each index."""
+    groups = [statement.at]
+    if isinstance(statement.form, Contract):
+        groups += [at for _, at in statement.form.factors] + [()] * (2 - len(statement.form.factors))
+        read = {index for group in groups for index in group}
+        groups.append(tuple(index for index, _ in statement.form.sums if index not in read))
+    return {
+        index: fresh(f"{letter}{position}", sizes)
+        for letter, group in zip("ijkl", groups, strict=False)
+        for position, index in enumerate(group)
+    }
+
+
+def _renamed_form(form: Form, new: Mapping[str, str], renamed: Callable[[Predicate], Predicate]) -> Form:
+    match form:
+        case Input(of, at):
+            return Input(of, tuple(new[index] for index in at))
+        case Constant(where, value):
+            return Constant(renamed(where), value)
+        case Sum2(p, x, q, y):
+            return Sum2(renamed(p), x, renamed(q), y)
+        case Map(where, f, args):
+            return Map(renamed(where), f, args)
+        case Contract(sums, where, factors):
+            sums = tuple((new[index], size) for index, size in sums)
+            return Contract(sums, renamed(where), tuple((x, tuple(new[index] for index in at)) for x, at in factors))

@@ -1,0 +1,1 @@
+"""In what order and shape a program is computed."""

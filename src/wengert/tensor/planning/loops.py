@@ -1,0 +1,265 @@
+"""From a conjunction to loops: narrowed ranges, solved equalities, walked relations, tests (S2, S3, S5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from math import prod
+
+from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.predicates import Compare, Predicate, Related, at_most, names
+from wengert.tensor.planning.regions import Conjunction, Ranges, all_implied, span
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """of/by, rounded up for a lower bound and down for an upper one."""
+
+    of: Affine
+    by: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The index runs from the greatest of the lows to the least of the highs, both included."""
+
+    index: str
+    lows: tuple[Bound, ...]
+    highs: tuple[Bound, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Solve:
+    """The index is of/by, if that is whole and in 0..size-1."""
+
+    index: str
+    of: Affine
+    by: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Over R's entries that have the given values at the leading arguments of the order; the others bind indices.
+
+    binds: (argument, index, sign, rest) with argument = sign·index + rest; a size of -1 needs no range check.
+    """
+
+    relation: str
+    at: tuple[Affine, ...]
+    order: tuple[int, ...]
+    given: tuple[Affine, ...]
+    binds: tuple[tuple[int, str, int, Affine, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    atom: Predicate
+
+
+Step = Span | Solve | Row | Test
+
+
+def bound_by(step: Step) -> tuple[str, ...]:
+    """The indices that have a value after the step."""
+    match step:
+        case Span(index, _, _) | Solve(index, _, _, _):
+            return (index,)
+        case Row():
+            return tuple(b[1] for b in step.binds)
+    return ()
+
+
+def facts_of(step: Step) -> tuple[Predicate, ...]:
+    """What the bounds of a loop or a test say of the indices."""
+    match step:
+        case Span(index, lows, highs):
+            i = affine(index)
+            return (*(at_most(b.of, i * b.by) for b in lows), *(at_most(i * b.by, b.of) for b in highs))
+        case Test(atom):
+            return (atom,)
+    return ()
+
+
+def turns(steps: Iterable[Step], facts: Conjunction, ranges: Ranges) -> bool:
+    """Whether the steps surely leave an assignment where the facts hold."""
+    for step in steps:
+        if not isinstance(step, Span) or any(b.by != 1 for b in (*step.lows, *step.highs)):
+            return False
+        if not all_implied((at_most(low.of, high.of) for low in step.lows for high in step.highs), facts, ranges):
+            return False
+        facts = (*facts, *facts_of(step))
+    return True
+
+
+IN_STRIPS = "_strip"
+
+
+def in_strips(span: Span, size: int, length: int) -> tuple[Span, Span]:
+    """A loop over strips of an index, and one over the part of the span that is in a strip."""
+    number = affine(span.index + IN_STRIPS)
+    over = Span(span.index + IN_STRIPS, (Bound(affine(0)),), (Bound(affine(-(-size // length) - 1)),))
+    first, last = Bound(number * length), Bound(number * length + length - 1)
+    lows = (b for b in span.lows if not b.of.is_constant or b.of.constant > 0)
+    return over, Span(span.index, (first, *lows), (last, *span.highs))
+
+
+@dataclass
+class _Maker:
+    """Steps for the indices in the order in which they are asked for."""
+
+    sizes: Ranges
+    left: list[Predicate]
+    whole: bool  # walk all entries of a relation at once rather than row by row
+    walks: bool  # walk relations at all rather than test them
+    bound: set[str] = field(default_factory=set)
+    steps: list[Step] = field(default_factory=list)
+
+    def bind(self, index: str) -> None:
+        if index not in self.bound:
+            step = self._solve(index) or self._row(index) or self._span(index)
+            self.steps.append(step)
+            self.bound |= {index} if not isinstance(step, Row) else {b[1] for b in step.binds}
+        self.test()
+
+    def test(self) -> None:
+        for atom in [a for a in self.left if names(a) <= self.bound]:
+            self.left.remove(atom)
+            self.steps.append(Test(atom))
+
+    def _solve(self, index: str) -> Solve | None:
+        for atom in self.left:
+            if isinstance(atom, Compare) and atom.op == "=" and index in names(atom) <= self.bound | {index}:
+                self.left.remove(atom)
+                c = atom.side.coefficient(index)
+                rest = atom.side - affine(index) * c
+                return Solve(index, -rest if c > 0 else rest, abs(c), self.sizes[index])
+        return None
+
+    def _row(self, index: str) -> Row | None:
+        for atom in self.left if self.walks else ():
+            if isinstance(atom, Related) and index in names(atom) and self._can_walk(atom):
+                self.left.remove(atom)
+                return self._walked(atom)
+        return None
+
+    def _can_walk(self, atom: Related) -> bool:
+        unknown = [self._unknown(a) for a in atom.at]
+        fresh = [name for u in unknown for name in u]
+        alone = all(len(u) <= 1 for u in unknown) and len(set(fresh)) == len(fresh)
+        unit = all(abs(a.coefficient(name)) == 1 for a in atom.at for name in self._unknown(a))
+        return alone and unit and (self.whole or len(fresh) < len(atom.at) or len(fresh) == 1)
+
+    def _unknown(self, at: Affine) -> list[str]:
+        return [name for name in at.names if name not in self.bound]
+
+    def _walked(self, atom: Related) -> Row:
+        known = [k for k, a in enumerate(atom.at) if not self._unknown(a)]
+        binding = [(k, name) for k, a in enumerate(atom.at) for name in self._unknown(a)]
+        binds = tuple(self._binding(atom.at[k], k, name) for k, name in binding)
+        order = (*known, *(k for k, _ in binding))
+        return Row(atom.relation, atom.at, order, tuple(atom.at[k] for k in known), binds)
+
+    def _binding(self, at: Affine, argument: int, name: str) -> tuple[int, str, int, Affine, int]:
+        sign = at.coefficient(name)
+        rest = at - affine(name) * sign
+        return argument, name, sign, rest, self.sizes[name]
+
+    def _span(self, index: str) -> Span:
+        about = [a for a in self.left if isinstance(a, Compare) and index in names(a) <= self.bound | {index}]
+        self.left = [a for a in self.left if a not in about]
+        lows, highs = [Bound(affine(0))], [Bound(affine(self.sizes[index] - 1))]
+        for side in (a.side for a in about if isinstance(a, Compare)):
+            c = side.coefficient(index)
+            rest = side - affine(index) * c
+            (lows if c > 0 else highs).append(Bound(-rest if c > 0 else rest, abs(c)))
+        return Span(index, self._tightest(lows, 1), self._tightest(highs, -1))
+
+    def _tightest(self, bounds: list[Bound], sign: int) -> tuple[Bound, ...]:
+        """Without those that another one always meets; constants fold."""
+        kept = list(dict.fromkeys(_folded(b, sign) for b in bounds))
+        for b in list(kept):
+            if any(o != b and self._beyond(o, b, sign) for o in kept):
+                kept.remove(b)
+        return tuple(kept)
+
+    def _beyond(self, a: Bound, b: Bound, sign: int) -> bool:
+        return a.by == b.by and span((a.of - b.of) * sign, self.sizes)[0] >= 0
+
+
+def _folded(b: Bound, sign: int) -> Bound:
+    if not b.of.is_constant:
+        return b
+    return Bound(affine(-(-b.of.constant // b.by) if sign > 0 else b.of.constant // b.by))
+
+
+def steps_in_order(
+    order: Iterable[str], sizes: Ranges, where: Conjunction, whole: bool = False, walks: bool = True
+) -> tuple[Step, ...]:
+    maker = _Maker(sizes, list(where), whole, walks)
+    maker.test()
+    for index in order:
+        maker.bind(index)
+    return tuple(maker.steps)
+
+
+def orders(sizes: Ranges) -> Iterable[Sequence[str]]:
+    """The orders of loops that are looked at."""
+    return permutations(sizes) if len(sizes) <= 5 else [tuple(sizes)]
+
+
+def steps(sizes: Ranges, where: Conjunction, counts: Mapping[str, int], whole: bool = False) -> tuple[Step, ...]:
+    """The order of loops with the fewest iterations."""
+    made = (steps_in_order(order, sizes, where, whole) for order in orders(sizes))
+    return min(made, key=lambda m: iterations(m, sizes, counts))
+
+
+ROW = 8.0  # entries of a row, where nothing is known of the relation
+MASK = 4  # a relation that holds at one place in so many, or at more, is tested place by place
+
+
+def is_mask(relation: str, shape: Sequence[int], counts: Mapping[str, int]) -> bool:
+    """Whether the relation holds so often that walks of its entries do not pay."""
+    return counts.get(relation, 0) * MASK >= prod(shape) > 0
+
+
+def is_masked(atom: Related, sizes: Ranges, counts: Mapping[str, int]) -> bool:
+    """`is_mask` over the indices that the atom names."""
+    return is_mask(atom.relation, [sizes[i] for i in names(atom)], counts)
+
+
+def iterations(made: Iterable[Step], sizes: Ranges, counts: Mapping[str, int]) -> float:
+    """About how often the loops turn, all levels together."""
+    total, here, middle = 0.0, 1.0, {name: (n - 1) / 2 for name, n in sizes.items()}
+    for step in made:
+        here *= _turns(step, sizes, counts, middle)
+        total += here
+    return total
+
+
+def points(made: Iterable[Step], sizes: Ranges, counts: Mapping[str, int]) -> float:
+    """About how many assignments come through."""
+    here, middle = 1.0, {name: (n - 1) / 2 for name, n in sizes.items()}
+    for step in made:
+        here *= _turns(step, sizes, counts, middle)
+    return here
+
+
+def _turns(step: Step, sizes: Ranges, counts: Mapping[str, int], middle: Mapping[str, float]) -> float:
+    match step:
+        case Span(_, lows, highs):
+            width = min(_value(b, middle) for b in highs) - max(_value(b, middle) for b in lows) + 1
+            return max(width, 1.0)
+        case Row(relation, _, _, given, binds):
+            every = counts.get(relation, ROW * max(sizes[b[1]] for b in binds))
+            return max(every / (max(sizes[n] for a in given for n in a.names) if any(a.names for a in given) else 1), 1)
+        case Solve(_, _, by, _):
+            return 1 / by
+        case Test(Compare("=", _)) | Test(Related()):
+            return 0.5
+    return 1.0
+
+
+def _value(b: Bound, middle: Mapping[str, float]) -> float:
+    return (b.of.constant + sum(c * middle.get(name, 0) for name, c in b.of.terms)) / b.by

@@ -1,0 +1,174 @@
+"""From tensor SSA with its sizes known to nests, statement by statement."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from math import prod
+
+from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.predicates import (
+    TRUE,
+    And,
+    Exists,
+    Or,
+    Predicate,
+    Related,
+    conjoin,
+    conjuncts,
+    disjoin,
+    disjuncts,
+    exists,
+    implies,
+    names,
+    negate,
+    pins,
+    substituted,
+)
+from wengert.tensor.language.terms import Apply, BlackBox, Const, Expr, PairType, Proj, TensorType, Type, Var
+from wengert.tensor.passes.statements import SSA, Constant, Contract, Input, Map, Statement, Sum2, arguments, leaves
+from wengert.tensor.planning.nests import Body, Nest, Piece, Read, product, renamed, sum_of
+from wengert.tensor.planning.pieces import Context
+from wengert.tensor.planning.regions import split
+
+Sizes = Mapping[str, int]
+
+
+def lowered(statement: Statement, sizes: Sizes, context: Context) -> Nest:
+    """A statement as a nest."""
+    gens = tuple((i, _value(n, sizes)) for i, n in statement.gens)
+    pieces = (renamed(p, context.fresh) for p in _pieces(statement, gens, sizes, context))
+    return Nest(statement.name, tuple(n for _, n in gens), tuple(pieces))
+
+
+Gens = tuple[tuple[str, int], ...]
+
+
+def _pieces(statement: Statement, gens: Gens, sizes: Sizes, context: Context) -> Iterator[Piece]:
+    own = tuple(affine(i) for i, _ in gens)
+    match statement.form:
+        case Input(of, at):
+            yield Piece(gens, (), own, Read(input_name(of), tuple(map(affine, at))))
+        case Constant(where, value):
+            yield from _parts(where, gens, own, Const(value), sizes, context)
+        case Map(where, f, args):
+            yield from _parts(where, gens, own, _applied(f, args, own), sizes, context)
+        case Sum2(where0, x, where1, y):
+            yield from _sum(where0, Read(x, own), where1, Read(y, own), gens, own, sizes, context)
+        case Contract(sums, where, of):
+            indices = (*gens, *((i, _value(n, sizes)) for i, n in sums))
+            body = product(tuple(Read(name, tuple(map(affine, at))) for name, at in of))
+            yield from _parts(where, indices, own, body, sizes, context)
+
+
+def _sum(
+    where0: Predicate,
+    x: Read,
+    where1: Predicate,
+    y: Read,
+    gens: Gens,
+    own: tuple[Affine, ...],
+    sizes: Sizes,
+    context: Context,
+) -> Iterator[Piece]:
+    """The guarded add (S7): one after the other into the same cells, or by regions where the cells are few.
+
+    By regions, a cell has one value, and a reader need not be given a tensor of mostly zeros.
+    """
+    p, q = substituted(where0, sizes), substituted(where1, sizes)
+    if p == q:
+        parts = [(p, sum_of(x, y))]
+    elif is_thin(p, gens, context) and is_thin(q, gens, context):
+        parts = [(conjoin(p, q), sum_of(x, y)), (conjoin(p, negate(q)), x), (conjoin(q, negate(p)), y)]
+    else:
+        needed = ((substituted(_needed(w, t.name, context), sizes), t) for w, t in ((where0, x), (where1, y)))
+        parts = sorted(needed, key=lambda part: part[0] != TRUE)  # first what fills most cells
+    for where, body in parts:
+        yield from _parts(where, gens, own, body, {}, context)
+
+
+def _needed(where: Predicate, name: str, context: Context) -> Predicate:
+    """The guard of a summand; none where the summand is zero outside anyway, and is going to be put in its place."""
+    return TRUE if name in context.supports and implies(context.supports[name], where) else where
+
+
+def support(statement: Statement) -> Predicate:
+    """Where a statement may be other than zero."""
+    match statement.form:
+        case Constant(where, _) | Map(where, _, _):
+            return where
+        case Sum2(where0, _, where1, _):
+            return disjoin(where0, where1)
+        case Contract(sums, where, _):
+            return exists(sums, where)
+    return TRUE
+
+
+def supports(ssa: SSA) -> dict[str, Predicate]:
+    """Of the statements that only one statement reads, once."""
+    uses = Counter(name for s in ssa.statements for name in arguments(s.form))
+    kept = leaves(ssa.output)
+    return {s.name: support(s) for s in ssa.statements if uses[s.name] == 1 and s.name not in kept}
+
+
+THIN = 8  # a predicate is thin where it holds for less than one in so many assignments
+
+
+def is_thin(p: Predicate, gens: Gens, context: Context) -> bool:
+    """Every way to satisfy it pins an index of the statement, or needs one of a relation's few entries."""
+    return not has_existential(p) and all(any(_thins(a, gens, context) for a in conjuncts(q)) for q in disjuncts(p))
+
+
+def _thins(atom: Predicate, gens: Gens, context: Context) -> bool:
+    if isinstance(atom, Related):
+        sizes = [n for i, n in gens if i in names(atom)]
+        return context.counts.get(atom.relation, prod(sizes)) * THIN < prod(sizes)
+    return any(pins(atom, i) for i, n in gens if n > 1)
+
+
+def has_existential(p: Predicate) -> bool:
+    match p:
+        case And(parts) | Or(parts):
+            return any(map(has_existential, parts))
+    return isinstance(p, Exists)
+
+
+def _parts(
+    where: Predicate, indices: Gens, own: tuple[Affine, ...], body: Body, sizes: Sizes, context: Context
+) -> Iterator[Piece]:
+    ranges = dict(indices)
+    p = substituted(where, sizes) if where != TRUE else TRUE
+    for part in split(p, ranges, lambda e: context.table(e, ranges)):
+        yield Piece(indices, part, own, body)
+
+
+def _value(size: Affine, sizes: Sizes) -> int:
+    return size.substitute(sizes).constant
+
+
+def input_name(of: Expr) -> str:
+    """in.x, or in.x.0.1 for a part of a pair: no statement is called so."""
+    match of:
+        case Var(name):
+            return f"in.{name}"
+        case Proj(k, inner):
+            return f"{input_name(inner)}.{k}"
+    raise TypeError(f"not an input: {of}")
+
+
+def input_shapes(name: str, of: Type, sizes: Sizes) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """The tensors that an input is made of, pairs taken apart."""
+    shape: tuple[int, ...] = ()
+    while isinstance(of, TensorType):
+        shape, of = (*shape, _value(of.size, sizes)), of.of
+    if isinstance(of, PairType):
+        for k, part in enumerate((of.left, of.right)):
+            for inner, rest in input_shapes(f"{name}.{k}", part, sizes):
+                yield inner, (*shape, *rest)
+    else:
+        yield name, shape
+
+
+def _applied(f: BlackBox, args: tuple[str, ...], at: tuple[Affine, ...]) -> Body:
+    parts: tuple[Body, ...] = tuple(Read(a, at) for a in args)
+    return Apply(f, parts)

@@ -1,0 +1,255 @@
+"""Pieces brought into their simplest form: pinned indices gone (S2), existentials decided (S6), definitions put in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, combinations, product
+
+from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.predicates import (
+    FALSE,
+    TRUE,
+    Compare,
+    Exists,
+    Or,
+    Predicate,
+    Related,
+    conjoin,
+    conjuncts,
+    disjoin,
+    disjuncts,
+    equal,
+    exists,
+    fresh,
+    in_range,
+    names,
+    pins,
+    solved,
+    substituted,
+)
+from wengert.tensor.language.terms import Const
+from wengert.tensor.planning.nests import (
+    ZERO,
+    Entry,
+    Nest,
+    Piece,
+    Position,
+    Read,
+    body_names,
+    factors,
+    fresh_indices,
+    moved_piece,
+    reads,
+    renamed,
+    replaced,
+    together,
+    where_names,
+)
+from wengert.tensor.planning.regions import Conjunction, Ranges, all_implied, is_empty, negation, reduced, split
+
+FEW = 16  # pieces of a definition that is put where it is read: there they multiply
+
+
+@dataclass
+class Context:
+    """What the passes share. tables: relations made of existentials; settled: what has been brought into form."""
+
+    counts: Mapping[str, int] = field(default_factory=dict)  # how many entries each relation has, where known
+    supports: Mapping[str, Predicate] = field(default_factory=dict)  # of what is read once
+    fresh: Iterator[str] = field(default_factory=fresh_indices)
+    tables: dict[str, tuple[tuple[tuple[str, int], ...], Predicate]] = field(default_factory=dict)
+    relations: frozenset[str] = frozenset()  # the names of those that are given
+    settled: dict[Piece, tuple[Piece, ...]] = field(default_factory=dict)
+
+    def table(self, p: Exists, ranges: Ranges) -> Predicate:
+        """∃ as a relation over its free indices, tabulated before the program runs."""
+        free = sorted(names(p))
+        canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
+        indices = tuple((f"t{k}", ranges[name]) for k, name in enumerate(free)) or (("t0", 1),)
+        known = {entry: name for name, entry in self.tables.items()}
+        name = known.get((indices, canonical)) or fresh("any", {*self.relations, *self.tables})
+        self.tables[name] = (indices, canonical)
+        return Related(name, tuple(map(affine, free)) or (affine(0),))
+
+
+# ---- existentials ----
+
+
+def expanded(p: Predicate) -> Predicate:
+    """An existential of conjunctions only, decided where it can be."""
+    if not isinstance(p, Exists):
+        return p
+    choices = (disjuncts(q) for q in conjuncts(p.of))
+    return disjoin(*(exists([(p.index, p.size)], conjoin(*parts)) for parts in product(*choices)))
+
+
+def witnessed(p: Exists, atoms: Conjunction, ranges: Ranges) -> bool:
+    """An entry that is known to be in the relation shows that there is one."""
+    known = [a for a in atoms if isinstance(a, Related)]
+    wanted = [a for a in conjuncts(p.of) if isinstance(a, Related) and p.index in names(a)]
+    for want, have in product(wanted, known):
+        if want.relation == have.relation:
+            for side in (w - h for w, h in zip(want.at, have.at, strict=True) if abs(w.coefficient(p.index)) == 1):
+                at = solved(side, p.index)
+                if p.index not in at.names and _holds_at(p, at, atoms, ranges):
+                    return True
+    return False
+
+
+def _holds_at(p: Exists, at: Affine, atoms: Conjunction, ranges: Ranges) -> bool:
+    claims = (*conjuncts(in_range(at, p.size)), *conjuncts(substituted(p.of, {p.index: at})))
+    return all_implied(claims, atoms, ranges)
+
+
+# ---- one piece ----
+
+
+def settled(piece: Piece, context: Context) -> tuple[Piece, ...]:
+    """Disjoint pieces without pinned indices, with nothing in their predicates that the ranges already say."""
+    if piece not in context.settled:
+        context.settled[piece] = tuple(_settled(piece, context))
+    return context.settled[piece]
+
+
+def _settled(piece: Piece, context: Context) -> Iterator[Piece]:
+    where, ranges = together(map(expanded, piece.where)), piece.ranges
+    choices = any(isinstance(p, Or) for p in where)
+    parts = split(conjoin(*where), ranges, lambda p: context.table(p, ranges)) if choices else (where,)
+    for part in parts:
+        pinned = replace(piece, where=part)
+        pin = best_pin(pinned)
+        yield from settled(_solved(pinned, *pin), context) if pin else _unpinned(pinned, context)
+
+
+def _solved(piece: Piece, index: str, at: Affine, atom: Predicate) -> Piece:
+    """The piece without an index that has one value, where that is in range."""
+    rest = tuple(a for a in piece.where if a != atom)
+    return moved_piece(replace(piece, where=(*rest, in_range(at, affine(piece.ranges[index])))), {index: at})
+
+
+def _unpinned(piece: Piece, context: Context) -> tuple[Piece, ...]:
+    where = reduced(piece.where, piece.ranges)
+    if where is None:
+        return ()
+    where = tuple(a for a in where if not (isinstance(a, Exists) and witnessed(a, where, piece.ranges)))
+    piece = replace(piece, where=where)
+    single = only_value(piece)
+    return settled(_solved(piece, *single), context) if single else (piece,)
+
+
+def best_pin(piece: Piece) -> tuple[str, Affine, Predicate] | None:
+    """The index to solve for: one that is summed, then the longest loop (S2)."""
+    kept = frozenset().union(*(a.names for a in piece.target))
+    found = [(i not in kept, n, i, a) for a in piece.where for i, n in piece.indices if pins(a, i)]
+    if not found:
+        return None
+    _, _, index, atom = max(found, key=lambda f: f[:3])
+    assert isinstance(atom, Compare)
+    return index, solved(atom.side, index), atom
+
+
+def only_value(piece: Piece) -> tuple[str, Affine, Predicate] | None:
+    """An index that its bounds leave one value."""
+    for index, n in piece.indices:
+        sides = [a.side for a in piece.where if isinstance(a, Compare) and names(a) == {index}]
+        lows = [0, *(-s.constant for s in sides if s.coefficient(index) == 1)]
+        highs = [n - 1, *(s.constant for s in sides if s.coefficient(index) == -1)]
+        if max(lows) == min(highs):
+            return index, affine(max(lows)), TRUE
+    return None
+
+
+# ---- definitions put into their readers ----
+
+
+def equalities(target: Iterable[Position], at: Iterable[Position]) -> Iterator[Predicate]:
+    for t, a in zip(target, at, strict=True):
+        if isinstance(t, Entry) and isinstance(a, Entry):
+            yield from equalities(t.at, a.at)
+        elif isinstance(t, Affine) and isinstance(a, Affine):
+            yield equal(t, a)
+        else:
+            raise TypeError(f"{t} and {a} count different things")
+
+
+def instance(piece: Piece, at: tuple[Position, ...], context: Context) -> Piece:
+    """The piece with indices of its own, where it fills the cell `at`."""
+    own = renamed(piece, context.fresh)
+    return replace(own, where=(*own.where, *(p for p in equalities(own.target, at) if p != TRUE)))
+
+
+def inlined(piece: Piece, read: Read, nest: Nest, context: Context) -> tuple[Piece, ...]:
+    """The reader's piece with the definition in place of the read; where the definition is zero, with zero there."""
+    given = [instance(p, read.at, context) for p in nest.pieces]
+    parts = [
+        Piece((*piece.indices, *g.indices), (*piece.where, *g.where), piece.target, replaced(piece.body, read, g.body))
+        for g in given
+    ]
+    if read not in factors(piece.body):
+        parts.append(_remainder(piece, read, given, context))
+    return tuple(chain.from_iterable(settled(p, context) for p in parts))
+
+
+def _remainder(piece: Piece, read: Read, given: list[Piece], context: Context) -> Piece:
+    covered = (exists(((i, affine(n)) for i, n in g.indices), conjoin(*g.where)) for g in given)
+    ranges = piece.ranges
+    without = [negation(c, lambda p: context.table(p, ranges)) for c in covered]
+    where = conjuncts(conjoin(*piece.where, *without))
+    return replace(piece, where=where, body=replaced(piece.body, read, ZERO))
+
+
+# ---- what a piece is ----
+
+
+def determined(at: Iterable[Position], known: Iterable[str] = ()) -> frozenset[str]:
+    """The indices that positions determine, one after the other."""
+    found = set(known)
+    sides = [a for p in at for a in (p.at if isinstance(p, Entry) else (p,))]
+    while True:
+        new = {n for a in sides for n in a.names if len(a.names - found) == 1 and n not in found}
+        if not new:
+            return frozenset(found)
+        found |= new
+
+
+def is_reduction(piece: Piece) -> bool:
+    """Several assignments may meet in a cell."""
+    return not determined(piece.target) >= piece.ranges.keys()
+
+
+def are_disjoint(pieces: tuple[Piece, ...], context: Context) -> bool:
+    """No cell is filled by two of the pieces."""
+    return all(_apart(a, b, context) for a, b in combinations(pieces, 2))
+
+
+def _apart(a: Piece, b: Piece, context: Context) -> bool:
+    other = instance(b, a.target, context)
+    atoms = together((*a.where, *other.where))
+    return FALSE in atoms or is_empty(atoms, {**a.ranges, **other.ranges})
+
+
+def is_free(piece: Piece) -> bool:
+    return isinstance(piece.body, Read | Const) and not is_reduction(piece)
+
+
+def is_virtual(nest: Nest, context: Context) -> bool:
+    """A definition that costs nothing wherever it is read: an access, a mask, a constant."""
+    return len(nest.pieces) <= FEW and all(map(is_free, nest.pieces)) and are_disjoint(nest.pieces, context)
+
+
+def names_read(nest: Nest) -> frozenset[str]:
+    return frozenset(r.name for p in nest.pieces for r in reads(p.body))
+
+
+def used_names(piece: Piece) -> frozenset[str]:
+    return body_names(piece.body) | where_names(piece.where)
+
+
+def virtuals_inlined(piece: Piece, virtual: Mapping[str, Nest], context: Context) -> tuple[Piece, ...]:
+    """Every read of a virtual definition replaced, until none is left."""
+    read = next((r for r in reads(piece.body) if r.name in virtual), None)
+    if read is None:
+        return (piece,)
+    parts = inlined(piece, read, virtual[read.name], context)
+    return tuple(chain.from_iterable(virtuals_inlined(p, virtual, context) for p in parts))

@@ -1,0 +1,90 @@
+"""A plan: loop nests that compute the outputs of an SSA program at given sizes, no operation more than its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from wengert.tensor.language.predicates import Exists, Predicate, relations
+from wengert.tensor.passes.statements import SSA, leaves
+from wengert.tensor.planning.elimination import eliminated
+from wengert.tensor.planning.lowering import input_shapes, lowered, supports
+from wengert.tensor.planning.nests import Nest, Piece, renamed
+from wengert.tensor.planning.pieces import Context, settled
+from wengert.tensor.planning.sharing import all_passes, live, shared, straightened, without_virtuals
+from wengert.tensor.running.spelling import INDICES
+
+Table = tuple[tuple[tuple[str, int], ...], Predicate]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Nests in order. tables: relations to make of others first. output: names of nests, nested as the result is."""
+
+    nests: tuple[Nest, ...]
+    output: Any
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    inputs: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    relations: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = None, optimise: bool = True) -> Plan:
+    """Loop nests for an SSA program; counts: how many entries each relation has, where known.
+
+    Without optimise, only what costs nothing is put in place: what remains is what the cost model counts.
+    """
+    given = frozenset(dict(ssa.relations))
+    context = Context(counts or {}, supports(ssa) if optimise else {}, relations=given)
+    names = list(leaves(ssa.output))
+    nests = {s.name: lowered(s, sizes, context) for s in ssa.statements}
+    if optimise:
+        nests = live(nests, names)
+    nests = without_virtuals(nests, names, context)
+    if optimise:
+        nests = contracted_in_order(all_passes(live(shared(nests, names), names), names, context), names, context)
+        nests = {name: banded(nest, context) for name, nest in nests.items()}
+    made = tuple(legible(decided(nest, context)) for nest in nests.values())
+    shapes = dict(shape for name, of in ssa.inputs for shape in input_shapes(f"in.{name}", of, sizes))
+    related = {name: tuple(a.substitute(sizes).constant for a in of) for name, of in ssa.relations}
+    return with_tables(Plan(made, ssa.output, {}, counts or {}, shapes, related), context)
+
+
+def with_tables(plan: Plan, context: Context) -> Plan:
+    """The plan with those relations that the passes have made of existentials and that are asked."""
+    asked = {name for nest in plan.nests for piece in nest.pieces for p in piece.where for name in relations(p)}
+    asked |= {n for nest in plan.nests for n in nest.shape if isinstance(n, str)}
+    for name, (_, p) in reversed(context.tables.items()):  # one is made of those before it
+        asked |= relations(p) if name in asked else set()
+    tables = {name: table for name, table in context.tables.items() if name in asked}
+    shapes = {name: tuple(n for _, n in indices) for name, (indices, _) in tables.items()}
+    return replace(plan, tables=tables, relations={**plan.relations, **shapes})
+
+
+def contracted_in_order(nests: Mapping[str, Nest], names: list[str], context: Context) -> dict[str, Nest]:
+    """Until no index can be summed earlier: what is summed no more leaves definitions that can be put in place."""
+    while (made := eliminated(nests, context)) != nests:
+        nests = all_passes(shared(made, names), names, context)
+    return made
+
+
+def decided(nest: Nest, context: Context) -> Nest:
+    """With relations for the existentials that are left."""
+    return replace(nest, pieces=tuple(q for p in nest.pieces for q in _decided(p, context)))
+
+
+def _decided(piece: Piece, context: Context) -> tuple[Piece, ...]:
+    if not any(isinstance(p, Exists) for p in piece.where):
+        return (piece,)
+    where = (context.table(p, piece.ranges) if isinstance(p, Exists) else p for p in piece.where)
+    return settled(replace(piece, where=tuple(where)), context)
+
+
+def banded(nest: Nest, context: Context) -> Nest:
+    return replace(nest, pieces=tuple(q for p in nest.pieces for q in settled(straightened(p, context), context)))
+
+
+def legible(nest: Nest) -> Nest:
+    """With indices called i, j, k, .. in each piece."""
+    return replace(nest, pieces=tuple(renamed(p, iter(INDICES)) for p in nest.pieces))

@@ -1,0 +1,196 @@
+"""Predicates over indices of known range: emptiness, implication, disjoint conjunctions (S1, S4).
+
+Source: the specification of execution, S1 and S4; Fourier and Motzkin for the inequalities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+
+from wengert.tensor.language.indices import Affine, affine
+from wengert.tensor.language.predicates import (
+    FALSE,
+    TRUE,
+    And,
+    Compare,
+    Exists,
+    Or,
+    Predicate,
+    Related,
+    Unrelated,
+    at_most,
+    compare,
+    conjoin,
+    conjuncts,
+    disjoin,
+    disjuncts,
+    in_range,
+    negate,
+    pins,
+    solved,
+)
+
+Ranges = Mapping[str, int]  # index → its size; the index runs over 0..size-1
+Conjunction = tuple[Predicate, ...]  # atoms: Compare, Related, Unrelated, Exists
+Table = Callable[[Exists], Predicate]  # an ∃ that has to be negated becomes a relation of its own
+
+FEW = 60  # inequalities that elimination may grow to before it gives up and answers "perhaps not empty"
+
+
+def span(side: Affine, ranges: Ranges) -> tuple[int, int]:
+    """The least and the greatest value of an index expression."""
+    low = high = side.constant
+    for name, c in side.terms:
+        reach = c * (ranges[name] - 1)
+        low, high = low + min(reach, 0), high + max(reach, 0)
+    return low, high
+
+
+def is_empty(atoms: Conjunction, ranges: Ranges) -> bool:
+    """Certainly no assignment makes all atoms true. Related atoms contradict only their own negation."""
+    if FALSE in atoms or any(negate(a) in atoms for a in atoms if isinstance(a, Unrelated)):
+        return True
+    sides = tuple(a for a in atoms if isinstance(a, Compare))
+    named = sorted({name for a in sides for name in a.side.names})
+    if any(n <= 0 for n in ranges.values()):
+        return True
+    return _infeasible(sides, tuple((name, ranges[name]) for name in named))
+
+
+@lru_cache(maxsize=65536)
+def _infeasible(atoms: tuple[Compare, ...], sizes: tuple[tuple[str, int], ...]) -> bool:
+    ranges = dict(sizes)
+    if any(_never(a, ranges) for a in atoms):
+        return True
+    if all(len(a.side.terms) == 1 for a in atoms) and len(sizes) == len(atoms):
+        return False
+    bounds = [p for name, n in sizes for p in (at_most(0, affine(name)), at_most(affine(name), n - 1))]
+    return _contradiction({*atoms, *bounds}, list(ranges))
+
+
+def _never(atom: Compare, ranges: Ranges) -> bool:
+    low, high = span(atom.side, ranges)
+    return high < 0 or (atom.op == "=" and low > 0)
+
+
+def _contradiction(atoms: set[Predicate], names: list[str]) -> bool:
+    """Substitute the pinned indices, then eliminate the others one by one; integers tighten the bounds."""
+    for name in names:
+        pin = next((a for a in atoms if isinstance(a, Compare) and pins(a, name)), None)
+        if pin is not None and isinstance(pin, Compare):
+            at = {name: solved(pin.side, name)}
+            atoms = {compare(a.op, a.side.substitute(at)) for a in atoms if isinstance(a, Compare)}
+            if FALSE in atoms:
+                return True
+    sides = {side for a in atoms if isinstance(a, Compare) for side in _as_inequalities(a)}
+    for name in sorted({n for s in sides for n in s.names}, key=lambda n: _growth(sides, n)):
+        sides = _eliminated(sides, name)
+        if any(s.is_constant and s.constant < 0 for s in sides):
+            return True
+        if len(sides) > FEW:
+            return False
+    return False
+
+
+def _as_inequalities(atom: Compare) -> tuple[Affine, ...]:
+    return (atom.side, -atom.side) if atom.op == "=" else (atom.side,)
+
+
+def _growth(sides: set[Affine], name: str) -> int:
+    signs = [s.coefficient(name) for s in sides]
+    return sum(c > 0 for c in signs) * sum(c < 0 for c in signs)
+
+
+def _eliminated(sides: set[Affine], name: str) -> set[Affine]:
+    lower = [s for s in sides if s.coefficient(name) > 0]
+    upper = [s for s in sides if s.coefficient(name) < 0]
+    met = (compare(">=", a * -b.coefficient(name) + b * a.coefficient(name)) for a in lower for b in upper)
+    kept = {s for s in sides if not s.coefficient(name)}
+    return kept | {a.side if isinstance(a, Compare) else affine(-1) for a in met if a != TRUE}
+
+
+def implied(atom: Predicate, atoms: Conjunction, ranges: Ranges) -> bool:
+    """The atom holds wherever the others do. Never wrongly yes."""
+    if atom in atoms or atom == TRUE:
+        return True
+    if not isinstance(atom, Compare):
+        return False
+    return all(is_empty((*atoms, part), ranges) for part in disjuncts(negate(atom)))
+
+
+def all_implied(wanted: Iterable[Predicate], atoms: Conjunction, ranges: Ranges) -> bool:
+    return all(implied(a, atoms, ranges) for a in wanted)
+
+
+def is_inside(at: Affine, size: int, atoms: Conjunction, ranges: Ranges) -> bool:
+    """An index expression stays in 0..size-1 wherever the atoms hold."""
+    return all_implied(conjuncts(in_range(at, affine(size))), atoms, ranges)
+
+
+def reduced(atoms: Conjunction, ranges: Ranges) -> Conjunction | None:
+    """Without inequalities that the others and the ranges already say; None where nothing is left to be true."""
+    if is_empty(atoms, ranges):
+        return None
+    kept = tuple(dict.fromkeys(a for a in atoms if a != TRUE))
+    for atom in kept:
+        others = tuple(a for a in kept if a != atom)
+        if isinstance(atom, Compare) and atom.op != "=" and implied(atom, others, ranges):
+            kept = others
+    return kept
+
+
+def split(p: Predicate, ranges: Ranges, table: Table) -> tuple[Conjunction, ...]:
+    """Disjoint conjunctions that cover p: [p ∨ q] = [p] + [¬p ∧ q] (S4)."""
+    return merged(tuple(_split(p, ranges, table)))
+
+
+def _split(p: Predicate, ranges: Ranges, table: Table) -> Iterator[Conjunction]:
+    atoms = tuple(a for a in conjuncts(p) if not isinstance(a, Or))
+    choice = next((q for q in conjuncts(p) if isinstance(q, Or)), None)
+    if is_empty(atoms, ranges):
+        return
+    if choice is None:
+        yield atoms
+        return
+    rest = [q for q in conjuncts(p) if q is not choice]
+    ahead: list[Predicate] = []
+    for part in sorted(disjuncts(choice), key=_holds_existential):
+        yield from _split(conjoin(*rest, *ahead, part), ranges, table)
+        ahead.append(negation(part, table))
+
+
+def _holds_existential(p: Predicate) -> bool:
+    return any(isinstance(a, Exists) for a in conjuncts(p))
+
+
+def negation(p: Predicate, table: Table) -> Predicate:
+    """¬p, where an ∃ is first made a relation."""
+    match p:
+        case Or(parts):
+            return conjoin(*(negation(q, table) for q in parts))
+        case And(parts):
+            return disjoin(*(negation(q, table) for q in parts))
+        case Exists():
+            return negate(table(p))
+    return negate(p)
+
+
+def merged(parts: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
+    """Two conjunctions that differ in an atom and its complement are one without it."""
+    for k, a in enumerate(parts):
+        for b in parts[k + 1 :]:
+            both = _without_complement(a, b)
+            if both is not None:
+                return merged((*(c for c in parts if c not in (a, b)), both))
+    return parts
+
+
+def _without_complement(a: Conjunction, b: Conjunction) -> Conjunction | None:
+    left, right = set(a) - set(b), set(b) - set(a)
+    if len(left) != 1 or len(right) != 1:
+        return None
+    (p,), (q,) = left, right
+    if isinstance(p, Compare | Related | Unrelated) and negate(p) == q:
+        return tuple(x for x in a if x != p)
+    return None

@@ -1,0 +1,1 @@
+"""Reading a Python function as a program of the tensor language."""

@@ -1,0 +1,137 @@
+"""What the function is called with, and what it takes from around it: inputs, sizes, relations, things known."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import TensorLanguageError
+from wengert.tensor.language.relations import is_relation, relation
+from wengert.tensor.language.terms import FALSE, TRUE, Affine, Const, Var
+from wengert.tensor.reading.meanings import (
+    REAL_KIND,
+    Group,
+    Index,
+    Kind,
+    Known,
+    Meaning,
+    Relation,
+    TensorKind,
+    Truth,
+    Value,
+)
+from wengert.tensor.reading.scopes import Building
+
+
+def argument(name: str, x: Any, building: Building) -> Meaning:
+    """The meaning of an argument: a whole number is a size, other numbers and arrays are inputs."""
+    if isinstance(x, (bool, np.bool_)):
+        return Truth(TRUE if x else FALSE)
+    if isinstance(x, (int, np.integer)):
+        variable = building.fresh(name)
+        building.bounds.sizes[variable] = int(x)
+        return Index(Affine(0, ((variable, 1),)))
+    if is_relation(x):
+        return _relation(name, x, building)
+    if isinstance(x, tuple):
+        return Group(tuple(argument(f"{name}_{k}", part, building) for k, part in enumerate(x)))
+    if isinstance(x, (numbers.Real, list)) or hasattr(x, "__array__"):
+        return _input(name, x, building)
+    return Known(x)
+
+
+def outside(name: str, x: Any, building: Building) -> Meaning:
+    """The meaning of a global or closure variable: numbers are constants, arrays inputs without a derivative."""
+    if isinstance(x, (bool, np.bool_)):
+        return Truth(TRUE if x else FALSE)
+    if isinstance(x, (int, np.integer)):
+        return Index(Affine(int(x)))
+    if isinstance(x, numbers.Real):
+        return Value(Const(x if isinstance(x, Fraction) else float(x)), REAL_KIND)
+    if isinstance(x, tuple):
+        return Group(tuple(outside(f"{name}_{k}", part, building) for k, part in enumerate(x)))
+    return argument(name, x, building)
+
+
+def numeric(name: str, x: Any) -> np.ndarray:
+    """A number, a nested list or an array as an array of floats."""
+    try:
+        array = np.asarray(x)
+    except ValueError as error:
+        raise TensorLanguageError(f"{name} is no array: {error}. Its rows must all have one length") from None
+    if array.dtype == object and array.size and all(isinstance(v, numbers.Real) for v in array.flat):
+        return array.astype(float)
+    if array.dtype.kind not in "fiu":
+        raise TensorLanguageError(
+            f"{name} holds {array.dtype}: the tensor language has real numbers. Pass floats, or bools as a relation"
+        )
+    return array if array.dtype in (np.float32, np.float64) else array.astype(float)
+
+
+def converted(name: str, x: Any) -> Any:
+    """An input or relation as what runs takes it."""
+    return relation(x) if is_relation(x) else numeric(name, x)
+
+
+def _input(name: str, x: Any, building: Building) -> Value:
+    array = numeric(name, x)
+    variable = building.fresh(name)
+    kind: Kind = REAL_KIND
+    for axis in reversed(range(array.ndim)):
+        default = f"n_{variable}" if array.ndim == 1 else f"n{axis}_{variable}"
+        kind = TensorKind(building.dimension(array.shape[axis], default), kind)
+    building.inputs.append((variable, kind))
+    building.values[variable] = x
+    return Value(Var(variable), kind)
+
+
+def _relation(name: str, x: Any, building: Building) -> Relation:
+    found = relation(x)
+    variable = building.fresh(name)
+    shape = tuple(building.dimension(size, f"n{axis}_{variable}") for axis, size in enumerate(found.shape))
+    building.relations.append((variable, shape))
+    building.values[variable] = x
+    return Relation(variable, shape, found.closed, numbers=found.numbers)
+
+
+def _is_floats(x: Any) -> bool:
+    """The common case, told at once."""
+    return type(x) is np.ndarray and (x.dtype == np.float64 or x.dtype == np.float32)
+
+
+def signature(x: Any) -> Any:
+    """What a program depends on of an argument: the shape of an array, the value of a whole number."""
+    if _is_floats(x):
+        return ("array", x.shape)
+    if isinstance(x, (bool, np.bool_)):
+        return bool(x)
+    if isinstance(x, (int, np.integer)):
+        return ("size", int(x))
+    if is_relation(x):
+        found = relation(x)
+        return ("relation", found.shape, found.closed, found.numbers)
+    if isinstance(x, tuple):
+        return tuple(map(signature, x))
+    if isinstance(x, (numbers.Real, list)) or hasattr(x, "__array__"):
+        array = np.asarray(x)
+        return ("whole numbers" if array.dtype.kind in "iu" else "array", array.shape)
+    return ("known", x)
+
+
+def leaves(name: str, x: Any) -> Iterator[Any]:
+    """The arrays and relations in an argument, in the order in which `argument` names them."""
+    if _is_floats(x):
+        yield x
+    elif isinstance(x, (int, np.integer, np.bool_)):
+        return
+    elif is_relation(x):
+        yield relation(x)
+    elif isinstance(x, tuple):
+        for k, part in enumerate(x):
+            yield from leaves(f"{name}_{k}", part)
+    elif isinstance(x, (numbers.Real, list)) or hasattr(x, "__array__"):
+        yield numeric(name, x)

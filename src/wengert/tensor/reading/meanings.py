@@ -1,0 +1,190 @@
+"""What a piece of the user's function means while it is read: a value, an index, a truth, a thing known beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from wengert.tensor.language.terms import REAL, Affine, Expr, PairType, Predicate, TensorType, Type
+
+
+@dataclass(eq=False)
+class Dimension:
+    """One axis of an argument, `value` long. It gets a name when it is first read, the user's if he gives it one."""
+
+    value: int
+    default: str
+    fresh: Callable[[str], str]
+    define: Callable[[str, int], None]
+    known: Affine | None = None
+
+    def named(self, name: str | None = None) -> Affine:
+        if self.known is None:
+            variable = self.fresh(name or self.default)
+            self.define(variable, self.value)
+            self.known = Affine(0, ((variable, 1),))
+        return self.known
+
+
+class Kind:
+    """The shape of a value, as the user sees it."""
+
+
+@dataclass(frozen=True)
+class RealKind(Kind):
+    def __str__(self) -> str:
+        return "a number"
+
+
+@dataclass(frozen=True)
+class TupleKind(Kind):
+    parts: tuple[Kind, ...]
+
+    def __str__(self) -> str:
+        return f"a tuple of {len(self.parts)}"
+
+
+@dataclass(frozen=True, eq=False)
+class TensorKind(Kind):
+    size: Dimension | Affine
+    of: Kind
+
+    def __str__(self) -> str:
+        return "an array"
+
+
+REAL_KIND = RealKind()
+
+
+def size_of(kind: TensorKind) -> Affine:
+    return kind.size.named() if isinstance(kind.size, Dimension) else kind.size
+
+
+def type_of(kind: Kind) -> Type:
+    """The type in the language: tuples are pairs nested to the right, a tuple of one is its part."""
+    if isinstance(kind, TensorKind):
+        return TensorType(size_of(kind), type_of(kind.of))
+    if isinstance(kind, TupleKind):
+        first, *rest = kind.parts
+        return PairType(type_of(first), type_of(TupleKind(tuple(rest)))) if rest else type_of(first)
+    return REAL
+
+
+class Meaning:
+    """What an expression of the user's function stands for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Value(Meaning):
+    """An expression of the tensor language."""
+
+    expr: Expr
+    kind: Kind
+
+    def __str__(self) -> str:
+        return str(self.kind)
+
+
+@dataclass(frozen=True)
+class Index(Meaning):
+    """A whole number known from sizes and indices; `of` is the axis that it is the length of."""
+
+    affine: Affine
+    of: Dimension | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return "an index"
+
+
+@dataclass(frozen=True)
+class Extreme(Meaning):
+    """The largest or least of several indices, which a condition or the bound of a range may name."""
+
+    largest: bool
+    of: tuple[Affine, ...]
+
+    def __str__(self) -> str:
+        return "an extremum of indices"
+
+
+@dataclass(frozen=True)
+class Length(Meaning):
+    """The length of an axis that has no name yet."""
+
+    dimension: Dimension
+
+    def __str__(self) -> str:
+        return "a size"
+
+
+@dataclass(frozen=True)
+class Group(Meaning):
+    """A tuple or list written out."""
+
+    parts: tuple[Meaning, ...]
+    is_list: bool = False
+
+    def __str__(self) -> str:
+        return f"a tuple of {len(self.parts)}"
+
+
+@dataclass(frozen=True)
+class Truth(Meaning):
+    """A predicate."""
+
+    predicate: Predicate
+
+    def __str__(self) -> str:
+        return "a truth value"
+
+
+@dataclass(frozen=True, eq=False)
+class Relation(Meaning):
+    """A relation argument; `closed`: outside its shape it is false, as a set is. `at`: the indices given so far.
+
+    `numbers`: what it came as holds numbers.
+    """
+
+    name: str
+    shape: tuple[Dimension, ...]
+    closed: bool
+    at: tuple[Affine, ...] = ()
+    numbers: bool = False
+
+    def given(self, *at: Affine) -> Relation:
+        """With further indices."""
+        return replace(self, at=(*self.at, *at))
+
+    def __str__(self) -> str:
+        return "a relation"
+
+
+@dataclass(frozen=True, eq=False)
+class Known(Meaning):
+    """A Python object that is known before the function runs: a module, a function, a text."""
+
+    it: Any
+
+    def __str__(self) -> str:
+        return f"{type(self.it).__name__} {getattr(self.it, '__name__', self.it)!r}"
+
+
+@dataclass(frozen=True, eq=False)
+class Iteration(Meaning):
+    """What a `for` runs over: `size` elements, `at(index)` of which `guard(index)` holds."""
+
+    size: Affine
+    at: Callable[[Affine], Meaning]
+    guard: Callable[[Affine], Predicate]
+    name: str = "i"
+
+    def __str__(self) -> str:
+        return "a range"
+
+
+@dataclass(frozen=True)
+class Running(Meaning):
+    """A sum that a `for` statement is adding up."""
+
+    name: str

@@ -1,0 +1,177 @@
+"""Where a piece of the user's function is read: its names, what guards it, the lets made so far; and its errors."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any
+
+from wengert.errors import OutOfRangeError, TensorLanguageError
+from wengert.rulebook.syntax import lookup
+from wengert.tensor.language.bounds import Bounds
+from wengert.tensor.language.predicates import names, substituted
+from wengert.tensor.language.terms import (
+    Access,
+    Affine,
+    Bracket,
+    Const,
+    Exists,
+    Expr,
+    Let,
+    Predicate,
+    Proj,
+    Related,
+    Sum,
+    Var,
+    affine,
+)
+from wengert.tensor.reading.meanings import Dimension, Kind, Meaning, Value
+
+
+@dataclass(frozen=True)
+class Outside:
+    """A name from around a function, what it stood for, and what that means."""
+
+    node: ast.expr
+    function: types.FunctionType
+    it: Any
+    signature: Any
+    meaning: Meaning
+
+    def now(self) -> Any:
+        """What it stands for by now."""
+        return lookup(self.node, self.function)
+
+
+Chosen = tuple[str, Affine, Predicate]  # an index, its range, and what leaves it one value
+
+
+@dataclass
+class Building:
+    """The program that is being read: its bounds, inputs, relations, and what it takes from around the function."""
+
+    bounds: Bounds = field(default_factory=Bounds)
+    inputs: list[tuple[str, Kind]] = field(default_factory=list)
+    relations: list[tuple[str, tuple[Dimension, ...]]] = field(default_factory=list)
+    outside: dict[tuple[types.FunctionType, str], Outside] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+    values: dict[str, Any] = field(default_factory=dict)
+    gathers: dict[str, tuple[str, Affine]] = field(default_factory=dict)  # the array a relation is of, its range
+    tables: dict[str, tuple[tuple[tuple[str, Affine], ...], Exists]] = field(default_factory=dict)
+
+    def fresh(self, name: str) -> str:
+        """The name, numbered where it is taken: all names of a program differ."""
+        name = name.strip("_") or "t"
+        found, number = name, 1
+        while found in self.taken:
+            number += 1
+            found = f"{name}{number}"
+        self.taken.add(found)
+        return found
+
+    def unwrapped(self, expr: Expr) -> tuple[tuple[Chosen, ...], Expr]:
+        """The gathers around a read, outermost first, and the read."""
+        by: tuple[Chosen, ...] = ()
+        while isinstance(expr, Sum) and isinstance(expr.body, Bracket) and self._gathers(expr.body.where):
+            by = (*by, (expr.index, expr.size, expr.body.where))
+            expr = expr.body.body
+        return by, expr
+
+    def _gathers(self, where: Predicate) -> bool:
+        return isinstance(where, Related) and where.relation in self.gathers
+
+    def table(self, p: Exists) -> Predicate:
+        """∃ as a relation over its free indices, made before the program runs: the language has no ∀, hence no ¬∃."""
+        free = sorted(names(p) & self.bounds.indices.keys())
+        canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
+        assert isinstance(canonical, Exists)
+        indices = tuple((f"t{k}", self.bounds.indices[name]) for k, name in enumerate(free)) or (("t0", Affine(1)),)
+        known = {made: name for name, made in self.tables.items()}
+        name = known.get((indices, canonical)) or self.fresh("any")
+        self.tables[name] = indices, canonical
+        return Related(name, tuple(map(affine, free)) or (Affine(0),))
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """What is read inside is only looked at: the program takes nothing from it."""
+        taken = "inputs", "relations", "outside", "values", "gathers", "tables"
+        kept = {name: copy(getattr(self, name)) for name in taken}
+        try:
+            yield
+        finally:
+            for name, before in kept.items():
+                setattr(self, name, before)
+
+    def dimension(self, value: int, default: str) -> Dimension:
+        return Dimension(value, default, self.fresh, self.bounds.sizes.__setitem__)
+
+    def index(self, name: str, size: Affine) -> tuple[str, Affine]:
+        """A new index of that range."""
+        found = self.fresh(name)
+        self.bounds.indices[found] = size
+        return found, Affine(0, ((found, 1),))
+
+
+@dataclass
+class Scope:
+    """One function or comprehension being read. `lets` are the bindings that its result is to be wrapped in."""
+
+    building: Building
+    function: types.FunctionType
+    names: dict[str, Meaning]
+    conditions: tuple[Predicate, ...] = ()
+    lets: list[tuple[str, Expr]] = field(default_factory=list)
+    calls: tuple[types.FunctionType, ...] = ()
+
+    def inside(self, *conditions: Predicate) -> Scope:
+        """A part of it that is evaluated only where these hold; its lets are its own."""
+        return Scope(
+            self.building, self.function, dict(self.names), (*self.conditions, *conditions), [], self.calls
+        )  # fmt: skip
+
+    def bind(self, name: str, value: Value) -> Value:
+        """The value under a name, so that it is computed once; what costs nothing to read needs none."""
+        if is_read(self.building.unwrapped(value.expr)[1]):
+            return value
+        name = self.building.fresh(name)
+        self.lets.append((name, value.expr))
+        return Value(Var(name), value.kind)
+
+    def closed(self, expr: Expr) -> Expr:
+        """The expression within the lets of this scope."""
+        for name, bound in reversed(self.lets):
+            expr = Let(name, bound, expr)
+        return expr
+
+    def refusal(self, node: ast.AST, what: str, remedy: str) -> TensorLanguageError:
+        return TensorLanguageError(self.report(node, what, remedy))
+
+    def out_of_range(self, node: ast.AST, what: str, remedy: str) -> OutOfRangeError:
+        return OutOfRangeError(self.report(node, what, remedy))
+
+    def report(self, node: ast.AST, what: str, remedy: str) -> str:
+        """What happened, the user's line with the place underlined, what to do next."""
+        code = self.function.__code__
+        line = getattr(node, "lineno", code.co_firstlineno)
+        text = linecache.getline(code.co_filename, line, self.function.__globals__).rstrip("\n")
+        start = getattr(node, "col_offset", 0)
+        end = getattr(node, "end_col_offset", len(text)) if getattr(node, "end_lineno", line) == line else len(text)
+        lead, marked = len(text.encode()[:start].decode()), len(text.encode()[start:end].decode())
+        indent = len(text) - len(text.lstrip())
+        marks = f"    {' ' * (lead - indent)}{'^' * marked}"
+        return f"{code.co_filename}:{line} in {code.co_name}: {what}\n    {text.strip()}\n{marks}\n{remedy}"
+
+
+Reader = Callable[[ast.expr, Scope], Meaning]
+
+
+def is_read(expr: Expr) -> bool:
+    """Whether an expression only reads a variable or is a constant."""
+    if isinstance(expr, (Access, Proj)):
+        return is_read(expr.of)
+    return isinstance(expr, (Var, Const))

@@ -1,0 +1,1 @@
+"""Programs as NumPy source and compiled loops."""

@@ -1,0 +1,163 @@
+"""Plans as compiled loop nests, by numba (the extra `native`); compiled code is kept on disk.
+
+A plan's sizes are constants of its kernels, so each set of sizes is compiled for itself.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import WengertError
+from wengert.tensor import kernel_cache
+from wengert.tensor.elementwise import Elementwise
+from wengert.tensor.planning.plan import Plan
+from wengert.tensor.planning.walks import Entries
+from wengert.tensor.running.native_source import NativeSource
+from wengert.tensor.running.numpy_backend import NumpyProgram, support
+from wengert.tensor.running.workspace import Workspaces
+
+HELPERS = (
+    """
+def first_of(keys, key):
+    low, high = 0, len(keys)
+    while low < high:
+        middle = (low + high) // 2
+        if keys[middle] < key:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+""",
+    """
+def find(keys, table, key):
+    if len(table):
+        return table[key]
+    at = first_of(keys, key)
+    return at if at < len(keys) and keys[at] == key else -1
+""",
+)
+
+
+class NativeUnavailableError(WengertError, ImportError):
+    """Compiled loops were asked for, and there is no compiler."""
+
+
+@lru_cache
+def has_compiler() -> bool:
+    return importlib.util.find_spec("numba") is not None
+
+
+@dataclass
+class NativeProgram(NumpyProgram):
+    """As a NumPy program, with the walks of relations that its kernels take.
+
+    `otherwise` runs instead where the compiler refuses a black box. Errors: NativeUnavailableError where there is none.
+    """
+
+    walks: Mapping[str, tuple[str, tuple[int, ...], str]] = field(default_factory=dict)
+    otherwise: NumpyProgram | None = None
+    refused: bool = False
+    workspaces: Workspaces = field(default_factory=Workspaces, repr=False)
+
+    def __call__(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
+        if not self.refused:
+            try:
+                return self.in_loops(inputs, relations)
+            except Exception as error:
+                if not type(error).__module__.startswith("numba."):
+                    raise
+                if self.otherwise is None:
+                    raise NativeUnavailableError(
+                        "numba cannot compile a black box of this program: choose backend='numpy'"
+                    ) from error
+                self.refused = True
+        assert self.otherwise is not None
+        return self.otherwise(inputs, relations)
+
+    def in_loops(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
+        known, points = self.prepared(relations)
+        arrays = {name: np.ascontiguousarray(x) if np.ndim(x) else np.asarray(x) for name, x in inputs.items()}
+        walks = {key: _part(known[r], order, part) for key, (r, order, part) in self.walks.items()}
+        with self.workspaces.one() as space:
+            return self.function(arrays, known, points, walks, space)
+
+
+def _part(relation: Entries, order: tuple[int, ...], part: str) -> np.ndarray:
+    if part == "mask":
+        return relation.mask
+    walk = relation.walk(order)
+    return walk.coordinates[int(part[6:])] if part.startswith("column") else getattr(walk, part)
+
+
+def compiled(plan: Plan, interpreted: bool = False) -> NativeProgram:
+    """Errors: NativeUnavailableError without numba; interpreted runs the same loops in Python instead."""
+    if not interpreted and not has_compiler():
+        raise NativeUnavailableError(
+            "the native backend compiles loops with numba, which is not installed: "
+            "pip install 'wengert[native]', or choose backend='numpy'"
+        )
+    source = NativeSource(plan, 1 if interpreted else _threads())
+    driver = source.text().replace("(inputs, relations, points):", "(inputs, relations, points, walks, space):")
+    space: dict[str, Any] = {"np": np, **support(), **source.functions}
+    space |= _interpreted(source) if interpreted else _compiled(source)
+    exec(compile(driver, "<tensor program>", "exec"), space)
+    text = f"{_kernels(source)}\n\n{driver}"
+    return NativeProgram(source.plan, text, space["run"], source.listed, walks=source.walks)
+
+
+def _threads() -> int:
+    import numba
+
+    return int(numba.config.NUMBA_NUM_THREADS)
+
+
+def _kernels(source: NativeSource) -> str:
+    return "\n\n".join([*map(str.strip, HELPERS), *source.kernels])
+
+
+def _interpreted(source: NativeSource) -> dict[str, Any]:
+    space: dict[str, Any] = {"np": np, "prange": range, **source.functions}
+    exec(compile(_kernels(source), "<tensor kernels>", "exec"), space)
+    return space
+
+
+def _compiled(source: NativeSource) -> dict[str, Any]:
+    options = f"fastmath={{'reassoc', 'contract', 'nsz', 'arcp'}}, error_model='numpy', cache={not source.functions}"
+    decorated = [f"@njit({options})\n{helper.strip()}" for helper in HELPERS]
+    decorated += [f"@njit({options}, parallel={source.parallel})\n{kernel}" for kernel in source.kernels]
+    text = "\n\n\n".join(["import numpy as np\nfrom numba import njit, prange", *decorated])
+    if not source.functions:
+        return vars(kernel_cache.module(text))
+    space = {name: _jitted(function) for name, function in source.functions.items()}
+    exec(compile(text, "<tensor kernels>", "exec"), space)
+    return space
+
+
+def _jitted(function: Any) -> Any:
+    """Compiled, with what a partial calls."""
+    import numba
+
+    if isinstance(function, np.ufunc | Elementwise):
+        return numba.njit(_written_out(function))
+    called = getattr(function, "calls", {})
+    if not called:
+        return numba.njit(function)
+    space = {name: _jitted(f) for name, f in called.items()}
+    return numba.njit(types.FunctionType(function.__code__, function.__globals__ | space))
+
+
+def _written_out(function: Any) -> Any:
+    """A call of the function as Python that a compiler reads."""
+    scalar = function.scalar if isinstance(function, Elementwise) else function
+    if isinstance(scalar, types.FunctionType):
+        return scalar
+    count = function.nin if isinstance(function, np.ufunc) else function.count
+    names = ", ".join(f"x{k}" for k in range(count))
+    return eval(f"lambda {names}: f({names})", {"f": scalar})

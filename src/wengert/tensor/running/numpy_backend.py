@@ -1,0 +1,63 @@
+"""Plans as NumPy: readable source, with views where accesses are affine and BLAS where a piece is a product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wengert.tensor.planning.enumeration import assignments, tabulated, valued
+from wengert.tensor.planning.nests import Entry
+from wengert.tensor.planning.plan import Plan
+from wengert.tensor.planning.regions import Conjunction
+from wengert.tensor.planning.walks import Entries
+from wengert.tensor.running.numpy_source import Points, Source
+from wengert.tensor.running.numpy_support import contracted, elementwise, summed_at, window
+
+
+@dataclass
+class NumpyProgram:
+    """A plan compiled: call it with inputs by name and relations as entries."""
+
+    plan: Plan
+    text: str
+    function: Callable[..., Any]
+    listed: Mapping[str, Points]
+    last: tuple[dict[str, Entries], dict[str, Any]] | None = field(default=None, repr=False)
+
+    def __call__(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
+        return self.function(inputs, *self.prepared(relations))
+
+    def prepared(self, relations: Mapping[str, Entries]) -> tuple[dict[str, Entries], dict[str, Any]]:
+        """Relations with the tables made of them, and the points of the listed pieces; kept while relations stay."""
+        if self.last is None or any(self.last[0].get(name) is not r for name, r in relations.items()):
+            known = dict(relations)
+            for name, (indices, p) in self.plan.tables.items():
+                known[name] = tabulated(indices, p, known)
+            self.last = known, {key: _listed(*piece, known) for key, piece in self.listed.items()}
+        return self.last
+
+
+def _listed(ranges: dict[str, int], where: Conjunction, entries: dict[Entry, str], known: dict[str, Entries]) -> Any:
+    columns, count = assignments(ranges, where, known)
+    at: dict[str, Any] = {**columns, "count": count}
+    for entry, name in entries.items():
+        position = known[entry.relation].find(tuple(valued(a, columns, count) for a in entry.at))
+        every = count == known[entry.relation].count and bool((position == np.arange(count)).all())
+        at[name] = slice(None) if every else position
+    return at
+
+
+def support() -> dict[str, Any]:
+    return {"window": window, "contracted": contracted, "summed_at": summed_at}
+
+
+def compiled(plan: Plan) -> NumpyProgram:
+    source = Source(plan)
+    text = source.text()
+    boxes = {name: elementwise(f) for name, f in source.functions.items()}
+    space: dict[str, Any] = {"np": np, **support(), **boxes}
+    exec(compile(text, "<tensor program>", "exec"), space)
+    return NumpyProgram(plan, text, space["run"], source.listed)

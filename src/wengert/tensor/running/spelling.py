@@ -1,0 +1,96 @@
+"""How generated source spells names, index expressions, bounds and numbers."""
+
+from __future__ import annotations
+
+import builtins
+from fractions import Fraction
+from keyword import kwlist, softkwlist
+
+from wengert.tensor.language.indices import Affine
+from wengert.tensor.planning.loops import IN_STRIPS, Bound
+
+INDICES = [*"ijklmnpqrs", *(f"i{k}i" for k in range(100))]  # no name that is made fresh, none a bound of another
+LOW, END = "0", "1"  # behind the name of an index, for its bounds
+
+OWN = frozenset(
+    ["np", "numba", "njit", "prange", "run", "inputs", "relations", "points", "walks", "space", "dtype", "at", "rest"]
+    + ["window", "contracted", "summed_at", "find", "first_of", *dir(builtins), *kwlist, *softkwlist]
+    + [f"{index}{strip}{bound}" for index in INDICES for strip in ("", IN_STRIPS) for bound in ("", LOW, END)]
+)
+"""What generated source says by itself. Every other name in it is given by `spelled`."""
+
+
+def spelled(name: str, taken: set[str]) -> str:
+    """A Python name for it that is not taken, and now is. `taken` holds what the text says by itself: OWN."""
+    base = "".join(c if c.isalnum() and c.isascii() else "_" for c in name.removeprefix("in.")) or "t"
+    base = f"t{base}" if base[0].isdigit() else base
+    found, number = base, 1
+    while found in taken:
+        found, number = f"{base}_{number}", number + 1
+    taken.add(found)
+    return found
+
+
+def index_text(a: Affine) -> str:
+    """i + 2*j - 1"""
+    text = ""
+    for name, c in a.terms:
+        term = name if abs(c) == 1 else f"{abs(c)}*{name}"
+        text += (f" {'-' if c < 0 else '+'} {term}") if text else (f"-{term}" if c < 0 else term)
+    if not text:
+        return str(a.constant)
+    return text if not a.constant else f"{text} {'-' if a.constant < 0 else '+'} {abs(a.constant)}"
+
+
+def lowest_text(bounds: tuple[Bound, ...]) -> str:
+    texts = [index_text(b.of) if b.by == 1 else f"-(-({index_text(b.of)}) // {b.by})" for b in bounds]
+    return texts[0] if len(texts) == 1 else f"max({', '.join(texts)})"
+
+
+def end_text(bounds: tuple[Bound, ...]) -> str:
+    """One past the greatest."""
+    texts = [index_text(b.of + 1) if b.by == 1 else f"({index_text(b.of)}) // {b.by} + 1" for b in bounds]
+    return texts[0] if len(texts) == 1 else f"min({', '.join(texts)})"
+
+
+EXACT = 2**53  # whole numbers up to here are floats
+
+
+def number_text(value: int | float | Fraction) -> str:
+    if isinstance(value, int) and abs(value) <= EXACT:
+        return repr(int(value))
+    number = float(value)
+    if number != number:
+        return "(1e999 - 1e999)"
+    return repr(number).replace("inf", "1e999")
+
+
+def aligned(text: str, axes: list[str], wanted: list[str]) -> str:
+    """Transposed to the order wanted, with an axis of one where it has none."""
+    if axes == wanted or not axes:
+        return text
+    order = sorted(axes, key=wanted.index)
+    if order != axes:
+        text = f"{bracketed(text)}.transpose({', '.join(str(axes.index(i)) for i in order)})"
+    if len(order) == len(wanted):
+        return text
+    first = next(k for k, i in enumerate(wanted) if i in axes)  # leading axes of one come by themselves
+    return (
+        f"{bracketed(text)}[{', '.join(':' if i in axes else 'None' for i in wanted[first:])}]"
+        if len(wanted) - first > len(order)
+        else text
+    )
+
+
+def bracketed(text: str) -> str:
+    return f"({text})" if " " in text and not _is_closed(text) else text
+
+
+def _is_closed(text: str) -> bool:
+    """A call, an access or a bracket as a whole: no operator stands outside."""
+    depth = 0
+    for c in text:
+        depth += (c in "([") - (c in ")]")
+        if c == " " and depth == 0:
+            return False
+    return True

@@ -1,0 +1,182 @@
+"""Callables as a user writes them: their dotted names, their places, a rule to paste for them."""
+
+from __future__ import annotations
+
+import abc
+import inspect
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.values.names import home_of, in_line, is_name, place_of
+
+__all__ = [
+    "callable_name", "called", "key_of", "named_parameters", "parameter_names", "place", "stub", "unwrapped",
+    "written_name",
+]  # fmt: skip
+
+# Callables that are told apart by identity, and hash so, or as a method of the same object.
+_TOLD_APART = {
+    types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodDescriptorType,
+    types.WrapperDescriptorType, types.ClassMethodDescriptorType, type, abc.ABCMeta, np.ufunc,
+    type(np.sum), type(np.where),
+}  # fmt: skip
+
+
+_NOT_PLACES = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Same:
+    """A callable object as a key: itself, whatever it says that it equals."""
+
+    __slots__ = ("it",)
+
+    def __init__(self, it: Any) -> None:
+        self.it = it
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Same and self.it is other.it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+
+def key_of(f: Any) -> Any:
+    """The key of a callable in the table of rules."""
+    return f if type(f) in _TOLD_APART else Same(f)
+
+
+def called(key: Any) -> Any:
+    """The callable of a key."""
+    return key.it if type(key) is Same else key
+
+
+def unwrapped(f: Any) -> Any:
+    """The function in a static method or class method, which is what a call of it reaches."""
+    return f.__func__ if isinstance(f, (staticmethod, classmethod)) else f
+
+
+def callable_name(f: Any) -> str:
+    """The dotted name under which a user would write a callable, NumPy being np."""
+    owner = _owner(f)
+    if owner is not None:
+        return f"{callable_name(owner)}.{f.__name__}"
+    if not hasattr(f, "__name__") or isinstance(f, np.vectorize):
+        return _of_object(f)
+    where = place_of(f)
+    if where is None:
+        return _where_defined(f)
+    if where.module in ("builtins", "__main__"):
+        return where.path
+    return f"{'np' if where.module == 'numpy' else where.module.replace('numpy.', 'np.')}.{where.path}"
+
+
+def _owner(f: Any) -> Any:
+    """The class or ufunc of which a callable is a method written in C, or bound."""
+    if isinstance(f, (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)):
+        return f.__objclass__
+    bound = getattr(f, "__self__", None)
+    if bound is None or isinstance(bound, types.ModuleType) or not hasattr(f, "__name__"):
+        return None
+    return bound if isinstance(bound, (type, np.ufunc)) else type(bound)
+
+
+def _of_object(f: Any) -> str:
+    """`np.vectorize(f)`, `functools.partial(f)`, `Model(...)`."""
+    inside = getattr(f, "pyfunc", getattr(f, "func", None))
+    return f"{callable_name(type(f))}({callable_name(inside) if callable(inside) else '...'})"
+
+
+def _where_defined(f: Any) -> str:
+    """The name of what cannot be imported from where it says: a local function, a ufunc of another package."""
+    if isinstance(f, np.ufunc):
+        if f.__name__.endswith(" (vectorized)"):
+            return f"np.frompyfunc({f.__name__.partition(' ')[0]}, {f.nin}, {f.nout})"
+        modules = [(name, vars(m)) for name, m in sys.modules.copy().items() if hasattr(m, "__dict__")]
+        homes = [name for name, names in modules if names.get(f.__name__) is f and "._" not in name]
+        return f"{min(homes, key=len)}.{f.__name__}" if homes else f.__name__
+    path = str(getattr(f, "__qualname__", f.__name__)).rpartition("<locals>.")[2]
+    module = home_of(f)
+    local = "<locals>" in getattr(f, "__qualname__", "") or module in ("", "builtins", "__main__")
+    return path if local else f"{module}.{path}"
+
+
+def place(function: Any) -> str:
+    """file:line of a Python function."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return f"{code.co_filename}:{code.co_firstlineno}" if code else callable_name(function)
+
+
+def signature(f: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a callable; of a function without annotations, which Python 3.14 runs the user's code to make.
+
+    Errors: TypeError, ValueError where there is none.
+    """
+    if isinstance(f, types.MethodType):
+        return inspect.signature(types.MethodType(_bare(f.__func__), f.__self__))
+    return inspect.signature(_bare(f))
+
+
+def _bare(f: Any) -> Any:
+    if type(f) is not types.FunctionType or hasattr(f, "__wrapped__") or hasattr(f, "__signature__"):
+        return f
+    made = types.FunctionType(f.__code__, {}, f.__name__, f.__defaults__, f.__closure__)
+    made.__kwdefaults__ = f.__kwdefaults__
+    return made
+
+
+def named_parameters(f: Callable[..., Any]) -> list[str]:
+    """The parameters of a callable that can be given by position, as far as it tells them."""
+    try:
+        parameters = signature(f).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def parameter_names(f: Callable[..., Any]) -> list[str]:
+    """The names of all parameters of a callable, as far as it tells them."""
+    try:
+        return list(signature(f).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+def written_name(f: Any) -> str:
+    """The name of a callable in a piece of code: `f` where its own name is no dotted name."""
+    name = callable_name(f)
+    return name if all(map(is_name, name.split("."))) else "f"
+
+
+def stub(f: Callable[..., Any], nargs: int | None = None) -> str:
+    """A rule to paste and fill in; by default for the arguments that the callable cannot do without."""
+    name = written_name(f)
+    note = f"  # f is {in_line(callable_name(f))}" if name == "f" else ""
+    xs = _needed(f) if nargs is None else ["x"] if nargs == 1 else [f"x{i + 1}" for i in range(nargs)]
+    short = name.rpartition(".")[2]
+    if len(xs) == 1:
+        results = [f"        return y_bar * ...  # dy/d{xs[0]}, times y_bar"]
+    else:
+        each = [f"            y_bar * ...,  # dy/d{x}, times y_bar" for x in xs]
+        results = ["        return (", *each, "        )"]
+    lines = [
+        f"@wg.rrule({name}){note}",
+        f"def {short}_rule({', '.join(xs)}):",
+        f"    y = {name}({', '.join(xs)})",
+        f"    def {short}_pullback(y_bar):",
+        *results,
+        f"    return y, {short}_pullback",
+    ]
+    return "\n".join(lines)
+
+
+def _needed(f: Any) -> list[str]:
+    """The names of the parameters without a default; `x` where they are not known."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return ["x"]
+    return [p.name for p in parameters if p.default is p.empty and p.kind not in _NOT_PLACES] or ["x"]

@@ -1,0 +1,77 @@
+"""This package's own frames, kept out of the sight of the user's code: tracebacks, `sys._getframe`, warnings."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+import warnings
+from typing import Any
+
+from wengert.values.sites import Site
+
+ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_OURS = (ENGINE, "<wengert")
+
+
+def is_ours(frame: types.FrameType) -> bool:
+    return frame.f_code.co_filename.startswith(_OURS)
+
+
+def users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
+    """A traceback without this package's frames, which are taken out of its chain."""
+    kept = []
+    while traceback is not None:
+        if not is_ours(traceback.tb_frame):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    for part, following in zip(kept, [*kept[1:], None], strict=False):
+        if part.tb_next is not following:
+            part.tb_next = following
+    return kept[0] if kept else None
+
+
+def caught(error: BaseException, site: Site | None) -> None:
+    """An exception has arrived at a handler, where the user's code may look at its traceback."""
+    found = error.__traceback__
+    kept = users_frames(found)
+    if kept is not found:
+        error.__traceback__ = kept
+
+
+def user_frame(frame: types.FrameType | None) -> types.FrameType | None:
+    """A frame, or the first above it that is not of this package."""
+    while frame is not None and is_ours(frame):
+        frame = frame.f_back
+    return frame
+
+
+def get_frame(depth: int = 0, /) -> types.FrameType:
+    """`sys._getframe`."""
+    found = user_frame(sys._getframe())
+    while depth > 0 and found is not None:
+        found, depth = user_frame(found.f_back), depth - 1
+    if found is None:
+        raise ValueError("call stack is not deep enough")
+    return found
+
+
+def frame_module_name(depth: int = 0) -> Any:
+    """`sys._getframemodulename`, from Python 3.12."""
+    try:
+        return get_frame(depth).f_globals.get("__name__")
+    except ValueError:
+        return None
+
+
+def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **options: Any) -> None:
+    """`warnings.warn`, where only the user's frames count as levels."""
+    warnings.warn(message, category, levels_above(stacklevel, sys._getframe()), source, **options)
+
+
+def levels_above(stacklevel: int, frame: types.FrameType) -> int:
+    """The `stacklevel` that means, from one frame, what the user's meant where this package's frames did not count."""
+    level, found = 1, frame.f_back
+    while found is not None and stacklevel > 0:
+        level, stacklevel, found = level + 1, stacklevel - (not is_ours(found)), found.f_back
+    return level + max(stacklevel, 0)

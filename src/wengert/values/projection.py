@@ -1,0 +1,110 @@
+"""ProjectTo: bring a cotangent back to its primal's shape, dtype and realness, once for all rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RuleError
+from wengert.values.tangents import AbstractTangent, NoTangent, Tangent, Thunk, ZeroTangent, force, is_zero
+from wengert.values.values import Spec, has_dtype, is_complex, is_inexact, spec_of
+
+
+def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
+    """The transpose of broadcasting from `shape`: sum over the axes that broadcasting made or stretched."""
+    have = np.shape(x_bar)
+    if have == shape:
+        return x_bar
+    lead = len(have) - len(shape)
+    if lead == 1 and have[1:] == shape:  # a bias: met most often, and done in half the time
+        return x_bar.sum(axis=0)
+    if lead < 0:
+        raise RuleError(_misfit(have, shape))
+    axes = list(range(lead))
+    for axis, n in enumerate(shape, lead):
+        if have[axis] != n:
+            if n != 1:
+                raise RuleError(_misfit(have, shape))
+            axes.append(axis)
+    total = x_bar.sum(axis=tuple(axes))
+    return total if np.shape(total) == shape else np.reshape(total, shape)
+
+
+class ProjectTo:
+    """Brings cotangents to the shape, dtype and realness of `x`: `ProjectTo(x)(x_bar)`.
+
+    A tangent of another kind stays one where it is certainly zero; a thunk stays one, its value projected.
+    Errors: RuleError when the shapes do not fit.
+    """
+
+    __slots__ = ("broadcasts", "spec")
+
+    def __init__(self, x: Any, broadcasts: bool = True) -> None:
+        self.spec = spec_of(x) if is_inexact(x) else None
+        self.broadcasts = broadcasts
+
+    def __call__(self, x_bar: Any) -> Any:
+        spec = self.spec
+        if spec is None:
+            return NoTangent()
+        if x_bar is None or is_zero(x_bar):
+            return ZeroTangent()
+        if isinstance(x_bar, Thunk):
+            return Thunk(lambda: project(x_bar, spec, self.broadcasts))
+        return project(x_bar, spec, self.broadcasts)
+
+    def __repr__(self) -> str:
+        return f"ProjectTo({self.spec})"
+
+
+def project(x_bar: Any, spec: Spec, broadcasts: bool = True) -> Any:
+    """The cotangent as one of a value like `spec`; where nothing has to change, `x_bar` itself.
+
+    Thunks give their values. Shapes: axes of length 1 may come and go; other axes are summed where `broadcasts`.
+    Errors: RuleError when the shapes do not fit.
+    """
+    if isinstance(x_bar, np.ndarray):
+        if x_bar.dtype == spec.dtype and x_bar.shape == spec.shape != ():
+            return x_bar
+    elif isinstance(x_bar, AbstractTangent):
+        x_bar = _number(x_bar, spec)
+    if np.shape(x_bar) != spec.shape:
+        x_bar = _to_shape(x_bar, spec.shape, broadcasts)
+    if spec.dtype.kind != "c" and is_complex(x_bar):
+        x_bar = np.real(x_bar)
+    return _to_dtype(x_bar, spec)
+
+
+def _number(x_bar: Any, spec: Spec) -> Any:
+    """The array or number that a tangent of another kind stands for."""
+    x_bar = force(x_bar)
+    if is_zero(x_bar) or x_bar is None:
+        return np.zeros(spec.shape, spec.dtype) if spec.shape else 0.0
+    if isinstance(x_bar, Tangent):
+        raise RuleError(f"the cotangent of a number or an array is one too, not {x_bar!r}")
+    return x_bar
+
+
+def _to_shape(x_bar: Any, shape: tuple[int, ...], broadcasts: bool) -> Any:
+    have = np.shape(x_bar)
+    if [n for n in have if n != 1] == [n for n in shape if n != 1]:
+        return np.reshape(x_bar, shape)
+    if not broadcasts:
+        raise RuleError(_misfit(have, shape))
+    return unbroadcast(x_bar, shape)
+
+
+def _to_dtype(x_bar: Any, spec: Spec) -> Any:
+    if spec.dtype.kind in "fc":
+        if not has_dtype(x_bar):  # a Python number
+            return x_bar if isinstance(x_bar, spec.pytype) else np.asarray(x_bar, spec.dtype)[()]
+        if x_bar.dtype != spec.dtype:
+            x_bar = x_bar.astype(spec.dtype)
+    if not spec.shape and not issubclass(spec.pytype, np.ndarray) and isinstance(x_bar, np.ndarray):
+        return x_bar[()]  # of a number, a number
+    return x_bar
+
+
+def _misfit(have: tuple[int, ...], shape: tuple[int, ...]) -> str:
+    return f"a cotangent of shape {have} does not fit an argument of shape {shape}"

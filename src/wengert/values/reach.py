@@ -1,0 +1,174 @@
+"""What a function can reach, as it was: containers and random states put back for a second run, and forth again.
+
+Reached are its arguments, closure, defaults and object, and what these hold; not what only a global name leads to.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from operator import is_
+from types import CellType, FunctionType, MethodType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.values.structures import form_of, is_filled, load_cell, namespace
+
+Read = Callable[[], list[Any]]
+Write = Callable[[list[Any]], None]
+
+
+class Place(NamedTuple):
+    """Something that holds values: how to read all of them, how to write them, and what they were."""
+
+    read: Read
+    write: Write
+    was: list[Any]
+
+
+class Reach:
+    """The containers and generators of random numbers within reach of some things, with their present contents."""
+
+    def __init__(self, things: Iterable[Any], generators: Iterable[Any] | None = None) -> None:
+        self.arrays: list[np.ndarray] = []
+        self._places: list[Place] = []
+        self._random: list[tuple[Any, Any]] = [
+            (it, _random_state(it)) for it in (_SHARED if generators is None else generators)
+        ]
+        self._seen: set[int] = set()
+        stack = list(things)
+        while stack:
+            thing = stack.pop()
+            if id(thing) not in self._seen:
+                self._seen.add(id(thing))
+                stack.extend(self._parts(thing))
+        del self._seen
+
+    def _parts(self, thing: Any) -> Iterator[Any]:
+        if isinstance(thing, np.ndarray):
+            self.arrays.append(thing)
+        elif isinstance(thing, FunctionType):
+            yield from (*(thing.__closure__ or ()), *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values())
+            named = [thing.__globals__.get(name) for name in thing.__code__.co_names]
+            yield from [it for it in named if isinstance(it, _GENERATORS)]
+        elif isinstance(thing, MethodType):
+            yield from (thing.__func__, thing.__self__)
+        elif isinstance(thing, partial):
+            yield from (thing.func, *thing.args, *thing.keywords.values())
+        elif isinstance(thing, _GENERATORS) and not isinstance(thing, random.SystemRandom):
+            self._random.append((thing, _random_state(thing)))
+        else:
+            yield from self._held(thing)
+
+    def _held(self, thing: Any) -> Iterator[Any]:
+        form = form_of(type(thing))
+        if form is None:
+            return
+        if form.items is tuple:
+            yield from tuple.__iter__(thing)
+        for read, write in _access(thing, form):
+            was = read()
+            self._places.append(Place(read, write, was))
+            yield from was
+
+    def drop_unused_random(self) -> None:
+        """Keep the state of those generators only that have been drawn from since."""
+        self._random = [(it, state) for it, state in self._random if not _same(state, _random_state(it))]
+
+    def put_back(self) -> Callable[[], None]:
+        """Put all contents back as they were; the function that undoes it."""
+        changed = [(place, now) for place in self._places if not identical(now := place.read(), place.was)]
+        states = [(it, _random_state(it)) for it, _ in self._random]
+        for place, _ in changed:
+            place.write(place.was)
+        for it, state in self._random:
+            _set_random_state(it, state)
+
+        def undo() -> None:
+            for place, now in changed:
+                place.write(now)
+            for it, state in states:
+                _set_random_state(it, state)
+
+        return undo
+
+
+def _access(thing: Any, form: Any) -> Iterator[tuple[Read, Write]]:
+    """How to read and write what a container holds, past the methods of its class."""
+    if form.items is list:
+        yield partial(list.__getitem__, thing, slice(None)), partial(list.__setitem__, thing, slice(None))
+    elif form.items is CellType:
+        yield _slots_access([(load_cell, CellType.cell_contents.__set__, CellType.cell_contents.__delete__)], thing)
+    elif form.items in (dict, OrderedDict):
+        yield _items_access(form.items, thing)
+    if form.named:
+        yield _items_access(dict, namespace(thing))
+    if form.slots:
+        yield _slots_access(
+            [(lambda it, _, s=slot: s.__get__(it), slot.__set__, slot.__delete__) for slot in form.slots], thing
+        )
+
+
+def _items_access(base: Any, thing: Any) -> tuple[Read, Write]:
+    """A dictionary as the list of its keys and values in turn."""
+
+    def write(contents: list[Any]) -> None:
+        base.clear(thing)
+        for key, value in zip(contents[::2], contents[1::2], strict=True):
+            base.__setitem__(thing, key, value)
+
+    return lambda: [part for item in base.items(thing) for part in item], write
+
+
+_EMPTY = object()
+
+
+def _slots_access(slots: list[Any], thing: Any) -> tuple[Read, Write]:
+    """Slots or a cell, which may be empty."""
+
+    def read() -> list[Any]:
+        return [load(thing, None) if is_filled(thing, None, load) else _EMPTY for load, _, _ in slots]
+
+    def write(contents: list[Any]) -> None:
+        for (load, store, delete), value in zip(slots, contents, strict=True):
+            if value is not _EMPTY:
+                store(thing, value)
+            elif is_filled(thing, None, load):
+                delete(thing)
+
+    return read, write
+
+
+def identical(now: list[Any], was: list[Any]) -> bool:
+    """Whether two lists hold the same objects, compared without running their code."""
+    return len(now) == len(was) and all(map(is_, now, was))
+
+
+# Random numbers
+
+_SHARED: tuple[Any, ...] = (np.random.mtrand._rand, random._inst)
+_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+
+
+def _random_state(it: Any) -> Any:
+    if isinstance(it, np.random.Generator):
+        return it.bit_generator.state
+    return it.getstate() if isinstance(it, random.Random) else it.get_state(legacy=False)
+
+
+def _set_random_state(it: Any, state: Any) -> None:
+    if isinstance(it, np.random.Generator):
+        it.bit_generator.state = state
+    elif isinstance(it, random.Random):
+        it.setstate(state)
+    else:
+        it.set_state(state)
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, dict):
+        return all(_same(a[key], b[key]) for key in a)
+    return np.array_equal(a, b) if isinstance(a, np.ndarray) else bool(a == b)

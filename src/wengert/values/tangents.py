@@ -1,0 +1,346 @@
+"""Cotangents that are no arrays: certainly zero, without derivative, structural, delayed; and how they add up.
+
+    +            ZeroTangent  NoTangent  Tangent  Thunk      value
+    ZeroTangent  ZeroTangent  NoTangent  Tangent  the thunk  value
+    NoTangent    NoTangent    NoTangent  Tangent  the thunk  value
+    Tangent      Tangent      Tangent    by part  its value  -
+    Thunk        the thunk    the thunk  its value + ...
+
+Times anything, ZeroTangent is ZeroTangent and NoTangent is NoTangent; of the two, ZeroTangent. Neither forces a thunk.
+Source: the seed "Gradient Accumulation" (ChainRulesCore.jl).
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RuleError
+from wengert.values import functional
+
+__all__ = [
+    "AbstractTangent",
+    "InplaceableThunk",
+    "NoTangent",
+    "Tangent",
+    "Thunk",
+    "ZeroTangent",
+    "add_inplace",
+    "add_into",
+    "as_given",
+    "debug",
+    "debugging",
+    "force",
+    "is_exclusive",
+    "is_zero",
+    "unthunk",
+]
+
+
+class AbstractTangent:
+    """What all of them share: arrays and numbers leave arithmetic with one to it."""
+
+    __slots__ = ()
+    __array_ufunc__ = None
+
+    def __neg__(self) -> Any:
+        raise NotImplementedError
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self, other: Any) -> Any:
+        return other + -self
+
+
+class _Nothing(AbstractTangent):
+    """No contribution: it vanishes in a sum, and takes every product with it."""
+
+    __slots__ = ()
+
+    def __neg__(self) -> Any:
+        return self
+
+    def __mul__(self, other: Any) -> Any:
+        return other if isinstance(other, ZeroTangent) else self
+
+    __rmul__ = __matmul__ = __rmatmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self
+
+    def __float__(self) -> float:
+        return 0.0
+
+    def __complex__(self) -> complex:
+        return 0j
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class ZeroTangent(_Nothing):
+    """Certainly zero, of whatever shape."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        return other
+
+    __radd__ = __add__
+
+
+class NoTangent(_Nothing):
+    """Of an argument that has no derivative: an integer, a name."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        return self if isinstance(other, ZeroTangent) else other
+
+    __radd__ = __add__
+
+
+class Tangent(AbstractTangent):
+    """The cotangent of a container: `Tangent(Point, x=...)`, `Tangent(tuple, a_bar, b_bar)`.
+
+    By attribute, key or position; a part that is not named is zero.
+    """
+
+    __slots__ = ("of", "parts")
+
+    def __init__(self, of: type, *items: Any, **fields: Any) -> None:
+        if not isinstance(of, type):
+            raise RuleError(f"a Tangent names the class of its primal first, as Tangent(Point, x=...): got {of!r}")
+        self.of = of
+        self.parts: dict[Any, Any] = {**dict(enumerate(items)), **fields}
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.parts.get(key, ZeroTangent())
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("of", "parts"):  # asked for while it is made or copied
+            raise AttributeError(name)
+        return self[name]
+
+    def __neg__(self) -> Any:
+        return self * -1
+
+    def __add__(self, other: Any) -> Any:
+        return self.merge(other, lambda a, b: a + b)
+
+    __radd__ = __add__
+
+    def __mul__(self, other: Any) -> Any:
+        other = force(other)
+        if is_zero(other):
+            return other
+        return _like(self, {key: part * other for key, part in self.parts.items()})
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        return self * (1 / other)
+
+    def merge(self, other: Any, plus: Callable[[Any, Any], Any]) -> Any:
+        """The sum by part, `plus` adding two of the same part."""
+        other = force(other)
+        if is_zero(other):
+            return self
+        if not isinstance(other, Tangent) or other.of is not self.of:
+            raise RuleError(f"a cotangent of {self.of.__name__} and {_what(other)} cannot be added")
+        both = {key: plus(part, other.parts[key]) for key, part in self.parts.items() if key in other.parts}
+        return _like(self, {**self.parts, **other.parts, **both})
+
+    def __repr__(self) -> str:
+        parts = [repr(part) if type(key) is int else f"{key}={part!r}" for key, part in self.parts.items()]
+        return f"Tangent({', '.join([self.of.__name__, *parts])})"
+
+
+def _like(tangent: Tangent, parts: Mapping[Any, Any]) -> Tangent:
+    made = Tangent(tangent.of)
+    made.parts.update(parts)
+    return made
+
+
+def _what(x: Any) -> str:
+    return f"one of {x.of.__name__}" if isinstance(x, Tangent) else f"{type(x).__name__}"
+
+
+class Thunk(AbstractTangent):
+    """A cotangent that is computed when it is wanted: `Thunk(lambda: y_bar @ b.T)`. Each call computes it anew."""
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        if not callable(make):
+            raise RuleError(f"a Thunk holds a function of no arguments, as Thunk(lambda: ...): got {_what(make)}")
+        self.make = make
+
+    def __call__(self) -> Any:
+        return self.make()
+
+    def __neg__(self) -> Any:
+        return -force(self)
+
+    def __add__(self, other: Any) -> Any:
+        return self if is_zero(other) else force(self) + force(other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self if is_zero(other) else force(other) + force(self)
+
+    def __mul__(self, other: Any) -> Any:
+        return other if is_zero(other) else force(self) * force(other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return other if is_zero(other) else force(other) * force(self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return other if is_zero(other) else force(self) @ force(other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return other if is_zero(other) else force(other) @ force(self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return force(self) / force(other)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(...)"
+
+
+class InplaceableThunk(Thunk):
+    """A cotangent that can also add itself to an array: `add(x_bar)` does `x_bar += val()` and returns x_bar.
+
+    The array has the shape and dtype of the argument; it is the engine's own, and nobody else reads it.
+    """
+
+    __slots__ = ("add",)
+
+    def __init__(self, *, val: Callable[[], Any], add: Callable[[np.ndarray], np.ndarray]) -> None:
+        super().__init__(val)
+        if not callable(add):
+            raise RuleError(f"add= is a function that adds to an array and returns it: got {_what(add)}")
+        self.add = add
+
+    @property
+    def val(self) -> Callable[[], Any]:
+        """The thunk of the value."""
+        return self.make
+
+
+def unthunk(x: Any) -> Any:
+    """The value of a thunk, one layer; anything else as it is."""
+    return x() if isinstance(x, Thunk) else x
+
+
+def force(x: Any) -> Any:
+    """The value under all layers of thunks."""
+    while isinstance(x, Thunk):
+        x = x()
+    return x
+
+
+def is_zero(x: Any) -> bool:
+    """Whether `x` is ZeroTangent or NoTangent: nothing to add."""
+    return isinstance(x, _Nothing)
+
+
+def add_inplace(x: Any, y: Any) -> Any:
+    """x + y, written into x where that is possible; use what is returned, and x no more.
+
+    Possible for a plain, writeable array of floats or complex numbers, on memory of NumPy's own, that can hold the
+    sum and shares nothing with y. An InplaceableThunk then adds itself.
+    Errors: RuleError where the shapes differ: nothing is broadcast.
+    """
+    if is_zero(x) or is_zero(y):
+        return x + y
+    writes = functional.is_destination(x)
+    if writes and isinstance(y, InplaceableThunk):
+        return add_into(x, y)
+    x, y = force(x), force(y)
+    if isinstance(x, Tangent):
+        return x.merge(y, add_inplace)
+    if isinstance(x, AbstractTangent) or isinstance(y, AbstractTangent):
+        return x + y
+    if np.shape(x) != np.shape(y):
+        raise RuleError(f"cotangents of shapes {np.shape(x)} and {np.shape(y)} cannot be added")
+    if writes and np.result_type(x, y) == x.dtype and not np.may_share_memory(x, y):
+        return np.add(x, y, out=x)
+    return x + y
+
+
+def add_into(buffer: np.ndarray, thunk: InplaceableThunk) -> np.ndarray:
+    """What the action of a thunk returns for a buffer.
+
+    Errors: RuleError where that is no array like the buffer; in `debug` also where it is not the buffer itself.
+    """
+    return as_given(thunk.add(buffer), buffer, "add of an InplaceableThunk")
+
+
+def as_given(made: Any, buffer: np.ndarray, action: str) -> np.ndarray:
+    """What an action that adds to a buffer returned, if it is an array like the buffer; errors as `add_into`."""
+    if made is buffer:
+        return buffer
+    if debugging() or type(made) is not np.ndarray or made.shape != buffer.shape or made.dtype != buffer.dtype:
+        raise RuleError(
+            f"{action} returned {_what(made)}, not the array that it was given\n"
+            "  fix: add to x_bar in place (x_bar[key] += ..., x_bar += ...) and `return x_bar`"
+        )
+    return made
+
+
+class _Mode(threading.local):
+    debug = False
+
+
+_mode = _Mode()
+
+
+def debugging() -> bool:
+    """Whether this thread is inside `debug`."""
+    return _mode.debug
+
+
+@contextmanager
+def debug() -> Iterator[None]:
+    """Within the `with` block, check on this thread what a thunk claims each time that it adds itself to a buffer.
+
+    Its `add` returns the very array that it was given, and no other cotangent shares the memory of that array.
+    Errors: RuleError, naming the rule and its line.
+    """
+    before, _mode.debug = _mode.debug, True
+    try:
+        yield
+    finally:
+        _mode.debug = before
+
+
+def is_exclusive(held: list[Any], k: int = 0, own: int = 0) -> bool:
+    """Whether place `k` of a list holds an array that nothing else refers to, so that it may be written.
+
+    `own`: how many variables of the caller refer to it.
+    """
+    array = held[k]
+    if type(array) is not np.ndarray or array.base is not None or sys.getrefcount(array) > _ALONE + own:
+        return False
+    return array.flags.writeable
+
+
+def _references(held: list[Any], k: int) -> int:
+    """As `is_exclusive` counts them."""
+    array = held[k]
+    return sys.getrefcount(array)
+
+
+_ALONE = _references([np.empty(1)], 0)  # as this Python counts: what is on its stack counts in some versions only
