@@ -103,20 +103,24 @@ INFINITE = [
 ]
 
 
-@pytest.mark.parametrize(("f", "args", "expected"), QUIET, ids=lambda it: getattr(it, "__name__", str(it)))
+def named(value: Any) -> str:
+    return str(getattr(value, "__name__", value))
+
+
+@pytest.mark.parametrize(("f", "args", "expected"), QUIET, ids=named)
 def test_kink(f: Any, args: Any, expected: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert slopes(f, *args) == expected
 
 
-@pytest.mark.parametrize(("f", "args", "expected"), INFINITE, ids=str)
+@pytest.mark.parametrize(("f", "args", "expected"), INFINITE, ids=named)
 def test_infinite_slope(f: Any, args: Any, expected: Any) -> None:
     with np.errstate(all="ignore"):
         assert slopes(f, *args) == expected
 
 
-@pytest.mark.parametrize(("f", "args", "expected"), QUIET + INFINITE, ids=str)
+@pytest.mark.parametrize(("f", "args", "expected"), QUIET + INFINITE, ids=named)
 def test_step_on_floats_meets_the_kink_too(f: Any, args: Any, expected: Any) -> None:
     floats = rules[f].kind == "partials" and all(type(x) is float for x in args)
     if not floats:
