@@ -1,0 +1,89 @@
+"""Programs that try to be silently wrong: each is right, refused, or says that no path reaches its argument."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from typing import Any
+
+import hostile_outside  # noqa: F401 - its import adds programs
+import hostile_rules  # noqa: F401 - its import adds programs
+import numpy as np
+import pytest
+from hostile_table import PROGRAMS
+from hostile_tapes import DECISIONS
+
+import wengert as wg
+
+
+def expected_gradient(name: str) -> Any:
+    """By differences of the program as it is, or as the table says."""
+    make, x, expected = PROGRAMS[name]
+    return wg.ngradient(make(), copy.copy(x))[0] if expected is None else expected
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_right_or_refused(name: str) -> None:
+    make, x, _ = PROGRAMS[name]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        expected = expected_gradient(name)
+        plain = make()(copy.copy(x))
+        told.clear()
+        try:
+            value, (_, gradient) = wg.grad(make(), copy.copy(x))
+        except wg.WengertError:
+            return
+        if any(issubclass(w.category, (wg.NoPathWarning, wg.CacheWarning)) for w in told):
+            np.testing.assert_array_equal(gradient, np.zeros_like(x))
+            return
+    assert type(value) is type(plain) and np.asarray(value).tobytes() == np.asarray(plain).tobytes()
+    np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_tapes_say_what_gradients_say(name: str) -> None:
+    """A tape of a program plays its value; the tape of its gradient gives the gradient, or an error says why not."""
+    make, x, _ = PROGRAMS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = expected_gradient(name)
+        try:
+            value, tape = wg.trace(make(), copy.copy(x))
+            assert np.asarray(tape.play(copy.copy(x))).tobytes() == np.asarray(value).tobytes()
+            _, (_, gradient) = wg.gradtape(make(), copy.copy(x)).play(copy.copy(x))
+        except wg.WengertError:
+            return
+    given = np.zeros_like(x) if gradient is None else gradient
+    if not np.any(given) and np.any(expected):
+        with pytest.warns((wg.NoPathWarning, wg.CacheWarning)):
+            wg.grad(make(), copy.copy(x))
+        return
+    np.testing.assert_allclose(given, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("form", ["play", "compile", "gradient", "compiled gradient"])
+@pytest.mark.parametrize("name", DECISIONS)
+def test_no_tape_is_stale_in_silence(name: str, form: str) -> None:
+    """At other arguments a tape gives what the program gives there, or says that it is stale; where all is decided
+    as recorded, it plays."""
+    f, x, other, same = DECISIONS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            tape = wg.gradtape(f, copy.copy(x)) if "gradient" in form else wg.trace(f, copy.copy(x))[1]
+            run = tape.compile() if "compile" in form else tape.play
+        except wg.WengertError:
+            return
+        for z in (x, other) if same is None else (x, same, other):
+            try:
+                value = run(copy.copy(z))
+            except Exception:
+                assert z is other  # what the program catches, a tape raises: it is not silent
+                continue
+            if "gradient" in form:
+                value, (_, gradient) = value
+                eager = wg.grad(f, copy.copy(z))[1][1]  # differences would cross the decision
+                np.testing.assert_allclose(0.0 if gradient is None else gradient, eager, rtol=1e-12)
+            np.testing.assert_array_equal(value, f(copy.copy(z)))
+
