@@ -41,22 +41,14 @@ def files_and_folders() -> set[str]:
 
 
 def imports(path: Path, package: str) -> Iterator[tuple[int, str]]:
-    """(line, dotted name) of each import anywhere in a file; `from a import b` gives a.b."""
-    for node in executed(ast.parse(path.read_text())):
+    """(line, dotted name) of each import in a file, also of those for annotations; `from a import b` gives a.b."""
+    for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
-
-
-def executed(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes that run: not imports for annotations only, by which two files may speak of each other's types."""
-    yield node
-    if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-        for child in ast.iter_child_nodes(node):
-            yield from executed(child)
 
 
 def file_of(name: str) -> str | None:
@@ -132,9 +124,11 @@ def test_no_module_hides_a_public_name_or_a_library() -> None:
 def test_a_relative_or_late_import_is_seen(tmp_path: Path) -> None:
     file = tmp_path / "a.py"
     file.write_text(
+        "if TYPE_CHECKING:\n    from .a import b\n"
         "def f():\n    from .b import c\n    from . import d\n    import wengert.e\n    from ..g import h\n"
     )
     assert [name for _, name in imports(file, "wengert.p")] == [
+        "wengert.p.a.b",
         "wengert.p.b.c",
         "wengert.p.d",
         "wengert.e",

@@ -35,7 +35,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     if recording is None:
         array[key] = value
         return
-    memory = recording.memory
+    memory: Memory = recording.memory  # type: ignore[assignment]
     if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
         return
     if _stays(memory, array, key, value):
@@ -176,7 +176,7 @@ def record_write(
 ) -> Any:
     """A call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
     recording = recording_here() if STATE.recording is None else STATE.recording
-    memory = recording.memory
+    memory: Memory = recording.memory  # type: ignore[assignment]
     rule = primitive.rule
     assert rule is not None
     if any([type(a) is list or type(a) is tuple for a in args]) and primitive.is_array_function:

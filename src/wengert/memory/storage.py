@@ -416,6 +416,11 @@ class Memory:
             swap(record)
 
 
+def memory_of(recording: Recording) -> Memory:
+    """A recording's memory with all that it can do; the recording knows of it what it needs itself."""
+    return recording.memory  # type: ignore[return-value]
+
+
 def _is_like(value: Any, owner: np.ndarray) -> bool:
     # a Python float has no dtype of its own; None would not do for it, because np.dtype("float64") == None
     return np.shape(value) == owner.shape and hasattr(value, "dtype") and value.dtype == owner.dtype

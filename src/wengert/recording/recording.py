@@ -14,17 +14,15 @@ import threading
 import types
 import weakref
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.errors import WengertError
+from wengert.recording.interface import WrittenMemory
 from wengert.recording.primitives import CONSTANT
 from wengert.values.frames import ENGINE
 from wengert.values.sites import Site
-
-if TYPE_CHECKING:
-    from wengert.memory.storage import Memory
 
 Entry = tuple[Any, Any, tuple[Any, ...], tuple[Any, ...], Any, Site | None]
 
@@ -132,7 +130,7 @@ class Recording:
         self.thread: int | None = None  # where it is open
         self.is_open = False
         self.outside: Outside | None = None
-        self.memory: Memory = None  # type: ignore[assignment]
+        self.memory: WrittenMemory = None  # type: ignore[assignment]
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
 
     def append(self, entry: Entry) -> int:

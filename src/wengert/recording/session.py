@@ -86,7 +86,7 @@ def close_recording(recording: Recording) -> None:
     """Stop recording, with all put back as it was; may be repeated until it goes through."""
     _restore_containers(recording)
     if recording.memory is not None:
-        recording.memory.recording = None  # type: ignore[assignment]  # no cycle for the collector: 30 µs a gradient
+        recording.memory.recording = None  # no cycle for the collector: 30 µs a gradient
     if recording in ACTIVE:
         around = [] if ACTIVE[0] is recording else _around(recording)
         if around is not None:

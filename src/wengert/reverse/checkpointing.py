@@ -19,7 +19,7 @@ import numpy as np
 
 from wengert.errors import RecomputationError
 from wengert.hooks.classes import enter
-from wengert.memory.storage import Memory
+from wengert.memory.storage import Memory, memory_of
 from wengert.memory.undo import Everything, swap
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE, Level, Recording
@@ -82,7 +82,7 @@ class _Stretch:
     """A stretch at the end of the recording that will be dropped: its writes go to a log of their own."""
 
     def __init__(self, recording: Recording) -> None:
-        self.recording, self.memory = recording, recording.memory
+        self.recording, self.memory = recording, memory_of(recording)
 
     def __enter__(self) -> _Stretch:
         memory = self.memory
@@ -244,7 +244,7 @@ class Folded:
 
     def stand_in(self, values: dict[int, Any], writes: list[Any]) -> None:
         """Take the place of the stretch: one entry, and one for each value of it that lives on."""
-        recording, memory, start = self.recording, self.recording.memory, self.start
+        recording, memory, start = self.recording, memory_of(self.recording), self.start
         storages = [(s, s.slot) for s in memory.storages.values() if s.slot is not None and s.slot >= start]
         roots = [root for _, root in memory.roots.values() if any([slot >= start for _, slot, _ in root])]
         parts = [slot for root in roots for _, slot, _ in root if slot >= start]
@@ -325,7 +325,7 @@ class _Reopened:
         self.folded, self.recording = folded, folded.recording
 
     def __enter__(self) -> None:
-        recording, memory, call = self.recording, self.recording.memory, self.folded.call
+        recording, memory, call = self.recording, memory_of(self.recording), self.folded.call
         self.later = memory.storages, recording.caches, recording.texts, STATE.site
         recording.levels.append(Level(len(recording.entries)))
         STATE.recording, STATE.quick, STATE.site = recording, recording.entries, self.folded.site

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wengert.errors import RuleError
 from wengert.rulebook.bodies import own
+from wengert.rulebook.interface import AnyRule
 from wengert.values.projection import project
 from wengert.values.results import form_of, is_flat, is_tree, names_parts
 from wengert.values.tangents import Tangent, Thunk, force, is_zero
 from wengert.values.values import Spec, is_inexact, spec_of
 
-if TYPE_CHECKING:
-    from wengert.rulebook.binding import Rule
-
 Args = tuple[Any, ...]
 Pullback = Callable[[Any], Args]
 
 
-def rrule(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, Any]) -> tuple[Any, Pullback]:
+def rrule(rule: AnyRule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, Any]) -> tuple[Any, Pullback]:
     """The value of `f(*args, **kwargs)` and its pullback, by whichever form its rule has."""
     args, kwargs = rule.normalise(args, kwargs)
     if getattr(f, "__objclass__", None) is np.ndarray and isinstance(args[0], np.generic):
@@ -45,7 +43,7 @@ def rrule(rule: Rule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, An
     return y, pullback
 
 
-def _derived(rule: Rule, specs: Sequence[Spec | None], y: Any, primals: Args, static: Mapping[str, Any]) -> Pullback:
+def _derived(rule: AnyRule, specs: Sequence[Spec | None], y: Any, primals: Args, static: Mapping[str, Any]) -> Pullback:
     """The pullback of a rule that states partials or a pullback; it holds on to what it reads only."""
     if rule.kind == "constant":
         return lambda y_bar: ()
@@ -54,7 +52,7 @@ def _derived(rule: Rule, specs: Sequence[Spec | None], y: Any, primals: Args, st
     return lambda y_bar: variant.call(y_bar, y_kept, *kept, **static)
 
 
-def _called(rule: Rule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pullback]:
+def _called(rule: AnyRule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pullback]:
     """Call a rule of the general form, holding it to its contract."""
     assert rule.body is not None
     y, inner = value_and_pullback(rule, rule.body(*args, **static))
@@ -62,7 +60,7 @@ def _called(rule: Rule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pul
     return y, lambda y_bar: rule.cotangents(inner(own(y_bar)), args)
 
 
-def value_and_pullback(rule: Rule, made: Any) -> tuple[Any, Pullback]:
+def value_and_pullback(rule: AnyRule, made: Any) -> tuple[Any, Pullback]:
     """What a rule of the general form returned, if it is of that form."""
     if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
         raise RuleError(
@@ -71,7 +69,7 @@ def value_and_pullback(rule: Rule, made: Any) -> tuple[Any, Pullback]:
     return made
 
 
-def _projected(rule: Rule, bars: Sequence[Any], primals: Args, specs: Sequence[Spec | None]) -> Args:
+def _projected(rule: AnyRule, bars: Sequence[Any], primals: Args, specs: Sequence[Spec | None]) -> Args:
     made = []
     for i, (x_bar, x, spec) in enumerate(zip(bars, primals, specs, strict=True)):
         try:

@@ -6,16 +6,14 @@ import inspect
 import textwrap
 import types
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wengert.rulebook.evaluation import rrule
+from wengert.rulebook.interface import AnyRule
 from wengert.values.callables import callable_name
 from wengert.values.values import is_inexact
-
-if TYPE_CHECKING:
-    from wengert.rulebook.binding import Rule
 
 _FLOATS = (0.6, 1.7, 2.3)
 _VECTORS = (np.array([0.6, 1.7]), np.array([2.3, 0.9]), np.array([1.1, 3.1]))
@@ -23,7 +21,7 @@ _MATRICES = (np.array([[0.6, 0.2], [0.1, 1.7]]), np.array([[2.3, 0.3], [0.4, 0.9
 _PYTHON = (types.FunctionType, types.MethodType)
 
 
-def parts(rule: Rule) -> Iterator[tuple[str, str]]:
+def parts(rule: AnyRule) -> Iterator[tuple[str, str]]:
     """(kind, text) of each part: "head", "source" where it is at hand, "sample" where one can be run."""
     yield "head", f"{rule.name}: {rule.kind} rule of {', '.join(map(callable_name, rule.targets))}\n{_where(rule)}"
     if rule.body is not None:
@@ -36,12 +34,12 @@ def parts(rule: Rule) -> Iterator[tuple[str, str]]:
         yield "sample", sample
 
 
-def text(rule: Rule) -> str:
+def text(rule: AnyRule) -> str:
     """A rule as plain text."""
     return "\n\n".join(part for _, part in parts(rule))
 
 
-def rich_text(rule: Rule) -> Any:
+def rich_text(rule: AnyRule) -> Any:
     """A rule for the rich package, its source in colour."""
     from rich.console import Group
     from rich.syntax import Syntax
@@ -52,7 +50,7 @@ def rich_text(rule: Rule) -> Any:
     return Group(*made)
 
 
-def show(rule: Rule) -> None:
+def show(rule: AnyRule) -> None:
     """Print a rule; in colour where the output is a terminal."""
     from rich.console import Console
 
@@ -60,7 +58,7 @@ def show(rule: Rule) -> None:
     console.print(rich_text(rule) if console.is_terminal else text(rule), soft_wrap=True, markup=False, highlight=False)
 
 
-def _where(rule: Rule) -> str:
+def _where(rule: AnyRule) -> str:
     flags = [name for name in ("broadcasts", "view", "identity") if getattr(rule, name)]
     if rule.sequence is not None:
         flags.append(f"argument {rule.sequence} is a sequence")
@@ -69,7 +67,7 @@ def _where(rule: Rule) -> str:
     return "; ".join([rule.where, *flags])
 
 
-def _sample(rule: Rule) -> str:
+def _sample(rule: AnyRule) -> str:
     """A call of a function written in C, and what its pullback makes of ȳ = 1; "" where no guess at one works.
 
     Functions of the user are not run: they may do more than compute.
@@ -90,7 +88,7 @@ def _sample(rule: Rule) -> str:
     return ""
 
 
-def _guesses(rule: Rule) -> Iterator[tuple[Any, ...]]:
+def _guesses(rule: AnyRule) -> Iterator[tuple[Any, ...]]:
     assert rule.analysis is not None
     count = 2 if rule.analysis.variadic else len(rule.analysis.names)
     fewest = count - len(rule.analysis.defaults)

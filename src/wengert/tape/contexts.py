@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wengert.rulebook.registry import rules
 from wengert.tape.ops import Variable, mkcall
-
-if TYPE_CHECKING:
-    from wengert.tape.tape import Tape
 
 
 class Context:
@@ -24,7 +21,7 @@ class Context:
         """Whether a call of f is recorded (it has a rule) and not entered."""
         return rules.get(f) is not None
 
-    def record_primitive(self, tape: Tape, v_f: Any, *v_args: Any, **v_kwargs: Any) -> Variable:
+    def record_primitive(self, tape: Any, v_f: Any, *v_args: Any, **v_kwargs: Any) -> Variable:
         """Write a call of a primitive on the tape; the Variable that stands for its value.
 
         `v_f`, `v_args` and `v_kwargs` are Variables or plain values. The function goes on with the Variable's value.

@@ -5,18 +5,16 @@ from __future__ import annotations
 import reprlib
 import types
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wengert.errors import TapeError
+from wengert.tape.interface import Program
 from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable
 from wengert.values.functional import Path, getfield
 from wengert.values.names import display, in_line
 from wengert.values.values import Spec
-
-if TYPE_CHECKING:
-    from wengert.tape.tape import Tape
 
 SHOWN = 6  # elements of an array that are printed
 _short = reprlib.Repr()
@@ -169,7 +167,7 @@ def _group_pieces(group: Sequence[Op], types: bool) -> Iterator[Piece]:
     yield from _body(group[0])
 
 
-def _lines(tape: Tape, form: str, types: bool, sites: bool, notes: bool) -> Iterator[list[Piece]]:
+def _lines(tape: Program, form: str, types: bool, sites: bool, notes: bool) -> Iterator[list[Piece]]:
     if form not in ("plain", "compact"):
         raise TapeError(f"no form {form!r} of a tape; there are 'plain' and 'compact'")
     yield [(f"Tape({type(tape.ctx).__name__})", "word")]
@@ -180,7 +178,7 @@ def _lines(tape: Tape, form: str, types: bool, sites: bool, notes: bool) -> Iter
 
 
 def dump(
-    tape: Tape,
+    tape: Program,
     form: str = "plain",
     *,
     types: bool = True,
@@ -201,7 +199,7 @@ def dump(
     )
 
 
-def rich_text(tape: Tape, form: str, *, types: bool, sites: bool, notes: bool) -> Any:
+def rich_text(tape: Program, form: str, *, types: bool, sites: bool, notes: bool) -> Any:
     """The tape as a text of the rich package."""
     from rich.text import Text
 
@@ -214,7 +212,7 @@ def _styled(pieces: Iterable[Piece]) -> Any:
     return Text.assemble(*((in_line(piece), _STYLES.get(style, "")) for piece, style in pieces))
 
 
-def show(tape: Tape, form: str = "plain", *, types: bool, sites: bool, notes: bool) -> None:
+def show(tape: Program, form: str = "plain", *, types: bool, sites: bool, notes: bool) -> None:
     """Print the tape; in colour where the output is a terminal and the rich package is there."""
     try:
         from rich.console import Console

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from wengert.recording.record import Pull
 from wengert.recording.recording import Traced
+from wengert.tape.interface import Writable
 from wengert.tape.ops import Call, Constant, Variable, mkcall, rebuild
 from wengert.values import functional
-
-if TYPE_CHECKING:
-    from wengert.tape.tape import Tape
 
 
 class Slot(NamedTuple):
@@ -53,12 +51,12 @@ def _named(value: Any, slots: Mapping[int, Variable]) -> Any:
     return value
 
 
-def push_result(tape: Tape, result: Any, slots: Mapping[int, Variable]) -> Variable:
+def push_result(tape: Writable, result: Any, slots: Mapping[int, Variable]) -> Variable:
     made = _result_of(tape, result, slots)
     return made if isinstance(made, Variable) else tape.push(Constant(result))
 
 
-def _result_of(tape: Tape, result: Any, slots: Mapping[int, Variable]) -> Any:
+def _result_of(tape: Writable, result: Any, slots: Mapping[int, Variable]) -> Any:
     if isinstance(result, Slot):
         return slots[result.slot]
     if isinstance(result, tuple | list | dict):

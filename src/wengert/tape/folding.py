@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wengert.rulebook.registry import rules
 from wengert.tape.ops import Call, Constant, Op, Variable, substitute, value_of
 from wengert.tape.play import like_recorded, same_outcome
+from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.names import display
-
-if TYPE_CHECKING:
-    from wengert.tape.tape import Tape
 
 _OF_MODULES = ("math", "cmath", "_operator")
 _BUILTINS = (abs, bool, complex, divmod, float, int, len, max, min, pow, round, sum)

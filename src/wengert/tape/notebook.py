@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from wengert.tape.dump import Piece, note_text, op_pieces, type_text
+from wengert.tape.interface import Program
 from wengert.tape.ops import MISSING, Call, Op
 from wengert.values.names import in_line
-
-if TYPE_CHECKING:
-    from wengert.tape.tape import Tape
 
 LONG = 60  # lines; of a longer tape the first and the last are shown
 ENDS = 25
@@ -25,7 +22,7 @@ _COLOURS = {
 _CELL = "text-align:left;padding:0 1em 0 0;vertical-align:top;white-space:pre"
 
 
-def html_text(tape: Tape) -> str:
+def html_text(tape: Program) -> str:
     """The tape as a table: op, type, note and the user's line."""
     ops = list(tape)
     if len(ops) <= LONG:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from wengert.errors import StaleTapeError
 from wengert.tape.debugging import Watch, note
 from wengert.tape.dump import line, text
+from wengert.tape.interface import Program
 from wengert.tape.ops import Call, Variable, substitute
 from wengert.tape.schedules import schedule
 from wengert.values import functional
 
-if TYPE_CHECKING:
-    from wengert.tape.tape import Tape
 
-
-def play(tape: Tape, *inputs: Any, debug: bool = False) -> Any:
+def play(tape: Program, *inputs: Any, debug: bool = False) -> Any:
     """The tape's result for these inputs (the function is not one), or, given none, for the stored ones.
 
     With `debug`, each op is printed as it runs, with its value, and marked where its type is not as recorded or where a

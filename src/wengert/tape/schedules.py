@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.errors import StaleTapeError
 from wengert.tape.dump import type_text
+from wengert.tape.interface import Program
 from wengert.tape.liveness import drops, liveness
 from wengert.tape.ops import MISSING, Call, Input, Op
 from wengert.values import functional
-
-if TYPE_CHECKING:
-    from wengert.tape.tape import Tape
 
 _WINDOWED = (functional.lens, functional.setlens, functional.addlens)
 
@@ -28,7 +26,7 @@ class Schedule(NamedTuple):
     result: int
 
 
-def schedule(tape: Tape, inputs: tuple[Any, ...]) -> Schedule:
+def schedule(tape: Program, inputs: tuple[Any, ...]) -> Schedule:
     """How to run a tape on these inputs.
 
     Errors: StaleTapeError where an input's type, shape or dtype is not as recorded.

@@ -13,7 +13,7 @@ import re
 import types
 import weakref
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -21,14 +21,12 @@ from numpy.lib.array_utils import byte_bounds
 from wengert.errors import StaleTapeError, TapeError
 from wengert.tape.dump import type_text
 from wengert.tape.expressions import Expressions
+from wengert.tape.interface import Program
 from wengert.tape.literals import RESERVED, Expr
 from wengert.tape.liveness import is_atom, is_store, liveness
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.values import functional
 from wengert.values.names import COMPARE, LOOSE, TIGHT, in_line, is_name, method_name, place_of, ufunc_of
-
-if TYPE_CHECKING:
-    from wengert.tape.tape import Tape
 
 WIDTH = 80
 _WINDOWED = (functional.lens, functional.setlens, functional.addlens)
@@ -42,7 +40,7 @@ _DISPLAYS = (functional.make_tuple, functional.make_list, functional.make_dict)
 _numbers = itertools.count(1)
 
 
-def to_source(tape: Tape, name: str = "f", *, sites: bool = False) -> str:
+def to_source(tape: Program, name: str = "f", *, sites: bool = False) -> str:
     """The tape as Python source: imports and one function of the tape's inputs.
 
     What has no text (large arrays, local functions) is a keyword-only parameter c1, c2, ... without default.
@@ -50,7 +48,7 @@ def to_source(tape: Tape, name: str = "f", *, sites: bool = False) -> str:
     return _Writer(tape, sites).module(name)
 
 
-def compile_tape(tape: Tape, name: str = "f") -> Callable[..., Any]:
+def compile_tape(tape: Program, name: str = "f") -> Callable[..., Any]:
     """The function of `to_source`, with its constants bound; tracebacks into it show its lines."""
     writer = _Writer(tape, sites=True)
     text = writer.module(name)
@@ -68,7 +66,7 @@ def compile_tape(tape: Tape, name: str = "f") -> Callable[..., Any]:
 class _Writer(Expressions):
     """Writes the statements of one tape; a number that is read once waits in `pending` for its reader."""
 
-    def __init__(self, tape: Tape, sites: bool) -> None:
+    def __init__(self, tape: Program, sites: bool) -> None:
         super().__init__()
         self.tape, self.sites = tape, sites
         self.ops = list(tape)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
+from wengert.tape.interface import Writable
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, misplaced
 
-if TYPE_CHECKING:
-    from wengert.tape.tape import Tape
+T = TypeVar("T", bound=Writable)
 
 
-def subtape(tape: Tape, result: Variable | int, inputs: Iterable[Variable | int] | None = None) -> Tape:
+def subtape(tape: T, result: Variable | int, inputs: Iterable[Variable | int] | None = None) -> T:
     """The tape that computes `result` from `inputs`, by default from the tape's own.
 
     Guards come along where these inputs suffice to check them.
@@ -55,7 +55,7 @@ def _ancestors(ops: Sequence[Op], wanted: Op, known: set[Op], starts: Sequence[O
     return needed
 
 
-def _moved(made: Tape, op: Op, table: dict[Op | None, Variable]) -> Variable:
+def _moved(made: Writable, op: Op, table: dict[Op | None, Variable]) -> Variable:
     copy = Constant(op.val) if isinstance(op, Input) else op.copy()
     copy.rewrite(lambda v: table[v.op])
     if isinstance(copy.note, tuple):
@@ -70,7 +70,7 @@ def _moved_note(note: tuple[Any, ...], table: dict[Op | None, Variable]) -> tupl
     return tuple(table[part.op] if isinstance(part, Variable) else part for part in note)
 
 
-def _lacking(tape: Tape, ops: Sequence[Op], wanted: Op, known: set[Op]) -> Exception:
+def _lacking(tape: Writable, ops: Sequence[Op], wanted: Op, known: set[Op]) -> Exception:
     """The error for a part that also depends on an input that is not among its own."""
     lacking = {wanted}
     for op in reversed(ops):

@@ -5,20 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from keyword import iskeyword
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.tape.dump import line
+from wengert.tape.interface import Program
 from wengert.tape.liveness import is_store, liveness, makes_new
 from wengert.tape.ops import Call, Input, Op, Variable
 from wengert.values.names import display
 
-if TYPE_CHECKING:
-    from wengert.tape.tape import Tape
 
-
-def signature(tape: Tape) -> inspect.Signature:
+def signature(tape: Program) -> inspect.Signature:
     """A tape as a function: its inputs by position, under their names where these are names and differ."""
     names = [op.name or "" for op in tape if isinstance(op, Input) and not op.callee]
     good = len(set(names)) == len(names) and all(name.isidentifier() and not iskeyword(name) for name in names)
@@ -26,7 +24,7 @@ def signature(tape: Tape) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names])
 
 
-def find(tape: Tape, what: Any = None, where: Callable[[Op], bool] | None = None) -> list[Variable]:
+def find(tape: Program, what: Any = None, where: Callable[[Op], bool] | None = None) -> list[Variable]:
     """The ops that call a function, or whose function or input has a name; `where` is asked about each op."""
     return [Variable(op) for op in tape if (what is None or _is(op, what)) and (where is None or where(op))]
 
@@ -38,13 +36,13 @@ def _is(op: Op, what: Any) -> bool:
     return isinstance(op, Input) and (op.name == what if isinstance(what, str) else op.callee and op.val is what)
 
 
-def uses(tape: Tape, v: Variable | int) -> list[Variable]:
+def uses(tape: Program, v: Variable | int) -> list[Variable]:
     """The ops that read a value, each once."""
     used = tape[v]
     return [Variable(op) for op in tape if any(read.op is used for read in op.references())]
 
 
-def use_counts(tape: Tape) -> dict[Variable, int]:
+def use_counts(tape: Program) -> dict[Variable, int]:
     """How often each value is read: `x * x` reads x twice. The tape's result counts as one more."""
     counts = {Variable(op): 0 for op in tape}
     for op in tape:
@@ -81,7 +79,7 @@ class Lives(tuple[Live, ...]):
         )
 
 
-def lives(tape: Tape) -> Lives:
+def lives(tape: Program) -> Lives:
     """Liveness of each line, as `play` runs the tape: values are dropped after their last reader.
 
     A view counts for nothing, and keeps the array alive that it shows.

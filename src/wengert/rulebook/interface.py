@@ -1,0 +1,42 @@
+"""What calling a rule and printing it need to know of the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+from wengert.rulebook.bodies import Body, Variant
+
+Args = tuple[Any, ...]
+
+
+class AnyPlan(Protocol):
+    """How the arguments of a call are bound to a rule's parameters."""
+
+    def bind(self, args: Args, kwargs: Mapping[str, Any] | None = None, /) -> tuple[Args, dict[str, Any]]: ...
+
+
+class AnyRule(Protocol):
+    """A `Rule`, which can call itself and print itself, as the files that do this for it see it."""
+
+    name: str
+    kind: str
+    body: Callable[..., Any] | None
+    where: str
+    targets: tuple[Callable[..., Any], ...]
+    broadcasts: bool
+    sequence: int | None
+    names: dict[str, str]
+    analysis: Body | None
+
+    @property
+    def primitive(self) -> str: ...
+    @property
+    def accumulators(self) -> Mapping[int, Any]: ...
+    def normalise(self, args: Args, kwargs: Mapping[str, Any] | None, /) -> tuple[Args, dict[str, Any]]: ...
+    def plan(self, nargs: int, kwnames: tuple[str, ...] = ..., /) -> AnyPlan: ...
+    def variant(self, wanted: tuple[bool, ...], /) -> Variant: ...
+    def cotangents(self, bars: Any, args: Args, /) -> Args: ...
+    def splat(self, args: Args, /) -> Args: ...
+    def gather(self, bars: Sequence[Any], args: Args, /) -> Args: ...
+    def result_bar(self, y_bar: Mapping[Any, Any], y: Any, /) -> Any: ...

@@ -1,0 +1,34 @@
+"""What printers, player and writer read of a tape, and what those that add to one call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+from wengert.tape.ops import Op, Variable
+
+
+class Program(Protocol):
+    """A tape to read: its ops in order, and its result."""
+
+    ctx: Any
+    _result: Variable | None
+
+    def __iter__(self) -> Iterator[Op]: ...
+    def __getitem__(self, which: Variable | int, /) -> Op: ...
+    @property
+    def result(self) -> Variable: ...
+    @property
+    def inputs(self) -> list[Variable]: ...
+    def _line(self, op: Op, /) -> str: ...
+
+
+class Writable(Program, Protocol):
+    """A tape to add to."""
+
+    def __init__(self, ctx: Any = None) -> None: ...
+    @property
+    def result(self) -> Variable: ...
+    @result.setter
+    def result(self, v: Variable | int, /) -> None: ...
+    def push(self, op: Op, /) -> Variable: ...
