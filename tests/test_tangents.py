@@ -723,11 +723,11 @@ def test_other_rules_take_no_containers() -> None:
 def test_what_a_rule_cannot_see_is_refused() -> None:
     f = ruled(lambda x, g: g(x), lambda y_bar, x, g: (y_bar, None))
     h = ruled(lambda x, p: x, lambda y_bar, x, p: (y_bar, None))
-    with pytest.raises(wg.NoRuleError, match="a zero would be silently wrong"):
+    with pytest.raises(wg.NoRuleError, match="a traced value reaches it"):
         wg.grad(lambda a: f(1.0, lambda x: x * a))(2.0)
-    with pytest.raises(wg.NoRuleError, match="a zero would be silently wrong"):
+    with pytest.raises(wg.NoRuleError, match="a traced value reaches it"):
         wg.grad(lambda a: f(a, lambda x: x * a))(2.0)
-    with pytest.raises(wg.NoRuleError, match="a zero would be silently wrong"):
+    with pytest.raises(wg.NoRuleError, match="a traced value reaches it"):
         wg.grad(lambda a: h(a, {frozenset([a])}))(2.0)
 
 

@@ -29,18 +29,20 @@ from wengert.recording.recording import PLAIN, STATE, Recording, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
 from wengert.values.callables import callable_name, named_parameters
+from wengert.values.functional import getfield, make_dict, make_list, make_tuple
 from wengert.values.lenses import axes_in_memory
 from wengert.values.names import home_of
 from wengert.values.structures import leaves
 
 _HOLDERS = (list, tuple, dict, set, frozenset)
+_OF_CONTAINERS = (getfield, make_tuple, make_list, make_dict)  # of a tape that is played: what they hold stays traced
 
 
 def recorder(primitive: Primitive) -> Callable[..., Any]:
     """A function that calls a primitive, and records the call where an argument is traced."""
     if primitive.recorder is None:
         fn = primitive.fn
-        if any([fn is asking for asking in ASKING_TYPES]):  # not by its hash, which it may not have
+        if any([fn is native for native in (*ASKING_TYPES, *_OF_CONTAINERS)]):  # not by its hash, which it may not have
             primitive.recorder = fn
             return fn
         make = _ufunc_recorder if isinstance(fn, np.ufunc) else _watchful if _takes_anything(primitive) else _recorder
