@@ -1,4 +1,8 @@
-"""Gradients of ordinary Python: wengert differentiates the NumPy code you already have, and shows the derivative."""
+"""Gradients of ordinary Python: wengert differentiates the NumPy code you already have, and shows the derivative.
+
+`__all__` is the table of contents, by subject; `wengert.extend` is the door for rules, `wengert.tensor` the language.
+"""
+# isort: skip_file
 
 from importlib import import_module
 from typing import Any
@@ -7,28 +11,11 @@ import wengert_rules
 from wengert import extend as extend
 from wengert.checks import check_grads, ngradient
 from wengert.errors import (
-    AliasedArgumentsError,
-    ArgumentError,
-    BytecodeError,
-    CacheWarning,
-    DuplicateRuleError,
-    GradientCheckError,
-    IntegerInputError,
-    NoDerivativeError,
-    NoGradientPathError,
-    NonScalarOutputError,
-    NoPathWarning,
-    NoRuleError,
-    OutOfRangeError,
-    PluginWarning,
-    RecomputationError,
-    RefusedCallError,
-    RuleError,
-    StaleTapeError,
-    TapeError,
-    TensorLanguageError,
-    WengertError,
-)
+    AliasedArgumentsError, ArgumentError, BytecodeError, CacheWarning, DuplicateRuleError, GradientCheckError,
+    IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError, NoPathWarning, NoRuleError,
+    OutOfRangeError, PluginWarning, RecomputationError, RefusedCallError, RuleError, StaleTapeError, TapeError,
+    TensorLanguageError, WengertError,
+)  # fmt: skip
 from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
 from wengert.hooks.net import strict
 from wengert.primitivize import primitivize
@@ -45,17 +32,29 @@ from wengert.tape.tape import Context, Tape, bound, verify
 from wengert.taping import gradtape, trace
 from wengert.values.projection import ProjectTo
 from wengert.values.tangents import (
-    InplaceableThunk,
-    NoTangent,
-    Tangent,
-    Thunk,
-    ZeroTangent,
-    add_inplace,
-    debug,
-    unthunk,
-)
+    InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, debug, unthunk,
+)  # fmt: skip
 
 __version__ = "0.1.0"
+__all__ = [
+    # derivatives, what they may leave out, and how they are checked
+    "grad", "value_and_grad", "vjp", "Gradients", "stop_gradient", "strict", "check_grads", "ngradient",
+    # what they keep
+    "checkpoint", "checkpoint_loop", "accumulation",
+    # rules
+    "rules", "partials", "pullback", "rrule", "accumulates", "non_differentiable", "primitivize", "test_rrule",
+    "extend",
+    # cotangents that a rule may return
+    "ProjectTo", "Tangent", "Thunk", "InplaceableThunk", "NoTangent", "ZeroTangent", "unthunk", "add_inplace", "debug",
+    # tapes
+    "trace", "gradtape", "post_mortem", "PostMortem", "Tape", "Input", "Constant", "Call", "Variable", "Context",
+    "RRuleContext", "rrule_tape", "mkcall", "bound", "verify", "fold_constants",
+    # errors and warnings
+    "WengertError", "AliasedArgumentsError", "ArgumentError", "BytecodeError", "DuplicateRuleError",
+    "GradientCheckError", "IntegerInputError", "NoDerivativeError", "NoGradientPathError", "NonScalarOutputError",
+    "NoRuleError", "OutOfRangeError", "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError",
+    "TapeError", "TensorLanguageError", "CacheWarning", "NoPathWarning", "PluginWarning",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,40 @@
+"""`import wengert` is a table of contents: all that it imports, and nothing twice, on one screen."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from pathlib import Path
+from types import ModuleType
+
+import wengert as wg
+from wengert import errors
+
+
+def test_the_table_of_contents_names_all_that_is_public_once() -> None:
+    imported = {
+        name
+        for name, value in vars(wg).items()
+        if not name.startswith("_") and not isinstance(value, ModuleType) and name not in ("Any", "import_module")
+    }
+    assert set(wg.__all__) == imported | {"extend"}
+    assert len(wg.__all__) == len(set(wg.__all__))
+
+
+def test_every_error_that_a_user_may_catch_is_at_the_top() -> None:
+    classes = {c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, Exception)}
+    assert {c for c in classes if c.__name__ not in wg.__all__} == {errors.EscapedFrameError}  # a RefusedCallError
+    assert all(issubclass(c, wg.WengertError | UserWarning) for c in classes)
+
+
+def test_a_star_import_gives_it() -> None:
+    namespace: dict[str, object] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        exec("from wengert import *", namespace)
+    assert namespace["grad"] is wg.grad
+    assert set(wg.__all__) <= namespace.keys()
+
+
+def test_it_fits_on_a_screen() -> None:
+    assert len(Path(inspect.getfile(wg)).read_text().splitlines()) < 70
