@@ -6,14 +6,12 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from wengert.errors import WengertError
 from wengert.gradient import grad
 from wengert.hooks.tracer import enter, level, run
 from wengert.memory.residuals import materialise
-from wengert.recording.decisions import kept_apart, laid_out
-from wengert.recording.recording import PLAIN, STATE, Recording
+from wengert.recording.layout import kept_apart, views_or_copies
+from wengert.recording.recording import STATE, Recording
 from wengert.recording.session import followed, tidy
 from wengert.recording.slots import slot_of
 from wengert.reverse.accumulation import SETTINGS, accumulation
@@ -83,8 +81,7 @@ def _traced(
             swaps.restore()
         STATE.site = _place(named)
         kept_apart(recording)
-        if _copies_or_views(recording):
-            laid_out(recording)
+        views_or_copies(recording)
         slots = rebuild(result, lambda leaf, path: _slot(recording, leaf, live))
         materialise(recording, 0, len(recording.entries), written_only=True, constants_only=True)
         if live is not None:
@@ -98,19 +95,6 @@ def _place(f: Any) -> Site | None:
     """Where a function begins, for what is guarded of it as a whole."""
     code = getattr(f, "__code__", None)
     return STATE.site if code is None else Site(code.co_filename, code.co_firstlineno, code.co_qualname)
-
-
-_MAYBE_COPIES = (
-    np.reshape, np.ravel, np.ndarray.reshape, np.ndarray.ravel, np.ndarray.astype, np.asarray, np.array, np.asanyarray,
-    np.ascontiguousarray, np.asfortranarray,
-)  # fmt: skip
-
-
-def _copies_or_views(recording: Recording) -> bool:
-    """Whether memory is written, and something was made that is a view or a copy as its argument lies in memory."""
-    if np.ndarray in PLAIN:
-        return False
-    return any([entry is not None and any(entry[0].fn is fn for fn in _MAYBE_COPIES) for entry in recording.entries])
 
 
 def _slot(recording: Recording, leaf: Any, live: LiveContext | None) -> Any:

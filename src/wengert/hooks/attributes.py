@@ -15,8 +15,8 @@ from wengert.hooks.lookups import told
 from wengert.hooks.readers import check_read
 from wengert.hooks.writes import record_store
 from wengert.recording.aliases import READING_BY_NAME
-from wengert.recording.decisions import is_of_an_argument, laid_out
 from wengert.recording.identity import given
+from wengert.recording.layout import is_of_an_argument, laid_out
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, here
 from wengert.recording.slots import slot_of

@@ -24,7 +24,7 @@ def read_flat(array: np.ndarray, key: Any) -> Any:
     """`array.flat[key]`."""
     if isinstance(key, INTEGERS):
         return _call(operator.getitem, array, _place(array, key))
-    return _call(operator.getitem, _call(np.ravel, array), key)
+    return _call(operator.getitem, _call(np.ndarray.flatten, array), key)
 
 
 def write_flat(array: np.ndarray, key: Any, value: Any) -> None:
@@ -41,7 +41,7 @@ def write_flat(array: np.ndarray, key: Any, value: Any) -> None:
         recording.memory.before_write(array, ..., len(recording.entries))
         array.flat[key] = value
         return
-    row = _call(np.ravel, array)
+    row = _call(np.ndarray.flatten, array)
     if np.ndim(value):
         value = _repeated(value, row[key].size)
     record_store(array, ..., _call(np.reshape, _call(setitem, row, key, value), array.shape))
@@ -69,7 +69,7 @@ def flat_items(flat: Any) -> Iterator[Any]:
 
 def _repeated(values: np.ndarray, count: int) -> Any:
     """As many of the values as are needed, from the first again after the last."""
-    row = _call(np.ravel, values)
+    row = _call(np.ndarray.flatten, values)
     if row.size == count or row.size == 0:
         return row
     return _call(operator.getitem, row, np.arange(count) % row.size)

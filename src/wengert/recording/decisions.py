@@ -25,7 +25,6 @@ from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, Traced, here, users_site
 from wengert.recording.slots import slot_of
 from wengert.values.functional import raises
-from wengert.values.lenses import owner_of
 from wengert.values.values import is_inexact
 
 
@@ -124,7 +123,7 @@ def exact(recording: Recording, values: Iterable[Any]) -> None:
         elif issubclass(type(value), (np.ndarray, np.integer)):
             guard(recording, np.asarray if issubclass(type(value), np.ndarray) else operator.index, value, slot)
         else:
-            same = bool(value == value)  # a nan is not
+            same = value == value  # a nan is not
             equal = Primitive(operator.eq, None, "guard")
             recording.append((equal, same, (slot, None if same else slot), (value, value), None, users_site()))
 
@@ -176,35 +175,3 @@ def _warnings_are_raised() -> bool:
         if issubclass(RuntimeWarning, category) and message is None and module is None:
             return action == "error"
     return False
-
-
-def laid_out(recording: Recording) -> None:
-    """Guard how the arrays among the arguments lie in memory: code asks for it, of them or of what is made of them."""
-    if laid_out in recording.caches:
-        return
-    recording.caches[laid_out] = {}
-    strides = Primitive(getattr, None, "guard")
-    for slot, array in _arrays_given(recording):
-        recording.append((strides, array.strides, (slot, None), (array, "strides"), None, users_site()))
-
-
-def kept_apart(recording: Recording) -> None:
-    """Guard that no argument shares memory with one that is written: they are variables of their own on a tape."""
-    given = _arrays_given(recording)
-    written = [slot for slot, array in given if id(owner_of(array)) in recording.memory.storages]
-    shares = Primitive(np.shares_memory, None, "guard")
-    for i, x in given:
-        for j, y in given:
-            if j in written and (i < j or (i > j and i not in written)):
-                recording.append((shares, False, (i, j), (x, y), None, STATE.site))
-
-
-def is_of_an_argument(recording: Recording, array: np.ndarray) -> bool:
-    """Whether an array shows the memory of an argument, of which a tape knows neither whose nor how much there is."""
-    return any([owner_of(array) is owner_of(given) for _, given in _arrays_given(recording)])
-
-
-def _arrays_given(recording: Recording) -> list[tuple[int, np.ndarray]]:
-    """The arrays among the arguments, by their slots."""
-    inputs = [(slot, recording.value(slot)) for slot in sorted(recording.levels[0].inputs)]
-    return [(slot, value) for slot, value in inputs if issubclass(type(value), np.ndarray)]

@@ -86,7 +86,9 @@ def write(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
 
 
 def same_outcome(value: Any, recorded: Any) -> bool:
-    """Whether a test came out as recorded: equal, and of the same type."""
+    """Whether a test came out as recorded: equal, and of the same type; the truths of Python and NumPy are one."""
+    if isinstance(recorded, bool | np.bool_):
+        return isinstance(value, bool | np.bool_) and bool(value) == bool(recorded)
     if isinstance(recorded, np.ndarray):
         return isinstance(value, np.ndarray) and value.dtype == recorded.dtype and np.array_equal(value, recorded)
     return value is recorded or (type(value) is type(recorded) and bool(value == recorded))

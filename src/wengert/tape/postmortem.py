@@ -14,6 +14,7 @@ from wengert.tape.ops import MISSING, Call
 from wengert.tape.tape import Tape
 from wengert.values.callables import signature
 from wengert.values.frames import is_ours
+from wengert.values.functional import raises
 from wengert.values.sites import Site
 
 _SHOWN = 12  # lines of the tape
@@ -64,7 +65,10 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 def _tape(trace: LastTrace) -> Tape:
     inputs = sum(entry is not None and entry[0].kind == "input" for entry in trace.entries)
-    tape = Tape.from_entries(trace.entries, MISSING, _names(trace.f, inputs), trace.f)
+    entries = trace.entries
+    while entries and entries[-1] is not None and entries[-1][0].fn is raises:  # what was not caught decides nothing
+        entries = entries[:-1]
+    tape = Tape.from_entries(entries, MISSING, _names(trace.f, inputs), trace.f)
     for op in tape:
         if isinstance(op, Call) and op.val is None and not op.guard:
             op.val = MISSING  # was not kept

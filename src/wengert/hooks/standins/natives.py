@@ -21,7 +21,8 @@ from wengert.hooks.standins.texts import holds_texts
 from wengert.hooks.standins.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
 from wengert.hooks.standins.writers import ARRAY_WRITERS, WRITERS
 from wengert.hooks.writes import record_write
-from wengert.recording.decisions import guard, laid_out
+from wengert.recording.decisions import guard
+from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of, ruled
 from wengert.recording.quick import FLOATS, NUMERIC, record_one, record_plain
 from wengert.recording.record import record_call

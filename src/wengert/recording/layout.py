@@ -1,0 +1,63 @@
+"""How arrays lie in memory, where the user's code decides by it: a tape has arrays of its own, and is guarded."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wengert.recording.primitives import Primitive
+from wengert.recording.recording import PLAIN, STATE, Recording, users_site
+from wengert.values.lenses import owner_of
+
+
+def laid_out(recording: Recording) -> None:
+    """Guard how the arrays among the arguments lie in memory: code asks for it, of them or of what is made of them."""
+    if laid_out in recording.caches:
+        return
+    recording.caches[laid_out] = {}
+    strides = Primitive(getattr, None, "guard")
+    for slot, array in _arrays_given(recording):
+        recording.append((strides, array.strides, (slot, None), (array, "strides"), None, users_site()))
+
+
+def kept_apart(recording: Recording) -> None:
+    """Guard that no argument shares memory with one that is written: they are variables of their own on a tape."""
+    given = _arrays_given(recording)
+    written = [slot for slot, array in given if id(owner_of(array)) in recording.memory.storages]
+    shares = Primitive(np.shares_memory, None, "guard")
+    for i, x in given:
+        for j, y in given:
+            if j in written and (i < j or (i > j and i not in written)):
+                recording.append((shares, False, (i, j), (x, y), None, STATE.site))
+
+
+def is_of_an_argument(recording: Recording, array: np.ndarray) -> bool:
+    """Whether an array shows the memory of an argument, of which a tape knows neither whose nor how much there is."""
+    return any([owner_of(array) is owner_of(given) for _, given in _arrays_given(recording)])
+
+
+def _arrays_given(recording: Recording) -> list[tuple[int, np.ndarray]]:
+    """The arrays among the arguments, by their slots."""
+    inputs = [(slot, recording.value(slot)) for slot in sorted(recording.levels[0].inputs)]
+    return [(slot, value) for slot, value in inputs if issubclass(type(value), np.ndarray)]
+
+
+def views_or_copies(recording: Recording) -> None:
+    """Guard that what is a view of its argument, or a copy as that lies in memory, is so again, if one is written."""
+    if np.ndarray in PLAIN:
+        return
+    written, shares = recording.memory.storages, Primitive(np.shares_memory, None, "guard")
+    for slot, entry in enumerate(recording.entries[:]):
+        if entry is None or not any([entry[0].fn is fn for fn in _AS_IT_LIES]):
+            continue
+        _, y, ins, (x, *_), _, site = entry
+        if ins[0] is None or not all([issubclass(type(a), np.ndarray) for a in (x, y)]):
+            continue
+        if id(owner_of(x)) in written or id(owner_of(y)) in written:
+            recording.append((shares, np.shares_memory(x, y), (ins[0], slot), (x, y), None, site))
+
+
+_AS_IT_LIES = {
+    np.reshape, np.ravel, np.ndarray.reshape, np.ndarray.ravel, np.ndarray.astype, np.asarray, np.array, np.asanyarray,
+    np.ascontiguousarray, np.asfortranarray,
+}  # fmt: skip
+"""What gives a view or a copy, as its argument lies in memory."""
