@@ -1,7 +1,8 @@
-"""`is`: what stands in the trace for an object of the caller's is that object.
+"""`is`: what stands for an object of the caller's, or for an argument that a call gave back, is that object.
 
-Numbers and arrays are entered as fresh objects, so that their variables are their own. Asked for their identity, they
-answer as untraced. Where that is with an object that the function keeps, a cache may decide by it: a warning says so.
+Numbers and arrays are entered as fresh objects, and results are made new, so that variables are their own. Asked for
+their identity, they answer as untraced. Where that is with an object that the function keeps, a cache may decide by it:
+a warning says so.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from wengert.recording.caches import recognised
 from wengert.recording.decisions import decided, exact
-from wengert.recording.recording import STATE, Recording
+from wengert.recording.recording import STATE, Modes, Recording
 from wengert.recording.slots import slot_of
 from wengert.values.sites import Site
 
@@ -24,41 +25,69 @@ ENTERED = (float, complex, np.inexact, np.ndarray, tuple, types.MethodType, func
 
 
 def given(recording: Recording, thing: Any) -> Any:
-    """The caller's own object in place of which a thing was made, or the thing itself."""
+    """The object in place of which a thing was made, or the thing itself."""
     for level in reversed(recording.levels):
+        thing = _chosen(recording, thing)
         if level.swaps is not None:
             thing = level.swaps.given(thing)
+    return _chosen(recording, thing)
+
+
+def _chosen(recording: Recording, thing: Any) -> Any:
+    """The argument that a result was (`max(a, b) is a`), or the thing itself."""
+    while _is_chosen(recording, thing):
+        thing = recording.stands[id(thing)][1]()
     return thing
+
+
+def _is_chosen(recording: Recording, thing: Any) -> bool:
+    made, chosen = recording.stands.get(id(thing), (_nothing, _nothing))
+    return made() is thing and chosen() is not None
+
+
+def _nothing() -> None:
+    return None
 
 
 def is_(right: Any, left: Any, site: Site | None) -> bool:
     """`left is right`."""
     if left is right:
         return True
-    if type(left) is not type(right) or not issubclass(type(left), ENTERED):
+    if type(left) is not type(right) and not Modes.guarding:
+        return False
+    if not issubclass(type(left), ENTERED) or not issubclass(type(right), ENTERED):
         return False
     recording = STATE.recording
     if recording is None:
         return False
     one, other = given(recording, left), given(recording, right)
     STATE.site = site
-    if one is not other:
-        if recording.keep:
-            _told_apart(recording, left, right)
-        return False
-    if left is one or right is other:
+    if one is other and (left is one or right is other) and slot_of(recording, one) is None:
         recognised(one)
     if recording.keep:
+        _guard(recording, left, right, one is other)
+    return one is other
+
+
+def _guard(recording: Recording, left: Any, right: Any, outcome: bool) -> None:
+    """Guard whether two things are one, as far as their values or a replay tell."""
+    entries = [_entry(recording, thing) for thing in (left, right)]
+    if any([_is_chosen(recording, thing) for thing in (left, right)]):
+        if None not in entries:
+            decided(recording, operator.is_, (left, right), outcome)
+        elif outcome or issubclass(type(left), np.ndarray):
+            exact(recording, (left, right))
+        else:
+            decided(recording, operator.eq, (left, right), left == right)
+    elif outcome:
         exact(recording, (left, right))
-    return True
-
-
-def _told_apart(recording: Recording, left: Any, right: Any) -> None:
-    """Guard that an argument is another object than what it was compared with."""
-    slots = [slot_of(recording, thing) for thing in (left, right)]
-    entries = [recording.entries[slot] for slot in slots if slot is not None]
-    if entries and all([entry is not None and entry[0].kind == "input" for entry in entries]):
+    elif any(entries) and all([entry is None or entry[0].kind == "input" for entry in entries]):
         decided(recording, operator.is_, (left, right), False)
+
+
+def _entry(recording: Recording, thing: Any) -> Any:
+    slot = slot_of(recording, thing)
+    return None if slot is None else recording.entries[slot]
 
 
 def is_not(right: Any, left: Any, site: Site | None) -> bool:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import NoRuleError
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.values.results import form_of, hidden, is_flat, is_tree, leaves_of, with_leaves
 from wengert.values.structures import is_container, leaves
@@ -29,11 +30,27 @@ def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = N
     if not is_inexact(value) or (by is not None and by.anew):
         return value
     if not isinstance(value, np.ndarray):
-        return _new_number(value)
-    if by is not None and by.vouched:
-        return value.view() if any([value is a for a in args]) else value
-    del value
-    return held.pop() if is_exclusive(held) else held.pop().view()
+        made = _new_number(value)
+    elif by is not None and by.vouched:
+        made = value.view() if any([value is a for a in args]) else value
+    else:
+        del value
+        made = held[0] if is_exclusive(held) else held[0].view()
+    _note_stand(made, held[0], by, args)
+    return made
+
+
+def _note_stand(made: Any, given: Any, by: Primitive | None, args: Sequence[Any]) -> None:
+    """Remember what a new object stands for: asked for its identity, it is that."""
+    recording = STATE.recording
+    if recording is None or made is given or (by is not None and by.vouched and not any([given is a for a in args])):
+        return
+    recording.stands[id(made)] = _reference(made), _reference(given)
+
+
+def _reference(thing: Any) -> Callable[[], Any]:
+    """What leads to a number, or to an array while it lives."""
+    return weakref.ref(thing) if isinstance(thing, np.ndarray) else lambda: thing
 
 
 def _new_number(value: Any) -> Any:

@@ -101,6 +101,7 @@ class Recording:
         "roots",
         "rounded",
         "specs",
+        "stands",
         "stopped",
         "texts",
         "thread",
@@ -116,6 +117,7 @@ class Recording:
         self.origins: dict[int, Any] = {}  # of texts on a tape: the call that made one, or its variable
         self.specs: dict[int, Any] = {}
         self.caches: dict[Any, dict[Any, Any]] = {}
+        self.stands: dict[int, Any] = {}  # what was made new for a result that had been there: it, and what it was
         self.inert: set[int] = set()  # variables that a tape needs and no derivative passes through
         self.notes: list[tuple[int, str, int]] = []
         self.loud = False  # on a tape, whether the code says which floating-point errors are raised

@@ -121,7 +121,7 @@ class _Call:
         self.caches = {key: dict(memo) for key, memo in recording.caches.items()}
         held = (*_arguments(self.caches), *self.reach.arrays)  # alive, whether they are read or only written
         self.traced = {id(a): SHADOW[id(a)] for a in held if id(a) in SHADOW}
-        self.texts = dict(recording.texts)
+        self.texts, self.stands = dict(recording.texts), dict(recording.stands)
         self.versions: list[tuple[Any, int | None]] = []
         for storage in recording.memory.storages.values():
             storage.stamp += 1  # views of it are read anew, in the first run as in the second
@@ -141,6 +141,7 @@ def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, 
         except BaseException:  # the user's code may catch it and go on
             stretch.leave()
             raise
+        recording.stands = call.stands  # else what the stretch chose would live on
         folded = Folded(recording, call, stretch, site)
         born = _born(stretch)
         values = _take(stretch)
@@ -326,7 +327,7 @@ class _Reopened:
 
     def __enter__(self) -> None:
         recording, memory, call = self.recording, memory_of(self.recording), self.folded.call
-        self.later = memory.storages, recording.caches, recording.texts, STATE.site
+        self.later = memory.storages, recording.caches, recording.texts, recording.stands, STATE.site
         recording.levels.append(Level(len(recording.entries)))
         STATE.recording, STATE.quick, STATE.site = recording, recording.entries, self.folded.site
         SHADOW.clear()  # what was consumed is gone, and its ids used again; what the call read is among its inputs
@@ -345,11 +346,11 @@ class _Reopened:
                 if version is not None:
                     SHADOW[id(owner)] = version
         recording.caches = {key: dict(memo) for key, memo in call.caches.items()}
-        recording.texts = dict(call.texts)
+        recording.texts, recording.stands = dict(call.texts), dict(call.stands)
 
     def __exit__(self, *error: object) -> None:
         recording = self.recording
-        recording.memory.storages, recording.caches, recording.texts, STATE.site = self.later
+        recording.memory.storages, recording.caches, recording.texts, recording.stands, STATE.site = self.later
         recording.levels.pop()
         STATE.recording = STATE.quick = None
         SHADOW.clear()
