@@ -78,6 +78,13 @@ def test_idea_fits_on_a_page() -> None:
     assert len((ROOT / "docs" / "idea.md").read_text().splitlines()) < 100
 
 
+def test_one_value_is_followed_through_few_files() -> None:
+    """A newcomer's way from `grad(f)(x)` to its gradient: fifteen files of the package at most, and they are there."""
+    named = set(re.findall(r"`([\w/]+\.py)`", (ROOT / "docs" / "how-it-runs.md").read_text()))
+    assert 0 < len(named) <= 15
+    assert not [file for file in named if not (ROOT / "src" / "wengert" / file).exists()]
+
+
 def rewrite(page: Path) -> None:
     """State the real outputs in a page."""
     printed = iter([real for _, real in run(page)])
