@@ -97,3 +97,41 @@ def test_a_generator_outlives_its_function() -> None:
     gc.collect()
     assert next(kept[0]) == 9.0
     assert wg.grad(lambda x: x * next(kept[0]))(2.0) == 9.0
+
+
+@pytest.mark.parametrize("backend", ["numpy", "reference"])
+def test_tensor_functions_go_with_all_that_is_derived(backend: str) -> None:
+    def made() -> Any:
+        def norm(x: Any) -> Any:
+            return sum(v * v for v in x)
+
+        return wg.tensor.function(norm, backend=backend)
+
+    def used(f: Any) -> list[weakref.ref[Any]]:
+        x = np.array([1.0, 2.0])
+        second = f.grad().differential()
+        np.testing.assert_array_equal(second(x, x), 2 * x)
+        np.testing.assert_array_equal(wg.grad(lambda x: f(x) * 3.0)(x), 6 * x)
+        wg.gradtape(lambda x: f(x * x), x).play(x)
+        wg.trace(lambda x: f(x) + f.grad()(x)[0], x)[1].play(x)
+        assert wg.rules[f] is f.own_rule and f in wg.rules
+        return [weakref.ref(it) for it in (f, f.plain, second, f.grad(), f.own_rule)]
+
+    before = len(wg.rules), wg.rules.version
+    gone = used(made())
+    assert (len(wg.rules), wg.rules.version) == before  # nothing that others remember is forgotten
+    wg.grad(lambda x: x * x)(1.0)
+    gc.collect()
+    assert [ref() for ref in gone] == [None] * len(gone)
+
+
+def test_the_rule_of_a_tensor_function_stays() -> None:
+    def norm(x: Any) -> Any:
+        return sum(v * v for v in x)
+
+    f, x = wg.tensor.function(norm, backend="numpy"), np.array([1.0, 2.0])
+    with pytest.raises(wg.RuleError, match="a rule of its own"):
+        wg.rules.remove(f)
+    with pytest.raises(wg.DuplicateRuleError):
+        wg.rrule(f)(lambda x: (f(x), lambda y_bar: y_bar * x))
+    np.testing.assert_array_equal(wg.grad(lambda x: f(x))(x), 2 * x)

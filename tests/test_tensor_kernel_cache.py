@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 
 from wengert.tensor import kernel_cache
-from wengert.tensor.kernel_cache import CacheFolderError, folder, module
+from wengert.tensor.kernel_cache import CacheFolderError, Kernels, folder, kernels
 
 TEXT = "made = 1\n"
 
@@ -23,7 +25,7 @@ def base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_folder_is_its_owners_alone(base: Path) -> None:
     old = os.umask(0)
     try:
-        assert module(TEXT).made == 1
+        assert kernels(TEXT).functions["made"] == 1
     finally:
         os.umask(old)
     assert stat.S_IMODE(folder().stat().st_mode) == 0o700
@@ -36,17 +38,35 @@ def test_a_folder_that_others_can_write_is_refused(mode: int) -> None:
     folder().mkdir(parents=True)
     folder().chmod(mode)
     with pytest.raises(CacheFolderError, match="others can write"):
-        module(TEXT)
+        kernels(TEXT)
 
 
 def test_a_file_of_that_name_and_another_text_is_not_run() -> None:
-    path = Path(str(module(TEXT).__file__))
+    path = Path(kernels(TEXT).functions["__file__"])
+    gc.collect()
     path.write_text("made = 2\n")
     (path.parent / "__pycache__").mkdir(exist_ok=True)
-    assert module(TEXT).made == 1
+    assert kernels(TEXT).functions["made"] == 1
     assert path.read_text() == TEXT
 
 
 def test_no_drafts_stay() -> None:
-    module(TEXT)
+    kernels(TEXT)
     assert [path.suffix for path in folder().iterdir()] == [".py"]
+
+
+def test_a_module_goes_with_its_kernels() -> None:
+    def modules() -> set[str]:
+        return {name for name in sys.modules if name.startswith("kernels_")}
+
+    before = modules()
+    held: list[Kernels] = [kernels(TEXT), kernels(TEXT)]
+    assert held[0] is held[1]
+    (name,) = modules() - before
+    assert vars(sys.modules[name]) is held[0].functions
+    held.pop()
+    gc.collect()
+    assert name in sys.modules
+    held.pop()
+    gc.collect()
+    assert modules() == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -160,3 +161,22 @@ def test_the_trace_of_an_outer_product_has_a_cheap_gradient() -> None:
     for n in (8, 16, 32):
         a = np.ones((n, n))
         assert g.grad().cost(a) - g.cost(a) == 2 * n + 1
+
+
+def test_attributes_of_the_function_are_not_those_of_the_tensor_function() -> None:
+    def squares(x: Any) -> Any:
+        return sum(v * v for v in x)
+
+    vars(squares).update(grad=3, only=("x",), backend="none", parameters=("q",), own_rule=5, _derived={})
+    f, x = wg.tensor.function(squares, backend="numpy"), np.array([1.0, 2.0])
+    np.testing.assert_array_equal(f.grad()(x), 2 * x)
+    np.testing.assert_array_equal(wg.grad(lambda x: f(x=x))(x), 2 * x)
+
+
+@pytest.mark.parametrize("f", [math.gamma, math.lgamma])
+def test_the_rule_of_a_function_of_math_may_be_of_single_numbers(f: Any) -> None:
+    def total(x: Any) -> Any:
+        return sum(f(v) * v for v in x)
+
+    x = np.array([0.7, 1.5, 3.2])
+    np.testing.assert_allclose(wg.tensor.function(total, backend="numpy").grad()(x), wg.ngradient(total, x)[0], 1e-7)

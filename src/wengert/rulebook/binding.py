@@ -17,7 +17,7 @@ from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.results import cotangent, is_flat
 from wengert.values.values import Spec
 
-__all__ = ["Accumulator", "Plan", "Rule", "Variant"]
+__all__ = ["Accumulator", "Carrier", "Plan", "Rule", "Variant"]
 
 MANY = 256  # arguments; what is derived for longer calls is not remembered: each length would be kept
 
@@ -237,6 +237,14 @@ class Rule:
 
 def _zero_like(part: Any) -> Any:
     return np.zeros(part.shape, part.dtype) if isinstance(part, (np.ndarray, Spec)) else 0.0
+
+
+class Carrier:
+    """A callable that brings its own rule, and is in no table: it goes with its rule when nobody has it any more."""
+
+    @property
+    def own_rule(self) -> Rule:
+        raise NotImplementedError
 
 
 class Plan:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
-from wengert.rulebook.binding import Accumulator, Rule
+from wengert.rulebook.binding import Accumulator, Carrier, Rule
 from wengert.rulebook.evaluation import Pullback, rrule
 from wengert.rulebook.journal import Journal
 from wengert.rulebook.plugins import Plugins
@@ -43,7 +43,7 @@ class Registry:
         """The rule of a callable, or None."""
         if self._plugins is not None and not self._plugins.done:
             self._plugins.load()
-        return self._rules.get(key_of(f))
+        return self._find(f)
 
     def __contains__(self, f: Any) -> bool:
         return self.get(f) is not None
@@ -95,6 +95,8 @@ class Registry:
     def remove(self, f: Callable[..., Any]) -> None:
         """Forget the rule of `f` under all its names."""
         rule = self[f]
+        if isinstance(f, Carrier):
+            raise RuleError(f"{callable_name(f)} is differentiated by a rule of its own, which goes where it goes")
         with self._lock:
             for target in rule.targets:
                 if self._find(target) is rule:
@@ -132,7 +134,8 @@ class Registry:
                 self._changed()
 
     def _find(self, f: Any) -> Rule | None:
-        return self._rules.get(key_of(f))
+        rule = self._rules.get(key_of(f))
+        return f.own_rule if rule is None and issubclass(type(f), Carrier) else rule
 
     def _changed(self) -> None:
         self.version += 1

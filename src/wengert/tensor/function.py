@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from wengert.errors import IntegerInputError, NonScalarOutputError, TensorLanguageError
-from wengert.rulebook.binding import Rule
-from wengert.rulebook.registry import rules
+from wengert.rulebook.binding import Carrier, Rule
 from wengert.tensor import stages
 from wengert.tensor.instances import Instance, flat, is_differentiable, made, structured
 from wengert.tensor.language.relations import Relation
@@ -32,7 +31,7 @@ Chosen = Literal["auto", "numpy", "native", "reference"]
 BACKENDS = get_args(Chosen)
 
 
-class TensorFunction:
+class TensorFunction(Carrier):
     """A function of the tensor language. Call it as the Python function that it was made from."""
 
     like: Any = None  # the Python function whose parameters it has
@@ -76,6 +75,10 @@ class TensorFunction:
         results, relations = instance.run(self.given(args), self.backend)
         self._latest = instance, relations
         return structured(instance.result, iter(results))
+
+    @functools.cached_property
+    def own_rule(self) -> Rule:
+        return derived_rule(self)
 
     # ---- derivatives ----
 
@@ -157,11 +160,10 @@ class FromPython(TensorFunction):
     """A tensor function read from the source of a Python function."""
 
     def __init__(self, plain: types.FunctionType, backend: Chosen) -> None:
-        functools.update_wrapper(self, plain)
+        functools.update_wrapper(self, plain, updated=())  # attributes of the function are not ours
         super().__init__(plain.__name__, tuple(inspect.signature(plain).parameters), backend)
         self.plain = self.like = plain
         self._instances: dict[Any, tuple[Parsed, Instance]] = {}
-        enter(self)
 
     def instance(self, args: tuple[Any, ...]) -> Instance:
         key = tuple(map(signature, args))
@@ -182,7 +184,6 @@ class Derived(TensorFunction):
         super().__init__(f"{name}({of.__name__})", (*of.parameters, *further), of.backend)
         self.of, self.argnums = of, argnums
         self.like = None if further else of.like
-        enter(self)
 
     def instance(self, args: tuple[Any, ...]) -> Instance:
         base = self.of.instance(args[: len(self.of.parameters)])
@@ -304,8 +305,8 @@ def tensor_rule({bar}, {value}, {parameters}):
 """
 
 
-def enter(f: TensorFunction) -> None:
-    """Give a tensor function its rule: x̄ is the value of its adjoint. The rule has the function's own parameters."""
+def derived_rule(f: TensorFunction) -> Rule:
+    """The rule of a tensor function: x̄ is the value of its adjoint. The rule has the function's own parameters."""
     bar, value = _new("y_bar", f.parameters), _new("y", f.parameters)
     plain, only = f.like, f.only
     listed = [name for name in f.parameters if name not in only] + (["*", *only] if only else [])
@@ -318,7 +319,7 @@ def enter(f: TensorFunction) -> None:
     body = space["tensor_rule"]
     if plain is not None:
         body.__defaults__, body.__kwdefaults__ = plain.__defaults__, plain.__kwdefaults__
-    rules.add(Rule("tensor_rule", (f,), "pullback", body, f"<{f.__name__}>" if plain is None else place(plain)))
+    return Rule("tensor_rule", (f,), "pullback", body, f"<{f.__name__}>" if plain is None else place(plain))
 
 
 def places(args: tuple[Any, ...]) -> tuple[int, ...]:

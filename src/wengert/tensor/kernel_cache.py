@@ -12,7 +12,10 @@ import stat
 import sys
 import threading
 import types
+import weakref
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from wengert.errors import WengertError
 
@@ -28,15 +31,39 @@ def folder() -> Path:
     return Path(base).expanduser() / "tensor"
 
 
-def module(text: str) -> types.ModuleType:
-    """The text as a module of its own file. Errors: CacheFolderError."""
+@dataclass(eq=False)
+class Kernels:
+    """What a text defines. While somebody has it, code read from the disk finds its module by name."""
+
+    functions: dict[str, Any]
+
+
+_had: weakref.WeakValueDictionary[str, Kernels] = weakref.WeakValueDictionary()
+
+
+def kernels(text: str) -> Kernels:
+    """The text as a module of its own file, which goes with them. Errors: CacheFolderError."""
     name = f"kernels_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
+    found = _had.get(name)
+    if found is None:
+        made = _module(name, text)
+        found = _had[name] = Kernels(vars(made))
+        weakref.finalize(found, _forget, name, made)
+    return found
+
+
+def _forget(name: str, made: types.ModuleType) -> None:
+    if sys.modules.get(name) is made:
+        del sys.modules[name]
+
+
+def _module(name: str, text: str) -> types.ModuleType:
     path = _own_folder() / f"{name}.py"
     if not _holds(path, text):
         _write(path, text)
     made = types.ModuleType(name)
     made.__file__ = str(path)
-    sys.modules[name] = made  # code read from the disk finds its module by name
+    sys.modules[name] = made
     exec(compile(text, str(path), "exec"), vars(made))  # the text itself: a file may be changed after it was compared
     return made
 

@@ -171,7 +171,8 @@ def _opaque(rule: Rule, of: BlackBox, m: int, params: tuple[str, ...]) -> Expr:
             f"its rule ({rule.where}) is no plain scalar formula. Take wengert.grad of the undecorated function"
         )
 
-    box = BlackBox(f"{_short(name)}'{_place(m, params)}", fn, (refused,) * len(params))
+    whole = Elementwise(fn, len(params))  # a rule of a function of math may itself be of single numbers
+    box = BlackBox(f"{_short(name)}'{_place(m, params)}", whole, (refused,) * len(params))
     return Apply(box, tuple(map(Var, params)))
 
 

@@ -134,7 +134,8 @@ def _compiled(source: NativeSource) -> dict[str, Any]:
     decorated += [f"@njit({options}, parallel={source.parallel})\n{kernel}" for kernel in source.kernels]
     text = "\n\n\n".join(["import numpy as np\nfrom numba import njit, prange", *decorated])
     if not source.functions:
-        return vars(kernel_cache.module(text))
+        found = kernel_cache.kernels(text)
+        return {**found.functions, "kernels": found}
     space = {name: _jitted(function) for name, function in source.functions.items()}
     exec(compile(text, "<tensor kernels>", "exec"), space)
     return space
