@@ -11,6 +11,7 @@ import io
 import linecache
 import os
 import re
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,16 @@ def test_one_value_is_followed_through_few_files() -> None:
     named = set(re.findall(r"`([\w/]+\.py)`", (ROOT / "docs" / "how-it-runs.md").read_text()))
     assert 0 < len(named) <= 15
     assert not [file for file in named if not (ROOT / "src" / "wengert" / file).exists()]
+
+
+def test_every_corpus_has_its_line() -> None:
+    """tests/README.md says of each file of tests that is no test what it is for, and of none that is gone."""
+    folder = ROOT / "tests"
+    named = {name for name in re.findall(r"`([\w*<>]+\.py)`", (folder / "README.md").read_text()) if "<" not in name}
+    files = {path.name for path in folder.glob("*.py")}
+    corpora = {file for file in files if not file.startswith("test_")}
+    assert not {file for file in corpora if not any(fnmatch(file, name) for name in named)}
+    assert not {name for name in named if not any(fnmatch(file, name) for file in files)}
 
 
 def rewrite(page: Path) -> None:
