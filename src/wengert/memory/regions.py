@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import ruled
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import STATE, Level, Recording, here
 from wengert.recording.shadow import hold
 from wengert.values.functional import getitem, setitem, setlens, setpart
 from wengert.values.functional import lens as read_lens
@@ -19,10 +19,17 @@ from wengert.values.lenses import Lens, covers, key_of, lens_of, memory_order, p
 from wengert.values.values import Spec, spec_of
 
 
-class Root(list[tuple[Any, int, int]]):
-    """Traced arrays that lie in one owner's memory without the owner itself being traced: (lens, slot, level)."""
+class Root(list[tuple[Any, int, Level | None]]):
+    """Traced arrays that lie in one owner's memory beside what is traced of the owner itself: (lens, slot, level).
 
-    has_others = False  # arrays of another dtype than the owner's
+    The level is None for the outermost.
+    """
+
+    def __init__(self, places: list[tuple[Any, int, Level | None]]) -> None:
+        super().__init__(places)
+        self.shared: list[Level | None] = []  # those of which two arguments lie here
+        self.has_others = False  # arrays of another dtype than the owner's
+        self.waiting: list[tuple[Any, int, Level | None]] = []  # not yet in the version of the owner
 
     def locate(self, owner: np.ndarray) -> None:
         """Find the lenses of those that were noted as arrays."""

@@ -20,7 +20,7 @@ from wengert.memory.regions import Root, append, known, read_region, store_regio
 from wengert.memory.undo import Everything, Finals, Undo, swap
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
 from wengert.recording.primitives import Bound
-from wengert.recording.recording import Entry, Recording, here, watch_arrays
+from wengert.recording.recording import Entry, Level, Recording, here, watch_arrays
 from wengert.recording.shadow import SHADOW, forgetting, hold
 from wengert.values.functional import setitem, setpart
 from wengert.values.lenses import (
@@ -65,7 +65,6 @@ class Memory:
         "lent",
         "recording",
         "replaced",
-        "shared_arguments",
         "storages",
         "undo",
     )
@@ -80,7 +79,6 @@ class Memory:
         self.undo: list[Undo] = []
         self.finals: Finals | None = None  # where memory is to be restored after the log is used up
         self.replaced: list[Any] = []  # residuals that gave way to copies: variables by their ids as long as we record
-        self.shared_arguments: set[int] = set()
         self.has_pulls = False  # pullbacks of users' rules, which may read whatever there is
         self.lent = Lent()
 
@@ -89,7 +87,7 @@ class Memory:
         """Traced arrays by the owner of their memory; few traces ask, so arguments (2 µs each) are filed late."""
         while self.arguments:
             array, slot = self.arguments.pop(0)
-            self._file_root(self._roots, array, slot, 1, True)
+            self._file_root(self._roots, array, slot, None, True)
         return self._roots
 
     @property
@@ -141,17 +139,25 @@ class Memory:
         """A traced array that lies in memory whose owner is not traced."""
         owner = owner_of(array)
         if argument or not (owner is array or id(owner) in SHADOW or id(owner) in self.storages):
-            self._file_root(self.roots, array, slot, len(self.recording.levels), argument)
+            self._file_root(self.roots, array, slot, self._inner_level(), argument)
 
-    def _file_root(self, filed: dict[int, Any], array: np.ndarray, slot: int, level: int, argument: bool) -> None:
+    def _inner_level(self) -> Level | None:
+        levels = self.recording.levels
+        return levels[-1] if len(levels) > 1 else None
+
+    def _file_root(
+        self, filed: dict[int, Any], array: np.ndarray, slot: int, level: Level | None, argument: bool
+    ) -> None:
         owner = owner_of(array)
         key = id(owner)
         filed_here = filed.get(key)
+        ends = level if argument else None
         if filed_here is None or filed_here[0]() is not owner:
             ref = weakref.ref(owner, forgetting(filed, key))
             place = array if argument else lens_of(array, owner)  # an argument stays alive: its lens can wait
             filed[key] = (ref, Root([(place, slot, level)]))
             filed[key][1].has_others = array.dtype != owner.dtype
+            filed[key][1].waiting.append((place, slot, ends))
             return
         roots = filed_here[1]
         if array.dtype != owner.dtype:
@@ -160,18 +166,19 @@ class Memory:
                 return
         lens = lens_of(array, owner)
         roots.locate(owner)
-        if argument and any(other == level for _, _, other in roots):
-            self.shared_arguments.add(key)
+        if argument and any(other is level for _, _, other in roots):
+            roots.shared.append(level)
         elif not argument and any(place[0] != lens for place in roots):
             return
-        roots[:] = [place for place in roots if place[0] != lens or place[2] == level]
+        roots[:] = [place for place in roots if place[0] != lens or place[2] is level]
         roots.append((lens, slot, level))
+        roots.waiting.append((lens, slot, ends))
 
     def note_argument(self, array: np.ndarray) -> None:
         """An array argument that is not wanted: a write to memory that it shares with a wanted one is ambiguous."""
-        key = id(owner_of(array))
-        if key in self.roots:
-            self.shared_arguments.add(key)
+        filed, level = self.roots.get(id(owner_of(array))), self._inner_level()
+        if filed is not None and any([other is level for _, _, other in filed[1]]):
+            filed[1].shared.append(level)
 
     def is_traced(self, array: np.ndarray) -> bool:
         """True where the memory of an array holds traced values."""
@@ -233,12 +240,15 @@ class Memory:
         storage = self.storages.get(id(owner))
         if storage is None or storage.slot is None:
             check_unseen(self.recording, owner)
+        filed = self.roots.get(id(owner))  # before the shadow table: it files the arguments
+        roots = Root([]) if filed is None or filed[0]() is not owner else filed[1]
+        if storage is None or roots.waiting:
+            is_shared = any(map(self._is_open, roots.shared))
+            check_alone(self.recording, owner, is_shared, roots.has_others)
+        slot = self._with_roots(roots, owner, SHADOW.get(id(owner)) if storage is None else storage.slot)
         if storage is None:
-            self._check_alone(owner)
-            slot = SHADOW.get(id(owner))
-            if slot is None:
-                slot = self._root_slot(owner)
             storage = self.follow(owner, slot)
+        storage.slot = slot
         return storage, owner
 
     def follow(self, owner: np.ndarray, slot: int | None) -> Storage:
@@ -249,18 +259,16 @@ class Memory:
         watch_arrays()
         return storage
 
-    def _check_alone(self, owner: np.ndarray) -> None:
-        filed = self.roots.get(id(owner))  # first of all: it files the arguments
-        shows_parts = filed is not None and filed[0]() is owner and filed[1].has_others
-        check_alone(self.recording, owner, filed is not None and id(owner) in self.shared_arguments, shows_parts)
+    def _is_open(self, level: Level | None) -> bool:
+        return level is None or level in self.recording.levels
 
-    def _root_slot(self, owner: np.ndarray) -> int | None:
-        filed = self.roots.get(id(owner))
-        if filed is None or filed[0]() is not owner:
-            return None
-        slot: int | None = None
-        filed[1].locate(owner)
-        for lens, root, _ in filed[1]:
+    def _with_roots(self, roots: Root, owner: np.ndarray, slot: int | None) -> int | None:
+        """The variable of an owner that was at `slot`, with what stands for its regions since: arguments of levels."""
+        waiting, roots.waiting = roots.waiting, []
+        for place, root, level in waiting:
+            if not self._is_open(level):
+                continue
+            lens = lens_of(place, owner) if isinstance(place, np.ndarray) else place
             if lens == lens_of(owner, owner):
                 slot = root
                 continue

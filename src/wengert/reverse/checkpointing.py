@@ -126,6 +126,7 @@ class _Call:
         for storage in recording.memory.storages.values():
             storage.stamp += 1  # views of it are read anew, in the first run as in the second
             self.versions.append((storage.owner, storage.slot))
+        self.waiting = [(root, root.waiting.copy()) for _, root in memory_of(recording).roots.values()]
 
     def run(self) -> Any:
         """Call the twin of the function."""
@@ -247,7 +248,7 @@ class Folded:
         """Take the place of the stretch: one entry, and one for each value of it that lives on."""
         recording, memory, start = self.recording, memory_of(self.recording), self.start
         storages = [(s, s.slot) for s in memory.storages.values() if s.slot is not None and s.slot >= start]
-        roots = [root for _, root in memory.roots.values() if any([slot >= start for _, slot, _ in root])]
+        roots = [held for _, root in memory.roots.values() for held in (root, root.waiting)]
         parts = [slot for root in roots for _, slot, _ in root if slot >= start]
         self.outputs = sorted({*values, *parts, *[slot for _, slot in storages]})
         after = {old: start + 1 + k for k, old in enumerate(self.outputs)}
@@ -345,6 +346,8 @@ class _Reopened:
                 memory.follow(owner, version)
                 if version is not None:
                     SHADOW[id(owner)] = version
+        for root, waiting in call.waiting:
+            root.waiting = waiting.copy()
         recording.caches = {key: dict(memo) for key, memo in call.caches.items()}
         recording.texts, recording.stands = dict(call.texts), dict(call.stands)
 
