@@ -18,10 +18,14 @@ from wengert.values.values import as_float
 def ngradient(f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] | None = None, **kwargs: Any) -> Any:
     """∂f/∂args by extrapolated central differences: a tuple with one gradient per argument, in its structure.
 
-    As `grad` has it: None where there is no derivative; ∂f/∂a - i ∂f/∂b for a complex a + ib; a bare gradient
-    for an int `argnums`; a whole number named in `argnums` counts as a float. `f` runs some eight times a number, on
-    copies of the arguments.
-    Errors: NonScalarOutputError for a result that is not one real number.
+    As `grad` has it: None where there is no derivative; ∂f/∂a - i ∂f/∂b for a complex a + ib; shapes and dtypes of the
+    arguments. `argnums`: a position, which gives a bare gradient, or a tuple of positions; by default all. A whole
+    number that it names counts as a float. `f` runs some eight times a number, on copies of the arguments.
+
+    >>> wg.ngradient(lambda x: np.sum(x**2), np.array([1.0, 2.0]), argnums=0).round(9)
+    array([2., 4.])
+
+    Errors: NonScalarOutputError for a result that is not one real number, ValueError for a position that is not there.
     """
     wanted = _wanted(argnums, len(args))
     if argnums is not None:
@@ -202,8 +206,12 @@ def check_grads(
 ) -> float:
     """The largest relative error of the gradient against differences; `gradient(f, *args)` may replace wengert's own.
 
-    A result that is not one real number is reduced to one by fixed random weights. The tolerances default to
-    eps^(1/3) and eps^(1/2) of each leaf's dtype.
+    A result that is not one real number is reduced to one by fixed random weights. `gradient` gives a tuple, one
+    gradient per argument. `rtol` and `atol`: the tolerances, by default eps^(1/3) and eps^(1/2) of each leaf's dtype.
+
+    >>> wg.check_grads(np.sin, np.array([0.5, 2.0])) < 1e-9
+    True
+
     Errors: GradientCheckError, naming the leaf, both numbers and the error.
     """
     g = _scalarised(f, args, kwargs)

@@ -66,13 +66,32 @@ def grad(
 ) -> Any:
     """∂f/∂x of a function with a scalar result.
 
-    With arguments, at once: `value, (df, dx, dy) = grad(f, x, y)`, where df is the gradient of f's own arrays (of a
-    callable object, a closure) or None. With a function only, a function: `grad(f)(x, y)` is the gradient with respect
-    to `argnums`: a position, a name, or a tuple of these (default 0). Without a function, a decorator. What `argnums`
-    asks for holds floats, or is a whole number, which counts as one; at once, what holds none has None.
+    With a function only, a function: `grad(f)(x, y)`. With arguments, at once: `value, (df, dx, dy) = grad(f, x, y)`,
+    where df is the gradient of f's own arrays (of a callable object, a closure) or None. Without either, a decorator.
 
-    Complex arguments follow JAX: the gradient of Re(z²) at 1+2j is 2+4j; descend along its conjugate.
+    >>> def f(x, n):
+    ...     return np.sum(x**n)
+    >>> x = np.array([1.0, 2.0])
+    >>> wg.grad(f)(x, 3)
+    array([ 3., 12.])
 
+    `argnums`: with respect to what: a position, a name, or a tuple of these, which gives a tuple. By default the first
+    argument; at once, all. What it asks for holds floats, or is a whole number, which counts as one.
+    `allow_int`: what `argnums` asks for and has no derivative (an array of integers, a bool) has None, and is no error.
+    `has_aux`: f returns `(y, aux)`, of which y is differentiated; `grad(f)(x)` is `(x̄, aux)`, at once the value is
+    `(y, aux)`.
+    `holomorphic`: f is a complex function of complex arguments that is holomorphic: the result is f'(z). Without it f's
+    result is real, and the gradient at z = a + ib is ∂f/∂a - i ∂f/∂b, as JAX has it: descend along its conjugate.
+    `seed`, at once only: the cotangent ȳ of a result of any shape, in the place of 1: the gradient is that of Σ ȳ·f(x).
+
+    >>> wg.grad(lambda x: (np.sum(x), len(x)), has_aux=True)(x)
+    (array([1., 1.]), 2)
+    >>> wg.grad(lambda z: z**2, holomorphic=True)(1 + 2j), wg.grad(lambda z: (z**2).real)(1 + 2j)
+    ((2+4j), (2+4j))
+    >>> wg.grad(lambda x: x**2, x, seed=np.array([1.0, 10.0]))[1][1]
+    array([ 2., 40.])
+
+    Shapes: those of the arguments, also of their containers' leaves; dtypes likewise.
     Errors: ArgumentError, NonScalarOutputError, IntegerInputError, NoGradientPathError, NoRuleError,
     RefusedCallError, AliasedArgumentsError. A result that depends on nothing asked for warns: NoPathWarning.
     """
@@ -101,7 +120,10 @@ def value_and_grad(
 ) -> Any:
     """A function that gives `(f(x), ∂f/∂x)`, or `((f(x), aux), ∂f/∂x)` where f returns a pair and `has_aux`.
 
-    Fits `scipy.optimize.minimize(value_and_grad(f), x0, jac=True)` as it is. Errors: as `grad`.
+    Fits `scipy.optimize.minimize(value_and_grad(f), x0, jac=True)` as it is. All else is as `grad(f)` has it.
+
+    >>> wg.value_and_grad(lambda x: x**2)(3.0)
+    (9.0, 6.0)
     """
     options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if f is None:
@@ -126,7 +148,14 @@ def value_and_grad(
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """`(f(*primals), pullback)`; the pullback gives ȳ ↦ (x̄, …), any number of times.
 
-    ȳ has the structure of the result. Errors: as `grad`, and ValueError for a ȳ of another structure or shape.
+    The result may be a number, an array, or a container of these; ȳ has its structure and shapes. x̄, … is a tuple with
+    one cotangent for each of the primals. With `has_aux`, f returns `(y, aux)`, and this `(y, pullback, aux)`.
+
+    >>> y, pullback = wg.vjp(lambda x: x**2, np.array([1.0, 2.0]))
+    >>> pullback(np.array([1.0, 10.0]))
+    (array([ 2., 40.]),)
+
+    Errors: as `grad`, and ValueError for a ȳ of another structure or shape.
     """
     try:
         return _vjp(f, primals, has_aux)
@@ -190,7 +219,11 @@ def _call(fn: Callable[..., Any], *args: Any) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """x as a constant: the same value, with derivative zero."""
+    """x, a number or an array, as a constant: the same value, with derivative zero.
+
+    >>> wg.grad(lambda x: x * wg.stop_gradient(x))(3.0)
+    3.0
+    """
     return x.copy() if isinstance(x, np.ndarray) else fresh(x)
 
 

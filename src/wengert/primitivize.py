@@ -23,7 +23,20 @@ from wengert.values.values import is_inexact
 def primitivize(tape: Tape, ctx: Context | None = None) -> Tape:
     """The tape itself, with every call that is no primitive replaced by what it does, until only primitives remain.
 
-    A function is run twice more on the recorded values. Errors: TapeError for one that writes its arguments, reads a
+    A function is run twice more on the recorded values. `ctx` decides, as in `trace`, what is a primitive.
+
+    >>> def square(x):
+    ...     return x * x
+    >>> tape = wg.Tape()
+    >>> tape.inputs = [3.0]
+    >>> tape.result = tape.push(wg.mkcall(square, tape.inputs[0]))
+    >>> print(wg.primitivize(tape))
+    Tape(Context)
+      inp %1::float
+      %2 = mul(%1, %1)::float
+      return %2
+
+    Errors: TapeError for one that writes its arguments, reads a
     value that a trace would freeze, or gives something else when it is run again; NoRuleError, RefusedCallError.
     """
     pending = list(reversed(tape.calls))

@@ -27,8 +27,15 @@ from wengert.values.structures import rebuild
 def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwargs: Any) -> tuple[Any, Tape]:
     """Run `f` once on these arguments and record it: `(value, tape)`.
 
-    The tape holds the calls of primitives that depend on a float or array among the arguments. `ctx` decides what is a
-    primitive and how a call of one is recorded. Errors: NoRuleError, RefusedCallError.
+    The tape holds the calls of primitives that depend on a float or array among the arguments, which are its inputs,
+    leaf by leaf; all else is constant in it. Played on other inputs it gives f there, or StaleTapeError where f would
+    have run another way. `ctx` decides what is a primitive and how a call of one is recorded.
+
+    >>> value, tape = wg.trace(lambda x: x * x + 1, 3.0)
+    >>> value, tape.play(4.0)
+    (10.0, 17.0)
+
+    Errors: NoRuleError, RefusedCallError, WengertError inside another trace.
     """
     try:
         return _traced(f, args, kwargs, ctx, f)
@@ -41,7 +48,13 @@ def gradtape(
 ) -> Tape:
     """The tape of the gradient: all primitives of `f` and of its pullbacks; the result is `(value, (f̄, x̄, …))`.
 
-    `gradtape(f, x).to_source()` is the derivative as plain NumPy. `strategy`: see `accumulation`. Errors: as `grad`.
+    `gradtape(f, x).to_source()` is the derivative as plain NumPy. `argnums`: as in `grad(f, x)`, all arguments unless
+    given; f̄, the gradient of what f itself holds, comes first or is None. `strategy`: see `accumulation`.
+
+    >>> wg.gradtape(lambda x: x * x + 1, 3.0).play(4.0)
+    (17.0, (None, 8.0))
+
+    Errors: as `grad`, and WengertError inside another trace.
     """
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
