@@ -34,7 +34,7 @@ from wengert.hooks.matching import match_class
 from wengert.hooks.opaque import remember
 from wengert.hooks.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
 from wengert.hooks.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
-from wengert.recording.caches import CERTAIN, compared
+from wengert.recording.caches import compared
 from wengert.recording.decisions import made_text, raised
 from wengert.recording.identity import is_, is_not
 from wengert.recording.primitives import primitive_of
@@ -44,6 +44,9 @@ from wengert.recording.shadow import SHADOW
 from wengert.rulebook.registry import rules
 from wengert.values.frames import caught
 from wengert.values.sites import Site
+from wengert.values.values import CERTAIN, is_certain
+
+TEXTS = {str, bytes}
 
 _BINARY = """
 def {name}(right, left, site):
@@ -86,7 +89,9 @@ _EQUAL = """
 def {name}(right, left, site):
     if type(left) in PLAIN and type(right) in PLAIN and not Modes.guarding:
         value = left {symbol} right
-        if value is not {unequal} and type(left) not in CERTAIN and type(right) not in CERTAIN:
+        if value is not {unequal} and (
+            (type(left) not in CERTAIN and type(right) not in CERTAIN) or not (is_certain(left) or type(left) in TEXTS)
+        ):
             STATE.site = site
             compared(left, right)
         return value
@@ -129,7 +134,9 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
         "NUMERIC": NUMERIC,
         "ndarray": np.ndarray,
         "record_two": record_two,
-        "CERTAIN": CERTAIN | {str, bytes},
+        "CERTAIN": CERTAIN | TEXTS,
+        "TEXTS": TEXTS,
+        "is_certain": is_certain,
         "compared": compared,
         "STATE": STATE,
         "operator": operator,

@@ -20,12 +20,12 @@ from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
 from wengert.hooks.standins.texts import characters, lines
 from wengert.hooks.writes import record_store, slot_of_key
 from wengert.recording.aliases import READERS, behind
-from wengert.recording.caches import CERTAIN, found
+from wengert.recording.caches import found
 from wengert.recording.record import record_call
 from wengert.recording.recording import PLAIN, STATE, Modes
 from wengert.recording.shadow import SHADOW, hold
 from wengert.values.sites import Site
-from wengert.values.values import spec_of
+from wengert.values.values import CERTAIN, is_certain, spec_of
 
 _ITEMS = {list, tuple, dict, bytes, range}
 
@@ -39,7 +39,7 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
             indexed(container, key)
             if t is bytes:
                 told(container)
-        if t is not dict or type(key) in CERTAIN:
+        if t is not dict or (type(key) in CERTAIN and is_certain(key)):
             return container[key]
         value = container[key]
         if type(key) is not str or (STATE.recording is not None and STATE.recording.texts):

@@ -19,7 +19,7 @@ from wengert.hooks.lookups import HASHED, hashed, looked_up, told
 from wengert.hooks.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.hooks.operators import COMPARE, UFUNCS, Binary
 from wengert.hooks.writes import record_write
-from wengert.recording.caches import CERTAIN, compared, found
+from wengert.recording.caches import compared, found
 from wengert.recording.decisions import decided, exact, made_text, variables
 from wengert.recording.primitives import primitive_of
 from wengert.recording.quick import NUMERIC, record_two
@@ -27,6 +27,7 @@ from wengert.recording.record import as_array, record_call
 from wengert.recording.recording import PLAIN, STATE, Modes, here
 from wengert.recording.slots import holds_traced, slot_of
 from wengert.values.sites import Site
+from wengert.values.values import is_certain
 
 
 def protocol(op: Binary, left: Any, right: Any) -> Any:
@@ -342,7 +343,7 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
     t = type(right)
     if t in PLAIN and not Modes.guarding:
         is_in = left in right
-        if is_in and type(left) not in CERTAIN and t is not str:
+        if is_in and t is not str and not is_certain(left):
             STATE.site = site
             found(right, left)
         return is_in

@@ -8,25 +8,23 @@ from __future__ import annotations
 
 import collections
 import dis
-import gc
 import math
 import operator
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import CacheWarning
+from wengert.recording.kept import is_within
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.rewrite import original
-from wengert.values.frames import ENGINE, user_frame, warn
+from wengert.values.frames import user_frame, warn
 from wengert.values.structures import form_of, shelves
-
-CERTAIN = {int, bool, type(None), type(...), type}
-"""Types of which an equality says nothing of floats."""
+from wengert.values.values import is_certain
 
 _COMPARING = (
     operator.eq, operator.ne, math.isclose, np.equal, np.not_equal, np.array_equal, np.array_equiv, np.allclose,
@@ -34,18 +32,11 @@ _COMPARING = (
 )  # fmt: skip
 EQUALITIES = {id(f) for f in _COMPARING}  # a function with a rule may have no hash
 
-LIMIT = 10_000
 DEEP = 10  # so deep the numbers in a key are looked for
 _HASHED: tuple[type, ...] = (dict, set, frozenset, type({}.keys()))
 _HOLDING: tuple[type, ...] = (*_HASHED, list, tuple, collections.deque, type({}.values()), np.ndarray)
-_NUMBERS = (float, complex, np.inexact, np.ndarray)
+_NUMBERS = (float, complex, np.inexact, np.ndarray, int)
 _PLAIN_KEYS = (str, bytes, tuple, frozenset)
-_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-_LIBRARIES = sys.stdlib_module_names | {"numpy", "wengert", "wengert_rules"}
-_ATOMS = (
-    str, bytes, int, float, complex, type(None), np.dtype, np.generic, np.ufunc, types.ModuleType, types.CodeType,
-    types.FrameType, types.TracebackType, types.BuiltinFunctionType,
-)  # fmt: skip
 
 
 def compared(left: Any, right: Any) -> None:
@@ -64,7 +55,7 @@ def compared(left: Any, right: Any) -> None:
 def recognised(kept: Any) -> None:
     """An argument was found to be an object: is that kept where another call may have put it?"""
     recording = STATE.recording
-    if recording is not None and not _is_named(kept) and _is_within(_roots(recording), kept):
+    if recording is not None and not _is_named(kept) and is_within(recording, _roots(recording), kept):
         _warn()
 
 
@@ -73,7 +64,7 @@ def found(container: Any, key: Any) -> None:
     recording = STATE.recording
     if recording is None or recording.roots is None:
         return
-    if type(key) in CERTAIN or not issubclass(type(container), _HOLDING):
+    if is_certain(key) or not issubclass(type(container), _HOLDING):
         return
     if type(key) is str or type(key) is bytes:
         is_text = id(key) in recording.texts and issubclass(type(container), _HASHED)
@@ -121,14 +112,15 @@ def _warn() -> None:
     warn(
         f"{here()}: a traced value equals one that was kept from before this derivative began. If a cache decides by "
         "it, what it gives was computed earlier and is a constant here: its part of the derivative is lost. Clear the "
-        "cache first, keep it inside the function, or use functools.lru_cache, which starts anew in each derivative.",
+        "cache first, keep it inside the function, or use functools.lru_cache, which starts anew in each derivative. "
+        "If no value is kept by it, nothing is lost.",
         CacheWarning,
     )
 
 
 def _pairs(left: Any, right: Any) -> Iterator[tuple[Any, Any]]:
     """The numbers and arrays of two things that stand in the same places."""
-    if type(left) in CERTAIN or type(left) is str:
+    if type(left) is str:
         return iter(())
     return zip(_numbers(left), _numbers(right), strict=False)
 
@@ -180,14 +172,14 @@ def _stored(container: Any, key: Any) -> Any:
 
 
 def _is_kept(recording: Recording, thing: Any) -> bool:
-    """Whether the function under the derivative reaches a thing from outside, which is not a literal of this line."""
-    return not _is_literal(thing) and _is_within(_roots(recording), thing)
+    """Whether the function under the derivative keeps a thing where it may have put it, not as a literal."""
+    return not _is_literal(thing) and is_within(recording, _roots(recording), thing)
 
 
 def _roots(recording: Recording) -> Any:
     """The function under the derivative, and the containers that it is given."""
     f, args, kwargs = recording.roots
-    return [f, *[a for a in (*args, *kwargs.values()) if not is_number(a)]]
+    return f, *[a for a in (*args, *kwargs.values()) if not is_number(a)]
 
 
 def _is_literal(thing: Any) -> bool:
@@ -210,53 +202,3 @@ def _is_named(thing: Any) -> bool:
         return True
     held = {name for name, value in known.items() if value is thing}
     return bool(held - {i.argval for i in dis.get_instructions(code) if i.opname.startswith("STORE_")})
-
-
-def _is_within(roots: Any, target: Any) -> bool:
-    """Whether a thing is within reach of others; also where they reach too much to tell."""
-    seen: dict[int, Any] = {}
-    stack = [roots]
-    while stack:
-        for part in _parts(stack.pop()):
-            t = type(part)  # `isinstance` would ask the object for its class
-            if part is target or (issubclass(t, np.ndarray) and _shows(part, target)):
-                return True
-            if not issubclass(t, _ATOMS) and id(part) not in seen:
-                seen[id(part)] = part
-                stack.append(part)
-        if len(seen) > LIMIT:
-            return True
-    return False
-
-
-def _shows(array: np.ndarray, target: Any) -> bool:
-    """Whether a thing is a view of an array, or a number that was read from it."""
-    if isinstance(target, np.ndarray):
-        return target.base is not None and (target.base is array or target.base is array.base)
-    return isinstance(target, np.generic) and array.dtype == target.dtype and bool(np.any(array == target))
-
-
-def _parts(thing: Any) -> Iterable[Any]:
-    """What a thing refers to; a function also to the globals that it names."""
-    t = type(thing)
-    if t is types.FunctionType:
-        if str(thing.__module__).partition(".")[0] in _LIBRARIES or thing.__code__.co_filename.startswith(ENGINE):
-            return thing.__closure__ or ()
-        names = set(_names(thing.__code__))
-        known = [thing.__globals__[name] for name in names if name in thing.__globals__]
-        inside = [vars(m)[name] for m in known if isinstance(m, types.ModuleType) for name in names if name in vars(m)]
-        given = *(thing.__closure__ or ()), *(thing.__defaults__ or ()), thing.__kwdefaults__, vars(thing)
-        return [*given, *known, *inside]
-    if issubclass(t, type):
-        is_library = str(thing.__module__).partition(".")[0] in _LIBRARIES
-        return () if is_library or not thing.__flags__ & _MADE_BY_PYTHON else [*vars(thing).values(), *thing.__bases__]
-    if issubclass(t, np.ndarray):
-        return list(thing.flat) if thing.dtype.kind == "O" else [thing.base]
-    return gc.get_referents(thing)
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)

@@ -9,7 +9,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.recording.paths import stops
 from wengert.recording.recording import STATE, Recording, here
-from wengert.values.values import is_inexact
+from wengert.values.values import is_certain, is_inexact
 
 WHOLE = 2**52
 """From here on every float is whole: an integer made from it counts nothing and leaves nothing out."""
@@ -27,6 +27,8 @@ def note_cut(recording: Recording, name: str, where: str, ins: tuple[Any, ...], 
     elif type(value) is int:
         if not -WHOLE < value < WHOLE and name != "hash":
             raise taken_apart(recording, name)
+        if not is_certain(value):
+            recording.rounded[id(value)] = value
     elif is_inexact(value) and np.size(value) < FEW:
         recording.rounded[id(value)] = value
 

@@ -15,6 +15,12 @@ _DTYPES = {
 }
 
 
+CERTAIN = {int, bool, type(None), type(...), type}
+"""Types of which an equality says nothing of floats, but for whole numbers that hold many digits of one."""
+
+MANY = 257  # CPython has one object of each smaller whole number, by which nothing can be told
+
+
 class Spec:
     """Stands for a value of which only shape and dtype are kept; `np.shape(spec)` and the like work on it."""
 
@@ -93,6 +99,11 @@ def is_complex(x: Any) -> bool:
     if isinstance(x, (np.ndarray, np.generic, Spec)):
         return x.dtype.kind == "c"
     return isinstance(x, complex)
+
+
+def is_certain(x: Any) -> bool:
+    """Whether `x` is True, False, None, a type, or so small a whole number that it counts something: no float's key."""
+    return type(x) in CERTAIN and (type(x) is not int or -MANY < x < MANY)
 
 
 def has_dtype(x: Any) -> bool:

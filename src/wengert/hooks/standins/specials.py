@@ -39,6 +39,7 @@ from wengert.hooks.standins.totals import OF_POINTS
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE
 from wengert.values.frames import frame_module_name, get_frame, warn
+from wengert.values.values import is_certain
 
 
 def _broadcast(*args: Any) -> np.broadcast:
@@ -63,6 +64,14 @@ def _type(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 3 and type(args[2]) is dict:  # `type` itself asks the frame that it is called from
         args = (*args[:2], {"__module__": get_frame().f_globals.get("__name__"), **args[2]})
     return type(*args, **kwargs) if len(args) == 1 else construct(type, *args, **kwargs)
+
+
+def _hashed(a: Any, /) -> int:
+    """`hash`, which may be the key of a cache."""
+    value, recording = hash(decisive(a)), STATE.recording
+    if recording is not None and not is_certain(value) and search(recording, (a,)):
+        recording.rounded[id(value)] = value
+    return value
 
 
 def _checked(native: Any, name: str) -> Any:
@@ -105,7 +114,7 @@ SPECIAL: dict[Any, Any] = {
     np.ndarray.view: lambda a, *args, **kwargs: view(ruled(np.ndarray.view), a, *args, **kwargs),
     print: printed,
     range: lambda *args: range(*[decisive(a) for a in args]),
-    hash: lambda a, /: hash(decisive(a)),
+    hash: _hashed,
     chr: lambda a, /: chr(decisive(a)),
     weakref.ref: lambda obj, callback=None, /: weakref.ref(obj, entered(callback)),
     weakref.finalize: lambda obj, func, /, *args, **kwargs: weakref.finalize(obj, enter(func), *args, **kwargs),

@@ -1,0 +1,216 @@
+"""Whether a function reaches a thing from outside, at a place that it writes: there an earlier call may have put it.
+
+Which places those are is read off the code that runs and that it may call: a value that no store can have put there is
+a setting (bounds, knots, training data), not the key of a cache.
+"""
+
+from __future__ import annotations
+
+import collections
+import dis
+import functools
+import gc
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.recording.recording import Recording
+from wengert.rewrite import original
+from wengert.values.frames import ENGINE, is_ours
+
+LIMIT = 10_000
+_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_LIBRARIES = sys.stdlib_module_names | {"numpy", "wengert", "wengert_rules"}
+_ATOMS = (
+    str, bytes, int, float, complex, type(None), np.dtype, np.generic, np.ufunc, types.ModuleType, types.CodeType,
+    types.FrameType, types.TracebackType, types.BuiltinFunctionType,
+)  # fmt: skip
+
+ITEM, FIXED, UNKNOWN = "[]", "", "?"
+"""In the place of a name: what a container holds, what no store can exchange, and what is held nobody knows how."""
+
+_STORES = ("STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_NAME")
+_ITEM_STORES = ("STORE_SUBSCR", "STORE_SLICE")
+_CHANGING = (
+    "add", "append", "copyto", "extend", "fill", "heap", "iadd", "ins", "place", "push", "put", "save", "set", "store",
+    "update", "write",
+)  # fmt: skip
+"""How the names of methods and functions begin that write items: `set` may be `__setitem__`, `ins` `insert`."""
+_ANY = {"setattr", "__setattr__", "__dict__", "vars", "globals", "locals", "exec", "eval"}
+_BEFORE = {"__init__", "__new__", "__post_init__", "__setstate__"}
+_FIXED: tuple[type, ...] = (
+    tuple, frozenset, types.MethodType, functools.partial, property, staticmethod, classmethod,
+    types.GetSetDescriptorType, types.MemberDescriptorType,
+)  # fmt: skip
+_CONTAINERS: tuple[type, ...] = (dict, list, set, collections.deque, type({}.keys()), type({}.values()), types.CellType)
+_SINGLE: tuple[type, ...] = (float, complex, int, *_FIXED)
+
+Held = tuple[str, Any]
+
+
+class Writes(NamedTuple):
+    """What code may store: by these names, in items, or anywhere."""
+
+    names: set[str]
+    items: bool
+    anything: bool
+
+    def may_reach(self, name: str) -> bool:
+        return self.anything or name == UNKNOWN or (self.items if name == ITEM else name in self.names)
+
+
+def is_within(recording: Recording, roots: Any, target: Any) -> bool:
+    """Whether a thing is within reach of others by way of a place that is written; also where nobody can tell."""
+    everything = [*_walk(roots)]
+    if len(everything) > LIMIT:
+        return True
+    functions = [(name, f) for name, f in everything if type(f) is types.FunctionType and not _is_of_library(f)]
+    writes = _writes(_running(recording), functions)
+    written = [part for name, part in everything if name != FIXED and writes.may_reach(name)]
+    known: dict[int, Any] = {}
+    if any([_leads_to(part, target, known) for part in written]):
+        return True
+    is_single = issubclass(type(target), _SINGLE) and not isinstance(target, np.generic)  # that an array may show
+    return writes.items and not is_single and _leads_to(roots, target, {})
+
+
+def _leads_to(thing: Any, target: Any, known: dict[int, Any]) -> bool:
+    """Whether a thing is another, shows it, or holds it at any depth."""
+    return _is_or_shows(thing, target) or any([_is_or_shows(part, target) for _, part in _walk(thing, known)])
+
+
+def _walk(root: Any, known: dict[int, Any] | None = None) -> Iterator[Held]:
+    """All that a thing leads to, with the names of the places that hold it; what is known already is not entered."""
+    known = {} if known is None else known
+    stack = [root]
+    while stack and len(known) <= LIMIT:
+        for name, part in _parts(stack.pop()):
+            yield name, part
+            if not issubclass(type(part), _ATOMS) and id(part) not in known:  # `isinstance` would ask for its class
+                known[id(part)] = part
+                stack.append(part)
+
+
+def _is_or_shows(thing: Any, target: Any) -> bool:
+    """Whether a thing is another one, or an array of which that is a view, or an element that was read from it."""
+    if thing is target or not issubclass(type(thing), np.ndarray):
+        return thing is target
+    if isinstance(target, np.ndarray):
+        return target.base is not None and (target.base is thing or target.base is thing.base)
+    return isinstance(target, np.generic) and thing.dtype == target.dtype and bool(np.any(thing == target))
+
+
+def _parts(thing: Any) -> Iterable[Held]:
+    """What a thing refers to, by names; a function also to the globals that it names."""
+    t = type(thing)
+    if t is types.FunctionType:
+        return _of_function(thing)
+    if issubclass(t, type):
+        if _is_of_library(thing) or not thing.__flags__ & _MADE_BY_PYTHON:
+            return ()
+        return [*vars(thing).items(), *[(FIXED, base) for base in thing.__bases__]]
+    if issubclass(t, np.ndarray):
+        return [(ITEM, part) for part in thing.flat] if thing.dtype.kind == "O" else [(FIXED, thing.base)]
+    if issubclass(t, _FIXED):
+        return [(FIXED, part) for part in gc.get_referents(thing)]
+    names = _attributes(thing)
+    known = {id(part) for _, part in names} | {id(t)}
+    rest = [part for part in gc.get_referents(thing) if id(part) not in known and not _is_dict_of(part, names)]
+    return [*names, (FIXED, t), *[(ITEM if issubclass(t, _CONTAINERS) else UNKNOWN, part) for part in rest]]
+
+
+def _is_dict_of(part: Any, names: list[Held]) -> bool:
+    """Whether a dictionary is that of the attributes that are known already."""
+    return type(part) is dict and all([any([value is p for _, p in names]) for value in part.values()])
+
+
+def _is_of_library(thing: Any) -> bool:
+    return str(thing.__module__).partition(".")[0] in _LIBRARIES
+
+
+def _of_function(f: types.FunctionType) -> Iterable[Held]:
+    cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+    closure = [(name, part) for name, cell in cells for part in gc.get_referents(cell)]
+    if _is_of_library(f) or f.__code__.co_filename.startswith(ENGINE):
+        return closure
+    names = {name for code in _nested(f.__code__) for name in code.co_names}
+    known = [(name, f.__globals__[name]) for name in names if name in f.__globals__]
+    modules = [vars(m) for _, m in known if isinstance(m, types.ModuleType)]
+    inside = [(name, module[name]) for module in modules for name in names if name in module]
+    given = *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values()
+    return [*closure, *[(FIXED, part) for part in given], *vars(f).items(), *known, *inside]
+
+
+def _attributes(thing: Any) -> list[Held]:
+    """The attributes of an object, without asking it."""
+    found: list[Held] = []
+    for cls in type(thing).__mro__:
+        for name, member in vars(cls).items():
+            if type(member) is types.MemberDescriptorType and name != "__dict__" and cls.__flags__ & _MADE_BY_PYTHON:
+                found.extend([(name, part) for part in [_slot(member, thing)] if part is not None])
+            elif name == "__dict__" and type(member) in (types.GetSetDescriptorType, types.MemberDescriptorType):
+                found.extend(member.__get__(thing).items())
+    return found
+
+
+def _slot(member: Any, thing: Any) -> Any:
+    try:
+        return member.__get__(thing)
+    except AttributeError:
+        return None
+
+
+# What may be written
+
+
+def _running(recording: Recording) -> list[types.CodeType]:
+    """The code of the user's that is running under the derivative."""
+    codes, frame = [], sys._getframe()
+    while frame.f_back is not None and frame is not recording.frame:
+        if not is_ours(frame):
+            codes.append(original(frame.f_code) or frame.f_code)
+        frame = frame.f_back
+    return codes
+
+
+def _writes(running: list[types.CodeType], functions: list[Held]) -> Writes:
+    """What running code may store, and the functions that it may call: those that it names, or that have no name."""
+    codes: dict[int, types.CodeType] = {}
+    names: set[str] = set()
+    new = running
+    while new:
+        for code in [inner for outer in new for inner in _nested(outer)]:
+            codes[id(code)] = code
+            names.update(code.co_names, code.co_freevars)
+        possible = [(original(f.__code__) or f.__code__) for name, f in functions if _may_be_called(name, f, names)]
+        new = [code for code in possible if id(code) not in codes]
+    steps = [step for code in codes.values() for step in dis.get_instructions(code)]
+    items = any([step.opname in _ITEM_STORES or _is_inplace(step) for step in steps])
+    items |= any([name.lower().lstrip("_").startswith(_CHANGING) for name in names]) or _has_out(codes.values())
+    stored = {step.argval for step in steps if step.opname in _STORES}
+    return Writes(stored, items, bool(names & _ANY))
+
+
+def _may_be_called(name: str, f: types.FunctionType, names: set[str]) -> bool:
+    if name in (ITEM, FIXED) or name in names or f.__name__ in names:
+        return True
+    return name.startswith("__") and name.endswith("__") and name not in _BEFORE
+
+
+def _is_inplace(step: dis.Instruction) -> bool:
+    return step.opname == "BINARY_OP" and step.argrepr.endswith("=")
+
+
+def _has_out(codes: Iterable[types.CodeType]) -> bool:
+    return any(["out" in names for code in codes for names in code.co_consts if type(names) is tuple])
+
+
+def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Some code, and that of the functions in it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _nested(constant)
