@@ -6,6 +6,7 @@ import copy
 import warnings
 from typing import Any
 
+import hostile_nesting  # noqa: F401 - its import adds programs
 import hostile_outside  # noqa: F401 - its import adds programs
 import hostile_rules  # noqa: F401 - its import adds programs
 import numpy as np

@@ -13,6 +13,7 @@ import gc
 import sys
 import types
 import weakref
+from array import array as Packed
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -64,9 +65,13 @@ class Hindsight(Reach):
             yield from self._of_class(thing)
         elif t is weakref.ref:
             yield thing()
+        elif issubclass(t, (bytearray, Packed)):
+            self._places.append(_packed(thing))
         elif issubclass(t, (collections.deque, set)):
             self._places.append(_collection(thing))
             yield from thing
+        elif t is memoryview:
+            yield thing.obj
         elif form_of(t) is not None:
             yield from self._held(thing)
             yield from self._of_class(t)
@@ -208,6 +213,16 @@ def _collection(it: Any) -> Place:
         (it.extend if isinstance(it, collections.deque) else it.update)(values)
 
     return Place(lambda: list(it), write, list(it))
+
+
+def _packed(it: Any) -> Place:
+    """A bytearray or an array of Python's own, whose numbers are new objects at each look."""
+    content, was = bytes(it), list(it)
+
+    def write(values: Iterable[Any]) -> None:
+        it[:] = bytearray(values) if isinstance(it, bytearray) else Packed(it.typecode, values)
+
+    return Place(lambda: was if bytes(it) == content else list(it), write, was)
 
 
 def _content(array: np.ndarray, like: Any = None) -> Any:
