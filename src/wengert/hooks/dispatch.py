@@ -64,10 +64,12 @@ def {name}(right, left, site):
                 raised(STATE.recording, error, operator.{fn}, (left, right), {{}})
                 raise
             if type(value) in FLOATS:
-                SHADOW[id(value)] = len(entries)
-                entries.append((
+                entry = (
                     (BOTH if j is not None else LEFT) if i is not None else RIGHT,
-                    value, (i, j), (left, right), None, site))
+                    value, (i, j), (left, right), None, site)
+                slot = len(entries)
+                entries.append(entry)
+                SHADOW[id(value)] = slot
                 return value
     elif {quick}type(left) in NUMERIC and type(right) in NUMERIC and ndarray in PLAIN:
         recording = STATE.recording
@@ -109,8 +111,10 @@ def {name}(a, site):
         entries = STATE.quick
         if entries is not None:
             value = {symbol}a
-            SHADOW[id(value)] = len(entries)
-            entries.append((ONE, value, (i,), (a,), None, site))
+            entry = ONE, value, (i,), (a,), None, site
+            slot = len(entries)
+            entries.append(entry)
+            SHADOW[id(value)] = slot
             return value
     STATE.site = site
     return slow(a)

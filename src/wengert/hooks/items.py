@@ -23,7 +23,7 @@ from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.record import record_call
 from wengert.recording.recording import PLAIN, STATE, Modes
-from wengert.recording.shadow import SHADOW, hold
+from wengert.recording.shadow import SHADOW, held
 from wengert.values.sites import Site
 from wengert.values.values import CERTAIN, is_certain, spec_of
 
@@ -81,22 +81,15 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None) 
     kept = recording.specs.get(slot)
     if kept is None:
         kept = recording.specs[slot] = spec_of(container)
+    entry = Quick.item, held(value, strong), (slot, None), (container if recording.keep else kept, key), None, site
     place = len(entries)
+    entries.append(entry)
+    SHADOW[id(value)] = place
     if type(value) is np.ndarray:
         if recording.memory.storages:
             recording.memory.add_view(value, place)
         if recording.memory.lent and recording.memory.lent.shows(container):
             recording.memory.lent.note(value)
-    entries.append(
-        (
-            Quick.item,
-            hold(value, place, strong),
-            (slot, None),
-            (container if recording.keep else kept, key),
-            None,
-            site,
-        )
-    )
     return value
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.errors import RefusedCallError
 from wengert.hooks import dispatch, net, resolve
 from wengert.memory.storage import Memory
 from wengert.recording.containers import Leaves, Swaps
@@ -18,6 +19,7 @@ from wengert.recording.recording import ACTIVE, STATE, Level, Recording, flat_sl
 from wengert.recording.session import close_recording, followed, open_recording
 from wengert.recording.shadow import SHADOW
 from wengert.rulebook.registry import rules
+from wengert.values.callables import callable_name
 from wengert.values.frames import users_frames as _users_frames
 from wengert.values.values import as_float, fresh
 
@@ -191,6 +193,8 @@ def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], re
     """Call the twin of a function; a refusal raised inside comes out, however the user's code caught it."""
     if recording.roots is None:
         recording.roots = f, args, kwargs
+    memory, levels, context = recording.memory, recording.levels, recording.context
+    depth, unfinished = len(levels), memory.unfinished
     try:
         result = recording.enter(f)(*args, **kwargs)
     except BaseException as error:
@@ -199,7 +203,17 @@ def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], re
         raise _with_trace(error, f, recording).with_traceback(_users_frames(error.__traceback__)) from None
     if recording.refusals:
         raise _with_trace(recording.refusals[0], f, recording)
+    if memory.unfinished != unfinished or len(levels) != depth or recording.context is not context:
+        raise _with_trace(recording.refuse(_cut_short(f)), f, recording)
     return result
+
+
+def _cut_short(f: Callable[..., Any]) -> RefusedCallError:
+    return RefusedCallError(
+        f"{callable_name(f)} caught an exception that came while a write was under way (an interrupt, what a signal "
+        "handler raises, a floating-point error that NumPy raises after it has written), and went on: what its arrays "
+        "hold is not known. Let such an exception out of the function."
+    )
 
 
 class LastTrace:

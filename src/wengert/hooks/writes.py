@@ -18,7 +18,7 @@ from wengert.recording.decisions import guard, raised
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import arrays_for_lists, as_array, bind, keep_args, record_constant, splat
 from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, here
-from wengert.recording.shadow import SHADOW, hold
+from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in
 from wengert.recording.statics import check_keywords, check_statics
 from wengert.values.functional import setitem
@@ -61,19 +61,20 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     storage, owner = memory.join(array)
     before = memory.content(owner, storage)
     memory.before_write(array, key, len(recording.entries))
+    memory.unfinished += 1
     try:
         array[key] = value
     except Exception as error:
+        memory.begun(error)
         raised(recording, error, setitem, (array, key, value), {})
         raise
-    if key_slot is not None or (array is owner and is_basic(key) and not _is_all(key)):
-        memory.put_at(storage, owner, array, key, value, value_slot, before, key_slot)
-        return
-    region = array[as_view(key)]
+    at_key = key_slot is not None or (array is owner and is_basic(key) and not _is_all(key))
+    region = None if at_key else array[as_view(key)]
     if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner:
         memory.put(storage, owner, region, value, value_slot, before)
     else:
-        memory.put_at(storage, owner, array, key, value, value_slot, before)
+        memory.put_at(storage, owner, array, key, value, value_slot, before, key_slot)
+    memory.unfinished -= 1
 
 
 def _as_stored(array: np.ndarray, key: Any, value: Any) -> np.ndarray:
@@ -124,15 +125,18 @@ def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: A
     entries = recording.entries
     slot = len(entries)
     if id(array) in memory.captured:
-        saved = array[key]
+        memory.undo.append([slot, array, key, array[key]])
+    memory.unfinished += 1
+    try:
         array[key] = value
-        memory.undo.append([slot, array, key, saved])
-    else:
-        array[key] = value
+    except Exception as error:
+        memory.begun(error)
+        raise
     bound = ruled(setitem).bound(3, (True, False, value_slot is not None), ())
     entries.append((bound, None, (storage.slot, None, value_slot), (storage.spec, key, value), None, STATE.site))
     SHADOW[id(array)] = storage.slot = slot
     storage.stamp += 1
+    memory.unfinished -= 1
     return True
 
 
@@ -198,12 +202,23 @@ def record_write(
     before = memory.content(owner, storage)
     if not traced:
         memory.before_write(target, ..., len(recording.entries))
-        value = run()
-        memory.put(storage, owner, target, target.copy() if recording.keep else None, None, before)
-        return value
-    slot, result, value = _write(recording, primitive, run, target, args, ins, kwargs)
+        value = _begin(memory, run)
+        slot, result = None, target.copy() if recording.keep else None
+    else:
+        slot, result, value = _write(recording, primitive, run, target, args, ins, kwargs)
     memory.put(storage, owner, target, result, slot, before)
+    memory.unfinished -= 1
     return value
+
+
+def _begin(memory: Memory, run: Callable[[], Any]) -> Any:
+    """Write; until what was written is written down, it is unfinished."""
+    memory.unfinished += 1
+    try:
+        return run()
+    except Exception as error:
+        memory.begun(error)
+        raise
 
 
 def _write(
@@ -222,19 +237,19 @@ def _write(
         slot = len(recording.entries)
         record_constant(recording, primitive, args, ins, kwargs, shown)
         recording.memory.before_write(target, ..., len(recording.entries))
-        value = run()
+        value = _begin(recording.memory, run)
     else:
         bound = bind(recording, primitive, args, ins, kwargs)
         check_statics(recording, bound, args, ins)
         kept = keep_args(recording, bound, args)
         result = shown if recording.keep else None
         recording.memory.before_write(target, ..., len(recording.entries) + 1)
-        value = run()
+        value = _begin(recording.memory, run)
         if result is None:
             result = target.copy() if bound.reads_y == "value" else made
         slot = recording.append((bound, result, ins, kept, kwargs or None, STATE.site))
         if isinstance(result, np.ndarray):  # an outer trace sees the residual
-            hold(result, slot, True)
+            SHADOW[id(result)] = slot
     if made.dtype != target.dtype:
         slot = _cast(recording, slot, made, target)
         made = Spec(made.shape, target.dtype)

@@ -12,7 +12,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE, Level, Recording, here
-from wengert.recording.shadow import hold
+from wengert.recording.shadow import SHADOW, held
 from wengert.values.functional import getitem, setitem, setlens, setpart
 from wengert.values.functional import lens as read_lens
 from wengert.values.lenses import Lens, covers, key_of, lens_of, memory_order, part_of
@@ -110,9 +110,11 @@ def append(recording: Recording, fn: Any, value: np.ndarray, ins: tuple[Any, ...
     primitive = ruled(fn)
     mask = recording.mask([None if type(slot) is tuple else slot for slot in ins])
     bound = primitive.bound(len(args), mask, ())
-    slot = len(recording.entries)
-    kept = None if fn in _STORES and not recording.keep else hold(value, slot, recording.keep)
-    return recording.append((bound, kept, ins, args, None, STATE.site))
+    if fn in _STORES and not recording.keep:
+        return recording.append((bound, None, ins, args, None, STATE.site))
+    slot = recording.append((bound, held(value, recording.keep), ins, args, None, STATE.site))
+    SHADOW[id(value)] = slot
+    return slot
 
 
 _STORES = (setitem, setpart)  # what they give is the written array itself

@@ -9,6 +9,8 @@ region that it overwrites; the reverse pass swaps the regions back as it walks, 
 
 from __future__ import annotations
 
+import os
+import traceback
 import weakref
 from typing import Any
 
@@ -21,7 +23,8 @@ from wengert.memory.undo import Everything, Finals, Undo, swap
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Entry, Level, Recording, here, watch_arrays
-from wengert.recording.shadow import SHADOW, forgetting, hold
+from wengert.recording.shadow import SHADOW, forgetting
+from wengert.values.frames import ENGINE
 from wengert.values.functional import setitem, setpart
 from wengert.values.lenses import (
     content_of,
@@ -35,6 +38,9 @@ from wengert.values.lenses import (
     view_of,
 )
 from wengert.values.values import Spec, light, spec_of
+
+_AT_THE_OUTSET = (IndexError, TypeError, ValueError)
+_NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)
 
 
 class Storage:
@@ -67,6 +73,7 @@ class Memory:
         "replaced",
         "storages",
         "undo",
+        "unfinished",
     )
 
     def __init__(self, recording: Recording) -> None:
@@ -81,6 +88,7 @@ class Memory:
         self.replaced: list[Any] = []  # residuals that gave way to copies: variables by their ids as long as we record
         self.has_pulls = False  # pullbacks of users' rules, which may read whatever there is
         self.lent = Lent()
+        self.unfinished = 0  # steps that write or move memory and have begun; one that an exception cut never ends
 
     @property
     def roots(self) -> dict[int, tuple[weakref.ref[np.ndarray], Root]]:
@@ -386,13 +394,15 @@ class Memory:
         """A copy that stands for the same variable."""
         copy, slot = value.copy(), self.slot(value)
         if slot is not None:
-            hold(copy, slot, True)
+            self.replaced.append({0: (copy, value, slot)})
+            SHADOW[id(copy)] = slot
         return copy
 
     def rewind(self, position: int, done: int) -> int:
         """Undo the writes that entries below `position + 1` had not seen; `done` counts those undone so far."""
         log = self.undo
         while done < len(log) and log[-1 - done][0] > position:
+            self.unfinished += 1
             swap(log[-1 - done])
             done += 1
         return done
@@ -418,10 +428,20 @@ class Memory:
             self.finals.restore()
             self.finals = None
 
+    def begun(self, error: BaseException) -> None:
+        """A write that had begun raised: where NumPy refused it at the outset, nothing is written, and it is over.
+
+        Else some of it may be written: a floating-point error is raised afterwards, a signal's handler at any time.
+        """
+        files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
+        if isinstance(error, _AT_THE_OUTSET) and files[-1].startswith(_NUMPY):
+            self.unfinished -= 1
+
     def replay(self, done: int) -> None:
         """Put back what `rewind` undid."""
         for record in self.undo[len(self.undo) - done :]:
             swap(record)
+            self.unfinished -= 1
 
 
 def memory_of(recording: Recording) -> Memory:

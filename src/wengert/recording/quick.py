@@ -12,10 +12,10 @@ import numpy as np
 
 from wengert.recording.decisions import attempt, raised
 from wengert.recording.outcomes import made_new
-from wengert.recording.primitives import Bound, Primitive
+from wengert.recording.primitives import Primitive
 from wengert.recording.record import append_result, record_call
 from wengert.recording.recording import PLAIN, STATE, Recording
-from wengert.recording.shadow import LARGE, SHADOW, hold
+from wengert.recording.shadow import LARGE, SHADOW, weak
 from wengert.recording.slots import slot_of
 from wengert.values.sites import Site
 from wengert.values.values import spec
@@ -57,8 +57,10 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
     kind = type(value)
     if kind in FLOATS:
         if bound.rule.kind == "partials" and len(args) <= 2 and not any([type(a) not in SCALARS for a in args]):
-            SHADOW[id(value)] = len(entries)
-            entries.append((primitive.scalar_bound(mask), value, ins, args, None, STATE.site))
+            entry = primitive.scalar_bound(mask), value, ins, args, None, STATE.site
+            slot = len(entries)
+            entries.append(entry)
+            SHADOW[id(value)] = slot
             return value
         value = made_new([value], args, primitive)
     elif kind is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
@@ -70,11 +72,11 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
             for how, a in zip(bound.keeps, args, strict=True)
         ]
     )
-    if kind is np.ndarray:
-        _append_array(recording, bound, value, ins, kept)
-    else:
-        SHADOW[id(value)] = len(entries)
-        entries.append((bound, value, ins, kept, None, STATE.site))
+    large = kind is np.ndarray and value.nbytes > LARGE and bound.reads_y != "value" and not recording.keep
+    entry = bound, weak(value) if large else value, ins, kept, None, STATE.site
+    slot = len(entries)
+    entries.append(entry)
+    SHADOW[id(value)] = slot
     return value
 
 
@@ -106,12 +108,14 @@ def record_two(
                 right = recording.memory.capture(right)
         elif right.nbytes > LARGE:
             right = spec(right.shape, right.dtype) if how_right == "shape" else None
-    entries = recording.entries
-    slot = SHADOW[id(value)] = len(entries)
-    kept = value
+    kept: Any = value
     if bound.reads_y != "value" and value.nbytes > LARGE:
-        kept = hold(value, slot, False)
-    entries.append((bound, kept, (i, j), (left, right), None, site))
+        kept = weak(value)
+    entry = bound, kept, (i, j), (left, right), None, site
+    entries = recording.entries
+    slot = len(entries)
+    entries.append(entry)
+    SHADOW[id(value)] = slot
     return value
 
 
@@ -126,9 +130,11 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
             raised(recording, error, primitive.fn, (a,), {})
             raise
         if type(number) in FLOATS:
+            entry = primitive.scalar_bound((True,)), number, (i,), (a,), None, STATE.site
             entries = recording.entries
-            SHADOW[id(number)] = len(entries)
-            entries.append((primitive.scalar_bound((True,)), number, (i,), (a,), None, STATE.site))
+            slot = len(entries)
+            entries.append(entry)
+            SHADOW[id(number)] = slot
             return number
     bound = primitive.pairs[0]
     if bound is None or recording.inert or type(a) is not np.ndarray or i is None:
@@ -150,12 +156,14 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
             a = recording.memory.capture(a)
     elif a.nbytes > LARGE:
         a = spec(a.shape, a.dtype) if how == "shape" else None
-    entries = recording.entries
-    slot = SHADOW[id(value)] = len(entries)
     kept = value
     if kind is _ndarray and value.nbytes > LARGE and bound.reads_y != "value" and not recording.keep:
-        kept = hold(value, slot, False)
-    entries.append((bound, kept, (i,), (a,), None, STATE.site))
+        kept = weak(value)
+    entry = bound, kept, (i,), (a,), None, STATE.site
+    entries = recording.entries
+    slot = len(entries)
+    entries.append(entry)
+    SHADOW[id(value)] = slot
     return value
 
 
@@ -167,15 +175,3 @@ def _kept_array(recording: Recording, memory: Any, how: str, a: np.ndarray) -> A
     elif a.nbytes > LARGE:
         return spec(a.shape, a.dtype) if how == "shape" else None
     return a
-
-
-def _append_array(
-    recording: Recording, bound: Bound, value: np.ndarray, ins: tuple[Any, ...], kept: tuple[Any, ...]
-) -> None:
-    entries = recording.entries
-    slot = len(entries)
-    kept_value: Any = value
-    SHADOW[id(value)] = slot
-    if not recording.keep and bound.reads_y != "value" and value.nbytes > LARGE:
-        kept_value = hold(value, slot, False)
-    entries.append((bound, kept_value, ins, kept, None, STATE.site))

@@ -20,7 +20,7 @@ from wengert.recording.hindsight import Hindsight
 from wengert.recording.outcomes import kept_parts, made_constant, made_new, refuse_tree
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.recording import STATE, Recording, Traced, here, users_site
-from wengert.recording.shadow import SHADOW, hold
+from wengert.recording.shadow import SHADOW, held
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in
 from wengert.recording.statics import check_keywords, check_statics
 from wengert.recording.unseen import called, note_kept, note_writes, watched_by
@@ -38,9 +38,9 @@ METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neithe
 
 
 def register(
-    recording: Recording, value: Any, slot: int, strong: bool, args: tuple[Any, ...] = (), lends: int | None = None
-) -> Any:
-    """Make a fresh result a variable; what the entry keeps of it.
+    recording: Recording, value: Any, slot: int, args: tuple[Any, ...] = (), lends: int | None = None
+) -> None:
+    """Make the fresh result of an entry a variable.
 
     `lends`: a view of memory with variables from before this place is not just a view, its rule says otherwise.
     """
@@ -52,14 +52,13 @@ def register(
             is_lent = lent.is_workspace(owner_of(value)) or recording.memory.stood(value, lends)
         if is_lent:
             lent.note(value)
-    kept = hold(value, slot, strong)
+    SHADOW[id(value)] = slot
     if isinstance(value, np.ndarray) and value.base is not None:
         if recording.memory.storages:
             recording.memory.add_view(value, slot)
         owner = owner_of(value)
         if not any([isinstance(a, np.ndarray) and owner_of(a) is owner for a in args]):  # else its place is known
             recording.memory.add_root(value, slot)
-    return kept
 
 
 def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -201,10 +200,10 @@ def append_result(
             record_constant(recording, bound, args, ins, kwargs or {}, value)
         return value
     needed = recording.keep or bound.reads_y == "value"
-    kept = register(recording, value, slot, needed, args, _lends(bound.primitive, slot))
     if needed and isinstance(value, np.ndarray):
         recording.memory.capture(value)
-    recording.append((bound, kept, ins, kept_args, kwargs, STATE.site))
+    slot = recording.append((bound, held(value, needed), ins, kept_args, kwargs, STATE.site))
+    register(recording, value, slot, args, _lends(bound.primitive, slot))
     if recording.keep and _sized_by_values(recording, bound.fn, args, kwargs):
         guard(recording, np.shape, value, slot)
     return value
@@ -227,10 +226,11 @@ def _fields(recording: Recording, value: Any, slot: int, lends: int | None) -> A
     bound = primitive.bound(2, (True, False), ())
     whole = recording.value(slot) if recording.keep else None
     for key, part in leaves_of(value):
-        kept = register(recording, part, len(recording.entries), recording.keep, (), lends)
         if isinstance(part, np.ndarray):
             recording.memory.capture(part)
-        recording.append((bound, kept, (slot, None), (whole, key), None, STATE.site))
+        kept = held(part, recording.keep)
+        place = recording.append((bound, kept, (slot, None), (whole, key), None, STATE.site))
+        register(recording, part, place, (), lends)
     return value
 
 
@@ -251,8 +251,8 @@ def record_constant(
     if isinstance(value, (np.ndarray, *_NUMBERS)):
         if any(value is a for a in _flat(args)):
             value = fresh(value)
-        register(recording, value, slot, True)
         recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
+        register(recording, value, slot)
         if isinstance(value, np.ndarray) and _sized_by_values(recording, primitive.fn, args, kwargs):
             guard(recording, np.shape, value, slot)
         return value
@@ -274,9 +274,10 @@ def _inert_fields(recording: Recording, value: Any, slot: int) -> Any:
     primitive, whole = ruled(getfield), recording.value(slot)
 
     def field(key: Any, leaf: Any) -> Any:
-        leaf, place = made_new([leaf]), len(recording.entries)
-        kept = register(recording, leaf, place, True)
-        recording.inert.add(recording.append((primitive, kept, (slot, None), (whole, key), None, STATE.site)))
+        leaf = made_new([leaf])
+        place = recording.append((primitive, leaf, (slot, None), (whole, key), None, STATE.site))
+        recording.inert.add(place)
+        register(recording, leaf, place)
         return leaf
 
     recording.inert.add(slot)
@@ -290,7 +291,8 @@ def _constant_fields(recording: Recording, value: tuple[Any, ...], slot: int) ->
         if id(part) in SHADOW:
             continue
         if isinstance(part, (np.ndarray, *_NUMBERS)):
-            recording.inert.add(recording.append((ruled(getfield), hold(part, place, True), *entry)))
+            recording.inert.add(recording.append((ruled(getfield), part, *entry)))
+            SHADOW[id(part)] = place
             if isinstance(part, np.ndarray):
                 guard(recording, np.shape, part, place)
         elif part is None or isinstance(part, (bool, int, str, bytes)):
@@ -330,9 +332,9 @@ def _record_rrule(
         finally:
             recording.levels.extend(inside_of)
     note_writes(recording, primitive, watched, level > 0)
-    held = [value]
+    made = [value]
     del value
-    value = made_new(held)
+    value = made_new(made)
     if level == 0:
         note_kept(recording, value, pullback)
     if not (is_inexact(value) or is_container(value)):
@@ -351,8 +353,8 @@ def _record_rrule(
         if recording.keep and inner is None:
             guard_outline(recording, primitive, value, slot)
         return _fields(recording, value, slot, start)
-    shown = register(recording, value, slot, recording.keep, (), start)
-    recording.append((pull, shown, (*slots, inner), kept, static, site))
+    recording.append((pull, held(value, recording.keep), (*slots, inner), kept, static, site))
+    register(recording, value, slot, (), start)
     return value
 
 

@@ -2,6 +2,8 @@
 
 Values stay what they are; a value is traced when its id stands here. An id may be reused once its object is gone, so
 each entry holds its object: scalars and small arrays by a reference, large arrays by a weak one that clears the id.
+An id is written here after its entry, never before: an interrupt that the user's code catches may hit between the two,
+or a finaliser may record something. An entry without an id is harmless; an id without its entry would be another's.
 """
 
 from __future__ import annotations
@@ -17,11 +19,13 @@ SHADOW: dict[int, int] = {}
 LARGE = 4096  # bytes; above it a weak reference (about 250 ns) costs less than keeping the array alive
 
 
-def hold(value: Any, slot: int, strong: bool) -> Any:
-    """Register a fresh value at a slot; what the entry keeps of it: the value, or a weak reference to it."""
-    SHADOW[id(value)] = slot
-    if strong or not isinstance(value, np.ndarray) or value.nbytes <= LARGE:
-        return value
+def held(value: Any, strong: bool) -> Any:
+    """What an entry keeps of a fresh value: the value, or a weak reference to it."""
+    return value if strong or not isinstance(value, np.ndarray) or value.nbytes <= LARGE else weak(value)
+
+
+def weak(value: np.ndarray) -> weakref.ref[np.ndarray]:
+    """A reference to a value that takes its id out of the table when the value is gone."""
     return weakref.ref(value, forgetting(SHADOW, id(value)))
 
 

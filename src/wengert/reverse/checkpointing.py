@@ -24,7 +24,7 @@ from wengert.memory.undo import Everything, swap
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE, Level, Recording
 from wengert.recording.session import followed
-from wengert.recording.shadow import SHADOW, hold
+from wengert.recording.shadow import SHADOW, held
 from wengert.recording.trail import Trail
 from wengert.reverse.bars import Bars
 from wengert.values.callables import callable_name
@@ -102,6 +102,8 @@ class _Stretch:
         self.outside = memory.undo, memory.finals, memory._captured, memory._captured_to, self.recording.specs
         memory.undo, memory.finals, memory._captured, memory._captured_to = [], None, Everything(), self.start
         self.recording.specs = {}
+        self.is_kept = False
+        memory.unfinished += 1
         SHADOW[id(self)] = -1  # what is traced from now on stands behind it
         return self
 
@@ -109,6 +111,8 @@ class _Stretch:
         SHADOW.pop(id(self), None)
         memory = self.memory
         memory.undo, memory.finals, memory._captured, memory._captured_to, self.recording.specs = self.outside
+        if error[0] is None or self.is_kept:
+            memory.unfinished -= 1
 
     def traced(self) -> dict[int, int]:
         """Take what has been traced since out of the shadow table: slots by id."""
@@ -121,7 +125,7 @@ class _Stretch:
         """Keep the stretch on the recording as it is; from now on each write is logged, for what it keeps."""
         undo, finals, _, captured_to, specs = self.outside
         undo.extend(self.memory.undo)
-        self.outside = undo, finals, Everything(), captured_to, specs
+        self.outside, self.is_kept = (undo, finals, Everything(), captured_to, specs), True
 
 
 class _Call:
@@ -159,7 +163,9 @@ def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, 
         born = _born(stretch)
         values = _take(stretch)
         writes = _outliving(stretch.memory, born)
+        recording.memory.unfinished += 1
     folded.stand_in(values, writes)
+    recording.memory.unfinished -= 1
     return result
 
 
@@ -277,8 +283,10 @@ class Folded:
         recording.entries.append((self, None, tuple(self.trail.inputs), (), None, self.site))
         field = ruled(getfield).bound(2, (True, False), ())
         for k, (old, slot) in enumerate(after.items()):
-            shown = hold(values[old], slot, False) if old in values else None
+            shown = held(values[old], False) if old in values else None
             recording.entries.append((field, shown, (start, None), (None, k), None, self.site))
+            if old in values:
+                SHADOW[id(values[old])] = slot
         for storage, old in storages:
             owner = storage.owner()
             if owner is not None:

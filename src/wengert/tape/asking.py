@@ -176,7 +176,7 @@ class LiveContext:
         elif primitive.rule is not None and not primitive.vouched and not is_inexact(value):
             refuse_tree(recording, primitive, value)
         if isinstance(value, _NUMBERS):
-            register(recording, value, slot, True)
+            register(recording, value, slot)
         elif is_flat(value) or (primitive.rule is not None and is_tree(value)):
             guard_outline(recording, primitive, value, slot)
             part = ruled(functional.getfield)
