@@ -15,6 +15,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.opaque import refuse_hidden
 from wengert.memory.storage import Memory
 from wengert.recording.decisions import guard, raised
+from wengert.recording.interface import WrittenMemory
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import arrays_for_lists, as_array, bind, keep_args, record_constant, splat
 from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, here
@@ -65,7 +66,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     try:
         array[key] = value
     except Exception as error:
-        memory.begun(error)
+        memory.ended_by(error)
         raised(recording, error, setitem, (array, key, value), {})
         raise
     at_key = key_slot is not None or (array is owner and is_basic(key) and not _is_all(key))
@@ -130,7 +131,7 @@ def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: A
     try:
         array[key] = value
     except Exception as error:
-        memory.begun(error)
+        memory.ended_by(error)
         raise
     bound = ruled(setitem).bound(3, (True, False, value_slot is not None), ())
     entries.append((bound, None, (storage.slot, None, value_slot), (storage.spec, key, value), None, STATE.site))
@@ -211,13 +212,13 @@ def record_write(
     return value
 
 
-def _begin(memory: Memory, run: Callable[[], Any]) -> Any:
+def _begin(memory: WrittenMemory, run: Callable[[], Any]) -> Any:
     """Write; until what was written is written down, it is unfinished."""
     memory.unfinished += 1
     try:
         return run()
     except Exception as error:
-        memory.begun(error)
+        memory.ended_by(error)
         raise
 
 

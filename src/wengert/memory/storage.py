@@ -428,7 +428,7 @@ class Memory:
             self.finals.restore()
             self.finals = None
 
-    def begun(self, error: BaseException) -> None:
+    def ended_by(self, error: BaseException) -> None:
         """A write that had begun raised: where NumPy refused it at the outset, nothing is written, and it is over.
 
         Else some of it may be written: a floating-point error is raised afterwards, a signal's handler at any time.
