@@ -89,7 +89,10 @@ def _sum(
 
 def _needed(where: Predicate, name: str, context: Context) -> Predicate:
     """The guard of a summand; none where the summand is zero outside anyway, and is going to be put in its place."""
-    return TRUE if name in context.supports and implies(context.supports[name], where) else where
+    if where == TRUE or name not in context.supports or not implies(context.supports[name], where):
+        return where
+    context.unguarded.add(name)
+    return TRUE
 
 
 def support(statement: Statement) -> Predicate:

@@ -57,6 +57,7 @@ class Context:
 
     counts: Mapping[str, int] = field(default_factory=dict)  # how many entries each relation has, where known
     supports: Mapping[str, Predicate] = field(default_factory=dict)  # of what is read once
+    unguarded: set[str] = field(default_factory=set)  # of those, what is read where it may be zero
     fresh: Iterator[str] = field(default_factory=fresh_indices)
     tables: dict[str, tuple[tuple[tuple[str, int], ...], Predicate]] = field(default_factory=dict)
     relations: frozenset[str] = frozenset()  # the names of those that are given

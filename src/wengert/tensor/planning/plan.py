@@ -35,8 +35,15 @@ def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = 
 
     Without optimise, only what costs nothing is put in place: what remains is what the cost model counts.
     """
-    given = frozenset(dict(ssa.relations))
-    context = Context(counts or {}, supports(ssa) if optimise else {}, relations=given)
+    context = Context(counts or {}, supports(ssa) if optimise else {}, relations=frozenset(dict(ssa.relations)))
+    made = _planned(ssa, sizes, context, optimise)
+    if not context.unguarded.isdisjoint(nest.name for nest in made.nests):  # one of them was put in no place: it is
+        context = Context(counts or {}, relations=context.relations)  # shared, and zeros would be added
+        made = _planned(ssa, sizes, context, optimise)
+    return made
+
+
+def _planned(ssa: SSA, sizes: Mapping[str, int], context: Context, optimise: bool) -> Plan:
     names = list(leaves(ssa.output))
     nests = {s.name: lowered(s, sizes, context) for s in ssa.statements}
     if optimise:
@@ -48,7 +55,7 @@ def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = 
     made = tuple(legible(decided(nest, context)) for nest in nests.values())
     shapes = dict(shape for name, of in ssa.inputs for shape in input_shapes(f"in.{name}", of, sizes))
     related = {name: tuple(a.substitute(sizes).constant for a in of) for name, of in ssa.relations}
-    return with_tables(Plan(made, ssa.output, {}, counts or {}, shapes, related), context)
+    return with_tables(Plan(made, ssa.output, {}, context.counts, shapes, related), context)
 
 
 def with_tables(plan: Plan, context: Context) -> Plan:
