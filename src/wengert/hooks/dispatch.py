@@ -44,9 +44,7 @@ from wengert.recording.shadow import SHADOW
 from wengert.rulebook.registry import rules
 from wengert.values.frames import caught
 from wengert.values.sites import Site
-from wengert.values.values import CERTAIN, is_certain
-
-TEXTS = {str, bytes}
+from wengert.values.values import CERTAIN, MANY
 
 _BINARY = """
 def {name}(right, left, site):
@@ -92,7 +90,8 @@ def {name}(right, left, site):
     if type(left) in PLAIN and type(right) in PLAIN and not Modes.guarding:
         value = left {symbol} right
         if value is not {unequal} and (
-            (type(left) not in CERTAIN and type(right) not in CERTAIN) or not (is_certain(left) or type(left) in TEXTS)
+            (type(left) not in CERTAIN and type(right) not in CERTAIN)
+            or (type(left) is int and not -MANY < left < MANY)
         ):
             STATE.site = site
             compared(left, right)
@@ -138,9 +137,8 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
         "NUMERIC": NUMERIC,
         "ndarray": np.ndarray,
         "record_two": record_two,
-        "CERTAIN": CERTAIN | TEXTS,
-        "TEXTS": TEXTS,
-        "is_certain": is_certain,
+        "CERTAIN": CERTAIN | {str, bytes},
+        "MANY": MANY,
         "compared": compared,
         "STATE": STATE,
         "operator": operator,

@@ -44,6 +44,8 @@ def compared(left: Any, right: Any) -> None:
     recording = STATE.recording
     if recording is None or recording.roots is None:
         return
+    if _counts(recording, left) and _counts(recording, right):
+        return
     for a, b in _pairs(left, right):
         traced = _is_traced(recording, a)
         if traced != _is_traced(recording, b) and _are_same(a, b):
@@ -64,7 +66,7 @@ def found(container: Any, key: Any) -> None:
     recording = STATE.recording
     if recording is None or recording.roots is None:
         return
-    if is_certain(key) or not issubclass(type(container), _HOLDING):
+    if is_certain(key) or _counts(recording, key) or not issubclass(type(container), _HOLDING):
         return
     if type(key) is str or type(key) is bytes:
         is_text = id(key) in recording.texts and issubclass(type(container), _HASHED)
@@ -75,6 +77,11 @@ def found(container: Any, key: Any) -> None:
         stored = container if issubclass(type(container), np.ndarray) else _stored(container, key)
         if stored is not key and not _holds_traced(recording, stored) and _is_kept(recording, container):
             _warn()
+
+
+def _counts(recording: Recording, thing: Any) -> bool:
+    """Whether a thing is a whole number that was not made from a traced one."""
+    return type(thing) is int and id(thing) not in recording.rounded
 
 
 def _holds_traced(recording: Recording, thing: Any) -> bool:
