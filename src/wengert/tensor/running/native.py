@@ -62,6 +62,7 @@ class NativeProgram(NumpyProgram):
     """
 
     walks: Mapping[str, tuple[str, tuple[int, ...], str]] = field(default_factory=dict)
+    boxes: tuple[str, ...] = ()  # the functions that it calls
     otherwise: NumpyProgram | None = None
     refused: bool = False
     workspaces: Workspaces = field(default_factory=Workspaces, repr=False)
@@ -75,7 +76,8 @@ class NativeProgram(NumpyProgram):
                     raise
                 if self.otherwise is None:
                     raise NativeUnavailableError(
-                        "numba cannot compile a black box of this program: choose backend='numpy'"
+                        "numba cannot compile a black box of this program, or a derivative of it "
+                        f"({', '.join(self.boxes)}): choose backend='numpy'"
                     ) from error
                 self.refused = True
         assert self.otherwise is not None
@@ -109,7 +111,8 @@ def compiled(plan: Plan, interpreted: bool = False) -> NativeProgram:
     space |= _interpreted(source) if interpreted else _compiled(source)
     exec(compile(driver, "<tensor program>", "exec"), space)
     text = f"{_kernels(source)}\n\n{driver}"
-    return NativeProgram(source.plan, text, space["run"], source.listed, walks=source.walks)
+    boxes = tuple(dict.fromkeys(name.strip("_") for name in source.functions))
+    return NativeProgram(source.plan, text, space["run"], source.listed, walks=source.walks, boxes=boxes)
 
 
 def _threads() -> int:
