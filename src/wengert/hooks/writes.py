@@ -39,7 +39,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     memory: Memory = recording.memory  # type: ignore[assignment]
     if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
         return
-    if _stays(memory, array, key, value):
+    if isinstance(value, np.ndarray) and _stays(memory, array, key, value):
         array[key] = value  # what `a[1:] *= 2` ends with: the region is stored where it stands, and nothing changes
         return
     if type(value) not in PLAIN or type(value) is list or type(value) is tuple:
@@ -96,9 +96,9 @@ def slot_of_key(recording: Recording, key: Any) -> Any:
     return slots_in(recording, key) if type(key) in (list, tuple) else slot_of(recording, key)
 
 
-def _stays(memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
+def _stays(memory: Memory, array: np.ndarray, key: Any, value: np.ndarray) -> bool:
     """Whether a store puts back what stands there, with no other derivative."""
-    if not isinstance(value, np.ndarray) or value.base is None or not is_basic(key):
+    if value.base is None or not is_basic(key):
         return False
     return _is_place(array[key], value) and not memory.lent.shows(value)
 

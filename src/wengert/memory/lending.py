@@ -21,6 +21,8 @@ Ref = weakref.ref[np.ndarray]
 class Lent(dict[int, list[Ref]]):
     """The views by the owner of their memory, those that are refused, and what functions keep of their results."""
 
+    __slots__ = ("_kept", "spoilt")
+
     def __init__(self) -> None:
         self.spoilt: dict[int, Ref] = {}
         self._kept: dict[int, Ref] = {}

@@ -118,10 +118,12 @@ class Memory:
 
     def slot(self, array: np.ndarray) -> int | None:
         """The variable of an array as it is now."""
+        if not self.storages:
+            return SHADOW.get(id(array))
         owner_now = owner_of(array)
-        storage = self.storages.get(id(owner_now)) if self.storages else None
+        storage = self.storages.get(id(owner_now))
         if storage is None:
-            if owner_now.base is not None and self.storages:
+            if owner_now.base is not None:
                 check_elsewhere(self.recording, array, self.storages.values())
             return SHADOW.get(id(array))
         owner = storage.owner()

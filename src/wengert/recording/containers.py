@@ -48,7 +48,10 @@ class Leaves:
 
     def given(self, thing: Any) -> Any:
         """The caller's own object in place of which a thing was made, or the thing itself."""
-        return next((own for fresh, own in zip(self.made, self._given, strict=True) if fresh is thing), thing)
+        for fresh, own in zip(self.made, self._given, strict=True):
+            if fresh is thing:
+                return own
+        return thing
 
     def restore(self) -> None:
         """There are no containers that hold fresh leaves."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording.paths import stops
+from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, here
 from wengert.values.values import is_certain, is_inexact
 
@@ -17,16 +17,17 @@ WHOLE = 2**52
 FEW = 100  # so many rounded numbers a cache is thought to be keyed by
 
 
-def note_cut(recording: Recording, name: str, where: str, ins: tuple[Any, ...], value: Any) -> None:
+def note_cut(recording: Recording, primitive: Primitive, ins: tuple[Any, ...], value: Any) -> None:
     """Note the last line where a traced value gave a constant, and whether that was asked for."""
-    if all([slot is None for slot in ins]):
+    if ins.count(None) == len(ins):
         return
-    recording.cut = len(recording.entries), name, STATE.site
-    if stops(where):
-        recording.stopped = len(recording.entries)
+    slot = len(recording.entries)
+    recording.cut = slot, primitive.name, STATE.site
+    if primitive.stops:
+        recording.stopped = slot
     elif type(value) is int:
-        if not -WHOLE < value < WHOLE and name != "hash":
-            raise taken_apart(recording, name)
+        if not -WHOLE < value < WHOLE and primitive.name != "hash":
+            raise taken_apart(recording, primitive.name)
         if not is_certain(value):
             recording.rounded[id(value)] = value
     elif is_inexact(value) and np.size(value) < FEW:

@@ -25,32 +25,41 @@ def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = N
     leaves are made new. `by`: the primitive whose function it comes from, if it does.
     """
     value = held[0]
+    if by is not None and by.anew:
+        return value
     if is_container(value):
         return with_leaves(value, lambda _, leaf: made_new([leaf], args, by))
-    if not is_inexact(value) or (by is not None and by.anew):
+    if not is_inexact(value):
         return value
+    vouched = by is not None and by.vouched
+    was_there = not vouched or any([value is a for a in flat(args)])
     if not isinstance(value, np.ndarray):
         made = _new_number(value)
-    elif by is not None and by.vouched:
-        made = value.view() if any([value is a for a in args]) else value
+    elif vouched:
+        made = value.view() if was_there else value
     else:
         del value
         made = held[0] if is_exclusive(held) else held[0].view()
-    _note_stand(made, held[0], by, args)
+    if was_there:
+        _note_stand(made, held[0])
     return made
 
 
-def _note_stand(made: Any, given: Any, by: Primitive | None, args: Sequence[Any]) -> None:
+def _note_stand(made: Any, given: Any) -> None:
     """Remember what a new object stands for: asked for its identity, it is that."""
     recording = STATE.recording
-    if recording is None or made is given or (by is not None and by.vouched and not any([given is a for a in args])):
-        return
-    recording.stands[id(made)] = _reference(made), _reference(given)
+    if recording is not None and made is not given:
+        recording.stands[id(made)] = _reference(made), _reference(given)
 
 
 def _reference(thing: Any) -> Callable[[], Any]:
     """What leads to a number, or to an array while it lives."""
     return weakref.ref(thing) if isinstance(thing, np.ndarray) else lambda: thing
+
+
+def flat(args: Sequence[Any]) -> list[Any]:
+    """The arguments, those in lists and tuples one by one."""
+    return [b for a in args for b in (a if type(a) in (list, tuple) else (a,))]
 
 
 def _new_number(value: Any) -> Any:

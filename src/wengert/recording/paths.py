@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -10,13 +9,6 @@ from wengert.errors import NoPathWarning
 from wengert.recording.recording import Level, Recording, flat_slots
 from wengert.values.callables import callable_name, place
 from wengert.values.frames import warn
-
-_OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
-
-
-def stops(where: str) -> bool:
-    """Whether a rule by which results are constant was declared by the user, at this place: then nobody is warned."""
-    return _OF_WENGERT not in where
 
 
 def is_lost(recording: Recording, here: Level, slot: int | None) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from wengert.rulebook.binding import MANY, Plan, Rule, Variant
 from wengert.rulebook.registry import rules
 from wengert.values.functional import getfield, setitem
 from wengert.values.names import home_of, is_of_library, makes_new, ufunc_of
+
+_OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 
 
 class Primitive:
@@ -23,6 +26,7 @@ class Primitive:
         "fn",
         "is_array_function",
         "kind",
+        "lends",
         "name",
         "on_floats",
         "pairs",
@@ -31,6 +35,7 @@ class Primitive:
         "scalars",
         "simple",
         "step",
+        "stops",
         "vouched",
     )
 
@@ -45,6 +50,8 @@ class Primitive:
         self.recorder: Any = None
         self.anew = makes_new(fn)  # each number and array that it gives is a new one
         self.vouched = self.anew or is_of_library(fn)  # new, or one of its arguments
+        self.lends = not self.vouched and rule is not None and not rule.view  # a view that it gives is not just one
+        self.stops = rule is not None and _OF_WENGERT not in rule.where  # where it is constant, the user has said so
         self.on_floats = rule is not None and rule.kind == "partials" and not rule.identity and self.anew
         home = home_of(fn)
         on_operands = (home == "_operator" or fn is pow or fn is divmod) and rule is not None and rule.broadcasts

@@ -62,7 +62,8 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
             entries.append(entry)
             SHADOW[id(value)] = slot
             return value
-        value = made_new([value], args, primitive)
+        if not primitive.anew:
+            value = made_new([value], args, primitive)
     elif kind is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
         value = made_new([value], args, primitive)
         return append_result(recording, bound, value, args, ins, None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from wengert.recording.compound import Inside, inside
 from wengert.recording.cuts import note_cut, refuse_odd
 from wengert.recording.decisions import attempt, guard
 from wengert.recording.hindsight import Hindsight
-from wengert.recording.outcomes import kept_parts, made_constant, made_new, refuse_tree
+from wengert.recording.outcomes import flat, kept_parts, made_constant, made_new, refuse_tree
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.recording import STATE, Recording, Traced, here, users_site
 from wengert.recording.shadow import SHADOW, held
@@ -136,23 +137,21 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if rule.kind == "constant":
         if len(args) > 1 and id(primitive.fn) in EQUALITIES:
             compared(args[0], args[1])
-        (value,) = called(
-            recording, primitive, _flat(args), lambda: attempt(recording, primitive.fn, run_args, run_kwargs)
-        )
-        note_cut(recording, primitive.name, rule.where, ins, value)
+        (value,) = called(recording, primitive, args, attempt, recording, primitive.fn, run_args, run_kwargs)
+        note_cut(recording, primitive, ins, value)
         value = value if primitive.vouched else made_constant(recording, primitive, value)
         return record_constant(recording, primitive, args, ins, kwargs, value)
     check_keywords(recording, primitive, kwargs)
     if all(slot is None for slot in ins) and not contained:
-        return called(recording, primitive, _flat(args), lambda: primitive.fn(*run_args, **run_kwargs)).pop()
+        return called(recording, primitive, args, partial(primitive.fn, *run_args, **run_kwargs)).pop()
     if rule.kind == "rrule":
         return _record_rrule(recording, primitive, args, ins, kwargs, contained)
     bound = bind(recording, primitive, args, ins, kwargs)
     check_statics(recording, bound, args, ins)
-    made = called(recording, primitive, _flat(args), lambda: attempt(recording, primitive.fn, run_args, run_kwargs))
+    made = called(recording, primitive, args, attempt, recording, primitive.fn, run_args, run_kwargs)
     if rule.identity and any(made[0] is a for a in args):
         return made[0]
-    value = made_new(made, _flat(args), primitive)
+    value = made_new(made, args, primitive)
     if not primitive.vouched:
         note_kept(recording, value)
     if recording.keep:
@@ -167,7 +166,7 @@ def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:
         return record_call(primitive, args, {})
     ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
     bound = bind(recording, primitive, args, ins, {})
-    return append_result(recording, bound, made_new([value], _flat(args), primitive), args, ins, None)
+    return append_result(recording, bound, made_new([value], args, primitive), args, ins, None)
 
 
 def append_result(
@@ -183,12 +182,13 @@ def append_result(
         recording.memory.log_all()  # the rule's body may read arrays beside its arguments
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
+    lends = slot if bound.primitive.lends else None
     if is_container(value):
         refuse_tree(recording, bound.primitive, value)
         recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
         if recording.keep:
             guard_outline(recording, bound.primitive, value, slot)
-        _fields(recording, value, slot, _lends(bound.primitive, slot))
+        _fields(recording, value, slot, lends)
         if recording.keep and bound.primitive.vouched:
             _constant_fields(recording, value, slot)
         return value
@@ -203,7 +203,7 @@ def append_result(
     if needed and isinstance(value, np.ndarray):
         recording.memory.capture(value)
     slot = recording.append((bound, held(value, needed), ins, kept_args, kwargs, STATE.site))
-    register(recording, value, slot, args, _lends(bound.primitive, slot))
+    register(recording, value, slot, args, lends)
     if recording.keep and _sized_by_values(recording, bound.fn, args, kwargs):
         guard(recording, np.shape, value, slot)
     return value
@@ -213,11 +213,6 @@ def guard_outline(recording: Recording, primitive: Primitive, value: Any, slot: 
     """Note what stands beside the numbers in a result, where code may have decided by it."""
     if not primitive.vouched and (is_tree(value) or not all(map(is_inexact, value))):
         guard(recording, outline, value, slot)
-
-
-def _lends(primitive: Primitive, slot: int) -> int | None:
-    """Where a call stands, if a view that it gives of its argument has another derivative than a view's."""
-    return None if primitive.vouched or primitive.rule is None or primitive.rule.view else slot
 
 
 def _fields(recording: Recording, value: Any, slot: int, lends: int | None) -> Any:
@@ -249,7 +244,7 @@ def record_constant(
     slot = len(recording.entries)
     args = tuple(recording.memory.capture(a) for a in args)
     if isinstance(value, (np.ndarray, *_NUMBERS)):
-        if any(value is a for a in _flat(args)):
+        if any(value is a for a in flat(args)):
             value = fresh(value)
         recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
         register(recording, value, slot)
@@ -315,7 +310,7 @@ def _record_rrule(
     slots = tuple([contained[k].slots if k in contained else slot for k, slot in enumerate(ins)])
     level, site, start = recording.innermost(slots), STATE.site, len(recording.entries)
     inner: Any = None
-    watched = [] if home_of(rule.body).startswith("wengert") else watched_by(recording, _flat(args))
+    watched = [] if home_of(rule.body).startswith("wengert") else watched_by(recording, flat(args))
     if level == 0:
         if recording.keep and len(recording.levels) == 1:
             value = made_new([attempt(recording, primitive.fn, args, kwargs)])
@@ -404,10 +399,6 @@ def as_array(items: Any) -> np.ndarray:
     """`np.array` of a list with traced values, recorded."""
     array: np.ndarray = record_call(ruled(np.array), (items,), {})
     return array
-
-
-def _flat(args: tuple[Any, ...]) -> list[Any]:
-    return [b for a in args for b in (a if type(a) in (list, tuple) else (a,))]
 
 
 def _sized_by_values(recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> bool:

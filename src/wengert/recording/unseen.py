@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.recording.outcomes import flat
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import Recording, here
 from wengert.recording.slots import slot_of
@@ -53,12 +54,14 @@ def _overwritten() -> RefusedCallError:
     )
 
 
-def called(recording: Recording, primitive: Primitive, args: Iterable[Any], call: Callable[[], Any]) -> list[Any]:
-    """What a primitive gives, handed over in a list, with its writes noted."""
+def called(
+    recording: Recording, primitive: Primitive, args: Sequence[Any], call: Callable[..., Any], *given: Any
+) -> list[Any]:
+    """What a primitive gives, by `call(*given)`, handed over in a list, with its writes to `args` noted."""
     if primitive.vouched:
-        return [call()]
-    watched = watched_by(recording, args)
-    made = [call()]
+        return [call(*given)]
+    watched = watched_by(recording, flat(args))
+    made = [call(*given)]
     note_writes(recording, primitive, watched, False)
     return made
 

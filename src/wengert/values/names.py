@@ -91,6 +91,7 @@ def found(module: str, path: str) -> Any:
 
 _METHODS = types.MethodDescriptorType | types.WrapperDescriptorType
 _OF_LIBRARIES = types.BuiltinFunctionType, type(np.sum), type(np.where), np.ufunc
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
 _LIBRARIES = {"builtins", "math", "cmath", "_operator", "statistics", "numpy", "scipy", "wengert", "wengert_rules"}
 
 
@@ -106,6 +107,8 @@ def is_of_library(fn: Any) -> bool:
     elif isinstance(fn, _OF_LIBRARIES):
         owner = getattr(fn, "__self__", None)
         home = "numpy" if isinstance(owner, np.ufunc | np.ndarray) else getattr(fn, "__module__", None) or "builtins"
+    elif isinstance(fn, type):  # of C: int, float, np.float64
+        home = "" if fn.__flags__ & _HEAP_TYPE else fn.__module__
     else:
         home = type(fn).__module__ if str(type(fn).__module__).startswith("wengert.") else ""
     return str(home).partition(".")[0] in _LIBRARIES and not _is_from_python(fn)

@@ -44,7 +44,7 @@ class Form(NamedTuple):
     slots: tuple[MemberDescriptorType, ...]
 
 
-_forms: dict[type, Form] = {}  # of the classes below, which are met most often
+_forms: dict[type, Form | None] = {}  # of the classes below, and of those that are there for ever
 _other_forms: WeakKeyDictionary[type, Form | None] = WeakKeyDictionary()
 
 
@@ -53,12 +53,16 @@ def form_of(cls: type) -> Form | None:
 
     That is in sets, enums, classes, functions and modules, and in what C or the standard library made.
     """
-    form = _forms.get(cls)
-    if form is None:
-        try:
-            return _other_forms[cls]
-        except KeyError:
-            form = _other_forms[cls] = _formed(cls) if _is_open(cls) else None
+    try:
+        return _forms[cls]
+    except KeyError:
+        pass
+    if not cls.__flags__ & _HEAP_TYPE:
+        return _forms.setdefault(cls, None)
+    try:
+        return _other_forms[cls]
+    except KeyError:
+        form = _other_forms[cls] = _formed(cls) if _is_open(cls) else None
     return form
 
 
