@@ -182,13 +182,12 @@ def append_result(
         recording.memory.log_all()  # the rule's body may read arrays beside its arguments
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
-    lends = slot if bound.primitive.lends else None
     if is_container(value):
         refuse_tree(recording, bound.primitive, value)
         recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
         if recording.keep:
             guard_outline(recording, bound.primitive, value, slot)
-        _fields(recording, value, slot, lends)
+        _fields(recording, value, slot, slot if bound.primitive.lends else None)
         if recording.keep and bound.primitive.vouched:
             _constant_fields(recording, value, slot)
         return value
@@ -203,7 +202,7 @@ def append_result(
     if needed and isinstance(value, np.ndarray):
         recording.memory.capture(value)
     slot = recording.append((bound, held(value, needed), ins, kept_args, kwargs, STATE.site))
-    register(recording, value, slot, args, lends)
+    register(recording, value, slot, args, slot if bound.primitive.lends else None)
     if recording.keep and _sized_by_values(recording, bound.fn, args, kwargs):
         guard(recording, np.shape, value, slot)
     return value
