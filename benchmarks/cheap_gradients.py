@@ -168,10 +168,12 @@ def counted(tape):
 
 
 def cost(op, tape):
-    """Of one call: a view costs nothing, an index what it names, a product its multiplications, else all its arrays."""
+    """Of one call: a view or a shape costs nothing, an index what it names, a product its multiplications, else all its arrays."""
     args = [tape[a].val if isinstance(a, wg.Variable) else a for a in op.args]
     if op.fn in (operator.matmul, np.matmul):
         return size(op.val) * np.shape(args[0])[-1]
+    if op.fn in (np.shape, len):
+        return 1
     if op.fn in WRITES:
         return 1 + np.size(args[0][args[1]])
     is_view = isinstance(op.val, np.ndarray) and isinstance(args[0], np.ndarray) and np.shares_memory(op.val, args[0])
