@@ -169,9 +169,10 @@ def test_a_tape_that_took_an_argument_for_an_object_is_stale_on_others() -> None
         return x * 2.0 if x is DEFAULT else x * 3.0
 
     tape = wg.trace(f, DEFAULT)[1]
-    assert tape.play(2.5) == 5.0
-    with pytest.raises(wg.StaleTapeError):
-        tape.play(3.5)
+    assert tape.play() == tape.play(DEFAULT) == tape.compile()(DEFAULT) == 5.0
+    for other in (3.5, float("2.5")):
+        with pytest.raises(wg.StaleTapeError):
+            tape.play(other)
     assert wg.trace(f, float("2.5"))[1].play(3.5) == 10.5
 
 

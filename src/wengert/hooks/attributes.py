@@ -16,7 +16,7 @@ from wengert.hooks.readers import check_read
 from wengert.hooks.writes import record_store
 from wengert.recording.aliases import READING_BY_NAME
 from wengert.recording.identity import given
-from wengert.recording.layout import is_of_an_argument, laid_out
+from wengert.recording.layout import is_of_an_argument, laid_out, writable
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, here
 from wengert.recording.slots import slot_of
@@ -175,6 +175,7 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
     if name in _LAYOUT:
         if recording.keep:
             laid_out(recording)
+            writable(recording, [owner_of(obj)] if name == "flags" else [])
         return getattr(given(recording, obj), name)
     fn = _RECORDED.get(name)
     if name == "base" and not (recording.keep and is_of_an_argument(recording, obj)):

@@ -64,9 +64,9 @@ def indexed(container: Any, key: Any) -> None:
     if issubclass(type(container), HASHED):
         looked_up(recording, key, container)
     elif type(key) is slice:
-        exact(recording, (key.start, key.stop, key.step))
+        exact(recording, within(recording, (key.start, key.stop, key.step)))
     elif type(key) is not int:
-        exact(recording, (key,))
+        exact(recording, within(recording, (key,)))
 
 
 def looked_up(recording: Recording, key: Any, keys: Any) -> None:

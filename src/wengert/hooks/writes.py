@@ -16,6 +16,7 @@ from wengert.hooks.opaque import refuse_hidden
 from wengert.memory.storage import Memory
 from wengert.recording.decisions import guard, raised
 from wengert.recording.interface import WrittenMemory
+from wengert.recording.layout import writable
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import arrays_for_lists, as_array, bind, keep_args, record_constant, splat
 from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, here
@@ -67,7 +68,10 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         array[key] = value
     except Exception as error:
         memory.ended_by(error)
-        raised(recording, error, setitem, (array, key, value), {})
+        if array.flags.writeable:
+            raised(recording, error, setitem, (array, key, value), {})
+        elif recording.keep:
+            writable(recording, [owner_of(array)])
         raise
     at_key = key_slot is not None or (array is owner and is_basic(key) and not _is_all(key))
     region = None if at_key else array[as_view(key)]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.recording.layout import views_or_copies
 from wengert.recording.primitives import INPUT, Bound, Primitive
 from wengert.recording.record import Pull
 from wengert.recording.recording import STATE, Entry, Recording
@@ -21,6 +22,8 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
     A pullback that is kept, or that an outer trace sees, must not depend on memory that is written later; nor must a
     tape's constants and inputs (`constants_only`).
     """
+    if recording.keep:
+        views_or_copies(recording)  # of the arrays themselves, not of copies
     memory = recording.memory
     written = {id(owner_of(record[1])) for record in memory.undo if record[0] > start}
     if written_only and not written:

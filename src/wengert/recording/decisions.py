@@ -81,10 +81,24 @@ def made_text(
     """
     if len(text) <= 1:
         decided(recording, fn, args, text, words)
-    elif id(text) not in recording.origins and not any([a is text for a in args]):
+    elif any([a is text for a in args]):
+        _unchanged(recording, text, fn, args, words or {})
+    elif id(text) not in recording.origins:
         named = {name: _named(recording, value) for name, value in (words or {}).items()}
         slots = variables(recording, args, False) or (None,) * len(args)
         recording.origins[id(text)] = Origin(text, fn, args, named, slots)
+
+
+def _unchanged(recording: Recording, text: Any, fn: Callable[..., Any], args: tuple[Any, ...], words: Any) -> None:
+    """Guard that a call gives back a text that it was given: `text.strip()` where nothing is to be stripped."""
+    ins = variables(recording, args)
+    if ins is None or fn is str or fn is str.join:
+        return
+    named = {name: _named(recording, value) for name, value in words.items()}
+    made = recording.append((Primitive(fn, None, "text"), text, ins, args, named or None, STATE.site))
+    recording.inert.add(made)
+    before = _text(recording, text)
+    recording.append((Primitive(operator.eq, None, "guard"), True, (made, before), (text, text), None, users_site()))
 
 
 def _text(recording: Recording, text: Any) -> int | None:
@@ -128,6 +142,20 @@ def exact(recording: Recording, values: Iterable[Any]) -> None:
             recording.append((equal, same, (slot, None if same else slot), (value, value), None, users_site()))
 
 
+def powers_are_real(recording: Recording) -> None:
+    """Guard that a power of floats is a float again: of a base below zero it is complex."""
+    seen: set[Any] = set()
+    for slot, entry in enumerate(recording.entries[:]):
+        if entry is None or not any([entry[0].fn is fn for fn in (operator.pow, pow)]):
+            continue
+        (base, exponent), ins = entry[3], entry[2]
+        which = (ins[0], exponent if ins[1] is None else ins)
+        is_whole = ins[1] is None and exponent == exponent // 1
+        if type(base) is type(exponent) is float and not (is_whole or which in seen):
+            seen.add(which)
+            guard(recording, type, entry[1], slot)
+
+
 def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`fn(*args, **kwargs)`; that it raises may decide how the user's code goes on."""
     try:
@@ -160,6 +188,13 @@ def raised(
 
 def _unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Guard that a call raises no floating-point error, where it would."""
+    if {"call", "log"} & {*np.geterr().values()}:
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: floating-point errors are reported to a function, which a tape cannot repeat. "
+                "Let them raise: np.errstate(all='raise')."
+            )
+        )
     loud = _loud(_warnings_are_raised())
     if loud:
         decided(recording, raises, (fn, loud, *args), None, kwargs)

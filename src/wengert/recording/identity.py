@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.recording.caches import recognised
 from wengert.recording.decisions import decided, exact
+from wengert.recording.layout import sameness_asked
 from wengert.recording.recording import STATE, Modes, Recording
 from wengert.recording.slots import slot_of
 from wengert.values.sites import Site
@@ -52,6 +53,8 @@ def _nothing() -> None:
 def is_(right: Any, left: Any, site: Site | None) -> bool:
     """`left is right`."""
     if left is right:
+        if type(left) is np.ndarray and Modes.guarding:
+            sameness_asked(left)
         return True
     if type(left) is not type(right) and not Modes.guarding:
         return False
@@ -79,6 +82,8 @@ def _guard(recording: Recording, left: Any, right: Any, outcome: bool) -> None:
             exact(recording, (left, right))
         else:
             decided(recording, operator.eq, (left, right), left == right)
+    elif outcome and all([entry is None or entry[0].kind == "input" for entry in entries]):
+        _one_and_the_same(recording, left, right)
     elif outcome:
         exact(recording, (left, right))
     elif any(entries) and all([entry is None or entry[0].kind == "input" for entry in entries]):
@@ -88,6 +93,19 @@ def _guard(recording: Recording, left: Any, right: Any, outcome: bool) -> None:
 def _entry(recording: Recording, thing: Any) -> Any:
     slot = slot_of(recording, thing)
     return None if slot is None else recording.entries[slot]
+
+
+def _one_and_the_same(recording: Recording, left: Any, right: Any) -> None:
+    """Guard that an argument is an object from outside, as it is too where a tape is played on what it has stored."""
+    for thing in (left, right):
+        slot = slot_of(recording, thing)
+        while slot is not None and recording.entries[slot][2]:  # type: ignore[index]
+            slot = recording.entries[slot][2][0]  # type: ignore[index]
+        if slot is not None and recording.entries[slot][0].kind == "input":  # type: ignore[index]
+            kind, entered, *rest = recording.entries[slot]  # type: ignore[misc]
+            recording.caches.setdefault(given, {})[id(entered)] = entered  # whose variable it stays
+            recording.entries[slot] = (kind, given(recording, thing), *rest)
+    decided(recording, operator.is_, (left, right), True)
 
 
 def is_not(right: Any, left: Any, site: Site | None) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from wengert.recording.primitives import Primitive
@@ -20,9 +23,10 @@ def laid_out(recording: Recording) -> None:
 
 
 def kept_apart(recording: Recording) -> None:
-    """Guard that no argument shares memory with one that is written: they are variables of their own on a tape."""
+    """Guard that arguments which are written can be, and share no memory: they are variables of their own on a tape."""
     given = _arrays_given(recording)
     written = [slot for slot, array in given if id(owner_of(array)) in recording.memory.storages]
+    writable(recording, [owner_of(array) for slot, array in given if slot in written])
     shares = Primitive(np.shares_memory, None, "guard")
     for i, x in given:
         for j, y in given:
@@ -46,14 +50,46 @@ def views_or_copies(recording: Recording) -> None:
     if np.ndarray in PLAIN:
         return
     written, shares = recording.memory.storages, Primitive(np.shares_memory, None, "guard")
+    known = recording.caches.setdefault(views_or_copies, {})
     for slot, entry in enumerate(recording.entries[:]):
-        if entry is None or not any([entry[0].fn is fn for fn in _AS_IT_LIES]):
+        if entry is None or slot in known or not any([entry[0].fn is fn for fn in _AS_IT_LIES]):
             continue
         _, y, ins, (x, *_), _, site = entry
         if ins[0] is None or not all([issubclass(type(a), np.ndarray) for a in (x, y)]):
             continue
         if id(owner_of(x)) in written or id(owner_of(y)) in written:
+            known[slot] = None
             recording.append((shares, np.shares_memory(x, y), (ins[0], slot), (x, y), None, site))
+
+
+def unchanged(recording: Recording, primitive: Primitive, value: Any, args: Any, ins: Any, kwargs: Any) -> None:
+    """Write down a call that gave back its argument because of how that lies in memory."""
+    asks = any([primitive.fn is fn for fn in (np.ascontiguousarray, np.asfortranarray)]) or "order" in kwargs
+    if (asks or len(args) > 2) and issubclass(type(value), np.ndarray):
+        recording.caches.setdefault(unchanged, {})[id(value)] = value
+        recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
+
+
+def sameness_asked(array: np.ndarray) -> None:
+    """Guard how arrays lie where the code asks whether `np.ascontiguousarray(x)`, say, is x."""
+    recording = STATE.recording
+    if recording is not None and id(array) in recording.caches.get(unchanged, ()):
+        laid_out(recording)
+
+
+def writable(recording: Recording, owners: Sequence[np.ndarray]) -> None:
+    """Guard whether the arguments can be written that show the memory of these owners.
+
+    Not under a context, whose tape keeps its inputs in arrays that cannot.
+    """
+    if recording.context is not None:
+        return
+    for slot, array in [item for item in _arrays_given(recording) if any([owner_of(item[1]) is o for o in owners])]:
+        flags, site = array.flags, users_site()
+        read = recording.append((Primitive(getattr, None, "text"), flags, (slot, None), (array, "flags"), None, site))
+        recording.inert.add(read)
+        asked = Primitive(getattr, None, "guard")
+        recording.append((asked, flags.writeable, (read, None), (flags, "writeable"), None, site))
 
 
 _AS_IT_LIES = {

@@ -18,6 +18,7 @@ from wengert.recording.compound import Inside, inside
 from wengert.recording.cuts import note_cut, refuse_odd
 from wengert.recording.decisions import attempt, guard
 from wengert.recording.hindsight import Hindsight
+from wengert.recording.layout import unchanged
 from wengert.recording.outcomes import flat, kept_parts, made_constant, made_new, refuse_tree
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.recording import STATE, Recording, Traced, here, users_site
@@ -150,6 +151,8 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     check_statics(recording, bound, args, ins)
     made = called(recording, primitive, args, attempt, recording, primitive.fn, run_args, run_kwargs)
     if rule.identity and any(made[0] is a for a in args):
+        if recording.keep:
+            unchanged(recording, primitive, made[0], args, ins, kwargs)
         return made[0]
     value = made_new(made, args, primitive)
     if not primitive.vouched:
@@ -247,6 +250,8 @@ def record_constant(
             value = fresh(value)
         recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
         register(recording, value, slot)
+        if not (primitive if type(primitive) is Primitive else primitive.primitive).vouched:
+            guard(recording, type, value, slot)
         if isinstance(value, np.ndarray) and _sized_by_values(recording, primitive.fn, args, kwargs):
             guard(recording, np.shape, value, slot)
         return value
