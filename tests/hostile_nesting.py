@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import array
 import functools
+import types
 from collections import OrderedDict, namedtuple
 
 import numpy as np
@@ -14,6 +15,13 @@ from hostile_table import hostile
 import wengert as wg
 
 V = np.array([0.7, -1.2, 2.0])
+K = 2.0
+MODULE = types.ModuleType("a_module")
+MODULE.k = 2.0
+
+
+def scale():
+    return K
 
 
 @hostile(V, 4 * V)
@@ -481,5 +489,296 @@ def nditer_over_what_is_written():
         it = np.nditer(buf)
         buf[:] = x * x
         return sum(float(v) for v in it)
+
+    return f
+
+
+@hostile(V, 16 * V**3)
+def pullback_reads_a_global_number():
+    global K
+    K = 2.0
+
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.pullback(g)
+    def rule(y_bar, y, x):
+        return y_bar * 2 * K * x
+
+    def f(x):
+        global K
+        y = g(x)
+        K = 7.0
+        return np.sum(y * y)
+
+    return f
+
+
+@hostile(V, 16 * V**3)
+def partials_read_a_global_number():
+    global K
+    K = 2.0
+
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.partials(g)
+    def rule(y, x):
+        return 2 * K * x
+
+    def f(x):
+        global K
+        y = g(x)
+        K = 7.0
+        return np.sum(y * y)
+
+    return f
+
+
+@hostile(0.8, 16 * 0.8**3)
+def partials_read_a_global_number_of_a_float():
+    global K
+    K = 2.0
+
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.partials(g)
+    def rule(y, x):
+        return 2 * K * x
+
+    def f(x):
+        global K
+        y = g(x)
+        K = 7.0
+        return y * y
+
+    return f
+
+
+@hostile(V, 16 * V**3)
+def pullback_reads_a_cell():
+    k = 2.0
+
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.pullback(g)
+    def rule(y_bar, y, x):
+        return y_bar * 2 * k * x
+
+    def f(x):
+        nonlocal k
+        k = 2.0
+        y = g(x)
+        k = 7.0
+        return np.sum(y * y)
+
+    return f
+
+
+@hostile(V, 16 * V**3)
+def pullback_reads_an_attribute_of_a_class():
+    class Own:
+        k = 2.0
+
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.pullback(g)
+    def rule(y_bar, y, x):
+        return y_bar * 2 * Own.k * x
+
+    def f(x):
+        Own.k = 2.0
+        y = g(x)
+        Own.k = 7.0
+        return np.sum(y * y)
+
+    return f
+
+
+@hostile(V, 16 * V**3)
+def pullback_reads_an_attribute_of_an_object():
+    own = types.SimpleNamespace(k=2.0)
+
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.pullback(g)
+    def rule(y_bar, y, x):
+        return y_bar * 2 * own.k * x
+
+    def f(x):
+        own.k = 2.0
+        y = g(x)
+        own.k = 7.0
+        return np.sum(y * y)
+
+    return f
+
+
+@hostile(V, 16 * V**3)
+def partials_read_a_dictionary():
+    own = {"k": 2.0}
+
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.partials(g)
+    def rule(y, x):
+        return 2 * own["k"] * x
+
+    def f(x):
+        own["k"] = 2.0
+        y = g(x)
+        own["k"] = 7.0
+        return np.sum(y * y)
+
+    return f
+
+
+@hostile(V, 16 * V**3)
+def partials_read_a_module():
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.partials(g)
+    def rule(y, x):
+        return 2 * MODULE.k * x
+
+    def f(x):
+        MODULE.k = 2.0
+        y = g(x)
+        MODULE.k = 7.0
+        return np.sum(y * y)
+
+    return f
+
+
+@hostile(V, 16 * V**3)
+def pullback_reads_through_a_helper():
+    global K
+
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.pullback(g)
+    def rule(y_bar, y, x):
+        return y_bar * 2 * scale() * x
+
+    def f(x):
+        global K
+        K = 2.0
+        y = g(x)
+        K = 7.0
+        return np.sum(y * y)
+
+    return f
+
+
+@hostile(V, 8 * V**3 * np.array([1.0, 2.0, 3.0]) ** 2 / 2)
+def partials_read_an_array():
+    w = np.array([1.0, 2.0, 3.0])
+
+    def g(x):
+        return np.array([1.0, 2.0, 3.0]) * x * x
+
+    @wg.partials(g)
+    def rule(y, x):
+        return 2 * w * x
+
+    def f(x):
+        w[:] = [1.0, 2.0, 3.0]
+        y = g(x)
+        w[:] = 7.0
+        return np.sum(y * y)
+
+    return f
+
+
+@hostile(V, 8 * V)
+def pullback_reads_a_keyword_default():
+    w = [4.0]
+
+    def g(x, *, k=None):
+        return 4.0 * x * x
+
+    @wg.pullback(g)
+    def rule(y_bar, y, x, *, k=w):
+        return y_bar * 2 * w[0] * x
+
+    def f(x):
+        w[0] = 4.0
+        y = g(x)
+        w[0] = 1.0
+        return np.sum(y)
+
+    return f
+
+
+@hostile(V, 48 * V**2)
+def pullback_reads_a_cell_in_a_second_derivative():
+    own = types.SimpleNamespace(k=2.0)
+
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.pullback(g)
+    def rule(y_bar, y, x):
+        return y_bar * 2 * own.k * x
+
+    def inner(x):
+        own.k = 2.0
+        y = g(x)
+        own.k = 7.0
+        return np.sum(y * y)
+
+    return lambda x: np.sum(wg.grad(inner)(x))
+
+
+@hostile(V, 16 * V**3)
+def pullback_reads_a_cell_in_a_vjp_called_later():
+    own = types.SimpleNamespace(k=2.0)
+
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.pullback(g)
+    def rule(y_bar, y, x):
+        return y_bar * 2 * own.k * x
+
+    total = lambda x: np.sum(g(x) ** 2)
+
+    @wg.rrule(total)
+    def total_rule(x):
+        own.k = 2.0
+        y, back = wg.vjp(lambda x: np.sum(g(x) ** 2), x)
+        own.k = 9.0
+        return y, back
+
+    def f(x):
+        own.k = 2.0
+        return total(x)
+
+    return f
+
+
+@hostile(V, 4 * V)
+def pullback_form_reads_an_array_array():
+    w = array.array("d", [2.0])
+
+    def g(x):
+        return 2.0 * x * x
+
+    @wg.pullback(g)
+    def rule(y_bar, y, x):
+        return y_bar * 2 * w[0] * x
+
+    def f(x):
+        w[0] = 2.0
+        y = g(x)
+        w[0] = 7.0
+        return np.sum(y)
 
     return f

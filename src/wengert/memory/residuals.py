@@ -40,9 +40,10 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
             if entry[0] is INPUT and not constants_only:
                 continue
             done = memory.rewind(slot, done)
-            if type(entry[0]) is Pull:
-                entry[0].seen.settle(copies.written)
-            else:
+            seen = getattr(entry[0], "seen", None)
+            if seen is not None:
+                seen.settle(copies.written)
+            if type(entry[0]) is not Pull:
                 recording.entries[slot] = copies.of(entry, slot, done)
     finally:
         memory.replay(done)

@@ -114,6 +114,10 @@ class Hindsight(Reach):
             for value in space.values():
                 yield value.fget if type(value) is property else getattr(value, "__func__", value)
 
+    def finds_any(self) -> bool:
+        """Whether there is anything within reach that may change."""
+        return bool(self._places or self._contents)
+
     def look_again(self) -> None:
         """Note which containers have changed since the call."""
         self._changed = [place for place in self._places if not identical(place.read(), place.was)]

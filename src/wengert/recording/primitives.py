@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from wengert.recording.hindsight import Hindsight
 from wengert.rulebook.binding import MANY, Plan, Rule, Variant
 from wengert.rulebook.registry import rules
 from wengert.values.functional import getfield, setitem
@@ -30,6 +32,7 @@ class Primitive:
         "name",
         "on_floats",
         "pairs",
+        "reads_outside",
         "recorder",
         "rule",
         "scalars",
@@ -49,10 +52,12 @@ class Primitive:
         self.name = name or (own if ufunc is None else f"{ufunc.__name__}.{own}")
         self.recorder: Any = None
         self.anew = makes_new(fn)  # each number and array that it gives is a new one
-        self.vouched = self.anew or is_of_library(fn)  # new, or one of its arguments
+        self.reads_outside = rule is not None and _reads_outside(rule)
+        self.vouched = (self.anew or is_of_library(fn)) and not self.reads_outside  # new, or one of its arguments
         self.lends = not self.vouched and rule is not None and not rule.view  # a view that it gives is not just one
         self.stops = rule is not None and _OF_WENGERT not in rule.where  # where it is constant, the user has said so
-        self.on_floats = rule is not None and rule.kind == "partials" and not rule.identity and self.anew
+        is_formula = rule is not None and rule.kind == "partials" and not rule.identity
+        self.on_floats = is_formula and self.anew and self.vouched
         home = home_of(fn)
         on_operands = (home == "_operator" or fn is pow or fn is divmod) and rule is not None and rule.broadcasts
         self.is_array_function = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy") or on_operands
@@ -116,6 +121,7 @@ class Bound:
         "reads_y",
         "rule",
         "scatter",
+        "seen",
         "step",
         "uses",
         "variant",
@@ -130,6 +136,7 @@ class Bound:
         self.step: Callable[..., None] | None = None
         self.array_step: Callable[..., None] | None = None
         self.uses = 0
+        self.seen: Hindsight | None = None
         self.plan: Plan = rule.plan(nargs, kwnames)
         self.positions = self.plan.positions
         self.wanted = tuple(mask[p] for p in self.positions)
@@ -159,6 +166,18 @@ class Bound:
         first = rule.accumulators.get(0)
         alone = first is not None and first.scatters and not kwnames and self.places == (0,)
         self.scatter = first.action if first is not None and alone else None
+
+    def seeing(self, seen: Hindsight) -> Bound:
+        """This form for one call, whose rule is to find what it reads beside its arguments as it is now."""
+        made = copy.copy(self)
+        made.seen, made.is_simple, made.scatter = seen, False, None
+        return made
+
+
+def _reads_outside(rule: Rule) -> bool:
+    """Whether a rule that is not called until the reverse pass reads what may change before."""
+    derived = rule.kind in ("partials", "pullback") and not home_of(rule.body).startswith("wengert")
+    return derived and Hindsight(rule.body, None, id).finds_any()
 
 
 INPUT = Primitive(None, None, "input", "input")

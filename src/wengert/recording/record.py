@@ -183,6 +183,9 @@ def append_result(
     """Write down a call whose value is at hand, and make the value a variable."""
     if not bound.primitive.vouched:
         recording.memory.log_all()  # the rule's body may read arrays beside its arguments
+    if bound.primitive.reads_outside:
+        recording.memory.has_pulls = True
+        bound = bound.seeing(Hindsight(bound.rule.body, STATE.site, recording.memory.version))
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
     if is_container(value):

@@ -52,7 +52,7 @@ def reverse(
         bars.windows = Windows(recording.entries)
     if recording.memory.has_pulls:
         for entry in map(recording.entries.__getitem__, range(here.start, end + 1)):
-            if entry is not None and type(entry[0]) is Pull:
+            if entry is not None and getattr(entry[0], "seen", None) is not None:
                 entry[0].seen.look_again()
     for slot, seed in seeds:
         bars.start(slot, seed)
@@ -169,7 +169,8 @@ def _narrowed(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) 
     if k is not None and type(args[k]) in (list, tuple):
         flat = splat(k, ins, ins[k] or (None,) * len(args[k]))
     mask = tuple([slot is not None for slot in flat])
-    return primitive.primitive.bound(len(mask), mask, tuple(kwargs or ())), ins
+    bound = primitive.primitive.bound(len(mask), mask, tuple(kwargs or ()))
+    return bound if primitive.seen is None else bound.seeing(primitive.seen), ins
 
 
 def _only(ins: Any, live: set[int]) -> Any:
@@ -231,12 +232,22 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
     if kwargs:
         static = {name: value.value if type(value) is Traced else value for name, value in static.items()}
     wanted, variant = bound.wanted, bound.variant
-    if rule.accumulators:
+    if rule.accumulators and bound.seen is None:
         wanted = bars.absorb(rule, ins, y_bar, y, primals, static, wanted)
         if not any(wanted):
             return
         variant = plan.variant(wanted)
     assert variant is not None
+    if bound.seen is None:
+        _derived_step(bars, y_bar, rule, variant, y, ins, primals, static, wanted)
+    else:
+        with bound.seen.shown(STATE.recording is not None):
+            _derived_step(bars, y_bar, rule, variant, y, ins, primals, static, wanted)
+
+
+def _derived_step(
+    bars: Bars, y_bar: Any, rule: Any, variant: Any, y: Any, ins: Any, primals: Any, static: Any, wanted: Any
+) -> None:
     x_bars = bars.call(variant.call, y_bar, y, *primals, **static)
     for slot, x_bar, x, is_wanted in zip(ins, x_bars, primals, wanted, strict=False):
         if is_wanted and isinstance(x_bar, AbstractTangent):
