@@ -168,7 +168,7 @@ def counted(tape):
 
 
 def cost(op, tape):
-    """Of one call: nothing for a view or a shape, what an index names, a product's multiplications, else all its arrays."""
+    """Of one call: nothing for a view or shape, what an index names, a product's multiplications, else all arrays."""
     args = [tape[a].val if isinstance(a, wg.Variable) else a for a in op.args]
     if op.fn in (operator.matmul, np.matmul):
         return size(op.val) * np.shape(args[0])[-1]
