@@ -22,6 +22,18 @@ def f(x):
 
 def g(x):
     return x * {k}.0
+
+class Square:
+    def __init__(self, x):
+        self.x = x
+    def area(self):
+        return self.x * self.x
+
+def h(x):
+    class Half(Square):
+        def area(self):
+            return super().area() / 2
+    return Square(x).area() + Half(x).area()
 """
 
 
@@ -33,6 +45,10 @@ def _made(k: int) -> dict[str, Any]:
 
 def _gradient(k: int) -> None:
     wg.grad(_made(k)["f"])(1.5)
+
+
+def _class(k: int) -> None:
+    assert wg.grad(_made(k)["h"])(1.5) == 4.5
 
 
 def _tape(k: int) -> None:
@@ -51,7 +67,10 @@ def _rule(k: int) -> None:
     wg.rules.remove(g)
 
 
-@pytest.mark.parametrize(("use", "most"), [(_gradient, 200), (_tape, 200), (_compiled, 400), (_rule, 400)])
+USES = [(_gradient, 200), (_class, 400), (_tape, 200), (_compiled, 400), (_rule, 400)]
+
+
+@pytest.mark.parametrize(("use", "most"), USES)
 def test_memory_does_not_grow(use: Callable[[int], None], most: int) -> None:
     count = 250
     for k in range(30):

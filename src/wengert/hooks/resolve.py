@@ -93,6 +93,8 @@ UNSEARCHED = frozenset(
     )
 )
 _resolved: dict[Any, Any] = {}
+_passing: list[type] = []  # the classes among them that a statement made, and that may be gone some day
+_AT_MOST = 30  # of these that are remembered between two traces: to find out again what stands for one takes 1.5 µs
 _version = -1
 
 
@@ -101,6 +103,9 @@ def forget() -> None:
     global _version
     twins.clear()
     forget_classes()
+    if len(_passing) > _AT_MOST:
+        while _passing:
+            _resolved.pop(_passing.pop(), None)
     if rules.version != _version:
         rules.load()
         _resolved.clear()
@@ -302,8 +307,13 @@ def _other(f: Any, t: type) -> Any:
         if call is None:
             found = guarded(f) if callable(f) else f
     elif t in _HASHABLE:
+        if issubclass(t, type) and f.__flags__ & _ON_THE_HEAP:
+            _passing.append(f)
         _resolved[f] = found
     return found
+
+
+_ON_THE_HEAP = 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE
 
 
 def _classify(f: Any, t: type) -> Any:
