@@ -9,6 +9,7 @@ from typing import Any
 import hostile_nesting  # noqa: F401 - its import adds programs
 import hostile_outside  # noqa: F401 - its import adds programs
 import hostile_replays  # noqa: F401 - its import adds programs
+import hostile_results  # noqa: F401 - its import adds programs
 import hostile_rules  # noqa: F401 - its import adds programs
 import numpy as np
 import pytest

@@ -21,11 +21,12 @@ Ref = weakref.ref[np.ndarray]
 class Lent(dict[int, list[Ref]]):
     """The views by the owner of their memory, those that are refused, and what functions keep of their results."""
 
-    __slots__ = ("_kept", "spoilt")
+    __slots__ = ("_kept", "spoilt", "unspoken")
 
     def __init__(self) -> None:
         self.spoilt: dict[int, Ref] = {}
         self._kept: dict[int, Ref] = {}
+        self.unspoken: set[int] = set()  # variables of what such functions wrote into arrays that they were given
 
     def note(self, view: np.ndarray) -> None:
         """A view that a function with a rule gave, or one of such a view."""

@@ -145,18 +145,24 @@ class Memory:
         if storage is not None:
             storage.views[id(view)] = (weakref.ref(view), storage.stamp, slot)
 
-    def add_root(self, array: np.ndarray, slot: int, argument: bool = False) -> None:
-        """A traced array that lies in memory whose owner is not traced."""
+    def add_root(self, array: np.ndarray, slot: int, argument: bool = False, apart: bool = False) -> None:
+        """A traced array that lies in memory whose owner is not traced; `apart`: it is no part of what is filed."""
         owner = owner_of(array)
         if argument or not (owner is array or id(owner) in SHADOW or id(owner) in self.storages):
-            self._file_root(self.roots, array, slot, self._inner_level(), argument)
+            self._file_root(self.roots, array, slot, self._inner_level(), argument, apart)
 
     def _inner_level(self) -> Level | None:
         levels = self.recording.levels
         return levels[-1] if len(levels) > 1 else None
 
     def _file_root(
-        self, filed: dict[int, Any], array: np.ndarray, slot: int, level: Level | None, argument: bool
+        self,
+        filed: dict[int, Any],
+        array: np.ndarray,
+        slot: int,
+        level: Level | None,
+        argument: bool,
+        apart: bool = False,
     ) -> None:
         owner = owner_of(array)
         key = id(owner)
@@ -178,7 +184,7 @@ class Memory:
         roots.locate(owner)
         if argument and any(other is level for _, _, other in roots):
             roots.shared.append(level)
-        elif not argument and any(place[0] != lens for place in roots):
+        elif not (argument or apart) and any(place[0] != lens for place in roots):
             return
         roots[:] = [place for place in roots if place[0] != lens or place[2] is level]
         roots.append((lens, slot, level))

@@ -35,15 +35,12 @@ _FIXED = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, types.M
 _ATOMS = (float, int, complex, str, bytes, type(None), np.generic, np.dtype, types.CodeType, np.ufunc, types.ModuleType)
 
 
-class Hindsight(Reach):
-    """All within reach of a pullback, as it is now; `version(array)` tells which write made what an array holds."""
+class FarReach(Reach):
+    """All within reach of a function, by global names and classes too."""
 
-    def __init__(self, pullback: Any, site: Site | None, version: Callable[[np.ndarray], Any]) -> None:
+    def __init__(self, f: Any) -> None:
         self._classes: list[type] = []
-        super().__init__((pullback,), ())
-        self.site, self._version = site, version
-        self._contents = [(array, version(array), _content(array)) for array in self.arrays]
-        self._changed: list[Place] | None = None
+        super().__init__((f,), ())
 
     def _parts(self, thing: Any) -> Iterator[Any]:
         t = type(thing)
@@ -113,6 +110,16 @@ class Hindsight(Reach):
                 )
             for value in space.values():
                 yield value.fget if type(value) is property else getattr(value, "__func__", value)
+
+
+class Hindsight(FarReach):
+    """All within reach of a pullback, as it is now; `version(array)` tells which write made what an array holds."""
+
+    def __init__(self, pullback: Any, site: Site | None, version: Callable[[np.ndarray], Any]) -> None:
+        super().__init__(pullback)
+        self.site, self._version = site, version
+        self._contents = [(array, version(array), _content(array)) for array in self.arrays]
+        self._changed: list[Place] | None = None
 
     def finds_any(self) -> bool:
         """Whether there is anything within reach that may change."""
@@ -274,4 +281,4 @@ def _one(was: Any, after: Any, now: Any) -> Any:
     return after
 
 
-__all__ = ["Hindsight"]
+__all__ = ["FarReach", "Hindsight"]

@@ -28,6 +28,7 @@ def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = N
     if by is not None and by.anew:
         return value
     if is_container(value):
+        held.clear()
         return with_leaves(value, lambda _, leaf: made_new([leaf], args, by))
     if not is_inexact(value):
         return value

@@ -21,11 +21,13 @@ from wengert.recording.hindsight import Hindsight
 from wengert.recording.layout import unchanged
 from wengert.recording.outcomes import flat, kept_parts, made_constant, made_new, refuse_tree
 from wengert.recording.primitives import Bound, Primitive, ruled
+from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, Traced, here, users_site
 from wengert.recording.shadow import SHADOW, held
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in
 from wengert.recording.statics import check_keywords, check_statics
 from wengert.recording.unseen import called, note_kept, note_writes, watched_by
+from wengert.recording.unspoken import refuse_unspoken
 from wengert.rulebook.evaluation import value_and_pullback
 from wengert.values.functional import getfield
 from wengert.values.lenses import owner_of
@@ -60,7 +62,7 @@ def register(
             recording.memory.add_view(value, slot)
         owner = owner_of(value)
         if not any([isinstance(a, np.ndarray) and owner_of(a) is owner for a in args]):  # else its place is known
-            recording.memory.add_root(value, slot)
+            recording.memory.add_root(value, slot, apart=lends is not None)
 
 
 def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -138,18 +140,23 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if rule.kind == "constant":
         if len(args) > 1 and id(primitive.fn) in EQUALITIES:
             compared(args[0], args[1])
-        (value,) = called(recording, primitive, args, attempt, recording, primitive.fn, run_args, run_kwargs)
+        (value,) = called(recording, primitive, args, (), attempt, recording, primitive.fn, run_args, run_kwargs)
         note_cut(recording, primitive, ins, value)
         value = value if primitive.vouched else made_constant(recording, primitive, value)
         return record_constant(recording, primitive, args, ins, kwargs, value)
     check_keywords(recording, primitive, kwargs)
     if all(slot is None for slot in ins) and not contained:
-        return called(recording, primitive, args, partial(primitive.fn, *run_args, **run_kwargs)).pop()
+        if not primitive.vouched:
+            refuse_unspoken(recording, primitive, 0)
+        return called(recording, primitive, args, (), partial(primitive.fn, *run_args, **run_kwargs)).pop()
     if rule.kind == "rrule":
         return _record_rrule(recording, primitive, args, ins, kwargs, contained)
     bound = bind(recording, primitive, args, ins, kwargs)
     check_statics(recording, bound, args, ins)
-    made = called(recording, primitive, args, attempt, recording, primitive.fn, run_args, run_kwargs)
+    if not primitive.vouched:
+        refuse_unspoken(recording, primitive, 0)
+    given = (*args, *kwargs.values()) if kwargs else args
+    made = called(recording, primitive, given, ins, attempt, recording, primitive.fn, run_args, run_kwargs)
     if rule.identity and any(made[0] is a for a in args):
         if recording.keep:
             unchanged(recording, primitive, made[0], args, ins, kwargs)
@@ -317,23 +324,21 @@ def _record_rrule(
     slots = tuple([contained[k].slots if k in contained else slot for k, slot in enumerate(ins)])
     level, site, start = recording.innermost(slots), STATE.site, len(recording.entries)
     inner: Any = None
-    watched = [] if home_of(rule.body).startswith("wengert") else watched_by(recording, flat(args))
-    if level == 0:
-        if recording.keep and len(recording.levels) == 1:
+    if not primitive.vouched:
+        refuse_unspoken(recording, primitive, level)
+    watched = [] if home_of(rule.body).startswith("wengert") else watched_by(recording, flat((*args, *kwargs.values())))
+    try:
+        if level == 0 and recording.keep and len(recording.levels) == 1:
             value = made_new([attempt(recording, primitive.fn, args, kwargs)])
-            note_writes(recording, primitive, watched, False)
-            note_kept(recording, value)
-            return append_result(recording, bound, value, args, ins, kwargs)
-        value, pullback = value_and_pullback(rule, attempt(recording, rule.body, args, kwargs))
-    else:
-        inside_of = recording.levels[level:]
-        del recording.levels[level:]
-        try:
-            value, pullback = value_and_pullback(rule, recording.enter(rule.body)(*args, **kwargs))
-            inner = _inner_slots(recording, value)
-        finally:
-            recording.levels.extend(inside_of)
-    note_writes(recording, primitive, watched, level > 0)
+        elif level == 0:
+            value, pullback = value_and_pullback(rule, attempt(recording, rule.body, args, kwargs))
+        else:
+            value, pullback, inner = _entered_rule(recording, level, rule, args, kwargs)
+    finally:
+        note_writes(recording, primitive, watched, slots, level > 0)
+    if level == 0 and recording.keep and len(recording.levels) == 1:
+        note_kept(recording, value)
+        return append_result(recording, bound, value, args, ins, kwargs)
     made = [value]
     del value
     value = made_new(made)
@@ -360,17 +365,15 @@ def _record_rrule(
     return value
 
 
-class Pull:
-    """A call of a user's rule in the eager mode: its pullback, whose level's it is, the forms of its containers."""
-
-    is_simple = False
-    __slots__ = ("fn", "forms", "kind", "level", "name", "pullback", "rule", "seen", "step")
-
-    def __init__(
-        self, primitive: Primitive, rule: Any, pullback: Any, level: int, forms: dict[int, Any], seen: Hindsight
-    ) -> None:
-        self.fn, self.name, self.rule, self.kind = primitive.fn, primitive.name, rule, "call"
-        self.pullback, self.level, self.forms, self.seen, self.step = pullback, level, forms, seen, None
+def _entered_rule(recording: Recording, level: int, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a rule's body gives where outer levels record what it computes, and their variables of it."""
+    inside_of = recording.levels[level:]
+    del recording.levels[level:]
+    try:
+        value, pullback = value_and_pullback(rule, recording.enter(rule.body)(*args, **kwargs))
+        return value, pullback, _inner_slots(recording, value)
+    finally:
+        recording.levels.extend(inside_of)
 
 
 def _inner_slots(recording: Recording, value: Any) -> Any:

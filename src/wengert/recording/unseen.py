@@ -10,10 +10,15 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.recording.hindsight import Hindsight
 from wengert.recording.outcomes import flat
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import Recording, here
+from wengert.recording.pulls import Pull
+from wengert.recording.recording import STATE, Recording, flat_slots, here
 from wengert.recording.slots import slot_of
+from wengert.values.results import leaves_of
+from wengert.values.structures import is_container
+from wengert.values.values import is_inexact
 
 Watched = list[tuple[np.ndarray, np.ndarray]]
 
@@ -24,11 +29,14 @@ def watched_by(recording: Recording, args: Iterable[Any]) -> Watched:
     return [(a, a.copy()) for a in (*given, *recording.memory.lent.workspaces())]
 
 
-def note_writes(recording: Recording, primitive: Primitive, watched: Watched, seen: bool) -> None:
+def note_writes(
+    recording: Recording, primitive: Primitive, watched: Watched, ins: tuple[Any, ...] = (), seen: bool = False
+) -> None:
     """Have the reverse pass see what was overwritten; refuse where a variable lost its value.
 
-    `seen`: an outer trace has recorded the writes.
+    `ins`: the variables of the call; `seen`: an outer trace has recorded the writes.
     """
+    depends = not seen and any(recording.mask(flat_slots(ins)))
     for array, before in watched:
         if np.array_equal(array, before, equal_nan=array.dtype.kind in "fc"):
             continue
@@ -36,7 +44,7 @@ def note_writes(recording: Recording, primitive: Primitive, watched: Watched, se
             if recording.keep:
                 raise recording.refuse(_overwritten())
             recording.memory.give_way(array)  # nobody may read its views any more, but for the reverse pass
-        elif slot_of(recording, array) is not None:
+        elif slot_of(recording, array) not in {None, *recording.memory.lent.unspoken}:
             raise recording.refuse(
                 RefusedCallError(
                     f"{here()}: {primitive.name} has written an array that it was given and whose derivative is known, "
@@ -45,6 +53,29 @@ def note_writes(recording: Recording, primitive: Primitive, watched: Watched, se
             )
         if not seen:
             recording.memory.undo.append([len(recording.entries), array, ..., before])
+        if depends and is_inexact(array) and not recording.memory.lent.is_workspace(array):
+            _leave_unspoken(recording, primitive, array, ins)
+
+
+def _leave_unspoken(recording: Recording, primitive: Primitive, array: np.ndarray, ins: tuple[Any, ...]) -> None:
+    """Make what a call wrote into an array that it was given a variable, of which its rule gives no derivative."""
+    error = RefusedCallError(
+        f"{here()}: {primitive.name} has written an array that it was given, and the result depends on what it wrote, "
+        "of which its rule cannot tell. Let it give that as its result."
+    )
+    if recording.keep:
+        raise recording.refuse(error)
+
+    def pullback(y_bar: Any) -> Any:
+        raise error
+
+    memory, site = recording.memory, STATE.site
+    storage, owner = memory.join(array)
+    before = memory.content(owner, storage)
+    pull = Pull(primitive, primitive.rule, pullback, 0, {}, Hindsight(pullback, site, memory.version))
+    slot = recording.append((pull, None, (*ins, None), (None,) * len(ins), None, site))
+    memory.put(storage, owner, array, array, slot, before)
+    memory.lent.unspoken.add(slot)
 
 
 def _overwritten() -> RefusedCallError:
@@ -55,26 +86,47 @@ def _overwritten() -> RefusedCallError:
 
 
 def called(
-    recording: Recording, primitive: Primitive, args: Sequence[Any], call: Callable[..., Any], *given: Any
+    recording: Recording,
+    primitive: Primitive,
+    args: Sequence[Any],
+    ins: tuple[Any, ...],
+    call: Callable[..., Any],
+    *given: Any,
 ) -> list[Any]:
     """What a primitive gives, by `call(*given)`, handed over in a list, with its writes to `args` noted."""
     if primitive.vouched:
         return [call(*given)]
     watched = watched_by(recording, flat(args))
-    made = [call(*given)]
-    note_writes(recording, primitive, watched, False)
-    return made
+    try:
+        return [call(*given)]
+    finally:
+        note_writes(recording, primitive, watched, ins)
 
 
 def note_kept(recording: Recording, value: Any, pullback: Any = None) -> None:
-    """Remember the memory of a result that others hold too, and may write: a workspace, a kept result."""
-    if isinstance(value, np.ndarray) and isinstance(value.base, np.ndarray):
+    """Remember the memory of a result that others hold too, and may write: workspaces, a kept result."""
+    views: list[Any] = [leaf for _, leaf in leaves_of(value)] if is_container(value) else [value]
+    views = [view for view in views if isinstance(view, np.ndarray) and isinstance(view.base, np.ndarray)]
+    known = [] if not views else [*views, *_held_by(pullback)]
+    for view in views:
         lent = recording.memory.lent
-        if recording.keep and lent.is_workspace(value.base) and id(value.base) in recording.memory.storages:
+        if recording.keep and lent.is_workspace(view.base) and id(view.base) in recording.memory.storages:
             raise recording.refuse(_overwritten())
-        own = [c.cell_contents for c in getattr(pullback, "__closure__", None) or () if c != _EMPTY]
-        if _references(value) > _ALONE + sum([c is value.base for c in own]):
-            lent.keep(value.base)
+        others = sum([array is view.base or array.base is view.base for array in known]) - 1
+        if _references(view) > _ALONE + others:
+            lent.keep(view.base)
+
+
+def _held_by(pullback: Any) -> list[np.ndarray]:
+    """The arrays that the closure of a pullback holds, alone or in a tuple or list that nobody else has."""
+    arrays = []
+    for cell in getattr(pullback, "__closure__", None) or ():
+        content: Any = None if cell == _EMPTY else cell.cell_contents
+        if type(content) in (list, tuple) and sys.getrefcount(content) <= _ALONE_IN_A_CELL:
+            arrays += [array for array in content if isinstance(array, np.ndarray)]
+        elif isinstance(content, np.ndarray):
+            arrays.append(content)
+    return arrays
 
 
 def _references(view: np.ndarray) -> int:
@@ -82,6 +134,7 @@ def _references(view: np.ndarray) -> int:
 
 
 _ALONE = _references(np.empty(1)[:])  # as this Python counts
+_ALONE_IN_A_CELL = 3
 _EMPTY = types.CellType()
 
 

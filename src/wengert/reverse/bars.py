@@ -97,20 +97,22 @@ class Bars:
             return x_bar
         return self.call(project, x_bar, spec_of(x), broadcasts)
 
-    def settle(self, slot: int, x_bar: Any, x: Any, broadcasts: bool, y_bar: Any) -> None:
-        """Add what a rule made, of whatever kind: nothing for a zero, the value of a thunk, or by its own action."""
-        if is_zero(x_bar):
+    def settle(self, slot: int, held: list[Any], x: Any, broadcasts: bool, y_bar: Any) -> None:
+        """Add what a rule made, of whatever kind: nothing for a zero, the value of a thunk, or by its own action.
+
+        It is handed over in a list. What others hold too is copied: they may write it (a workspace).
+        """
+        if is_zero(held[0]):
             return
-        if self.acts and isinstance(x_bar, InplaceableThunk) and not broadcasts and self._takes(slot, x, y_bar):
-            self._add_into(slot, x_bar, self.buffer(slot, x))
+        if self.acts and isinstance(held[0], InplaceableThunk) and not broadcasts and self._takes(slot, x, y_bar):
+            self._add_into(slot, held[0], self.buffer(slot, x))
             return
-        held = [force(x_bar)]
-        owned = is_exclusive(held)
-        bar = project(held[0], spec_of(x), broadcasts)
-        if owned and bar is held[0]:
-            self.add(slot, bar, True)
-        else:  # others may hold it: a view is never handed to the user as it is
-            self.add(slot, bar.view() if isinstance(bar, np.ndarray) else bar)
+        held[0] = force(held[0])
+        made = project(held[0], spec_of(x), broadcasts)
+        is_array = isinstance(made, np.ndarray)
+        if is_array and (made.base is not None or (made is held[0] and not is_exclusive(held, 0, 1))):
+            made = made.copy(order="K")
+        self.add(slot, made, is_array)
 
     def _takes(self, slot: int, x: Any, y_bar: Any) -> bool:
         """Whether the sum so far is in the form of its primal, and no part of a complex ȳ would be lost in it."""
@@ -274,9 +276,10 @@ class TracedBars(Bars):
         if owned if old is None else type(self.table[slot]) is np.ndarray:
             self.owned.add(slot)
 
-    def settle(self, slot: int, x_bar: Any, x: Any, broadcasts: bool, y_bar: Any) -> None:
-        if not is_zero(x_bar):
-            self.add(slot, self.project(x_bar, x, broadcasts))
+    def settle(self, slot: int, held: list[Any], x: Any, broadcasts: bool, y_bar: Any) -> None:
+        if not is_zero(held[0]):
+            made = self.project(held[0], x, broadcasts)
+            self.add(slot, self.copy(made) if isinstance(made, np.ndarray) else made)
 
     def _is_own(self, slot: int) -> bool:
         return type(self.table[slot]) is np.ndarray and slot in self.owned

@@ -11,7 +11,8 @@ from wengert.errors import NoDerivativeError, RuleError
 from wengert.memory.residuals import materialise
 from wengert.recording.compound import spread
 from wengert.recording.primitives import INPUT, Bound
-from wengert.recording.record import Pull, splat
+from wengert.recording.pulls import Pull
+from wengert.recording.record import splat
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced
 from wengert.reverse.accumulation import SETTINGS
 from wengert.reverse.bars import EAGER, FLOATS, Bars, is_plain_key, plus
@@ -251,14 +252,14 @@ def _derived_step(
     x_bars = bars.call(variant.call, y_bar, y, *primals, **static)
     for slot, x_bar, x, is_wanted in zip(ins, x_bars, primals, wanted, strict=False):
         if is_wanted and isinstance(x_bar, AbstractTangent):
-            _settle(bars, slot, x_bar, x, rule, y_bar)
+            _settle(bars, slot, [x_bar], x, rule, y_bar)
         elif is_wanted and x_bar is not None:
             bars.add(slot, bars.project(x_bar, x, rule.broadcasts))
 
 
-def _settle(bars: Bars, slot: int, x_bar: Any, x: Any, rule: Any, y_bar: Any) -> None:
+def _settle(bars: Bars, slot: int, held: list[Any], x: Any, rule: Any, y_bar: Any) -> None:
     try:
-        bars.settle(slot, x_bar, x, rule.broadcasts, y_bar)
+        bars.settle(slot, held, x, rule.broadcasts, y_bar)
     except RuleError as error:
         raise RuleError(f"the rule of {rule.primitive} ({rule.where}): {error}") from None
 
@@ -291,12 +292,13 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: A
     y_bar = y_bar if owned else bars.call(own, y_bar)
     y_bar = rule.result_bar(y_bar, y if is_flat(y) else form_of(y)) if type(y_bar) is dict else y_bar
     with pull.seen.shown(STATE.recording is not None):
-        x_bars = rule.cotangents(bars.call(pull.pullback, y_bar), args)
-        for k, (slot, x_bar, x) in enumerate(zip(ins, x_bars, args, strict=False)):
+        x_bars = list(rule.cotangents(bars.call(pull.pullback, y_bar), args))
+        for k, (slot, x) in enumerate(zip(ins, args, strict=False)):
+            held, x_bars[k] = [x_bars[k]], None
             if type(slot) is tuple:
-                _spread_step(bars, slot, x_bar, pull.forms[k], rule, y_bar)
-            elif slot is not None and x_bar is not None:
-                _settle(bars, slot, x_bar, x, rule, y_bar)
+                _spread_step(bars, slot, held[0], pull.forms[k], rule, y_bar)
+            elif slot is not None and held[0] is not None:
+                _settle(bars, slot, held, x, rule, y_bar)
 
 
 def _spread_step(bars: Bars, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar: Any) -> None:
@@ -307,7 +309,7 @@ def _spread_step(bars: Bars, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar
         raise RuleError(f"the rule of {rule.primitive} ({rule.where}): {error}") from None
     for place, part in parts:
         if slots[place.number] is not None:
-            _settle(bars, slots[place.number], part, place.spec, rule, y_bar)
+            _settle(bars, slots[place.number], [part], place.spec, rule, y_bar)
 
 
 def _hand_to_body(bars: Bars, y_bar: Any, owned: bool, inner: Any, y: Any) -> None:

@@ -110,7 +110,7 @@ class LiveContext:
         watched = [] if primitive.vouched else watched_by(recording, ())
         v = self._record(primitive.fn, args, ins, named)
         if not primitive.vouched:
-            note_writes(recording, primitive, watched, False)
+            note_writes(recording, primitive, watched)
             note_kept(recording, self.tape[v].val)
         value = self._given_back(recording, primitive, v, args, kwargs)
         slot = Recording.append(recording, (primitive, value, ins, args, named or None, STATE.site))

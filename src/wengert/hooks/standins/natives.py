@@ -215,7 +215,19 @@ def _write_whole(
     assert rule is not None
     if rest or (rule.sequence is not None and len(args) > rule.sequence + 1):
         normal, rest = rule.normalise(args, rest)
-    return record_write(primitive, lambda: primitive.fn(*args, out=out, **words), out, normal, rest)
+
+    def run() -> Any:
+        made = primitive.fn(*args, out=out, **words)
+        if made is not out and not primitive.vouched:
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: {primitive.name} does not give its out=, and may write another value there, of which "
+                    "its rule cannot tell. Give the parameter another name, or return the array."
+                )
+            )
+        return made
+
+    return record_write(primitive, run, out, normal, rest)
 
 
 def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:

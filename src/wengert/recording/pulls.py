@@ -1,0 +1,21 @@
+"""What an entry holds for a call of a user's rule in the eager mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.recording.hindsight import Hindsight
+from wengert.recording.primitives import Primitive
+
+
+class Pull:
+    """A call of a user's rule in the eager mode: its pullback, whose level's it is, the forms of its containers."""
+
+    is_simple = False
+    __slots__ = ("fn", "forms", "kind", "level", "name", "pullback", "rule", "seen", "step")
+
+    def __init__(
+        self, primitive: Primitive, rule: Any, pullback: Any, level: int, forms: dict[int, Any], seen: Hindsight
+    ) -> None:
+        self.fn, self.name, self.rule, self.kind = primitive.fn, primitive.name, rule, "call"
+        self.pullback, self.level, self.forms, self.seen, self.step = pullback, level, forms, seen, None
