@@ -1842,3 +1842,50 @@ def scratch_array_given_twice():
         return np.sum(g(g(x, work), work) * x)
 
     return f
+
+
+@hostile(V)
+def workspace_in_a_body():
+    W = np.empty(3)
+
+    def g(x):
+        return x * x
+
+    @pullback(g)
+    def rule(y_bar, y, x):
+        W[:] = 2 * x * y_bar
+        return W
+
+    return lambda x: np.sum(g(g(x) * x) * g(x) + x)
+
+
+@hostile(V)
+def workspace_in_a_body_for_two_arguments():
+    W = [np.empty(3), np.empty(3)]
+
+    def g(x, y):
+        return x * y
+
+    @pullback(g)
+    def rule(y_bar, z, x, y):
+        W[0][:], W[1][:] = y * y_bar, x * y_bar
+        return W[0], W[1]
+
+    return lambda x: np.sum(g(g(x, x), x) * g(x, V))
+
+
+@hostile(V)
+def body_that_keeps_what_it_returns():
+    kept = []
+
+    def g(x):
+        return 2.0 * x
+
+    @pullback(g)
+    def rule(y_bar, y, x):
+        for k in kept:
+            k[:] = 1e6
+        kept.append(2.0 * y_bar)
+        return kept[-1]
+
+    return lambda x: np.sum(g(g(x * x) * x) + g(x) * V)

@@ -141,7 +141,7 @@ class Body:
                 made = self._whole(wanted)
             else:
                 made = self._pruned(copy.deepcopy(self.node), wanted)
-            return made if self.computes else made._replace(call=given_own(made.call))
+            return made if self.computes else made._replace(call=_apart(made.call))
 
     def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...]) -> Variant:
         y_bar = unused("y_bar", node, self.function)
@@ -219,6 +219,17 @@ def given_own(call: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
         return call(*args[:place], own(args[place]), *args[place + 1 :], **static)
 
     return call_with_own
+
+
+def _apart(call: Callable[..., Any]) -> Callable[..., Any]:
+    """`call` for a body that may write into its ȳ, and later into what it gave: both are copies."""
+    call = given_own(call)
+
+    @functools.wraps(call)
+    def call_apart(*args: Any, **static: Any) -> Any:
+        return own(call(*args, **static))
+
+    return call_apart
 
 
 def _names(code: types.CodeType) -> set[str]:
