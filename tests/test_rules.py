@@ -94,7 +94,8 @@ def calls(function: Any, seen: set[Any]) -> Iterator[Any]:
                 yield called
 
 
-BODIES = sorted({rules[f].body for f in rules if rules[f].body}, key=lambda body: body.__qualname__)
+OURS = [rules[f] for f in rules if "wengert_rules" in rules[f].where]
+BODIES = sorted({rule.body for rule in OURS if rule.body}, key=lambda body: body.__qualname__)
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: f"{body.__module__}.{body.__name__}")

@@ -122,8 +122,8 @@ class Hindsight(FarReach):
         self._changed: list[Place] | None = None
 
     def finds_any(self) -> bool:
-        """Whether there is anything within reach that may change."""
-        return bool(self._places or self._contents)
+        """Whether a function reaches what may change, besides its own attributes, which it reads by its name only."""
+        return bool(len(self._places) > 1 or self._contents)
 
     def look_again(self) -> None:
         """Note which containers have changed since the call."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import PLAIN, STATE, Recording, users_site
+from wengert.values.functional import Path, getfield
 from wengert.values.lenses import owner_of
 
 
@@ -85,12 +86,11 @@ def writable(recording: Recording, owners: Sequence[np.ndarray]) -> None:
     if recording.context is not None:
         return
     for slot, array in [item for item in _arrays_given(recording) if any([owner_of(item[1]) is o for o in owners])]:
-        flags, site = array.flags, users_site()
-        read = recording.append((Primitive(getattr, None, "text"), flags, (slot, None), (array, "flags"), None, site))
-        recording.inert.add(read)
-        asked = Primitive(getattr, None, "guard")
-        recording.append((asked, flags.writeable, (read, None), (flags, "writeable"), None, site))
+        asked = Primitive(getfield, None, "guard")
+        recording.append((asked, array.flags.writeable, (slot, None), (array, _WRITEABLE), None, users_site()))
 
+
+_WRITEABLE = Path(((".", "flags"), (".", "writeable")))
 
 _AS_IT_LIES = {
     np.reshape, np.ravel, np.ndarray.reshape, np.ndarray.ravel, np.ndarray.astype, np.asarray, np.array, np.asanyarray,

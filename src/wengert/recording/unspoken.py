@@ -47,8 +47,8 @@ def refuse_unspoken(recording: Recording, primitive: Primitive, level: int) -> N
     f = primitive.fn
     if not _Search(recording, f, level).found:
         return
-    names = [name for name, held in _names(f) if _Search(recording, held, level).found]
-    if names and all([_only_appends(f, name) for name in names]):
+    names = _leading(recording, f, level)
+    if _only_keeps(recording, f, level, set()):
         return
     raise recording.refuse(
         RefusedCallError(
@@ -56,6 +56,24 @@ def refuse_unspoken(recording: Recording, primitive: Primitive, level: int) -> N
             f"{' (' + ', '.join(names) + ')' if names else ''}, of which its rule cannot tell. Make it an argument of "
             "its own."
         )
+    )
+
+
+def _leading(recording: Recording, f: Any, level: int) -> list[str]:
+    """The names by which a function reaches such values."""
+    return [name for name, held in _names(f) if _Search(recording, held, level).found]
+
+
+def _only_keeps(recording: Recording, f: Any, level: int, seen: set[int]) -> bool:
+    """Whether a function, and those that it calls, name what leads to such values only to append to it."""
+    seen.add(id(f))
+    names = _leading(recording, f, level)
+    called = [held for name in names if isinstance(held := _held(f, name), types.FunctionType)]
+    lists = [name for name in names if not isinstance(_held(f, name), types.FunctionType)]
+    return (
+        bool(names)
+        and all([_only_appends(f, name) for name in lists])
+        and all([id(g) in seen or _only_keeps(recording, g, level, seen) for g in called])
     )
 
 
@@ -67,10 +85,19 @@ def _names(f: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _only_appends(f: types.FunctionType, name: str) -> bool:
-    """Whether a function names a list only to append to it."""
-    steps = list(dis.get_instructions(f))
-    uses = [after.argval for step, after in pairwise(steps) if step.argval == name and step.opname.startswith("LOAD")]
-    return type(_held(f, name)) is list and bool(uses) and all([use == "append" for use in uses])
+    """Whether a function names a list only to append to it; a pullback that it makes may take from it again."""
+    inner = [const for const in f.__code__.co_consts if isinstance(const, types.CodeType)]
+    own, taken = _uses(f.__code__, name), [use for code in inner for use in _uses(code, name)]
+    return type(_held(f, name)) is list and {*own} == {"append"} and {*taken} <= {"append", "pop"}
+
+
+def _uses(code: types.CodeType, name: str) -> list[Any]:
+    """What a variable of an outer function, or a global one, is used for: the name that is read of it."""
+    steps = pairwise(dis.get_instructions(code))
+    return [after.argval for step, after in steps if step.argval == name and step.opname in _READS]
+
+
+_READS = ("LOAD_DEREF", "LOAD_GLOBAL", "LOAD_NAME")
 
 
 def _held(f: types.FunctionType, name: str) -> Any:
