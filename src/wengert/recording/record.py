@@ -418,10 +418,12 @@ def _sized_by_values(recording: Recording, fn: Any, args: tuple[Any, ...], kwarg
     if isinstance(fn, np.ufunc) or getattr(fn, "__module__", "") == "_operator":
         return False
     kinds = (np.integer, np.ndarray) if fn in _MADE_OF_SHAPES else np.integer
+    args = args[1:] if fn in _RESHAPED else args  # the first is what lies in the result
     return any([_is_traced_integer(recording, a, kinds) for a in (*args, *(kwargs or {}).values())])
 
 
-_MADE_OF_SHAPES = {np.zeros, np.ones, np.empty, np.full, np.reshape, np.broadcast_to, np.resize, np.tile, np.pad}
+_RESHAPED = {np.reshape, np.broadcast_to, np.resize, np.tile, np.pad}
+_MADE_OF_SHAPES = {np.zeros, np.ones, np.empty, np.full, *_RESHAPED}
 
 
 def _is_traced_integer(recording: Recording, a: Any, kinds: Any) -> bool:
