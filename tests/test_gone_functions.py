@@ -72,7 +72,7 @@ USES = [(_gradient, 200), (_class, 400), (_tape, 200), (_compiled, 400), (_rule,
 
 @pytest.mark.parametrize(("use", "most"), USES)
 def test_memory_does_not_grow(use: Callable[[int], None], most: int) -> None:
-    """In one of thirty rounds at least: what other tests left behind goes in the first of them, a leak grows in each."""
+    """In one of thirty rounds at least: what other tests left behind goes in the first, a leak grows in each."""
     for k in range(30):
         use(k)
     tracemalloc.start(1)
