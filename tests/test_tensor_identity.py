@@ -19,7 +19,7 @@ P = np.array([0.5, 1.25, 2.0, 0.1, 0.9])
 
 
 def shared() -> list[Any]:
-    """The functions of one and of two numbers that have a rule by partials."""
+    """The functions of one, two and three numbers that have a rule by partials."""
     found = []
     for module in (math, np, operator, builtins):
         for name in dir(module):
@@ -40,21 +40,24 @@ def call(f: Any, count: int) -> Any:
     def two(x: Any, y: Any) -> Any:
         return [f(x[i], y[i]) for i in range(len(x))]
 
-    return two
+    def three(x: Any, y: Any, z: Any) -> Any:
+        return [f(x[i], y[i], z[i]) for i in range(len(x))]
+
+    return two if count == 2 else three
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("f", shared(), ids=lambda f: f"{f.__module__ if f is not np else ''}.{f.__name__}")
 def test_every_function_gives_its_own_values(f: Any, backend: str) -> None:
     tried = 0
-    for count, every in ((1, [(A,), (P,), (P + 1,), (P / 4,)]), (2, [(A, B), (P, B), (P, np.round(B))])):
+    for every in ([(A,), (P,), (P + 1,), (P / 4,)], [(A, B), (P, B), (P, np.round(B))], [(A, B, P)]):
         for args in every:
             with np.errstate(all="ignore"):
                 try:
                     expected = np.array([f(*map(float, numbers)) for numbers in zip(*args, strict=True)], float)
                 except (TypeError, ValueError, OverflowError):
                     continue
-                tensor = wg.tensor.function(call(f, count), backend=backend)
+                tensor = wg.tensor.function(call(f, len(args)), backend=backend)
                 np.testing.assert_allclose(tensor(*args), expected, rtol=1e-12)
                 tried += 1
     assert tried
