@@ -18,7 +18,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType
 from typing import Any
 
 import numpy as np
-from test_rewrite import BINARY, PLAIN, UNARY
+from plain_hooks import BINARY, PLAIN, UNARY
 
 from wengert import gradient
 from wengert.hooks.net import UNSEEN

@@ -41,6 +41,15 @@ def weigh(a: Any) -> Any:
     return np.sum(a * a * np.linspace(1.0, 2.0, np.size(a)).reshape(np.shape(a)))
 
 
+def leaves(value: Any) -> list[Any]:
+    """The numbers and arrays in an argument or a gradient, in order."""
+    if isinstance(value, dict):
+        return [leaf for part in value.values() for leaf in leaves(part)]
+    if isinstance(value, (list, tuple)):
+        return [leaf for part in value for leaf in leaves(part)]
+    return [value]
+
+
 # -- keys of every kind ---------------------------------------------------------------------------------------------
 
 

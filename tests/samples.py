@@ -28,6 +28,7 @@ from wengert.extend import (
     setitem,
     setlens,
 )
+from wengert.rulebook.registry import callable_name
 from wengert_rules.sorting import given_to_equals
 
 # Elementwise functions of one argument: the functions, the interval, whether they take complex numbers.
@@ -402,6 +403,11 @@ SAMPLES = [
     *elementwise(), *powers(), *selections(), *scalars(), *reductions(), *shapes(), *joins(), *indexing(),
     *lenses(), *containers(), *products(), *arrays(), *ufuncs(), *linear_algebra(),
 ]  # fmt: skip
+
+BY_FUNCTION: dict[str, list[Sample]] = {}
+"""The samples of each function, by its name."""
+for _sample in SAMPLES:
+    BY_FUNCTION.setdefault(callable_name(_sample.f), []).append(_sample)
 
 # Tested by hand: the cotangent of the first names one part of a container, that of the second must not turn phases,
 # and two arguments of the third must keep the same elements.

@@ -12,6 +12,7 @@ import numpy as np
 from wengert.tape.tape import Call, Input, Tape, Variable, mkcall, substitute
 from wengert.values import functional
 from wengert.values.sites import Site
+from wengert.values.structures import leaves
 
 SITE = Site("program.py", 7, "f")
 
@@ -46,6 +47,18 @@ def same_bits(a: Any, b: Any) -> bool:
             b.tobytes(),
         )
     return type(a) is type(b) and np.array(a).tobytes() == np.array(b).tobytes()
+
+
+def numbers(value: Any) -> list[np.ndarray]:
+    """The leaves of a value as arrays."""
+    return [np.asarray(leaf) for _, leaf in leaves(value)]
+
+
+def assert_close(found: Any, expected: Any, rtol: float, atol: float) -> None:
+    found, expected = numbers(found), numbers(expected)
+    assert [a.shape for a in found] == [b.shape for b in expected]
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
 
 
 def scalar_tape(rng: random.Random, n: int = 30) -> Tape:

@@ -9,21 +9,18 @@ import operator
 import weakref
 from typing import Any
 
-import mutation_programs
 import numpy as np
 import programs
 import pytest
-import view_programs  # noqa: F401 - its import adds programs
-from tapes import same_bits
-from test_mutation import REFUSED
-from test_programs import assert_close
+from tapes import assert_close, same_bits
+from view_programs import FOLLOWED
 
 import wengert as wg
 from wengert.tape.recipe import back
 
 PROGRAMS: list[tuple[str, Any, Any]] = [
     *((p.name, p.f, lambda p=p: copy.deepcopy(p.args)) for p in programs.PROGRAMS),
-    *((p.f.__name__, p.f, p.args) for p in mutation_programs.PROGRAMS if p.f.__name__ not in REFUSED),
+    *((p.f.__name__, p.f, p.args) for p in FOLLOWED),
 ]
 each = pytest.mark.parametrize(("f", "args"), [p[1:] for p in PROGRAMS], ids=[p[0] for p in PROGRAMS])
 

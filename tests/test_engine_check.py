@@ -12,7 +12,7 @@ import test_implicit
 import test_watched
 from call_forms import _leaves
 from engine_check import EngineError, checking
-from test_second_pullbacks import BY_FUNCTION, of_both, pieces
+from sampled_pullbacks import USABLE, of_both, pieces
 
 import wengert as wg
 from wengert import gradient
@@ -52,9 +52,9 @@ def test_gradients_inside_pullbacks(mode: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("f", list(BY_FUNCTION)[::5], ids=lambda f: str(BY_FUNCTION[f][0]))
+@pytest.mark.parametrize("f", list(USABLE)[::5], ids=lambda f: str(USABLE[f][0]))
 def test_pullbacks_of_rules(f: Callable[..., Any]) -> None:
-    again = of_both(*pieces(BY_FUNCTION[f][0]))
+    again = of_both(*pieces(USABLE[f][0]))
     with contextlib.suppress(wg.NoRuleError):  # a float for an argument without derivative
         wg.grad(lambda *args: sum(np.sum(np.real(bar)) for bar in _leaves(again.f(*args))), *again.args)
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import programs
 import pytest
-from tapes import same_bits
-from test_programs import numbers
+from tapes import numbers, same_bits
 
 import wengert as wg
 from wengert.tape.folding import is_pure

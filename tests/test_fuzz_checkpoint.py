@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from mutation_programs import leaves as leaves_of
 from programs import PROGRAMS, Program
 from tapes import same_bits
 from test_fuzz_mutation import N, arguments, program, programs, run
-from test_mutation import each as in_place
-from test_mutation import leaves as leaves_of
+from view_programs import FOLLOWED
 
 import wengert as wg
 from wengert.recording.recording import ACTIVE, STATE
@@ -87,7 +87,7 @@ def test_programs_under_a_checkpoint(program: Program) -> None:
     assert same_bits(all_gradients(wg.checkpoint(program.f), copy.deepcopy(program.args)), plain)
 
 
-@in_place
+@pytest.mark.parametrize("program", FOLLOWED, ids=lambda program: program.f.__name__)
 def test_programs_in_place_under_a_checkpoint(program: Any) -> None:
     plain = all_gradients(program.f, program.args())
     args, expected = program.args(), program.args()

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import view_programs  # noqa: F401 - its import adds programs
-from mutation_programs import PROGRAMS, Program
+from mutation_programs import Program, leaves
 from tapes import same_bits
-from test_mutation import REFUSED, leaves
+from view_programs import FOLLOWED
 
 import wengert as wg
 from wengert.memory import undo
@@ -192,7 +191,7 @@ def test_memory_is_as_the_function_left_it_after_an_error() -> None:
     assert same_bits(found, shared)
 
 
-@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.f.__name__ not in REFUSED], ids=lambda p: p.f.__name__)
+@pytest.mark.parametrize("program", FOLLOWED, ids=lambda p: p.f.__name__)
 def test_regions_of_small_programs(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every region is treated as a large one is."""
     args = program.args()

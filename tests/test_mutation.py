@@ -7,34 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-import view_programs  # noqa: F401 - its import adds programs
-from mutation_programs import PROGRAMS, Program
+from mutation_programs import Program, leaves
 from tapes import same_bits
+from view_programs import FOLLOWED, REFUSED
 
 import wengert as wg
 
-REFUSED = {
-    "diagonal_of_strides",
-    "strided_windows_read",
-}
-each = pytest.mark.parametrize(
-    "program",
-    [
-        pytest.param(p, id=p.f.__name__)
-        for p in PROGRAMS
-        if p.f.__name__ not in REFUSED
-    ],
-)
+each = pytest.mark.parametrize("program", FOLLOWED, ids=lambda program: program.f.__name__)
 SINGLE = {"single_precision", "cast_on_store"}  # differences of float32 are rough
-
-
-def leaves(value: Any) -> list[Any]:
-    """The numbers and arrays in an argument or a gradient, in order."""
-    if isinstance(value, dict):
-        return [leaf for part in value.values() for leaf in leaves(part)]
-    if isinstance(value, (list, tuple)):
-        return [leaf for part in value for leaf in leaves(part)]
-    return [value]
 
 
 def differences(f: Callable[..., Any], make: Callable[[], tuple[Any, ...]], step: float = 1e-3) -> list[Any]:
@@ -102,7 +82,7 @@ def test_pullback_twice(program: Program) -> None:
 
 @pytest.mark.parametrize(
     "program",
-    [pytest.param(p, id=p.f.__name__) for p in PROGRAMS if p.f.__name__ not in REFUSED | SINGLE],
+    [pytest.param(p, id=p.f.__name__) for p in FOLLOWED if p.f.__name__ not in SINGLE],
 )
 def test_second_derivative(program: Program) -> None:
 
@@ -162,7 +142,7 @@ def test_rrule_tape(program: Program) -> None:
     np.testing.assert_allclose(flat(got[-len(leaves(want)) :]), flat(want), rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.parametrize("program", [pytest.param(p, id=p.f.__name__) for p in PROGRAMS if p.f.__name__ in REFUSED])
+@pytest.mark.parametrize("program", REFUSED, ids=lambda program: program.f.__name__)
 def test_refused_for_want_of_a_rule(program: Program) -> None:
     with pytest.raises(wg.WengertError, match=r"has no rule|does not know|cannot be seen"):
         wg.grad(program.f, *program.args())

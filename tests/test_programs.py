@@ -6,27 +6,14 @@ import copy
 import warnings
 from typing import Any
 
-import numpy as np
 import programs
 import pytest
 from programs import LOG, PROGRAMS, Program
-from tapes import same_bits
+from tapes import assert_close, same_bits
 
 import wengert as wg
-from wengert.values.structures import leaves
 
 each = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-
-
-def numbers(value: Any) -> list[np.ndarray]:
-    return [np.asarray(leaf) for _, leaf in leaves(value)]
-
-
-def assert_close(found: Any, expected: Any, rtol: float, atol: float) -> None:
-    found, expected = numbers(found), numbers(expected)
-    assert [a.shape for a in found] == [b.shape for b in expected]
-    for a, b in zip(found, expected, strict=True):
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol)
 
 
 def arguments(program: Program) -> tuple[Any, ...]:

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from modes import MODES, F, declare
 
 import wengert as wg
-
-F = Callable[[Any], Any]
 
 
 @pytest.fixture(autouse=True)
@@ -26,19 +25,6 @@ def scoped() -> Iterator[None]:
 
 def squares_of_gradient(f: F) -> F:
     return lambda x: np.sum(wg.grad(f)(x) ** 2)
-
-
-MODES: dict[str, Callable[[F, Any], Any]] = {
-    "grad": lambda f, x: wg.grad(f)(x),
-    "vjp": lambda f, x: wg.vjp(f, x)[1](1.0)[0],
-    "checkpoint": lambda f, x: wg.grad(wg.checkpoint(f))(x),
-    "gradtape": lambda f, x: wg.gradtape(f, x).play(x)[1][-1],
-    "compiled": lambda f, x: wg.gradtape(f, x).compile()(x)[1][-1],
-    "passing": lambda f, x: wg.gradtape(f, x, strategy="pass through").play(x)[1][-1],
-    "rrule_tape": lambda f, x: wg.rrule_tape(wg.trace(f, x)[1]).play(x)[1][-1],
-    "trace, compiled": lambda f, x: wg.rrule_tape(wg.trace(f, x)[1]).compile()(x)[1][-1],
-    "with a context": lambda f, x: wg.rrule_tape(wg.trace(f, x, ctx=wg.Context())[1]).play(x)[1][-1],
-}
 
 
 def differences(f: F, x: Any) -> Any:
@@ -324,23 +310,13 @@ BEFORE: dict[str, tuple[F, Callable[[], Any]]] = {
 }
 
 
-def _declare(form: str, f: F, slope: float) -> F:
-    if form == "rrule":
-        wg.rrule(f)(lambda x: (f(x), lambda y_bar: np.real(y_bar) * slope))
-    elif form == "pullback":
-        wg.pullback(f)(lambda y_bar, y, x: np.real(y_bar) * slope)
-    else:
-        wg.partials(f)(lambda y, x: slope)
-    return f
-
-
 @pytest.mark.parametrize("form", ["rrule", "pullback", "partials"])
 @pytest.mark.parametrize("name", BEFORE)
 def test_a_number_that_was_there_before_stays_constant(name: str, form: str) -> None:
     def given(x: Any) -> Any:
         return BEFORE[name][0](x)
 
-    _declare(form, given, 7.0)
+    declare(form, given, 7.0)
     there = BEFORE[name][1]
 
     def f(x: Any) -> Any:
@@ -359,7 +335,7 @@ def test_a_number_that_was_there_before_stays_constant(name: str, form: str) -> 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_function_may_give_its_argument(mode: str, x: Any, form: str) -> None:
     """Reversal of gradients: y = x, x̄ = -ȳ."""
-    reverse = _declare(form, lambda x: x, -1.0)
+    reverse = declare(form, lambda x: x, -1.0)
 
     def f(x: Any) -> Any:
         y = reverse(x)
@@ -371,7 +347,7 @@ def test_a_function_may_give_its_argument(mode: str, x: Any, form: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_arrays_that_were_there_before_stay_constant(mode: str) -> None:
     table = np.array([2.0, 3.0])
-    whole, part = _declare("pullback", lambda x: table, 5.0), _declare("rrule", lambda x: table[::-1], 7.0)
+    whole, part = declare("pullback", lambda x: table, 5.0), declare("rrule", lambda x: table[::-1], 7.0)
     x = np.array([0.5, 1.5])
 
     def f(x: Any) -> Any:
@@ -392,10 +368,10 @@ def test_unary_plus_is_a_new_value(x: Any, mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_what_python_calls_through_numpy_is_new_too(mode: str) -> None:
     one = np.frompyfunc(lambda x: ONE, 1, 1)
-    _declare("partials", one, 7.0)
+    declare("partials", one, 7.0)
     assert MODES[mode](lambda x: float(one(x)) * ONE + ONE * x, 1.5) == 8
     some = functools.partial(lambda a, x: ONE, 0)
-    _declare("pullback", some, 7.0)
+    declare("pullback", some, 7.0)
     assert MODES[mode](lambda x: some(x) * ONE + ONE * x, 1.5) == 8
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from call_forms import _leaves, _map, _random, _weighted, gradient_outcome, keys_of
+from call_forms import _map, _random, _weighted, gradient_outcome, keys_of
+from sampled_pullbacks import is_usable
 from samples import SAMPLES
 from sampling import Sample
 
@@ -15,13 +16,6 @@ import wengert as wg
 from wengert.extend import rules
 
 MODULES = ("elementwise", "scalars", "complexes", "special_functions", "ufunc_methods")
-PRECISE = ("d", "D")
-
-
-def is_usable(sample: Sample) -> bool:
-    """A call with something to differentiate, in double precision throughout."""
-    leaves = [np.asarray(leaf) for leaf in _leaves(sample.args)]
-    return any(leaf.size for leaf in leaves) and all(leaf.dtype.char in PRECISE for leaf in leaves)
 
 
 def one_of_each() -> dict[Callable[..., Any], Sample]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from mutation_programs import matrix, program, vector, weigh
+from mutation_programs import PROGRAMS, matrix, program, vector, weigh
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 # -- views ----------------------------------------------------------------------------------------------------------
@@ -537,3 +537,8 @@ def argument_returned_through_view(x):
     x = x.reshape(2, 3)
     x[0] -= x[1]
     return weigh(v)
+
+
+UNFOLLOWED = {"diagonal_of_strides", "strided_windows_read"}
+REFUSED = [program for program in PROGRAMS if program.f.__name__ in UNFOLLOWED]
+FOLLOWED = [program for program in PROGRAMS if program.f.__name__ not in UNFOLLOWED]
