@@ -21,7 +21,7 @@ from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import arrays_for_lists, as_array, bind, keep_args, record_constant, splat
 from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, here
 from wengert.recording.shadow import SHADOW
-from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in
+from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_of
 from wengert.recording.statics import check_keywords, check_statics
 from wengert.values.functional import setitem
 from wengert.values.lenses import owner_of
@@ -97,7 +97,7 @@ def slot_of_key(recording: Recording, key: Any) -> Any:
             slot = slot_of(recording, bound)
             if slot is not None:
                 guard(recording, operator.index, bound, slot)
-    return slots_in(recording, key) if type(key) in (list, tuple) else slot_of(recording, key)
+    return slots_of(recording, key)
 
 
 def _stays(memory: Memory, array: np.ndarray, key: Any, value: np.ndarray) -> bool:
@@ -192,7 +192,7 @@ def record_write(
         args = arrays_for_lists(recording, primitive, args)
     if any([type(a) not in PLAIN or type(a) is list or type(a) is tuple for a in args]):
         refuse_hidden(recording, primitive.name, args)
-    ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
+    ins = tuple([slots_of(recording, a) for a in args])
     constant = rule.kind == "constant"
     check_keywords(recording, primitive, kwargs)
     traced = any(s is not None for s in ins) and (recording.keep or not constant)

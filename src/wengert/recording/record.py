@@ -24,7 +24,7 @@ from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, Traced, here, users_site
 from wengert.recording.shadow import SHADOW, held
-from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in
+from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in, slots_of
 from wengert.recording.statics import check_keywords, check_statics
 from wengert.recording.unseen import called, note_kept, note_writes, watched_by
 from wengert.recording.unspoken import refuse_unspoken
@@ -41,9 +41,7 @@ _NUMBERS = (np.number, float, complex)
 METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neither recorded nor guarded
 
 
-def register(
-    recording: Recording, value: Any, slot: int, args: tuple[Any, ...] = (), lends: int | None = None
-) -> None:
+def register(recording: Recording, value: Any, slot: int, args: tuple[Any, ...] = (), lends: int | None = None) -> None:
     """Make the fresh result of an entry a variable.
 
     `lends`: a view of memory with variables from before this place is not just a view, its rule says otherwise.
@@ -132,7 +130,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         args, kwargs = _at_line(recording, rule.normalise, args, kwargs)
     if rule.sequence is not None or primitive.is_array_function:
         args = arrays_for_lists(recording, primitive, args)
-    ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
+    ins = tuple([slots_of(recording, a) for a in args])
     contained = inside(recording, rule, args, ins, slot_of)
     if recording.context is not None:
         check_keywords(recording, primitive, kwargs)
@@ -174,7 +172,7 @@ def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:
     recording = recording_here()
     if recording.context is not None:
         return record_call(primitive, args, {})
-    ins = tuple([slots_in(recording, a) if type(a) in (list, tuple) else slot_of(recording, a) for a in args])
+    ins = tuple([slots_of(recording, a) for a in args])
     bound = bind(recording, primitive, args, ins, {})
     return append_result(recording, bound, made_new([value], args, primitive), args, ins, None)
 

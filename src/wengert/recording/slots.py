@@ -31,10 +31,13 @@ def slot_of(recording: Recording, value: Any) -> int | None:
 
 def slots_in(recording: Recording, items: Any) -> Any:
     """The variables in a list or tuple, as a nested tuple; None where there are none."""
-    found = tuple(
-        slots_in(recording, item) if type(item) in (list, tuple) else slot_of(recording, item) for item in items
-    )
-    return found if any(slot is not None for slot in found) else None
+    found = tuple([slots_of(recording, item) for item in items])
+    return found if any([slot is not None for slot in found]) else None
+
+
+def slots_of(recording: Recording, value: Any) -> Any:
+    """The variable of an argument, or those in it where it is a list or tuple."""
+    return slots_in(recording, value) if type(value) in (list, tuple) else slot_of(recording, value)
 
 
 def holds_traced(items: Any) -> bool:

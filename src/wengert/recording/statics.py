@@ -7,7 +7,7 @@ from typing import Any
 from wengert.errors import NoRuleError
 from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import Recording, here
-from wengert.recording.slots import slot_of, slots_in
+from wengert.recording.slots import slots_of
 from wengert.values.values import is_inexact
 
 
@@ -26,7 +26,7 @@ def check_keywords(recording: Recording, primitive: Primitive, kwargs: dict[str,
     if primitive.rule.kind == "constant":
         return
     for name, value in kwargs.items():
-        slot = slots_in(recording, value) if type(value) in (list, tuple) else slot_of(recording, value)
+        slot = slots_of(recording, value)
         if slot is not None and _differentiable(recording, value, slot):
             raise _no_derivative(recording, primitive, f"argument {name!r}")
 

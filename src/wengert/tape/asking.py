@@ -18,7 +18,7 @@ from wengert.recording.outcomes import made_new, refuse_tree
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import METADATA, Pull, guard_outline, record_call, register
 from wengert.recording.recording import STATE, Entry, Recording, Traced, here
-from wengert.recording.slots import slot_of, slots_in
+from wengert.recording.slots import slot_of, slots_of
 from wengert.recording.unseen import note_kept, note_writes, watched_by
 from wengert.rulebook.registry import rules
 from wengert.tape.contexts import Context
@@ -65,7 +65,7 @@ class LiveContext:
                 return enter()(*args, **kwargs)
             if rules.get(f) is not None or not search(recording, (f, *args, *kwargs.values())):
                 return plain()(*args, **kwargs)
-            ins = tuple([_slots(recording, a) for a in args])
+            ins = tuple([slots_of(recording, a) for a in args])
             self._refuse_hidden(recording, f, args, ins, kwargs)
             return self.call(recording, Primitive(f, None), args, ins, kwargs)
 
@@ -270,10 +270,6 @@ class _AskedMemory(Memory):
         super().written(storage, owner, slot)
         if slot is not None:
             self.live.check(self.recording, slot, owner)
-
-
-def _slots(recording: Recording, value: Any) -> Any:
-    return slots_in(recording, value) if type(value) in (list, tuple) else slot_of(recording, value)
 
 
 def _untraced(args: Iterable[Any], ins: Iterable[Any]) -> Iterator[Any]:
