@@ -24,10 +24,10 @@ from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_of
 from wengert.recording.statics import check_keywords, check_statics
 from wengert.values.functional import setitem
+from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
 from wengert.values.lenses import owner_of
 from wengert.values.values import Spec, is_inexact
 
-INTEGERS = (int, np.int64)
 FLOATS = (float, np.float64)
 
 
@@ -73,7 +73,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         elif recording.keep:
             writable(recording, [owner_of(array)])
         raise
-    at_key = key_slot is not None or (array is owner and is_basic(key) and not _is_all(key))
+    at_key = key_slot is not None or (array is owner and is_basic(key) and not may_be_all(key))
     region = None if at_key else array[as_view(key)]
     if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner:
         memory.put(storage, owner, region, value, value_slot, before)
@@ -153,27 +153,6 @@ def _check_dtype(recording: Recording, target: np.ndarray, ins: tuple[Any, ...])
                 "Give the array a float dtype."
             )
         )
-
-
-def as_view(key: Any) -> Any:
-    """The key with an Ellipsis, with which an entry too is a view."""
-    if type(key) is tuple:
-        return key if any(part is Ellipsis for part in key) else (*key, ...)
-    return (key, ...) if isinstance(key, (int, np.integer)) and not isinstance(key, bool) else key
-
-
-def is_basic(key: Any) -> bool:
-    """True where a key of integers, slices, None and Ellipsis names a part by its place."""
-    if type(key) is tuple:
-        return all(type(part) is not tuple and is_basic(part) for part in key)
-    return key is None or key is Ellipsis or type(key) is slice or type(key) in INTEGERS
-
-
-def _is_all(key: Any) -> bool:
-    """True where a key may name the whole array."""
-    if type(key) is tuple:
-        return all(_is_all(part) for part in key)
-    return key is Ellipsis or type(key) is slice
 
 
 def record_write(

@@ -26,10 +26,10 @@ from wengert.recording.recording import Entry, Level, Recording, here, watch_arr
 from wengert.recording.shadow import SHADOW, forgetting
 from wengert.values.frames import ENGINE
 from wengert.values.functional import setitem, setpart
+from wengert.values.keys import frozen
 from wengert.values.lenses import (
     content_of,
     covers,
-    frozen,
     is_foreign,
     lens_of,
     overlaps_itself,

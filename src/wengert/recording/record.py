@@ -30,6 +30,7 @@ from wengert.recording.unseen import called, note_kept, note_writes, watched_by
 from wengert.recording.unspoken import refuse_unspoken
 from wengert.rulebook.evaluation import value_and_pullback
 from wengert.values.functional import getfield
+from wengert.values.keys import has_mask
 from wengert.values.lenses import owner_of
 from wengert.values.names import home_of
 from wengert.values.results import is_tree, leaves_of, outline, with_leaves
@@ -412,7 +413,7 @@ def as_array(items: Any) -> np.ndarray:
 def _sized_by_values(recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> bool:
     """Whether a result is as long as a traced value says: what a mask chooses, what a traced integer sizes."""
     if fn is operator.getitem:
-        return _is_mask(args[1])
+        return has_mask(args[1])
     if isinstance(fn, np.ufunc) or getattr(fn, "__module__", "") == "_operator":
         return False
     kinds = (np.integer, np.ndarray) if fn in _MADE_OF_SHAPES else np.integer
@@ -429,9 +430,3 @@ def _is_traced_integer(recording: Recording, a: Any, kinds: Any) -> bool:
         return any([_is_traced_integer(recording, part, kinds) for part in a])
     a = a.value if type(a) is Traced else a
     return isinstance(a, kinds) and not is_inexact(a) and slot_of(recording, a) is not None
-
-
-def _is_mask(key: Any) -> bool:
-    if type(key) is tuple:
-        return any(_is_mask(part) for part in key)
-    return isinstance(key, (np.ndarray, list)) and np.asarray(key).dtype.kind == "b"

@@ -22,6 +22,7 @@ from wengert.reverse.windows import Windows, joined
 from wengert.rulebook.binding import Rule
 from wengert.values.callables import place
 from wengert.values.functional import additem, getitem, setitem
+from wengert.values.keys import may_repeat
 from wengert.values.lenses import owner_of
 from wengert.values.projection import project
 from wengert.values.tangents import InplaceableThunk, add_into, as_given, debugging, force, is_exclusive, is_zero
@@ -210,7 +211,7 @@ class Bars:
 
     def can_unstore(self, y_bar: Any, key: Any) -> bool:
         """Whether `read_last` can number the places of a key, in the precision of a cotangent."""
-        return is_plain_key(key) or y_bar.dtype.char in "dD"
+        return not may_repeat(key) or y_bar.dtype.char in "dD"
 
     def read_last(self, y_bar: np.ndarray, key: Any) -> Any:
         """`read`, of a buffer; of places that a key names twice the last has it all, and the buffer is spoilt there.
@@ -218,7 +219,7 @@ class Bars:
         Each writes its number: the one that stays was the last.
         """
         part = self.read(y_bar, key)
-        if not is_plain_key(key):
+        if may_repeat(key):
             numbers = np.arange(np.size(part)).reshape(np.shape(part))
             y_bar[key] = numbers
             part = np.where(y_bar[key] == numbers, part, 0)
@@ -227,22 +228,10 @@ class Bars:
 
 def getitem_onto(x_bar: np.ndarray, key: Any, y_bar: Any) -> None:
     """Add the cotangent of x[key]."""
-    if is_plain_key(key):
+    if not may_repeat(key):
         x_bar[key] += y_bar
     else:
         np.add.at(x_bar, key, y_bar)
-
-
-def is_plain_key(key: Any) -> bool:
-    """True where a key names no place twice."""
-    if type(key) is tuple:
-        return all(is_plain_key(part) for part in key)
-    return (
-        key is None
-        or key is Ellipsis
-        or isinstance(key, (int, slice, np.integer))
-        or (isinstance(key, np.ndarray) and key.dtype.kind == "b")
-    )
 
 
 class TracedBars(Bars):
@@ -315,7 +304,7 @@ class TracedBars(Bars):
         return self.call(np.copy, part) if isinstance(part, np.ndarray) else part
 
     def can_unstore(self, y_bar: Any, key: Any) -> bool:
-        return is_plain_key(key)
+        return not may_repeat(key)
 
     def clear(self, y_bar: Any, owned: bool, key: Any) -> np.ndarray:
         buffer: np.ndarray = y_bar if owned else self.copy(y_bar)

@@ -15,13 +15,14 @@ from wengert.recording.pulls import Pull
 from wengert.recording.record import splat
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced
 from wengert.reverse.accumulation import SETTINGS
-from wengert.reverse.bars import EAGER, FLOATS, Bars, is_plain_key, plus
+from wengert.reverse.bars import EAGER, FLOATS, Bars, plus
 from wengert.reverse.checkpointing import Folded
 from wengert.reverse.strategies import PassingBars, PassingTracedBars, Seeds, choosing
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.bodies import own
 from wengert.values.functional import getfield, setitem
+from wengert.values.keys import may_repeat
 from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
 from wengert.values.tangents import AbstractTangent
@@ -277,7 +278,7 @@ def _store_step(bars: Bars, y_bar: Any, owned: bool, ins: Any, args: Any) -> Non
     slot, _, value_slot = ins
     key, value = args[1], args[2]
     if value_slot is not None:
-        if not is_plain_key(key):
+        if may_repeat(key):
             y_bar, owned = y_bar if owned else bars.copy(y_bar), True
         bars.add(value_slot, bars.project(bars.read_last(y_bar, key), value, True))
     if slot is not None:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from wengert.hooks.writes import as_view, is_basic
 from wengert.recording.primitives import Bound
+from wengert.values.keys import as_view, is_basic
 from wengert.values.lenses import Lens, key_of, lens_of, owner_of
 
 VIEWS = {

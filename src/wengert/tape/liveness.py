@@ -15,6 +15,7 @@ import numpy as np
 from wengert.rulebook.registry import rules
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.values import functional
+from wengert.values.keys import is_basic
 
 STORES = (functional.setitem, functional.additem, functional.setlens, functional.addlens)
 _FRESH = (*STORES, functional.lens, functional.setpart)
@@ -84,7 +85,7 @@ class _Memory:
             return False
         overlap = any(self.find(v.id) == place for v in references([*rest, op.kwargs]))
         # NumPy assigns overlapping slices rightly
-        return not overlap or (op.fn is functional.setitem and _is_basic(rest[0]))
+        return not overlap or (op.fn is functional.setitem and is_basic(rest[0]))
 
     def _share(self, op: Call) -> None:
         for v in op.references():
@@ -112,11 +113,6 @@ def makes_new(op: Call) -> bool:
         return False
     rule = rules.get(op.fn)
     return rule is not None and rule.kind != "rrule" and not rule.view and not rule.identity
-
-
-def _is_basic(key: Any) -> bool:
-    parts = key if isinstance(key, tuple) else (key,)
-    return all(part is None or part is Ellipsis or isinstance(part, slice | int) for part in parts)
 
 
 def is_atom(value: Any) -> bool:

@@ -13,6 +13,7 @@ from wengert.tape.interface import Program
 from wengert.tape.ops import Call, Variable, substitute
 from wengert.tape.schedules import schedule
 from wengert.values import functional
+from wengert.values.keys import may_repeat
 
 
 def play(tape: Program, *inputs: Any, debug: bool = False) -> Any:
@@ -70,7 +71,7 @@ def write(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
         return x
     if store is functional.additem:
         key, value = args
-        if functional._may_repeat(key):
+        if may_repeat(key):
             np.add.at(x, key, value)
         else:
             x[key] += value

@@ -26,6 +26,7 @@ from wengert.tape.literals import RESERVED, Expr
 from wengert.tape.liveness import is_atom, is_store, liveness
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.values import functional
+from wengert.values.keys import may_repeat
 from wengert.values.names import COMPARE, LOOSE, TIGHT, in_line, is_name, method_name, place_of, ufunc_of
 
 WIDTH = 80
@@ -254,7 +255,7 @@ class _Writer(Expressions):
         if target == "window":
             place = f"{self.window(name, value_of(x), op)}[...]"
             self.mutation(op, lambda: f"{place} {sign} {self.arg(op.args[4]).text}")
-        elif op.fn is functional.additem and functional._may_repeat(_key_value(op.args[1])):
+        elif op.fn is functional.additem and may_repeat(_key_value(op.args[1])):
             at = self.outside.numpy("add.at")
             self.mutation(op, lambda: f"{at}({name}, {self.arg(op.args[1]).text}, {self.arg(op.args[2]).text})")
         else:

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided
 
+from wengert.values.keys import may_repeat
+
 __all__ = [
     "Path",
     "additem",
@@ -36,7 +38,7 @@ def setitem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
 def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
     """A copy of `x` with `value` added at `key`; an index that is repeated is added to each time."""
     out = _copy(x)
-    if _may_repeat(key):
+    if may_repeat(key):
         # broadcast first: ufunc.at on a vector with a matrix of indices reads past the end of a shorter value
         np.add.at(out, key, np.broadcast_to(value, out[key].shape))
     else:
@@ -180,12 +182,3 @@ def is_destination(x: Any) -> bool:
     while type(owner) is np.ndarray and owner.base is not None:
         owner = owner.base
     return type(owner) is np.ndarray and not overlaps(x)
-
-
-def _may_repeat(key: Any) -> bool:
-    """Whether the index `key` may name an element twice: only an array of integers can."""
-    if isinstance(key, tuple):
-        return any(_may_repeat(part) for part in key)
-    if key is None or key is Ellipsis or isinstance(key, (int, slice, np.integer)):
-        return False
-    return np.asarray(key).dtype.kind != "b"

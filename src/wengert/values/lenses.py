@@ -173,12 +173,3 @@ def _slice(n: int, stride: int, start: int, size: int, owner_stride: int) -> sli
     if step < 0 and stop is not None and stop < 0:
         stop = None
     return slice(start, stop, None if step == 1 else step)
-
-
-def frozen(key: Any) -> Any:
-    """A key that later writes to an index array do not change."""
-    if isinstance(key, np.ndarray):
-        return key.copy()
-    if type(key) is tuple:
-        return tuple(frozen(part) for part in key)
-    return list(key) if type(key) is list else key
