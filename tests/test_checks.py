@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wengert.checks import check_grads, ngradient
+from wengert.checks import check_grads
+from wengert.differences import ngradient
 from wengert.errors import GradientCheckError, NonScalarOutputError, WengertError
 
 
@@ -246,9 +247,7 @@ def test_float32_is_held_to_its_own_precision() -> None:
 
 def test_tolerances_and_arguments_without_names() -> None:
     wrong = lambda f, *xs: tuple(2.001 * x for x in xs)
-    assert check_grads(
-        lambda *xs: sum(x * x for x in xs), 1.0, 2.0, gradient=wrong, rtol=1e-2
-    ) == pytest.approx(5e-4)
+    assert check_grads(lambda *xs: sum(x * x for x in xs), 1.0, 2.0, gradient=wrong, rtol=1e-2) == pytest.approx(5e-4)
     with pytest.raises(GradientCheckError, match=r"at xs\[1\]"):
         check_grads(lambda *xs: xs[1] ** 2, 0.0, 2.0, gradient=wrong)
     with pytest.raises(GradientCheckError, match=r"at args\[0\]"):

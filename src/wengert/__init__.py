@@ -9,7 +9,8 @@ from typing import Any
 
 import wengert_rules
 from wengert import extend as extend
-from wengert.checks import check_grads, ngradient
+from wengert.checks import check_grads
+from wengert.differences import ngradient
 from wengert.errors import (
     AliasedArgumentsError, ArgumentError, BytecodeError, CacheWarning, DuplicateRuleError, GradientCheckError,
     IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError, NoPathWarning, NoRuleError,

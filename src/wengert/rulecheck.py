@@ -6,10 +6,12 @@ import copy
 import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.differences import derivative
 from wengert.errors import GradientCheckError, RuleError
 from wengert.flattening import flattened, takes_containers
 from wengert.rulebook.evaluation import value_and_pullback
@@ -200,22 +202,20 @@ class _Check:
         parts = np.zeros(x.shape, complex)
         for index in np.ndindex(x.shape):
             for unit in (1.0, 1j) if x.dtype.kind == "c" else (1.0,):
-                parts[index] += unit * self.slope(place, x, index, unit, y_bar)
+                slope = partial(self.difference, place, x, index, unit, y_bar)
+                parts[index] += unit * derivative(slope, float(abs(x[index])), self.precision(), self.size(y_bar))
         return parts if x.dtype.kind == "c" else parts.real
 
-    def slope(self, place: Place, x: np.ndarray, index: tuple[int, ...], unit: complex, y_bar: Any) -> float:
-        h = self.step_size() * max(1.0, float(abs(x[index])))
-        coarse, fine = (self.difference(place, x, index, unit * step, y_bar) for step in (h, h / 2))
-        return (4 * fine - coarse) / 3
-
-    def difference(self, place: Place, x: np.ndarray, index: tuple[int, ...], step: complex, y_bar: Any) -> float:
+    def difference(
+        self, place: Place, x: np.ndarray, index: tuple[int, ...], unit: complex, y_bar: Any, step: float
+    ) -> float:
         """The slope between x - step and x + step at one index, in double precision where f has it."""
         ends = []
-        for signed in (step, -step):
+        for sign in (1, -1):
             moved = x.copy(order="K")  # a window into x is stated by its strides
-            moved[index] += signed
+            moved[index] += sign * step * unit
             args = place.put(self.args, as_kind(place.of(self.args), moved))
-            ends.append((moved[index], self.f(*[map_numbers(widened, arg) for arg in args], **self.kwargs)))
+            ends.append((moved[index], self.wide(args)))
         (right, y_right), (left, y_left) = ends
         rise = sum(
             float(np.real(np.sum(np.conj(bar) * (np.asarray(b, complex) - np.asarray(a, complex)))))
@@ -223,10 +223,18 @@ class _Check:
         )
         return rise / float(abs(right - left))
 
-    def step_size(self) -> float:
-        """The step at which rounding and truncation meet: the fifth root of the precision."""
-        wide = self.f(*[map_numbers(widened, arg) for arg in self.args], **self.kwargs)
-        return max(float(np.finfo(spec_of(y).dtype).eps) for y in numbers(wide)) ** 0.2
+    def wide(self, args: Sequence[Any]) -> Any:
+        """f in double precision, where it has that."""
+        return self.f(*[map_numbers(widened, arg) for arg in args], **self.kwargs)
+
+    def precision(self) -> float:
+        return max(float(np.finfo(spec_of(y).dtype).eps) for y in numbers(self.wide(self.args)))
+
+    def size(self, y_bar: Any) -> float:
+        """The magnitude of what differences are taken of."""
+        return sum(
+            float(np.sum(np.abs(bar) * np.abs(y))) for bar, y in zip(numbers(y_bar), numbers(self.y), strict=True)
+        )
 
     def coarsest(self) -> int:
         """Bytes of the coarsest float among the values of the call."""
