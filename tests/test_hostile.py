@@ -11,6 +11,7 @@ import hostile_outside  # noqa: F401 - its import adds programs
 import hostile_replays  # noqa: F401 - its import adds programs
 import hostile_results  # noqa: F401 - its import adds programs
 import hostile_rules  # noqa: F401 - its import adds programs
+import hostile_tapes2  # noqa: F401 - its import adds programs
 import numpy as np
 import pytest
 from hostile_table import PROGRAMS

@@ -128,7 +128,7 @@ def test_what_a_context_takes_for_a_primitive_stays() -> None:
             return fn is f or super().is_primitive(fn, *args)
 
     tape = wg.primitivize(calling(g, 3.0)[0], Whole())
-    assert names(tape) == ["f", "add", "mul"] and tape.play(4.0) == 144.0
+    assert names(tape) == ["f", "add", "type", "mul"] and tape.play(4.0) == 144.0
 
 
 def test_a_tape_of_primitives_stays_as_it_is() -> None:

@@ -10,7 +10,7 @@ from wengert.errors import WengertError
 from wengert.gradient import grad
 from wengert.hooks.tracer import enter, level, run
 from wengert.memory.residuals import materialise
-from wengert.recording.decisions import powers_are_real
+from wengert.recording.decisions import kinds_stay
 from wengert.recording.layout import kept_apart, views_or_copies
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.session import followed, tidy
@@ -96,7 +96,7 @@ def _traced(
         STATE.site = _place(named)
         kept_apart(recording)
         views_or_copies(recording)
-        powers_are_real(recording)
+        kinds_stay(recording)
         slots = rebuild(result, lambda leaf, path: _slot(recording, leaf, live))
         materialise(recording, 0, len(recording.entries), written_only=True, constants_only=True)
         if live is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.writes import record_store
+from wengert.hooks.writes import record_store, slot_of_key
 from wengert.recording.primitives import ruled
 from wengert.recording.record import as_array, record_call
 from wengert.recording.recording import here
@@ -37,7 +37,8 @@ def write_flat(array: np.ndarray, key: Any, value: Any) -> None:
         record_store(array, _place(array, key), value)
         return
     recording = recording_here()
-    if not recording.memory.is_traced(array) and slot_of(recording, value) is None:
+    decides = recording.keep and slot_of_key(recording, key) is not None
+    if not (decides or recording.memory.is_traced(array) or slot_of(recording, value) is not None):
         recording.memory.before_write(array, ..., len(recording.entries))
         array.flat[key] = value
         return

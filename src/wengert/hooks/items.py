@@ -49,7 +49,8 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
     if t is np.ndarray:
         if Modes.guarding and STATE.recording is not None and STATE.recording.keep:
             STATE.site = site
-            slot_of_key(STATE.recording, key)
+            if slot_of_key(STATE.recording, key) is not None:
+                return _subscript(container, key)
         slot = SHADOW.get(id(container))
         if t in PLAIN:
             if slot is None and id(key) not in SHADOW:

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks.opaque import refuse_hidden
 from wengert.memory.storage import Memory
-from wengert.recording.decisions import guard, raised
+from wengert.recording.decisions import guard, raised, unharmed
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.layout import writable
 from wengert.recording.primitives import Primitive, ruled
@@ -217,6 +217,8 @@ def _write(
     """Run the call and record it as one that makes a new value: its variable, what it is like, and what `run` gave."""
     made = _made(primitive, target, args)
     shown = _value(primitive, args, kwargs) if recording.keep else None
+    if recording.loud:
+        unharmed(recording, primitive.fn, args, kwargs)
     if primitive.rule is not None and primitive.rule.kind == "constant":
         slot = len(recording.entries)
         record_constant(recording, primitive, args, ins, kwargs, shown)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Iterable
+from numbers import Number
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,9 @@ from wengert.errors import RefusedCallError, WengertError
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, Traced, here, users_site
 from wengert.recording.slots import slot_of
-from wengert.values.functional import raises
+from wengert.values.functional import getfield, raises
+from wengert.values.names import is_of_library
+from wengert.values.results import outline
 from wengert.values.values import is_inexact
 
 
@@ -142,18 +145,33 @@ def exact(recording: Recording, values: Iterable[Any]) -> None:
             recording.append((equal, same, (slot, None if same else slot), (value, value), None, users_site()))
 
 
-def powers_are_real(recording: Recording) -> None:
-    """Guard that a power of floats is a float again: of a base below zero it is complex."""
+def kinds_stay(recording: Recording) -> None:
+    """Guard of what kind and shape a result is, where that depends on values: all code after it may have asked."""
     seen: set[Any] = set()
     for slot, entry in enumerate(recording.entries[:]):
-        if entry is None or not any([entry[0].fn is fn for fn in (operator.pow, pow)]):
+        if entry is None or entry[0].kind != "call":
             continue
-        (base, exponent), ins = entry[3], entry[2]
-        which = (ins[0], exponent if ins[1] is None else ins)
-        is_whole = ins[1] is None and exponent == exponent // 1
-        if type(base) is type(exponent) is float and not (is_whole or which in seen):
-            seen.add(which)
-            guard(recording, type, entry[1], slot)
+        call: Any = recording.entries[entry[2][0]] if entry[0].fn is getfield else entry
+        fn = call[0].fn
+        if fn is operator.pow or fn is pow:
+            _power_is_real(recording, slot, entry, seen)
+        elif isinstance(entry[1], (np.ndarray, Number)) and _is_of_several_kinds(fn):
+            guard(recording, outline if isinstance(entry[1], np.ndarray) else type, entry[1], slot)
+
+
+def _is_of_several_kinds(fn: Any) -> bool:
+    """Whether the kind or shape of what a call gives may depend on values, as none of what it is made of says it."""
+    return any([fn is f for f in (np.linalg.eig, np.linalg.eigvals, np.linalg.lstsq)]) or not is_of_library(fn)
+
+
+def _power_is_real(recording: Recording, slot: int, entry: Any, seen: set[Any]) -> None:
+    """Guard that a power of floats is a float again: of a base below zero it is complex."""
+    (base, exponent), ins = entry[3], entry[2]
+    which = (ins[0], exponent if ins[1] is None else ins)
+    is_whole = ins[1] is None and exponent == exponent // 1
+    if type(base) is type(exponent) is float and not (is_whole or which in seen):
+        seen.add(which)
+        guard(recording, type, entry[1], slot)
 
 
 def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -164,7 +182,7 @@ def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...],
         raised(recording, error, fn, args, kwargs)
         raise
     if recording.loud:
-        _unharmed(recording, fn, args, kwargs)
+        unharmed(recording, fn, args, kwargs)
     return value
 
 
@@ -174,8 +192,8 @@ def raised(
     """Guard that a call raises what it has just raised."""
     if not recording.keep or issubclass(type(error), WengertError):
         return
-    loud = _loud(issubclass(type(error), Warning))
-    outcome = raises(fn, loud, *args, **kwargs) if issubclass(type(error), Warning) else type(error)
+    loud = _loud()
+    outcome = raises(fn, *loud, *args, **kwargs) if issubclass(type(error), Warning) else type(error)
     if outcome is None:
         raise recording.refuse(
             RefusedCallError(
@@ -183,11 +201,11 @@ def raised(
                 "cannot repeat. Test for what it warns of instead."
             )
         ) from None
-    decided(recording, raises, (fn, loud, *args), outcome, kwargs)
+    decided(recording, raises, (fn, *loud, *args), outcome, kwargs)
 
 
-def _unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Guard that a call raises no floating-point error, where it would."""
+def unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Guard that a call raises no floating-point error and no warning, where it would."""
     if {"call", "log"} & {*np.geterr().values()}:
         raise recording.refuse(
             RefusedCallError(
@@ -195,18 +213,19 @@ def _unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...
                 "Let them raise: np.errstate(all='raise')."
             )
         )
-    loud = _loud(_warnings_are_raised())
-    if loud:
-        decided(recording, raises, (fn, loud, *args), None, kwargs)
+    loud = _loud()
+    if any(loud):
+        decided(recording, raises, (fn, *loud, *args), None, kwargs)
 
 
-def _loud(with_warnings: bool) -> dict[str, Any]:
-    """The floating-point errors that are raised; a warning that a filter raises counts as one of them."""
-    return {name: "raise" for name, how in np.geterr().items() if how == "raise" or (how == "warn" and with_warnings)}
+def _loud() -> tuple[dict[str, Any], type[Warning] | None]:
+    """How floating-point errors are raised, by themselves or as warnings; and the class of warnings that are raised."""
+    warned = _raised_warnings()
+    return {name: how for name, how in np.geterr().items() if how == "raise" or (how == "warn" and warned)}, warned
 
 
-def _warnings_are_raised() -> bool:
+def _raised_warnings() -> Any:
     for action, message, category, module, _ in warnings.filters:
         if issubclass(RuntimeWarning, category) and message is None and module is None:
-            return action == "error"
-    return False
+            return category if action == "error" else None
+    return None

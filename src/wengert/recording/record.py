@@ -16,7 +16,7 @@ from wengert.errors import NoRuleError
 from wengert.recording.caches import EQUALITIES, compared
 from wengert.recording.compound import Inside, inside
 from wengert.recording.cuts import note_cut, refuse_odd
-from wengert.recording.decisions import attempt, guard
+from wengert.recording.decisions import attempt, exact, guard
 from wengert.recording.hindsight import Hindsight
 from wengert.recording.layout import unchanged
 from wengert.recording.outcomes import flat, kept_parts, made_constant, made_new, refuse_tree
@@ -144,7 +144,8 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         value = value if primitive.vouched else made_constant(recording, primitive, value)
         return record_constant(recording, primitive, args, ins, kwargs, value)
     check_keywords(recording, primitive, kwargs)
-    if all(slot is None for slot in ins) and not contained:
+    decides = recording.keep and slots_in(recording, kwargs.values()) is not None
+    if all(slot is None for slot in ins) and not contained and not decides:
         if not primitive.vouched:
             refuse_unspoken(recording, primitive, 0)
         return called(recording, primitive, args, (), partial(primitive.fn, *run_args, **run_kwargs)).pop()
@@ -259,8 +260,6 @@ def record_constant(
             value = fresh(value)
         recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
         register(recording, value, slot)
-        if not (primitive if type(primitive) is Primitive else primitive.primitive).vouched:
-            guard(recording, type, value, slot)
         if isinstance(value, np.ndarray) and _sized_by_values(recording, primitive.fn, args, kwargs):
             guard(recording, np.shape, value, slot)
         return value
@@ -383,6 +382,8 @@ def _inner_slots(recording: Recording, value: Any) -> Any:
 
 
 def _traced(recording: Recording, value: Any) -> Any:
+    if type(value) in (list, tuple):
+        exact(recording, value)
     slot = slot_of(recording, value)
     return recording.memory.capture(value) if slot is None else Traced(slot, value)
 

@@ -11,6 +11,7 @@ import linecache
 import operator
 import re
 import types
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -217,10 +218,14 @@ class _Writer(Expressions):
 
     def raising(self, op: Call) -> None:
         """A guard that a call raises what it raised when recorded, or nothing; what it raises else, it raises here."""
-        fn, errors, *args = op.args
+        fn, errors, warned, *args = op.args
         call = self.fitted(lambda: self.call(Call(fn, args, op.kwargs)), "    ").text
         loudly = ", ".join(f"{name}={how!r}" for name, how in errors.items())
-        head = f"with {self.outside.numpy('errstate')}({loudly}): " if errors else ""
+        states = [f"{self.outside.numpy('errstate')}({loudly})"] if errors else []
+        if warned is not None:
+            catching, category = (self.outside.expr(thing).text for thing in (warnings.catch_warnings, warned))
+            states.append(f"{catching}(action='error', category={category})")
+        head = f"with {', '.join(states)}: " if states else ""
         if op.val is None:
             self.lines.append(head + call)
             return

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import nullcontext
 from operator import getitem
 from typing import Any
 
@@ -119,14 +121,21 @@ def getfield(t: Any, i: Any) -> Any:
     return i.of(t) if type(i) is Path else t[i]
 
 
-def raises(fn: Any, errors: dict[str, Any], *args: Any, **kwargs: Any) -> type | None:
-    """The class of what `fn(*args, **kwargs)` raises where NumPy treats `errors` so (see `np.errstate`), or None."""
+def raises(fn: Any, errors: dict[str, Any], warned: type[Warning] | None, *args: Any, **kwargs: Any) -> type | None:
+    """The class of what `fn(*args, **kwargs)` raises, or None.
+
+    NumPy treats `errors` so (see `np.errstate`), and warnings of the class `warned` are raised.
+    """
     try:
-        with np.errstate(**errors):
+        with np.errstate(**errors), _raised(warned):
             fn(*args, **kwargs)
     except Exception as error:
         return type(error)
     return None
+
+
+def _raised(warned: type[Warning] | None) -> Any:
+    return nullcontext() if warned is None else warnings.catch_warnings(action="error", category=warned)
 
 
 def _copy(x: np.ndarray) -> np.ndarray:

@@ -79,7 +79,7 @@ def keys_of(value: Any) -> list[Any]:
 
 
 def outline(value: Any) -> tuple[str, ...]:
-    """What of a result is no number with a derivative: which leaves it has, and what stands beside them."""
+    """What of a result is no number with a derivative: which leaves it has, of which kinds, and what stands beside."""
     others: list[str] = []
 
     def note(part: Any) -> Any:
@@ -87,7 +87,12 @@ def outline(value: Any) -> tuple[str, ...]:
         return part
 
     with_leaves(value, lambda _, leaf: leaf, note)
-    return (*[str(key) for key, _ in leaves_of(value)], *others)
+    return (*[f"{key} {_kind(leaf)}".strip() for key, leaf in leaves_of(value)], *others)
+
+
+def _kind(leaf: Any) -> str:
+    shape = f" {leaf.dtype}{list(leaf.shape)}" if isinstance(leaf, np.ndarray) else ""
+    return f"{type(leaf).__name__}{shape}"
 
 
 def cotangent(form: Any, bars: Mapping[Any, Any], fill: bool = True) -> Any:

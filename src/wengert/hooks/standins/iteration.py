@@ -18,7 +18,7 @@ from wengert.hooks.items import Iterated, Sequence, iterable, iterator
 from wengert.hooks.lookups import in_hash_order, tape, told
 from wengert.hooks.protocols import truth
 from wengert.hooks.readers import is_reader, read_next
-from wengert.hooks.standins.carriers import taken
+from wengert.hooks.standins.carriers import same, taken
 from wengert.hooks.standins.ordering import ordered
 from wengert.hooks.standins.texts import characters
 from wengert.recording.recording import PLAIN, STATE, Modes
@@ -128,14 +128,35 @@ def _counted(start: Any, step: Any) -> Any:
 
 
 def _iter(obj: Any, /, *sentinel: Any) -> Any:
+    if len(sentinel) == 1 and callable(obj):
+        return _called_until(enter(obj), *sentinel)
     if sentinel:
-        return iter(enter(obj) if callable(obj) else obj, *sentinel)
+        return iter(obj, *sentinel)
     if issubclass(type(obj), (np.ndarray, np.flatiter, np.broadcast)) or type(obj) is str:
         return iter(iterable(obj, STATE.site))
     if Modes.guarding:
         in_hash_order(obj)
     made = iterator(obj)
     return iter(made) if made is obj else made
+
+
+class _Never:
+    """Equal to nothing."""
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+
+def _called_until(f: Callable[[], Any], end: Any) -> Any:
+    """`iter(f, end)`, with the comparison that C would make made here."""
+
+    def call() -> Any:
+        item = f()
+        if same(item, end):
+            raise StopIteration
+        return item
+
+    return iter(call, _Never())
 
 
 def _next(iterator: Any, /, *default: Any) -> Any:
