@@ -20,7 +20,7 @@ def residual(z: Any, x: Any) -> Any:
 
 def newton(x: Any) -> Any:
     z = x * 0.5
-    for _ in range(60):
+    for _ in range(12):
         z = z - residual(z, x) / (3 * z * z + 1)
     return z
 
@@ -28,7 +28,7 @@ def newton(x: Any) -> Any:
 def newton_by_gradients(x: Any) -> Any:
     """The same, which takes its slope from a gradient."""
     z = x * 0.5
-    for _ in range(60):
+    for _ in range(12):
         z = z - residual(z, x) / wg.grad(lambda z: np.sum(residual(z, x)))(z)
     return z
 
