@@ -67,6 +67,7 @@ def generated(bound: Bound) -> Any:
     return array_step(bound.rule.analysis, bound.wanted, reads_y, bound.above, reverse._simple_step, fit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_generated_step_is_the_general_one(name: str) -> None:
     if not cases(name):

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import functools
 import random
-import sys
 import threading
 import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from calls import calls
 
 import wengert as wg
 from wengert.recording.recording import ACTIVE, STATE
 from wengert.recording.shadow import SHADOW
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-
-from calls import calls
 
 X = np.array([0.3, -1.1, 0.7, 2.0])
 Wrap = Callable[[Any], Any]
@@ -538,6 +533,7 @@ def peak(work: Callable[[], Any]) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_loop_takes_the_memory_of_the_root_of_its_steps() -> None:
     u = np.linspace(0, 1, 2000)
     np.testing.assert_array_equal(wg.grad(in_loop(30))(u), wg.grad(in_plain_loop(30))(u))

@@ -566,6 +566,7 @@ structures = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(structures)
 def test_entering_and_restoring_is_the_identity(value: Any) -> None:
     before = leaves(value)

@@ -9,6 +9,8 @@ import rewrite_corpus
 from wengert.hooks.dispatch import HOOKS
 from wengert.rewrite import instrument
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.skipif(not corpus.is_installed(), reason="this Python came without its tests")
 @pytest.mark.parametrize("module", corpus.FAST.split())

@@ -19,6 +19,8 @@ from wengert import gradient
 from wengert.recording import compound
 from wengert.reverse import bars
 
+pytestmark = pytest.mark.slow
+
 X = np.array([1.0, 2.0, 3.0])
 
 

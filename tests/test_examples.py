@@ -10,6 +10,8 @@ import pytest
 from golden import EXAMPLES, FOLDER, ROOT, example
 from test_docs import rounded
 
+pytestmark = pytest.mark.slow
+
 SCRIPTS = ROOT / "examples"
 
 

@@ -21,6 +21,8 @@ from wengert.recording.recording import ACTIVE, STATE
 from wengert.recording.shadow import SHADOW
 from wengert.values.structures import leaves
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 lengths = st.lists(st.integers(1, 4), min_size=1, max_size=4)
 

@@ -16,6 +16,8 @@ from tapes import same_bits
 
 import wengert as wg
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 fuzz = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EXAMPLES == 100

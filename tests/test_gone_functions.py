@@ -13,6 +13,8 @@ import pytest
 
 import wengert as wg
 
+pytestmark = pytest.mark.slow
+
 TEXT = """
 def f(x):
     y = np.sin(x) * x

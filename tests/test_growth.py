@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from calls import calls
+from cheap_gradients import PROGRAMS, slopes, sorting
+from growth import reads, stores, updates
 
 import wengert as wg
 from wengert.reverse import reverse
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-
-from calls import calls
-from cheap_gradients import PROGRAMS, slopes, sorting
-from growth import reads, stores, updates
+pytestmark = pytest.mark.slow
 
 
 def slices(x: np.ndarray) -> Any:

@@ -48,6 +48,7 @@ def test_right_or_refused(name: str) -> None:
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_tapes_say_what_gradients_say(name: str) -> None:
     """A tape of a program plays its value; the tape of its gradient gives the gradient, or an error says why not."""
@@ -84,6 +85,7 @@ def replays(tape: wg.Tape) -> Iterator[tuple[str, Any]]:
     yield "source", apart["f"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ["value", "gradient"])
 @pytest.mark.parametrize("name", DECISIONS)
 def test_no_tape_is_stale_in_silence(name: str, of: str) -> None:

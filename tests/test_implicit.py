@@ -155,6 +155,7 @@ def test_first_derivatives_of_a_composition(solve: Callable[[Any], Any], x: Any,
     np.testing.assert_allclose(FIRST[mode](lambda x: solve(2 * np.sin(x)) * x, x), expected, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", SECOND)
 def test_second_derivatives(solve: Callable[[Any], Any], x: Any, mode: str) -> None:
     z = newton(x)

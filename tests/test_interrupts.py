@@ -23,6 +23,8 @@ from wengert.recording.session import THRESHOLDS
 from wengert.recording.shadow import SHADOW
 from wengert.reverse.accumulation import SETTINGS
 
+pytestmark = pytest.mark.slow
+
 ERRORS = (KeyboardInterrupt, MemoryError, RecursionError)
 LIST = [1.0, 2.0, [3.0]]
 DICT = {"a": 1.5, "b": np.ones(3)}

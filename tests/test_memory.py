@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
+import memory
 import numpy as np
 import pytest
 from mutation_programs import Program, leaves
@@ -17,10 +16,6 @@ from view_programs import FOLLOWED
 
 import wengert as wg
 from wengert.memory import undo
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-
-import memory
 
 N = 50_000
 X = np.linspace(0.1, 1.0, N)

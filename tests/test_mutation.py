@@ -80,6 +80,7 @@ def test_pullback_twice(program: Program) -> None:
     check(once, program)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "program",
     [pytest.param(p, id=p.f.__name__) for p in FOLLOWED if p.f.__name__ not in SINGLE],

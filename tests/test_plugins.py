@@ -15,6 +15,8 @@ import pytest
 import wengert as wg
 from wengert.rulebook.registry import Registry
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parent.parent
 
 CUBES = """

@@ -68,6 +68,7 @@ def test_tape(program: Program) -> None:
     assert_close(list(found), list(expected), 1e-12, 1e-13)
 
 
+@pytest.mark.slow
 @each
 def test_tape_of_the_gradient(program: Program) -> None:
     plain, (_, expected) = program.f(*arguments(program)), gradient(program)

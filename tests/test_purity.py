@@ -270,6 +270,7 @@ def test_no_statement_is_lost(name: str, first: bool) -> None:
             np.testing.assert_allclose(bar, expected[place], rtol=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 def test_not_on_the_hundredth_use(name: str) -> None:
     """The step that a rule gets after some uses does what the rule does: Σₖ k Σ (a + k) b for k < 120."""

@@ -84,6 +84,7 @@ KEPT = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES.split())
 def test_corpus_is_rewritten_and_keeps_its_facts(module: str) -> None:
     file = importlib.import_module(module).__file__

@@ -73,6 +73,7 @@ def value(given: Run, backend: Callable[[Plan], Any] = numpy_backend.compiled) -
     return run(backend(given.plan()), given.floats, given.relations)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
 @pytest.mark.parametrize("seed", sorted({*SEEDS, 303}))
@@ -81,6 +82,7 @@ def test_random_programs(seed: int, reverse: bool, backend: Any) -> None:
     assert_same(value(given, backend), given.value)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
 @pytest.mark.parametrize("seed", sorted({*SEEDS, 253, 437, 468, 914, 1066, 1791}))
@@ -91,6 +93,7 @@ def test_random_programs_with_masks(seed: int, reverse: bool, backend: Any, monk
     assert_same(run(backend(given.plan(counts=True)), given.floats, given.relations), given.value)
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
 @pytest.mark.parametrize(("name", "sizes"), CASES)
@@ -154,6 +157,7 @@ def test_a_black_box_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> N
         np.testing.assert_array_equal(run(chosen, inputs, {}), np.full(3, 2.0))
 
 
+@pytest.mark.slow
 def test_products_of_matrices_save_nothing_and_long_bodies_do() -> None:
     """What both back ends leave to BLAS is no one's gain; NumPy takes a pass for each operation, loops one for all."""
     square = {"n": 200}

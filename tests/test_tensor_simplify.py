@@ -53,6 +53,7 @@ def flat(value: Any) -> list[Any]:
     return list(np.asarray(value, object).flat)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_every_step(seed: int) -> None:
     case = random_case(seed, binary=seed % 4 == 0)

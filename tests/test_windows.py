@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from allocations import allocations
+from cheap_gradients import entries_of_rows, entries_of_views
 
 import wengert as wg
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-
-from cheap_gradients import entries_of_rows, entries_of_views
 
 A = np.arange(1.0, 13.0).reshape(3, 4) / 7
 WEIGHTS = np.cos(np.arange(12.0)).reshape(3, 4)
