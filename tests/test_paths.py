@@ -110,6 +110,32 @@ def test_a_lost_path_is_told(cut: str, asking: str) -> None:
     assert line in lines or f.__code__.co_firstlineno in lines or cut in ("while", "written")
 
 
+def step(x: Any, scale: float = 2.0) -> float:
+    y = scale * 2.0
+    if y > x:
+        return y
+    return 1.0
+
+
+class Chosen:
+    def __call__(self, x: Any) -> float:
+        def inner() -> float:
+            return 2.0 if x < 1.0 else 3.0
+
+        return inner()
+
+
+@pytest.mark.parametrize("mode", ["grad", "vjp"])
+def test_a_comparison_of_the_argument_itself_is_told_with_its_line(mode: str) -> None:
+    for f, places in ((step, (1, 2)), (Chosen().__call__, (2,))):
+        first = f.__code__.co_firstlineno
+        lines = " and ".join([str(first + k) for k in places])
+        with pytest.warns(wg.NoPathWarning, match=rf"reads its arguments at line {lines}\."):
+            ASKING[mode](f, 2.5)
+    with pytest.warns(wg.NoPathWarning, match=r"test_paths\.py:\d+\)\. int"):
+        ASKING[mode](lambda x: 3.0, 2.5)
+
+
 KEPT: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "stop_gradient": (lambda y: wg.stop_gradient(y) * 2.0, 2.5),
     "stop_gradient, then int": (lambda y: int(wg.stop_gradient(y)) * 2.0, 2.5),

@@ -17,12 +17,12 @@ from wengert.hooks.flat import assign_flat, flat_items, read_flat
 from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
 from wengert.hooks.opaque import CARRIER_TYPES, opaque, remember
 from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
-from wengert.hooks.standins.texts import characters, lines
+from wengert.hooks.standins.texts import characters, lines, octets
 from wengert.hooks.writes import record_store, slot_of_key
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.record import record_call
-from wengert.recording.recording import PLAIN, STATE, Modes
+from wengert.recording.recording import FEW, PLAIN, STATE, Modes
 from wengert.recording.shadow import SHADOW, held
 from wengert.values.sites import Site
 from wengert.values.values import CERTAIN, is_certain, spec_of
@@ -39,6 +39,9 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
             indexed(container, key)
             if t is bytes:
                 told(container)
+        if t is bytes and STATE.recording is not None and STATE.recording.texts:
+            STATE.site = site
+            octets(container)
         if t is not dict or (type(key) in CERTAIN and is_certain(key)):
             return container[key]
         value = container[key]
@@ -155,6 +158,8 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
             indexed(container, key)
     if t is dict or (t is list and type(key) is not slice):
         container[key] = value
+        if id(value) in SHADOW and len(container) > FEW and STATE.recording is not None:
+            STATE.recording.crowded[id(container)] = container
         return
     STATE.site = site
     if issubclass(t, np.ndarray) and python_method(t, "__setitem__") is None:

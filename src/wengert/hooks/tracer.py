@@ -18,6 +18,7 @@ from wengert.recording.primitives import INPUT
 from wengert.recording.recording import ACTIVE, STATE, Level, Recording, flat_slots
 from wengert.recording.session import close_recording, followed, open_recording
 from wengert.recording.shadow import SHADOW
+from wengert.recording.unspoken import search_rest
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name
 from wengert.values.frames import users_frames as _users_frames
@@ -197,6 +198,8 @@ def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], re
     depth, unfinished = len(levels), memory.unfinished
     try:
         result = recording.enter(f)(*args, **kwargs)
+        if recording.unsearched:
+            search_rest(recording)
     except BaseException as error:
         if recording.refusals and error is not recording.refusals[0]:
             raise _with_trace(recording.refusals[0], f, recording) from None

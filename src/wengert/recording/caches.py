@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import CacheWarning
+from wengert.recording.cuts import refuse_digit
 from wengert.recording.kept import is_within
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
@@ -69,6 +70,8 @@ def found(container: Any, key: Any) -> None:
     if is_certain(key) or _counts(recording, key) or not issubclass(type(container), _HOLDING):
         return
     if type(key) is str or type(key) is bytes:
+        if issubclass(type(container), dict):
+            refuse_digit(recording, key, container, "a lookup")
         is_text = id(key) in recording.texts and issubclass(type(container), _HASHED)
         if is_text and id(_stored(container, key)) not in recording.texts and _is_kept(recording, container):
             _warn()

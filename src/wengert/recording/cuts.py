@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -52,10 +53,35 @@ def refuse_odd(recording: Recording, name: str, value: Any) -> None:
 
 
 def taken_apart(recording: Recording, name: str) -> RefusedCallError:
+    return _refusal(recording, name, "an integer of 2**52 or more holds all its digits", "the integer")
+
+
+def note_digit(recording: Recording, digit: str) -> str:
+    """Remember a digit that was taken from a text made of a traced value; Python has each but once."""
+    recording.texts[id(digit)] = recording.caches.setdefault(note_digit, {})[id(digit)] = digit
+    return digit
+
+
+def refuse_digit(recording: Recording | None, key: Any, among: Iterable[Any], name: str) -> None:
+    """Refuse to find such a digit among others, of which each stands for its number."""
+    if recording is None or id(key) not in recording.caches.get(note_digit, ()):
+        return
+    if sum([type(other) is str and other in _DIGITS for other in among]) > 1:
+        raise digits_told(recording, name)
+
+
+def digits_told(recording: Recording, name: str) -> RefusedCallError:
+    return _refusal(recording, name, "the digits of its text are told one by one", "the text")
+
+
+def _refusal(recording: Recording, name: str, why: str, what: str) -> RefusedCallError:
     error = RefusedCallError(
-        f"{here()}: {name} takes a traced float apart: an integer of 2**52 or more holds all its digits, and what is "
-        "computed from it would have no derivative. Compute with the float itself; where the integer is meant (a hash, "
-        "a seed), give it wg.stop_gradient(x)."
+        f"{here()}: {name} takes a traced float apart: {why}, and what is computed from them would have no "
+        f"derivative. Compute with the float itself; where {what} is meant (a hash, a seed, a label), give it "
+        "wg.stop_gradient(x)."
     )
     recording.refuse(error)
     return error
+
+
+_DIGITS = frozenset("0123456789")

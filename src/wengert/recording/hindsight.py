@@ -33,16 +33,26 @@ _LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "wengert", "wengert_ru
 _FOLLOWED = {"builtins", "itertools", "functools", "operator", "collections", "types"}  # whose C objects hold others
 _FIXED = (types.FunctionType, types.BuiltinFunctionType, type, np.ufunc, types.ModuleType)
 _ATOMS = (float, int, complex, str, bytes, type(None), np.generic, np.dtype, types.CodeType, np.ufunc, types.ModuleType)
+COMMON = {float, int, bool, complex, str, bytes, type(None), np.float64}
+"""Types of which there are many, told at once."""
 
 
 class FarReach(Reach):
     """All within reach of a function, by global names and classes too."""
 
     def __init__(self, f: Any) -> None:
-        self._classes: list[type] = []
+        self.classes: list[type] = []
+        self.functions: list[types.FunctionType] = []
         super().__init__((f,), ())
 
-    def _parts(self, thing: Any) -> Iterator[Any]:
+    def held(self) -> list[Any]:
+        """What all containers, cells and namespaces hold."""
+        return [part for place in self._places for part in place.was]
+
+    def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
+        return [part for part in parts if type(part) not in COMMON]
+
+    def _parts(self, thing: Any) -> Iterable[Any]:
         t = type(thing)
         if issubclass(t, _ATOMS):
             return
@@ -79,6 +89,7 @@ class FarReach(Reach):
         """The closure and defaults of a function and, where it is no library's, the global names that it reads."""
         if f.__code__.co_filename.startswith(ENGINE):
             return
+        self.functions.append(f)
         yield from (*(f.__closure__ or ()), *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values(), f.__dict__)
         if not _is_library(f.__module__):
             yield from self._named(f.__globals__, set(_names(f.__code__)))
@@ -99,9 +110,9 @@ class FarReach(Reach):
     def _of_class(self, cls: type) -> Iterator[Any]:
         """What a class and its bases hold: methods, and the values of attributes."""
         for base in cls.__mro__:
-            if any([base is known for known in self._classes]) or _is_library(base.__module__):
+            if any([base is known for known in self.classes]) or _is_library(base.__module__):
                 continue
-            self._classes.append(base)
+            self.classes.append(base)
             space = vars(base)
             held = [name for name, value in space.items() if form_of(type(value)) or is_number(value)]
             if held:

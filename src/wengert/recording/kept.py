@@ -136,7 +136,7 @@ def _of_function(f: types.FunctionType) -> Iterable[Held]:
     closure = [(name, part) for name, cell in cells for part in gc.get_referents(cell)]
     if _is_of_library(f) or f.__code__.co_filename.startswith(ENGINE):
         return closure
-    names = {name for code in _nested(f.__code__) for name in code.co_names}
+    names = {name for code in nested(f.__code__) for name in code.co_names}
     known = [(name, f.__globals__[name]) for name in names if name in f.__globals__]
     modules = [vars(m) for _, m in known if isinstance(m, types.ModuleType)]
     inside = [(name, module[name]) for module in modules for name in names if name in module]
@@ -182,7 +182,7 @@ def _writes(running: list[types.CodeType], functions: list[Held]) -> Writes:
     names: set[str] = set()
     new = running
     while new:
-        for code in [inner for outer in new for inner in _nested(outer)]:
+        for code in [inner for outer in new for inner in nested(outer)]:
             codes[id(code)] = code
             names.update(code.co_names, code.co_freevars)
         possible = [(original(f.__code__) or f.__code__) for name, f in functions if _may_be_called(name, f, names)]
@@ -208,9 +208,9 @@ def _has_out(codes: Iterable[types.CodeType]) -> bool:
     return any(["out" in names for code in codes for names in code.co_consts if type(names) is tuple])
 
 
-def _nested(code: types.CodeType) -> Iterator[types.CodeType]:
+def nested(code: types.CodeType) -> Iterator[types.CodeType]:
     """Some code, and that of the functions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _nested(constant)
+            yield from nested(constant)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import NoRuleError
+from wengert.recording.cuts import WHOLE, taken_apart
+from wengert.recording.hindsight import FarReach
+from wengert.recording.kept import nested
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
-from wengert.values.results import form_of, hidden, is_flat, is_tree, leaves_of, with_leaves
+from wengert.values.results import form_of, hidden, is_flat, is_tree, leaves_of, reaches, with_leaves
 from wengert.values.structures import is_container, leaves
 from wengert.values.tangents import is_exclusive
 from wengert.values.values import fresh, is_inexact
@@ -108,21 +112,54 @@ def _cut(recording: Recording, leaf: Any) -> Any:
     return view
 
 
-def refuse_tree(recording: Recording, primitive: Primitive, value: Any) -> None:
+def check_result(recording: Recording, primitive: Primitive, value: Any, args: Sequence[Any]) -> None:
     """Refuse a result that holds floats where no variable can stand for them, or where the rule has no form for it."""
     rule = primitive.rule
     assert rule is not None
-    what = hidden(value)
+    known = _Known(primitive, args)
+    what = hidden(value, is_old=known.has_class, is_key=known.has_number)
     if what is not None:
-        why = f"which holds a {type(what).__name__}, in which" if what is not value else "in which"
-        why += " no derivative is looked for. Give numbers and arrays, alone or in tuples, lists, dicts and objects"
+        why = "in" if what is value else f"which holds a {type(what).__name__}, in"
+        why = f"which has {what!r} for a key, of" if is_inexact(what) else why
+        why += " which no derivative is looked for. Give numbers and arrays, alone, in tuples, lists, dicts or objects"
     elif rule.kind != "rrule" and is_tree(value) and leaves_of(value):
         why = f"and its rule ({rule.where}) is not an @rrule, which alone gives several values other than in a tuple"
     elif recording.keep and is_tree(value) and not all(key.of(value) is leaf for key, leaf in leaves_of(value)):
         why = "whose items or attributes are not what it holds: a tape cannot name them"
     else:
+        with_leaves(value, lambda _, leaf: leaf, lambda part: _in_other_form(recording, primitive, part))
         return
     raise recording.refuse(NoRuleError(f"{here()}: {primitive.name} gave a {type(value).__name__}, {why}."))
+
+
+class _Known:
+    """What was there before a call: what it is given, what its function and the rule hold, name and spell out."""
+
+    def __init__(self, primitive: Primitive, args: Sequence[Any]) -> None:
+        self._primitive, self._args = primitive, args
+
+    @cached_property
+    def _reached(self) -> list[FarReach]:
+        assert self._primitive.rule is not None
+        return [FarReach(self._primitive.fn), FarReach(self._primitive.rule.body)]
+
+    def has_class(self, thing: Any) -> bool:
+        return any([thing is cls for reach in self._reached for cls in reach.classes])
+
+    def has_number(self, number: Any) -> bool:
+        codes = [code for reach in self._reached for f in reach.functions for code in nested(f.__code__)]
+        known = [self._args, [reach.held() for reach in self._reached], [code.co_consts for code in codes]]
+        return reaches(known, lambda part: part is number)
+
+
+def _in_other_form(recording: Recording, primitive: Primitive, part: Any) -> Any:
+    """Note a text, which may tell a number to who parses it; refuse an integer that holds all digits of one."""
+    kind = part.dtype.kind if isinstance(part, (np.ndarray, np.generic)) else "i" if isinstance(part, int) else ""
+    if kind in ("S", "U", "T") or isinstance(part, (str, bytes, bytearray)):
+        recording.texts[id(part)] = part
+    elif kind in ("i", "u") and np.size(part) and max(int(np.max(part)), -int(np.min(part))) >= WHOLE:
+        raise taken_apart(recording, primitive.name)
+    return part
 
 
 def kept_parts(recording: Recording, value: Any) -> Any:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dis
+import inspect
+import types
 from collections.abc import Callable
 from typing import Any
 
 from wengert.errors import NoPathWarning
+from wengert.recording.kept import nested
 from wengert.recording.recording import Level, Recording, flat_slots
 from wengert.values.callables import callable_name, place
 from wengert.values.frames import warn
@@ -53,13 +57,35 @@ def _last(recording: Recording, here: Level, f: Callable[..., Any]) -> str:
     entry = entries[last] if last >= 0 else None
     if entry is not None:
         return f"It was last traced at {entry[5]}, by {entry[0].name}; what was made from that is constant. {_REMEDY}"
-    return f"No operation with a derivative reads it in {callable_name(f)} ({place(f)}). {_REMEDY}"
+    read = _readings(f)
+    lines = f", which reads its arguments at line {read}" if read else ""
+    return f"No operation with a derivative reads it in {callable_name(f)} ({place(f)}){lines}. {_REMEDY}"
+
+
+def _readings(f: Callable[..., Any]) -> str:
+    """The lines at which a function reads what it is given."""
+    code = getattr(inspect.unwrap(f), "__code__", None)
+    if code is None:
+        return ""
+    given = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
+    read = [step for inner in nested(code) for step in dis.get_instructions(inner) if given & _read(inner, step)]
+    lines = sorted({step.positions.lineno for step in read if step.positions and step.positions.lineno})
+    return " and ".join(map(str, lines[-_SOME:]))
 
 
 def _is_step(entry: Any) -> bool:
     return entry is not None and entry[0].kind == "call" and entry[5] is not None
 
 
+def _read(code: types.CodeType, step: dis.Instruction) -> set[Any]:
+    """The variables that a step reads; a cell that is handed to an inner function is not read."""
+    names = {*step.argval} if type(step.argval) is tuple else {step.argval}
+    if step.opname.startswith("LOAD_FAST"):
+        return names - {*code.co_cellvars, *code.co_freevars}
+    return names if step.opname == "LOAD_DEREF" else set()
+
+
+_SOME = 3  # lines that are named
 _REMEDY = (
     "int, bool, round, comparisons and indices have no derivative. If a constant is meant, say so by wg.stop_gradient."
 )

@@ -19,7 +19,7 @@ from wengert.recording.cuts import note_cut, refuse_odd
 from wengert.recording.decisions import attempt, exact, guard
 from wengert.recording.hindsight import Hindsight
 from wengert.recording.layout import unchanged
-from wengert.recording.outcomes import flat, kept_parts, made_constant, made_new, refuse_tree
+from wengert.recording.outcomes import check_result, flat, kept_parts, made_constant, made_new
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, Traced, here, users_site
@@ -196,7 +196,7 @@ def append_result(
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
     if is_container(value):
-        refuse_tree(recording, bound.primitive, value)
+        check_result(recording, bound.primitive, value, args)
         recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
         if recording.keep:
             guard_outline(recording, bound.primitive, value, slot)
@@ -207,7 +207,7 @@ def append_result(
     if not is_inexact(value):
         refuse_odd(recording, bound.name, value)
         if not bound.primitive.vouched:
-            refuse_tree(recording, bound.primitive, value)
+            check_result(recording, bound.primitive, value, args)
         if recording.keep:
             record_constant(recording, bound, args, ins, kwargs or {}, value)
         return value
@@ -343,7 +343,7 @@ def _record_rrule(
     if level == 0:
         note_kept(recording, value, pullback)
     if not (is_inexact(value) or is_container(value)):
-        refuse_tree(recording, primitive, value)
+        check_result(recording, primitive, value, args)
         return record_constant(recording, primitive, args, ins, kwargs, value)
     kept = tuple(recording.memory.capture(a) if recording.keep else light(a) for a in args)
     static = {name: _traced(recording, v) for name, v in kwargs.items()} if recording.keep else None
@@ -353,7 +353,7 @@ def _record_rrule(
     seen = Hindsight(pullback, site, recording.memory.version)
     pull = Pull(primitive, rule, pullback, level, {k: form for k, (form, _) in contained.items()}, seen)
     if is_container(value):
-        refuse_tree(recording, primitive, value)
+        check_result(recording, primitive, value, args)
         recording.append((pull, kept_parts(recording, value), (*slots, inner), kept, static, site))
         if recording.keep and inner is None:
             guard_outline(recording, primitive, value, slot)

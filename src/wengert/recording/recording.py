@@ -70,6 +70,7 @@ class Outside(NamedTuple):
 
 
 NOTHING = range(0)
+FEW = 1000  # objects that are looked at in each call of a rule; of more, all of them once, when the function ends
 
 
 class Recording:
@@ -81,6 +82,7 @@ class Recording:
     __slots__ = (
         "caches",
         "context",
+        "crowded",
         "cut",
         "enter",
         "entries",
@@ -105,6 +107,7 @@ class Recording:
         "stopped",
         "texts",
         "thread",
+        "unsearched",
     )
 
     def __init__(self, keep: bool, context: Any = None) -> None:
@@ -129,6 +132,8 @@ class Recording:
         self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose
         self.folds: list[int] = []  # where entries were dropped for a checkpoint's sake
         self.frame: types.FrameType | None = None  # the function that opened it, and closes it
+        self.crowded: dict[int, Any] = {}  # large containers in which traced values were stored
+        self.unsearched: dict[Any, Any] = {}  # functions with rules that reach too much to be searched in each call
         self.thread: int | None = None  # where it is open
         self.is_open = False
         self.outside: Outside | None = None

@@ -122,7 +122,7 @@ def _held_by(pullback: Any) -> list[np.ndarray]:
     arrays = []
     for cell in getattr(pullback, "__closure__", None) or ():
         content: Any = None if cell == _EMPTY else cell.cell_contents
-        if type(content) in (list, tuple) and sys.getrefcount(content) <= _ALONE_IN_A_CELL:
+        if type(content) in (list, tuple) and _references_to_content(cell) <= _ALONE_IN_A_CELL:
             arrays += [array for array in content if isinstance(array, np.ndarray)]
         elif isinstance(content, np.ndarray):
             arrays.append(content)
@@ -133,8 +133,12 @@ def _references(view: np.ndarray) -> int:
     return sys.getrefcount(view.base)
 
 
+def _references_to_content(cell: types.CellType) -> int:
+    return sys.getrefcount(cell.cell_contents)
+
+
 _ALONE = _references(np.empty(1)[:])  # as this Python counts
-_ALONE_IN_A_CELL = 3
+_ALONE_IN_A_CELL = 1 + _references_to_content(types.CellType([]))  # and a variable of `_held_by`
 _EMPTY = types.CellType()
 
 

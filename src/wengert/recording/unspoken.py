@@ -2,41 +2,76 @@
 
 from __future__ import annotations
 
+import collections
 import dis
+import itertools
+import math
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording.hindsight import FarReach
+from wengert.recording.hindsight import COMMON, FarReach
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import FEW, Recording, here
+from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.values.lenses import owner_of
 from wengert.values.values import is_inexact
 
+SOME = 50  # at each end of a container
+
 
 class _Search(FarReach):
-    """Looks for the variables of a level, and of those inside it, within reach of a function."""
+    """Looks for the variables of a level, and of those inside it, within reach of a function.
 
-    def __init__(self, recording: Recording, f: Any, level: int) -> None:
-        self._recording, self._level = recording, level
-        self.found = False
+    `most`: of so many things; of a larger container, its ends only, if nothing traced was stored in it.
+    """
+
+    def __init__(self, recording: Recording, f: Any, level: int, most: float = math.inf) -> None:
+        self._recording, self._level, self._most = recording, level, most
+        self.found = self.is_cut = False
         super().__init__(f)
 
-    def _parts(self, thing: Any) -> Iterator[Any]:
+    def _parts(self, thing: Any) -> Iterable[Any]:
         if is_inexact(thing) and not self._is_workspace(thing):
             slot = slot_of(self._recording, thing)
             if any(self._recording.mask((slot,))) and slot not in self._recording.own:
                 self.found = self.found or self._recording.innermost((slot,)) >= self._level
+        if len(self._seen) > self._most:
+            self.is_cut = True
+            return ()
+        if _length(thing) > self._most and id(thing) not in self._recording.crowded:
+            self.is_cut = True
+            return _ends(thing)
         return super()._parts(thing)
+
+    def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
+        return [part for part in parts if type(part) not in COMMON or id(part) in SHADOW]
 
     def _is_workspace(self, thing: Any) -> bool:
         """Whether it is what a function with a rule writes its results into."""
         return isinstance(thing, np.ndarray) and self._recording.memory.lent.is_workspace(owner_of(thing))
+
+
+def _length(thing: Any) -> int:
+    if issubclass(type(thing), np.ndarray):
+        return thing.size if thing.dtype.hasobject else 0
+    return next((kind.__len__(thing) for kind in _SIZED if issubclass(type(thing), kind)), 0)
+
+
+def _ends(thing: Any) -> list[Any]:
+    """What stands first and last in a container that has an order."""
+    if type(thing) not in (list, tuple, collections.deque, dict):
+        return []
+    things = thing.values() if type(thing) is dict else thing
+    return [*itertools.islice(things, SOME), *itertools.islice(reversed(things), SOME)]
+
+
+_SIZED: tuple[Any, ...] = (list, tuple, dict, set, collections.deque)
 
 
 def refuse_unspoken(recording: Recording, primitive: Primitive, level: int) -> None:
@@ -44,15 +79,31 @@ def refuse_unspoken(recording: Recording, primitive: Primitive, level: int) -> N
 
     `level`: the levels outside of this one see what it computes. What it only appends to is not read.
     """
+    search = _Search(recording, primitive.fn, level, FEW)
+    if search.is_cut:
+        recording.unsearched.setdefault((primitive, level), (len(recording.levels), here()))
+    if search.found:
+        _refuse(recording, primitive, level, here())
+
+
+def search_rest(recording: Recording) -> None:
+    """Look, now that a function has ended, at what was too much to be looked at in each call of those in it."""
+    depth, rest = len(recording.levels), recording.unsearched
+    for (primitive, level), (noted, site) in [*rest.items()]:
+        if noted >= depth:
+            del rest[primitive, level]
+            if _Search(recording, primitive.fn, level).found:
+                _refuse(recording, primitive, level, site)
+
+
+def _refuse(recording: Recording, primitive: Primitive, level: int, site: str) -> None:
     f = primitive.fn
-    if not _Search(recording, f, level).found:
-        return
     names = _leading(recording, f, level)
     if _only_keeps(recording, f, level, set()):
         return
     raise recording.refuse(
         RefusedCallError(
-            f"{here()}: {primitive.name} can read a value that depends on an input beside its arguments"
+            f"{site}: {primitive.name} can read a value that depends on an input beside its arguments"
             f"{' (' + ', '.join(names) + ')' if names else ''}, of which its rule cannot tell. Make it an argument of "
             "its own."
         )

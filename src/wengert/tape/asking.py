@@ -14,7 +14,7 @@ import numpy as np
 from wengert.errors import RefusedCallError, TapeError
 from wengert.hooks.opaque import search
 from wengert.memory.storage import Memory, Storage
-from wengert.recording.outcomes import made_new, refuse_tree
+from wengert.recording.outcomes import check_result, made_new
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import METADATA, Pull, guard_outline, record_call, register
 from wengert.recording.recording import STATE, Entry, Recording, Traced, here
@@ -115,7 +115,7 @@ class LiveContext:
         value = self._given_back(recording, primitive, v, args, kwargs)
         slot = Recording.append(recording, (primitive, value, ins, args, named or None, STATE.site))
         self.variables[slot] = v
-        return self._registered(recording, primitive, value, slot)
+        return self._registered(recording, primitive, value, args, slot)
 
     def _record(self, fn: Any, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> Variable:
         """What the context pushes for a call; it sees Variables, and copies of the arrays that are not traced."""
@@ -169,12 +169,14 @@ class LiveContext:
         vals = [w.op.val for w in self.tape[v].references() if w.op is not None]
         return any(isinstance(val, np.ndarray) and owner_of(val) is owner_of(value) for val in vals)
 
-    def _registered(self, recording: Recording, primitive: Primitive, value: Any, slot: int) -> Any:
+    def _registered(
+        self, recording: Recording, primitive: Primitive, value: Any, args: tuple[Any, ...], slot: int
+    ) -> Any:
         """Make a result a variable; a tuple's parts each one; what has no identity is a guard."""
         if primitive.rule is not None and primitive.rule.kind == "constant":
             recording.inert.add(slot)
         elif primitive.rule is not None and not primitive.vouched and not is_inexact(value):
-            refuse_tree(recording, primitive, value)
+            check_result(recording, primitive, value, args)
         if isinstance(value, _NUMBERS):
             register(recording, value, slot)
         elif is_flat(value) or (primitive.rule is not None and is_tree(value)):

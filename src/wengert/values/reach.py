@@ -39,15 +39,18 @@ class Reach:
             (it, _random_state(it)) for it in (_SHARED if generators is None else generators)
         ]
         self._seen: set[int] = set()
-        stack = list(things)
-        while stack:
-            thing = stack.pop()
+        queue = list(things)
+        for thing in queue:
             if id(thing) not in self._seen:
                 self._seen.add(id(thing))
-                stack.extend(self._parts(thing))
+                queue.extend(self._entered(self._parts(thing)))
         del self._seen
 
-    def _parts(self, thing: Any) -> Iterator[Any]:
+    def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
+        """Those parts of something that are looked at."""
+        return parts
+
+    def _parts(self, thing: Any) -> Iterable[Any]:
         if isinstance(thing, np.ndarray):
             self.arrays.append(thing)
         elif isinstance(thing, FunctionType):

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import re
+import sys
 import types
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
@@ -20,7 +22,8 @@ from wengert.values.structures import is_container, shallow_copy, walk
 from wengert.values.values import Spec, is_inexact, spec_of
 
 MANY = 10_000  # objects; a larger one is not searched through
-_ATOMS = (str, bytes, int, type(None), type, types.ModuleType, types.CodeType, np.dtype, np.integer, np.bool_, Enum)
+_ATOMS = (str, bytes, int, type(None), types.CodeType, np.dtype, np.integer, np.bool_)
+_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 class Leaf(NamedTuple):
@@ -115,41 +118,84 @@ def names_parts(y_bar: Any, y: Any) -> bool:
 
 
 def is_number(part: Any) -> bool:
-    """Whether anything is a number that may depend on others continuously."""
-    return is_inexact(part) or (isinstance(part, Number) and not isinstance(part, Integral))
+    """Whether anything is a number that may depend on others continuously, or memory that is read as such."""
+    return is_inexact(part) or (isinstance(part, Number) and not isinstance(part, Integral)) or _is_packed(part)
 
 
-def hidden(value: Any, counts: Callable[[Any], bool] = is_number, most: int = MANY) -> Any:
-    """What in a result may hold such values and is no tree: a set, an iterator, a closure; None where nothing does."""
+def _is_packed(part: Any) -> bool:
+    """Whether the memory of a thing is floats: of structured arrays, of `array.array`, of ctypes."""
+    if any([type(vars(base).get("__buffer__")) is types.FunctionType for base in type(part).__mro__]):
+        return False  # a method of the user's
+    try:
+        with memoryview(part) as view:
+            return bool(set("efdg") & set(re.sub(":.*?:", "", view.format)))  # without the names of fields
+    except (TypeError, ValueError, BufferError, NotImplementedError):
+        return False
+
+
+def is_standing(thing: Any) -> bool:
+    """Whether a class or module is one that can be imported: no call has made it."""
+    if isinstance(thing, types.ModuleType):
+        return sys.modules.get(thing.__name__) is thing
+    if not thing.__flags__ & _MADE_BY_PYTHON:
+        return True
+    found: Any = sys.modules.get(thing.__module__)
+    for name in thing.__qualname__.split("."):
+        found = getattr(found, "__dict__", {}).get(name)
+    return found is thing
+
+
+def hidden(
+    value: Any,
+    counts: Callable[[Any], bool] = is_number,
+    is_old: Callable[[Any], bool] = lambda _: True,
+    is_key: Callable[[Any], bool] = lambda _: True,
+) -> Any:
+    """What in a result may hold such values and is no tree: a set, an iterator, a closure; None where nothing does.
+
+    `is_old`: classes and modules that are not looked into; `is_key`: numbers that a dictionary may have for keys.
+    """
     found: list[Any] = []
 
     def look(part: Any) -> Any:
-        if not found and _reaches(part, counts, most):
+        if not found and reaches(part, counts, is_old):
             found.append(part)
         return part
 
-    walk(value, "", {}, at_other=look)
+    def hold(container: Any) -> Any:
+        look(type(container))
+        if isinstance(container, dict):
+            keys = [key for key in dict.keys(container) if type(key) is not str]
+            found.extend([key for key in keys if reaches(key, lambda part: counts(part) and not is_key(part), is_old)])
+        return container
+
+    walk(value, "", {}, at_other=look, hold=hold)
     return found[0] if found else None
 
 
-def _reaches(thing: Any, counts: Callable[[Any], bool], most: int) -> bool:
+def reaches(thing: Any, counts: Callable[[Any], bool], is_old: Callable[[Any], bool] = lambda _: True) -> bool:
+    """Whether a thing leads to what counts; also where it leads to too much to tell."""
     stack, seen = [thing], set[int]()
     while stack:
         part = stack.pop()
-        if counts(part) or len(seen) > most:
-            return True
         if issubclass(type(part), _ATOMS) or id(part) in seen:
             continue
+        if counts(part) or len(seen) > MANY:
+            return True
         seen.add(id(part))
-        stack.extend(_inside(part))
+        stack.extend(_inside(part, is_old))
     return False
 
 
-def _inside(part: Any) -> Iterator[Any]:
+def _inside(part: Any, is_old: Callable[[Any], bool]) -> Iterator[Any]:
     if isinstance(part, np.ndarray):
         yield from part.flat if part.dtype.kind == "O" else ()
     elif isinstance(part, types.FunctionType):
         yield from (*(part.__closure__ or ()), *(part.__defaults__ or ()), *(part.__kwdefaults__ or {}).values())
+    elif isinstance(part, (type, types.ModuleType)):
+        yield from () if is_standing(part) or is_old(part) else vars(part).values()
+    elif isinstance(part, Enum):
+        yield type(part)
     else:
         yield from gc.get_referents(part)
 

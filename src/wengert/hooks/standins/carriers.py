@@ -25,6 +25,7 @@ from wengert.hooks.lookups import hashed, looked_up, tape, told
 from wengert.hooks.opaque import CARRIER_TYPES, refusal, remember
 from wengert.hooks.standins.ordering import sort_list
 from wengert.recording.caches import found, is_number
+from wengert.recording.cuts import refuse_digit
 from wengert.recording.decisions import decided
 from wengert.recording.recording import STATE
 
@@ -92,6 +93,8 @@ def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     """A method that looks for what it is given: a cache may hold it."""
     if args and (type(args[0]) is tuple or type(args[0]) is str or is_number(args[0])) and args[0] in owner:
         found(owner, args[0])
+        if f.__name__ == "index":
+            refuse_digit(STATE.recording, args[0], owner, "index")
     return f(*args, **kwargs)
 
 
@@ -156,6 +159,7 @@ def same(item: Any, value: Any) -> bool:
 
 def _index(owner: Any, value: Any, *bounds: int) -> int:
     start, stop = (*bounds, None, None)[:2]
+    refuse_digit(STATE.recording, value, owner, "index")
     for k in range(*slice(start, stop).indices(len(owner))):
         if same(owner[k], value):
             return k

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.opaque import refusal, remember, search, traced_in, watched
+from wengert.recording.cuts import digits_told, note_digit
 from wengert.recording.decisions import exact
 from wengert.recording.recording import STATE, Recording
 
@@ -85,8 +86,16 @@ def characters(text: Any) -> Any:
     if recording.keep:
         exact(recording, (text,))
     if type(text) is bytes:
-        return text
-    return (remember(recording, c, (text,)) if c.isdigit() else c for c in text)
+        return octets(text)
+    return (note_digit(recording, c) if c.isdigit() else c for c in text)
+
+
+def octets(text: bytes) -> bytes:
+    """Bytes about to be read as integers; not those that spell the digits of a traced value."""
+    recording = STATE.recording
+    if recording is not None and id(text) in recording.texts and any([c in b"0123456789" for c in text]):
+        raise digits_told(recording, "reading bytes")
+    return text
 
 
 def ordinal(character: Any, /) -> int:
