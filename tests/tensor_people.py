@@ -200,13 +200,13 @@ def written(seed: int) -> tuple[Callable[..., Any], str]:
     return namespace["f"], source
 
 
-def arguments(seed: int) -> list[Any]:
+def arguments(seed: int, least: int = -1) -> list[Any]:
     """Arguments in the order of the parameters."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 6))
 
     def small(*shape: int) -> np.ndarray:
-        return rng.integers(-1, 4, size=shape).astype(float)
+        return rng.integers(least, 4, size=shape).astype(float)
 
     R = rng.random((n, n)) < rng.choice([0.0, 0.2, 0.5, 0.9])
     p, q = rng.integers(0, n, size=(2, n))

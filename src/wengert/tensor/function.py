@@ -172,8 +172,8 @@ class FromPython(TensorFunction):
             parsed = parse(self.plain, dict(zip(self.parameters, args, strict=True)))
             found = replace(parsed, values={}), made(parsed)  # the arguments themselves are not kept
         self._instances[key] = found
-        if len(self._instances) > MANY:
-            del self._instances[next(iter(self._instances))]
+        for old in list(self._instances)[:-MANY]:  # another thread may have dropped it
+            self._instances.pop(old, None)
         return found[1]
 
 

@@ -99,8 +99,7 @@ def conjoin(*parts: Predicate) -> Predicate:
     found = {q for p in parts for q in conjuncts(p)}
     if FALSE in found or any(_exclude(p, q) for p in found for q in found):
         return FALSE
-    kept = _kept(found, lambda p, q: implies(q, p))
-    return kept[0] if len(kept) == 1 else And(kept)
+    return _joined(And, found, lambda p, q: implies(q, p))
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -109,17 +108,18 @@ def disjoin(*parts: Predicate) -> Predicate:
     found = {q for p in parts for q in disjuncts(p)}
     if TRUE in found:
         return TRUE
-    kept = _kept(found, implies)
-    return kept[0] if len(kept) == 1 else Or(kept)
+    return _joined(Or, found, implies)
 
 
-def _kept(parts: Iterable[Predicate], redundant: Callable[[Predicate, Predicate], bool]) -> tuple[Predicate, ...]:
+def _joined(
+    kind: type[And | Or], parts: Iterable[Predicate], redundant: Callable[[Predicate, Predicate], bool]
+) -> Predicate:
     """The parts in order, without each that is redundant beside one still there."""
     kept = sorted(parts, key=order)
     for p in tuple(kept):
         if any(redundant(p, q) for q in kept if q is not p):
             kept.remove(p)
-    return tuple(kept)
+    return kept[0] if len(kept) == 1 else kind(tuple(kept))
 
 
 def _exclude(p: Predicate, q: Predicate) -> bool:
@@ -133,11 +133,15 @@ def _exclude(p: Predicate, q: Predicate) -> bool:
 
 
 def conjuncts(p: Predicate) -> tuple[Predicate, ...]:
-    return tuple(q for part in p.parts for q in conjuncts(part)) if isinstance(p, And) else (p,)
+    return _flat(p, And)
 
 
 def disjuncts(p: Predicate) -> tuple[Predicate, ...]:
-    return tuple(q for part in p.parts for q in disjuncts(part)) if isinstance(p, Or) else (p,)
+    return _flat(p, Or)
+
+
+def _flat(p: Predicate, kind: type[And | Or]) -> tuple[Predicate, ...]:
+    return tuple(q for part in p.parts for q in _flat(part, kind)) if isinstance(p, kind) else (p,)
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -262,10 +266,8 @@ def substituted(p: Predicate, indices: Mapping[str, Affine | int]) -> Predicate:
     match p:
         case Compare(op, side):
             return compare(op, side.substitute(indices))
-        case Related(relation, at):
-            return Related(relation, tuple(a.substitute(indices) for a in at))
-        case Unrelated(relation, at):
-            return Unrelated(relation, tuple(a.substitute(indices) for a in at))
+        case Related(relation, at) | Unrelated(relation, at):
+            return type(p)(relation, tuple(a.substitute(indices) for a in at))
         case And(parts):
             return conjoin(*(substituted(q, indices) for q in parts))
         case Or(parts):

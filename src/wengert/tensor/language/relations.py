@@ -56,10 +56,9 @@ def relation(x: Any) -> Relation:
     seen, state = _seen.get(id(x)), _state(x)
     if seen is not None and seen[0]() is x and _same(seen[1], state):
         return seen[2]
-    made = _made(x)
-    key = id(x)
+    state, made, key = _copied(state), _made(x), id(x)  # the state first: what is changed meanwhile is made again
     with suppress(TypeError):  # the keys of a dictionary, say, cannot be watched
-        _seen[key] = weakref.ref(x, lambda _: _seen.pop(key, None)), _copied(state), made
+        _seen[key] = weakref.ref(x, lambda _: _seen.pop(key, None)), state, made
     return made
 
 

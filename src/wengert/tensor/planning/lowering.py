@@ -91,7 +91,7 @@ def _needed(where: Predicate, name: str, context: Context) -> Predicate:
     """The guard of a summand; none where the summand is zero outside anyway, and is going to be put in its place."""
     if where == TRUE or name not in context.supports or not implies(context.supports[name], where):
         return where
-    context.unguarded.add(name)
+    context.unguarded = True
     return TRUE
 
 

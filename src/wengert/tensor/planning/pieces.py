@@ -57,7 +57,7 @@ class Context:
 
     counts: Mapping[str, int] = field(default_factory=dict)  # how many entries each relation has, where known
     supports: Mapping[str, Predicate] = field(default_factory=dict)  # of what is read once
-    unguarded: set[str] = field(default_factory=set)  # of those, what is read where it may be zero
+    unguarded: bool = False  # whether some of that is read where it may be zero
     fresh: Iterator[str] = field(default_factory=fresh_indices)
     tables: dict[str, tuple[tuple[tuple[str, int], ...], Predicate]] = field(default_factory=dict)
     relations: frozenset[str] = frozenset()  # the names of those that are given
@@ -193,11 +193,30 @@ def inlined(piece: Piece, read: Read, nest: Nest, context: Context) -> tuple[Pie
 
 
 def _remainder(piece: Piece, read: Read, given: list[Piece], context: Context) -> Piece:
-    covered = (exists(((i, affine(n)) for i, n in g.indices), conjoin(*g.where)) for g in given)
     ranges = piece.ranges
-    without = [negation(c, lambda p: context.table(p, ranges)) for c in covered]
+    without = [negation(c, lambda p: context.table(p, ranges)) for c in _covered(given)]
     where = conjuncts(conjoin(*piece.where, *without))
     return replace(piece, where=where, body=replaced(piece.body, read, ZERO))
+
+
+def _covered(given: list[Piece]) -> Iterator[Predicate]:
+    """Where each has a value."""
+    return (exists(((i, affine(n)) for i, n in g.indices), conjoin(*g.where)) for g in given)
+
+
+def adds_zeros(nests: Iterable[Nest], context: Context) -> bool:
+    """Where pieces meet, one may read a cell that no piece of the definition fills."""
+    named = {nest.name: nest for nest in nests}
+    adding = (p for nest in named.values() if not are_disjoint(nest.pieces, context) for p in nest.pieces)
+    found = ((p, p.body, named[p.body.name]) for p in adding if isinstance(p.body, Read) and p.body.name in named)
+    return any(_may_be_unfilled(*each, context) for each in found)
+
+
+def _may_be_unfilled(piece: Piece, read: Read, nest: Nest, context: Context) -> bool:
+    given = [instance(p, read.at, context) for p in nest.pieces]
+    if any(isinstance(c, Exists) and witnessed(c, piece.where, piece.ranges) for c in _covered(given)):
+        return False
+    return bool(settled(_remainder(piece, read, given, context), context))
 
 
 # ---- what a piece is ----

@@ -11,7 +11,7 @@ from wengert.tensor.passes.statements import SSA, leaves
 from wengert.tensor.planning.elimination import eliminated
 from wengert.tensor.planning.lowering import input_shapes, lowered, supports
 from wengert.tensor.planning.nests import Nest, Piece, renamed
-from wengert.tensor.planning.pieces import Context, settled
+from wengert.tensor.planning.pieces import Context, adds_zeros, settled
 from wengert.tensor.planning.sharing import all_passes, live, shared, straightened, without_virtuals
 from wengert.tensor.running.spelling import INDICES
 
@@ -37,8 +37,8 @@ def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = 
     """
     context = Context(counts or {}, supports(ssa) if optimise else {}, relations=frozenset(dict(ssa.relations)))
     made = _planned(ssa, sizes, context, optimise)
-    if not context.unguarded.isdisjoint(nest.name for nest in made.nests):  # one of them was put in no place: it is
-        context = Context(counts or {}, relations=context.relations)  # shared, and zeros would be added
+    if context.unguarded and adds_zeros(made.nests, context):  # a summand was put in no place: its guard is missing
+        context = Context(counts or {}, relations=context.relations)
         made = _planned(ssa, sizes, context, optimise)
     return made
 

@@ -47,6 +47,12 @@ class Scalar:
     def __pos__(self) -> Any:
         return self
 
+    def __sub__(self: Any, other: Any) -> Any:
+        return self + -other
+
+    def __rsub__(self: Any, other: Any) -> Any:
+        return -self + other
+
     def __abs__(self) -> Any:
         return self._called(np.absolute, (self,))
 
@@ -71,12 +77,6 @@ class Counting(Scalar):
 
     def __neg__(self) -> Any:
         return self._made(-self.value, 1)
-
-    def __sub__(self, other: Any) -> Any:
-        return self + -other
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, (bool, np.bool_)):
@@ -130,12 +130,6 @@ class Dual(Scalar):
     def __neg__(self) -> Any:
         return Dual(-self.value, None if self.dot is None else -self.dot)
 
-    def __sub__(self, other: Any) -> Any:
-        return self + -other
-
-    def __rsub__(self, other: Any) -> Any:
-        return -self + other
-
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, (bool, np.bool_)):
             return self if other else 0
@@ -175,7 +169,7 @@ class Dual(Scalar):
         y_dot = None
         for m, a in enumerate(args):
             if dot(a) is not None:
-                y_dot = added(y_dot, scaled(dot(a), rules.rrule(f, *values)[1](1.0)[m]))
+                y_dot = added(y_dot, scaled(dot(a), np.conj(rules.rrule(f, *values)[1](1.0)[m])))
         return Dual(y, y_dot)
 
 

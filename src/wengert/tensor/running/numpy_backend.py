@@ -32,12 +32,13 @@ class NumpyProgram:
 
     def prepared(self, relations: Mapping[str, Entries]) -> tuple[dict[str, Entries], dict[str, Any]]:
         """Relations with the tables made of them, and the points of the listed pieces; kept while relations stay."""
-        if self.last is None or any(self.last[0].get(name) is not r for name, r in relations.items()):
+        last = self.last  # another thread may put its own there at any time
+        if last is None or any(last[0].get(name) is not r for name, r in relations.items()):
             known = dict(relations)
             for name, (indices, p) in self.plan.tables.items():
                 known[name] = tabulated(indices, p, known)
-            self.last = known, {key: _listed(*piece, known) for key, piece in self.listed.items()}
-        return self.last
+            self.last = last = known, {key: _listed(*piece, known) for key, piece in self.listed.items()}
+        return last
 
 
 def _listed(ranges: dict[str, int], where: Conjunction, entries: dict[Entry, str], known: dict[str, Entries]) -> Any:
