@@ -42,6 +42,7 @@ class Case(NamedTuple):
 CASES: dict[str, Case] = {}
 W = np.array([2.0, 3.0, 5.0, 7.0, 11.0])
 L = [2.0, 3.0, 5.0, 7.0, 11.0]
+TABLE = np.arange(24.0).reshape(4, 3, 2) ** 1.3
 
 
 def decides(a: Any, b: Any, same: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -170,6 +171,34 @@ def groups_of_floats(x):
 # -- integers from arrays, used in Python
 
 A, B, SAME = [0.1, 0.9, 0.4], [0.8, 0.2, 0.5], [0.3, 0.7, 0.5]
+table(
+    "key_of_parts", A, B, SAME,
+    *[
+        lambda x, key=key: x.sum() * np.sum(TABLE[key(np.argmax(x), x)])
+        for key in (
+            lambda i, x: (i, 0),
+            lambda i, x: (i, ...),
+            lambda i, x: (..., i - 1),
+            lambda i, x: (None, i),
+            lambda i, x: (i + 1, slice(None), 0),
+            lambda i, x: (slice(i), 0),
+            lambda i, x: (0, slice(i, None)),
+            lambda i, x: (i, i, i - 1),
+            lambda i, x: [i, 2],
+            lambda i, x: ([i, 2], 0),
+            lambda i, x: (0, [[i], [2]]),
+            lambda i, x: (np.array([i, 2]), 1),
+            lambda i, x: (0, x > 0.6),
+            lambda i, x: (x[0] > 0.6, ...),
+            lambda i, x: (np.argsort(x), 1),
+            lambda i, x: (1, np.argsort(x)[:2]),
+            lambda i, x: (1, *np.nonzero(x > 0.6)),
+        )
+    ],
+    lambda x: x.sum() * TABLE.__getitem__((np.argmax(x), 0)).sum(),
+    lambda x: x.sum() * operator.getitem(TABLE, (0, np.argmax(x))).sum(),
+    lambda x: x.sum() * sum([*TABLE[np.argmax(x), :, 1]]),
+)  # fmt: skip
 table(
     "integer", A, B, SAME,
     lambda x: x.sum() * L[np.argmax(x)],

@@ -249,6 +249,17 @@ def zero_d_stored(x):
     return weigh(a) * z
 
 
+@program(lambda: np.array(0.7))
+def zero_d_where_masks_say(x):
+    y = np.empty_like(x)
+    y[x > 3.0] = 1.0
+    inside = np.logical_and(x > 0.0, x < 2.0)
+    y[inside] = x[inside] ** 2
+    y[True] = y * x
+    y[()] = np.sin(y)
+    return y * 1.0
+
+
 @program(vector)
 def empty_slices(x):
     a = x * 1.0

@@ -56,7 +56,8 @@ class Bars:
 
     def take(self, slot: int) -> tuple[Any, bool]:
         """A complete cotangent, handed over; whether its buffer is owned."""
-        bar, owned = self.table[slot], slot in self.owned
+        bar = self.table[slot]
+        owned = type(bar) is np.ndarray and slot in self.owned  # a sum of arrays without axes is a number
         self.table[slot] = None
         self.owned.discard(slot)
         return bar, owned

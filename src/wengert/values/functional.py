@@ -140,6 +140,7 @@ def _raised(warned: type[Warning] | None) -> Any:
 
 def _copy(x: np.ndarray) -> np.ndarray:
     """A copy with the strides of `x`: a window is stated in bytes, and must mean the same on the copy."""
+    x = np.asarray(x)  # a cotangent of a 0-d array may be a NumPy scalar
     out = x.copy(order="K")
     same = all(a == b or n <= 1 for a, b, n in zip(out.strides, x.strides, x.shape, strict=True))
     if same or not x.size:
