@@ -241,3 +241,20 @@ def contextlib_more(x, y):
         raise ValueError(x)
     with contextlib.nullcontext(y) as v:
         return r.v * c.v + f(v) + len(out.getvalue())
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+
+
+@program(1.3, 0.4)
+def descriptors_of_c_called_by_hand(x, y):
+    made = Slotted()
+    for name, value in (("a", x), ("b", x * y)):  # the second is set where the first is held
+        object.__setattr__.__get__(made)(name, value)
+    Slotted.a.__set__(made, Slotted.a.__get__(made) * y)
+    b = Slotted.__dict__["b"].__get__(made, Slotted)
+    Slotted.b.__delete__(made)
+    held = [x, y]
+    list.append.__get__(held)(held[0] * b)
+    return made.a + sum(held) * float.__mul__.__get__(x)(y) * (not hasattr(made, "b"))

@@ -24,6 +24,15 @@ def test_a_view_of_another_dtype_is_refused(view: Callable[..., Any], dtype: Any
     assert np.array_equal(wg.grad(lambda x: np.sum(view(x * 1, float) ** 2))(X), 2 * X)
 
 
+class Metres(np.ndarray):
+    pass
+
+
+def test_a_view_of_another_class_is_refused() -> None:
+    with pytest.raises(wg.RefusedCallError, match=r"test_arrays.py:\d+ .*viewed as Metres .*plain arrays"):
+        wg.grad(lambda x: np.sum((x * 1).view(Metres)))(X)
+
+
 Y, B, S, POINTS = values(6, low=-1), values(3, 4, low=0.5), values(4, 4), np.linspace(0.0, 3.0, 7)
 SOME = np.array([0, 2, 2, 1])
 

@@ -346,7 +346,7 @@ def _classify(f: Any, t: type) -> Any:
         return _cached(f)
     if t is types.WrapperDescriptorType and f.__name__ == "__next__":
         return next
-    if t is types.WrapperDescriptorType and f.__name__ == "__get__" and f.__objclass__ in _BINDING:
+    if t is types.WrapperDescriptorType and f.__name__ in _OF_DESCRIPTORS and f.__objclass__ in _BINDING:
         return f
     if t is types.WrapperDescriptorType and issubclass(f.__objclass__, (float, complex, np.ndarray, np.generic)):
         special = DUNDERS.get(f.__name__)
@@ -425,6 +425,17 @@ _CODE_OF: dict[type, Any] = {
     types.AsyncGeneratorType: operator.attrgetter("ag_code"),
 }
 
-_BINDING = {types.FunctionType, types.MethodType, functools._lru_cache_wrapper, staticmethod, classmethod}
+_BINDING = {
+    types.FunctionType,
+    types.MethodType,
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.MemberDescriptorType,
+    functools._lru_cache_wrapper,
+    staticmethod,
+    classmethod,
+}
+"""Descriptors that run no code: they bind, or read and write what stands in a slot."""
+_OF_DESCRIPTORS = {"__get__", "__set__", "__delete__"}
 
 HOOKS["resolve"] = resolve

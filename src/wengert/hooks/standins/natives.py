@@ -300,10 +300,13 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
     if type(made) is type(owner) and made.dtype == owner.dtype:
         return recorder(primitive)(owner, *args, **kwargs)
     if recording is not None and slot_of(recording, owner) is not None:
+        advice = "Convert it with .astype, or take .real and .imag."
+        if made.dtype == owner.dtype:
+            advice = f"NumPy would run the methods of {type(made).__name__} unseen: compute with plain arrays."
         raise recording.refuse(
             RefusedCallError(
                 f"{here()}: a traced {type(owner).__name__} of {owner.dtype} is viewed as {type(made).__name__} of "
-                f"{made.dtype}. Convert it with .astype, or take .real and .imag."
+                f"{made.dtype}. {advice}"
             )
         )
     return made
