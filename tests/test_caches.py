@@ -512,6 +512,7 @@ SILENT: dict[str, Callable[[Any], Any]] = {
     "a literal": lambda x: x * 3 if x == 2.0 else x,
     "a literal on the left": lambda x: x * 3 if 2.0 == x else x,
     "a whole number": lambda x: x * 3 if x == 2 else x,
+    "a whole number that is counted elsewhere too": lambda x: _counted(x),
     "a named literal": lambda x: _named(x),
     "a tuple of literals": lambda x: x * 3 if x in (1.0, 2.0) else x,
     "a set of literals": lambda x: x * 3 if x in {1.0, 2.0} else x,
@@ -524,6 +525,14 @@ SILENT: dict[str, Callable[[Any], Any]] = {
     "a match": lambda x: _matched(x),
     "a rounded one": lambda x: x * 3 if round(x, 2) == 2.0 else x,
 }
+
+
+COUNTS = {"calls": 2}
+
+
+def _counted(x: Any) -> Any:
+    COUNTS["calls"] += 0
+    return x * 3 if x == 2 else x
 
 
 def _named(x: Any) -> Any:

@@ -194,7 +194,7 @@ def _roots(recording: Recording) -> Any:
 
 def _is_literal(thing: Any) -> bool:
     frame = user_frame(sys._getframe())
-    if type(thing) is not float or frame is None:
+    if type(thing) not in (float, int) or frame is None:
         return False
     code, line = original(frame.f_code) or frame.f_code, frame.f_lineno
     return any(i.argval is thing for i in dis.get_instructions(code) if i.positions and i.positions.lineno == line)
