@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 from rich.console import Console
 
 import wengert as wg
@@ -54,6 +55,21 @@ def test_functions_of_the_user_are_not_run() -> None:
         return x * x, lambda y_bar: 2 * y_bar * x
 
     assert str(table[squared]).endswith("return x * x, lambda y_bar: 2 * y_bar * x") and not called
+
+
+def test_a_rule_that_raises_says_so() -> None:
+    table = Registry()
+
+    @wg.rrule(scipy.special.wrightomega, registry=table)
+    def wrong_rule(x):
+        y = scipy.special.wrightomega(x)
+        return y, lambda y_bar: y_bar * {}["slope"]
+
+    assert str(table[scipy.special.wrightomega]).endswith("= [0.8103, 1.3788]; its rule raises KeyError: 'slope'")
+
+
+def test_no_rule_of_the_package_raises() -> None:
+    assert not [f for f in wg.rules if "its rule raises" in str(wg.rules[f])]
 
 
 def test_a_rule_without_source_says_so() -> None:

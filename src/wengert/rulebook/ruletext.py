@@ -78,14 +78,23 @@ def _sample(rule: AnyRule) -> str:
     for args in _guesses(rule):
         try:
             with np.errstate(all="raise"):
-                y, pullback = rrule(rule, f, args, {})
-                bars = pullback(np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1))
-        except Exception:
+                y = f(*args)
+        except Exception:  # whatever a function written in C says of arguments that it does not take
             continue
-        if is_inexact(y) and any(x_bar is not None for x_bar in bars):
-            call = f"{callable_name(f)}({', '.join(map(_short, args))})"
-            return f"{call} = {_short(y)}; its pullback takes 1 to {_short(bars)}"
+        told = _derivative(rule, f, args) if is_inexact(y) else ""
+        if told:
+            return f"{callable_name(f)}({', '.join(map(_short, args))}) = {_short(y)}; {told}"
     return ""
+
+
+def _derivative(rule: AnyRule, f: Any, args: tuple[Any, ...]) -> str:
+    """What a pullback makes of ȳ = 1, or what the rule raises; "" where no argument gets a cotangent."""
+    try:
+        y, pullback = rrule(rule, f, args, {})
+        bars = pullback(np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1))
+    except Exception as error:
+        return f"its rule raises {type(error).__name__}: {error}"
+    return f"its pullback takes 1 to {_short(bars)}" if any(x_bar is not None for x_bar in bars) else ""
 
 
 def _guesses(rule: AnyRule) -> Iterator[tuple[Any, ...]]:

@@ -166,27 +166,27 @@ def prefix(fn: Any) -> tuple[str, int] | None:
 LOOSE, NOT, COMPARE, SUM, PRODUCT, SIGN, POWER, TIGHT = 0, 3, 4, 9, 10, 11, 12, 14
 
 _INFIX: dict[Any, tuple[str, int]] = {
-    operator.add: ("+", SUM),
-    operator.sub: ("-", SUM),
-    operator.mul: ("*", PRODUCT),
-    operator.truediv: ("/", PRODUCT),
-    operator.floordiv: ("//", PRODUCT),
-    operator.mod: ("%", PRODUCT),
-    operator.matmul: ("@", PRODUCT),
-    operator.pow: ("**", POWER),
-    operator.lshift: ("<<", 8),
-    operator.rshift: (">>", 8),
-    operator.and_: ("&", 7),
-    operator.xor: ("^", 6),
-    operator.or_: ("|", 5),
-    operator.lt: ("<", COMPARE),
-    operator.le: ("<=", COMPARE),
-    operator.gt: (">", COMPARE),
-    operator.ge: (">=", COMPARE),
-    operator.eq: ("==", COMPARE),
-    operator.ne: ("!=", COMPARE),
-    operator.is_: ("is", COMPARE),
-    operator.is_not: ("is not", COMPARE),
+    fn: (sign, rank)
+    for rank, signs in {
+        POWER: {"**": operator.pow},
+        PRODUCT: {
+            "*": operator.mul,
+            "/": operator.truediv,
+            "//": operator.floordiv,
+            "%": operator.mod,
+            "@": operator.matmul,
+        },
+        SUM: {"+": operator.add, "-": operator.sub},
+        8: {"<<": operator.lshift, ">>": operator.rshift},
+        7: {"&": operator.and_},
+        6: {"^": operator.xor},
+        5: {"|": operator.or_},
+        COMPARE: {
+            "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+            "==": operator.eq, "!=": operator.ne, "is": operator.is_, "is not": operator.is_not,
+        },
+    }.items()
+    for sign, fn in signs.items()
 }
 _PREFIX: dict[Any, tuple[str, int]] = {
     operator.neg: ("-", SIGN),
