@@ -20,6 +20,7 @@ import object_programs
 import operator_programs
 import protocol_programs
 import sampling_programs
+import science_programs
 from newer_programs import TEXTS
 from program_table import LOG, PROGRAMS, Program, program
 

@@ -1,14 +1,18 @@
-"""`heapq` and `bisect`: what is in C there, written out with comparisons that a trace sees."""
+"""`heapq`, `bisect` and `Counter`: what is in C there, written out with comparisons that a trace sees."""
 
 from __future__ import annotations
 
 import bisect
+import collections
 import heapq
 from collections.abc import Callable
 from typing import Any
 
 from wengert.hooks.classes import enter
+from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.items import iterable
 from wengert.hooks.standins.ordering import less
+from wengert.recording.recording import STATE
 
 _pure: Any = heapq  # what its functions in C are made of is there in Python, too
 
@@ -63,6 +67,12 @@ def _inserting(find: Callable[..., int]) -> Callable[..., None]:
     return insert
 
 
+def _count_elements(mapping: Any, items: Any, /) -> None:
+    count, site = enter(mapping.get), STATE.site
+    for item in iterable(items, site):
+        HOOKS["setitem"](mapping, item, count(item, 0) + 1, site)
+
+
 _minimum = _sifted(_pure._siftdown, _pure._siftup, less)
 _maximum = _sifted(_pure._siftdown_max, _pure._siftup_max, lambda a, b: less(b, a))
 _left, _right = _bisected(False), _bisected(True)
@@ -79,4 +89,5 @@ ALGORITHMS: dict[Any, Callable[..., Any]] = {
     bisect.bisect_right: _right,
     bisect.insort_left: _inserting(_left),
     bisect.insort_right: _inserting(_right),
+    collections._count_elements: _count_elements,  # type: ignore[attr-defined]
 }
