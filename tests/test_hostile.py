@@ -14,6 +14,7 @@ import hostile_outside  # noqa: F401 - its import adds programs
 import hostile_replays  # noqa: F401 - its import adds programs
 import hostile_results  # noqa: F401 - its import adds programs
 import hostile_rules  # noqa: F401 - its import adds programs
+import hostile_rules2  # noqa: F401 - its import adds programs
 import hostile_tapes2  # noqa: F401 - its import adds programs
 import numpy as np
 import pytest

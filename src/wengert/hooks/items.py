@@ -21,6 +21,7 @@ from wengert.hooks.standins.texts import characters, lines, octets
 from wengert.hooks.writes import record_store, slot_of_key
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
+from wengert.recording.identity import found_by_identity
 from wengert.recording.record import record_call
 from wengert.recording.recording import FEW, PLAIN, STATE, Modes
 from wengert.recording.shadow import SHADOW, held
@@ -44,6 +45,9 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
             octets(container)
         if t is not dict or (type(key) in CERTAIN and is_certain(key)):
             return container[key]
+        if type(key) is float and key != key:
+            STATE.site = site
+            key = found_by_identity(key, container)
         value = container[key]
         if type(key) is not str or (STATE.recording is not None and STATE.recording.texts):
             STATE.site = site

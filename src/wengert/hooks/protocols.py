@@ -21,6 +21,7 @@ from wengert.hooks.operators import COMPARE, UFUNCS, Binary
 from wengert.hooks.writes import record_write
 from wengert.recording.caches import compared, found
 from wengert.recording.decisions import decided, exact, made_text, variables
+from wengert.recording.identity import NUMBERS, found_by_identity
 from wengert.recording.primitives import primitive_of
 from wengert.recording.quick import NUMERIC, record_two
 from wengert.recording.record import as_array, record_call
@@ -340,6 +341,9 @@ _LISTED: tuple[type, ...] = (list, tuple, collections.deque, type({}.values()))
 
 def contains(right: Any, left: Any, site: Site | None) -> bool:
     """`left in right`."""
+    if type(left) in NUMBERS and left != left:
+        STATE.site = site
+        left = found_by_identity(left, right)
     t = type(right)
     if t in PLAIN and not Modes.guarding:
         is_in = left in right

@@ -7,6 +7,7 @@ a warning says so.
 
 from __future__ import annotations
 
+import collections
 import functools
 import operator
 import types
@@ -14,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from wengert.errors import RefusedCallError
 from wengert.recording.caches import recognised
 from wengert.recording.decisions import decided, exact
 from wengert.recording.layout import sameness_asked
-from wengert.recording.recording import STATE, Modes, Recording
+from wengert.recording.recording import STATE, Modes, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.values.sites import Site
 
@@ -32,6 +34,30 @@ def given(recording: Recording, thing: Any) -> Any:
         if level.swaps is not None:
             thing = level.swaps.given(thing)
     return _chosen(recording, thing)
+
+
+def found_by_identity(thing: Any, container: Any) -> Any:
+    """What a container may know a nan by, which equals nothing: the object that it stands for.
+
+    Errors: RefusedCallError on a tape, which could not tell another nan from it.
+    """
+    recording = STATE.recording
+    if recording is None or type(container) not in SEARCHED or any([item is thing for item in container]):
+        return thing
+    outside = given(recording, thing)
+    same = [item for item in container if type(item) in NUMBERS and given(recording, item) is outside]
+    if same and recording.keep:
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: a nan is found as the same object, which a tape could not tell from another nan. "
+                "Ask np.isnan."
+            )
+        )
+    return same[0] if same else thing
+
+
+NUMBERS = (float, complex, np.float64, np.complex128)
+SEARCHED = (list, tuple, set, frozenset, dict, collections.deque)
 
 
 def _chosen(recording: Recording, thing: Any) -> Any:

@@ -62,6 +62,18 @@ def register(recording: Recording, value: Any, slot: int, args: tuple[Any, ...] 
         owner = owner_of(value)
         if not any([isinstance(a, np.ndarray) and owner_of(a) is owner for a in args]):  # else its place is known
             recording.memory.add_root(value, slot, apart=lends is not None)
+        if lends is not None and SHADOW.get(id(owner), -1) >= lends and not recording.memory.lent.shows(value):
+            _own(recording, value, owner, slot)
+
+
+def _own(recording: Recording, value: np.ndarray, owner: np.ndarray, slot: int) -> None:
+    """Have the memory that a rule's body made hold what the rule says of it, where an outer level has recorded it."""
+    if value.strides == owner.strides and value.size == owner.size:
+        SHADOW[id(owner)] = slot
+        return
+    memory = recording.memory
+    storage, owner = memory.join(value)
+    memory.put(storage, owner, value, value, slot, memory.content(owner, storage))
 
 
 def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -161,6 +173,8 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         if recording.keep:
             unchanged(recording, primitive, made[0], args, ins, kwargs)
         return made[0]
+    if not primitive.vouched or is_container(made[0]):
+        check_result(recording, primitive, made[0], args)
     value = made_new(made, args, primitive)
     if not primitive.vouched:
         note_kept(recording, value)
@@ -196,7 +210,6 @@ def append_result(
     kept_args = keep_args(recording, bound, args)
     slot = len(recording.entries)
     if is_container(value):
-        check_result(recording, bound.primitive, value, args)
         recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
         if recording.keep:
             guard_outline(recording, bound.primitive, value, slot)
@@ -206,8 +219,6 @@ def append_result(
         return value
     if not is_inexact(value):
         refuse_odd(recording, bound.name, value)
-        if not bound.primitive.vouched:
-            check_result(recording, bound.primitive, value, args)
         if recording.keep:
             record_constant(recording, bound, args, ins, kwargs or {}, value)
         return value
@@ -327,7 +338,9 @@ def _record_rrule(
     watched = [] if home_of(rule.body).startswith("wengert") else watched_by(recording, flat((*args, *kwargs.values())))
     try:
         if level == 0 and recording.keep and len(recording.levels) == 1:
-            value = made_new([attempt(recording, primitive.fn, args, kwargs)])
+            made = [attempt(recording, primitive.fn, args, kwargs)]
+            check_result(recording, primitive, made[0], args)
+            value = made_new(made)
         elif level == 0:
             value, pullback = value_and_pullback(rule, attempt(recording, rule.body, args, kwargs))
         else:
@@ -337,13 +350,13 @@ def _record_rrule(
     if level == 0 and recording.keep and len(recording.levels) == 1:
         note_kept(recording, value)
         return append_result(recording, bound, value, args, ins, kwargs)
+    check_result(recording, primitive, value, args)
     made = [value]
     del value
     value = made_new(made)
     if level == 0:
         note_kept(recording, value, pullback)
     if not (is_inexact(value) or is_container(value)):
-        check_result(recording, primitive, value, args)
         return record_constant(recording, primitive, args, ins, kwargs, value)
     kept = tuple(recording.memory.capture(a) if recording.keep else light(a) for a in args)
     static = {name: _traced(recording, v) for name, v in kwargs.items()} if recording.keep else None
@@ -353,7 +366,6 @@ def _record_rrule(
     seen = Hindsight(pullback, site, recording.memory.version)
     pull = Pull(primitive, rule, pullback, level, {k: form for k, (form, _) in contained.items()}, seen)
     if is_container(value):
-        check_result(recording, primitive, value, args)
         recording.append((pull, kept_parts(recording, value), (*slots, inner), kept, static, site))
         if recording.keep and inner is None:
             guard_outline(recording, primitive, value, slot)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.values.functional import Path
-from wengert.values.structures import is_container, shallow_copy, walk
+from wengert.values.structures import is_container, namespace, shallow_copy, walk
 from wengert.values.values import Spec, is_inexact, spec_of
 
 MANY = 10_000  # objects; a larger one is not searched through
@@ -169,7 +169,14 @@ def hidden(
             found.extend([key for key in keys if reaches(key, lambda part: counts(part) and not is_key(part), is_old)])
         return container
 
-    walk(value, "", {}, at_other=look, hold=hold)
+    def carry(leaf: Any, _: Any) -> Any:
+        """A number or array of a class of the user's, or a tuple: it may have attributes."""
+        look([*namespace(leaf).values()] if not is_standing(type(leaf)) else None)
+        return leaf
+
+    if isinstance(value, tuple):
+        carry(value, None)
+    walk(value, "", {}, at_leaf=carry, at_other=look, hold=hold)
     return found[0] if found else None
 
 

@@ -27,6 +27,7 @@ from wengert.hooks.standins.ordering import sort_list
 from wengert.recording.caches import found, is_number
 from wengert.recording.cuts import refuse_digit
 from wengert.recording.decisions import decided
+from wengert.recording.identity import NUMBERS, found_by_identity
 from wengert.recording.recording import STATE
 
 ITERATING = {
@@ -91,11 +92,18 @@ _FINDING = {"get", "setdefault", "pop", "__contains__", "index", "count"}
 
 def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     """A method that looks for what it is given: a cache may hold it."""
+    if args:
+        args = (_known(owner, args[0]), *args[1:])
     if args and (type(args[0]) is tuple or type(args[0]) is str or is_number(args[0])) and args[0] in owner:
         found(owner, args[0])
         if f.__name__ == "index":
             refuse_digit(STATE.recording, args[0], owner, "index")
     return f(*args, **kwargs)
+
+
+def _known(owner: Any, value: Any) -> Any:
+    """What is looked for, or of a nan the object in its place."""
+    return found_by_identity(value, owner) if type(value) in NUMBERS and value != value else value
 
 
 _KEYED = {"get", "pop", "setdefault", "add", "discard", "remove", "__getitem__", "__setitem__", "__delitem__"}
@@ -160,6 +168,7 @@ def same(item: Any, value: Any) -> bool:
 def _index(owner: Any, value: Any, *bounds: int) -> int:
     start, stop = (*bounds, None, None)[:2]
     refuse_digit(STATE.recording, value, owner, "index")
+    value = _known(owner, value)
     for k in range(*slice(start, stop).indices(len(owner))):
         if same(owner[k], value):
             return k
@@ -167,6 +176,7 @@ def _index(owner: Any, value: Any, *bounds: int) -> int:
 
 
 def _count(owner: Any, value: Any) -> int:
+    value = _known(owner, value)
     return sum([same(item, value) for item in owner])
 
 
