@@ -35,7 +35,7 @@ WHOLES = [
     "sum((x[j] + y[j]) * {0} for j in range(n))", "sum(np.sin({0}) for j in range(n))",
     "sum({0} + {0} for j in range(n) if R[j, j])",
 ]  # fmt: skip
-COUNT = int(os.environ.get("WENGERT_TENSOR_EXAMPLES", 40))
+COUNT = int(os.environ.get("WENGERT_TENSOR_EXAMPLES", 20))
 
 
 def written(seed: int) -> Any:

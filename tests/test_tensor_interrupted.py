@@ -104,5 +104,5 @@ def test_a_call_that_is_broken_off(step: Callable[[int], int], backend: str) -> 
             _, there = at_line(number, interrupt, lambda: g(*ARGS))
         same(g(*MEANWHILE), MEANWHILE)
         same(g(*ARGS), ARGS)
-        number = step(number) + 2
+        number = step(number) + 4
     assert number > 50

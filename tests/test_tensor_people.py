@@ -21,7 +21,7 @@ from wengert.tensor.reading.scalars import plain_jvp
 
 pytestmark = pytest.mark.slow
 
-COUNT = int(os.environ.get("WENGERT_TENSOR_EXAMPLES", 25))
+COUNT = int(os.environ.get("WENGERT_TENSOR_EXAMPLES", 12))
 BACKENDS = ["numpy", "native"]
 WRT = (0, 1, 2, 7)  # what is numbers
 LARGE, STEP = 1e6, 1e-30

@@ -17,7 +17,7 @@ from wengert.tensor.reading.scalars import plain_cost, plain_jvp
 pytestmark = pytest.mark.slow
 
 NIGHTLY = os.environ.get("WENGERT_TENSOR_EXAMPLES")
-COUNT = int(NIGHTLY or 60)
+COUNT = int(NIGHTLY or 40)
 
 
 def case(seed: int) -> tuple[Any, Any, str, tuple[Any, ...]]:

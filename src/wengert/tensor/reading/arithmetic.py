@@ -18,6 +18,7 @@ from wengert.tensor.reading.conditions import opposite
 from wengert.tensor.reading.functions import black_box, reciprocal
 from wengert.tensor.reading.meanings import (
     REAL_KIND,
+    Extreme,
     Group,
     Index,
     Meaning,
@@ -80,6 +81,10 @@ def binary(node: ast.BinOp, scope: Scope) -> Meaning:
         return Value(Bracket(as_truth(right, node, scope), value.expr), value.kind)
     if isinstance(left, Index) and isinstance(right, Index) and not isinstance(node.op, ast.Div):
         return whole(left.affine, right.affine, node, scope)
+    if isinstance(left, Extreme) and isinstance(right, Index) and isinstance(node.op, ast.Add | ast.Sub):
+        return left.moved(right.affine if isinstance(node.op, ast.Add) else -right.affine)
+    if isinstance(left, Index) and isinstance(right, Extreme) and isinstance(node.op, ast.Add):
+        return right.moved(left.affine)
     if isinstance(node.op, ast.Pow):
         return number(_power(as_scalar(left, node.left, scope), right, node, scope))
     for meaning, place in ((left, node.left), (right, node.right)):

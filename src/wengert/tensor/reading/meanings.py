@@ -107,6 +107,9 @@ class Extreme(Meaning):
     def __str__(self) -> str:
         return "an extremum of indices"
 
+    def moved(self, by: Affine) -> Extreme:
+        return Extreme(self.largest, tuple(a + by for a in self.of))
+
 
 @dataclass(frozen=True)
 class Length(Meaning):

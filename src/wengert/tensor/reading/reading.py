@@ -25,6 +25,7 @@ from wengert.tensor.language.terms import (
     conjoin,
     equal,
     in_range,
+    negate,
 )
 from wengert.tensor.reading.meanings import (
     REAL_KIND,
@@ -175,6 +176,8 @@ def as_truth(meaning: Meaning, node: ast.AST, scope: Scope) -> Predicate:
         return related(meaning, node, scope)
     if isinstance(meaning, Known):
         return TRUE if meaning.it else FALSE
+    if isinstance(meaning, Index):
+        return negate(equal(meaning.affine, 0))
     raise scope.refusal(
         node,
         f"{meaning} is no condition",
