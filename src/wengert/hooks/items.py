@@ -162,7 +162,7 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
             indexed(container, key)
     if t is dict or (t is list and type(key) is not slice):
         container[key] = value
-        if id(value) in SHADOW and len(container) > FEW and STATE.recording is not None:
+        if len(container) > FEW and id(value) in SHADOW and STATE.recording is not None:
             STATE.recording.crowded[id(container)] = container
         return
     STATE.site = site
