@@ -205,6 +205,57 @@ def test_text_grows_with_the_program(line: str, backend: str) -> None:
     assert lengths[2] - lengths[1] < 2 * (lengths[1] - lengths[0])
 
 
+def scaled(v, by=2.0, *, less=1.0):
+    return v * by - less
+
+
+def shifted(v, by=2.0, *, less=1.0):
+    return v + by - less
+
+
+@pytest.mark.parametrize("change", [
+    {"__defaults__": (3.0,)}, {"__kwdefaults__": {"less": 5.0}}, {"__code__": shifted.__code__},
+])  # fmt: skip
+def test_a_helper_that_changes_is_read_again(change: dict[str, Any], backend: str) -> None:
+    def around(x):
+        return sum(scaled(v) for v in x)
+
+    def given(x, helper):
+        return sum(helper(v) for v in x)
+
+    for f, more in ((around, ()), (given, (scaled,)), (scaled, ())):
+        tensor, x = wg.tensor.function(f, backend=backend), X if more or f is around else 1.5
+        assert tensor(x, *more) == pytest.approx(f(x, *more))
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in change.items():
+                patch.setattr(scaled, name, value)
+            assert tensor(x, *more) == pytest.approx(f(x, *more))
+
+
+def test_what_may_be_true_and_false_is_no_condition() -> None:
+    class Switch:
+        on = True
+
+        def __bool__(self) -> bool:
+            return self.on
+
+    def f(x, switch):
+        return x[0] if switch else x[1]
+
+    with pytest.raises(wg.TensorLanguageError, match="no condition"):
+        wg.tensor.function(f, backend="numpy")(X, Switch())
+    assert wg.tensor.function(f, backend="numpy")(X, "on") == X[0]
+
+
+@pytest.mark.parametrize("given", [{"a": 1.0}, bytearray(b"a"), [1.0, [2.0]]])
+def test_an_argument_that_cannot_be_told_from_others_is_refused(given: Any) -> None:
+    def first(x, options):
+        return x[0]
+
+    with pytest.raises(wg.TensorLanguageError):
+        wg.tensor.function(first, backend="numpy")(X, given)
+
+
 def test_arguments_are_not_kept() -> None:
     tensor = wg.tensor.function(selected, backend="numpy")
     x, relation = X.copy(), R.copy()

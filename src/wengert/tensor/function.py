@@ -166,7 +166,7 @@ class FromPython(TensorFunction):
         self._instances: dict[Any, tuple[Parsed, Instance]] = {}
 
     def instance(self, args: tuple[Any, ...]) -> Instance:
-        key = tuple(map(signature, args))
+        key = (self.plain.__code__, *map(signature, args))
         found = self._instances.pop(key, None)
         if found is None or not found[0].holds:
             parsed = parse(self.plain, dict(zip(self.parameters, args, strict=True)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import types
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -59,10 +60,7 @@ def outside(name: str, x: Any, building: Building) -> Meaning:
 
 def numeric(name: str, x: Any) -> np.ndarray:
     """A number, a nested list or an array as an array of floats."""
-    try:
-        array = np.asarray(x)
-    except ValueError as error:
-        raise TensorLanguageError(f"{name} is no array: {error}. Its rows must all have one length") from None
+    array = _array(name, x)
     if array.dtype == object and array.size and all(isinstance(v, numbers.Real) for v in array.flat):
         return array.astype(float)
     if array.dtype.kind not in "fiu":
@@ -70,6 +68,13 @@ def numeric(name: str, x: Any) -> np.ndarray:
             f"{name} holds {array.dtype}: the tensor language has real numbers. Pass floats, or bools as a relation"
         )
     return array if array.dtype in (np.float32, np.float64) else array.astype(float)
+
+
+def _array(name: str, x: Any) -> np.ndarray:
+    try:
+        return np.asarray(x)
+    except ValueError as error:
+        raise TensorLanguageError(f"{name} is no array: {error}. Its rows must all have one length") from None
 
 
 def converted(name: str, x: Any) -> Any:
@@ -117,9 +122,29 @@ def signature(x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple(map(signature, x))
     if isinstance(x, (numbers.Real, list)) or hasattr(x, "__array__"):
-        array = np.asarray(x)
+        array = _array("an argument", x)
         return ("whole numbers" if array.dtype.kind in "iu" else "array", array.shape)
+    if isinstance(x, types.FunctionType):
+        further = tuple((name, Itself(value)) for name, value in (x.__kwdefaults__ or {}).items())
+        return ("known", x, x.__code__, Itself(x.__defaults__), further)
+    if type(x).__hash__ is None:
+        raise TensorLanguageError(
+            f"an argument is a {type(x).__name__}, which may hold something else at the next call: pass what is in it"
+        )
     return ("known", x)
+
+
+class Itself:
+    """An object that is compared by identity, and kept."""
+
+    def __init__(self, it: Any) -> None:
+        self.it = it
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and self.it is other.it
+
+    def __hash__(self) -> int:
+        return id(self.it)
 
 
 def leaves(name: str, x: Any) -> Iterator[Any]:

@@ -172,6 +172,12 @@ class Known(Meaning):
     def __str__(self) -> str:
         return f"{type(self.it).__name__} {getattr(self.it, '__name__', self.it)!r}"
 
+    @property
+    def has_one_truth(self) -> bool:
+        """It is true, or false, for ever."""
+        decides = any(hasattr(type(self.it), name) for name in ("__bool__", "__len__"))
+        return not decides or self.it is None or isinstance(self.it, (str, bytes, complex))
+
 
 @dataclass(frozen=True, eq=False)
 class Iteration(Meaning):

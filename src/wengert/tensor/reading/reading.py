@@ -174,7 +174,7 @@ def as_truth(meaning: Meaning, node: ast.AST, scope: Scope) -> Predicate:
         return meaning.predicate
     if isinstance(meaning, Relation):
         return related(meaning, node, scope)
-    if isinstance(meaning, Known):
+    if isinstance(meaning, Known) and meaning.has_one_truth:
         return TRUE if meaning.it else FALSE
     if isinstance(meaning, Index):
         return negate(equal(meaning.affine, 0))
