@@ -83,6 +83,7 @@ def test_generated_step_is_the_general_one(name: str) -> None:
                 np.testing.assert_array_equal(ours, theirs, err_msg=str(sample))
 
 
+@pytest.mark.slow
 def test_most_forms_get_a_step_of_their_own() -> None:
     bounds = {bound for name in FUNCTIONS for _, bound in cases(name)}
     fallen_back = {bound for bound in bounds if generated(bound) is reverse._simple_step}

@@ -177,6 +177,7 @@ def test_slope(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
     wg.check_grads(total, *args)
 
 
+@pytest.mark.slow
 @each
 def test_derivative_tape_on_other_numbers(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
     total, places = weighted(f), tuple(range(len(args)))

@@ -29,6 +29,7 @@ def given(tape: wg.Tape) -> list[Any]:
     return [op.val for op in tape if isinstance(op, wg.Input) and not op.callee]
 
 
+@pytest.mark.slow
 @each
 def test_a_context_changes_nothing(f: Any, args: Any) -> None:
     plain, (_, bars) = f(*args()), wg.grad(f, *args())

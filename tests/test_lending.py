@@ -81,6 +81,7 @@ RIGHT: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", RIGHT)

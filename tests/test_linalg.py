@@ -88,6 +88,7 @@ def agree(got: Any, expected: Any, rtol: float = 1e-8) -> None:
     np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol * (1 + np.max(np.abs(expected))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_gradient_and_its_gradient_against_differences(f: Callable[[Any], Any]) -> None:
     agree(wg.grad(f)(X), wg.ngradient(f, X)[0])

@@ -132,6 +132,7 @@ def test_tape_of_the_gradient(program: Program) -> None:
     np.testing.assert_allclose(flat(got[-len(want) :]), flat(want), rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 @each
 def test_rrule_tape(program: Program) -> None:
     _, want = gradient(program)

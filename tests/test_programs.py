@@ -50,6 +50,7 @@ def test_gradient(program: Program) -> None:
         assert_close(found, wg.ngradient(program.f, *arguments(program)), 2e-7, 2e-7)
 
 
+@pytest.mark.slow
 @each
 def test_tape(program: Program) -> None:
     plain, (_, expected) = program.f(*arguments(program)), gradient(program)

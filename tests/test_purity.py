@@ -253,6 +253,7 @@ def product(rule: Any) -> Callable[..., Any]:
     return f
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("first", [True, False])
 def test_no_statement_is_lost(name: str, first: bool) -> None:

@@ -184,6 +184,7 @@ def test_a_guarded_sum_that_reads_an_input_masks_its_cotangent(simplify: bool) -
     assert found[1] == 18.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_the_adjoint_of_simplified_statements(seed: int) -> None:
     """It is that of the statements as they were."""
