@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
 
 import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """The tests live as long as the run: the collector need not visit them, now or at a `gc.collect()` in one."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Every test that is not marked slow is fast."""
     for item in items:
-        if "slow" not in item.keywords:
-            item.add_marker(pytest.mark.fast)
-
-
-def pytest_collection_finish() -> None:
-    """The tests themselves live as long as the run: a `gc.collect()` in a test need not visit them."""
-    gc.collect()
-    gc.freeze()
+        if item.get_closest_marker("slow") is None:
+            item.add_marker("fast")
