@@ -181,6 +181,49 @@ def test_integers_of_numpy(s: Sample) -> None:
         assert agree([np.asarray(n) for n in numbers(pull_again(seed(y)))], bars), kind
 
 
+def each_integer(x: Any, kind: Callable[[int], Any]) -> Any:
+    """A value with its 0 and 1 exchanged."""
+    if type(x) is int:
+        return kind(x) if x in (0, 1) else x
+    if type(x) in (tuple, list):
+        return type(x)([each_integer(part, kind) for part in x])
+    return {key: each_integer(part, kind) for key, part in x.items()} if type(x) is dict else x
+
+
+def each_sequence(x: Any, kind: Callable[[Any], Any]) -> Any:
+    """A value with its lists and tuples of integers exchanged."""
+    if type(x) in (tuple, list):
+        whole = bool(x) and all(type(part) is int for part in x)
+        return kind(x) if whole else type(x)([each_sequence(part, kind) for part in x])
+    return {key: each_sequence(part, kind) for key, part in x.items()} if type(x) is dict else x
+
+
+FORMS = [(each_integer, bool), (each_integer, np.bool_), *[(each_sequence, kind) for kind in (tuple, list, np.array)]]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("s", COUNTED, ids=str)
+def test_other_forms_of_integers(s: Sample) -> None:
+    """Bools are integers, and several of them stand in a tuple, a list or an array, wherever NumPy takes them so."""
+    places = differentiable(s)
+    plain = [np.asarray(n) for n in numbers(s.f(*s.args, **s.kwargs))]
+    expected = gradients(*applied(s, s.args, s.kwargs, places))
+    for form, kind in FORMS:
+        args, kwargs = tuple([form(a, kind) for a in s.args]), form(dict(s.kwargs), kind)
+        untraced = outcome(lambda args=args, kwargs=kwargs: s.f(*args, **kwargs))
+        got = outcome(lambda args=args, kwargs=kwargs: gradients(*applied(s, args, kwargs, places)))
+        if is_error(untraced):
+            assert got is untraced, kind
+        elif agree([np.asarray(n) for n in numbers(untraced)], plain):
+            assert not isinstance(got, type) and agree(got, expected), (kind, got)
+
+
+def test_a_bool_as_exponent() -> None:
+    x = np.array([0.5, 2.0, 0.0])
+    np.testing.assert_array_equal(wg.grad(lambda x: np.sum(x ** (x > 1)))(x), [0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(wg.grad(lambda x: x[1] ** (x[1] > 1) + x[0] ** np.False_)(x), [0.0, 1.0, 0.0])
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_in_functions_that_are_followed(name: str) -> None:

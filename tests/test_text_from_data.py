@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import html.parser
 import itertools
 import random
 import sys
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pages import Html
 
 import wengert as wg
 from wengert.values.names import in_line, is_name
@@ -153,12 +153,6 @@ def _checked(source: str, name: str = "") -> None:
     assert sum([isinstance(node, ast.FunctionDef) for node in tree.body]) == 1
 
 
-class _Html(html.parser.HTMLParser):
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in ("div", "table", "tr", "td", "span", "details", "summary")
-        assert {name for name, _ in attrs} <= {"style"}
-
-
 def _texts(tape: Any, name: str) -> None:
     """Every text that a tape gives."""
     count = len(list(tape))
@@ -167,7 +161,7 @@ def _texts(tape: Any, name: str) -> None:
         assert len(text.splitlines()) <= count + 2
     assert len(tape.to_dot().splitlines()) == len(tape.to_dot().split("\n"))
     assert len(tape.to_mermaid().splitlines()) == len(tape.to_mermaid().split("\n"))
-    _Html().feed(tape._repr_html_())
+    Html().feed(tape._repr_html_())
     source = tape.to_source(sites=True)
     _checked(source, name)
 

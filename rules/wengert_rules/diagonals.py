@@ -55,7 +55,7 @@ def diag_onto(x_bar, y_bar, y, v, k=0):
 
 @pullback(np.diagflat)
 def diagflat(y_bar, y, v, *, k=0):
-    return np.reshape(np.diagonal(y_bar, k), np.shape(v))
+    return np.reshape(np.diagonal(y_bar, int(k)), np.shape(v))
 
 
 @pullback(np.tril, broadcasts=True)

@@ -103,7 +103,10 @@ def on_plane(x):
 def less_one(b, a):
     """b - 1, or b where it is 0 and `a` too: 0 a⁻¹ would be no number. (An integer 0 may stay: it never moves.)"""
     counts = b != 0
-    if counts is True or np.all(counts) or np.result_type(b).kind not in "fc":
+    kind = "i" if counts is True else np.result_type(b).kind
+    if kind == "b":
+        return 0
+    if kind not in "fc" or np.all(counts):
         return b - counts
     return b - (counts | (np.absolute(a) > SMALLEST))
 
@@ -115,7 +118,7 @@ def power(y, a, b):
     With 1.0, not 1: of a small integer NumPy gives a logarithm in half precision.
     """
     base = np.where(a == 0, 1.0, on_plane(a)) if np.iscomplexobj(y) else np.where(a > 0, a, 1.0)
-    below = less_one(b, a) if np.ndim(y) else b - (b != 0 or abs(a) > SMALLEST)
+    below = less_one(b, a) if np.ndim(y) else b - (1 if b != 0 or abs(a) > SMALLEST else 0)
     return b * a**below, y * np.log(base)
 
 

@@ -10,6 +10,7 @@ from wengert.extend import pullback
 @pullback(np.linspace, broadcasts=True)
 def linspace(y_bar, y, start, stop, *, num=50, endpoint=True, retstep=False, dtype=None, axis=0, device=None):
     """y = (1 - t) start + t stop, where t runs from 0 to 1; the step is a part of stop - start."""
+    num = int(num)
     intervals = max(num - 1 if endpoint else num, 1)
     samples = y_bar[0] if retstep else y_bar
     step_bar = y_bar[1] / intervals if retstep else 0

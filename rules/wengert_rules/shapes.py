@@ -29,8 +29,8 @@ def pieces(y_bar, lengths, axis):
 
 
 def integers(x):
-    """One integer, or several, of Python or of NumPy, as a tuple of Python's, which do not overflow."""
-    return tuple(np.ravel(x).tolist())
+    """One integer, or several, of Python or of NumPy, or bools, as a tuple of Python's, which do not overflow."""
+    return tuple(int(n) for n in np.ravel(x).tolist())
 
 
 def inverse_permutation(axes, ndim):

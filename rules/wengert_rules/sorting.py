@@ -9,6 +9,7 @@ import numpy as np
 from wengert.extend import accumulates, additem, pullback, setitem
 from wengert_rules.blas import PAYS
 from wengert_rules.reductions import spread
+from wengert_rules.shapes import integers
 
 MANY = 8  # marks, for each of which an element is compared twice
 
@@ -131,6 +132,7 @@ def median(y_bar, y, a, *, axis=None, out=None, overwrite_input=False, keepdims=
 
     With more than half of the numbers up to y, also the upper one is y: rounding may have put it there.
     """
+    axis = None if axis is None else integers(axis)
     centre = spread(y, np.shape(a), axis, keepdims)
     below, above = a < centre, a > centre
     seen = np.sum(a == a, axis=axis, keepdims=True)
