@@ -209,3 +209,130 @@ def test_an_option_that_is_an_argument_of_the_function_too() -> None:
     assert wg.grad(functools.partial(noisy, seed=3), 2.0)[1][1] == 4.0
     assert wg.grad(lambda x: noisy(x), 2.0, seed=3.0)[1][1] == 12.0
     assert wg.grad(noisy)(2.0, seed=3) == 4.0
+
+
+# Functions that take any keyword, and callables of every kind
+
+
+def greedy(x: Any, **options: Any) -> Any:
+    return x * x * options.get("scale", 1.0)
+
+
+def wrapper(*args: Any, **words: Any) -> Any:
+    return greedy(*args, **words)
+
+
+class Greedy:
+    def __call__(self, x: Any, **options: Any) -> Any:
+        return greedy(x, **options)
+
+    def method(self, x: Any, **options: Any) -> Any:
+        return greedy(x, **options)
+
+    @classmethod
+    def of_class(cls, x: Any, **options: Any) -> Any:
+        return greedy(x, **options)
+
+    @staticmethod
+    def of_none(x: Any, **options: Any) -> Any:
+        return greedy(x, **options)
+
+
+GREEDY: dict[str, Any] = {
+    "function": greedy,
+    "wrapper": wrapper,
+    "wrapped": functools.wraps(greedy)(lambda *args, **words: greedy(*args, **words)),
+    "object": Greedy(),
+    "method": Greedy().method,
+    "class method": Greedy.of_class,
+    "static method": Greedy.of_none,
+    "partial": functools.partial(greedy, extra=3.0),
+    "lambda": lambda x, **options: greedy(x, **options),
+    "checkpoint": wg.checkpoint(greedy),
+}
+SWALLOWED = ["argnums", "argnum", "arg_nums", "has_aux", "hasaux", "holomorphic", "holomorph", "allow_int"]
+TAKERS: dict[str, Callable[[Any, dict[str, Any]], Any]] = {
+    "grad": lambda f, words: wg.grad(f)(1.5, **words),
+    "grad by name": lambda f, words: wg.grad(f, argnums=(0,))(1.5, **words)[0],
+    "value_and_grad": lambda f, words: wg.value_and_grad(f)(1.5, **words)[1],
+    "at once": lambda f, words: wg.grad(f, 1.5, **words)[1][1],
+    "trace": lambda f, words: wg.gradtape(f, 1.5, **words).play(1.5, *words.values())[1][1],
+    "check_grads": lambda f, words: wg.check_grads(f, 1.5, **words),
+    "ngradient": lambda f, words: wg.ngradient(f, 1.5, **words),
+}
+
+
+@pytest.mark.parametrize("word", SWALLOWED)
+@pytest.mark.parametrize("taker", TAKERS)
+@pytest.mark.parametrize("kind", GREEDY)
+def test_no_function_swallows_what_is_meant_for_grad(kind: str, taker: str, word: str) -> None:
+    if taker in ("at once", "trace", "ngradient") and word in ("argnums", "has_aux", "holomorphic", "allow_int"):
+        pytest.skip("it is its own, or passed on to grad")
+    with pytest.raises(wg.ArgumentError, match=rf"{word}= would go to .*grad\(f, (arg|has|hol|allow)_?[a-z]*="):
+        TAKERS[taker](GREEDY[kind], {word: 0})
+
+
+@pytest.mark.parametrize("taker", ["grad", "grad by name", "value_and_grad", "at once"])
+@pytest.mark.parametrize("kind", GREEDY)
+def test_other_keywords_reach_it(kind: str, taker: str) -> None:
+    for word in ("options", "args", "index", "allowed", "hash", "hollow", "arguments", "tol"):
+        assert TAKERS[taker](GREEDY[kind], {"scale": 2.0, word: 1}) == 6.0
+
+
+def test_a_parameter_that_is_called_as_an_option_of_grad_is_its_own() -> None:
+    def own(x: Any, argnum: int = 1, *, has_aux: bool = False, **rest: Any) -> Any:
+        return x * x * argnum * (3.0 if has_aux else 1.0)
+
+    assert wg.grad(own)(1.5, argnum=2, has_aux=True) == 18.0
+    assert wg.grad(functools.partial(greedy, argnum=2))(1.5) == 3.0
+
+
+# Kinds of parameters
+
+
+def kinds(a: Any, b: Any = 2.0, /, c: Any = 3.0, *rest: Any, d: Any = 4.0, e: Any, **more: Any) -> Any:
+    return a + 2 * b + 3 * c + 4 * sum(rest) + 5 * d + 6 * e + 7 * sum(more.values())
+
+
+CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any], dict[Any, float]]] = {
+    "fewest": ((1.0,), {"e": 1.0}, {0: 1, "a": 1, "e": 6, -1: 1}),
+    "by position": ((1.0, 1.0, 1.0, 1.0, 1.0), {"e": 1.0}, {1: 2, "b": 2, "c": 3, 2: 3, 3: 4, 4: 4, -1: 4}),
+    "by name": ((1.0, 1.0), {"e": 1.0, "c": 1.0, "d": 1.0}, {"c": 3, "d": 5, "e": 6, "a": 1, -1: 2, 2: 3}),
+    "the name of a positional one": ((1.0,), {"e": 1.0, "b": 1.0, "x": 1.0}, {"a": 1, "b": 7, "x": 7}),
+}
+ABSENT: dict[str, tuple[Any, ...]] = {
+    "fewest": (1, 2, -2, "b", "c", "d", "rest", "more", "x"),
+    "by position": (5, 6, -6, "d", "rest", "more"),
+    "by name": (3, -3, "rest", "more", "x"),
+    "the name of a positional one": (2, -2, "c", "d", "rest"),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("given", [kinds, functools.partial(kinds), lambda *args, **words: kinds(*args, **words)])
+def test_argnums_names_what_the_call_gives(given: Any, call: str) -> None:
+    args, words, slopes = CALLS[call]
+    for key, slope in slopes.items():
+        if (type(key) is int and key < len(args)) or key in words or getattr(given, "__name__", "") != "<lambda>":
+            assert wg.grad(given, argnums=key)(*args, **words) == slope
+            assert wg.grad(given, *args, argnums=key, **words)[1][1] == slope
+            assert wg.gradtape(given, *args, argnums=key, **words).play(*args, *words.values())[1][1] == slope
+    for key in ABSENT[call]:
+        with pytest.raises(wg.ArgumentError):
+            wg.grad(given, argnums=key)(*args, **words)
+        with pytest.raises(wg.ArgumentError):
+            wg.grad(given, *args, argnums=key, **words)
+
+
+@pytest.mark.parametrize("args", [(), (1,), ([1, 2],), ("x",), (None, {"n": 3})])
+def test_a_check_without_anything_to_check_is_refused(args: tuple[Any, ...]) -> None:
+    with pytest.raises(wg.ArgumentError, match="nothing to check"):
+        wg.check_grads(lambda *args, x=1.0: x * x, *args, x=2.0)
+
+
+@pytest.mark.parametrize("length", [0, -1, -7])
+def test_stretches_have_steps(length: int) -> None:
+    with pytest.raises(wg.ArgumentError, match=f"length={length}"):
+        wg.checkpoint_loop(lambda s, i: s + 1, 1.0, 3, length)
+    assert wg.checkpoint_loop(lambda s, i: s + 1, 1.0, -3) == 1.0
+    assert wg.grad(lambda x: wg.checkpoint_loop(lambda s, i: s * x, x, 0))(2.0) == 1.0

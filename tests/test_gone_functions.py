@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import tracemalloc
 import weakref
 from collections.abc import Callable
@@ -120,6 +123,34 @@ def test_a_generator_outlives_its_function() -> None:
     gc.collect()
     assert next(kept[0]) == 9.0
     assert wg.grad(lambda x: x * next(kept[0]))(2.0) == 9.0
+
+
+AT_EXIT = """
+import atexit
+import wengert as wg
+
+def f(x):
+    return x * x
+
+class Square:
+    def __init__(self, x):
+        self.x = f(x)
+
+class Kept:
+    def __del__(self):
+        print("gone", wg.grad(f)(2.0))
+
+kept = Kept()
+atexit.register(lambda: print("exit", wg.grad(f)(3.0)))
+wg.grad(lambda x: Square(x).x * f(x))(1.0)
+"""
+
+
+def test_what_a_module_holds_is_finalised_with_the_interpreter() -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", AT_EXIT]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=120)
+    assert done.stdout.splitlines() == ["exit 6.0", "gone 4.0"], done.stderr
 
 
 @pytest.mark.parametrize("backend", ["numpy", "reference"])

@@ -12,8 +12,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import hostile_faults
 import numpy as np
 import pytest
+from hostile_faults import MARKS, held, plain_states, reset
 from instructions import Watch, instructions
 
 import wengert as wg
@@ -25,6 +27,7 @@ from wengert.reverse.accumulation import SETTINGS
 
 pytestmark = pytest.mark.slow
 
+EVERY = "EVERY_INSTRUCTION" in os.environ  # takes half an hour
 ERRORS = (KeyboardInterrupt, MemoryError, RecursionError)
 LIST = [1.0, 2.0, [3.0]]
 DICT = {"a": 1.5, "b": np.ones(3)}
@@ -106,14 +109,17 @@ def _state() -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_an_error_at_any_instruction_leaves_all_as_it_was(name: str) -> None:
-    """Each 60th part of the way, and every third of the last 300 instructions, which close what was opened."""
+    """Each 60th part of the way, and every third of the last 300 instructions, which close what was opened.
+
+    With EVERY_INSTRUCTION in the environment, at each one.
+    """
     program = PROGRAMS[name]
     count = instructions(program)
     BUFFER[:] = 1
     expected, before = program(), _state()
     places = [*range(1, count - 300, 1 + count // 60), *range(count - 300, count + 1, 3)]
     raised = 0
-    for k in places:
+    for k in range(1, count + 1) if EVERY else places:
         error = ERRORS[k % 3]
 
         def fail(error: type[BaseException] = error) -> None:
@@ -128,6 +134,35 @@ def test_an_error_at_any_instruction_leaves_all_as_it_was(name: str) -> None:
         BUFFER[:] = 1
         assert program() == expected, k
     assert raised > 0.8 * len(places)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", hostile_faults.PROGRAMS)
+def test_what_the_user_holds_is_as_far_as_the_function_came(name: str) -> None:
+    """Arrays, containers, objects and random numbers hold what a plain run could have left there, wherever an interrupt
+    hits: rewound memory, a second run of a checkpoint, what a pullback is shown are put back."""
+    program = hostile_faults.PROGRAMS[name]
+
+    def run() -> Any:
+        reset()
+        return program.run()
+
+    count = instructions(run)
+    states, expected, before = plain_states(program), run(), _state()
+    steps = range(1, count + 1, 1 if EVERY else count // 40)
+    for k in steps:
+        error = ERRORS[k % 3]
+
+        def fail(error: type[BaseException] = error) -> None:
+            raise error
+
+        try:
+            Watch(k, fail).over(run)
+        except error:
+            pass
+        assert held() in states[min(len(MARKS), max(states))], k
+        assert _state() == before, k
+        assert repr(run()) == repr(expected), k
 
 
 def _guest() -> list[Any]:

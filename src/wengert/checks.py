@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from wengert.differences import copies, ngradient
-from wengert.errors import GradientCheckError
+from wengert.errors import ArgumentError, GradientCheckError
 from wengert.gradient import quiet_gradients
-from wengert.values.callables import signature
+from wengert.values.callables import callable_name, signature
 from wengert.values.structures import Leaf, leaves
+from wengert.wanted import refuse_swallowed
 
 
 def _own_gradient(g: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -32,13 +33,20 @@ def check_grads(
     """The largest relative error of the gradient against differences; `gradient(f, *args)` may replace wengert's own.
 
     A result that is not one real number is reduced to one by fixed random weights. `gradient` gives a tuple, one
-    gradient per argument. `rtol` and `atol`: the tolerances, by default eps^(1/3) and eps^(1/2) of each leaf's dtype.
+    gradient per argument by position; what is given by keyword is constant. `rtol` and `atol`: the tolerances, by
+    default eps^(1/3) and eps^(1/2) of each leaf's dtype.
 
     >>> wg.check_grads(np.sin, np.array([0.5, 2.0])) < 1e-9
     True
 
-    Errors: GradientCheckError, naming the leaf, both numbers and the error.
+    Errors: GradientCheckError, naming the leaf, both numbers and the error; ArgumentError where there is no leaf.
     """
+    if not leaves(args):
+        raise ArgumentError(
+            f"check_grads has nothing to check: no float is among the arguments by position of {callable_name(f)}. "
+            "A number to differentiate at is a float: 1.0; an argument by keyword is a constant."
+        )
+    refuse_swallowed(f, kwargs)
     g = _scalarised(f, args, kwargs)
     actual = (_own_gradient if gradient is None else gradient)(g, *args, **kwargs)
     expected = ngradient(g, *args, **kwargs)

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.errors import NonScalarOutputError
 from wengert.values.structures import Leaf, Seen, rebuild
 from wengert.values.values import as_float
+from wengert.wanted import refuse_swallowed
 
 
 def ngradient(f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] | None = None, **kwargs: Any) -> Any:
@@ -25,6 +26,7 @@ def ngradient(f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] 
 
     Errors: NonScalarOutputError for a result that is not one real number, ValueError for a position that is not there.
     """
+    refuse_swallowed(f, kwargs)
     wanted = _wanted(argnums, len(args))
     if argnums is not None:
         args = tuple(as_float(x) if i in wanted else x for i, x in enumerate(args))

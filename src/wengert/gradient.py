@@ -34,6 +34,7 @@ from wengert.wanted import (
     places_of,
     refuse_positions,
     refuse_shared,
+    refuse_swallowed,
     refuse_words,
 )
 
@@ -132,6 +133,8 @@ def value_and_grad(
 
     @_wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        if kwargs:
+            refuse_swallowed(f, kwargs)
         if type(argnums) is tuple and argnums == _LEADING.get(len(args)):  # all of them: nothing to look up
             places, single = argnums, False
         else:
@@ -194,7 +197,12 @@ def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> Any:
                 )
             )
         seeds = seeds_of(outputs, y_bar, _calling(watching))
-        bars = reverse(recording if is_own else kept, here, seeds, depth, False, watching)
+        walked = recording if is_own else kept
+        owed = len(walked.owed)
+        try:
+            bars = reverse(walked, here, seeds, depth, False, watching)
+        finally:
+            walked.owed.pay(owed)  # what an interrupt kept from being paid
         return swaps.mirrors(_Finish(bars, slots, watching is not None))
 
     return (public, pullback, swaps.leave(aux)) if has_aux else (public, pullback)
@@ -238,6 +246,7 @@ def _at_once(
     seed: Any,
     options: dict[str, Any],
 ) -> Any:
+    refuse_swallowed(f, kwargs)
     refuse_shared(f, {"argnums": argnums, "seed": seed, **options})
     if argnums is None:
         if not kwargs:

@@ -23,6 +23,7 @@ from wengert.tape.tape import Tape
 from wengert.values.callables import signature
 from wengert.values.sites import Site
 from wengert.values.structures import rebuild
+from wengert.wanted import refuse_swallowed
 
 
 def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwargs: Any) -> tuple[Any, Tape]:
@@ -38,6 +39,7 @@ def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwarg
 
     Errors: NoRuleError, RefusedCallError, WengertError inside another trace.
     """
+    refuse_swallowed(f, kwargs)
     try:
         return _traced(f, args, kwargs, ctx, f)
     finally:

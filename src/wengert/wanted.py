@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import ArgumentError, IntegerInputError
-from wengert.values.callables import callable_name, named_parameters, parameter_names
+from wengert.values.callables import callable_name, named_parameters, parameter_names, takes_any_keyword
 from wengert.values.values import as_float, is_inexact
 
 Argnums = int | str | Sequence[int | str] | None
@@ -154,6 +154,21 @@ def refuse_shared(f: Any, options: Mapping[str, Any]) -> None:
             f"{shared[0]}= is an argument of grad and of {callable_name(f)}. For the function's own, call "
             f"functools.partial(f, {shared[0]}=...); for that of grad, wrap f in a lambda without it."
         )
+
+
+def refuse_swallowed(f: Any, words: Mapping[str, Any]) -> None:
+    """Refuse an option of `grad`, spelt right or nearly, that a function which takes any keyword would swallow."""
+    for name in words:
+        near = difflib.get_close_matches(name, _NO_WORDS_OF_OTHERS, 1, 0.8) if name.startswith(_BEGINNINGS) else []
+        if near and name not in parameter_names(f) and takes_any_keyword(f):
+            raise ArgumentError(
+                f"{name}= would go to {callable_name(f)}, which takes any keyword. If {near[0]} of grad is meant, say "
+                f"grad(f, {near[0]}=...)(x); for the function's own, call functools.partial(f, {name}=...)."
+            )
+
+
+_NO_WORDS_OF_OTHERS = ("argnums", "has_aux", "holomorphic", "allow_int")  # as `seed` is, which functions have too
+_BEGINNINGS = ("arg", "has", "hol", "all")
 
 
 def refuse_positions(f: Callable[..., Any], args: tuple[Any, ...], holds_floats: Callable[[], bool]) -> None:

@@ -7,6 +7,7 @@ Python function, and recursion goes as deep as untraced.
 from __future__ import annotations
 
 import abc
+import atexit
 import contextvars
 import functools
 import io
@@ -121,6 +122,14 @@ def _rules_changed() -> None:
 
 
 rules.watchers.append(_rules_changed)
+
+
+@atexit.register
+def _let_go() -> None:
+    """Keep no function, and through it the names of its module, from being finalised with the interpreter."""
+    for table in (_resolved, _passing, twins):
+        table.clear()
+    forget_classes()
 
 
 def resolve(f: Any, site: Site | None = None) -> Any:

@@ -31,7 +31,7 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
     copies = _Copies(written if written_only else None, constants_only)
     if written_only or len(recording.levels) > 1:  # an outer trace goes on
         memory.replaced.append(copies.made)
-    done = 0
+    done, owed = 0, len(recording.owed)
     try:
         for slot in range(end - 1, start - 1, -1):
             entry = recording.entries[slot]
@@ -46,7 +46,7 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
             if type(entry[0]) is not Pull:
                 recording.entries[slot] = copies.of(entry, slot, done)
     finally:
-        memory.replay(done)
+        recording.owed.pay(owed)
 
 
 class _Copies:

@@ -4,7 +4,7 @@ An array's variable is its object until its memory is first written. From then o
 every view of it, made before or after, is read through its lens from the current version.
 
 Residuals are never copied when they are kept. Their owner is marked, and a write to marked memory first saves the
-region that it overwrites; the reverse pass swaps the regions back as it walks, and forth again when it ends.
+region that it overwrites; the reverse pass puts the regions back as it walks, and as they were when it ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.memory.lending import Lent
 from wengert.memory.regions import Root, append, known, read_region, store_region
-from wengert.memory.undo import Everything, Finals, Undo, swap
+from wengert.memory.undo import Everything, Finals, Undo, undo
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Entry, Level, Recording, here, watch_arrays
@@ -407,18 +407,20 @@ class Memory:
         return copy
 
     def rewind(self, position: int, done: int) -> int:
-        """Undo the writes that entries below `position + 1` had not seen; `done` counts those undone so far."""
+        """Undo the writes that entries below `position + 1` had not seen; `done` counts those undone so far.
+
+        They are owed to the recording, which puts them back.
+        """
         log = self.undo
         while done < len(log) and log[-1 - done][0] > position:
-            self.unfinished += 1
-            swap(log[-1 - done])
+            undo(log[-1 - done], self.recording.owed)
             done += 1
         return done
 
     def use_up(self) -> None:
         """From now on the log is used up by `unwind`: no write follows, and what pullbacks keep is theirs alone."""
         self._captured, self._captured_to = {}, len(self.recording.entries)
-        self.finals = Finals()
+        self.finals = Finals(self.recording.owed)
 
     def unwind(self, position: int) -> int:
         """`rewind` for the last time, which frees what the log saved; none is left undone."""
@@ -430,12 +432,6 @@ class Memory:
                 self.finals.undo(record)
         return 0
 
-    def restore(self) -> None:
-        """Bring all memory back to what it held before the log was used up."""
-        if self.finals is not None:
-            self.finals.restore()
-            self.finals = None
-
     def ended_by(self, error: BaseException) -> None:
         """A write that had begun raised: where NumPy refused it at the outset, nothing is written, and it is over.
 
@@ -443,12 +439,6 @@ class Memory:
         """
         files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
         if isinstance(error, _AT_THE_OUTSET) and files[-1].startswith(_NUMPY):
-            self.unfinished -= 1
-
-    def replay(self, done: int) -> None:
-        """Put back what `rewind` undid."""
-        for record in self.undo[len(self.undo) - done :]:
-            swap(record)
             self.unfinished -= 1
 
 

@@ -5,21 +5,15 @@ A record is `[threshold, array, key, saved]`: entries below the threshold saw th
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wengert.recording.shadow import LARGE
+from wengert.values.owed import Owed
 
 Undo = list[Any]
-
-
-def swap(record: Undo) -> None:
-    """Exchange what a record saved with what its memory holds."""
-    _, array, key, saved = record
-    now = np.array(array[key])
-    array[key] = saved
-    record[3] = now
 
 
 class Everything(dict[int, np.ndarray]):
@@ -32,32 +26,31 @@ class Everything(dict[int, np.ndarray]):
         pass
 
 
+def undo(record: Undo, owed: Owed) -> None:
+    """Put back what a record saved, for a while."""
+    _, array, key, saved = record
+    owed.append(partial(array.__setitem__, key, np.array(array[key])))
+    array[key] = saved
+
+
 class Finals:
-    """What memory held before an undo log was used up: each region once, in its latest record."""
+    """What memory held before an undo log was used up is owed: each region once, as its latest record finds it."""
 
-    __slots__ = ("_records", "_regions")
+    __slots__ = ("_owed", "_regions")
 
-    def __init__(self) -> None:
-        self._records: list[Undo] = []
+    def __init__(self, owed: Owed) -> None:
+        self._owed = owed
         self._regions: set[Any] = set()
 
     def undo(self, record: Undo) -> None:
-        """Put back what a record saved; the record is free unless it now holds what no later one does."""
+        """Put back what a record saved; the record is free unless its region holds what no later one does."""
         region = _region(record)
         if region in self._regions:
             record[1][record[2]] = record[3]
             return
-        swap(record)
-        self._records.append(record)
+        undo(record, self._owed)
         if region is not None:
             self._regions.add(region)
-
-    def restore(self) -> None:
-        """Bring all memory back to its last content; may be repeated where it was interrupted."""
-        while self._records:
-            _, array, key, saved = self._records[-1]
-            array[key] = saved
-            self._records.pop()
 
 
 def _region(record: Undo) -> Any:

@@ -16,6 +16,7 @@ import weakref
 from array import array as Packed
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.values.frames import ENGINE
 from wengert.values.lenses import owner_of
+from wengert.values.owed import Owed
 from wengert.values.reach import Place, Reach, identical
 from wengert.values.sites import Site
 from wengert.values.structures import form_of, namespace
@@ -150,25 +152,33 @@ class Hindsight(FarReach):
         ]
 
     @contextmanager
-    def shown(self, traced: bool) -> Iterator[None]:
+    def shown(self, traced: bool, owed: Owed) -> Iterator[None]:
         """For as long as a pullback runs, show what it reads as it was. What it writes itself stays written.
+
+        What was there instead is owed until then.
 
         Errors: RefusedCallError where memory has been overwritten and cannot be put back, or not while an outer trace
         looks on.
         """
         if self._changed is None:
             self.look_again()
+        mark = len(owed)
         places = [(place, place.read()) for place in self._changed or ()]
-        for place, _ in places:
+        arrays = [(a, self._was(a, content, traced), a.copy()) for a, content in self._overwrites(traced)]
+        for place, before in places:
+            owed.append(partial(place.write, before))
             place.write(place.was)
-        arrays = [self._put_back(array, content, traced) for array, content in self._overwrites(traced)]
+        for array, was, now in arrays:
+            owed.append(partial(np.copyto, array, now))
+            array[...] = was
         try:
             yield
         finally:
-            for array, was, now in reversed(arrays):
-                _take_back(array, was, now)
-            for place, before in places:
-                place.write(_merged(place.was, place.read(), before))
+            owed[mark:] = [
+                *[partial(place.write, _merged(place.was, place.read(), before)) for place, before in places],
+                *[partial(np.copyto, array, _written(array, was, now)) for array, was, now in arrays],
+            ]
+            owed.pay(mark)
 
     def _overwrites(self, traced: bool) -> list[tuple[np.ndarray, Any]]:
         return [
@@ -177,15 +187,13 @@ class Hindsight(FarReach):
             if (traced and version != self._version(array)) or _content(array, content) != content
         ]
 
-    def _put_back(self, array: np.ndarray, content: Any, traced: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _was(self, array: np.ndarray, content: Any, traced: bool) -> np.ndarray:
         if traced or type(content) is not bytes or not array.flags.writeable:
             raise RefusedCallError(
                 f"{self.site}: the pullback of the rule called here can read an array of shape {array.shape} that has "
                 "been overwritten since. Let the rule copy what its pullback reads: x = x.copy()."
             )
-        was, now = np.frombuffer(content, array.dtype).reshape(array.shape), array.copy()
-        array[...] = was
-        return array, was, now
+        return np.frombuffer(content, array.dtype).reshape(array.shape)
 
 
 def _is_library(module: Any) -> bool:
@@ -260,11 +268,11 @@ def _content(array: np.ndarray, like: Any = None) -> Any:
 _COLUMNS = 1021  # a prime: rows of a matrix that change places are told, too
 
 
-def _take_back(array: np.ndarray, was: np.ndarray, now: np.ndarray) -> None:
+def _written(array: np.ndarray, was: np.ndarray, now: np.ndarray) -> np.ndarray:
+    """What an array is to hold that a pullback may have written while it was as it had been."""
     if array.tobytes() == was.tobytes():
-        array[...] = now
-    elif array.dtype.kind in "iufc":
-        array[...] = _sum(was, array, now)
+        return now
+    return np.asarray(_sum(was, array, now)) if array.dtype.kind in "iufc" else array.copy()
 
 
 def _sum(was: Any, after: Any, now: Any) -> Any:

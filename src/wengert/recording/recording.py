@@ -22,6 +22,7 @@ from wengert.errors import WengertError
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.primitives import CONSTANT
 from wengert.values.frames import ENGINE
+from wengert.values.owed import Owed
 from wengert.values.sites import Site
 
 Entry = tuple[Any, Any, tuple[Any, ...], tuple[Any, ...], Any, Site | None]
@@ -97,6 +98,7 @@ class Recording:
         "notes",
         "origins",
         "outside",
+        "owed",
         "own",
         "refusals",
         "reruns",
@@ -137,6 +139,7 @@ class Recording:
         self.thread: int | None = None  # where it is open
         self.is_open = False
         self.outside: Outside | None = None
+        self.owed = Owed()
         self.memory: WrittenMemory = None  # type: ignore[assignment]
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
 

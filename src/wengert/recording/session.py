@@ -75,7 +75,7 @@ def _opened(recording: Recording) -> bool:
         return False
     if ACTIVE[0] is not recording:
         for over in [other for other in ACTIVE[: ACTIVE.index(recording)] if _is_over(other)]:
-            _restore_containers(over)
+            over.owed.pay()
             ACTIVE.remove(over)
     SHADOW.clear()
     _settle([*around, recording])
@@ -84,7 +84,7 @@ def _opened(recording: Recording) -> bool:
 
 def close_recording(recording: Recording) -> None:
     """Stop recording, with all put back as it was; may be repeated until it goes through."""
-    _restore_containers(recording)
+    recording.owed.pay()
     if recording.memory is not None:
         recording.memory.recording = None  # no cycle for the collector: 30 µs a gradient
     if recording in ACTIVE:
@@ -131,12 +131,6 @@ def _outside() -> Outside | None:
     held = [entry[1]() for entry in recording.entries if entry is not None and type(entry[1]) is weakref.ref]
     held += [storage.owner() for storage in [*recording.memory.storages.values()]]
     return Outside(recording, STATE.quick, STATE.site, dict(SHADOW), held)
-
-
-def _restore_containers(recording: Recording) -> None:
-    for level in recording.levels:
-        if level.swaps is not None:
-            level.swaps.restore()
 
 
 def _settle(recordings: list[Recording]) -> None:

@@ -57,13 +57,13 @@ def _lines(recording: Recording, base: int) -> list[Any]:
     memory = recording.memory
     if not memory.undo:
         return [_line(entry) for entry in recording.entries[base:] if entry is not None]
-    lines, done = [], 0
+    lines, done, owed = [], 0, len(recording.owed)
     for slot in range(len(recording.entries) - 1, base - 1, -1):
         entry = recording.entries[slot]
         if entry is not None:
             done = memory.rewind(slot, done)
             lines.append(_line(entry))
-    memory.replay(done)
+    recording.owed.pay(owed)
     return lines[::-1]
 
 

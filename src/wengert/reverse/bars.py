@@ -24,6 +24,7 @@ from wengert.values.callables import place
 from wengert.values.functional import additem, getitem, setitem
 from wengert.values.keys import may_repeat
 from wengert.values.lenses import owner_of
+from wengert.values.owed import Owed
 from wengert.values.projection import project
 from wengert.values.tangents import InplaceableThunk, add_into, as_given, debugging, force, is_exclusive, is_zero
 from wengert.values.values import Spec, is_complex, spec_of
@@ -36,6 +37,7 @@ class Bars:
 
     acts = True  # whether rules and thunks may add themselves to a buffer
     windows: Windows | None = None  # where the parts of arrays stand that views show
+    owed: Owed  # to be put back when they are known
 
     def __init__(self, size: int) -> None:
         self.table: Any = [None] * size

@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.errors import RecomputationError
+from wengert.errors import ArgumentError, RecomputationError
 from wengert.hooks.classes import enter
 from wengert.memory.storage import Memory, memory_of
-from wengert.memory.undo import Everything, swap
+from wengert.memory.undo import Everything, undo
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE, Level, Recording
 from wengert.recording.session import followed
@@ -76,7 +76,9 @@ def checkpoint_loop(step: Callable[[Any, int], Any], state: Any, n: int, length:
 
     Errors: as `checkpoint`.
     """
-    length = length or max(1, math.isqrt(n))
+    length = max(1, math.isqrt(max(0, n))) if length is None else length
+    if length < 1:
+        raise ArgumentError(f"checkpoint_loop: length={length}, but a stretch has one step at least. Leave it out: √n.")
 
     @checkpoint
     def stretch(state: Any, start: int) -> Any:
@@ -215,7 +217,10 @@ def _outliving(memory: Memory, born: set[int]) -> list[tuple[np.ndarray, Any, An
         _file(by_owner, memory.undo[k], born)
     memory.undo.clear()
     return [
-        write for held, records in by_owner.values() if _outlives(held, records) for write in _before(held[0], records)
+        write
+        for held, records in by_owner.values()
+        if _outlives(held, records)
+        for write in _before(memory.recording, held[0], records)
     ]
 
 
@@ -231,15 +236,15 @@ def _outlives(held: list[np.ndarray], records: list[Any]) -> bool:
     return sys.getrefcount(held[0]) > ONCE + own
 
 
-def _before(owner: np.ndarray, records: list[Any]) -> list[tuple[np.ndarray, Any, Any]]:
+def _before(recording: Recording, owner: np.ndarray, records: list[Any]) -> list[tuple[np.ndarray, Any, Any]]:
     """What an array held before it was written: where it was written often, all of it once."""
     if sum([record[3].nbytes for record in records]) <= owner.nbytes:
         return [(record[1], record[2], record[3]) for record in records]
+    owed = len(recording.owed)
     for record in reversed(records):
-        swap(record)
+        undo(record, recording.owed)
     content = owner.copy()
-    for record in records:
-        swap(record)
+    recording.owed.pay(owed)
     return [(owner.view(), ..., content)]
 
 
@@ -310,7 +315,7 @@ class Folded:
                     table[self.outputs[k] - self.start + base] = y_bar
                 walk(recording, Level(base), bars, len(recording.entries) - 1, 0, True)
             finally:
-                memory.rewind(-1, 0)
+                memory.unwind(-1)
                 bars.forget(base)
                 del recording.entries[base:]
 
@@ -319,7 +324,8 @@ class Folded:
         recording = self.recording
         recording.folds.append(stretch.start)
         with _Reopened(self):
-            restore = self.call.reach.put_back()
+            owed = len(recording.owed)
+            self.call.reach.put_back(recording.owed)
             try:
                 self.call.run()
             except (MemoryError, RecursionError):
@@ -327,7 +333,7 @@ class Folded:
             except Exception as error:
                 raise self._differs(f"raised {type(error).__name__}, and did not end") from error
             finally:
-                restore()
+                recording.owed.pay(owed)
         again = Trail(recording, stretch.start)
         if (again.inputs, again.digest) != (self.trail.inputs, self.trail.digest):
             raise self._differs("did not do the same")

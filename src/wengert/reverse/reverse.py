@@ -58,16 +58,16 @@ def reverse(
                 entry[0].seen.look_again()
     for slot, seed in seeds:
         bars.start(slot, seed)
-    if isinstance(bars, (PassingBars, PassingTracedBars)):
-        _walk_stepwise(recording, here, bars, end, depth)
-    elif consume:
-        recording.memory.use_up()
-        try:
-            _walk(recording, here, bars, end, depth, True)
-        finally:
-            recording.memory.restore()
-    else:
-        _walk(recording, here, bars, end, depth, False)
+    bars.owed, owed = recording.owed, len(recording.owed)
+    try:
+        if isinstance(bars, (PassingBars, PassingTracedBars)):
+            _walk_stepwise(recording, here, bars, end, depth)
+        else:
+            if consume:
+                recording.memory.use_up()
+            _walk(recording, here, bars, end, depth, consume)
+    finally:
+        recording.owed.pay(owed)
     return bars
 
 
@@ -101,8 +101,6 @@ def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, c
     except NoDerivativeError as error:
         error.site = error.site or entry[5]
         raise
-    finally:
-        memory.replay(done)
 
 
 def _walk_stepwise(
@@ -243,7 +241,7 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
     if bound.seen is None:
         _derived_step(bars, y_bar, rule, variant, y, ins, primals, static, wanted)
     else:
-        with bound.seen.shown(STATE.recording is not None):
+        with bound.seen.shown(STATE.recording is not None, bars.owed):
             _derived_step(bars, y_bar, rule, variant, y, ins, primals, static, wanted)
 
 
@@ -292,7 +290,7 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: A
     rule = pull.rule
     y_bar = y_bar if owned else bars.call(own, y_bar)
     y_bar = rule.result_bar(y_bar, y if is_flat(y) else form_of(y)) if type(y_bar) is dict else y_bar
-    with pull.seen.shown(STATE.recording is not None):
+    with pull.seen.shown(STATE.recording is not None, bars.owed):
         x_bars = list(rule.cotangents(bars.call(pull.pullback, y_bar), args))
         for k, (slot, x) in enumerate(zip(ins, args, strict=False)):
             held, x_bars[k] = [x_bars[k]], None

@@ -145,6 +145,14 @@ def parameter_names(f: Callable[..., Any]) -> list[str]:
         return []
 
 
+def takes_any_keyword(f: Callable[..., Any]) -> bool:
+    """Whether a callable has a `**` parameter, as far as it tells."""
+    try:
+        return any([p.kind is p.VAR_KEYWORD for p in signature(f).parameters.values()])
+    except (TypeError, ValueError):
+        return False
+
+
 def written_name(f: Any) -> str:
     """The name of a callable in a piece of code: `f` where its own name is no dotted name."""
     name = callable_name(f)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.values.owed import Owed
 from wengert.values.structures import form_of, is_filled, load_cell, namespace
 
 Read = Callable[[], list[Any]]
@@ -81,22 +82,15 @@ class Reach:
         """Keep the state of those generators only that have been drawn from since."""
         self._random = [(it, state) for it, state in self._random if not _same(state, _random_state(it))]
 
-    def put_back(self) -> Callable[[], None]:
-        """Put all contents back as they were; the function that undoes it."""
-        changed = [(place, now) for place in self._places if not identical(now := place.read(), place.was)]
-        states = [(it, _random_state(it)) for it, _ in self._random]
-        for place, _ in changed:
-            place.write(place.was)
+    def put_back(self, owed: Owed) -> None:
+        """Put all contents back as they were; how to undo it is owed."""
+        for place in self._places:
+            if not identical(now := place.read(), place.was):
+                owed.append(partial(place.write, now))
+                place.write(place.was)
         for it, state in self._random:
+            owed.append(partial(_set_random_state, it, _random_state(it)))
             _set_random_state(it, state)
-
-        def undo() -> None:
-            for place, now in changed:
-                place.write(now)
-            for it, state in states:
-                _set_random_state(it, state)
-
-        return undo
 
 
 def _access(thing: Any, form: Any) -> Iterator[tuple[Read, Write]]:
