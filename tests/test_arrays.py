@@ -25,7 +25,20 @@ def test_a_view_of_another_dtype_is_refused(view: Callable[..., Any], dtype: Any
 
 
 class Metres(np.ndarray):
-    pass
+    def __new__(cls, numbers: Any, scale: Any) -> Any:
+        made = np.array(numbers).view(cls)
+        made.scale = np.asarray(scale)
+        return made
+
+    def squares(self) -> Any:
+        return np.sum(self.scale * self.view(np.ndarray) ** 2)
+
+
+def test_an_argument_of_another_class_keeps_its_attributes() -> None:
+    x = Metres(X, S[0, 0])
+    value, gradient = wg.value_and_grad(lambda x: x.squares())(x)
+    assert value == x.squares() and np.allclose(gradient, 2 * S[0, 0] * X, rtol=1e-15)
+    assert wg.grad(lambda t: Metres.squares(x) * t)(2.0) == value
 
 
 def test_a_view_of_another_class_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,14 @@ def test_c_code_called_by_the_user_is_named_alone() -> None:
         (lambda x: np.frompyfunc(math.sin, 1, 1)(x), "np.frompyfunc(sin, 1, 1)"),
     ]:
         assert f": {name} has no rule" in message(f)
+
+
+def test_code_that_is_in_no_file_is_named_with_the_line_that_led_to_it() -> None:
+    made: dict[str, Any] = {}
+    exec(compile("def made(x):\n    return x.tolist()[0]", "<made by a library>", "exec"), made)
+    line = r"^\S*test_blame.py:\d+ in .*<lambda> \(by way of <made by a library>:2 in made\): np.ndarray.tolist"
+    assert re.match(line, message(lambda x: made["made"](x * 2)))
+    assert message(made["made"]).startswith("<made by a library>:2 in made: np.ndarray.tolist")
 
 
 def test_a_stub_that_is_pasted_works() -> None:

@@ -23,6 +23,7 @@ from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, her
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_of
 from wengert.recording.statics import check_keywords, check_statics
+from wengert.recording.subclasses import plain
 from wengert.values.functional import setitem
 from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
 from wengert.values.lenses import owner_of
@@ -227,6 +228,8 @@ def _write(
     else:
         bound = bind(recording, primitive, args, ins, kwargs)
         check_statics(recording, bound, args, ins)
+        if bound.of_subclass:
+            args = tuple(map(plain, args))  # the call without `out` would give an array of another class
         kept = keep_args(recording, bound, args)
         result = shown if recording.keep else None
         recording.memory.before_write(target, ..., len(recording.entries) + 1)

@@ -102,7 +102,8 @@ class Bound:
 
     `keeps[k]` is "value", "shape", "static" or "nothing"; `step` is its part of the reverse pass on floats and
     `array_step` that on arrays, generated after some uses. `scatter` adds to the cotangent of the only wanted argument,
-    the first; `above`: so many elements has an x̄ to which it pays to add in place, or None.
+    the first; `above`: so many elements has an x̄ to which it pays to add in place, or None. `of_subclass`: an argument
+    is of a class made from `np.ndarray`, whose operators a rule must not meet.
     """
 
     __slots__ = (
@@ -114,6 +115,7 @@ class Bound:
         "keeps",
         "kind",
         "name",
+        "of_subclass",
         "places",
         "plan",
         "positions",
@@ -137,6 +139,7 @@ class Bound:
         self.array_step: Callable[..., None] | None = None
         self.uses = 0
         self.seen: Hindsight | None = None
+        self.of_subclass = False
         self.plan: Plan = rule.plan(nargs, kwnames)
         self.positions = self.plan.positions
         self.wanted = tuple(mask[p] for p in self.positions)
@@ -169,8 +172,20 @@ class Bound:
 
     def seeing(self, seen: Hindsight) -> Bound:
         """This form for one call, whose rule is to find what it reads beside its arguments as it is now."""
+        made = self.in_general()
+        made.seen = seen
+        return made
+
+    def with_subclass(self) -> Bound:
+        """This form for one call with an argument of a class made from `np.ndarray`."""
+        made = self.in_general()
+        made.of_subclass = True
+        return made
+
+    def in_general(self) -> Bound:
+        """A copy that no generated step takes back."""
         made = copy.copy(self)
-        made.seen, made.is_simple, made.scatter = seen, False, None
+        made.is_simple, made.scatter = False, None
         return made
 
 

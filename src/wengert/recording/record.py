@@ -26,6 +26,7 @@ from wengert.recording.recording import STATE, Recording, Traced, here, users_si
 from wengert.recording.shadow import SHADOW, held
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in, slots_of
 from wengert.recording.statics import check_keywords, check_statics
+from wengert.recording.subclasses import is_of_subclass, refuse_own_value
 from wengert.recording.unseen import called, note_kept, note_writes, watched_by
 from wengert.recording.unspoken import refuse_unspoken
 from wengert.rulebook.evaluation import value_and_pullback
@@ -122,7 +123,8 @@ def bind(
     if k is not None and type(args[k]) in (list, tuple):
         ins = splat(k, ins, ins[k] or (None,) * len(args[k]))
     mask = recording.mask(ins)
-    return _at_line(recording, primitive.bound, len(mask), mask, tuple(kwargs))
+    bound: Bound = _at_line(recording, primitive.bound, len(mask), mask, tuple(kwargs))
+    return bound.with_subclass() if primitive.is_array_function and any(map(is_of_subclass, flat(args))) else bound
 
 
 def _at_line(recording: Recording, ask: Callable[..., Any], *args: Any) -> Any:
@@ -176,6 +178,8 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if not primitive.vouched or is_container(made[0]):
         check_result(recording, primitive, made[0], args)
     value = made_new(made, args, primitive)
+    if bound.of_subclass and type(primitive.fn) is not np.ufunc:
+        refuse_own_value(recording, primitive.fn, value, run_args, run_kwargs)
     if not primitive.vouched:
         note_kept(recording, value)
     if recording.keep:

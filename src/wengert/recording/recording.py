@@ -219,14 +219,18 @@ def here() -> str:
 
 
 def users_site() -> Site | None:
-    """The user's line that is running; its function is said with the line of a library that it led to, if it did."""
+    """The user's line that is running; its function is said with the line of a library that it led to, if it did.
+
+    So is a line of code in no file, where another line in the trace led to it: a library made it.
+    """
     inner = STATE.site
-    if inner is None or not inner.file.startswith(_OTHERS):
+    if inner is None or not inner.file.startswith(("<", *_LIBRARIES)):
         return inner
+    at_most = STATE.recording.frame if STATE.recording and not inner.file.startswith(_OTHERS) else None
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
+    while frame is not at_most and frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((ENGINE, "<wengert", *_OTHERS)):
+        if not file.startswith((ENGINE, "<wengert", inner.file, *_OTHERS)):
             return Site(file, frame.f_lineno, f"{frame.f_code.co_qualname} (by way of {inner})")
         frame = frame.f_back
     return inner

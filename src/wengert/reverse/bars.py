@@ -51,7 +51,7 @@ class Bars:
 
     def start(self, slot: int, seed: Any) -> None:
         """Add a cotangent of a result, which is no one's own."""
-        self.add(slot, seed.view() if isinstance(seed, np.ndarray) else seed)
+        self.add(slot, seed.view(np.ndarray) if isinstance(seed, np.ndarray) else seed)
 
     def note(self, words: str, slot: int) -> None:
         """Say what is computed next; a tape shows it."""

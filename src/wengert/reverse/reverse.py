@@ -170,6 +170,7 @@ def _narrowed(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) 
         flat = splat(k, ins, ins[k] or (None,) * len(args[k]))
     mask = tuple([slot is not None for slot in flat])
     bound = primitive.primitive.bound(len(mask), mask, tuple(kwargs or ()))
+    bound = bound.with_subclass() if primitive.of_subclass else bound
     return bound if primitive.seen is None else bound.seeing(primitive.seen), ins
 
 
@@ -232,6 +233,9 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
     if kwargs:
         static = {name: value.value if type(value) is Traced else value for name, value in static.items()}
     wanted, variant = bound.wanted, bound.variant
+    if bound.of_subclass:
+        y, *rest = [bars.call(np.asarray, x) if isinstance(x, np.ndarray) else x for x in (y, *primals)]
+        primals = tuple(rest)
     if rule.accumulators and bound.seen is None:
         wanted = bars.absorb(rule, ins, y_bar, y, primals, static, wanted)
         if not any(wanted):

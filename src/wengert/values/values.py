@@ -116,7 +116,10 @@ def fresh(x: Any) -> Any:
     if type(x) is float:
         return -(-x)  # noqa: B002 -- not a decrement: the shortest way to a new float with the same bits
     if isinstance(x, np.ndarray):
-        return x.view()
+        made = x.view()
+        if type(x) is not np.ndarray and hasattr(x, "__dict__"):
+            made.__dict__ = x.__dict__  # what is set on one is seen on the other
+        return made
     if type(x) is complex:
         return complex(x.real, x.imag)  # arithmetic on the whole would turn -0.0 and infinities into others
     if isinstance(x, np.generic):

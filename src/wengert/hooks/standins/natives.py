@@ -297,7 +297,7 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
     """`a.view()`; of another dtype or class it shows the bits of traced numbers, which have no derivative."""
     kind = np.ndarray if isinstance(owner, np.ndarray) else np.generic
     made, recording = kind.view(owner, *args, **kwargs), STATE.recording
-    if type(made) is type(owner) and made.dtype == owner.dtype:
+    if type(made) in (type(owner), np.ndarray) and made.dtype == owner.dtype:
         return recorder(primitive)(owner, *args, **kwargs)
     if recording is not None and slot_of(recording, owner) is not None:
         advice = "Convert it with .astype, or take .real and .imag."
