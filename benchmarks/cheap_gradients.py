@@ -20,7 +20,7 @@ from growth import reads, stores
 import wengert as wg
 from wengert.values.functional import additem, setitem
 
-sys.path.append(str(Path(__file__).parent.parent / "tests"))
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "reverse"))
 
 from allocations import allocations
 

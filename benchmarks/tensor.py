@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT / part) for part in ("src", "rules", "tests")]
+sys.path[:0] = [str(ROOT / part) for part in ("src", "rules", "tests/corpus")]
 
 import numpy as np  # noqa: E402
 import tensor_dense  # noqa: E402

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT / part) for part in ("src", "rules", "tests")]
+sys.path[:0] = [str(ROOT / part) for part in ("src", "rules", "tests/corpus", "tests/fuzz", "tests/tensor")]
 
 import numpy as np  # noqa: E402
 from tensor_examples import EXAMPLES  # noqa: E402

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "wengert"
 RULES = ROOT / "rules" / "wengert_rules"
 FACE = "the face"

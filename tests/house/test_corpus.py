@@ -1,4 +1,4 @@
-"""A part of the corpora; `python tests/cpython_corpus.py` and `python tests/rewrite_corpus.py` run the whole."""
+"""A part of the corpora; `python tests/house/cpython_corpus.py` and `rewrite_corpus.py` run the whole."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from wengert.rulebook.registry import Registry
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 CUBES = """
 import wengert as wg

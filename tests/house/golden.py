@@ -1,6 +1,6 @@
-"""The programs and examples whose printed tapes stand in tests/tapes.
+"""The programs and examples whose printed tapes stand in tests/house/tapes.
 
-`python tests/golden.py` writes them anew: read them then.
+`python tests/house/golden.py` writes them anew: read them then.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 import wengert as wg
 
 FOLDER = pathlib.Path(__file__).with_name("tapes")
-ROOT = FOLDER.parent.parent
+ROOT = FOLDER.parents[2]
 EXAMPLES = sorted(path.stem for path in (ROOT / "examples").glob("*.py"))
 
 
@@ -85,7 +85,7 @@ def printed(name: str) -> str:
     }
     home = str(pathlib.Path(__file__).parent)
     return "\n".join(f"## {title}\n\n{text.strip()}\n" for title, text in parts.items()).replace(
-        home, "tests"
+        home, "tests/house"
     )
 
 

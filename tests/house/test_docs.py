@@ -1,6 +1,6 @@
 """Every ```python block of the README and the docs runs, in order, and prints what the ```text block after it says.
 
-A file's blocks share one namespace; numbers are compared to nine digits. `python tests/test_docs.py` writes the
+A file's blocks share one namespace; numbers are compared to nine digits. `python tests/house/test_docs.py` writes the
 outputs anew.
 """
 
@@ -21,7 +21,7 @@ import wengert as wg
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?^```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
@@ -92,7 +92,7 @@ def test_every_corpus_has_its_line() -> None:
     """tests/README.md says of each file of tests that is no test what it is for, and of none that is gone."""
     folder = ROOT / "tests"
     named = {name for name in re.findall(r"`([\w*<>]+\.py)`", (folder / "README.md").read_text()) if "<" not in name}
-    files = {path.name for path in folder.glob("*.py")}
+    files = {path.name for path in folder.rglob("*.py")}
     corpora = {file for file in files if not file.startswith("test_")}
     assert not {file for file in corpora if not any(fnmatch(file, name) for name in named)}
     assert not {name for name in named if not any(fnmatch(file, name) for file in files)}

@@ -1,8 +1,8 @@
 """CPython's own tests, each method natively and under trace, and where the two verdicts differ.
 
-    python tests/cpython_corpus.py                        # all modules, a table and the names of what differs
-    python tests/cpython_corpus.py test_scope test_super  # some
-    python tests/cpython_corpus.py test_scope.ScopeTests.testLambdas --why
+    python tests/house/cpython_corpus.py                        # all modules, a table and the names of what differs
+    python tests/house/cpython_corpus.py test_scope test_super  # some
+    python tests/house/cpython_corpus.py test_scope.ScopeTests.testLambdas --why
 
 A method is traced as part of a function of a float whose gradient is taken, so that every hook is on. Each module runs
 in a process of its own; where that dies or hangs, the method that it was at is `lost`, and a new one goes on behind it.
@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 MODULES = """
     test_abc test_abstract_numbers test_argparse test_array test_asyncgen test_augassign test_baseexception test_binop
     test_bisect test_bool test_builtin test_call test_class test_cmath test_collections test_colorsys test_compare

@@ -6,8 +6,8 @@ plain NumPy is a silent zero. `with checking():` rewrites the files of the rever
 attribute and call in them looks at what it gives: a new number or array, made of a traced one and not traced itself, is
 an error. Any tests run so; those of gradients inside gradients are the ones that tell most:
 
-    PYTHONPATH=tests python -m pytest -p engine_check tests/test_{levels,second_order,watched,pullbacks,implicit,\
-        gradient,recipe,results,checkpoint,inner_writes}.py
+    PYTHONPATH=tests/reverse:tests/corpus python -m pytest -p engine_check \
+        tests/*/test_{levels,second_order,watched,pullbacks,implicit,gradient,recipe,results,checkpoint,inner_writes}.py
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ def test_an_example_is_short(name: str) -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_it_prints_what_was_read(name: str) -> None:
     assert stable(example(name)) == stable((FOLDER / "examples" / f"{name}.txt").read_text(encoding="utf-8")), (
-        "read the new text, then run python tests/golden.py"
+        "read the new text, then run python tests/house/golden.py"
     )
 
 

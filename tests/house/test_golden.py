@@ -1,4 +1,4 @@
-"""The printed tapes of tests/tapes stay as they were read by eye, and the printed source runs alone and is right."""
+"""The printed tapes in `tapes` stay as they were read by eye, and the printed source runs alone and is right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import wengert as wg
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_printed_tape(name: str) -> None:
     assert printed(name) == (FOLDER / f"{name}.txt").read_text(), (
-        "read the new text, then run python tests/golden.py"
+        "read the new text, then run python tests/house/golden.py"
     )
 
 
