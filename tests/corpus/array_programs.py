@@ -11,7 +11,9 @@ import typing
 import numpy as np
 import scipy.integrate
 import scipy.optimize
-from program_table import A, V, W, program
+from program_table import A, V, W, Programs
+
+program = Programs()
 
 # -- NumPy
 

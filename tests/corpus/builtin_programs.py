@@ -15,7 +15,9 @@ import types
 import numpy as np
 from class_programs import Derived, Vector
 from function_programs import Point
-from program_table import program
+from program_table import Programs
+
+program = Programs()
 
 # -- builtins
 

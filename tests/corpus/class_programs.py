@@ -10,7 +10,9 @@ import math
 import operator
 from dataclasses import dataclass, field, replace
 
-from program_table import LOG, program
+from program_table import LOG, Programs
+
+program = Programs()
 
 # -- functools
 

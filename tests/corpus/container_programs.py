@@ -19,7 +19,9 @@ import statistics
 import string
 import weakref
 
-from program_table import program
+from program_table import Programs
+
+program = Programs()
 
 # -- containers and algorithms
 

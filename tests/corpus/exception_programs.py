@@ -8,7 +8,9 @@ import contextlib
 import math
 
 import numpy as np
-from program_table import LOG, program
+from program_table import LOG, Programs
+
+program = Programs()
 
 # -- exceptions
 

@@ -8,7 +8,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from program_table import LOG, SCALE, A, W, program
+from program_table import A, LOG, SCALE, W, Programs
+
+program = Programs()
 
 # -- functions and closures
 

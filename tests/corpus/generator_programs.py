@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import contextlib
 
-from program_table import LOG, program
+from program_table import LOG, Programs
+
+program = Programs()
 
 # -- generators and comprehensions
 

@@ -10,9 +10,11 @@ import types
 from collections import OrderedDict, namedtuple
 
 import numpy as np
-from hostile_table import hostile
+from hostile_table import Hostiles
 
 import wengert as wg
+
+hostile = Hostiles()
 
 V = np.array([0.7, -1.2, 2.0])
 K = 2.0

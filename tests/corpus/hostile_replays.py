@@ -21,22 +21,18 @@ import numpy as np
 import scipy.linalg
 import scipy.optimize
 import scipy.special
-from hostile_tapes import DECISIONS, decides
+from decision_table import Decisions
 
 import wengert as wg
+
+decides = Decisions()
 
 A = np.array
 
 
-def _each(prefix, x, other, same, *programs):
-    for k, f in enumerate(programs):
-        f.__name__ = f"{prefix}_{k}"
-        decides(x, other, same)(f)
-
-
 # -- kinks, order, integers, texts
 
-_each("kink", A([1.0, -2.0, 3.0]), A([-1.5, 2.5, -0.5]), A([1.0, -2.0, 3.5]),
+decides.each("kink", A([1.0, -2.0, 3.0]), A([-1.5, 2.5, -0.5]), A([1.0, -2.0, 3.5]),
     lambda x: np.sum(np.abs(x) ** 3),
     lambda x: np.max(x) * x[0],
     lambda x: np.sum(np.maximum(x, 0.5) * x),
@@ -183,7 +179,7 @@ def _caught(f, *kinds):
             return np.sum(x) * 7.0
     return run
 
-_each("caught", A([1.0, 2.0]), A([0.0, -3.0]), A([1.5, 2.5]),
+decides.each("caught", A([1.0, 2.0]), A([0.0, -3.0]), A([1.5, 2.5]),
     _caught(lambda x: math.log(x[0]) + math.sqrt(x[1])),
     _caught(lambda x: math.acos(1 / (2 + x[0]) + x[1] * 0 - (x[1] < 0) * 5)),
     _caught(lambda x: x[1] * float(1.0) / float(x[0]) if False else 1.0 / float(x[0]) * x[1]),
@@ -434,21 +430,21 @@ def untraced_like(x):
     return np.sum(x) * y.strides[0]
 
 # -- kinds
-_each("kind_f", 2.0, np.float64(2.0), 3.0,
+decides.each("kind_f", 2.0, np.float64(2.0), 3.0,
     lambda x: x * (2 if type(x) is float else 3),
     lambda x: x * (2 if hasattr(x, "dtype") else 3),
     lambda x: x * len(type(x).__name__),
 )
-_each("kind_i", 2.0, 2, 3.0,
+decides.each("kind_i", 2.0, 2, 3.0,
     lambda x: x * (2 if isinstance(x, float) else 3),
     lambda x: x * len(str(x)),
     lambda x: x * len(repr(x)) + (x // 2) * x,
 )
-_each("kind_0", 2.0, A(2.0), 3.0,
+decides.each("kind_0", 2.0, A(2.0), 3.0,
     lambda x: x * (2 if isinstance(x, float) else 3),
     lambda x: x * 2,
 )
-_each("kind_s", A([1.0, 2.0]), A([1.0, 2.0]).astype(">f8"), A([3.0, 2.0]),
+decides.each("kind_s", A([1.0, 2.0]), A([1.0, 2.0]).astype(">f8"), A([3.0, 2.0]),
     lambda x: np.sum(x) * (2 if x.dtype.isnative else 3),
     lambda x: np.sum(x) * (2 if x.dtype.byteorder == "=" else 3),
 )
@@ -456,7 +452,7 @@ _each("kind_s", A([1.0, 2.0]), A([1.0, 2.0]).astype(">f8"), A([3.0, 2.0]),
 class Sub(np.ndarray):
     pass
 
-_each("kind_sub", A([1.0, 2.0]), A([1.0, 2.0]).view(Sub), A([3.0, 2.0]),
+decides.each("kind_sub", A([1.0, 2.0]), A([1.0, 2.0]).view(Sub), A([3.0, 2.0]),
     lambda x: np.sum(x) * (2 if type(x) is np.ndarray else 3),
 )
 
@@ -504,7 +500,7 @@ wg.non_differentiable(labelled)
 def optional(x): return x if x > 0 else None
 wg.non_differentiable(optional)
 
-_each("rule", 2.0, -1.5, 3.0,
+decides.each("rule", 2.0, -1.5, 3.0,
     lambda x: leaky(x) * x,
     lambda x: lazy(x) * (x - 1) * (1 if True else 0),
     lambda x: -lazy(x) * x,
@@ -613,7 +609,7 @@ class B:
 class D(dict):
     def __missing__(s, k): return k * 2
 
-_each("object", 2.0, -1.5, 2.0,
+decides.each("object", 2.0, -1.5, 2.0,
     lambda x: {P(2.0): 3.0, P(-1.5): 4.0}[P(x)] * x,
     lambda x: x * (3 if B(x) else 4),
     lambda x: x * len(P(x)),
@@ -799,4 +795,4 @@ def nan_itself(x):
     return 2.0 if x is NAN else 3.0
 
 for _name in ("rule_3", "rule_4", "rule_6", "rule_9", "rule_30", "rule_35", "rule_60", "rule_66", "recursion_error"):
-    DECISIONS[_name] = (*DECISIONS[_name][:3], None)  # these decide otherwise there, too
+    decides[_name] = (*decides[_name][:3], None)  # these decide otherwise there, too

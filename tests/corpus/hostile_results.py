@@ -16,10 +16,12 @@ import warnings
 from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque, namedtuple
 
 import numpy as np
-from hostile_table import hostile
+from hostile_table import Hostiles
 
 import wengert as wg
 from wengert.extend import non_differentiable, partials, pullback
+
+hostile = Hostiles()
 
 V = np.array([0.7, -1.2, 2.0])
 

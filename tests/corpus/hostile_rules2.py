@@ -11,10 +11,12 @@ import functools
 import threading
 
 import numpy as np
-from hostile_table import hostile
+from hostile_table import Hostiles
 
 import wengert as wg
 from wengert.extend import partials, pullback
+
+hostile = Hostiles()
 
 V = np.array([0.7, -1.2, 2.0])
 NAN = float("nan")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from registry import Table
+
 
 class Hostile(NamedTuple):
     """A maker of a program, its argument, and its gradient where differences do not tell it."""
@@ -14,15 +16,12 @@ class Hostile(NamedTuple):
     expected: Any
 
 
-PROGRAMS: dict[str, Hostile] = {}
+class Hostiles(Table):
+    """`@hostile(x)` enters a maker of programs."""
 
+    def __call__(self, x: Any, expected: Any = None) -> Callable[[Any], Any]:
+        def add(make: Callable[[], Callable[[Any], Any]]) -> Callable[[], Callable[[Any], Any]]:
+            self.enter(make.__name__, Hostile(make, x, expected))
+            return make
 
-def hostile(x: Any, expected: Any = None) -> Callable[[Any], Any]:
-    """Enter a maker of programs into the table."""
-
-    def enter(make: Callable[[], Callable[[Any], Any]]) -> Callable[[], Callable[[Any], Any]]:
-        assert make.__name__ not in PROGRAMS
-        PROGRAMS[make.__name__] = Hostile(make, x, expected)
-        return make
-
-    return enter
+        return add

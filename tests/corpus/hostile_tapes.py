@@ -17,20 +17,12 @@ import warnings
 from collections import Counter, deque
 
 import numpy as np
+from decision_table import Decisions
 
 A = np.array
-DECISIONS: dict[str, tuple] = {}
 
 
-def decides(x, other, same=None):
-    """A program recorded at x; at `other` it decides otherwise, at `same` it decides as at x."""
-
-    def enter(f):
-        assert f.__name__ not in DECISIONS
-        DECISIONS[f.__name__] = (f, x, other, same)
-        return f
-
-    return enter
+decides = Decisions()
 
 
 # -- exceptions

@@ -33,16 +33,13 @@ import warnings
 import numpy as np
 import scipy.linalg
 import scipy.special
-from hostile_tapes import decides
+from decision_table import Decisions
 
 import wengert as wg
 
-A = np.array
+decides = Decisions()
 
-def _each(prefix, x, other, same, *programs):
-    for k, f in enumerate(programs):
-        f.__name__ = f"{prefix}_{k}"
-        decides(x, other, same)(f)
+A = np.array
 
 @dataclasses.dataclass(order=True)
 class Item:
@@ -62,7 +59,7 @@ def disp(v): return 3.0
 @disp.register
 def _(v: complex): return 5.0
 
-_each("std", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
+decides.each("std", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
     lambda x: (lambda d: x[0] * ord(max(d, key=d.get)))({"a": x[0], "b": x[1], "c": x[2]}),
     lambda x: (lambda d: x[0] * ord(sorted(d, key=d.get)[0]))({"a": x[0], "b": x[1], "c": x[2]}),
     lambda x: (lambda d: x[0] * ord(min(d.items(), key=operator.itemgetter(1))[0]))({"a": x[0], "b": x[1], "c": x[2]}),
@@ -133,7 +130,7 @@ _each("std", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
 # -- NumPy: lengths, kinds, texts, masks, integers
 
 F=[(lambda v: v*3),(lambda v: v*v)]
-_each("np", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
+decides.each("np", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
     lambda x: x[0] * np.where(x > 1.4)[0].size + x[0]*np.where(x > 1.4)[0][0],
     lambda x: np.arange(3.0)[x > 1.4].sum() * x[0],
     lambda x: x[0] * ord(np.array(["a", "b", "c"])[x.argmax()]),
@@ -366,7 +363,7 @@ def queued(x):
     q = queue.PriorityQueue()
     for v, n in zip(x, "abc"): q.put((v, n))
     return ord(q.get()[1])
-_each("py", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]),
+decides.each("py", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]),
     lambda x: Has(x[0]).d * x[0],
     lambda x: co(x[0]) * x[0],
     lambda x: len(sentinel(x)) * x[0],
@@ -490,7 +487,7 @@ _each("py", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]),
 GL1, GL2 = 3.0, 4.0
 def inspect_sig(n):
     return "(" + ", ".join("abc"[:n]) + ")"
-_each("exc", A([1.0, 2.0, 0.5]), A([2.5, 0.25, -1.5]), A([1.0, 2.0, 0.5]),
+decides.each("exc", A([1.0, 2.0, 0.5]), A([2.5, 0.25, -1.5]), A([1.0, 2.0, 0.5]),
     caught(lambda x: np.testing.assert_array_less(x[0], 2.0) or x[0]),
     caught(lambda x: np.testing.assert_allclose(x[0], 1.0) or x[0]),
     caught(lambda x: x[0] * bytes([int(x[0]) + 126]).decode("utf8").__len__()),
@@ -661,7 +658,7 @@ for s in (st, ist):
     s(lambda y, x: np.dot(np.eye(4, dtype=y.dtype), np.append(x > 1.4, True).astype(y.dtype), out=y)),
     s(lambda y, x: x.argmax(out=np.zeros((), int)).sum() and y.fill(2)),
     ]
-_each("wr", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]), *ws,
+decides.each("wr", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]), *ws,
     lambda x: W.flat[x.argmax()] * x[0],
     lambda x: W.flat[[x.argmax()]][0] * x[0],
     lambda x: W.flat[x > 1.4][0] * x[0],
@@ -762,7 +759,7 @@ _each("wr", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.5]), *ws,
 def ipow(v):
     v **= 0.5
     return v
-_each("ex2", A([1.0, 2.0, 0.5]), A([2.5, 0.25, -1.5]), A([1.0, 2.0, 0.5]),
+decides.each("ex2", A([1.0, 2.0, 0.5]), A([2.5, 0.25, -1.5]), A([1.0, 2.0, 0.5]),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.divide(x, np.maximum(x[2], 0), out=np.zeros(3))))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.log(x, out=np.zeros(3))))),
     caught(lambda x: x[0] * np.sum(loud(lambda: np.log(x, out=np.zeros(3), where=x > -2)))),
@@ -818,7 +815,7 @@ def loudr(f):
         warnings.filterwarnings("error", category=RuntimeWarning); return f()
 
 M = np.arange(9.0).reshape(3, 3)
-_each("key", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
+decides.each("key", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
     lambda x: W[(x.argmax(),)]*x[0],
     lambda x: M[x.argmax(),0]*x[0],
     lambda x: M[x.argmax(),:].sum()*x[0],
@@ -911,7 +908,7 @@ def chosen(x): return np.argsort(x)[: int(x[0])]
 wg.non_differentiable(chosen)
 def cast(x): return np.ones(3, dtype=[int, float][int(x[0] > 1.4)])
 wg.non_differentiable(cast)
-_each("rule_kind", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
+decides.each("rule_kind", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52]),
     lambda x: pos(x).size * x[0],
     lambda x: pos(x).mean() * x[0],
     lambda x: sum(v for v in pos(x)),

@@ -10,7 +10,9 @@ import sys
 
 import numpy as np
 from exception_programs import Node
-from program_table import LOG, program
+from program_table import LOG, Programs
+
+program = Programs()
 
 COUNT = 0.0
 COUNTS = [0.7]

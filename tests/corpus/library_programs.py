@@ -20,7 +20,9 @@ import warnings
 import numpy as np
 import scipy.integrate
 import scipy.optimize
-from program_table import LOG, program
+from program_table import LOG, Programs
+
+program = Programs()
 
 V = np.array([0.7, 1.3, 0.4])
 

@@ -11,7 +11,9 @@ import math
 import types
 import weakref
 
-from program_table import LOG, program
+from program_table import LOG, Programs
+
+program = Programs()
 
 # -- classes
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from registry import Table
 
 
 class Program(NamedTuple):
@@ -13,9 +14,6 @@ class Program(NamedTuple):
 
     f: Callable[..., Any]
     args: Callable[[], tuple[Any, ...]]
-
-
-PROGRAMS: list[Program] = []
 
 
 def vector(n: int = 6, seed: int = 0) -> np.ndarray:
@@ -26,14 +24,18 @@ def matrix(n: int = 4, m: int = 3, seed: int = 0) -> np.ndarray:
     return vector(n * m, seed).reshape(n, m)
 
 
-def program(*makers: Callable[[], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add a function to the table; each maker makes one argument."""
+class Programs(Table):
+    """`@program(*makers)` enters a function; each maker makes one argument."""
 
-    def add(f: Callable[..., Any]) -> Callable[..., Any]:
-        PROGRAMS.append(Program(f, lambda: tuple(make() for make in makers)))
-        return f
+    def __call__(self, *makers: Callable[[], Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        def add(f: Callable[..., Any]) -> Callable[..., Any]:
+            self.enter(f.__name__, Program(f, lambda: tuple(make() for make in makers)))
+            return f
 
-    return add
+        return add
+
+
+program = Programs()
 
 
 def weigh(a: Any) -> Any:

@@ -18,7 +18,9 @@ import typing
 from dataclasses import InitVar, asdict, astuple, dataclass, field, fields, replace
 
 import numpy as np
-from program_table import LOG, program
+from program_table import LOG, Programs
+
+program = Programs()
 
 # -- dataclasses, named tuples, enumerations
 

@@ -11,7 +11,10 @@ import io
 import struct
 
 import numpy as np
-from opaque_table import number, vector
+from opaque_table import Cases
+
+cases = Cases()
+number, vector = cases.number, cases.vector
 
 # -- bytes and raw memory
 

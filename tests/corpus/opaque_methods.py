@@ -12,7 +12,10 @@ import operator
 from typing import Any
 
 import numpy as np
-from opaque_table import vector
+from opaque_table import Cases
+
+cases = Cases()
+vector = cases.vector
 
 
 class Doubled:

@@ -22,7 +22,10 @@ import string
 import textwrap
 
 import numpy as np
-from opaque_table import number, vector
+from opaque_table import Cases
+
+cases = Cases()
+number, vector = cases.number, cases.vector
 
 
 class Box:

@@ -30,7 +30,10 @@ import scipy.integrate
 import scipy.interpolate
 import scipy.optimize
 from opaque_programs import Box
-from opaque_table import number, vector
+from opaque_table import Cases
+
+cases = Cases()
+number, vector = cases.number, cases.vector
 
 # -- numbers of other kinds
 

@@ -12,7 +12,9 @@ import sys
 from typing import Any
 
 import numpy as np
-from opaque_table import CASES
+from opaque_table import Cases
+
+cases = Cases()
 
 WAYS: dict[str, Any] = {
     "characters": lambda x: float("".join(c for c in str(x))),
@@ -45,7 +47,7 @@ WAYS: dict[str, Any] = {
     "joined_from_a_generator": lambda x: float("".join(str(v) for v in [x])),
 }
 for name, f in WAYS.items():
-    CASES[f"text_{name}"] = f, 1.375
+    cases.enter(f"text_{name}", (f, 1.375))
 
 
 def characters_shown(x):
@@ -66,5 +68,5 @@ def str_of_a_super(x):
     return x * len(str(Named(x)))
 
 
-CASES["characters_shown"] = characters_shown, 1.375
-CASES["str_of_a_super"] = str_of_a_super, 1.375
+cases.enter("characters_shown", (characters_shown, 1.375))
+cases.enter("str_of_a_super", (str_of_a_super, 1.375))

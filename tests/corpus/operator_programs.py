@@ -7,7 +7,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from program_table import LOG, V, program
+from program_table import LOG, V, Programs
+
+program = Programs()
 
 # -- operators
 

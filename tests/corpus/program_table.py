@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from registry import Table
 
 
 class Program(NamedTuple):
@@ -17,15 +18,15 @@ class Program(NamedTuple):
     closed: tuple[Any, ...] | None = None
 
 
-PROGRAMS: list[Program] = []
+class Programs(Table):
+    """`@program(args)` enters a function with arguments to call it with."""
 
+    def __call__(self, *args: Any, closed: tuple[Any, ...] | None = None) -> Callable[[Any], Any]:
+        def add(f: Any) -> Any:
+            self.enter(f.__name__, Program(f.__name__, f, args, closed))
+            return f
 
-def program(*args: Any, closed: tuple[Any, ...] | None = None) -> Callable[[Any], Any]:
-    def add(f: Any) -> Any:
-        PROGRAMS.append(Program(f.__name__, f, args, closed))
-        return f
-
-    return add
+        return add
 
 
 W = np.array([0.5, -1.25, 2.0])

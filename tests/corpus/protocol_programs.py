@@ -7,7 +7,9 @@ from __future__ import annotations
 import collections
 
 from class_programs import Base
-from program_table import program
+from program_table import Programs
+
+program = Programs()
 
 # -- attributes, items, iteration
 

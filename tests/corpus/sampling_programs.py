@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import numpy as np
-from program_table import program
+from program_table import Programs
+
+program = Programs()
 
 V = np.array([0.7, 1.3, 0.4])
 A = np.array([[1.0, 0.5, -0.25], [0.125, 2.0, 0.75]])

@@ -18,9 +18,11 @@ import numpy as np
 import scipy.integrate
 import scipy.optimize
 import scipy.stats
-from program_table import program
+from program_table import Programs
 
 import wengert as wg
+
+program = Programs()
 
 A = np.array
 V = A([1.03, 2.06, 0.52, 1.71])

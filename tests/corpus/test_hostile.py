@@ -9,30 +9,22 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-import hostile_nesting  # noqa: F401 - its import adds programs
-import hostile_outside  # noqa: F401 - its import adds programs
-import hostile_replays  # noqa: F401 - its import adds programs
-import hostile_results  # noqa: F401 - its import adds programs
-import hostile_rules  # noqa: F401 - its import adds programs
-import hostile_rules2  # noqa: F401 - its import adds programs
-import hostile_tapes2  # noqa: F401 - its import adds programs
 import numpy as np
 import pytest
-from hostile_table import PROGRAMS
-from hostile_tapes import DECISIONS
+from programs import DECISIONS, HOSTILE
 
 import wengert as wg
 
 
 def expected_gradient(name: str) -> Any:
     """By differences of the program as it is, or as the table says."""
-    make, x, expected = PROGRAMS[name]
+    make, x, expected = HOSTILE[name]
     return wg.ngradient(make(), copy.copy(x))[0] if expected is None else expected
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", HOSTILE)
 def test_right_or_refused(name: str) -> None:
-    make, x, _ = PROGRAMS[name]
+    make, x, _ = HOSTILE[name]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         expected = expected_gradient(name)
@@ -50,10 +42,10 @@ def test_right_or_refused(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", HOSTILE)
 def test_tapes_say_what_gradients_say(name: str) -> None:
     """A tape of a program plays its value; the tape of its gradient gives the gradient, or an error says why not."""
-    make, x, _ = PROGRAMS[name]
+    make, x, _ = HOSTILE[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected = expected_gradient(name)

@@ -7,13 +7,8 @@ import warnings
 from typing import Any
 
 import numpy as np
-import opaque_memory  # noqa: F401 - its import adds cases
-import opaque_methods  # noqa: F401 - its import adds cases
-import opaque_programs  # noqa: F401 - its import adds cases
-import opaque_running  # noqa: F401 - its import adds cases
-import opaque_texts  # noqa: F401 - its import adds cases
 import pytest
-from opaque_table import CASES
+from programs import OPAQUE
 
 import wengert as wg
 
@@ -34,10 +29,10 @@ def assert_names_the_line(f: Any, error: wg.WengertError) -> None:
     assert said or lines & set(lines_of(f)), str(error)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", OPAQUE)
 @pytest.mark.parametrize("mode", [wg.grad, wg.trace], ids=["grad", "trace"])
 def test_right_or_refused(name: str, mode: Any) -> None:
-    f, x = CASES[name]
+    f, x = OPAQUE[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         plain = f(copy.copy(x))

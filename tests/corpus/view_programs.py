@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import mutation_programs
 import numpy as np
-from mutation_programs import PROGRAMS, matrix, program, vector, weigh
+from mutation_programs import Programs, matrix, vector, weigh
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
+from registry import gathered
+
+program = Programs()
 
 # -- views ----------------------------------------------------------------------------------------------------------
 
@@ -539,6 +543,7 @@ def argument_returned_through_view(x):
     return weigh(v)
 
 
+ALL = gathered(mutation_programs.program, program)
 UNFOLLOWED = {"diagonal_of_strides", "strided_windows_read"}
-REFUSED = [program for program in PROGRAMS if program.f.__name__ in UNFOLLOWED]
-FOLLOWED = [program for program in PROGRAMS if program.f.__name__ not in UNFOLLOWED]
+REFUSED = [entry for name, entry in ALL.items() if name in UNFOLLOWED]
+FOLLOWED = [entry for name, entry in ALL.items() if name not in UNFOLLOWED]

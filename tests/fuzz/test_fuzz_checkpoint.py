@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mutation_programs import leaves as leaves_of
-from programs import PROGRAMS, Program
+from program_table import Program
+from programs import PROGRAMS
 from tapes import same_bits
 from test_fuzz_mutation import N, arguments, program, programs, run
 from view_programs import FOLLOWED

@@ -91,11 +91,19 @@ def test_one_value_is_followed_through_few_files() -> None:
 def test_every_corpus_has_its_line() -> None:
     """tests/README.md says of each file of tests that is no test what it is for, and of none that is gone."""
     folder = ROOT / "tests"
-    named = {name for name in re.findall(r"`([\w*<>]+\.py)`", (folder / "README.md").read_text()) if "<" not in name}
-    files = {path.name for path in folder.rglob("*.py")}
-    corpora = {file for file in files if not file.startswith("test_")}
-    assert not {file for file in corpora if not any(fnmatch(file, name) for name in named)}
-    assert not {name for name in named if not any(fnmatch(file, name) for file in files)}
+    named = {name for name in re.findall(r"`([\w*<>/]+\.py)`", (folder / "README.md").read_text()) if "<" not in name}
+    patterns = {name if "/" in name or name == "conftest.py" else f"*/{name}" for name in named}
+    files = {path.relative_to(folder).as_posix() for path in folder.rglob("*.py")}
+    assert not {file for file in files if "test_" not in file and not any(fnmatch(file, name) for name in patterns)}
+    assert not {name for name in patterns if not any(fnmatch(file, name) for file in files)}
+
+
+def test_the_folders_are_those_of_the_source() -> None:
+    """And five more; no two files have one name, for they are imported by it."""
+    packages = {path.parent.name for path in (ROOT / "src" / "wengert").glob("*/__init__.py")}
+    files = list((ROOT / "tests").glob("*/*.py"))
+    assert {path.parent.name for path in files} == packages | {"corpus", "face", "fuzz", "house", "samples"}
+    assert len({path.name for path in files}) == len(files)
 
 
 def rewrite(page: Path) -> None:
