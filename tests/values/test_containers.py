@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wengert as wg
 from wengert.recording.containers import Swaps, enter, enter_callable
 from wengert.values.structures import is_container, leaves, mirror, rebuild, written
 from wengert.values.values import fresh
@@ -587,3 +588,30 @@ def test_a_mirror_has_a_gradient_at_the_path_of_each_leaf(value: Any) -> None:
     assert [path for path, _ in leaves(gradient)] == [path for path, _ in leaves(value)]
     copied = rebuild(value, lambda leaf, path: leaf)
     assert repr(copied) == repr(value)
+
+
+class Shifting:
+    """A key whose hash changes, as that of a number does which depends on a precision."""
+
+    at = 1
+
+    def __hash__(self) -> int:
+        return self.at
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Shifting and self.at == other.at
+
+
+def test_a_key_that_is_found_no_more() -> None:
+    before, during = Shifting(), Shifting()
+    held: dict[Any, Any] = {before: {"w": 2.0}, "u": 3.0}
+    before.at = 2
+    held[during] = {"v": 4.0}
+
+    def f(x: float) -> float:
+        during.at = 3
+        return x * held["u"]
+
+    value, gradients = wg.grad(f, 1.5)
+    assert (value, gradients[1]) == (4.5, 3.0)
+    assert [*held.values()] == [{"w": 2.0}, 3.0, {"v": 4.0}]

@@ -240,9 +240,12 @@ def walk(
         met.clear()
         path, (holder, _, load, store, write), keys = pending[-1]
         for key in keys:
-            old = load(holder, key)
+            try:
+                old, is_there = load(holder, key), True
+            except KeyError:
+                old, is_there = _by_itself(holder, key), False
             new = stand_in(old, (path, write, key))
-            if new is not old:
+            if new is not old and is_there:
                 store(holder, key, new)
             if met:  # a container: read it before going on
                 break
@@ -250,6 +253,11 @@ def walk(
             pending.pop()
     stand_in = itself  # type: ignore[assignment]  # a cycle, which would keep what it met until the next collection
     return result
+
+
+def _by_itself(holder: dict[Any, Any], key: Any) -> Any:
+    """What a dictionary holds at a key whose hash, or equality with itself, is not what it was when it was set."""
+    return next(held for known, held in dict.items(holder) if known is key)
 
 
 def _steps(value: tuple[Any, ...]) -> Iterable[tuple[Callable[[Any], str], Any]]:
