@@ -202,6 +202,7 @@ def test_derivative_tape_on_other_numbers(f: Callable[..., Any], args: tuple[Any
         np.testing.assert_allclose(x_bar, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @each
 def test_second_derivative(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
     if any(map(np.iscomplexobj, args)):

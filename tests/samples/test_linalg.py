@@ -141,6 +141,7 @@ def through_svd(a: Any) -> Any:
     return np.sum(np.real((u * np.sin(s)) @ vh) * W[: a.shape[0], : a.shape[1]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", COMPLEX.values(), ids=COMPLEX)
 def test_complex_against_differences(f: Callable[[Any], Any]) -> None:
     agree(wg.grad(f)(Z), wg.ngradient(f, Z)[0])
