@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,9 @@ def run_of(
     return completed(adjoint(ssa, wrt).ssa if wrt else ssa, sizes, {}, relations, seed)
 
 
+@lru_cache(4)
 def random_run(seed: int, reverse: bool) -> Run:
+    """The same for each back end: the evaluator runs once."""
     case = random_case(seed, binary=seed % 3 == 0)
     ssa = to_ssa(case.program)
     if reverse:
@@ -92,6 +94,11 @@ def random_run(seed: int, reverse: bool) -> Run:
 
 
 def example_run(name: str, sizes: dict[str, int], reverse: bool) -> Run:
-    example = EXAMPLES[name]
+    return _example_run(name, tuple(sizes.items()), reverse)
+
+
+@lru_cache(4)
+def _example_run(name: str, given: tuple[tuple[str, int], ...], reverse: bool) -> Run:
+    example, sizes = EXAMPLES[name], dict(given)
     relations = {"R": example.relation(**sizes)} if example.relation else {}
     return run_of(example.program, sizes, relations, example.wrt if reverse else ())
