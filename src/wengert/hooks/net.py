@@ -124,7 +124,9 @@ def _is_innocent(frame: types.FrameType) -> bool:
 
 
 def _is_escaped(recording: Recording, frame: types.FrameType) -> bool:
-    return frame.f_code.co_name not in PASSING and _receives(recording, frame) and not _is_licensed(frame)
+    if frame.f_code.co_name in PASSING or _is_ours(frame.f_back):  # told at once; what it receives may be large
+        return False
+    return _receives(recording, frame) and not _is_licensed(frame)
 
 
 @contextlib.contextmanager

@@ -8,7 +8,6 @@ wanted is dropped.
 from __future__ import annotations
 
 import ast
-import copy
 import functools
 import inspect
 import types
@@ -23,6 +22,7 @@ from wengert.rulebook.purity import ACTS, Effects
 from wengert.rulebook.syntax import (
     DERIVING,
     compiled,
+    copied,
     definition,
     is_exact,
     parts_of,
@@ -140,7 +140,7 @@ class Body:
             if self.node is None or not self.exact:
                 made = self._whole(wanted)
             else:
-                made = self._pruned(copy.deepcopy(self.node), wanted)
+                made = self._pruned(copied(self.node), wanted)
             return made if self.computes else made._replace(call=_apart(made.call))
 
     def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...]) -> Variant:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import linecache
 import math
 import types
@@ -13,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.rulebook.bodies import Body
-from wengert.rulebook.syntax import DERIVING, all_unused, compiled, lookup, parts_of, prune, reads, unit, unused
+from wengert.rulebook.syntax import DERIVING, all_unused, compiled, copied, lookup, parts_of, prune, reads, unit, unused
 from wengert.values.projection import project
 from wengert.values.tangents import AbstractTangent
 from wengert.values.values import Spec, is_complex
@@ -102,7 +101,7 @@ class Step(ast.NodeTransformer):
         assert body.node is not None
         self.body, self.wanted = body, wanted
         self.function = body.function
-        self.node = copy.deepcopy(body.node)
+        self.node = copied(body.node)
         self.last = self.node.body[-1]
         self.name = all_unused(("g", "e", "bars", "slow", *names), self.node, self.function)
         self.cells = {self.name["slow"]: types.CellType(slow)}

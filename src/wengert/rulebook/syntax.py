@@ -5,7 +5,6 @@ import __future__
 
 import ast
 import builtins
-import copy
 import linecache
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -28,10 +27,21 @@ _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all
 
 def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
     """The syntax tree of a function; None where there is no source, or the source is not what runs."""
-    node = copy.deepcopy(defined(function))
+    node = copied(defined(function))
     if node is not None:
         node.decorator_list = []
     return node
+
+
+def copied(node: Any) -> Any:
+    """A syntax tree of nodes of its own. `copy.deepcopy` runs beside a trace, where each of its calls is looked at."""
+    if isinstance(node, list):
+        return [copied(part) for part in node]
+    if not isinstance(node, ast.AST):
+        return node
+    made = type(node).__new__(type(node))
+    vars(made).update({name: copied(part) for name, part in vars(node).items()})
+    return made
 
 
 def defined(function: Callable[..., Any]) -> ast.FunctionDef | None:
