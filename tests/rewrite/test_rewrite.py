@@ -210,6 +210,7 @@ def stdlib_rest() -> object:
 STDLIB = [value for name, value in list(globals().items()) if name.startswith("stdlib_")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f", STDLIB, ids=lambda f: f.__name__)
 def test_standard_library_runs_instrumented(f: FunctionType) -> None:
     assert repr(twin(f, DEEP)()) == repr(f())

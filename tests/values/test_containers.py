@@ -333,6 +333,7 @@ def test_cycles() -> None:
     assert tags(ring)[1][0] is not ring
 
 
+@pytest.mark.slow
 def test_a_long_chain_needs_no_recursion() -> None:
     head = None
     for i in range(3_000):
