@@ -34,6 +34,14 @@ def declared() -> Iterator[None]:
         yield
 
 
+def square(v):
+    return v * v
+
+
+def doubled(v):
+    return v[0] * 2
+
+
 def assert_caught(f: Callable[..., Any], x: Any = 1.3) -> str:
     with pytest.raises(EscapedFrameError) as caught:
         wg.grad(f)(x)
@@ -42,22 +50,19 @@ def assert_caught(f: Callable[..., Any], x: Any = 1.3) -> str:
 
 
 def test_the_line_and_the_function_are_named() -> None:
-    def square(v):
-        return v * v
-
     def f(x):
         return x + call(square, x)
 
     line = f.__code__.co_firstlineno
     message = assert_caught(f)
     assert message.startswith(f"{__file__}:{line + 1} in ")
-    assert f"{__file__}:{line - 3} in {square.__qualname__}" in message
+    assert f"{__file__}:{square.__code__.co_firstlineno} in square" in message
 
 
 def test_arrays_and_items_of_containers() -> None:
-    assert_caught(lambda x: np.sum(x) + call(lambda v: float(v @ v), x), np.ones(2))
-    assert_caught(lambda x: x + call(lambda v: v[0] * 2, [x]))
-    assert_caught(lambda x: x + call(lambda v: v["a"] * 2, {"a": x}))
+    assert_caught(lambda x: np.sum(x) + call(square, x), np.ones(2))
+    assert_caught(lambda x: x + call(doubled, [x]))
+    assert_caught(lambda x: x + call(doubled, {0: x}))
 
 
 def test_a_generator() -> None:
@@ -71,15 +76,14 @@ def test_a_generator() -> None:
 def test_an_escape_cannot_be_swallowed() -> None:
     def f(x):
         try:
-            return x + call(lambda v: v * v, x)
+            return x + call(square, x)
         except Exception:
             return x
 
     assert_caught(f)
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_finalizer() -> None:
+def test_a_finalizer_of_a_class_that_is_touched_is_seen() -> None:
     def f(x):
         class Last:
             def __del__(self):
@@ -91,24 +95,24 @@ def test_a_finalizer() -> None:
         del last
         return out[-1]
 
-    assert_caught(f)
+    assert wg.grad(f)(1.5) == 3.0
 
 
-def test_what_the_interpreter_evaluates_late() -> None:
+def test_what_the_interpreter_evaluates_late_is_seen() -> None:
     late = ["type Square = x * x; return x + Square.__value__"]
     if sys.version_info >= (3, 14):
         late += ["class A: a: x * x\n    return x + A.__annotations__['a']"]
     for body in late:
         space: dict[str, Any] = {}
         exec(compile(f"def f(x):\n    {body}", "<late>", "exec", dont_inherit=True), space)
-        assert_caught(space["f"])
+        assert wg.grad(space["f"])(1.5) == 4.0
 
 
 def test_levels() -> None:
-    assert_caught(lambda x: wg.grad(lambda y: x * y + call(lambda v: v * v, y))(2.0))
-    assert_caught(lambda x: wg.grad(lambda y: x * y * call(lambda v: v * v, x))(2.0))
+    assert_caught(lambda x: wg.grad(lambda y: x * y + call(square, y))(2.0))
+    assert_caught(lambda x: wg.grad(lambda y: x * y * call(square, x))(2.0))
     with pytest.raises(EscapedFrameError):
-        wg.trace(lambda x: x + call(lambda v: v * v, x), 1.3)
+        wg.trace(lambda x: x + call(square, x), 1.3)
 
 
 def test_what_receives_nothing_traced_passes() -> None:
@@ -194,7 +198,7 @@ def test_other_tools_see_what_they_would_see() -> None:
             return x * x
 
         assert wg.grad(watched)(1.5) == 3.0
-        assert_caught(lambda x: x + call(lambda v: v * v, x))
+        assert_caught(lambda x: x + call(square, x))
     finally:
         sys.monitoring.set_events(sys.monitoring.PROFILER_ID, 0)
         sys.monitoring.free_tool_id(sys.monitoring.PROFILER_ID)

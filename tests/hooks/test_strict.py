@@ -43,11 +43,21 @@ def swallowing(x: Any) -> Any:
 
 ESCAPES: list[Callable[[Any], Any]] = [
     lambda x: x + call(square, x),
-    lambda x: x + call(lambda v: v * v, x * 2),
     lambda x: x + call(sum_of_items, [x, 2.0]),
     lambda x: wg.grad(lambda y: x * y + call(square, y))(2.0),
     swallowing,
 ]
+
+
+def test_a_function_made_inside_is_seen_and_what_is_declared_constant_is() -> None:
+    kept = []
+
+    def f(x: Any) -> Any:
+        constant = call(lambda v: kept.append(v * v) or v * v, x * 2)
+        return x + constant + kept.pop()
+
+    with wg.strict():
+        assert wg.value_and_grad(f)(1.5) == (1.5 + 9.0 + 9.0, 1 + 8 * 1.5)
 
 
 @pytest.mark.parametrize("f", ESCAPES)

@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import bind, constant, enter, lookup, methods, python_method, twins
+from wengert.hooks.classes import bind, constant, enter, lookup, methods, python_method
 from wengert.hooks.flat import assign_flat
 from wengert.hooks.lookups import told
 from wengert.hooks.readers import check_read
 from wengert.hooks.writes import record_store
 from wengert.recording.aliases import READING_BY_NAME
+from wengert.recording.exchanged import prepared, twins
 from wengert.recording.identity import given
 from wengert.recording.layout import is_of_an_argument, laid_out, writable
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, here
 from wengert.recording.slots import slot_of
+from wengert.values.codes import original
 from wengert.values.frames import user_frame
 from wengert.values.lenses import owner_of
 from wengert.values.sites import Site
@@ -28,6 +30,8 @@ from wengert.values.sites import Site
 def forget_classes() -> None:
     """Drop what was learnt of classes; they may change between two traces."""
     methods.clear()
+    twins.clear()
+    prepared.clear()
     _plain_of_classes.clear()
     if len(_plain_attributes) > len(_NUMERIC):
         for t in [t for t in [*_plain_attributes] if t not in _NUMERIC]:
@@ -51,6 +55,9 @@ _OPAQUE = {"data", "ctypes", "base", "__array_interface__", "__array_struct__"}
 _LAYOUT = {"flags", "strides"}
 
 _OF_VALUES = {*_RECORDED, *_OPAQUE, *_LAYOUT}
+
+
+_CODES = {"__code__", "f_code", "gi_code", "cr_code", "ag_code"}
 
 
 def _plain_of(t: type) -> set[str]:
@@ -106,6 +113,9 @@ def _ordinary(obj: Any, t: type, name: str) -> Any:
     found = lookup(t, name)
     getter = _python_getter(found)
     if getter is None:
+        if name in _CODES:
+            code = getattr(obj, name)
+            return (original(code) or code) if type(code) is types.CodeType else code
         if name not in _OF_VALUES:  # those depend on the object: another may be traced
             _plain_attributes.setdefault(t, set()).add(name)
     elif _is_data(found) or name not in own_names(obj, t):
@@ -196,6 +206,8 @@ def _super_attribute(obj: Any, name: str) -> Any:
     if obj.__self_class__ is None:  # unbound
         return getattr(obj, name)
     mro = obj.__self_class__.__mro__
+    if mro is None:  # it is just being made
+        return getattr(obj, name)
     for base in mro[mro.index(obj.__thisclass__) + 1 :]:
         found = base.__dict__.get(name)
         if found is not None:

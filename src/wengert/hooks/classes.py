@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.hooks.exchange import prepare
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import PLAIN, STATE
 from wengert.rulebook.registry import rules
@@ -21,8 +22,6 @@ _MISSING = object()
 
 
 methods: dict[tuple[type, str], Any] = {}
-twins: dict[types.FunctionType, types.FunctionType] = {}
-"""What stands for the functions of this trace that have no closure, until one of them is changed."""
 
 
 def enter(f: Any) -> Any:
@@ -33,7 +32,7 @@ def enter(f: Any) -> Any:
 
 def lookup(t: type, name: str) -> Any:
     """What a class defines under a name, undecorated by descriptors; None where it does not."""
-    for base in t.__mro__:
+    for base in t.__mro__ or ():  # there is none yet while a metaclass makes it
         found = base.__dict__.get(name, _MISSING)
         if found is not _MISSING:
             return found
@@ -42,7 +41,7 @@ def lookup(t: type, name: str) -> Any:
 
 def defines(t: type, name: str) -> bool:
     """Whether a class has a name at all: `lookup` gives None also where it is set to None, to forbid it."""
-    return any(name in base.__dict__ for base in t.__mro__)
+    return any(name in base.__dict__ for base in t.__mro__ or ())
 
 
 def python_method(t: type, name: str) -> Any:
@@ -53,7 +52,8 @@ def python_method(t: type, name: str) -> Any:
         found = None if t in PLAIN or t is np.ndarray else lookup(t, name)
         if isinstance(found, (types.WrapperDescriptorType, types.MethodDescriptorType, types.BuiltinFunctionType)):
             found = None
-        methods[key] = found
+        if prepare(t):
+            methods[key] = found
     return found
 
 

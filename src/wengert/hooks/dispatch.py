@@ -16,6 +16,7 @@ import numpy as np
 from wengert.hooks.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
 from wengert.hooks.awaiting import async_context, async_iterable, awaitable
 from wengert.hooks.classes import FAST, FLOATS, IMMUTABLE, bind, lookup, python_method
+from wengert.hooks.exchange import HOOKS
 from wengert.hooks.items import (
     Quick,
     added,
@@ -217,7 +218,7 @@ def _slow_unary(fn: Any, method: str) -> Callable[[Any], Any]:
     return lambda a: unary(fn, method, a)
 
 
-HOOKS: dict[str, Callable[..., Any]] = {
+HOOKS |= {
     "getitem": getitem,
     "setitem": setitem,
     "delitem": delitem,

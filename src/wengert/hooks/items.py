@@ -133,7 +133,7 @@ def _subscript(container: Any, key: Any) -> Any:
 def dict_item(container: Any, key: Any) -> Any:
     """`dict.__getitem__(container, key)`, entering what gives a missing item."""
     t = type(container)
-    if key in container:
+    if dict.__contains__(container, key):
         found(container, key)
     else:
         missing = python_method(t, "__missing__")

@@ -16,13 +16,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from wengert.errors import EscapedFrameError, WengertError
-from wengert.hooks.construction import NATIVE_MODULES
+from wengert.hooks.exchange import NATIVE_MODULES
 from wengert.hooks.resolve import UNSEARCHED
 from wengert.recording.recording import ACTIVE, STATE, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.rewrite import original
 from wengert.rewrite.emitter import words
 from wengert.rulebook.registry import rules
+from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
 from wengert.values.locks import lock_of_process
 from wengert.values.sites import Site
@@ -183,7 +184,7 @@ def _is_licensed(frame: types.FrameType | None) -> bool:
         Net.version = rules.version
         functions = [f for target in rules for f in (*_functions_of(target), rules[target].body)]
         _licensed.clear()
-        _licensed.update(f.__code__ for f in functions if isinstance(f, types.FunctionType))
+        _licensed.update(code_of(f) for f in functions if isinstance(f, types.FunctionType))
     while frame is not None and original(frame.f_code) is None:
         if frame.f_code in _licensed or (_is_ours(frame.f_back) and not frame.f_code.co_filename.startswith(ENGINE)):
             return True

@@ -149,8 +149,9 @@ def opaque(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
     owner: Any = None,
+    run: Callable[..., Any] | None = None,
 ) -> Any:
-    """Call code that cannot be seen: refused with a traced value within reach, else run as it is.
+    """Call code that cannot be seen: refused with a traced value within reach, else run as it is (or by `run`).
 
     Values without a derivative (masks, indices) may pass; a tape guards them.
     """
@@ -166,7 +167,7 @@ def opaque(
         if slot is None or is_inexact(value):
             raise refusal(recording, fn, "a traced value reaches it")
         guard(recording, np.asarray, value, slot)
-    return watched(recording, fn, args, kwargs)
+    return watched(recording, run or fn, args, kwargs)
 
 
 def _asks_numbers(fn: Any) -> bool:

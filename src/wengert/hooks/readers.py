@@ -69,8 +69,8 @@ def _variables(generator: Any) -> Iterable[Any]:
         if not is_cell or is_filled(thing, None, load_cell):
             yield load_cell(thing, None) if is_cell else thing
     if generator.gi_frame is not None:
-        space = generator.gi_frame.f_globals
-        yield from [space[name] for name in generator.gi_code.co_names if name in space]
+        code, space = generator.gi_code, generator.gi_frame.f_globals
+        yield from [space[name] for name in (original(code) or code).co_names if name in space]
 
 
 def _is_array(thing: Any) -> bool:

@@ -20,10 +20,12 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.attributes import forget_classes
-from wengert.hooks.classes import bind, enter, lookup, python_method, twins
-from wengert.hooks.construction import NATIVE_MODULES, construct, looks_up, of_user, reduced
-from wengert.hooks.dispatch import HOOKS, prepare
-from wengert.hooks.lookups import looked_up, tape, told
+from wengert.hooks.classes import bind, enter, lookup, python_method
+from wengert.hooks.construction import constructor
+from wengert.hooks.dispatch import prepare
+from wengert.hooks.exchange import HOOKS, NATIVE_MODULES, TRACEABLE, copied, of_user, put_in, twin_of
+from wengert.hooks.exchange import prepare as prepare_class
+from wengert.hooks.lookups import tape, told
 from wengert.hooks.opaque import CARRIER_TYPES, search
 from wengert.hooks.readers import check_step
 from wengert.hooks.standins.carriers import (
@@ -44,28 +46,17 @@ from wengert.hooks.standins.specials import SPECIAL, exception_method
 from wengert.hooks.standins.texts import stream_method
 from wengert.hooks.standins.totals import ITERATING, STATISTICS, of_numbers, sequence_recorder
 from wengert.hooks.standins.ufunc_methods import ufunc_method
+from wengert.recording.exchanged import twins
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import ACTIVE, STATE, Modes, here
 from wengert.recording.shadow import SHADOW
-from wengert.rewrite import instrument, original
+from wengert.rewrite import original
 from wengert.rulebook.registry import rules
-from wengert.values.frames import ENGINE, get_frame
-from wengert.values.names import home_of
+from wengert.values.codes import code_of
+from wengert.values.frames import ENGINE
+from wengert.values.names import LIBRARIES, home_of
 from wengert.values.sites import Site
 
-TRACEABLE = {
-    ENGINE + name + ".py"
-    for name in (
-        "values/tangents",
-        "values/projection",
-        "rulebook/forms",
-        "rulebook/bodies",
-        "reverse/bars",
-        "checks",
-        "tape/play",
-        "primitivize",
-    )
-}
 BY_HAND = {(ENGINE + "rulebook/registry.py", "rrule"), (ENGINE + "rulebook/evaluation.py", "pullback")}
 """A rule, called by a user."""
 
@@ -84,7 +75,6 @@ UNSEARCHED = frozenset(
         "weakref",
         "_weakrefset",
         "linecache",
-        "enum",
         "gc",
         "faulthandler",
         "_pytest",
@@ -94,8 +84,6 @@ UNSEARCHED = frozenset(
     )
 )
 _resolved: dict[Any, Any] = {}
-_passing: list[type] = []  # the classes among them that a statement made, and that may be gone some day
-_AT_MOST = 30  # of these that are remembered between two traces: to find out again what stands for one takes 1.5 µs
 _version = -1
 
 
@@ -104,9 +92,6 @@ def forget() -> None:
     global _version
     twins.clear()
     forget_classes()
-    if len(_passing) > _AT_MOST:
-        while _passing:
-            _resolved.pop(_passing.pop(), None)
     if rules.version != _version:
         rules.load()
         _resolved.clear()
@@ -116,7 +101,7 @@ def forget() -> None:
 def _rules_changed() -> None:
     """Forget what stood for callables under the rules before, also in the middle of a trace."""
     _resolved.clear()
-    twins.clear()
+    forget_classes()
     if ACTIVE:
         prepare()
 
@@ -127,8 +112,7 @@ rules.watchers.append(_rules_changed)
 @atexit.register
 def _let_go() -> None:
     """Keep no function, and through it the names of its module, from being finalised with the interpreter."""
-    for table in (_resolved, _passing, twins):
-        table.clear()
+    _resolved.clear()
     forget_classes()
 
 
@@ -177,23 +161,31 @@ def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
             _be_loud()
         if (code.co_filename, code.co_name) in BY_HAND:
             return by_hand(f)
-        if code.co_filename.startswith(ENGINE) and code.co_filename not in TRACEABLE:
+        is_ours = code.co_filename.startswith(ENGINE)
+        if is_ours and code.co_filename not in TRACEABLE:
             return f
         module = home_of(f).partition(".")[0]
         if module in NATIVE_MODULES:
-            if module == "enum" and f.__name__ in _OF_ENUMS and tape() is not None:
-                return _finding(f)
             return guarded(f) if module not in UNSEARCHED else f
-        if original(code) is not None:
+        ruled = not by_rule and primitive_of(f) is not None
+        if original(code) is not None and not ruled:
             return f
-        twin = types.FunctionType(instrument(code, HOOKS), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
-        if f.__kwdefaults__ is not None:
-            twin.__kwdefaults__ = f.__kwdefaults__
-        if f.__qualname__ != code.co_qualname:
-            twin.__qualname__ = f.__qualname__
+        if ruled or is_ours or module in LIBRARIES:
+            twin = _twin(f)
+        else:
+            put_in(f)
+            twin = f
     if f.__closure__ is None and STATE.recording is not None and STATE.recording.context is None:
         twins[f] = twin
     return twin
+
+
+def _twin(f: types.FunctionType) -> types.FunctionType:
+    """Another function, which runs instrumented what this one runs plain: libraries' functions and those with a rule.
+
+    Where a call is recorded as one, what it does is not; and such functions call each other.
+    """
+    return copied(f, twin_of(code_of(f), False))
 
 
 _SAYS_WHAT_IS_RAISED = {lookup(t, "__enter__").__code__.co_filename for t in (np.errstate, warnings.catch_warnings)}
@@ -204,25 +196,6 @@ def _be_loud() -> None:
     recording = tape()
     assert recording is not None
     recording.loud, STATE.quick = True, None
-
-
-_OF_ENUMS = {"__call__", "__getitem__", "__contains__"}
-
-
-def _finding(f: types.FunctionType) -> Any:
-    """A function of `enum`: which member it finds by a traced value is a decision."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if len(args) == 2 and not kwargs and hasattr(args[0], "__members__"):
-            recording = tape()
-            assert recording is not None
-            by_name = f.__name__ == "__getitem__"
-            looked_up(recording, args[1], [m._name_ if by_name else m._value_ for m in args[0].__members__.values()])
-        elif args and f.__name__ == "__call__":  # a class is made, of the module that its caller is in
-            kwargs = {"module": get_frame().f_globals.get("__name__"), **kwargs}
-        return f(*args, **kwargs)
-
-    return call
 
 
 def by_hand(f: types.FunctionType) -> Any:
@@ -277,7 +250,8 @@ def bound_builtin(f: Any, owner: Any) -> Any:
     if issubclass(t, (io.StringIO, io.BytesIO)):
         return stream_method(f, owner)
     if name in _REDUCED_BY:
-        return reduced(f, t)
+        prepare_class(t)
+        return f
     if name in _OF_OBJECT or (name in ("write", "writelines", "flush") and isinstance(owner, io.TextIOBase)):
         return f
     if t in FREE_OWNERS:
@@ -309,6 +283,9 @@ def _other(f: Any, t: type) -> Any:
         return recorder(Primitive(f, rules[f]))
     if t is functools.partial:
         return functools.partial(enter(f.func), *f.args, **f.keywords)
+    passing = issubclass(t, type) and f.__flags__ & _ON_THE_HEAP
+    if passing and t in _HASHABLE and f in twins:
+        return twins[f]
     found = _classify(f, t)
     if found is None:
         call = python_method(t, "__call__")
@@ -316,9 +293,7 @@ def _other(f: Any, t: type) -> Any:
         if call is None:
             found = guarded(f) if callable(f) else f
     elif t in _HASHABLE:
-        if issubclass(t, type) and f.__flags__ & _ON_THE_HEAP:
-            _passing.append(f)
-        _resolved[f] = found
+        (twins if passing else _resolved)[f] = found
     return found
 
 
@@ -341,14 +316,13 @@ def _classify(f: Any, t: type) -> Any:
         if f in HIGHER:
             return higher(f)
     if issubclass(t, type):
+        prepare_class(f)
         meta = python_method(t, "__call__")
-        if meta is not None and not of_user(meta) and looks_up(f):
-            return guarded(f)
         if meta is not None:
-            return bind(meta, f)  # with no frame of ours in between: the metaclass may look at its caller's
+            return f if of_user(meta) else bind(meta, f)
         if lookup(t, "__call__") is not lookup(type, "__call__"):
             return guarded(f)
-        return f if issubclass(f, Ordered) else functools.partial(construct, f)
+        return f if issubclass(f, Ordered) else constructor(f)
     if t is type(np.sum):
         return array_function(f)
     if t is functools._lru_cache_wrapper:

@@ -15,7 +15,7 @@ from wengert.hooks import dispatch, net, resolve
 from wengert.memory.storage import Memory
 from wengert.recording.containers import Leaves, Swaps
 from wengert.recording.primitives import INPUT
-from wengert.recording.recording import ACTIVE, STATE, Level, Recording, flat_slots
+from wengert.recording.recording import STATE, Level, Recording, flat_slots
 from wengert.recording.session import close_recording, followed, open_recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.unspoken import search_rest
@@ -51,7 +51,7 @@ class level:
         recording.memory = Memory(recording)
         recording.enter = resolve.resolve_plain
         open_recording(recording, sys._getframe(2))
-        if ACTIVE[0] is recording:
+        if recording.outside is None:
             resolve.forget()
             dispatch.prepare()
             if net.Net.torn:
@@ -202,7 +202,8 @@ def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], re
         raise _with_trace(error, f, recording).with_traceback(_users_frames(error.__traceback__)) from None
     if recording.refusals:
         raise _with_trace(recording.refusals[0], f, recording)
-    if (len(levels), len(recording.owed), memory.unfinished) != begun or recording.context is not context:
+    went_on = recording.context is context and STATE.recording is recording
+    if (len(levels), len(recording.owed), memory.unfinished) != begun or not went_on:
         raise _with_trace(recording.refuse(_cut_short(f)), f, recording)
     return result
 

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
 from wengert.values.lenses import owner_of
 from wengert.values.owed import Owed
@@ -94,7 +95,7 @@ class FarReach(Reach):
         self.functions.append(f)
         yield from (*(f.__closure__ or ()), *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values(), f.__dict__)
         if not _is_library(f.__module__):
-            yield from self._named(f.__globals__, set(_names(f.__code__)))
+            yield from self._named(f.__globals__, set(_names(code_of(f))))
 
     def _named(self, space: dict[str, Any], names: set[str]) -> Iterator[Any]:
         """The values of global names, and of those that are read of modules."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from wengert.recording.recording import Recording
 from wengert.rewrite import original
+from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE, is_ours
 
 LIMIT = 10_000
@@ -136,7 +137,7 @@ def _of_function(f: types.FunctionType) -> Iterable[Held]:
     closure = [(name, part) for name, cell in cells for part in gc.get_referents(cell)]
     if _is_of_library(f) or f.__code__.co_filename.startswith(ENGINE):
         return closure
-    names = {name for code in nested(f.__code__) for name in code.co_names}
+    names = {name for code in nested(code_of(f)) for name in code.co_names}
     known = [(name, f.__globals__[name]) for name in names if name in f.__globals__]
     modules = [vars(m) for _, m in known if isinstance(m, types.ModuleType)]
     inside = [(name, module[name]) for module in modules for name in names if name in module]
@@ -185,7 +186,7 @@ def _writes(running: list[types.CodeType], functions: list[Held]) -> Writes:
         for code in [inner for outer in new for inner in nested(outer)]:
             codes[id(code)] = code
             names.update(code.co_names, code.co_freevars)
-        possible = [(original(f.__code__) or f.__code__) for name, f in functions if _may_be_called(name, f, names)]
+        possible = [code_of(f) for name, f in functions if _may_be_called(name, f, names)]
         new = [code for code in possible if id(code) not in codes]
     steps = [step for code in codes.values() for step in dis.get_instructions(code)]
     items = any([step.opname in _ITEM_STORES or _is_inplace(step) for step in steps])

@@ -16,6 +16,7 @@ from wengert.recording.kept import nested
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
+from wengert.values.codes import code_of
 from wengert.values.results import form_of, hidden, is_flat, is_tree, leaves_of, reaches, with_leaves
 from wengert.values.structures import is_container, leaves
 from wengert.values.tangents import is_exclusive
@@ -149,7 +150,7 @@ class _Known:
         return any([thing is cls for reach in self._reached for cls in reach.classes])
 
     def has_number(self, number: Any) -> bool:
-        codes = [code for reach in self._reached for f in reach.functions for code in nested(f.__code__)]
+        codes = [code for reach in self._reached for f in reach.functions for code in nested(code_of(f))]
         known = [self._args, [reach.held() for reach in self._reached], [code.co_consts for code in codes]]
         return reaches(known, lambda part: part is number)
 

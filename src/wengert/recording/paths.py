@@ -12,6 +12,7 @@ from wengert.errors import NoPathWarning
 from wengert.recording.kept import nested
 from wengert.recording.recording import Level, Recording, flat_slots
 from wengert.values.callables import callable_name, place
+from wengert.values.codes import code_of
 from wengert.values.frames import warn
 
 
@@ -64,9 +65,10 @@ def _last(recording: Recording, here: Level, f: Callable[..., Any]) -> str:
 
 def _readings(f: Callable[..., Any]) -> str:
     """The lines at which a function reads what it is given."""
-    code = getattr(inspect.unwrap(f), "__code__", None)
-    if code is None:
+    unwrapped = inspect.unwrap(f)
+    if not hasattr(unwrapped, "__code__"):
         return ""
+    code = code_of(unwrapped)
     given = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
     read = [step for inner in nested(code) for step in dis.get_instructions(inner) if given & _read(inner, step)]
     lines = sorted({step.positions.lineno for step in read if step.positions and step.positions.lineno})

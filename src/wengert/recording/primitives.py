@@ -13,7 +13,7 @@ from wengert.recording.hindsight import Hindsight
 from wengert.rulebook.binding import MANY, Plan, Rule, Variant
 from wengert.rulebook.registry import rules
 from wengert.values.functional import getfield, setitem
-from wengert.values.names import home_of, is_of_library, makes_new, ufunc_of
+from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 
@@ -27,6 +27,7 @@ class Primitive:
         "bounds",
         "fn",
         "is_array_function",
+        "is_python",
         "kind",
         "lends",
         "name",
@@ -54,6 +55,7 @@ class Primitive:
         self.anew = makes_new(fn)  # each number and array that it gives is a new one
         self.reads_outside = rule is not None and _reads_outside(rule)
         self.vouched = (self.anew or is_of_library(fn)) and not self.reads_outside  # new, or one of its arguments
+        self.is_python = not self.vouched and runs_python(fn)  # the user's, which nobody follows
         self.lends = not self.vouched and rule is not None and not rule.view  # a view that it gives is not just one
         self.stops = rule is not None and _OF_WENGERT not in rule.where  # where it is constant, the user has said so
         is_formula = rule is not None and rule.kind == "partials" and not rule.identity

@@ -22,7 +22,7 @@ from wengert.recording.layout import unchanged
 from wengert.recording.outcomes import check_result, flat, kept_parts, made_constant, made_new
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pulls import Pull
-from wengert.recording.recording import STATE, Recording, Traced, here, users_site
+from wengert.recording.recording import STATE, Recording, Traced, here, silent, users_site
 from wengert.recording.shadow import SHADOW, held
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in, slots_of
 from wengert.recording.statics import check_keywords, check_statics
@@ -137,6 +137,8 @@ def _at_line(recording: Recording, ask: Callable[..., Any], *args: Any) -> Any:
 
 def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Run a primitive on arguments of which some are traced, and record it; its value."""
+    if STATE.silenced is not None:
+        return primitive.fn(*args, **kwargs)
     recording = recording_here()
     rule = primitive.rule
     assert rule is not None
@@ -342,11 +344,13 @@ def _record_rrule(
     watched = [] if home_of(rule.body).startswith("wengert") else watched_by(recording, flat((*args, *kwargs.values())))
     try:
         if level == 0 and recording.keep and len(recording.levels) == 1:
-            made = [attempt(recording, primitive.fn, args, kwargs)]
+            with silent(primitive.is_python):
+                made = [attempt(recording, primitive.fn, args, kwargs)]
             check_result(recording, primitive, made[0], args)
             value = made_new(made)
         elif level == 0:
-            value, pullback = value_and_pullback(rule, attempt(recording, rule.body, args, kwargs))
+            with silent(primitive.is_python):
+                value, pullback = value_and_pullback(rule, attempt(recording, rule.body, args, kwargs))
         else:
             value, pullback, inner = _entered_rule(recording, level, rule, args, kwargs)
     finally:

@@ -67,6 +67,7 @@ class Outside(NamedTuple):
     quick: list[Any] | None
     site: Site | None
     shadow: dict[int, int]
+    silenced: Recording | None
     held: list[Any]  # arrays that the table does not hold itself: none may go while it stands aside
 
 
@@ -202,9 +203,30 @@ class State(threading.local):
     recording: Recording | None = None
     quick: list[Any] | None = None
     site: Site | None = None
+    silenced: Recording | None = None
 
 
 STATE = State()
+
+
+class silent:
+    """While Python code runs that is recorded as one call: functions in it that are exchanged record nothing."""
+
+    __slots__ = ("before", "is_python")
+
+    def __init__(self, is_python: bool = True) -> None:
+        self.is_python = is_python
+
+    def __enter__(self) -> None:
+        self.before = STATE.recording, STATE.quick, STATE.silenced
+        if self.is_python:
+            STATE.silenced = STATE.recording or STATE.silenced
+            STATE.recording = STATE.quick = None
+
+    def __exit__(self, *error: object) -> None:
+        STATE.recording, STATE.quick, STATE.silenced = self.before
+
+
 _LIBRARIES = tuple(
     os.path.abspath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib")
 )

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.recording.exchanged import give_back
 from wengert.recording.recording import ACTIVE, OPERANDS, PLAIN, STATE, Modes, Outside, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.rewrite import original
@@ -60,7 +61,7 @@ def followed() -> Recording | None:
 def open_recording(recording: Recording, frame: types.FrameType) -> None:
     """Have this thread's turn to record, in a frame that will close the recording."""
     recording.frame, recording.thread, recording.is_open = frame, threading.get_ident(), True
-    recording.outside = None if STATE.recording is None else _outside()
+    recording.outside = None if STATE.recording is STATE.silenced else _outside()  # both None
     while not _opened(recording):
         _turn.acquire(timeout=PATIENCE)
     _turn.acquire(False)
@@ -94,6 +95,7 @@ def close_recording(recording: Recording) -> None:
             SHADOW.clear()
             if outside is not None:
                 SHADOW.update(outside.shadow)
+                STATE.silenced = outside.silenced
             STATE.recording, STATE.quick, STATE.site = (None, None, None) if outside is None else outside[:3]
             recording.is_open = False
             _settle(around)
@@ -125,12 +127,13 @@ def _around(recording: Recording) -> list[Recording] | None:
 
 def _outside() -> Outside | None:
     """What a recording is opened in the middle of, where that goes on afterwards."""
-    recording = STATE.recording
+    silenced, STATE.silenced = STATE.silenced, None
+    recording = STATE.recording or silenced
     if recording is None or not recording.is_open:
         return None
     held = [entry[1]() for entry in recording.entries if entry is not None and type(entry[1]) is weakref.ref]
     held += [storage.owner() for storage in [*recording.memory.storages.values()]]
-    return Outside(recording, STATE.quick, STATE.site, dict(SHADOW), held)
+    return Outside(STATE.recording, STATE.quick, STATE.site, dict(SHADOW), silenced, held)
 
 
 def _settle(recordings: list[Recording]) -> None:
@@ -147,6 +150,7 @@ def _settle(recordings: list[Recording]) -> None:
     if recordings:
         _postpone_full_collections()
     else:
+        give_back()
         _resume_full_collections()
 
 

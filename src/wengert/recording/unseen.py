@@ -14,7 +14,7 @@ from wengert.recording.hindsight import Hindsight
 from wengert.recording.outcomes import flat
 from wengert.recording.primitives import Primitive
 from wengert.recording.pulls import Pull
-from wengert.recording.recording import STATE, Recording, flat_slots, here
+from wengert.recording.recording import STATE, Recording, flat_slots, here, silent
 from wengert.recording.slots import slot_of
 from wengert.values.results import leaves_of
 from wengert.values.structures import is_container
@@ -98,7 +98,8 @@ def called(
         return [call(*given)]
     watched = watched_by(recording, flat(args))
     try:
-        return [call(*given)]
+        with silent(primitive.is_python):
+            return [call(*given)]
     finally:
         note_writes(recording, primitive, watched, ins)
 

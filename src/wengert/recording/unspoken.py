@@ -19,6 +19,7 @@ from wengert.recording.primitives import Primitive
 from wengert.recording.recording import FEW, Recording, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
+from wengert.values.codes import code_of
 from wengert.values.lenses import owner_of
 from wengert.values.values import is_inexact
 
@@ -132,13 +133,13 @@ def _names(f: Any) -> Iterator[tuple[str, Any]]:
     """What a function holds, by name."""
     if isinstance(f, types.FunctionType):
         yield from zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
-        yield from [(name, f.__globals__[name]) for name in f.__code__.co_names if name in f.__globals__]
+        yield from [(name, f.__globals__[name]) for name in code_of(f).co_names if name in f.__globals__]
 
 
 def _only_appends(f: types.FunctionType, name: str) -> bool:
     """Whether a function names a list only to append to it; a pullback that it makes may take from it again."""
-    inner = [const for const in f.__code__.co_consts if isinstance(const, types.CodeType)]
-    own, taken = _uses(f.__code__, name), [use for code in inner for use in _uses(code, name)]
+    inner = [const for const in code_of(f).co_consts if isinstance(const, types.CodeType)]
+    own, taken = _uses(code_of(f), name), [use for code in inner for use in _uses(code, name)]
     return type(_held(f, name)) is list and {*own} == {"append"} and {*taken} <= {"append", "pop"}
 
 

@@ -1,5 +1,6 @@
 """Bytecode rewriting: every site that can compute on values goes through a hook."""
 
-from wengert.rewrite.rewriter import instrument, original
+from wengert.rewrite.rewriter import instrument, rewriter_of
+from wengert.values.codes import original
 
-__all__ = ["instrument", "original"]
+__all__ = ["instrument", "original", "rewriter_of"]

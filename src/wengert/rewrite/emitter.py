@@ -24,6 +24,7 @@ class Op(Protocol):
 
 
 Handler = Callable[["Emitter", Op], None]
+Nested = Callable[[CodeType], CodeType] | None
 StackEffect = Callable[[list[bool], Any], None]
 
 
@@ -38,7 +39,7 @@ HOOK_NAMES = words(
     "getitem setitem delitem getattr setattr delattr super_getattr "
     "resolve iterable mapping convert format join interpolation "
     "context async_context async_iterable awaitable match_class caught "
-    "build_set build_map added added_all match_keys"
+    "build_set build_map added added_all match_keys made named"
 )
 """Signatures, all positional and closed by the Site:
 
@@ -54,6 +55,8 @@ HOOK_NAMES = words(
 - build_set: hook(tuple of items); build_map: hook(tuple of keys and values in turn) -> the set or dictionary
 - added: hook(key) -> the key, which a comprehension adds to a set or dictionary
 - added_all: hook(iterable) -> the iterable whose items are added to a set
+- made: hook(function) -> the function, which has just been born with a twin for its code
+- named: hook(value) -> the value, which the body of a class is about to give a name
 - caught: hook(exception), at the start of a handler
 - match_keys: hook(keys, subject), before a pattern looks for them in a mapping
 - match_class: hook(class, names, subject, count) -> what the pattern binds as a tuple, or None
@@ -88,10 +91,13 @@ class Table(NamedTuple):
 class Emitter:
     """The instructions written so far, and the site that is being rewritten."""
 
-    def __init__(self, table: Table, hooks: Mapping[str, Callable], no_self: Mapping[int, bool]) -> None:
+    def __init__(
+        self, table: Table, hooks: Mapping[str, Callable], no_self: Mapping[int, bool], nested: Nested = None
+    ) -> None:
         self.table = table
         self.hooks = hooks
         self.no_self = no_self
+        self.nested = nested
         self.out: list[Any] = []
         self.previous: str | None = None
         self.location: Any = None

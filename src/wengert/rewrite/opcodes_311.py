@@ -211,6 +211,23 @@ def map_add(e: Emitter, instr: Op) -> None:
     e.keep(instr)
 
 
+def make_function(e: Emitter, instr: Op) -> None:
+    code = e.out[-1].arg
+    e.keep(instr)
+    if e.nested is not None and code.co_name not in UNSEEN:
+        e.hook("made", 1)
+
+
+def store_name(e: Emitter, instr: Op) -> None:
+    if e.nested is not None:
+        e.hook("named", 1)
+    e.keep(instr)
+
+
+UNSEEN = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
+"""Functions that nobody has but the code that calls them at once."""
+
+
 def read(code: CodeType) -> Bytecode:
     return Bytecode.from_code(code, conserve_exception_block_stackdepth=True)
 
@@ -292,6 +309,8 @@ SHARED: dict[str, Handler] = {
     "GET_AWAITABLE": preceded("awaitable"),
     "MATCH_CLASS": match_class,
     "MATCH_KEYS": match_keys,
+    "MAKE_FUNCTION": make_function,
+    "STORE_NAME": store_name,
     "PUSH_EXC_INFO": push_exc_info,
 }
 
@@ -300,9 +319,9 @@ SHARED_PASSED = words(
     "BUILD_CONST_KEY_MAP BUILD_LIST BUILD_SLICE BUILD_TUPLE COPY SWAP POP_TOP PUSH_NULL "
     "CHECK_EG_MATCH CHECK_EXC_MATCH POP_EXCEPT RAISE_VARARGS RERAISE WITH_EXCEPT_START "
     "COPY_FREE_VARS MAKE_CELL LOAD_CLOSURE LOAD_DEREF STORE_DEREF DELETE_DEREF "
-    "LOAD_FAST STORE_FAST DELETE_FAST LOAD_NAME STORE_NAME DELETE_NAME "
+    "LOAD_FAST STORE_FAST DELETE_FAST LOAD_NAME DELETE_NAME "
     "LOAD_GLOBAL STORE_GLOBAL DELETE_GLOBAL "
-    "LOAD_CONST LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS SETUP_ANNOTATIONS MAKE_FUNCTION "
+    "LOAD_CONST LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS SETUP_ANNOTATIONS "
     "END_ASYNC_FOR FOR_ITER GET_ANEXT SEND YIELD_VALUE RETURN_GENERATOR RETURN_VALUE "
     "GET_LEN MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME "
     "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD KW_NAMES LIST_APPEND"

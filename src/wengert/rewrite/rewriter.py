@@ -1,8 +1,8 @@
 """Code in, code out: the same program with every site that can compute on values passing through a hook.
 
 Knows no opcode: what to do at each is in the tables. CPython runs the result as it runs any code, so control
-flow, exceptions, generators and closures stay its own. Nested code constants are left as they are: functions
-made from them are instrumented when they are called.
+flow, exceptions, generators and closures stay its own. Nested code constants are rewritten too where that is asked
+for (`deep`): functions made from them are born instrumented. Else they are instrumented when they are called.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from __future__ import annotations
 import functools
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
 
 from bytecode import Bytecode, Instr, Label
 
 from wengert.errors import BytecodeError
-from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Table
+from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Nested, Table
 from wengert.rewrite.nulls import calls_without_self
 from wengert.rewrite.tables import running_table
+from wengert.values.codes import note_original, original
 from wengert.values.sites import Site
 
 ROOM = 5
@@ -29,25 +29,26 @@ ROOM = 5
 DEPTH = 100
 """Frames that rewriting may take."""
 
-_originals: dict[int, tuple[weakref.ref[CodeType], weakref.ref[CodeType]]] = {}  # by the twin's id: it, its original
-_rewriters: dict[int, Rewriter] = {}
+_shallow: dict[int, Rewriter] = {}
+_deep: dict[int, Rewriter] = {}
 
 
-def instrument(code: CodeType, hooks: Mapping[str, Callable]) -> CodeType:
+def instrument(code: CodeType, hooks: Mapping[str, Callable], deep: bool = False) -> CodeType:
     """The twin of a code object that calls `hooks` (see emitter.HOOK_NAMES) wherever it computes on values.
 
+    `deep`: the functions that it makes are born with such a twin, too, and told to the hook `made`.
     Errors: BytecodeError if the code holds an opcode that the table does not know or refuses.
     """
-    rewriter = _rewriters.get(id(hooks))
+    return rewriter_of(hooks, deep).twin(code)
+
+
+def rewriter_of(hooks: Mapping[str, Callable], deep: bool = False) -> Rewriter:
+    """What makes the twins for a mapping of hooks."""
+    known = _deep if deep else _shallow
+    rewriter = known.get(id(hooks))
     if rewriter is None:
-        rewriter = _rewriters.setdefault(id(hooks), Rewriter(hooks, running_table()))
-    return rewriter.twin(code)
-
-
-def original(code: CodeType) -> CodeType | None:
-    """The code that an instrumented one was made from, or None; itself where that is gone."""
-    found = _originals.get(id(code))
-    return None if found is None else found[1]() or code
+        rewriter = known.setdefault(id(hooks), Rewriter(hooks, running_table(), deep))
+    return rewriter
 
 
 class Rewriter:
@@ -56,12 +57,13 @@ class Rewriter:
     A twin lives as long as the code that it was made from, or as it runs.
     """
 
-    def __init__(self, hooks: Mapping[str, Callable], table: Table) -> None:
+    def __init__(self, hooks: Mapping[str, Callable], table: Table, deep: bool) -> None:
         missing = HOOK_NAMES - set(hooks)
         if missing:
             raise ValueError(f"no hook is given for {', '.join(sorted(missing))}")
         self.hooks = hooks
         self.table = table
+        self.nested = self.twin if deep else None
         self.twins: dict[int, tuple[weakref.ref[CodeType], CodeType]] = {}
 
     def twin(self, code: CodeType) -> CodeType:
@@ -72,32 +74,34 @@ class Rewriter:
                 own = source is code or self.twins.get(id(source), (None, None))[1] is code
                 return code if own else self.twin(source)
             with deeper():
-                made = rewritten(code, self.hooks, self.table)
+                made = rewritten(code, self.hooks, self.table, self.nested)
             forget: Any = functools.partial(self.twins.pop, id(code))  # the reference is the default
             found = self.twins.setdefault(id(code), (weakref.ref(code, forget), made))
             if found[1] is made:
-                forget = functools.partial(_originals.pop, id(made))
-                _originals[id(made)] = weakref.ref(made, forget), weakref.ref(code)
+                note_original(made, code)
         return found[1]
 
 
-@contextmanager
-def deeper() -> Iterator[None]:
-    """Room on the stack that the user's code does not need: it may be called with little left."""
-    limit = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit + DEPTH)
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(limit)
+class deeper:
+    """Room on the stack that the user's code does not need: it may be called with little left.
+
+    A class, because `contextmanager` is Python code that may be what is rewritten.
+    """
+
+    def __enter__(self) -> None:
+        self.limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(self.limit + DEPTH)
+
+    def __exit__(self, *error: object) -> None:
+        sys.setrecursionlimit(self.limit)
 
 
-def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table) -> CodeType:
-    """Rewrite one code object. The stack stays as deep between instructions, so handlers unwind as before."""
+def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table, nested: Nested = None) -> CodeType:
+    """Rewrite one code object, by `nested` those in it. The stack stays as deep between: handlers unwind as before."""
     free = with_distinct_names(code)
     program = read(free, table)
     program.argnames = list(code.co_varnames)  # all local names, so that `bytecode` keeps their order
-    emitter = Emitter(table, hooks, calls_without_self(program, table))
+    emitter = Emitter(table, hooks, calls_without_self(program, table), nested)
     sites = Sites(code)
     for item in list(program):
         if isinstance(item, Instr):
@@ -131,8 +135,10 @@ def read(code: CodeType, table: Table) -> Bytecode:
         ) from error
 
 
-def rewrite_one(emitter: Emitter, instr: Instr, sites: Sites) -> None:
+def rewrite_one(emitter: Emitter, instr: Any, sites: Sites) -> None:
     table, name = emitter.table, instr.name
+    if emitter.nested is not None and type(instr.arg) is CodeType:
+        instr.arg = emitter.nested(instr.arg)
     handler = table.hooked.get(name)
     if handler is not None:
         emitter.location = instr.location

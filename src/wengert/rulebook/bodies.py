@@ -32,6 +32,7 @@ from wengert.rulebook.syntax import (
     unit,
     unused,
 )
+from wengert.values.codes import code_of
 from wengert.values.results import with_leaves
 from wengert.values.structures import is_container
 from wengert.values.tangents import InplaceableThunk, Thunk, force
@@ -118,7 +119,7 @@ class Body:
     @cached_property
     def acts(self) -> bool:
         """Whether the body makes cotangents that add themselves in place, as far as the names in it tell."""
-        names = _names(self.function.__code__)
+        names = _names(code_of(self.function))
         known = [self.function.__globals__.get(name) for name in names]
         return InplaceableThunk.__name__ in names or any(value is InplaceableThunk for value in known)
 

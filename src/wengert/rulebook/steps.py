@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.rulebook.bodies import Body
 from wengert.rulebook.syntax import DERIVING, all_unused, compiled, copied, lookup, parts_of, prune, reads, unit, unused
+from wengert.values.codes import code_of
 from wengert.values.projection import project
 from wengert.values.tangents import AbstractTangent
 from wengert.values.values import Spec, is_complex
@@ -109,7 +110,7 @@ class Step(ast.NodeTransformer):
 
     def compile(self, text: str) -> Callable[..., None]:
         """The function `step` in the text, where the rule's body was."""
-        code = self.function.__code__
+        code = code_of(self.function)
         wants = "".join("01"[w] for w in self.wanted)
         file = f"<{self.title} {wants} of {self.function.__qualname__}, {code.co_filename}:{code.co_firstlineno}>"
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.values.codes import code_of
 from wengert.values.locks import lock_of_process
 from wengert.values.values import is_complex, spec_of
 
@@ -48,7 +49,7 @@ def defined(function: Callable[..., Any]) -> ast.FunctionDef | None:
     """The same, to look at only, with its decorators."""
     if not isinstance(function, types.FunctionType):
         return None
-    code = function.__code__
+    code = code_of(function)
     text = "".join(linecache.getlines(code.co_filename, function.__globals__))
     node, found = _definitions(text, code.co_filename).get((code.co_name, code.co_firstlineno), (None, None))
     if node is None or found is None or _fingerprint(found) != _fingerprint(code):
@@ -254,7 +255,7 @@ def lookup(node: ast.AST, function: types.FunctionType) -> Any:
     if isinstance(node, ast.Attribute):
         base = lookup(node.value, function)
         return getattr(base, node.attr, MISSING) if isinstance(base, types.ModuleType) else MISSING
-    code = function.__code__
+    code = code_of(function)
     if not isinstance(node, ast.Name) or node.id in code.co_varnames + code.co_cellvars:
         return MISSING
     cell = _cells(function).get(node.id)
@@ -267,7 +268,7 @@ def lookup(node: ast.AST, function: types.FunctionType) -> Any:
 
 
 def _cells(function: types.FunctionType) -> dict[str, types.CellType]:
-    return dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    return dict(zip(code_of(function).co_freevars, function.__closure__ or (), strict=True))
 
 
 def unused(name: str, node: ast.AST, function: types.FunctionType) -> str:
@@ -277,7 +278,7 @@ def unused(name: str, node: ast.AST, function: types.FunctionType) -> str:
 
 def all_unused(names: Sequence[str], node: ast.AST, function: types.FunctionType) -> dict[str, str]:
     """`unused` for several names."""
-    taken = set(function.__code__.co_freevars) | set(function.__code__.co_names)
+    taken = set(code_of(function).co_freevars) | set(code_of(function).co_names)
     for n in ast.walk(node):
         if isinstance(n, ast.Name):
             taken.add(n.id)
@@ -293,13 +294,13 @@ def all_unused(names: Sequence[str], node: ast.AST, function: types.FunctionType
 
 def _code(node: ast.FunctionDef, function: types.FunctionType, cells: Sequence[str], file: str) -> types.CodeType:
     """The code of `node` as if defined where `function` was, with the further closure variables `cells`."""
-    names = ", ".join([*function.__code__.co_freevars, *cells])
+    names = ", ".join([*code_of(function).co_freevars, *cells])
     tree = ast.parse(f"def factory({names}): pass")
     factory: Any = tree.body[0]
     factory.body = [node]
     ast.fix_missing_locations(tree)
-    flags = function.__code__.co_flags & _FUTURE
-    code = compile(tree, file or function.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
+    flags = code_of(function).co_flags & _FUTURE
+    code = compile(tree, file or code_of(function).co_filename, "exec", flags=flags, dont_inherit=True)
     for name in ("factory", node.name):
         code = next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
     return code

@@ -17,7 +17,7 @@ from wengert.memory.storage import Memory, Storage
 from wengert.recording.outcomes import check_result, made_new
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import METADATA, Pull, guard_outline, record_call, register
-from wengert.recording.recording import STATE, Entry, Recording, Traced, here
+from wengert.recording.recording import STATE, Entry, Recording, Traced, here, silent
 from wengert.recording.slots import slot_of, slots_of
 from wengert.recording.unseen import note_kept, note_writes, watched_by
 from wengert.rulebook.registry import rules
@@ -126,7 +126,8 @@ class LiveContext:
             name: self.variables[value.slot] if isinstance(value, Traced) else self.own(value, None)
             for name, value in kwargs.items()
         }
-        v = self.user.record_primitive(self.tape, fn, *given, **named)
+        with silent():
+            v = self.user.record_primitive(self.tape, fn, *given, **named)
         if not isinstance(v, Variable) or self.tape[v].val is MISSING:
             raise TapeError(
                 f"{here()}: record_primitive of {type(self.user).__name__} gave {v!r}, of which no value is known\n"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.values.codes import code_of
 from wengert.values.names import home_of, in_line, is_name, place_of
 
 __all__ = [
@@ -123,7 +124,7 @@ def signature(f: Callable[..., Any]) -> inspect.Signature:
 def _bare(f: Any) -> Any:
     if type(f) is not types.FunctionType or hasattr(f, "__wrapped__") or hasattr(f, "__signature__"):
         return f
-    made = types.FunctionType(f.__code__, {}, f.__name__, f.__defaults__, f.__closure__)
+    made = types.FunctionType(code_of(f), {}, f.__name__, f.__defaults__, f.__closure__)
     made.__kwdefaults__ = f.__kwdefaults__
     return made
 

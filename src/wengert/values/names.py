@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import keyword
 import math
 import operator
@@ -92,7 +93,17 @@ def found(module: str, path: str) -> Any:
 _METHODS = types.MethodDescriptorType | types.WrapperDescriptorType
 _OF_LIBRARIES = types.BuiltinFunctionType, type(np.sum), type(np.where), np.ufunc
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
-_LIBRARIES = {"builtins", "math", "cmath", "_operator", "statistics", "numpy", "scipy", "wengert", "wengert_rules"}
+LIBRARIES = {"builtins", "math", "cmath", "_operator", "statistics", "numpy", "scipy", "wengert", "wengert_rules"}
+
+
+def runs_python(fn: Any) -> bool:
+    """Whether a call of this runs Python code of somebody's before all else."""
+    if isinstance(fn, (types.MethodType, functools.partial)):
+        return runs_python(fn.__func__ if isinstance(fn, types.MethodType) else fn.func)
+    if isinstance(fn, type):
+        return bool(fn.__flags__ & _HEAP_TYPE)
+    calls = [vars(base)["__call__"] for base in type(fn).__mro__ if "__call__" in vars(base)]
+    return isinstance(fn, types.FunctionType) or isinstance(calls[0] if calls else None, types.FunctionType)
 
 
 def is_of_library(fn: Any) -> bool:
@@ -111,7 +122,7 @@ def is_of_library(fn: Any) -> bool:
         home = "" if fn.__flags__ & _HEAP_TYPE else fn.__module__
     else:
         home = type(fn).__module__ if str(type(fn).__module__).startswith("wengert.") else ""
-    return str(home).partition(".")[0] in _LIBRARIES and not _is_from_python(fn)
+    return str(home).partition(".")[0] in LIBRARIES and not _is_from_python(fn)
 
 
 def makes_new(fn: Any) -> bool:

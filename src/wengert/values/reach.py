@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.values.codes import code_of
 from wengert.values.owed import Owed
 from wengert.values.structures import form_of, is_filled, load_cell, namespace
 
@@ -56,7 +57,7 @@ class Reach:
             self.arrays.append(thing)
         elif isinstance(thing, FunctionType):
             yield from (*(thing.__closure__ or ()), *(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values())
-            named = [thing.__globals__.get(name) for name in thing.__code__.co_names]
+            named = [thing.__globals__.get(name) for name in code_of(thing).co_names]
             yield from [it for it in named if isinstance(it, _GENERATORS)]
         elif isinstance(thing, MethodType):
             yield from (thing.__func__, thing.__self__)

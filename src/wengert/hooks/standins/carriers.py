@@ -87,6 +87,11 @@ def carrier_method(f: Any, owner: Any, name: str) -> Any:
     return functools.partial(_finding, f, owner) if STATE.recording is not None and name in _FINDING else f
 
 
+def _holds(owner: Any, value: Any) -> bool:
+    """Whether a container holds a value, past its class's own `__contains__`, in which this may be asked."""
+    return next(t for t in CARRIER_TYPES if isinstance(owner, t)).__contains__(owner, value)
+
+
 _FINDING = {"get", "setdefault", "pop", "__contains__", "index", "count"}
 
 
@@ -94,7 +99,7 @@ def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     """A method that looks for what it is given: a cache may hold it."""
     if args:
         args = (_known(owner, args[0]), *args[1:])
-    if args and (type(args[0]) is tuple or type(args[0]) is str or is_number(args[0])) and args[0] in owner:
+    if args and (type(args[0]) is tuple or type(args[0]) is str or is_number(args[0])) and _holds(owner, args[0]):
         found(owner, args[0])
         if f.__name__ == "index":
             refuse_digit(STATE.recording, args[0], owner, "index")
@@ -216,6 +221,7 @@ FREE_OWNERS = {
     range,
     slice,
     types.ModuleType,
+    types.MappingProxyType,
     type(iter([])),
     type(iter(())),
     type(iter({})),

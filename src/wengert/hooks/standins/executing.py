@@ -11,10 +11,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.exchange import twin_of
 from wengert.hooks.opaque import refusal
 from wengert.recording.recording import STATE
-from wengert.rewrite import instrument
 from wengert.values.frames import get_frame
 
 INHERITED = functools.reduce(
@@ -42,7 +41,7 @@ def evaluated(f: Any) -> Callable[..., Any]:
             text = source.lstrip(" \t") if f is eval and isinstance(source, str) else source
             flags = frame.f_code.co_flags & INHERITED
             source = compile(text, "<string>", f.__name__, flags, dont_inherit=True)
-        return f(instrument(source, HOOKS), *_namespaces(frame, **spaces), **kwargs)
+        return f(twin_of(source), *_namespaces(frame, **spaces), **kwargs)
 
     return call
 

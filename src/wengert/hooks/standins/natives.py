@@ -26,7 +26,7 @@ from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of, ruled
 from wengert.recording.quick import FLOATS, NUMERIC, record_one, record_plain
 from wengert.recording.record import record_call
-from wengert.recording.recording import PLAIN, STATE, Recording, here
+from wengert.recording.recording import PLAIN, STATE, Recording, here, silent
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
 from wengert.values.callables import callable_name, named_parameters
@@ -51,11 +51,24 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
     return primitive.recorder
 
 
+def _native(primitive: Primitive) -> Callable[..., Any]:
+    """A primitive's function, to be run as it is: Python code of the user's with all that it calls."""
+    fn: Callable[..., Any] = primitive.fn
+    if primitive.vouched or not primitive.is_python:
+        return fn
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        with silent():
+            return fn(*args, **kwargs)
+
+    return run
+
+
 _ONE = {*FLOATS, np.ndarray}
 
 
 def _recorder(primitive: Primitive) -> Callable[..., Any]:
-    fn, named = primitive.fn, _from_out_on(primitive)
+    fn, named = _native(primitive), _from_out_on(primitive)
     place = named[0][0] if named else sys.maxsize
 
     def record(*args: Any, **kwargs: Any) -> Any:
@@ -100,7 +113,7 @@ def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         return value
     recording = STATE.recording
     if recording is not None and _lists_hide(recording, primitive, args):
-        return opaque(recording, primitive.fn, args, kwargs)
+        return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
     return record_call(primitive, args, kwargs)
 
 
@@ -131,7 +144,7 @@ def _watchful(primitive: Primitive) -> Callable[..., Any]:
         if not odd and not general and primitive.vouched:
             return record(*args, **kwargs)
         if any([_hides(recording, a, True) for a in args]) or any([_hides(recording, a) for a in kwargs.values()]):
-            return opaque(recording, fn, args, kwargs)
+            return opaque(recording, fn, args, kwargs, run=_native(primitive))
         return record_call(primitive, args, kwargs)
 
     return watch
@@ -161,16 +174,16 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     if kwargs.get("out") is not None:
         return _write_out(primitive, args, kwargs)
     if holds_texts(recording, (*args, *kwargs.values())):
-        return opaque(recording, primitive.fn, args, kwargs)
+        return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
     if _lists_hide(recording, primitive, args):
-        return opaque(recording, primitive.fn, args, kwargs)
+        return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
     if slots_in(recording, (*args, *kwargs.values())) is not None:
         if kwargs and is_elementwise(primitive.fn):
             return with_options(recording, primitive.fn, args, kwargs)
         return record_call(primitive, args, kwargs)
     if any(type(a) not in PLAIN and search(recording, (a,)) for a in (*args, *kwargs.values())):
-        return opaque(recording, primitive.fn, args, kwargs)
-    return primitive.fn(*args, **kwargs)
+        return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
+    return _native(primitive)(*args, **kwargs)
 
 
 def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -21,8 +21,9 @@ from wengert.hooks.attributes import (
     set_attribute,
 )
 from wengert.hooks.classes import bind, enter, python_method
-from wengert.hooks.construction import build_class, construct, instantiate, of_user
+from wengert.hooks.construction import build_class, instantiate, make_class
 from wengert.hooks.dispatch import convert
+from wengert.hooks.exchange import of_user
 from wengert.hooks.lookups import decisive
 from wengert.hooks.opaque import search
 from wengert.hooks.protocols import truth
@@ -63,7 +64,7 @@ def _condition(a: Any) -> Any:
 def _type(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 3 and type(args[2]) is dict:  # `type` itself asks the frame that it is called from
         args = (*args[:2], {"__module__": get_frame().f_globals.get("__name__"), **args[2]})
-    return type(*args, **kwargs) if len(args) == 1 else construct(type, *args, **kwargs)
+    return type(*args, **kwargs) if len(args) == 1 else make_class(type.__call__, type, *args, **kwargs)
 
 
 def _hashed(a: Any, /) -> int:
@@ -119,6 +120,7 @@ SPECIAL: dict[Any, Any] = {
     weakref.ref: lambda obj, callback=None, /: weakref.ref(obj, entered(callback)),
     weakref.finalize: lambda obj, func, /, *args, **kwargs: weakref.finalize(obj, enter(func), *args, **kwargs),
     type.__call__: instantiate,
+    type.__new__: functools.partial(make_class, type.__new__),
     functools.cmp_to_key: cmp_to_key,
     property.__get__: lambda p, obj, owner=None: p if obj is None else enter(p.fget)(obj),
     sys._getframe: get_frame,

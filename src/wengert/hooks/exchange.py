@@ -1,0 +1,215 @@
+"""In place: what the user's code calls, or C calls for it, runs the code of its twin until the last trace ends."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from wengert.errors import BytecodeError
+from wengert.recording.exchanged import exchange, exchanged, note_born, prepared
+from wengert.recording.primitives import primitive_of
+from wengert.recording.recording import STATE, Recording, silent
+from wengert.rewrite import rewriter_of
+from wengert.rewrite.rewriter import rewritten
+from wengert.rewrite.tables import running_table
+from wengert.values.codes import code_of, note_original, original
+from wengert.values.frames import ENGINE
+from wengert.values.names import home_of
+from wengert.values.sites import Site
+
+HOOKS: dict[str, Callable[..., Any]] = {}
+"""What twins call, by the names of `rewrite.emitter`; the modules of this package enter their own."""
+
+NATIVE_MODULES = frozenset(
+    (
+        "abc",
+        "ast",
+        "asyncio",
+        "bdb",
+        "codeop",
+        "concurrent",
+        "ctypes",
+        "dis",
+        "faulthandler",
+        "gc",
+        "importlib",
+        "inspect",
+        "io",
+        "linecache",
+        "logging",
+        "multiprocessing",
+        "pdb",
+        "pickle",
+        "re",
+        "sre_compile",
+        "sre_parse",
+        "subprocess",
+        "tempfile",
+        "threading",
+        "tokenize",
+        "traceback",
+        "typing",
+        "warnings",
+        "weakref",
+        "_weakrefset",
+        "_pytest",
+        "pytest",
+        "pluggy",
+        "rich",
+        "coverage",
+    )
+)
+TRACEABLE = {
+    ENGINE + name + ".py"
+    for name in (
+        "values/tangents",
+        "values/projection",
+        "rulebook/forms",
+        "rulebook/bodies",
+        "reverse/bars",
+        "checks",
+        "tape/play",
+        "primitivize",
+    )
+}
+"""Files of this package of which the functions are entered like the user's."""
+_OURS = NATIVE_MODULES | {"wengert", "wengert_rules"}
+_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+def of_user(f: Any) -> bool:
+    """Whether a function or class is none of those that run as they are."""
+    return home_of(f).partition(".")[0] not in _OURS
+
+
+def twin_of(code: types.CodeType, deep: bool = True) -> types.CodeType:
+    """The twin of code: with `deep`, what it makes is instrumented too."""
+    rewriter = rewriter_of(HOOKS, deep)
+    found = rewriter.twins.get(id(code))
+    if found is not None:
+        return found[1]
+    with silent():  # the rewriter uses functions that may be exchanged
+        return rewriter.twin(code)
+
+
+def put_in(f: types.FunctionType) -> None:
+    """Have a function that runs its own code run its twin's."""
+    own = f.__code__
+    twin = twin_of(own)
+    exchanged.append((f, own, twin))
+    f.__code__ = twin
+
+
+def made(f: types.FunctionType, site: Site | None) -> types.FunctionType:
+    """A function that a twin has made, and that runs its own from birth."""
+    note_born(f, code_of(f))
+    return f
+
+
+def named(value: Any, site: Site | None) -> Any:
+    """What a class statement gives a name, and C may tell it."""
+    if type(value).__flags__ & _MADE_BY_PYTHON:
+        prepare(type(value))
+    return value
+
+
+HOOKS |= {"made": made, "named": named}
+
+
+def prepare(t: type) -> bool:
+    """Have Python's own protocols run the twins of the methods of a class, and of its metaclass and descriptors.
+
+    False where nothing records: then they run what they run.
+    """
+    if STATE.recording is None:
+        return False
+    if id(t) in prepared:
+        return True
+    todo, done = [t], {id(t): t}
+    while todo:
+        for base in todo.pop().__mro__ or ():
+            if base.__flags__ & _MADE_BY_PYTHON and home_of(base).partition(".")[0] not in NATIVE_MODULES:
+                for value in [base, *vars(base).values()]:
+                    _put_in_all(value)
+                    if id(type(value)) not in done:
+                        done[id(type(value))] = type(value)
+                        todo.append(type(value))
+    prepared.update(done)
+    return True
+
+
+def _put_in_all(value: Any) -> None:
+    for f in _functions_in(value):
+        primitive = primitive_of(f)
+        if primitive is not None and not primitive.vouched:
+            exchange(f, code_of(f), _through(f, _by_rule))
+        elif original(f.__code__) is None and _is_followed(f):
+            try:
+                put_in(f)
+            except BytecodeError as error:
+                exchange(f, f.__code__, _through(f, functools.partial(_refused, error)))
+
+
+def _is_followed(f: types.FunctionType) -> bool:
+    file = f.__code__.co_filename
+    return file in TRACEABLE if file.startswith(ENGINE) else of_user(f)
+
+
+def _by_rule(f: types.FunctionType, recording: Recording) -> Any:
+    if primitive_of(f) is None:  # it has none any more
+        exchange(f, code_of(f), twin_of(code_of(f)))
+    return recording.enter(f)
+
+
+def _refused(error: BytecodeError, f: types.FunctionType, recording: Recording) -> Any:
+    raise recording.refuse(error)
+
+
+def _through(f: types.FunctionType, found: Callable[..., Any]) -> types.CodeType:
+    """Code by which a function that records nothing runs as it is, and calls what is `found` for it where it does."""
+    plain, own = copied(f), code_of(f)
+
+    def chosen(_: Any, site: Site | None) -> Any:
+        recording = STATE.recording
+        return plain if recording is None else found(f, recording)
+
+    if not _template:
+        with silent():
+            _template.append(rewritten(_calling.__code__, {**HOOKS, "resolve": _calling}, running_table()))
+    consts = tuple([chosen if constant is _calling else constant for constant in _template[0].co_consts])
+    made = _template[0].replace(co_consts=consts, co_freevars=own.co_freevars, co_name=own.co_name)
+    note_original(made, own)
+    return made
+
+
+def _calling(*args: Any, **kwargs: Any) -> Any:
+    return (lambda: None)(*args, **kwargs)  # what is called is exchanged
+
+
+_template: list[types.CodeType] = []
+
+
+def copied(f: types.FunctionType, code: types.CodeType | None = None) -> types.FunctionType:
+    """Another function like one, with the code that it was written with, or another."""
+    made = types.FunctionType(code or code_of(f), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    if f.__kwdefaults__ is not None:
+        made.__kwdefaults__ = f.__kwdefaults__
+    if f.__qualname__ != made.__code__.co_qualname:
+        made.__qualname__ = f.__qualname__
+    return made
+
+
+def _functions_in(value: Any) -> Iterator[types.FunctionType]:
+    """The Python functions that an attribute of a class runs."""
+    t = type(value)
+    if t is types.FunctionType:
+        yield value
+    elif issubclass(t, (staticmethod, classmethod)):
+        yield from _functions_in(value.__func__)
+    elif issubclass(t, (functools.partial, functools.partialmethod)):
+        yield from _functions_in(value.func)
+    elif issubclass(t, property):
+        for f in (value.fget, value.fset, value.fdel):
+            yield from _functions_in(f)

@@ -1,0 +1,51 @@
+"""Functions that run their twins' code, with their own: all get it back when the last trace of the process ends.
+
+A twin computes what its function does where nothing records: until they are given back, calls from elsewhere, such as
+another thread's, are right and slower.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+import weakref
+from typing import Any
+
+from wengert.values.codes import original
+
+exchanged: list[tuple[types.FunctionType, types.CodeType, types.CodeType]] = []
+"""Functions, what they run otherwise, and what they run now."""
+_born: dict[int, tuple[weakref.ref[types.FunctionType], types.CodeType]] = {}
+"""Functions that were made by instrumented code, and that may be gone before the trace ends."""
+twins: dict[Any, Any] = {}
+"""What stands for functions that have no closure and for classes, until one of them is changed: mostly themselves."""
+prepared: dict[int, type] = {}
+"""Classes of which all functions have been exchanged, by their ids: a metaclass may say that they have no hash."""
+
+
+def exchange(f: types.FunctionType, own: types.CodeType, twin: types.CodeType) -> None:
+    """Have a function run other code than its own until `give_back`."""
+    exchanged.append((f, own, twin))
+    f.__code__ = twin
+
+
+def note_born(f: types.FunctionType, code: types.CodeType) -> None:
+    """Remember what a function will run that runs other code from birth."""
+    forget: Any = functools.partial(_born.pop, id(f))  # the reference is the default
+    _born[id(f)] = weakref.ref(f, forget), code
+
+
+def give_back() -> None:
+    """Have all functions run their own code again, but for those that were given another meanwhile."""
+    for f, own, twin in exchanged:
+        if f.__code__ is twin:
+            f.__code__ = own
+    exchanged.clear()
+    if _born:
+        for reference, code in [*_born.values()]:
+            born = reference()
+            if born is not None and original(born.__code__) is code:
+                born.__code__ = code
+        _born.clear()
+    twins.clear()
+    prepared.clear()
