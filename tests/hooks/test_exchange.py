@@ -262,3 +262,57 @@ def test_a_gradient_inside_what_has_a_rule_is_its_own() -> None:
 
         x = 1.5
         assert wg.grad(f)(x) == pytest.approx(2.0 + 7.0 * np.sin(x) + 6.0 * x * np.cos(x))
+
+
+def test_what_is_made_where_nothing_records_runs_its_own_code() -> None:
+    begun, inside, out = threading.Event(), threading.Event(), threading.Event()
+    kept: list[Any] = []
+
+    def made(x: Any, waiting: bool = False) -> Any:
+        if waiting:
+            inside.set()
+            assert out.wait(20)
+        return [lambda v: v * x, lambda v: v * 2.0]
+
+    def numbers(x: Any) -> Iterator[Any]:
+        while True:
+            yield lambda v, k=2.0, *, m=1.0: v * x * k * m
+
+    def f(x: Any) -> Any:
+        kept.append(numbers(x))
+        a, b = made(x)
+        begun.set()
+        assert inside.wait(20)
+        return a(x) * b(x) * next(kept[0])(x)
+
+    thread = threading.Thread(target=lambda: begun.wait(20) and kept.extend(made(5.0, True)))
+    thread.start()
+    assert wg.grad(f)(1.5) == pytest.approx(5 * 4.0 * 1.5**4)
+    out.set()
+    thread.join()
+    functions = [*kept[1:], next(kept[0])]
+    assert [original(g.__code__) for g in functions] == [None] * 3
+    assert [g(3.0) for g in functions] == [15.0, 6.0, 9.0]
+
+
+def test_defaults_exchanged_inside_count_where_a_method_has_a_rule() -> None:
+    class Scaled:
+        def __add__(self, v: Any, k: float = 2.0) -> Any:
+            return v * k
+
+    def slope() -> float:
+        return Scaled.__add__.__defaults__[0]  # type: ignore[index]
+
+    def f(x: Any) -> Any:
+        y = Scaled() + x
+        Scaled.__add__.__defaults__ = (5.0,)
+        return y + (Scaled() + x) + (Scaled() + 3.0)
+
+    with wg.rules.scope():
+
+        @wg.rrule(Scaled.__add__)
+        def rule(a: Any, v: Any) -> Any:
+            k = slope()
+            return v * k, lambda y_bar: (None, k * y_bar)
+
+        assert wg.value_and_grad(f)(1.5) == (2.0 * 1.5 + 5.0 * 1.5 + 15.0, 2.0 + 5.0)

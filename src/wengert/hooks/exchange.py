@@ -103,8 +103,14 @@ def put_in(f: types.FunctionType) -> None:
 
 
 def made(f: types.FunctionType, site: Site | None) -> types.FunctionType:
-    """A function that a twin has made, and that runs its own from birth."""
-    note_born(f, code_of(f))
+    """A function that a twin has made: it runs its own from birth, but not where nothing records.
+
+    Twins run there, too: in other threads, in a generator that is left open, in what is recorded as one call.
+    """
+    if STATE.recording is None:
+        f.__code__ = code_of(f)
+    else:
+        note_born(f, code_of(f))
     return f
 
 
@@ -173,6 +179,7 @@ def _through(f: types.FunctionType, found: Callable[..., Any]) -> types.CodeType
 
     def chosen(_: Any, site: Site | None) -> Any:
         recording = STATE.recording
+        plain.__defaults__, plain.__kwdefaults__ = f.__defaults__, f.__kwdefaults__  # it may be given others
         return plain if recording is None else found(f, recording)
 
     if not _template:

@@ -214,6 +214,11 @@ def map_add(e: Emitter, instr: Op) -> None:
 def make_function(e: Emitter, instr: Op) -> None:
     code = e.out[-1].arg
     e.keep(instr)
+    note_made(e, code)
+
+
+def note_made(e: Emitter, code: CodeType) -> None:
+    """Tell of a function that has all that its code asks for."""
     if e.nested is not None and code.co_name not in UNSEEN:
         e.hook("made", 1)
 

@@ -43,6 +43,23 @@ def convert_value(e: Emitter, instr: Op) -> None:
     e.hook("convert", 1, int(instr.arg))
 
 
+def make_function(e: Emitter, instr: Op) -> None:
+    """A function is told of once it has its closure, without which it takes no other code."""
+    code = e.out[-1].arg
+    e.keep(instr)
+    if not code.co_freevars:
+        opcodes_311.note_made(e, code)
+
+
+def set_function_attribute(e: Emitter, instr: Op) -> None:
+    """The closure is set first, right after MAKE_FUNCTION."""
+    e.keep(instr)
+    if instr.arg == CLOSURE:
+        opcodes_311.note_made(e, e.out[-3].arg)
+
+
+CLOSURE = 8
+
 GONE = {"UNARY_NOT", "FORMAT_VALUE"}
 
 HOOKED: dict[str, Handler] = {
@@ -53,12 +70,14 @@ HOOKED: dict[str, Handler] = {
     "CALL_KW": call_kw,
     "CALL_FUNCTION_EX": call_function_ex,
     "CONVERT_VALUE": convert_value,
+    "MAKE_FUNCTION": make_function,
+    "SET_FUNCTION_ATTRIBUTE": set_function_attribute,
     "FORMAT_SIMPLE": opcodes_311.format_simple,
     "FORMAT_WITH_SPEC": opcodes_311.format_with_spec,
 }
 
 PASSED = (opcodes_312.SHARED_PASSED - {"KW_NAMES", "LOAD_CLOSURE"}) | words(
-    "UNARY_NOT POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE SET_FUNCTION_ATTRIBUTE "
+    "UNARY_NOT POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE "
     "LOAD_FAST_LOAD_FAST STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST"
 )
 
