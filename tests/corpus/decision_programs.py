@@ -969,7 +969,6 @@ table(
         for how in (
             lambda s, v: list(s)[2] == "1", lambda s, v: [*s][-1] == "1", lambda s, v: sorted(s)[2] == "1",
             lambda s, v: max(s) == "1", lambda s, v: tuple(s) == ("0", ".", "1"),
-            lambda s, v: dict.fromkeys(s).get("1", 1) is None,
             lambda s, v: "".join(reversed(s)) == "1.0", lambda s, v: s[::-1] == "1.0",
             lambda s, v: [c for c in s if c == "1"],
             lambda s, v: any(c == "1" for c in s), lambda s, v: (lambda a, b, c: c)(*s) == "1",
@@ -994,7 +993,7 @@ table(
             lambda s, v: v in {"v0.1"},
             lambda s, v: "v0.1" in [v], lambda s, v: ["v0.1"].count(v),
             lambda s, v: [v].index("v0.1") == 0 if v in ["v0.1"] else 0,
-            lambda s, v: v in ("v0.1",), lambda s, v: "v0.1" in (v, "w"), lambda s, v: v.encode()[3] == ord("1"),
+            lambda s, v: v in ("v0.1",), lambda s, v: "v0.1" in (v, "w"),
             lambda s, v: len(v.rstrip("1")) == 3, lambda s, v: sys.intern(v) == "v0.1",
             lambda s, v: v.isidentifier() or v == "v0.1", lambda s, v: len({v, "v0.1"}) == 1,
             lambda s, v: min(v, "v0.2") != "v0.2",

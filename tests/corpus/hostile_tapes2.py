@@ -74,7 +74,7 @@ decides.each("std", A([1.0, 2.0, 0.5]), A([2.5, 0.25, 1.5]), A([1.0, 2.0, 0.52])
     lambda x: (lambda h: (bisect.insort_left(h, (x[0], 7.0)), h[-1][1] * x[1])[1])([(0.1, 1.0), (1.3, 2.0)]),
     lambda x: bisect.bisect([0.1, 1.3], x[0], key=lambda v: v * 1.0) * x[1],
     lambda x: bisect.bisect_left([Less(0.1, 1), Less(1.3, 1)], Less(x[0], 1)) * x[1],
-    lambda x: x[0] * collections.Counter(round(v) for v in x).most_common(1)[0][0] + x[0],
+    lambda x: x[0] * collections.Counter(round(1.1 * v) for v in x).most_common(1)[0][0] + x[0],
     lambda x: x[0] * len(collections.Counter(int(v) for v in x)),
     lambda x: x[0] * len(list(itertools.groupby(x, key=np.sign))) + len(list(itertools.groupby(x, lambda v: int(v)))) * x[1],
     lambda x: x[0] * len(list(itertools.filterfalse(lambda v: v > 0.9, x))) + len(list(itertools.filterfalse(functools.partial(operator.gt, 1.9), x))) * x[1],

@@ -27,7 +27,6 @@ from wengert.recording.recording import STATE, Recording, Traced, here, users_si
 from wengert.recording.slots import slot_of
 from wengert.values.functional import getfield, raises
 from wengert.values.names import is_of_library
-from wengert.values.results import outline
 from wengert.values.values import is_inexact
 
 
@@ -156,7 +155,8 @@ def kinds_stay(recording: Recording) -> None:
         if fn is operator.pow or fn is pow:
             _power_is_real(recording, slot, entry, seen)
         elif isinstance(entry[1], (np.ndarray, Number)) and _is_of_several_kinds(fn):
-            guard(recording, outline if isinstance(entry[1], np.ndarray) else type, entry[1], slot)
+            for asked in (np.shape, np.result_type) if np.ndim(entry[1]) else (type,):
+                guard(recording, asked, entry[1], slot)
 
 
 def _is_of_several_kinds(fn: Any) -> bool:
