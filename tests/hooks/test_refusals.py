@@ -463,29 +463,6 @@ def test_the_error_for_a_missing_rule_has_a_stub_that_compiles() -> None:
     compile(stub, "stub", "exec")
 
 
-def test_the_gradient_of_another_thread_waits_for_its_turn() -> None:
-    started, done, seen = threading.Event(), threading.Event(), []
-
-    def other() -> None:
-        started.wait(10)
-        seen.append(wg.grad(lambda y: y * seen[0])(2.0))
-        done.set()
-
-    def f(x: float) -> float:
-        y = x * 2
-        seen.append(y)
-        started.set()
-        assert not done.wait(0.3)  # it knows nothing of this trace, in which seen[0] is no constant
-        return y * y
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    x_bar = wg.grad(f)(3.0)
-    thread.join(10)
-    assert x_bar == 24.0
-    assert seen == [6.0, 6.0]
-
-
 def test_lists_and_tuples_are_compared_item_by_item() -> None:
     def f(x: float) -> float:
         return x * 2 if [x, 1.0] == [2.0, 1.0] else x

@@ -20,8 +20,8 @@ from instructions import Watch, instructions
 
 import wengert as wg
 from wengert.hooks import tracer
-from wengert.recording.recording import ACTIVE, OPERANDS, PLAIN, STATE, Modes
-from wengert.recording.session import THRESHOLDS
+from wengert.recording.recording import ACTIVE, OPERANDS, PLAIN, STATE, TURNS, Modes
+from wengert.recording.session import TABLE, THRESHOLDS
 from wengert.recording.shadow import SHADOW
 from wengert.reverse.accumulation import SETTINGS
 
@@ -94,7 +94,7 @@ def _state() -> tuple[Any, ...]:
     """All that a trace may change and has to put back."""
     held = (*LIST, LIST[2][0], *DICT.values(), *vars(WEIGHTS).values(), WEIGHTS.t[1][0])  # type: ignore[index]
     return (
-        [*ACTIVE],
+        ([*ACTIVE], [*TURNS], TABLE.of),
         {**SHADOW},
         STATE.recording,
         STATE.quick,

@@ -15,7 +15,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.hooks.flat import assign_flat, flat_items, read_flat
 from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
-from wengert.hooks.opaque import CARRIER_TYPES, opaque, remember
+from wengert.hooks.opaque import CARRIER_TYPES, WAITING, opaque, remember
 from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
 from wengert.hooks.standins.texts import characters, lines, octets
 from wengert.hooks.writes import record_store, slot_of_key
@@ -354,7 +354,7 @@ def context(manager: Any, site: Site | None) -> Any:
     STATE.site = site
     t = type(manager)
     written = python_method(t, "__enter__") is not None and lookup(t, "__exit__") is not None
-    return Managed(manager) if written else manager
+    return Managed(manager) if written or t.__module__ in WAITING else manager
 
 
 def build_set(items: tuple[Any, ...], site: Site | None) -> set[Any]:

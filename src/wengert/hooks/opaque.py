@@ -8,6 +8,7 @@ import operator
 import os
 import types
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from wengert.errors import NoRuleError, RefusedCallError
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
 from wengert.recording.recording import PLAIN, Recording, called_by_user, here
+from wengert.recording.session import apart
 from wengert.recording.slots import slot_of
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name, stub, written_name
 from wengert.values.lenses import owner_of
+from wengert.values.names import home_of
 from wengert.values.values import is_inexact
 
 CARRIER_TYPES = (
@@ -167,7 +170,22 @@ def opaque(
         if slot is None or is_inexact(value):
             raise refusal(recording, fn, "a traced value reaches it")
         guard(recording, np.asarray, value, slot)
-    return watched(recording, run or fn, args, kwargs)
+    call = run or fn
+    return watched(recording, partial(apart, recording, call) if waits(fn) else call, args, kwargs)
+
+
+def waits(fn: Any) -> bool:
+    """Whether a call may wait for other threads, which may want to record."""
+    owner = getattr(fn, "__self__", None)
+    home = home_of(fn) if owner is None or isinstance(owner, types.ModuleType) else type(owner).__module__
+    return home.partition(".")[0] in WAITING
+
+
+WAITING = {
+    "_thread", "threading", "_queue", "concurrent", "multiprocessing", "_multiprocessing", "asyncio", "_asyncio",
+    "subprocess", "_posixsubprocess", "time", "select", "posix", "nt", "_socket", "socket",
+}  # fmt: skip
+"""Modules whose functions and objects wait for other threads."""
 
 
 def _asks_numbers(fn: Any) -> bool:

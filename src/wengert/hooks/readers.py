@@ -12,6 +12,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.recording.aliases import PASSING, READERS, behind
 from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.session import apart
 from wengert.rewrite import original
 from wengert.values.frames import ENGINE
 from wengert.values.structures import is_filled, load_cell
@@ -47,9 +48,10 @@ def read(reader: Any) -> Iterator[Any]:
 
 
 def read_next(reader: Any, *default: Any) -> Any:
-    """`next(reader)`, checked."""
+    """`next(reader)`, checked; a generator may wait for other threads."""
     check_step(reader)
-    return next(reader, *default)
+    recording = STATE.recording if type(reader) is types.GeneratorType else None
+    return next(reader, *default) if recording is None else apart(recording, next, reader, *default)
 
 
 def check_step(reader: Any) -> None:

@@ -16,7 +16,7 @@ from wengert.memory.storage import Memory
 from wengert.recording.containers import Leaves, Swaps
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Level, Recording, flat_slots
-from wengert.recording.session import close_recording, followed, open_recording
+from wengert.recording.session import close_recording, followed, forget_values, leave_turn, open_recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.unspoken import search_rest
 from wengert.rulebook.registry import rules
@@ -51,7 +51,7 @@ class level:
         recording.memory = Memory(recording)
         recording.enter = resolve.resolve_plain
         open_recording(recording, sys._getframe(2))
-        if recording.outside is None:
+        if recording.around is None:
             resolve.forget()
             dispatch.prepare()
             if net.Net.torn:
@@ -167,23 +167,25 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
 class closed:
     """Without the innermost level: what runs here is seen by the outer levels only, and by none where there is none.
 
-    Then no value is traced any more: a gradient inside a pullback has a recording, and the shadow table, of its own.
+    Then no value is traced any more: a gradient inside a pullback has a recording, and the shadow table, of its own,
+    and one of the user's may wait for other threads.
     """
 
-    __slots__ = ("hidden", "quick", "recording")
+    __slots__ = ("hidden", "recording")
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
 
     def __enter__(self) -> None:
-        self.hidden, self.quick = self.recording.levels.pop(), STATE.quick
+        self.hidden = self.recording.levels.pop()
         if not self.recording.levels:
             STATE.recording = STATE.quick = None
-            SHADOW.clear()
+            forget_values()
+            if self.recording.memory.runs_others:
+                leave_turn(self.recording)
 
     def __exit__(self, *error: object) -> None:
         self.recording.levels.append(self.hidden)
-        STATE.recording, STATE.quick = self.recording, self.quick
 
 
 def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording) -> Any:

@@ -71,6 +71,7 @@ class Memory:
         "lent",
         "recording",
         "replaced",
+        "runs_others",
         "storages",
         "undo",
         "unfinished",
@@ -87,6 +88,7 @@ class Memory:
         self.finals: Finals | None = None  # where memory is to be restored after the log is used up
         self.replaced: list[Any] = []  # residuals that gave way to copies: variables by their ids as long as we record
         self.has_pulls = False  # pullbacks of users' rules, which may read whatever there is
+        self.runs_others = False  # a rule of the user's was called, whose pullback may do whatever
         self.lent = Lent()
         self.unfinished = 0  # steps that write or move memory and have begun; one that an exception cut never ends
 
@@ -216,6 +218,7 @@ class Memory:
 
     def log_all(self) -> None:
         """From now on each write is logged: a user's rule may read whatever there is."""
+        self.runs_others = True
         if type(self._captured) is not Everything:
             self._captured = Everything()
 

@@ -24,6 +24,7 @@ import numpy as np
 from wengert.errors import RefusedCallError, WengertError
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, Traced, here, users_site
+from wengert.recording.session import apart
 from wengert.recording.slots import slot_of
 from wengert.values.functional import getfield, raises
 from wengert.values.names import is_of_library
@@ -177,7 +178,7 @@ def _power_is_real(recording: Recording, slot: int, entry: Any, seen: set[Any]) 
 def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`fn(*args, **kwargs)`; that it raises may decide how the user's code goes on."""
     try:
-        value = fn(*args, **kwargs)
+        value = fn(*args, **kwargs) if STATE.silenced is None else apart(recording, fn, *args, **kwargs)
     except Exception as error:
         raised(recording, error, fn, args, kwargs)
         raise

@@ -23,6 +23,7 @@ from wengert.recording.outcomes import check_result, flat, kept_parts, made_cons
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, Traced, here, silent, users_site
+from wengert.recording.session import apart
 from wengert.recording.shadow import SHADOW, held
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in, slots_of
 from wengert.recording.statics import check_keywords, check_statics
@@ -164,7 +165,8 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if all(slot is None for slot in ins) and not contained and not decides:
         if not primitive.vouched:
             refuse_unspoken(recording, primitive, 0)
-        return called(recording, primitive, args, (), partial(primitive.fn, *run_args, **run_kwargs)).pop()
+        run = partial(apart, recording, primitive.fn) if primitive.is_python else primitive.fn
+        return called(recording, primitive, args, (), partial(run, *run_args, **run_kwargs)).pop()
     if rule.kind == "rrule":
         return _record_rrule(recording, primitive, args, ins, kwargs, contained)
     bound = bind(recording, primitive, args, ins, kwargs)

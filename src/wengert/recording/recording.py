@@ -60,15 +60,20 @@ class Level:
         self.dependent: set[int] = set()
 
 
-class Outside(NamedTuple):
+class Around(NamedTuple):
     """What a thread was at when a recording was opened in the middle of it: put back when that is closed."""
 
     recording: Recording | None
     quick: list[Any] | None
     site: Site | None
-    shadow: dict[int, int]
     silenced: Recording | None
-    held: list[Any]  # arrays that the table does not hold itself: none may go while it stands aside
+
+
+class Aside(NamedTuple):
+    """The traced values of a recording while those of another are in the shadow table."""
+
+    shadow: dict[int, int]
+    held: list[Any]  # arrays that the table does not hold itself: none may go meanwhile
 
 
 NOTHING = range(0)
@@ -82,6 +87,9 @@ class Recording:
     """
 
     __slots__ = (
+        "around",
+        "aside",
+        "bell",
         "caches",
         "context",
         "crowded",
@@ -98,7 +106,6 @@ class Recording:
         "memory",
         "notes",
         "origins",
-        "outside",
         "owed",
         "own",
         "refusals",
@@ -139,7 +146,9 @@ class Recording:
         self.unsearched: dict[Any, Any] = {}  # functions with rules that reach too much to be searched in each call
         self.thread: int | None = None  # where it is open
         self.is_open = False
-        self.outside: Outside | None = None
+        self.around: Around | None = None
+        self.aside: Aside | None = None
+        self.bell: Any = None  # rung when its turn may have come, where it waits
         self.owed = Owed()
         self.memory: WrittenMemory = None  # type: ignore[assignment]
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
@@ -282,7 +291,9 @@ def _function_of(frame: types.FrameType) -> Any:
 
 
 ACTIVE: list[Recording] = []
-"""The recordings that are open, all of one thread, the innermost last. All of `Modes` follows from them."""
+"""The recordings that are open, of all threads, in the order in which they were opened; `Modes` follows from them."""
+TURNS: list[Recording] = []
+"""Those of them that record, or wait for it: the thread of the first one records."""
 
 
 class Modes:

@@ -2,32 +2,35 @@
 
 What is open is said by one list, which changes in single steps; all else follows from it and is settled anew each time.
 A recording whose frame runs no more is over, however it ended, and who finds it closes it: the door through which the
-user came in, and whoever opens the next one, in any thread. There is no lock: one could be left taken.
+user came in, and whoever waits for it, in any thread.
+
+The shadow table and the modes are one thread's at a time. Threads take turns, in the order of a second list: the first
+one on it records. Who waits for other threads, or runs code of the user's that may, leaves the list meanwhile, and has
+its table put aside if another one comes. There is no lock: one could be left taken.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
-import itertools
 import os
 import sys
 import threading
 import types
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.recording.exchanged import give_back
-from wengert.recording.recording import ACTIVE, OPERANDS, PLAIN, STATE, Modes, Outside, Recording
+from wengert.recording.recording import ACTIVE, OPERANDS, PLAIN, STATE, TURNS, Around, Aside, Modes, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.rewrite import original
 from wengert.values.frames import ENGINE
 
 RARER = 20
 PATIENCE = 0.05  # seconds after which a thread that waits looks whether the one that records is still at it
-
-_turn = threading.Lock()  # taken while a thread records, for others to wait on; who may record is said by ACTIVE
 
 
 class Thresholds:
@@ -38,6 +41,18 @@ class Thresholds:
 
 
 THRESHOLDS = Thresholds()
+
+
+class Table:
+    """Whose values the shadow table holds; it is empty where nobody's."""
+
+    __slots__ = ("of",)
+
+    def __init__(self) -> None:
+        self.of: Recording | None = None
+
+
+TABLE = Table()
 
 
 def followed() -> Recording | None:
@@ -60,27 +75,18 @@ def followed() -> Recording | None:
 
 def open_recording(recording: Recording, frame: types.FrameType) -> None:
     """Have this thread's turn to record, in a frame that will close the recording."""
-    recording.frame, recording.thread, recording.is_open = frame, threading.get_ident(), True
-    recording.outside = None if STATE.recording is STATE.silenced else _outside()  # both None
-    while not _opened(recording):
-        _turn.acquire(timeout=PATIENCE)
-    _turn.acquire(False)
-
-
-def _opened(recording: Recording) -> bool:
-    """Put a recording on the list, unless another thread's stands there: the shadow table knows one thread's values."""
+    recording.frame, recording.thread = frame, threading.get_ident()
+    if STATE.recording is not STATE.silenced:  # else both are None
+        recording.around = _around()
     ACTIVE.append(recording)
-    around = [] if ACTIVE[0] is recording else _around(recording)
-    if around is None:
-        ACTIVE.remove(recording)
-        return False
-    if ACTIVE[0] is not recording:
-        for over in [other for other in ACTIVE[: ACTIVE.index(recording)] if _is_over(other)]:
-            over.owed.pay()
-            ACTIVE.remove(over)
-    SHADOW.clear()
-    _settle([*around, recording])
-    return True
+    TURNS.append(recording)
+    if TURNS[0] is recording and TABLE.of is None:
+        TABLE.of = recording
+    else:
+        _bury(ACTIVE)
+        take_turn(recording)
+    recording.is_open = True
+    _settle(1)
 
 
 def close_recording(recording: Recording) -> None:
@@ -89,22 +95,129 @@ def close_recording(recording: Recording) -> None:
     if recording.memory is not None:
         recording.memory.recording = None  # no cycle for the collector: 30 µs a gradient
     if recording in ACTIVE:
-        around = [] if ACTIVE[0] is recording else _around(recording)
-        if around is not None:
-            outside = recording.outside
-            SHADOW.clear()
-            if outside is not None:
-                SHADOW.update(outside.shadow)
-                STATE.silenced = outside.silenced
-            STATE.recording, STATE.quick, STATE.site = (None, None, None) if outside is None else outside[:3]
+        if recording.is_open and (not TURNS or TURNS[0] is not recording):
+            take_turn(recording)
+        if TURNS and (TURNS[0] is recording or TURNS[0].thread == recording.thread):  # else it waited, and never began
+            _resume(recording.around)
             recording.is_open = False
-            _settle(around)
+            _settle(0)
+        leave_turn(recording)
         ACTIVE.remove(recording)
-        try:  # noqa: SIM105 -- `suppress` takes 0.5 µs of the 25 of a gradient
-            _turn.release()
-        except RuntimeError:  # it is free
-            pass
-    recording.thread = recording.frame = recording.outside = None
+    recording.thread = recording.frame = recording.around = recording.aside = None
+
+
+def _around() -> Around | None:
+    """What a recording is opened in the middle of, where that goes on afterwards."""
+    silenced, STATE.silenced = STATE.silenced, None
+    recording = STATE.recording or silenced
+    if recording is None or not recording.is_open:
+        return None
+    return Around(STATE.recording, STATE.quick, STATE.site, silenced)
+
+
+def _resume(around: Around | None) -> None:
+    """Go on with what a recording was opened in the middle of, if anything."""
+    if around is None:
+        forget_values()
+        STATE.recording = STATE.quick = STATE.site = STATE.silenced = None
+        return
+    recording = around.recording or around.silenced
+    if recording in TURNS:
+        _show(recording)
+    else:
+        forget_values()
+    STATE.recording, STATE.quick, STATE.site, STATE.silenced = around
+
+
+class aside:
+    """While a thread waits for others, or runs code of the user's that may: another thread may record.
+
+    What runs here is seen by no trace.
+    """
+
+    __slots__ = ("before", "recording")
+
+    def __init__(self, recording: Recording) -> None:
+        self.recording = recording
+
+    def __enter__(self) -> None:
+        self.before = Around(STATE.recording, STATE.quick, STATE.site, STATE.silenced)
+        STATE.silenced, STATE.recording, STATE.quick = self.recording, None, None
+        leave_turn(self.recording)
+
+    def __exit__(self, *error: object) -> None:
+        take_turn(self.recording)
+        _settle(-1)
+        STATE.recording, STATE.quick, STATE.site, STATE.silenced = self.before
+
+
+def apart(recording: Recording, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`fn(*args, **kwargs)`, aside."""
+    with aside(recording):
+        return fn(*args, **kwargs)
+
+
+def take_turn(recording: Recording) -> None:
+    """Wait until no other thread records; may be repeated."""
+    if recording not in TURNS:
+        TURNS.append(recording)
+    if TURNS[0] is not recording:
+        _wait(recording)
+    _show(recording)
+
+
+def _wait(recording: Recording) -> None:
+    bell = recording.bell = threading.Lock()
+    bell.acquire()
+    while not _is_next(recording):
+        bell.acquire(timeout=PATIENCE)
+
+
+def leave_turn(recording: Recording) -> None:
+    """Let other threads record; may be repeated."""
+    if recording in TURNS:
+        TURNS.remove(recording)
+    if TURNS and (bell := TURNS[0].bell) is not None and bell.locked():
+        with contextlib.suppress(RuntimeError):  # another one has rung it
+            bell.release()
+
+
+def _is_next(recording: Recording) -> bool:
+    """Whether it is its thread's turn: what else of that is before it waits for it."""
+    _bury(TURNS)
+    return TURNS[0].thread == recording.thread
+
+
+def _bury(recordings: list[Recording]) -> None:
+    """Close what is over and was not closed."""
+    for recording in [other for other in recordings if _is_over(other)]:
+        recording.owed.pay()
+        recording.is_open = False
+        for table in (TURNS, ACTIVE):
+            if recording in table:
+                table.remove(recording)
+
+
+def forget_values() -> None:
+    """Nothing is traced from now on."""
+    SHADOW.clear()
+    TABLE.of = None
+
+
+def _show(recording: Recording) -> None:
+    """Have a recording's values in the shadow table; those of another one are put aside."""
+    shown = TABLE.of
+    if shown is recording and recording.aside is None:
+        return
+    if shown is not None and shown is not recording and shown.is_open and shown.aside is None:
+        held = [entry[1]() for entry in shown.entries if entry is not None and type(entry[1]) is weakref.ref]
+        held += [storage.owner() for storage in [*shown.memory.storages.values()]]
+        shown.aside = Aside(dict(SHADOW), held)
+    SHADOW.clear()
+    TABLE.of = recording
+    if recording.aside is not None:
+        SHADOW.update(recording.aside.shadow)
+        recording.aside = None
 
 
 def tidy() -> None:
@@ -116,38 +229,20 @@ def tidy() -> None:
                 close_recording(recording)
 
 
-def _around(recording: Recording) -> list[Recording] | None:
-    """The recordings of its thread in the middle of which one was opened; None while another thread records."""
-    before = itertools.takewhile(lambda other: other is not recording, ACTIVE[:])
-    live = [other for other in before if not _is_over(other)]
-    if any([other.thread != recording.thread for other in live]):
-        return None
-    return [other for other in live if other.is_open]
-
-
-def _outside() -> Outside | None:
-    """What a recording is opened in the middle of, where that goes on afterwards."""
-    silenced, STATE.silenced = STATE.silenced, None
-    recording = STATE.recording or silenced
-    if recording is None or not recording.is_open:
-        return None
-    held = [entry[1]() for entry in recording.entries if entry is not None and type(entry[1]) is weakref.ref]
-    held += [storage.owner() for storage in [*recording.memory.storages.values()]]
-    return Outside(STATE.recording, STATE.quick, STATE.site, dict(SHADOW), silenced, held)
-
-
-def _settle(recordings: list[Recording]) -> None:
-    """All that follows from which recordings are open."""
-    guarding = asking = 0
-    for recording in recordings:
-        guarding += recording.keep
-        asking += recording.context is not None
+def _settle(anew: int) -> None:
+    """All that follows from which recordings have begun; no array was written where they are `anew` at most."""
+    begun = guarding = asking = 0
+    for recording in ACTIVE:
+        if recording.is_open:
+            begun += 1
+            guarding += recording.keep
+            asking += recording.context is not None
     if (guarding, asking) != (Modes.guarding, Modes.asking):  # to set them takes caches from the hooks
         Modes.guarding, Modes.asking = guarding, asking
-    if len(recordings) < 2:
+    if begun <= anew:
         PLAIN.add(np.ndarray)
         OPERANDS.add(np.ndarray)
-    if recordings:
+    if begun:
         _postpone_full_collections()
     else:
         give_back()
@@ -184,13 +279,13 @@ def _is_over(recording: Recording) -> bool:
 
 def _forked() -> None:
     """In the child of a fork other threads are gone, and what they recorded with them."""
-    turn: Any = _turn
-    turn._at_fork_reinit()
     mine = [recording for recording in ACTIVE if recording.thread == threading.get_ident()]
     if mine != ACTIVE:
         ACTIVE[:] = mine
-        SHADOW.clear()
-        _settle(mine)
+        TURNS[:] = [recording for recording in TURNS if recording in mine]
+        if TABLE.of not in mine:
+            forget_values()
+        _settle(-1)
 
 
 if hasattr(os, "register_at_fork"):

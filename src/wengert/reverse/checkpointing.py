@@ -22,8 +22,8 @@ from wengert.hooks.classes import enter
 from wengert.memory.storage import Memory, memory_of
 from wengert.memory.undo import Everything, undo
 from wengert.recording.primitives import ruled
-from wengert.recording.recording import STATE, Level, Recording
-from wengert.recording.session import followed
+from wengert.recording.recording import STATE, TURNS, Level, Recording
+from wengert.recording.session import followed, forget_values, leave_turn, take_turn
 from wengert.recording.shadow import SHADOW, held
 from wengert.recording.trail import Trail
 from wengert.reverse.bars import Bars
@@ -106,15 +106,17 @@ class _Stretch:
         self.recording.specs = {}
         self.is_kept = False
         memory.unfinished += 1
-        SHADOW[id(self)] = -1  # what is traced from now on stands behind it
         return self
 
     def __exit__(self, *error: object) -> None:
-        SHADOW.pop(id(self), None)
         memory = self.memory
         memory.undo, memory.finals, memory._captured, memory._captured_to, self.recording.specs = self.outside
         if error[0] is None or self.is_kept:
             memory.unfinished -= 1
+
+    def mark(self) -> None:
+        """What is traced from now on stands behind this in the shadow table."""
+        SHADOW[id(self)] = -1
 
     def traced(self) -> dict[int, int]:
         """Take what has been traced since out of the shadow table: slots by id."""
@@ -155,9 +157,11 @@ def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, 
     site = STATE.site
     call = _Call(recording, f, args, kwargs)
     with _Stretch(recording) as stretch:
+        stretch.mark()
         try:
             result = call.run()
         except BaseException:  # the user's code may catch it and go on
+            SHADOW.pop(id(stretch), None)
             stretch.leave()
             raise
         recording.stands = call.stands  # else what the stretch chose would live on
@@ -354,6 +358,8 @@ class _Reopened:
 
     def __enter__(self) -> None:
         recording, memory, call = self.recording, memory_of(self.recording), self.folded.call
+        self.waited = recording not in TURNS
+        take_turn(recording)
         self.later = memory.storages, recording.caches, recording.texts, recording.stands, STATE.site
         recording.levels.append(Level(len(recording.entries)))
         STATE.recording, STATE.quick, STATE.site = recording, recording.entries, self.folded.site
@@ -382,4 +388,6 @@ class _Reopened:
         recording.memory.storages, recording.caches, recording.texts, recording.stands, STATE.site = self.later
         recording.levels.pop()
         STATE.recording = STATE.quick = None
-        SHADOW.clear()
+        forget_values()
+        if self.waited:
+            leave_turn(recording)
