@@ -282,3 +282,18 @@ def test_nothing_is_left_behind() -> None:
     del array
     gc.collect()
     assert gone() is None
+
+
+def test_a_method_asks_its_base_under_a_context() -> None:
+    class Base:
+        def __init__(self, v: Any) -> None:
+            self.v = v
+
+    class Derived(Base):
+        def __init__(self, v: Any) -> None:
+            super().__init__(v)
+            found = super()
+            found.__init__(self.v * v)
+
+    value, tape = wg.trace(lambda x: Derived(x).v * 3.0, 1.5, ctx=wg.Context())
+    assert value == 6.75 and tape.play(2.0) == 12.0
