@@ -316,3 +316,42 @@ def test_defaults_exchanged_inside_count_where_a_method_has_a_rule() -> None:
             return v * k, lambda y_bar: (None, k * y_bar)
 
         assert wg.value_and_grad(f)(1.5) == (2.0 * 1.5 + 5.0 * 1.5 + 15.0, 2.0 + 5.0)
+
+
+def test_an_interrupt_between_two_steps_of_falling_silent_is_no_zero() -> None:
+    def interrupted(at: int) -> Any:
+        steps = 0
+
+        def tracer(frame: types.FrameType, event: str, arg: Any) -> Any:
+            nonlocal steps
+            if not frame.f_code.co_qualname.startswith("silent."):
+                return None
+            frame.f_trace_opcodes = True
+            steps += event == "opcode"
+            if event == "opcode" and steps == at:
+                raise KeyboardInterrupt
+            return tracer
+
+        def f(x: Any) -> Any:
+            try:
+                ruled(x)
+            except KeyboardInterrupt:
+                pass
+            return ruled(x) + twice(x)
+
+        before = sys.gettrace()
+        sys.settrace(tracer)
+        try:
+            return wg.grad(f)(1.5)
+        except (KeyboardInterrupt, wg.WengertError):
+            return None
+        finally:
+            sys.settrace(before)
+            assert wg.grad(walks)(1.5) == 28.0
+
+    def ruled(v: Any) -> Any:
+        return twice(v)
+
+    with wg.rules.scope():
+        wg.rrule(ruled)(lambda v: (ruled(v), lambda y_bar: (2.0 * y_bar,)))
+        assert {interrupted(at) for at in range(1, 120)} == {4.0, None}

@@ -219,7 +219,10 @@ STATE = State()
 
 
 class silent:
-    """While Python code runs that is recorded as one call: functions in it that are exchanged record nothing."""
+    """While Python code runs that is recorded as one call: functions in it that are exchanged record nothing.
+
+    Whatever breaks in on this, `STATE.silenced` is set only while `STATE.recording` is None: who catches it is refused.
+    """
 
     __slots__ = ("before", "is_python")
 
@@ -227,13 +230,13 @@ class silent:
         self.is_python = is_python
 
     def __enter__(self) -> None:
-        self.before = STATE.recording, STATE.quick, STATE.silenced
+        self.before = STATE.silenced, STATE.quick, STATE.recording
         if self.is_python:
-            STATE.silenced = STATE.recording or STATE.silenced
             STATE.recording = STATE.quick = None
+            STATE.silenced = self.before[2] or self.before[0]
 
     def __exit__(self, *error: object) -> None:
-        STATE.recording, STATE.quick, STATE.silenced = self.before
+        STATE.silenced, STATE.quick, STATE.recording = self.before
 
 
 _LIBRARIES = tuple(
