@@ -1,4 +1,4 @@
-"""Attributes: properties, descriptors, `__getattr__` and `__setattr__`, entering those written in Python."""
+"""Attributes: CPython looks them up; those of values are recorded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import bind, constant, enter, lookup, methods, python_method
+from wengert.hooks.classes import constant, enter, lookup, methods, python_method
+from wengert.hooks.exchange import prepare
 from wengert.hooks.flat import assign_flat
 from wengert.hooks.lookups import told
 from wengert.hooks.readers import check_read
@@ -82,99 +83,42 @@ def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
 
 
 def attribute(obj: Any, name: str) -> Any:
-    """`obj.name`, entering properties, descriptors and `__getattr__` that are written in Python."""
-    t = type(obj)
-    if issubclass(t, (np.ndarray, np.generic, float, complex)):  # `isinstance` would ask the object's own `__class__`
-        recording = STATE.recording
-        if recording is not None and name in _OF_VALUES and slot_of(recording, obj) is not None:
-            return _value_attribute(recording, obj, name)
+    """`obj.name`, as CPython looks it up; what a value gives is recorded."""
+    t, recording = type(obj), STATE.recording
+    is_value = issubclass(t, (np.ndarray, np.generic, float, complex))  # `isinstance` would ask for its `__class__`
+    if is_value and recording is not None and name in _OF_VALUES and slot_of(recording, obj) is not None:
+        return _value_attribute(recording, obj, name)
     if t is types.FrameType and name == "f_back":
         return user_frame(obj.f_back)
-    if t is super:
-        return _super_attribute(obj, name)
-    custom, fallback = python_method(t, "__getattribute__"), python_method(t, "__getattr__")
-    if custom is None and fallback is None:
-        return _ordinary(obj, t, name)
-    try:
-        return _before_fallback(obj, t, name) if custom is None else bind(custom, obj)(name)
-    except AttributeError:
-        if fallback is None:
-            raise
-        return bind(fallback, obj)(name)
-
-
-def _ordinary(obj: Any, t: type, name: str) -> Any:
-    if issubclass(t, type):
-        return _class_attribute(obj, t, name)
+    if name in _CODES:
+        code = getattr(obj, name)
+        return (original(code) or code) if type(code) is types.CodeType else code
     if issubclass(t, READING_BY_NAME):
-        if STATE.recording is not None and name not in ("operands", "itviews"):
-            check_read(STATE.recording, obj)
+        if recording is not None and name not in ("operands", "itviews"):
+            check_read(recording, obj)
         return getattr(obj, name)
-    found = lookup(t, name)
-    getter = _python_getter(found)
-    if getter is None:
-        if name in _CODES:
-            code = getattr(obj, name)
-            return (original(code) or code) if type(code) is types.CodeType else code
-        if name not in _OF_VALUES:  # those depend on the object: another may be traced
+    is_class = issubclass(t, type)
+    prepare(obj if is_class else obj.__self_class__ or t if t is super else t)
+    found = None if is_class else lookup(t, name)
+    if isinstance(found, property):
+        return enter(found.fget)(obj) if _is_of_c(found.fget) else getattr(obj, name)
+    if name not in _OF_VALUES and recording is not None:  # those depend on the object: another may be traced
+        if not is_class:
             _plain_attributes.setdefault(t, set()).add(name)
-    elif _is_data(found) or name not in own_names(obj, t):
-        return getter(obj, t)
+        elif t is type:
+            _plain_of_classes.setdefault(obj, set()).add(name)
     return getattr(obj, name)
-
-
-def _before_fallback(obj: Any, t: type, name: str) -> Any:
-    """`obj.name` without the `__getattr__` of its class."""
-    return (
-        _class_attribute(obj, t, name, type.__getattribute__) if issubclass(t, type) else generic_attribute(obj, name)
-    )
-
-
-def _class_attribute(cls: Any, meta: type, name: str, native: Callable[[Any, str], Any] = getattr) -> Any:
-    """`cls.name`: a data descriptor of the metaclass, then what the class and its bases hold, then the metaclass."""
-    above, held = lookup(meta, name), lookup(cls, name)
-    getter = _python_getter(above)
-    if getter is not None and (held is None or _is_data(above)):
-        return getter(cls, meta)
-    get = None if held is None or _is_data(above) else python_method(type(held), "__get__")
-    if type(get) is types.FunctionType:
-        return enter(get)(held, None, cls)
-    if meta is type:
-        _plain_of_classes.setdefault(cls, set()).add(name)
-    return native(cls, name)
-
-
-def own_names(obj: Any, t: type) -> Any:
-    """The `__dict__` of an object, past anything that its class calls so; empty where there is none."""
-    for base in t.__mro__:
-        slot = base.__dict__.get("__dict__")
-        if type(slot) is types.GetSetDescriptorType:
-            return slot.__get__(obj)
-    return {}
 
 
 def generic_attribute(obj: Any, name: str) -> Any:
     """`object.__getattribute__(obj, name)`."""
-    found = lookup(type(obj), name)
-    getter = _python_getter(found)
-    if getter is not None and (_is_data(found) or name not in own_names(obj, type(obj))):
-        return getter(obj, type(obj))
+    prepare(type(obj))
     return object.__getattribute__(obj, name)
 
 
-def _python_getter(found: Any) -> Callable[[Any, type], Any] | None:
-    """How to read a class attribute that is a property or a descriptor written in Python."""
-    if isinstance(found, property) and _is_entered(found.fget):
-        return lambda obj, t: found if obj is None else enter(found.fget)(obj)
-    get = None if found is None else python_method(type(found), "__get__")
-    if isinstance(get, types.FunctionType):
-        return lambda obj, t: enter(get)(found, obj, t)
-    return None
-
-
-def _is_entered(f: Any) -> bool:
-    """Whether the function of a property may run code of the user's."""
-    return f is not None and type(f) is not types.BuiltinFunctionType
+def _is_of_c(f: Any) -> bool:
+    """Whether the function of a property is no Python code, which sees to itself."""
+    return f is not None and type(f) not in (types.FunctionType, types.BuiltinFunctionType)
 
 
 def _is_data(found: Any) -> bool:
@@ -202,25 +146,6 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
     return record_call(constant(fn), (obj,), {})
 
 
-def _super_attribute(obj: Any, name: str) -> Any:
-    if obj.__self_class__ is None:  # unbound
-        return getattr(obj, name)
-    mro = obj.__self_class__.__mro__
-    if mro is None:  # it is just being made
-        return getattr(obj, name)
-    for base in mro[mro.index(obj.__thisclass__) + 1 :]:
-        found = base.__dict__.get(name)
-        if found is not None:
-            getter = _python_getter(found)
-            return getattr(obj, name) if getter is None else getter(_instance(obj), obj.__self_class__)
-    return getattr(obj, name)
-
-
-def _instance(bound: Any) -> Any:
-    """What a `super` object binds methods to; None where it is of a class itself."""
-    return None if bound.__self__ is bound.__self_class__ else bound.__self__
-
-
 def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
     """`obj.name = value`."""
     STATE.site = site
@@ -238,11 +163,7 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
                     f"{here()}: .{name} of a traced array is set in place. Make a new array (reshape, astype)."
                 )
             )
-    custom = python_method(t, "__setattr__")
-    if custom is not None:
-        bind(custom, obj)(name, value)
-    else:
-        _store_attribute(setattr, obj, value, name)
+    _store_attribute(setattr, obj, value, name)
 
 
 def _set_part(array: np.ndarray, name: str, value: Any) -> None:
@@ -260,16 +181,17 @@ def generic_set_attribute(obj: Any, value: Any, name: str) -> None:
 def _store_attribute(store: Callable[[Any, str, Any], None], obj: Any, value: Any, name: str) -> None:
     """Set an attribute, entering a property's or descriptor's setter."""
     _forget_changed(obj)
+    prepare(type(obj))
     found = lookup(type(obj), name)
-    setter = None if found is None else python_method(type(found), "__set__")
-    if isinstance(found, property) and _is_entered(found.fset):
+    if isinstance(found, property) and _is_of_c(found.fset):
         enter(found.fset)(obj, value)
-    elif isinstance(setter, types.FunctionType):
-        enter(setter)(found, obj, value)
-    else:
-        store(obj, name, value)
-        if found is not None and not isinstance(found, types.MemberDescriptorType):
-            _check_kept(obj, found, value, name)
+        return
+    store(obj, name, value)
+    if found is not None and type(found) not in _SEEN and python_method(type(found), "__set__") is None:
+        _check_kept(obj, found, value, name)
+
+
+_SEEN = (types.MemberDescriptorType, property)
 
 
 def _check_kept(obj: Any, found: Any, value: Any, name: str) -> None:
@@ -289,19 +211,8 @@ def delete_attribute(obj: Any, name: str, site: Site | None) -> None:
     """`del obj.name`."""
     STATE.site = site
     _forget_changed(obj)
-    t = type(obj)
-    custom = python_method(t, "__delattr__")
-    if custom is not None:
-        bind(custom, obj)(name)
-        return
-    found = lookup(t, name)
-    deleter = None if found is None else python_method(type(found), "__delete__")
-    if isinstance(found, property) and _is_entered(found.fdel):
-        enter(found.fdel)(obj)
-    elif isinstance(deleter, types.FunctionType):
-        enter(deleter)(found, obj)
-    else:
-        delattr(obj, name)
+    prepare(type(obj))
+    delattr(obj, name)
 
 
 def super_attribute(cls: Any, self: Any, super_: Any, name: str, has_arguments: bool, site: Site | None) -> Any:
