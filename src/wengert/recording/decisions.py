@@ -156,7 +156,8 @@ def kinds_stay(recording: Recording) -> None:
         if fn is operator.pow or fn is pow:
             _power_is_real(recording, slot, entry, seen)
         elif isinstance(entry[1], (np.ndarray, Number)) and _is_of_several_kinds(fn):
-            for asked in (np.shape, np.result_type) if np.ndim(entry[1]) else (type,):
+            is_array = isinstance(entry[1], np.ndarray) and entry[1].ndim
+            for asked in (np.shape, np.result_type) if is_array else (type,):
                 guard(recording, asked, entry[1], slot)
 
 
