@@ -20,19 +20,19 @@ from wengert.errors import (
 from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
 from wengert.hooks.net import strict
 from wengert.primitivize import primitivize
-from wengert.reverse.accumulation import accumulation
-from wengert.reverse.checkpointing import checkpoint, checkpoint_loop
-from wengert.rulebook.forms import accumulates, non_differentiable, partials, pullback, rrule
+from wengert.reverse.settings import accumulation
+from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
+from wengert.rulebook.declare import accumulates, non_differentiable, partials, pullback, rrule
 from wengert.rulebook.registry import rules
 from wengert.rulecheck import test_rrule
 from wengert.tape.folding import fold_constants
 from wengert.tape.ops import Call, Constant, Input, Variable, mkcall
 from wengert.tape.postmortem import PostMortem, post_mortem
-from wengert.tape.recipe import RRuleContext, rrule_tape
+from wengert.tape.rrules import RRuleContext, rrule_tape
 from wengert.tape.tape import Context, Tape, bound, verify
 from wengert.taping import gradtape, trace
 from wengert.values.projection import ProjectTo
-from wengert.values.tangents import (
+from wengert.values.cotangents import (
     InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, debug, unthunk,
 )  # fmt: skip
 

@@ -11,7 +11,7 @@ from wengert.differences import copies, ngradient
 from wengert.errors import ArgumentError, GradientCheckError
 from wengert.gradient import quiet_gradients
 from wengert.values.callables import callable_name, signature
-from wengert.values.structures import Leaf, leaves
+from wengert.values.trees import Leaf, leaves
 from wengert.wanted import refuse_swallowed
 
 

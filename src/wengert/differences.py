@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NonScalarOutputError
-from wengert.values.structures import Leaf, Seen, rebuild
-from wengert.values.values import as_float
+from wengert.values.specs import as_float
+from wengert.values.trees import Leaf, Seen, rebuild
 from wengert.wanted import refuse_swallowed
 
 

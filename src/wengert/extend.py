@@ -1,8 +1,9 @@
 """The public door for rules; those of this package come in through it too."""
 
 from wengert.errors import NoDerivativeError, RuleError
-from wengert.rulebook.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
+from wengert.rulebook.declare import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
 from wengert.rulebook.registry import rules
+from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
 from wengert.values.functional import (
     additem,
     addlens,
@@ -18,8 +19,7 @@ from wengert.values.functional import (
     setpart,
 )
 from wengert.values.projection import ProjectTo
-from wengert.values.tangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
-from wengert.values.values import Spec, is_complex
+from wengert.values.specs import Spec, is_complex
 
 __all__ = [
     "InplaceableThunk",

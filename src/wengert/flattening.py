@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from wengert.errors import GradientCheckError
-from wengert.recording.compound import form_and_leaves, spread, with_leaves
-from wengert.rulebook.binding import Rule
-from wengert.rulebook.evaluation import value_and_pullback
+from wengert.recording.container_arguments import form_and_leaves, spread, with_leaves
+from wengert.rulebook.calling import value_and_pullback
 from wengert.rulebook.registry import Registry
-from wengert.values.structures import is_container, leaves
-from wengert.values.tangents import ZeroTangent, is_zero
+from wengert.rulebook.rule import Rule
+from wengert.values.cotangents import ZeroTangent, is_zero
+from wengert.values.trees import is_container, leaves
 
 Args = tuple[Any, ...]
 Flat = tuple[Callable[..., Any], Args, list[str], Registry]

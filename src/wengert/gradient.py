@@ -12,20 +12,20 @@ from wengert.errors import ArgumentError, NonScalarOutputError, RefusedCallError
 from wengert.hooks.tracer import closed, enter, enter_leaves, level, run
 from wengert.memory.residuals import materialise
 from wengert.memory.storage import Memory
-from wengert.recording.containers import Leaves, Swaps, outline
-from wengert.recording.paths import is_lost, warn_of_loss
+from wengert.recording.inputs import Leaves, Swaps, outline
+from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording
 from wengert.recording.session import followed, tidy
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
-from wengert.reverse.bars import Bars
-from wengert.reverse.reverse import reverse
+from wengert.reverse.accumulators import Bars
 from wengert.reverse.seeds import scalar_seed, seeds_of
-from wengert.rulebook.forms import non_differentiable
-from wengert.values.lenses import owner_of
-from wengert.values.structures import leaves
-from wengert.values.tangents import is_exclusive
-from wengert.values.values import fresh, is_complex
+from wengert.reverse.walk import reverse
+from wengert.rulebook.declare import non_differentiable
+from wengert.values.cotangents import is_exclusive
+from wengert.values.specs import fresh, is_complex
+from wengert.values.trees import leaves
+from wengert.values.views import owner_of
 from wengert.wanted import (
     Argnums,
     check_argnums,

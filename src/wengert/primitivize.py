@@ -17,7 +17,7 @@ from wengert.tape.source import is_functional
 from wengert.tape.tape import Tape, verify
 from wengert.taping import trace
 from wengert.values.functional import getfield
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
 
 def primitivize(tape: Tape, ctx: Context | None = None) -> Tape:

@@ -14,13 +14,13 @@ import numpy as np
 from wengert.differences import derivative
 from wengert.errors import GradientCheckError, RuleError
 from wengert.flattening import flattened, takes_containers
-from wengert.rulebook.evaluation import value_and_pullback
+from wengert.rulebook.calling import value_and_pullback
 from wengert.rulebook.registry import Registry, rules
 from wengert.values.callables import callable_name
+from wengert.values.cotangents import InplaceableThunk, Thunk, ZeroTangent
 from wengert.values.nested import as_kind, bits, map_numbers, numbers, parts, widened
 from wengert.values.projection import project
-from wengert.values.tangents import InplaceableThunk, Thunk, ZeroTangent
-from wengert.values.values import is_complex, is_inexact, spec_of
+from wengert.values.specs import is_complex, is_inexact, spec_of
 
 # By bytes of the coarsest float in a call, relative to the largest number compared: differences are taken in
 # double precision, but a rule works in that of its arguments, and what it rounds grows with its condition.

@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.errors import ArgumentError, IntegerInputError
 from wengert.values.callables import callable_name, named_parameters, parameter_names, takes_any_keyword
-from wengert.values.values import as_float, is_inexact
+from wengert.values.specs import as_float, is_inexact
 
 Argnums = int | str | Sequence[int | str] | None
 

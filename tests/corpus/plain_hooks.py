@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from wengert.hooks.dispatch import interpolation
+from wengert.hooks.generated import interpolation
 from wengert.hooks.matching import match_class
 from wengert.values.sites import Site
 

@@ -12,7 +12,7 @@ import numpy as np
 from wengert.tape.tape import Call, Input, Tape, Variable, mkcall, substitute
 from wengert.values import functional
 from wengert.values.sites import Site
-from wengert.values.structures import leaves
+from wengert.values.trees import leaves
 
 SITE = Site("program.py", 7, "f")
 

@@ -20,7 +20,7 @@ from view_programs import FOLLOWED
 import wengert as wg
 from wengert.recording.recording import ACTIVE, STATE
 from wengert.recording.shadow import SHADOW
-from wengert.values.structures import leaves
+from wengert.values.trees import leaves
 
 pytestmark = pytest.mark.slow
 

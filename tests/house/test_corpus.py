@@ -6,7 +6,7 @@ import cpython_corpus as corpus
 import pytest
 import rewrite_corpus
 
-from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.generated import HOOKS
 from wengert.rewrite import instrument
 
 pytestmark = pytest.mark.slow

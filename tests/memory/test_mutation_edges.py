@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import wengert as wg
 from wengert.recording.recording import STATE
-from wengert.reverse.bars import Bars
+from wengert.reverse.accumulators import Bars
 
 
 def twice(a: Any, b: Any) -> Any:

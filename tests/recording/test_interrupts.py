@@ -23,7 +23,7 @@ from wengert.hooks import tracer
 from wengert.recording.recording import ACTIVE, OPERANDS, PLAIN, STATE, TURNS, Modes
 from wengert.recording.session import TABLE, THRESHOLDS
 from wengert.recording.shadow import SHADOW
-from wengert.reverse.accumulation import SETTINGS
+from wengert.reverse.settings import SETTINGS
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.recording import unspoken
+from wengert.recording import rule_reads
 from wengert.recording.recording import FEW
 
 MANY = 20 * FEW
@@ -100,8 +100,8 @@ def test_a_traced_value_among_many_is_found(program: Any, kind: str) -> None:
 def test_a_call_looks_at_few_things(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     globals()["TABLE"] = KINDS[kind]()
     looked: list[Any] = []
-    parts = unspoken._Search._parts
-    monkeypatch.setattr(unspoken._Search, "_parts", lambda self, thing: looked.append(0) or parts(self, thing))
+    parts = rule_reads._Search._parts
+    monkeypatch.setattr(rule_reads._Search, "_parts", lambda self, thing: looked.append(0) or parts(self, thing))
     factor = float(TABLE[MANY // 2] if kind != "deque" else TABLE[-1])
 
     def f(x: Any) -> Any:
@@ -116,8 +116,8 @@ def test_a_call_looks_at_few_things(kind: str, monkeypatch: pytest.MonkeyPatch) 
 def test_nested_containers_are_bounded_together(monkeypatch: pytest.MonkeyPatch) -> None:
     globals()["TABLE"] = {k: [[1.0 + k]] for k in range(FEW - 1)}
     looked: list[Any] = []
-    parts = unspoken._Search._parts
-    monkeypatch.setattr(unspoken._Search, "_parts", lambda self, thing: looked.append(0) or parts(self, thing))
+    parts = rule_reads._Search._parts
+    monkeypatch.setattr(rule_reads._Search, "_parts", lambda self, thing: looked.append(0) or parts(self, thing))
 
     def first(x: Any) -> Any:
         return x * TABLE[0][0][0]

@@ -23,16 +23,16 @@ from plain_hooks import BINARY, PLAIN, UNARY
 from wengert import gradient
 from wengert.hooks.net import UNSEEN
 from wengert.memory import residuals
-from wengert.recording import compound
+from wengert.recording import container_arguments
 from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
-from wengert.reverse import bars, reverse, seeds, strategies, windows
+from wengert.reverse import accumulators, seeds, strategies, walk, windows
 from wengert.rewrite import instrument
-from wengert.rulebook import binding
+from wengert.rulebook import rule
 from wengert.values import results
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
-FILES = [bars, binding, compound, gradient, residuals, results, reverse, seeds, strategies, windows]
+FILES = [accumulators, container_arguments, gradient, residuals, results, rule, seeds, strategies, walk, windows]
 APART = {"plus", "take", "stop_gradient"}  # pieces that the trace runs itself, and what is to be constant
 RECORDING = {"_in_place", "start", "zeros", "copy"}  # what writes entries down: of TracedBars, and of residuals' copies
 METADATA = {"base"}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.reverse.bars import Bars
+from wengert.reverse.accumulators import Bars
 
 
 def added(first: Any, second: Any) -> Bars:

@@ -16,8 +16,8 @@ from sampled_pullbacks import USABLE, of_both, pieces
 
 import wengert as wg
 from wengert import gradient
-from wengert.recording import compound
-from wengert.reverse import bars
+from wengert.recording import container_arguments
+from wengert.reverse import accumulators
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ def test_pullbacks_of_rules(f: Callable[..., Any]) -> None:
         wg.grad(lambda *args: sum(np.sum(np.real(bar)) for bar in _leaves(again.f(*args))), *again.args)
 
 
-_given = compound._given
+_given = container_arguments._given
 
 FAULTS: dict[str, tuple[Any, str, Any, Callable[[], Any]]] = {
     "a conjugate": (
@@ -71,27 +71,27 @@ FAULTS: dict[str, tuple[Any, str, Any, Callable[[], Any]]] = {
         lambda: wg.grad(lambda g: np.real(wg.vjp(lambda x: 3 * x, 1j)[1](g)[0]))(1j),
     ),
     "a sum": (
-        bars.TracedBars,
+        accumulators.TracedBars,
         "add",
-        bars.PlusBars.add,
+        accumulators.PlusBars.add,
         lambda: wg.grad(lambda x: np.sum(wg.grad(lambda x: np.sum(x * np.sin(x)))(x)))(X),
     ),
     "a change in place": (
-        bars.TracedBars,
+        accumulators.TracedBars,
         "add",
-        bars.Bars.add,
+        accumulators.Bars.add,
         lambda: wg.grad(lambda x: np.sum(wg.grad(lambda x: np.sum(x * np.sin(x) + x * x))(x)))(X),
     ),
     "a part": (
-        compound,
+        container_arguments,
         "_given",
         lambda x_bar, form, call: _given(x_bar, form, gradient._call),
         lambda: test_watched.test_the_cotangent_of_a_list_given_as_an_array(),
     ),
     "a part that is read": (
-        bars.TracedBars,
+        accumulators.TracedBars,
         "read",
-        bars.Bars.read,
+        accumulators.Bars.read,
         lambda: test_watched.test_parts_of_arrays_that_are_written(),
     ),
 }

@@ -13,9 +13,9 @@ from programs import PROGRAMS
 from view_programs import FOLLOWED
 
 import wengert as wg
-from wengert.reverse.accumulation import STRATEGIES
+from wengert.reverse.settings import STRATEGIES
 from wengert.tape.ops import value_of
-from wengert.values.structures import leaves
+from wengert.values.trees import leaves
 
 A, B = np.array([0.3, 1.2]), np.array([0.7, -0.4])
 

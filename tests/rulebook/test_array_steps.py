@@ -14,13 +14,13 @@ from samples import BY_FUNCTION, Sample
 import wengert as wg
 from wengert.extend import rules
 from wengert.recording.primitives import Bound, primitive_of
-from wengert.reverse import reverse
-from wengert.reverse.bars import Bars
+from wengert.reverse import walk
+from wengert.reverse.accumulators import Bars
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.bodies import Body
 from wengert.rulebook.steps import scalar_step
 from wengert.rulebook.syntax import DERIVING
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
 
 def may_be_simple(name: str) -> bool:
@@ -61,10 +61,10 @@ def cases(name: str) -> list[tuple[Sample, Bound]]:
 
 @cache
 def generated(bound: Bound) -> Any:
-    fit = reverse._fit if bound.rule.broadcasts else reverse._fit_whole
+    fit = walk._fit if bound.rule.broadcasts else walk._fit_whole
     assert bound.rule.analysis is not None
     reads_y = bound.reads_y == "value"
-    return array_step(bound.rule.analysis, bound.wanted, reads_y, bound.above, reverse._simple_step, fit)
+    return array_step(bound.rule.analysis, bound.wanted, reads_y, bound.above, walk._simple_step, fit)
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_generated_step_is_the_general_one(name: str) -> None:
         nothing = [None] * len(bound.wanted)
         something = [np.ones_like(a) if is_inexact(a) else None for a in sample.args[: len(nothing)]]
         for before in (nothing, something):
-            expected = stepped(reverse._simple_step, bound, sample, list(before))
+            expected = stepped(walk._simple_step, bound, sample, list(before))
             for ours, theirs in zip(stepped(step, bound, sample, list(before)), expected, strict=True):
                 assert type(ours) is type(theirs), sample
                 np.testing.assert_array_equal(ours, theirs, err_msg=str(sample))
@@ -86,7 +86,7 @@ def test_generated_step_is_the_general_one(name: str) -> None:
 @pytest.mark.slow
 def test_most_forms_get_a_step_of_their_own() -> None:
     bounds = {bound for name in FUNCTIONS for _, bound in cases(name)}
-    fallen_back = {bound for bound in bounds if generated(bound) is reverse._simple_step}
+    fallen_back = {bound for bound in bounds if generated(bound) is walk._simple_step}
     assert 0 < len(bounds) and len(fallen_back) < len(bounds) / 4
 
 
@@ -97,7 +97,7 @@ def rebinding(y: Any, x: Any) -> Any:
 
 def test_a_body_that_rebinds_its_parameters_keeps_the_general_step() -> None:
     slow = lambda *args: None
-    assert array_step(Body(rebinding, "partials"), (True,), False, None, slow, reverse._fit) is slow
+    assert array_step(Body(rebinding, "partials"), (True,), False, None, slow, walk._fit) is slow
 
 
 def weighted(x: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -105,7 +105,7 @@ def weighted(x: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def test_a_form_of_call_gets_its_step_after_some_uses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reverse, "WARM", 2)
+    monkeypatch.setattr(walk, "WARM", 2)
     x, w = np.linspace(0.1, 1, 6).reshape(2, 3), np.linspace(1, 2, 3)
     with wg.rules.scope():
 
@@ -127,7 +127,7 @@ def test_a_form_of_call_gets_its_step_after_some_uses(monkeypatch: pytest.Monkey
     [
         lambda body: body.variant((True, True)),
         lambda body: scalar_step(body, (True, True)),
-        lambda body: array_step(body, (True, True), False, None, reverse._simple_step, reverse._fit),
+        lambda body: array_step(body, (True, True), False, None, walk._simple_step, walk._fit),
     ],
     ids=["variant", "scalar step", "array step"],
 )

@@ -17,11 +17,11 @@ import pytest
 import wengert_rules  # noqa: F401 -- enters the rules that the steps are tested on
 from wengert.errors import RuleError
 from wengert.rulebook.bodies import Body
-from wengert.rulebook.forms import adjoint
+from wengert.rulebook.declare import adjoint
 from wengert.rulebook.registry import rules
 from wengert.rulebook.steps import scalar_step
 from wengert.rulebook.syntax import definition
-from wengert.values.values import spec_of
+from wengert.values.specs import spec_of
 
 SCALE = 3.0
 

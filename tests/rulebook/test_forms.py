@@ -12,9 +12,9 @@ import pytest
 import wengert as wg
 import wengert.extend
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
-from wengert.rulebook.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
+from wengert.rulebook.declare import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
 from wengert.rulebook.registry import Registry
-from wengert.values.values import spec_of
+from wengert.values.specs import spec_of
 
 
 @pytest.fixture

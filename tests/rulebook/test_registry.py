@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
-from wengert.rulebook.binding import Rule
-from wengert.rulebook.forms import accumulates, adjoint, non_differentiable, partials, pullback, rrule
+from wengert.rulebook.declare import accumulates, adjoint, non_differentiable, partials, pullback, rrule
 from wengert.rulebook.registry import Registry
+from wengert.rulebook.rule import Rule
 from wengert.values.callables import callable_name, stub, written_name
 
 

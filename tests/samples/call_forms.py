@@ -11,7 +11,7 @@ import numpy as np
 from samples import Sample
 
 import wengert as wg
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
 VARIADIC = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 WIDE = {"e": np.float64, "f": np.float64, "F": np.complex128}

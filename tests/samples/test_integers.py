@@ -11,7 +11,7 @@ from samples import SAMPLES, Sample
 
 import wengert as wg
 from wengert.values.nested import numbers
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
 pytestmark = pytest.mark.slow
 

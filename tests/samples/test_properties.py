@@ -20,7 +20,7 @@ import wengert as wg
 from wengert.errors import GradientCheckError, RuleError, WengertError
 from wengert.rulecheck import test_rrule
 from wengert.values.callables import callable_name
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "300"))
 CALLS = [sample for sample in SAMPLES if sample.f not in OF_MEMORY]

@@ -16,7 +16,7 @@ from tapes import assert_close, same_bits
 from view_programs import FOLLOWED
 
 import wengert as wg
-from wengert.tape.recipe import back
+from wengert.tape.rrules import back
 
 PROGRAMS: list[tuple[str, Any, Any]] = [
     *((p.name, p.f, lambda p=p: copy.deepcopy(p.args)) for p in programs.PROGRAMS),

@@ -13,11 +13,11 @@ import pytest
 import wengert_rules  # noqa: F401
 from wengert.errors import TapeError
 from wengert.tape.dump import text, type_text
-from wengert.tape.recipe import rrule_tape
+from wengert.tape.rrules import rrule_tape
 from wengert.tape.tape import Call, Constant, Input, Tape, V, mkcall
 from wengert.values.names import display
 from wengert.values.sites import Site
-from wengert.values.values import Spec
+from wengert.values.specs import Spec
 
 
 def f(x1: float, x2: float) -> float:

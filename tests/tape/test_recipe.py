@@ -15,9 +15,9 @@ from tapes import SITE, plainly, same_bits
 
 import wengert_rules  # noqa: F401
 from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
-from wengert.rulebook.forms import pullback, rrule
+from wengert.rulebook.declare import pullback, rrule
 from wengert.rulebook.registry import rules
-from wengert.tape.recipe import RRuleContext, back, rrule_tape
+from wengert.tape.rrules import RRuleContext, back, rrule_tape
 from wengert.tape.tape import Call, Input, Tape, Variable, mkcall, verify
 from wengert.values import functional
 

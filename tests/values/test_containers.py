@@ -1,4 +1,4 @@
-"""Fresh leaves go in, the caller's own objects come back: `structures.py` and `containers.py`."""
+"""Fresh leaves go in, the caller's own objects come back: `trees.py` and `inputs.py`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from wengert.recording.containers import Swaps, enter, enter_callable
-from wengert.values.structures import is_container, leaves, mirror, rebuild, written
-from wengert.values.values import fresh
+from wengert.recording.inputs import Swaps, enter, enter_callable
+from wengert.values.specs import fresh
+from wengert.values.trees import is_container, leaves, mirror, rebuild, written
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from wengert.errors import RuleError
 from wengert.values import functional as fn
 from wengert.values.projection import project, unbroadcast
-from wengert.values.values import Spec, fresh, is_complex, is_inexact, spec_of
+from wengert.values.specs import Spec, fresh, is_complex, is_inexact, spec_of
 
 
 def bits(x: Any) -> bytes:

@@ -15,8 +15,8 @@ import pytest
 
 import wengert as wg
 from wengert import InplaceableThunk, NoTangent, ProjectTo, RuleError, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
-from wengert.reverse.bars import Bars
-from wengert.values.tangents import debugging
+from wengert.reverse.accumulators import Bars
+from wengert.values.cotangents import debugging
 
 A, B = np.array([1.0, -2.0, 3.0]), np.array([0.5, 4.0, -1.0])
 

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import constant, enter, lookup, methods, python_method
 from wengert.hooks.exchange import prepare
-from wengert.hooks.flat import assign_flat
+from wengert.hooks.flat_iterators import assign_flat
 from wengert.hooks.lookups import told
 from wengert.hooks.readers import check_read
 from wengert.hooks.writes import record_store
@@ -24,8 +24,8 @@ from wengert.recording.recording import STATE, here
 from wengert.recording.slots import slot_of
 from wengert.values.codes import original
 from wengert.values.frames import user_frame
-from wengert.values.lenses import owner_of
 from wengert.values.sites import Site
+from wengert.values.views import owner_of
 
 
 def forget_classes() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 from wengert.hooks.classes import enter, lookup
 from wengert.hooks.exchange import prepare
-from wengert.hooks.opaque import CARRIER_TYPES, opaque
-from wengert.hooks.standins.carriers import taken
+from wengert.hooks.search import CARRIER_TYPES, opaque
+from wengert.hooks.standins.containers import taken
 from wengert.recording.recording import STATE
 
 _call: Any = type.__call__

@@ -64,12 +64,13 @@ NATIVE_MODULES = frozenset(
 TRACEABLE = {
     ENGINE + name + ".py"
     for name in (
-        "values/tangents",
+        "values/cotangents",
         "values/projection",
-        "rulebook/forms",
+        "rulebook/declare",
         "rulebook/bodies",
-        "reverse/bars",
+        "reverse/accumulators",
         "checks",
+        "differences",
         "tape/play",
         "primitivize",
     )

@@ -13,10 +13,10 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
-from wengert.hooks.flat import assign_flat, flat_items, read_flat
+from wengert.hooks.flat_iterators import assign_flat, flat_items, read_flat
 from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
-from wengert.hooks.opaque import CARRIER_TYPES, WAITING, opaque, remember
 from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
+from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember
 from wengert.hooks.standins.texts import characters, lines, octets
 from wengert.hooks.writes import record_store, slot_of_key
 from wengert.recording.aliases import READERS, behind
@@ -26,7 +26,7 @@ from wengert.recording.record import record_call
 from wengert.recording.recording import FEW, PLAIN, STATE, Modes
 from wengert.recording.shadow import SHADOW, held
 from wengert.values.sites import Site
-from wengert.values.values import CERTAIN, is_certain, spec_of
+from wengert.values.specs import CERTAIN, is_certain, spec_of
 
 _ITEMS = {list, tuple, dict, bytes, range}
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.opaque import LIMIT, TooLarge, traced_in
+from wengert.hooks.search import LIMIT, TooLarge, traced_in
 from wengert.recording.decisions import decided, exact, variables
 from wengert.recording.recording import STATE, Modes, Recording, here
 from wengert.recording.slots import slot_of

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from wengert.errors import EscapedFrameError, WengertError
+from wengert.hooks.calls import UNSEARCHED
 from wengert.hooks.exchange import NATIVE_MODULES
-from wengert.hooks.resolve import UNSEARCHED
 from wengert.recording.recording import ACTIVE, STATE, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.rewrite import original
@@ -27,7 +27,7 @@ from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
 from wengert.values.locks import lock_of_process
 from wengert.values.sites import Site
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
 TOOLS = (4, 3)
 """The identifiers that `sys.monitoring` sets aside for nobody: debuggers, coverage and profilers have others."""
@@ -38,11 +38,12 @@ UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types"} | UNSEARCHED
 CALLERS = {
     ENGINE + f"{name}.py"
     for name in words(
-        "hooks/opaque recording/decisions hooks/standins/natives hooks/standins/carriers hooks/standins/ordering "
-        "hooks/standins/totals hooks/standins/iteration hooks/standins/conversions hooks/standins/operator_functions "
-        "hooks/standins/specials recording/record recording/quick hooks/standins/ufuncs hooks/standins/ufunc_methods "
-        "hooks/standins/writers hooks/writes hooks/flat hooks/items hooks/attributes hooks/protocols hooks/awaiting "
-        "hooks/matching hooks/dispatch hooks/standins/substitutes hooks/resolve"
+        "hooks/search recording/decisions hooks/standins/functions hooks/standins/containers "
+        "hooks/standins/ordering hooks/standins/totals hooks/standins/iteration hooks/standins/conversions "
+        "hooks/standins/operator_functions hooks/standins/specials recording/record recording/recorders "
+        "hooks/standins/ufuncs hooks/standins/ufunc_methods hooks/standins/writers hooks/writes "
+        "hooks/flat_iterators hooks/items hooks/attributes hooks/protocols hooks/awaiting hooks/matching "
+        "hooks/generated hooks/standins/numpy_helpers hooks/calls"
     )
 }
 """Files of this package that call what the user's code calls. The others call it themselves and know why."""

@@ -16,19 +16,19 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.hooks.items import iterable, pairs
 from wengert.hooks.lookups import HASHED, hashed, looked_up, told
-from wengert.hooks.opaque import CARRIER_TYPES, opaque, remember, search
 from wengert.hooks.operators import COMPARE, UFUNCS, Binary
+from wengert.hooks.search import CARRIER_TYPES, opaque, remember, search
 from wengert.hooks.writes import record_write
 from wengert.recording.caches import compared, found
 from wengert.recording.decisions import decided, exact, made_text, variables
 from wengert.recording.identity import NUMBERS, found_by_identity
 from wengert.recording.primitives import primitive_of
-from wengert.recording.quick import NUMERIC, record_two
 from wengert.recording.record import as_array, record_call
+from wengert.recording.recorders import NUMERIC, record_two
 from wengert.recording.recording import PLAIN, STATE, Modes, here
 from wengert.recording.slots import holds_traced, slot_of
 from wengert.values.sites import Site
-from wengert.values.values import is_certain
+from wengert.values.specs import is_certain
 
 
 def protocol(op: Binary, left: Any, right: Any) -> Any:

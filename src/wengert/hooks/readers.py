@@ -15,7 +15,7 @@ from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.session import apart
 from wengert.rewrite import original
 from wengert.values.frames import ENGINE
-from wengert.values.structures import is_filled, load_cell
+from wengert.values.trees import is_filled, load_cell
 
 _END = object()
 

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks import dispatch, net, resolve
+from wengert.hooks import calls, generated, net
 from wengert.memory.storage import Memory
-from wengert.recording.containers import Leaves, Swaps
+from wengert.recording.inputs import Leaves, Swaps
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Level, Recording, flat_slots
+from wengert.recording.rule_reads import search_rest
 from wengert.recording.session import close_recording, followed, forget_values, leave_turn, open_recording
 from wengert.recording.shadow import SHADOW
-from wengert.recording.unspoken import search_rest
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name
 from wengert.values.frames import users_frames as _users_frames
-from wengert.values.values import as_float, fresh
+from wengert.values.specs import as_float, fresh
 
 
 class level:
@@ -49,11 +49,11 @@ class level:
     def _opened(self) -> Recording:
         recording = Recording(self.keep) if self.context is None else self.context.opened(self.keep)
         recording.memory = Memory(recording)
-        recording.enter = resolve.resolve_plain
+        recording.enter = calls.resolve_plain
         open_recording(recording, sys._getframe(2))
         if recording.around is None:
-            resolve.forget()
-            dispatch.prepare()
+            calls.forget()
+            generated.prepare()
             if net.Net.torn:
                 net.mend()
         STATE.recording, STATE.quick = recording, recording.entries if self.context is None else None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.opaque import refuse_hidden
+from wengert.hooks.search import refuse_hidden
 from wengert.memory.storage import Memory
 from wengert.recording.decisions import guard, raised, unharmed
 from wengert.recording.interface import WrittenMemory
@@ -22,12 +22,12 @@ from wengert.recording.record import arrays_for_lists, as_array, bind, keep_args
 from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_of
-from wengert.recording.statics import check_keywords, check_statics
+from wengert.recording.static_arguments import check_keywords, check_statics
 from wengert.recording.subclasses import plain
 from wengert.values.functional import setitem
 from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
-from wengert.values.lenses import owner_of
-from wengert.values.values import Spec, is_inexact
+from wengert.values.specs import Spec, is_inexact
+from wengert.values.views import owner_of
 
 FLOATS = (float, np.float64)
 

@@ -15,8 +15,8 @@ from wengert.recording.recording import STATE, Level, Recording, here
 from wengert.recording.shadow import SHADOW, held
 from wengert.values.functional import getitem, setitem, setlens, setpart
 from wengert.values.functional import lens as read_lens
-from wengert.values.lenses import Lens, covers, key_of, lens_of, memory_order, part_of
-from wengert.values.values import Spec, spec_of
+from wengert.values.specs import Spec, spec_of
+from wengert.values.views import Lens, covers, key_of, lens_of, memory_order, part_of
 
 
 class Root(list[tuple[Any, int, Level | None]]):

@@ -12,8 +12,8 @@ from wengert.recording.primitives import INPUT, Bound, Primitive
 from wengert.recording.record import Pull
 from wengert.recording.recording import STATE, Entry, Recording
 from wengert.recording.shadow import SHADOW
-from wengert.values.lenses import owner_of
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
+from wengert.values.views import owner_of
 
 
 def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:

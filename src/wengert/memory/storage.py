@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.memory.lending import Lent
+from wengert.memory.lent_views import Lent
 from wengert.memory.regions import Root, append, known, read_region, store_region
 from wengert.memory.undo import Everything, Finals, Undo, undo
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
@@ -27,7 +27,8 @@ from wengert.recording.shadow import SHADOW, forgetting
 from wengert.values.frames import ENGINE
 from wengert.values.functional import setitem, setpart
 from wengert.values.keys import frozen
-from wengert.values.lenses import (
+from wengert.values.specs import Spec, light, spec_of
+from wengert.values.views import (
     content_of,
     covers,
     is_foreign,
@@ -37,7 +38,6 @@ from wengert.values.lenses import (
     part_of,
     view_of,
 )
-from wengert.values.values import Spec, light, spec_of
 
 _AT_THE_OUTSET = (IndexError, TypeError, ValueError)
 _NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)

@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.errors import AliasedArgumentsError, RefusedCallError
 from wengert.recording.recording import Recording, here
-from wengert.values.lenses import is_foreign
+from wengert.values.views import is_foreign
 
 _POINTER = np.ndarray.__weakrefoffset__ + ctypes.sizeof(ctypes.c_void_p)
 _BUFFERS = ("managedbuffer", "memoryview", "_memoryviewslice", "PickleBuffer")  # Python's, Cython's

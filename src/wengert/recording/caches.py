@@ -24,8 +24,8 @@ from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.rewrite import original
 from wengert.values.frames import user_frame, warn
-from wengert.values.structures import form_of, shelves
-from wengert.values.values import is_certain
+from wengert.values.specs import is_certain
+from wengert.values.trees import form_of, shelves
 
 _COMPARING = (
     operator.eq, operator.ne, math.isclose, np.equal, np.not_equal, np.array_equal, np.array_equiv, np.allclose,

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, here
-from wengert.values.values import is_certain, is_inexact
+from wengert.values.specs import is_certain, is_inexact
 
 WHOLE = 2**52
 """From here on every float is whole: an integer made from it counts nothing and leaves nothing out."""

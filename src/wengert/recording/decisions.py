@@ -28,7 +28,7 @@ from wengert.recording.session import apart
 from wengert.recording.slots import slot_of
 from wengert.values.functional import getfield, raises
 from wengert.values.names import is_of_library
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
 
 class Origin(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import PLAIN, STATE, Recording, users_site
 from wengert.values.functional import Path, getfield
-from wengert.values.lenses import owner_of
+from wengert.values.views import owner_of
 
 
 def laid_out(recording: Recording) -> None:

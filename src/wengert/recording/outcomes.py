@@ -11,16 +11,16 @@ import numpy as np
 
 from wengert.errors import NoRuleError
 from wengert.recording.cuts import WHOLE, taken_apart
-from wengert.recording.hindsight import FarReach
 from wengert.recording.kept import nested
 from wengert.recording.primitives import Primitive
+from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.values.codes import code_of
+from wengert.values.cotangents import is_exclusive
 from wengert.values.results import form_of, hidden, is_flat, is_tree, leaves_of, reaches, with_leaves
-from wengert.values.structures import is_container, leaves
-from wengert.values.tangents import is_exclusive
-from wengert.values.values import fresh, is_inexact
+from wengert.values.specs import fresh, is_inexact
+from wengert.values.trees import is_container, leaves
 
 
 def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = None) -> Any:

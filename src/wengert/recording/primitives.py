@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.recording.hindsight import Hindsight
-from wengert.rulebook.binding import MANY, Plan, Rule, Variant
+from wengert.recording.pullback_reads import Hindsight
 from wengert.rulebook.registry import rules
+from wengert.rulebook.rule import MANY, Plan, Rule, Variant
 from wengert.values.functional import getfield, setitem
 from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.recording.hindsight import Hindsight
 from wengert.recording.primitives import Primitive
+from wengert.recording.pullback_reads import Hindsight
 
 
 class Pull:

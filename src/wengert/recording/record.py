@@ -14,30 +14,30 @@ import numpy as np
 
 from wengert.errors import NoRuleError
 from wengert.recording.caches import EQUALITIES, compared
-from wengert.recording.compound import Inside, inside
+from wengert.recording.container_arguments import Inside, inside
 from wengert.recording.cuts import note_cut, refuse_odd
 from wengert.recording.decisions import attempt, exact, guard
-from wengert.recording.hindsight import Hindsight
 from wengert.recording.layout import unchanged
 from wengert.recording.outcomes import check_result, flat, kept_parts, made_constant, made_new
 from wengert.recording.primitives import Bound, Primitive, ruled
+from wengert.recording.pullback_reads import Hindsight
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, Traced, here, silent, users_site
+from wengert.recording.rule_reads import refuse_unspoken
+from wengert.recording.rule_writes import called, note_kept, note_writes, watched_by
 from wengert.recording.session import apart
 from wengert.recording.shadow import SHADOW, held
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in, slots_of
-from wengert.recording.statics import check_keywords, check_statics
+from wengert.recording.static_arguments import check_keywords, check_statics
 from wengert.recording.subclasses import is_of_subclass, refuse_own_value
-from wengert.recording.unseen import called, note_kept, note_writes, watched_by
-from wengert.recording.unspoken import refuse_unspoken
-from wengert.rulebook.evaluation import value_and_pullback
+from wengert.rulebook.calling import value_and_pullback
 from wengert.values.functional import getfield
 from wengert.values.keys import has_mask
-from wengert.values.lenses import owner_of
 from wengert.values.names import home_of
 from wengert.values.results import is_tree, leaves_of, outline, with_leaves
-from wengert.values.structures import is_container
-from wengert.values.values import fresh, is_inexact, light
+from wengert.values.specs import fresh, is_inexact, light
+from wengert.values.trees import is_container
+from wengert.values.views import owner_of
 
 _NUMBERS = (np.number, float, complex)
 

@@ -16,11 +16,11 @@ import numpy as np
 from wengert.recording.primitives import Bound
 from wengert.recording.record import Pull
 from wengert.recording.recording import Level, Recording, flat_slots
-from wengert.reverse.accumulation import SETTINGS
-from wengert.reverse.bars import Bars, TracedBars
+from wengert.reverse.accumulators import Bars, TracedBars
+from wengert.reverse.settings import SETTINGS
 from wengert.values.functional import getfield, setitem
-from wengert.values.structures import is_container
-from wengert.values.values import Spec
+from wengert.values.specs import Spec
+from wengert.values.trees import is_container
 
 Seeds = list[tuple[int, Any]]
 

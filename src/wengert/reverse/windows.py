@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from wengert.recording.primitives import Bound
 from wengert.values.keys import as_view, is_basic
-from wengert.values.lenses import Lens, key_of, lens_of, owner_of
+from wengert.values.views import Lens, key_of, lens_of, owner_of
 
 VIEWS = {
     operator.getitem,

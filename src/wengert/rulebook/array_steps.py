@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from wengert.rulebook.bodies import Body
-from wengert.rulebook.forms import adjoint
+from wengert.rulebook.declare import adjoint
 from wengert.rulebook.steps import Step, is_none, take
 from wengert.rulebook.syntax import DERIVING, lookup, parts_of, unit
-from wengert.values.values import is_complex
+from wengert.values.specs import is_complex
 
 ArrayStep = Callable[[Any, Any, Any, Any], None]  # step(bars, table, y_bar, entry)
 

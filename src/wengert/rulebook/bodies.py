@@ -33,10 +33,10 @@ from wengert.rulebook.syntax import (
     unused,
 )
 from wengert.values.codes import code_of
+from wengert.values.cotangents import InplaceableThunk, Thunk, force
 from wengert.values.results import with_leaves
-from wengert.values.structures import is_container
-from wengert.values.tangents import InplaceableThunk, Thunk, force
-from wengert.values.values import is_complex, spec_of
+from wengert.values.specs import is_complex, spec_of
+from wengert.values.trees import is_container
 
 
 def times(y_bar: Any, p: Any) -> Any:

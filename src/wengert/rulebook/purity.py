@@ -21,7 +21,7 @@ from wengert.values import functional
 from wengert.values.callables import named_parameters
 from wengert.values.names import home_of
 from wengert.values.projection import unbroadcast
-from wengert.values.values import is_complex, spec_of
+from wengert.values.specs import is_complex, spec_of
 
 FREE, RAISES, ACTS = range(3)
 """Only computes; may also raise an error, as a check does; may do anything else."""

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
-from wengert.rulebook.binding import Accumulator, Carrier, Rule
-from wengert.rulebook.evaluation import Pullback, rrule
+from wengert.rulebook.calling import Pullback, rrule
 from wengert.rulebook.journal import Journal
 from wengert.rulebook.plugins import Plugins
+from wengert.rulebook.rule import Accumulator, Carrier, Rule
 from wengert.values.callables import callable_name, called, key_of, place, stub
 from wengert.values.locks import lock_of_process
 

@@ -14,9 +14,9 @@ import numpy as np
 from wengert.rulebook.bodies import Body
 from wengert.rulebook.syntax import DERIVING, all_unused, compiled, copied, lookup, parts_of, prune, reads, unit, unused
 from wengert.values.codes import code_of
+from wengert.values.cotangents import AbstractTangent
 from wengert.values.projection import project
-from wengert.values.tangents import AbstractTangent
-from wengert.values.values import Spec, is_complex
+from wengert.values.specs import Spec, is_complex
 
 
 def sign(x: float) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.values.codes import code_of
 from wengert.values.locks import lock_of_process
-from wengert.values.values import is_complex, spec_of
+from wengert.values.specs import is_complex, spec_of
 
 DERIVING = lock_of_process()
 """Held while trees are made: CPython counts for all threads together how deep `ast.parse` is, else a SystemError."""

@@ -14,7 +14,7 @@ from wengert.tape.interface import Program
 from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable
 from wengert.values.functional import Path, getfield
 from wengert.values.names import display, in_line
-from wengert.values.values import Spec
+from wengert.values.specs import Spec
 
 SHOWN = 6  # elements of an array that are printed
 _short = reprlib.Repr()

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from wengert.errors import IntegerInputError, NonScalarOutputError, TensorLanguageError
-from wengert.rulebook.binding import Carrier, Rule
+from wengert.rulebook.rule import Carrier, Rule
 from wengert.tensor import stages
 from wengert.tensor.instances import Instance, flat, is_differentiable, made, structured
 from wengert.tensor.language.relations import Relation

@@ -193,8 +193,14 @@ _INFIX: dict[Any, tuple[str, int]] = {
         6: {"^": operator.xor},
         5: {"|": operator.or_},
         COMPARE: {
-            "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-            "==": operator.eq, "!=": operator.ne, "is": operator.is_, "is not": operator.is_not,
+            "<": operator.lt,
+            "<=": operator.le,
+            ">": operator.gt,
+            ">=": operator.ge,
+            "==": operator.eq,
+            "!=": operator.ne,
+            "is": operator.is_,
+            "is not": operator.is_not,
         },
     }.items()
     for sign, fn in signs.items()

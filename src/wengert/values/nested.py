@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
 _WIDE = {np.dtype("e"): np.float64, np.dtype("f"): np.float64, np.dtype("F"): np.complex128}
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RuleError
-from wengert.values.tangents import AbstractTangent, NoTangent, Tangent, Thunk, ZeroTangent, force, is_zero
-from wengert.values.values import Spec, has_dtype, is_complex, is_inexact, spec_of
+from wengert.values.cotangents import AbstractTangent, NoTangent, Tangent, Thunk, ZeroTangent, force, is_zero
+from wengert.values.specs import Spec, has_dtype, is_complex, is_inexact, spec_of
 
 
 def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:

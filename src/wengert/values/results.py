@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.values.functional import Path
-from wengert.values.structures import is_container, namespace, shallow_copy, walk
-from wengert.values.values import Spec, is_inexact, spec_of
+from wengert.values.specs import Spec, is_inexact, spec_of
+from wengert.values.trees import is_container, namespace, shallow_copy, walk
 
 MANY = 10_000  # objects; a larger one is not searched through
 _ATOMS = (str, bytes, int, type(None), types.CodeType, np.dtype, np.integer, np.bool_)

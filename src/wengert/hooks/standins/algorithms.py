@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.hooks.classes import enter
-from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import iterable
 from wengert.hooks.standins.ordering import less
 from wengert.recording.recording import STATE

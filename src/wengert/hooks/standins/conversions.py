@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from wengert.hooks.classes import bind, python_method
-from wengert.hooks.dispatch import convert, format_value
+from wengert.hooks.generated import convert, format_value
 from wengert.hooks.lookups import tape
-from wengert.hooks.opaque import opaque, remember
 from wengert.hooks.operators import BINARY, Binary
 from wengert.hooks.protocols import length, protocol, truth
-from wengert.hooks.standins.natives import recorder
+from wengert.hooks.search import opaque, remember
+from wengert.hooks.standins.functions import recorder
 from wengert.recording.decisions import decided
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE

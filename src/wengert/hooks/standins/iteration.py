@@ -12,13 +12,13 @@ import numpy as np
 
 from wengert.hooks.awaiting import iter_async, next_async
 from wengert.hooks.classes import bind, defines, enter, lookup, python_method
-from wengert.hooks.dispatch import HOOKS
-from wengert.hooks.flat import flat_items
+from wengert.hooks.flat_iterators import flat_items
+from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import Iterated, Sequence, iterable, iterator
 from wengert.hooks.lookups import in_hash_order, tape, told
 from wengert.hooks.protocols import truth
 from wengert.hooks.readers import is_reader, read_next
-from wengert.hooks.standins.carriers import same, taken
+from wengert.hooks.standins.containers import same, taken
 from wengert.hooks.standins.ordering import ordered
 from wengert.hooks.standins.texts import characters
 from wengert.recording.recording import PLAIN, STATE, Modes

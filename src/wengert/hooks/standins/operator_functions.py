@@ -9,13 +9,13 @@ from typing import Any
 
 from wengert.hooks.attributes import asked_attribute
 from wengert.hooks.classes import enter
-from wengert.hooks.dispatch import HOOKS, convert
+from wengert.hooks.generated import HOOKS, convert
 from wengert.hooks.items import delitem, getitem, iterable, setitem
 from wengert.hooks.operators import BINARY, COMPARE, UNARY
 from wengert.hooks.protocols import contains, not_, truth
-from wengert.hooks.standins.carriers import same
+from wengert.hooks.standins.containers import same
+from wengert.hooks.standins.functions import dunder
 from wengert.hooks.standins.iteration import items_of
-from wengert.hooks.standins.natives import dunder
 from wengert.recording.identity import is_, is_not
 from wengert.recording.recording import STATE
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.hooks.classes import enter, python_method
-from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import iterable
 from wengert.hooks.operators import COMPARE
 from wengert.hooks.protocols import are_sequences, truth

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.hooks.dispatch import HOOKS
-from wengert.hooks.standins.natives import guarded
+from wengert.hooks.generated import HOOKS
+from wengert.hooks.standins.functions import guarded
 from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array
 from wengert.recording.recording import STATE

@@ -22,25 +22,25 @@ from wengert.hooks.attributes import (
 )
 from wengert.hooks.classes import bind, enter, python_method
 from wengert.hooks.construction import build_class, instantiate, make_class
-from wengert.hooks.dispatch import convert
 from wengert.hooks.exchange import of_user
+from wengert.hooks.generated import convert
 from wengert.hooks.lookups import decisive
-from wengert.hooks.opaque import search
 from wengert.hooks.protocols import truth
+from wengert.hooks.search import search
 from wengert.hooks.standins.algorithms import ALGORITHMS
 from wengert.hooks.standins.conversions import CONVERSIONS
-from wengert.hooks.standins.executing import evaluated
+from wengert.hooks.standins.execution import evaluated
+from wengert.hooks.standins.functions import ARRAY_FUNCTIONS, copied, view
 from wengert.hooks.standins.iteration import ITERATION, entered
-from wengert.hooks.standins.natives import ARRAY_FUNCTIONS, copied, view
+from wengert.hooks.standins.numpy_helpers import SUBSTITUTES
 from wengert.hooks.standins.operator_functions import OPERATOR_FUNCTIONS
 from wengert.hooks.standins.ordering import cmp_to_key
-from wengert.hooks.standins.substitutes import SUBSTITUTES
 from wengert.hooks.standins.texts import SHOWING, interned, ordinal, printed
 from wengert.hooks.standins.totals import OF_POINTS
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE
 from wengert.values.frames import frame_module_name, get_frame, warn
-from wengert.values.values import is_certain
+from wengert.values.specs import is_certain
 
 
 def _broadcast(*args: Any) -> np.broadcast:

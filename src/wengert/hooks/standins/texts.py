@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.opaque import refusal, remember, search, traced_in, watched
+from wengert.hooks.search import refusal, remember, search, traced_in, watched
 from wengert.recording.cuts import digits_told, note_digit
 from wengert.recording.decisions import exact
 from wengert.recording.recording import STATE, Recording

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter, python_method
-from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import iterable, itself
-from wengert.hooks.opaque import hides, opaque
-from wengert.hooks.standins.natives import recorder
+from wengert.hooks.search import hides, opaque
+from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.ordering import extreme, first
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import as_array, record_as, record_call

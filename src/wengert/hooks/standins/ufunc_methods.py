@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.hooks.dispatch import HOOKS
-from wengert.hooks.opaque import search, watched
-from wengert.hooks.standins.natives import guarded, recorder
+from wengert.hooks.generated import HOOKS
+from wengert.hooks.search import search, watched
+from wengert.hooks.standins.functions import guarded, recorder
 from wengert.hooks.standins.overrides import NOT_TAKEN, taken_over
 from wengert.hooks.writes import record_store
 from wengert.recording.decisions import guard

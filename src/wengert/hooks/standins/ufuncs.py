@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
-from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.generated import HOOKS
 from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array
 from wengert.recording.recording import STATE, Recording, here

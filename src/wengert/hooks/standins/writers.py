@@ -8,9 +8,9 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
-from wengert.hooks.dispatch import HOOKS
-from wengert.hooks.flat import write_flat
-from wengert.hooks.opaque import search
+from wengert.hooks.flat_iterators import write_flat
+from wengert.hooks.generated import HOOKS
+from wengert.hooks.search import search
 from wengert.hooks.standins.ufuncs import as_mask
 from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import TensorLanguageError
-from wengert.rulebook.binding import Rule
 from wengert.rulebook.registry import rules
+from wengert.rulebook.rule import Rule
 from wengert.tensor.elementwise import Elementwise
 from wengert.tensor.language.terms import Apply, BlackBox, Const, Expr, Var
 from wengert.tensor.reading.rule_bodies import Power, as_function, body_partials, derivative, raised, substituted, times

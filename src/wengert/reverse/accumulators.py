@@ -19,15 +19,15 @@ from wengert.recording.recording import STATE, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.reverse.windows import Windows, joined
-from wengert.rulebook.binding import Rule
+from wengert.rulebook.rule import Rule
 from wengert.values.callables import place
+from wengert.values.cotangents import InplaceableThunk, add_into, as_given, debugging, force, is_exclusive, is_zero
 from wengert.values.functional import additem, getitem, setitem
 from wengert.values.keys import may_repeat
-from wengert.values.lenses import owner_of
 from wengert.values.owed import Owed
 from wengert.values.projection import project
-from wengert.values.tangents import InplaceableThunk, add_into, as_given, debugging, force, is_exclusive, is_zero
-from wengert.values.values import Spec, is_complex, spec_of
+from wengert.values.specs import Spec, is_complex, spec_of
+from wengert.values.views import owner_of
 
 FLOATS = (float, np.float64)
 

@@ -21,18 +21,18 @@ from wengert.errors import ArgumentError, RecomputationError
 from wengert.hooks.classes import enter
 from wengert.memory.storage import Memory, memory_of
 from wengert.memory.undo import Everything, undo
+from wengert.recording.digest import Trail
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE, TURNS, Level, Recording
 from wengert.recording.session import followed, forget_values, leave_turn, take_turn
 from wengert.recording.shadow import SHADOW, held
-from wengert.recording.trail import Trail
-from wengert.reverse.bars import Bars
+from wengert.reverse.accumulators import Bars
 from wengert.values.callables import callable_name
 from wengert.values.functional import getfield
-from wengert.values.lenses import is_foreign, owner_of
-from wengert.values.reach import Reach
 from wengert.values.sites import Site
-from wengert.values.values import is_inexact
+from wengert.values.snapshots import Reach
+from wengert.values.specs import is_inexact
+from wengert.values.views import is_foreign, owner_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 Walk = Callable[[Recording, Level, Bars, int, int, bool], None]

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording.hindsight import COMMON, FarReach
 from wengert.recording.primitives import Primitive
+from wengert.recording.pullback_reads import COMMON, FarReach
 from wengert.recording.recording import FEW, Recording, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.values.codes import code_of
-from wengert.values.lenses import owner_of
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
+from wengert.values.views import owner_of
 
 SOME = 50  # at each end of a container
 

@@ -23,7 +23,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
 Leaf: TypeAlias = Any
 Path: TypeAlias = Any  # the name of the whole, or (path to the container, how to write the key, key); see `written`

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import NoRuleError, RuleError
-from wengert.rulebook import ruletext
+from wengert.rulebook import showing
 from wengert.rulebook.bodies import Body, Variant, given_own
 from wengert.rulebook.purity import TESTED
 from wengert.rulebook.steps import scalar_step
 from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.results import cotangent, is_flat
-from wengert.values.values import Spec
+from wengert.values.specs import Spec
 
 __all__ = ["Accumulator", "Carrier", "Plan", "Rule", "Variant"]
 
@@ -67,14 +67,14 @@ class Rule:
         return f"<{self.kind} rule {self.name} of {self.primitive}, {self.where}>"
 
     def __str__(self) -> str:
-        return ruletext.text(self)
+        return showing.text(self)
 
     def __rich__(self) -> Any:
-        return ruletext.rich_text(self)
+        return showing.rich_text(self)
 
     def show(self) -> None:
         """Print the rule with its source and a sample, in colour where the output is a terminal."""
-        ruletext.show(self)
+        showing.show(self)
 
     @property
     def primitive(self) -> str:

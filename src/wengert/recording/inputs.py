@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from wengert.rulebook.registry import rules
-from wengert.values.structures import Leaf, Path, Seen, is_filled, itself, leaves, load_cell, mirror, walk, written
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
+from wengert.values.trees import Leaf, Path, Seen, is_filled, itself, leaves, load_cell, mirror, walk, written
 
 Make: TypeAlias = Callable[[Leaf, Path], Leaf]  # what stands in place of the leaf at the path `written(path)`
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from wengert.errors import NoRuleError, RuleError
 from wengert.recording.recording import PLAIN, Recording, flat_slots, here
-from wengert.rulebook.binding import Rule
-from wengert.values.structures import form_of, is_container, shallow_copy, shelves, walk
-from wengert.values.tangents import AbstractTangent, Tangent, force, is_zero
-from wengert.values.values import Spec, spec_of
+from wengert.rulebook.rule import Rule
+from wengert.values.cotangents import AbstractTangent, Tangent, force, is_zero
+from wengert.values.specs import Spec, spec_of
+from wengert.values.trees import form_of, is_container, shallow_copy, shelves, walk
 
 __all__ = ["Inside", "Place", "form_and_leaves", "inside", "spread", "with_leaves"]
 

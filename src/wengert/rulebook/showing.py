@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.rulebook.evaluation import rrule
+from wengert.rulebook.calling import rrule
 from wengert.rulebook.interface import AnyRule
 from wengert.values.callables import callable_name
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
 _FLOATS = (0.6, 1.7, 2.3)
 _VECTORS = (np.array([0.6, 1.7]), np.array([2.3, 0.9]), np.array([1.1, 3.1]))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.hooks.opaque import search
-from wengert.hooks.standins.natives import sized
+from wengert.hooks.search import search
+from wengert.hooks.standins.functions import sized
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE
 

@@ -12,23 +12,23 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError, TapeError
-from wengert.hooks.opaque import search
+from wengert.hooks.search import search
 from wengert.memory.storage import Memory, Storage
 from wengert.recording.outcomes import check_result, made_new
 from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import METADATA, Pull, guard_outline, record_call, register
 from wengert.recording.recording import STATE, Entry, Recording, Traced, here, silent
+from wengert.recording.rule_writes import note_kept, note_writes, watched_by
 from wengert.recording.slots import slot_of, slots_of
-from wengert.recording.unseen import note_kept, note_writes, watched_by
 from wengert.rulebook.registry import rules
 from wengert.tape.contexts import Context
 from wengert.tape.entries import argument, kept, push_result
 from wengert.tape.ops import MISSING, Call, Constant, Input, Variable
 from wengert.tape.tape import Tape
 from wengert.values import functional
-from wengert.values.lenses import owner_of
 from wengert.values.results import is_flat, is_tree, with_leaves
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
+from wengert.values.views import owner_of
 
 _NUMBERS = (np.ndarray, np.number, float, complex)
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from wengert.values.codes import code_of
 from wengert.values.owed import Owed
-from wengert.values.structures import form_of, is_filled, load_cell, namespace
+from wengert.values.trees import form_of, is_filled, load_cell, namespace
 
 Read = Callable[[], list[Any]]
 Write = Callable[[list[Any]], None]

@@ -13,9 +13,9 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter, python_method
-from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.generated import HOOKS
 from wengert.hooks.lookups import tape
-from wengert.hooks.opaque import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
+from wengert.hooks.search import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
 from wengert.hooks.standins.overrides import NOT_TAKEN, taken_over
 from wengert.hooks.standins.texts import holds_texts
 from wengert.hooks.standins.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
@@ -24,16 +24,16 @@ from wengert.hooks.writes import record_write
 from wengert.recording.decisions import guard
 from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of, ruled
-from wengert.recording.quick import FLOATS, NUMERIC, record_one, record_plain
 from wengert.recording.record import record_call
+from wengert.recording.recorders import FLOATS, NUMERIC, record_one, record_plain
 from wengert.recording.recording import PLAIN, STATE, Recording, here, silent
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
 from wengert.values.callables import callable_name, named_parameters
 from wengert.values.functional import getfield, make_dict, make_list, make_tuple
-from wengert.values.lenses import axes_in_memory
 from wengert.values.names import home_of
-from wengert.values.structures import leaves
+from wengert.values.trees import leaves
+from wengert.values.views import axes_in_memory
 
 _HOLDERS = (list, tuple, dict, set, frozenset)
 _OF_CONTAINERS = (getfield, make_tuple, make_list, make_dict)  # of a tape that is played: what they hold stays traced

@@ -9,24 +9,24 @@ import numpy as np
 
 from wengert.errors import NoDerivativeError, RuleError
 from wengert.memory.residuals import materialise
-from wengert.recording.compound import spread
+from wengert.recording.container_arguments import spread
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.pulls import Pull
 from wengert.recording.record import splat
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced
-from wengert.reverse.accumulation import SETTINGS
-from wengert.reverse.bars import EAGER, FLOATS, Bars, plus
-from wengert.reverse.checkpointing import Folded
+from wengert.reverse.accumulators import EAGER, FLOATS, Bars, plus
+from wengert.reverse.checkpoint import Folded
+from wengert.reverse.settings import SETTINGS
 from wengert.reverse.strategies import PassingBars, PassingTracedBars, Seeds, choosing
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
 from wengert.rulebook.bodies import own
+from wengert.values.cotangents import AbstractTangent
 from wengert.values.functional import getfield, setitem
 from wengert.values.keys import may_repeat
 from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
-from wengert.values.tangents import AbstractTangent
-from wengert.values.values import Spec, spec_of
+from wengert.values.specs import Spec, spec_of
 
 _ndarray, _ref = np.ndarray, weakref.ref
 _sum = np.add.reduce

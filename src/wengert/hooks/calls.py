@@ -22,13 +22,13 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.attributes import forget_classes
 from wengert.hooks.classes import bind, enter, lookup, python_method
 from wengert.hooks.construction import constructor
-from wengert.hooks.dispatch import prepare
 from wengert.hooks.exchange import HOOKS, NATIVE_MODULES, TRACEABLE, copied, of_user, put_in, twin_of
 from wengert.hooks.exchange import prepare as prepare_class
+from wengert.hooks.generated import prepare
 from wengert.hooks.lookups import tape, told
-from wengert.hooks.opaque import CARRIER_TYPES, search
 from wengert.hooks.readers import check_step
-from wengert.hooks.standins.carriers import (
+from wengert.hooks.search import CARRIER_TYPES, search
+from wengert.hooks.standins.containers import (
     CARRIER_CLASSES,
     CARRIERS,
     FREE_OWNERS,
@@ -37,8 +37,8 @@ from wengert.hooks.standins.carriers import (
     text_method,
     unbound_method,
 )
+from wengert.hooks.standins.functions import array_function, guarded, number_method, recorder
 from wengert.hooks.standins.iteration import HIGHER, higher
-from wengert.hooks.standins.natives import array_function, guarded, number_method, recorder
 from wengert.hooks.standins.operator_functions import CALLABLE_OBJECTS, DUNDERS
 from wengert.hooks.standins.ordering import Ordered
 from wengert.hooks.standins.randomness import METHOD, SAMPLERS
@@ -57,7 +57,7 @@ from wengert.values.frames import ENGINE
 from wengert.values.names import LIBRARIES, home_of
 from wengert.values.sites import Site
 
-BY_HAND = {(ENGINE + "rulebook/registry.py", "rrule"), (ENGINE + "rulebook/evaluation.py", "pullback")}
+BY_HAND = {(ENGINE + "rulebook/registry.py", "rrule"), (ENGINE + "rulebook/calling.py", "pullback")}
 """A rule, called by a user."""
 
 UNSEARCHED = frozenset(

@@ -21,9 +21,9 @@ from wengert.recording.session import apart
 from wengert.recording.slots import slot_of
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name, stub, written_name
-from wengert.values.lenses import owner_of
 from wengert.values.names import home_of
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
+from wengert.values.views import owner_of
 
 CARRIER_TYPES = (
     list,

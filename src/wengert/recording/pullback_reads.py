@@ -24,12 +24,12 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
-from wengert.values.lenses import owner_of
 from wengert.values.owed import Owed
-from wengert.values.reach import Place, Reach, identical
 from wengert.values.sites import Site
-from wengert.values.structures import form_of, namespace
-from wengert.values.values import is_inexact
+from wengert.values.snapshots import Place, Reach, identical
+from wengert.values.specs import is_inexact
+from wengert.values.trees import form_of, namespace
+from wengert.values.views import owner_of
 
 LARGE = 1 << 16  # bytes; of larger arrays sums are kept in place of a copy
 _LIBRARIES = sys.stdlib_module_names | {"numpy", "scipy", "wengert", "wengert_rules"}

@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from wengert.errors import RuleError
-from wengert.rulebook.binding import Accumulator, Rule
 from wengert.rulebook.bodies import times
 from wengert.rulebook.registry import Registry, rules
+from wengert.rulebook.rule import Accumulator, Rule
 from wengert.values.callables import callable_name, place
-from wengert.values.values import is_complex
+from wengert.values.specs import is_complex
 
 __all__ = ["accumulates", "adjoint", "non_differentiable", "partials", "pullback", "rrule", "times"]
 

@@ -12,8 +12,8 @@ import numpy as np
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Entry, Recording, flat_slots
 from wengert.values.functional import Path
-from wengert.values.lenses import owner_of
-from wengert.values.values import Spec
+from wengert.values.specs import Spec
+from wengert.values.views import owner_of
 
 SMALL = 4096  # bytes; below it hashing the bytes takes less time than a product
 _SCALARS = {float, int, type(None), bool, str, complex, np.float64}  # which marshal tells by their bits

@@ -32,20 +32,20 @@ from wengert.hooks.items import (
     setitem,
 )
 from wengert.hooks.matching import match_class
-from wengert.hooks.opaque import remember
 from wengert.hooks.operators import BINARY, COMPARE, INPLACE, UNARY, Binary
 from wengert.hooks.protocols import binary, compare, contains, inplace, not_, not_contains, truth, unary
+from wengert.hooks.search import remember
 from wengert.recording.caches import compared
 from wengert.recording.decisions import made_text, raised
 from wengert.recording.identity import is_, is_not
 from wengert.recording.primitives import primitive_of
-from wengert.recording.quick import NUMERIC, record_two
+from wengert.recording.recorders import NUMERIC, record_two
 from wengert.recording.recording import OPERANDS, PLAIN, STATE, Modes
 from wengert.recording.shadow import SHADOW
 from wengert.rulebook.registry import rules
 from wengert.values.frames import caught
 from wengert.values.sites import Site
-from wengert.values.values import CERTAIN, MANY
+from wengert.values.specs import CERTAIN, MANY
 
 _BINARY = """
 def {name}(right, left, site):

@@ -19,15 +19,15 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
-from wengert.reverse.accumulation import SETTINGS, accumulation
-from wengert.rulebook.binding import Rule
+from wengert.reverse.settings import SETTINGS, accumulation
 from wengert.rulebook.registry import rules
+from wengert.rulebook.rule import Rule
 from wengert.tape.dump import line
 from wengert.tape.ops import Call, Constant, Op, Variable, mkcall, references, substitute, value_of
 from wengert.tape.tape import Context, Tape
 from wengert.values.functional import Path, getfield, make_tuple
 from wengert.values.results import keys_of
-from wengert.values.values import is_complex, is_inexact
+from wengert.values.specs import is_complex, is_inexact
 
 
 class RRuleContext(Context):

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording.hindsight import Hindsight
 from wengert.recording.outcomes import flat
 from wengert.recording.primitives import Primitive
+from wengert.recording.pullback_reads import Hindsight
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, flat_slots, here, silent
 from wengert.recording.slots import slot_of
 from wengert.values.results import leaves_of
-from wengert.values.structures import is_container
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
+from wengert.values.trees import is_container
 
 Watched = list[tuple[np.ndarray, np.ndarray]]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.recording.recording import Recording, here
-from wengert.values.lenses import owner_of
+from wengert.values.views import owner_of
 
 Ref = weakref.ref[np.ndarray]
 

@@ -10,10 +10,10 @@ import numpy as np
 from wengert.errors import RuleError
 from wengert.rulebook.bodies import own
 from wengert.rulebook.interface import AnyRule
+from wengert.values.cotangents import Tangent, Thunk, force, is_zero
 from wengert.values.projection import project
 from wengert.values.results import form_of, is_flat, is_tree, names_parts
-from wengert.values.tangents import Tangent, Thunk, force, is_zero
-from wengert.values.values import Spec, is_inexact, spec_of
+from wengert.values.specs import Spec, is_inexact, spec_of
 
 Args = tuple[Any, ...]
 Pullback = Callable[[Any], Args]

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.hooks.exchange import twin_of
-from wengert.hooks.opaque import refusal
+from wengert.hooks.search import refusal
 from wengert.recording.recording import STATE
 from wengert.values.frames import get_frame
 

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.awaiting import AWAITABLES
-from wengert.hooks.dispatch import HOOKS
+from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import default_item, dict_item, iterable, pairs
 from wengert.hooks.lookups import hashed, looked_up, tape, told
-from wengert.hooks.opaque import CARRIER_TYPES, refusal, remember
+from wengert.hooks.search import CARRIER_TYPES, refusal, remember
 from wengert.hooks.standins.ordering import sort_list
 from wengert.recording.caches import found, is_number
 from wengert.recording.cuts import refuse_digit

@@ -8,7 +8,7 @@ from wengert.errors import NoRuleError
 from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import Recording, here
 from wengert.recording.slots import slots_of
-from wengert.values.values import is_inexact
+from wengert.values.specs import is_inexact
 
 
 def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins: tuple[Any, ...]) -> None:
