@@ -90,6 +90,7 @@ class Recording:
         "around",
         "aside",
         "bell",
+        "below",
         "caches",
         "context",
         "crowded",
@@ -148,6 +149,7 @@ class Recording:
         self.is_open = False
         self.around: Around | None = None
         self.aside: Aside | None = None
+        self.below: tuple[Recording, Aside | None] | None = None  # whose values its own took the place of
         self.bell: Any = None  # rung when its turn may have come, where it waits
         self.owed = Owed()
         self.memory: WrittenMemory = None  # type: ignore[assignment]

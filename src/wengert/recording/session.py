@@ -78,14 +78,18 @@ def open_recording(recording: Recording, frame: types.FrameType) -> None:
     recording.frame, recording.thread = frame, threading.get_ident()
     if STATE.recording is not STATE.silenced:  # else both are None
         recording.around = _around()
+    shown = TABLE.of
+    if shown is not None and shown.thread == recording.thread:
+        recording.below = shown, shown.aside
     ACTIVE.append(recording)
     TURNS.append(recording)
     if TURNS[0] is recording and TABLE.of is None:
+        recording.is_open = True
         TABLE.of = recording
     else:
         _bury(ACTIVE)
         take_turn(recording)
-    recording.is_open = True
+        recording.is_open = True
     _settle(1)
 
 
@@ -98,12 +102,12 @@ def close_recording(recording: Recording) -> None:
         if recording.is_open and (not TURNS or TURNS[0] is not recording):
             take_turn(recording)
         if TURNS and (TURNS[0] is recording or TURNS[0].thread == recording.thread):  # else it waited, and never began
-            _resume(recording.around)
+            _resume(recording)
             recording.is_open = False
             _settle(0)
         leave_turn(recording)
         ACTIVE.remove(recording)
-    recording.thread = recording.frame = recording.around = recording.aside = None
+    recording.thread = recording.frame = recording.around = recording.aside = recording.below = None
 
 
 def _around() -> Around | None:
@@ -115,18 +119,21 @@ def _around() -> Around | None:
     return Around(STATE.recording, STATE.quick, STATE.site, silenced)
 
 
-def _resume(around: Around | None) -> None:
-    """Go on with what a recording was opened in the middle of, if anything."""
-    if around is None:
-        forget_values()
-        STATE.recording = STATE.quick = STATE.site = STATE.silenced = None
-        return
-    recording = around.recording or around.silenced
-    if recording in TURNS:
-        _show(recording)
+def _resume(recording: Recording) -> None:
+    """Go on with what a recording was opened in the middle of, if anything.
+
+    The table holds what it held then: what breaks in between two steps of changing it leaves it to them as it was.
+    """
+    around = recording.around or Around(None, None, None, None)
+    STATE.recording, STATE.quick, STATE.site, STATE.silenced = around
+    if recording.below is not None and recording.below[0] in ACTIVE:
+        shown, aside = recording.below
+        _show(shown)
+        shown.aside = aside
+    elif (outer := around.recording or around.silenced) in TURNS:
+        _show(outer)
     else:
         forget_values()
-    STATE.recording, STATE.quick, STATE.site, STATE.silenced = around
 
 
 class aside:
@@ -213,8 +220,8 @@ def _show(recording: Recording) -> None:
         held = [entry[1]() for entry in shown.entries if entry is not None and type(entry[1]) is weakref.ref]
         held += [storage.owner() for storage in [*shown.memory.storages.values()]]
         shown.aside = Aside(dict(SHADOW), held)
-    SHADOW.clear()
     TABLE.of = recording
+    SHADOW.clear()
     if recording.aside is not None:
         SHADOW.update(recording.aside.shadow)
         recording.aside = None
