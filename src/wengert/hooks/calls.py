@@ -54,7 +54,7 @@ from wengert.rewrite import original
 from wengert.rulebook.registry import rules
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
-from wengert.values.names import LIBRARIES, home_of
+from wengert.values.names import LIBRARIES, home_of, is_heap_type
 from wengert.values.sites import Site
 
 BY_HAND = {(ENGINE + "rulebook/registry.py", "rrule"), (ENGINE + "rulebook/calling.py", "pullback")}
@@ -283,7 +283,7 @@ def _other(f: Any, t: type) -> Any:
         return recorder(Primitive(f, rules[f]))
     if t is functools.partial:
         return functools.partial(enter(f.func), *f.args, **f.keywords)
-    passing = issubclass(t, type) and f.__flags__ & _ON_THE_HEAP
+    passing = issubclass(t, type) and is_heap_type(f)
     if passing and t in _HASHABLE and f in twins:
         return twins[f]
     found = _classify(f, t)
@@ -295,9 +295,6 @@ def _other(f: Any, t: type) -> Any:
     elif t in _HASHABLE:
         (twins if passing else _resolved)[f] = found
     return found
-
-
-_ON_THE_HEAP = 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE
 
 
 def _classify(f: Any, t: type) -> Any:

@@ -16,7 +16,7 @@ from wengert.rewrite.rewriter import rewritten
 from wengert.rewrite.tables import running_table
 from wengert.values.codes import code_of, note_original, original
 from wengert.values.frames import ENGINE
-from wengert.values.names import home_of
+from wengert.values.names import home_of, is_heap_type
 from wengert.values.sites import Site
 
 HOOKS: dict[str, Callable[..., Any]] = {}
@@ -77,7 +77,6 @@ TRACEABLE = {
 }
 """Files of this package of which the functions are entered like the user's."""
 _OURS = NATIVE_MODULES | {"wengert", "wengert_rules"}
-_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def of_user(f: Any) -> bool:
@@ -117,7 +116,7 @@ def made(f: types.FunctionType, site: Site | None) -> types.FunctionType:
 
 def named(value: Any, site: Site | None) -> Any:
     """What a class statement gives a name, and C may tell it."""
-    if type(value).__flags__ & _MADE_BY_PYTHON:
+    if is_heap_type(type(value)):
         prepare(type(value))
     return value
 
@@ -137,7 +136,7 @@ def prepare(t: type) -> bool:
     todo, done = [t], {id(t): t}
     while todo:
         for base in todo.pop().__mro__ or ():
-            if base.__flags__ & _MADE_BY_PYTHON and home_of(base).partition(".")[0] not in NATIVE_MODULES:
+            if is_heap_type(base) and home_of(base).partition(".")[0] not in NATIVE_MODULES:
                 for value in [base, *vars(base).values()]:
                     _put_in_all(value)
                     if id(type(value)) not in done:

@@ -21,7 +21,7 @@ from wengert.recording.session import apart
 from wengert.recording.slots import slot_of
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name, stub, written_name
-from wengert.values.names import home_of
+from wengert.values.names import home_of, is_heap_type
 from wengert.values.specs import is_inexact
 from wengert.values.views import owner_of
 
@@ -36,7 +36,6 @@ CARRIER_TYPES = (
     collections.defaultdict,
 )
 LIMIT = 10_000
-MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _ATOMS = (
     str,
     bytes,
@@ -104,7 +103,7 @@ def _parts(thing: Any) -> list[Any]:
 
 def _closures(t: type) -> list[Any]:
     """The variables around a class, which its methods read, and the values of its attributes."""
-    bases = [vars(base) for base in t.__mro__ if base.__flags__ & MADE_BY_PYTHON]
+    bases = [vars(base) for base in t.__mro__ if is_heap_type(base)]
     given = [getattr(f, "__func__", f) for space in bases for f in space.values()]
     methods = [f.fget if type(f) is property else f for f in given]
     cells = [cell for f in methods if type(f) is types.FunctionType and f.__closure__ for cell in f.__closure__]
@@ -197,7 +196,7 @@ def _asks_numbers(fn: Any) -> bool:
 def _has_no_number(thing: Any) -> bool:
     """Whether an object is of a class in Python that answers nothing: such a call raises, or sees its type."""
     t = type(thing)
-    if not t.__flags__ & MADE_BY_PYTHON or type.__getattribute__(t, "__new__") is not object.__new__:
+    if not is_heap_type(t) or type.__getattribute__(t, "__new__") is not object.__new__:
         return False
     return not any([name in vars(base) for base in t.__mro__ for name in _ANSWERS])
 

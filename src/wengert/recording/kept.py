@@ -21,9 +21,9 @@ from wengert.recording.recording import Recording
 from wengert.rewrite import original
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE, is_ours
+from wengert.values.names import is_heap_type
 
 LIMIT = 10_000
-_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _LIBRARIES = sys.stdlib_module_names | {"numpy", "wengert", "wengert_rules"}
 _ATOMS = (
     str, bytes, int, float, complex, type(None), np.dtype, np.generic, np.ufunc, types.ModuleType, types.CodeType,
@@ -110,7 +110,7 @@ def _parts(thing: Any) -> Iterable[Held]:
     if t is types.FunctionType:
         return _of_function(thing)
     if issubclass(t, type):
-        if _is_of_library(thing) or not thing.__flags__ & _MADE_BY_PYTHON:
+        if _is_of_library(thing) or not is_heap_type(thing):
             return ()
         return [*vars(thing).items(), *[(FIXED, base) for base in thing.__bases__]]
     if issubclass(t, np.ndarray):
@@ -150,7 +150,7 @@ def _attributes(thing: Any) -> list[Held]:
     found: list[Held] = []
     for cls in type(thing).__mro__:
         for name, member in vars(cls).items():
-            if type(member) is types.MemberDescriptorType and name != "__dict__" and cls.__flags__ & _MADE_BY_PYTHON:
+            if type(member) is types.MemberDescriptorType and name != "__dict__" and is_heap_type(cls):
                 found.extend([(name, part) for part in [_slot(member, thing)] if part is not None])
             elif name == "__dict__" and type(member) in (types.GetSetDescriptorType, types.MemberDescriptorType):
                 found.extend(member.__get__(thing).items())

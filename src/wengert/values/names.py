@@ -92,8 +92,12 @@ def found(module: str, path: str) -> Any:
 
 _METHODS = types.MethodDescriptorType | types.WrapperDescriptorType
 _OF_LIBRARIES = types.BuiltinFunctionType, type(np.sum), type(np.where), np.ufunc
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement
 LIBRARIES = {"builtins", "math", "cmath", "_operator", "statistics", "numpy", "scipy", "wengert", "wengert_rules"}
+
+
+def is_heap_type(cls: type) -> bool:
+    """Whether a class was made by a class statement; a few that C code makes are of that kind, too."""
+    return bool(cls.__flags__ & 1 << 9)  # Py_TPFLAGS_HEAPTYPE
 
 
 def runs_python(fn: Any) -> bool:
@@ -101,7 +105,7 @@ def runs_python(fn: Any) -> bool:
     if isinstance(fn, (types.MethodType, functools.partial)):
         return runs_python(fn.__func__ if isinstance(fn, types.MethodType) else fn.func)
     if isinstance(fn, type):
-        return bool(fn.__flags__ & _HEAP_TYPE)
+        return is_heap_type(fn)
     calls = [vars(base)["__call__"] for base in type(fn).__mro__ if "__call__" in vars(base)]
     return isinstance(fn, types.FunctionType) or isinstance(calls[0] if calls else None, types.FunctionType)
 
@@ -119,7 +123,7 @@ def is_of_library(fn: Any) -> bool:
         owner = getattr(fn, "__self__", None)
         home = "numpy" if isinstance(owner, np.ufunc | np.ndarray) else getattr(fn, "__module__", None) or "builtins"
     elif isinstance(fn, type):  # of C: int, float, np.float64
-        home = "" if fn.__flags__ & _HEAP_TYPE else fn.__module__
+        home = "" if is_heap_type(fn) else fn.__module__
     else:
         home = type(fn).__module__ if str(type(fn).__module__).startswith("wengert.") else ""
     return str(home).partition(".")[0] in LIBRARIES and not _is_from_python(fn)

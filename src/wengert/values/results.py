@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.values.functional import Path
+from wengert.values.names import is_heap_type
 from wengert.values.specs import Spec, is_inexact, spec_of
 from wengert.values.trees import is_container, namespace, shallow_copy, walk
 
 MANY = 10_000  # objects; a larger one is not searched through
 _ATOMS = (str, bytes, int, type(None), types.CodeType, np.dtype, np.integer, np.bool_)
-_MADE_BY_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 class Leaf(NamedTuple):
@@ -137,7 +137,7 @@ def is_standing(thing: Any) -> bool:
     """Whether a class or module is one that can be imported: no call has made it."""
     if isinstance(thing, types.ModuleType):
         return sys.modules.get(thing.__name__) is thing
-    if not thing.__flags__ & _MADE_BY_PYTHON:
+    if not is_heap_type(thing):
         return True
     found: Any = sys.modules.get(thing.__module__)
     for name in thing.__qualname__.split("."):

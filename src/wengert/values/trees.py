@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from wengert.values.names import is_heap_type
 from wengert.values.specs import is_inexact
 
 Leaf: TypeAlias = Any
@@ -32,7 +33,6 @@ Seen: TypeAlias = dict[int, tuple[Any, Any]]  # id -> (the object, kept alive; w
 _BASES = (object, list, tuple, dict, SimpleNamespace)
 _OPEN = (list, tuple, dict, SimpleNamespace, OrderedDict, defaultdict, CellType)
 _CLOSED_LIBRARIES = (sys.stdlib_module_names - {"collections"}) | {"wengert", "wengert_rules"}
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: made by a class statement; C types with it are told by `__new__`
 
 
 class Form(NamedTuple):
@@ -57,7 +57,7 @@ def form_of(cls: type) -> Form | None:
         return _forms[cls]
     except KeyError:
         pass
-    if not cls.__flags__ & _HEAP_TYPE:
+    if not is_heap_type(cls):
         return _forms.setdefault(cls, None)
     try:
         return _other_forms[cls]
@@ -72,7 +72,7 @@ def is_container(value: Any) -> bool:
 
 
 def _is_open(cls: type) -> bool:
-    if not cls.__flags__ & _HEAP_TYPE or _maker(cls) not in _BASES or issubclass(cls, Enum):
+    if not is_heap_type(cls) or _maker(cls) not in _BASES or issubclass(cls, Enum):
         return False
     return str(cls.__module__).partition(".")[0] not in _CLOSED_LIBRARIES
 
