@@ -26,8 +26,10 @@ from wengert.hooks.exchange import HOOKS, NATIVE_MODULES, TRACEABLE, copied, of_
 from wengert.hooks.exchange import prepare as prepare_class
 from wengert.hooks.generated import prepare
 from wengert.hooks.lookups import tape, told
+from wengert.hooks.policy import RULED, STANDINS
 from wengert.hooks.readers import check_step
 from wengert.hooks.search import CARRIER_TYPES, search
+from wengert.hooks.standins import execution, iteration, numpy_helpers, randomness, specials  # noqa: F401 (they register)
 from wengert.hooks.standins.containers import (
     CARRIER_CLASSES,
     CARRIERS,
@@ -38,11 +40,10 @@ from wengert.hooks.standins.containers import (
     unbound_method,
 )
 from wengert.hooks.standins.functions import array_function, guarded, number_method, recorder
-from wengert.hooks.standins.iteration import HIGHER, higher
 from wengert.hooks.standins.operator_functions import CALLABLE_OBJECTS, DUNDERS
 from wengert.hooks.standins.ordering import Ordered
-from wengert.hooks.standins.randomness import METHOD, SAMPLERS
-from wengert.hooks.standins.specials import SPECIAL, exception_method
+from wengert.hooks.standins.randomness import METHOD
+from wengert.hooks.standins.specials import exception_method
 from wengert.hooks.standins.texts import stream_method
 from wengert.hooks.standins.totals import ITERATING, STATISTICS, of_numbers, sequence_recorder
 from wengert.hooks.standins.ufunc_methods import ufunc_method
@@ -300,18 +301,13 @@ def _other(f: Any, t: type) -> Any:
 def _classify(f: Any, t: type) -> Any:
     """What stands for a callable that is the same in each trace."""
     if t in _HASHABLE or issubclass(t, type):
-        special = SPECIAL.get(f)
-        if special is not None:
-            return special
         primitive = primitive_of(f)
+        if f in STANDINS and (primitive is None or f in RULED):
+            return STANDINS[f]
         if primitive is not None:
             return sequence_recorder(primitive) if f in ITERATING else recorder(primitive)
-        if f in SAMPLERS:
-            return SAMPLERS[f]
         if f in CARRIERS:
             return f
-        if f in HIGHER:
-            return higher(f)
     if issubclass(t, type):
         prepare_class(f)
         meta = python_method(t, "__call__")

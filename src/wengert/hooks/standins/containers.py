@@ -238,8 +238,6 @@ CARRIER_CLASSES = {*CARRIER_TYPES, object, type, BaseException, Exception, types
 CARRIERS: set[Any] = {
     id,
     callable,
-    type,
-    range,
     slice,
     super,
     object,
@@ -252,16 +250,11 @@ CARRIERS: set[Any] = {
     dir,
     input,
     open,
-    setattr,
     builtins.__import__,
     BaseException,
-    chr,
-    ord,
-    hash,
     operator.length_hint,
     sys.exc_info,
     functools.partial,
-    getattr,
     functools.update_wrapper,
     functools.wraps,
     np.shares_memory,
@@ -277,6 +270,5 @@ CARRIERS: set[Any] = {
     types.CellType,
     sys.getsizeof,
     sys.getrefcount,
-    sys.intern,
 }
 """Functions and types that are called as they are."""

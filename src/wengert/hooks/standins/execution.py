@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.hooks.exchange import twin_of
+from wengert.hooks.policy import stands_for
 from wengert.hooks.search import refusal
 from wengert.recording.recording import STATE
 from wengert.values.frames import get_frame
@@ -24,7 +25,7 @@ _NAMESPACES = ("globals", "locals")
 _BY_NAME = sys.version_info >= (3, 13)
 
 
-def evaluated(f: Any) -> Callable[..., Any]:
+def _evaluated(f: Any) -> Callable[..., Any]:
     """What stands for `eval` or `exec`."""
 
     def call(source: Any, /, *given: Any, **kwargs: Any) -> Any:
@@ -44,6 +45,10 @@ def evaluated(f: Any) -> Callable[..., Any]:
         return f(twin_of(source), *_namespaces(frame, **spaces), **kwargs)
 
     return call
+
+
+for _fn in (eval, exec):
+    stands_for(_fn, native_errors=True)(_evaluated(_fn))
 
 
 def _namespaces(frame: types.FrameType, globals: Any = None, locals: Any = None) -> tuple[Any, Any]:

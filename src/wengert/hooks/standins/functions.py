@@ -15,6 +15,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter, python_method
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.lookups import tape
+from wengert.hooks.policy import stands_for
 from wengert.hooks.search import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
 from wengert.hooks.standins.overrides import NOT_TAKEN, taken_over
 from wengert.hooks.standins.texts import holds_texts
@@ -298,12 +299,10 @@ def _sparing(f: Any) -> Callable[..., Any]:
     return call
 
 
-ARRAY_FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    np.ravel: lambda *args, **kwargs: _in_a_row(ruled(np.ravel), *args, **kwargs),
-    np.reshape: lambda *args, **kwargs: _reshape(ruled(np.reshape), *args, **kwargs),
-    np.median: _sparing(np.median),
-    np.nanmedian: _sparing(np.nanmedian),
-}
+stands_for(np.ravel, ruled=True)(lambda *args, **kwargs: _in_a_row(ruled(np.ravel), *args, **kwargs))
+stands_for(np.reshape, ruled=True)(lambda *args, **kwargs: _reshape(ruled(np.reshape), *args, **kwargs))
+for _fn in (np.median, np.nanmedian):
+    stands_for(_fn, ruled=True)(_sparing(_fn))
 
 
 def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
@@ -323,6 +322,9 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
             )
         )
     return made
+
+
+stands_for(np.ndarray.view, ruled=True)(lambda a, *args, **kwargs: view(ruled(np.ndarray.view), a, *args, **kwargs))
 
 
 def sized(primitive: Primitive, deciding: slice = slice(1, None)) -> Callable[..., Any]:
@@ -357,6 +359,7 @@ def _ask_layout(order: Any) -> None:
         laid_out(recording)
 
 
+@stands_for(np.ndarray.__copy__, np.ndarray.__deepcopy__)
 def copied(a: Any, memo: Any = None) -> Any:
     """`copy.copy` and `copy.deepcopy` of an array or number."""
     return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a

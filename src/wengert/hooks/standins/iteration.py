@@ -16,6 +16,7 @@ from wengert.hooks.flat_iterators import flat_items
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import Iterated, Sequence, iterable, iterator
 from wengert.hooks.lookups import in_hash_order, tape, told
+from wengert.hooks.policy import stands_for
 from wengert.hooks.protocols import truth
 from wengert.hooks.readers import is_reader, read_next
 from wengert.hooks.standins.containers import same, taken
@@ -24,25 +25,8 @@ from wengert.hooks.standins.texts import characters
 from wengert.recording.recording import PLAIN, STATE, Modes
 from wengert.recording.slots import holds_traced
 
-HIGHER: set[Any] = {
-    map,
-    filter,
-    sorted,
-    zip,
-    enumerate,
-    reversed,
-    functools.reduce,
-    list,
-    tuple,
-    set,
-    frozenset,
-    any,
-    all,
-    *(v for v in vars(itertools).values() if isinstance(v, type)),
-}
 
-
-def higher(f: Any) -> Any:
+def _higher(f: Any) -> Any:
     """A C callable that calls back or iterates: functions among its arguments are entered, iterables recorded."""
     first, *middle, rest = ROLES.get(f, (items_of, items_of))
 
@@ -114,7 +98,11 @@ ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
     itertools.repeat: (_as_it_is, _as_it_is),
     itertools.chain: (_later, _later),
 }
-"""What the arguments of a callable of `HIGHER` are, the last said of all that follow; where not said: iterables."""
+"""What the arguments of a callable of C are, the last said of all that follow; where not said: iterables."""
+
+for _fn in (map, zip, enumerate, functools.reduce, list, tuple, *vars(itertools).values()):
+    if isinstance(_fn, type) or _fn is functools.reduce:
+        stands_for(_fn)(_higher(_fn))
 
 
 def _counting(start: Any = 0, step: Any = 1) -> Any:
@@ -237,3 +225,6 @@ ITERATION: dict[Any, Any] = {
     frozenset: _set_of(frozenset),
     itertools.compress: _compress,
 }
+
+for _fn, _stand in ITERATION.items():
+    stands_for(_fn, native_errors=_fn in (iter, next, any, all, filter, reversed, sorted))(_stand)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
+from wengert.hooks.policy import stands_for
 from wengert.hooks.search import search
 from wengert.hooks.standins.functions import sized
 from wengert.recording.primitives import ruled
@@ -18,6 +19,7 @@ from wengert.recording.recording import STATE
 core: Any = np._core._multiarray_umath  # type: ignore[attr-defined]
 
 
+@stands_for(core._array_converter)
 class Converter:
     """As `_array_converter`, with which NumPy's functions in Python convert their arguments and wrap their results."""
 
@@ -46,17 +48,13 @@ class Converter:
         return enter(np.asanyarray)(self.items[i])
 
 
+@stands_for(np.broadcast_arrays)
 def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     if not _holds(args):
         return np.broadcast_arrays(*args, subok=subok)
     shape = np.broadcast_shapes(*map(np.shape, args))
     arrays = [enter(np.asanyarray)(a) for a in args]
     return tuple([a if a.shape == shape else enter(np.broadcast_to)(a, shape) for a in arrays])
-
-
-def _unique_hash(array: Any, **kwargs: Any) -> Any:
-    """`np.unique` sorts where this gives NotImplemented."""
-    return NotImplemented if isinstance(array, Converter) else core._unique_hash(array, **kwargs)
 
 
 def _holds(things: Any) -> bool:
@@ -73,14 +71,17 @@ def _sized(f: Any, deciding: slice) -> Callable[..., Any]:
     return lambda *args, **kwargs: sized(ruled(f), deciding)(*args, **kwargs)
 
 
-FIRST = slice(0, 1)
-functions: list[Any] = [f for f in vars(np).values() if type(f) is type(np.sum)]
-SUBSTITUTES: dict[Any, Any] = {
-    core._array_converter: Converter,
-    np.broadcast_arrays: _broadcast_arrays,
-    np.repeat: _sized(np.repeat, slice(1, None)),
-    **{f: _sized(f, FIRST) for f in (np.bincount, np.flatnonzero, np.argwhere)},
-    **{f._implementation: _public(f) for f in functions if isinstance(f._implementation, types.BuiltinFunctionType)},
-}
+stands_for(np.repeat, ruled=True)(_sized(np.repeat, slice(1, None)))
+for _fn in (np.bincount, np.flatnonzero, np.argwhere):
+    stands_for(_fn, ruled=True)(_sized(_fn, slice(0, 1)))
+_functions: list[Any] = [f for f in vars(np).values() if type(f) is type(np.sum)]
+for _f in _functions:
+    if isinstance(_f._implementation, types.BuiltinFunctionType):
+        stands_for(_f._implementation)(_public(_f))
+
 if hasattr(core, "_unique_hash"):  # from NumPy 2.3
-    SUBSTITUTES[core._unique_hash] = _unique_hash
+
+    @stands_for(core._unique_hash)
+    def _unique_hash(array: Any, **kwargs: Any) -> Any:
+        """`np.unique` sorts where this gives NotImplemented."""
+        return NotImplemented if isinstance(array, Converter) else core._unique_hash(array, **kwargs)

@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.hooks.classes import enter
 from wengert.hooks.generated import HOOKS
+from wengert.hooks.policy import stands_for
 from wengert.hooks.standins.functions import guarded
 from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array
@@ -136,9 +137,7 @@ _FAMILIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
 }
 
 METHOD = type(np.random.Generator.normal)
-SAMPLERS: dict[Any, Callable[..., Any]] = {
-    f: make(f)
-    for generator in (np.random.Generator, np.random.RandomState)
-    for name, make in _FAMILIES.items()
-    for f in [getattr(generator, name)]
-}
+for _generator in (np.random.Generator, np.random.RandomState):
+    for _name, _make in _FAMILIES.items():
+        _fn = getattr(_generator, _name)
+        stands_for(_fn)(_make(_fn))

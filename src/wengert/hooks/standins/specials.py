@@ -25,24 +25,21 @@ from wengert.hooks.construction import build_class, instantiate, make_class
 from wengert.hooks.exchange import of_user
 from wengert.hooks.generated import convert
 from wengert.hooks.lookups import decisive
+from wengert.hooks.policy import stands_for
 from wengert.hooks.protocols import truth
 from wengert.hooks.search import search
 from wengert.hooks.standins.algorithms import ALGORITHMS
 from wengert.hooks.standins.conversions import CONVERSIONS
-from wengert.hooks.standins.execution import evaluated
-from wengert.hooks.standins.functions import ARRAY_FUNCTIONS, copied, view
-from wengert.hooks.standins.iteration import ITERATION, entered
-from wengert.hooks.standins.numpy_helpers import SUBSTITUTES
+from wengert.hooks.standins.iteration import entered
 from wengert.hooks.standins.operator_functions import OPERATOR_FUNCTIONS
 from wengert.hooks.standins.ordering import cmp_to_key
-from wengert.hooks.standins.texts import SHOWING, interned, ordinal, printed
 from wengert.hooks.standins.totals import OF_POINTS
-from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE
 from wengert.values.frames import frame_module_name, get_frame, warn
 from wengert.values.specs import is_certain
 
 
+@stands_for(np.broadcast)
 def _broadcast(*args: Any) -> np.broadcast:
     """`np.broadcast`, for the shape's sake; what it gives when iterated over cannot be followed."""
     made = np.broadcast(*args)
@@ -61,12 +58,14 @@ def _condition(a: Any) -> Any:
     return a if isinstance(a, (type, tuple)) else enter(a)
 
 
+@stands_for(type)
 def _type(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 3 and type(args[2]) is dict:  # `type` itself asks the frame that it is called from
         args = (*args[:2], {"__module__": get_frame().f_globals.get("__name__"), **args[2]})
     return type(*args, **kwargs) if len(args) == 1 else make_class(type.__call__, type, *args, **kwargs)
 
 
+@stands_for(hash)
 def _hashed(a: Any, /) -> int:
     """`hash`, which may be the key of a cache."""
     value, recording = hash(decisive(a)), STATE.recording
@@ -94,67 +93,71 @@ def _checked(native: Any, name: str) -> Any:
     return call
 
 
-SPECIAL: dict[Any, Any] = {
-    isinstance: _checked(isinstance, "__instancecheck__"),
-    issubclass: _checked(issubclass, "__subclasscheck__"),
-    getattr: asked_attribute,
-    hasattr: has_attribute,
-    type: _type,
-    setattr: lambda obj, name, value, /: set_attribute(obj, value, decisive(name), STATE.site),
-    delattr: lambda obj, name, /: delete_attribute(obj, decisive(name), STATE.site),
-    builtins.__build_class__: build_class,
-    object.__str__: lambda a: convert(a, 2, STATE.site),  # it is that of the object
-    sys.intern: interned,
-    ord: ordinal,
-    object.__getattribute__: lambda obj, name: generic_attribute(obj, name),
-    object.__setattr__: lambda obj, name, value: generic_set_attribute(obj, value, name),
-    np.ndarray.__copy__: copied,
-    np.ndarray.__deepcopy__: copied,
-    np.broadcast: _broadcast,
-    np.ufunc.__call__: lambda ufunc, *args, **kwargs: enter(ufunc)(*args, **kwargs),
-    np.ndarray.view: lambda a, *args, **kwargs: view(ruled(np.ndarray.view), a, *args, **kwargs),
-    print: printed,
-    range: lambda *args: range(*[decisive(a) for a in args]),
-    hash: _hashed,
-    chr: lambda a, /: chr(decisive(a)),
-    weakref.ref: lambda obj, callback=None, /: weakref.ref(obj, entered(callback)),
-    weakref.finalize: lambda obj, func, /, *args, **kwargs: weakref.finalize(obj, enter(func), *args, **kwargs),
-    type.__call__: instantiate,
-    type.__new__: functools.partial(make_class, type.__new__),
-    functools.cmp_to_key: cmp_to_key,
-    property.__get__: lambda p, obj, owner=None: p if obj is None else enter(p.fget)(obj),
-    sys._getframe: get_frame,
-    warnings.warn: warn,
-    getattr(sys, "_getframemodulename", frame_module_name): frame_module_name,
-    eval: evaluated(eval),
-    exec: evaluated(exec),
-    **ITERATION,
-    **CONVERSIONS,
-    **OPERATOR_FUNCTIONS,
-    **OF_POINTS,
-    **ALGORITHMS,
-    **SHOWING,
-    **SUBSTITUTES,
-    **ARRAY_FUNCTIONS,
-}
+stands_for(isinstance, native_errors=True)(_checked(isinstance, "__instancecheck__"))
+stands_for(issubclass, native_errors=True)(_checked(issubclass, "__subclasscheck__"))
+stands_for(getattr, native_errors=True)(asked_attribute)
+stands_for(hasattr, native_errors=True)(has_attribute)
+stands_for(builtins.__build_class__)(build_class)
+stands_for(object.__getattribute__)(generic_attribute)
+stands_for(type.__call__)(instantiate)
+stands_for(type.__new__)(functools.partial(make_class, type.__new__))
+stands_for(functools.cmp_to_key)(cmp_to_key)
+stands_for(sys._getframe)(get_frame)
+stands_for(warnings.warn)(warn)
+stands_for(getattr(sys, "_getframemodulename", frame_module_name))(frame_module_name)
 
 
-def _as_called(native: Any, stand: Any) -> Any:
-    """What stands for a builtin; where the arguments do not fit it, the error is the builtin's own."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return stand(*args, **kwargs)
-        except TypeError as error:
-            if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # it was not even entered
-                return native(*args, **kwargs)
-            raise
-
-    return call
+@stands_for(setattr, native_errors=True)
+def _setattr(obj: Any, name: str, value: Any, /) -> None:
+    set_attribute(obj, value, decisive(name), STATE.site)
 
 
-for _fn in (
-    isinstance, issubclass, getattr, hasattr, setattr, iter, next, len, bool, any, all, filter, reversed, sorted,
-    repr, ascii, format, eval, exec,
-):  # fmt: skip
-    SPECIAL[_fn] = _as_called(_fn, SPECIAL[_fn])
+@stands_for(delattr)
+def _delattr(obj: Any, name: str, /) -> None:
+    delete_attribute(obj, decisive(name), STATE.site)
+
+
+@stands_for(object.__setattr__)
+def _generic_setattr(obj: Any, name: str, value: Any, /) -> None:
+    generic_set_attribute(obj, value, name)
+
+
+@stands_for(object.__str__)
+def _str_of_object(obj: Any) -> Any:
+    """It is the `repr` of the object's own class."""
+    return convert(obj, 2, STATE.site)
+
+
+@stands_for(property.__get__)
+def _property(p: property, obj: Any, owner: Any = None) -> Any:
+    return p if obj is None else enter(p.fget)(obj)
+
+
+@stands_for(range)
+def _range(*args: Any) -> range:
+    return range(*[decisive(a) for a in args])
+
+
+@stands_for(chr)
+def _chr(a: Any, /) -> str:
+    return chr(decisive(a))
+
+
+@stands_for(weakref.ref)
+def _ref(obj: Any, callback: Any = None, /) -> Any:
+    return weakref.ref(obj, entered(callback))
+
+
+@stands_for(weakref.finalize)
+def _finalize(obj: Any, func: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return weakref.finalize(obj, enter(func), *args, **kwargs)
+
+
+@stands_for(np.ufunc.__call__)
+def _called(ufunc: Any, *args: Any, **kwargs: Any) -> Any:
+    return enter(ufunc)(*args, **kwargs)
+
+
+for _table in (CONVERSIONS, OPERATOR_FUNCTIONS, OF_POINTS, ALGORITHMS):
+    for _fn, _stand in _table.items():
+        stands_for(_fn, ruled=True, native_errors=_fn in (len, bool, repr, ascii, format))(_stand)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.hooks.policy import stands_for
 from wengert.hooks.search import refusal, remember, search, traced_in, watched
 from wengert.recording.cuts import digits_told, note_digit
 from wengert.recording.decisions import exact
@@ -31,6 +32,7 @@ def stream_method(f: Any, owner: Any) -> Any:
     return call
 
 
+@stands_for(print)
 def printed(*args: Any, **kwargs: Any) -> None:
     """`print`."""
     print(*args, **kwargs)
@@ -50,16 +52,8 @@ def _shown(f: Any) -> Any:
     return call
 
 
-SHOWING = {
-    f: _shown(f)
-    for f in (
-        np.array2string,
-        np.array_repr,
-        np.array_str,
-        core.dragon4_positional,
-        core.dragon4_scientific,
-    )
-}
+for _fn in (np.array2string, np.array_repr, np.array_str, core.dragon4_positional, core.dragon4_scientific):
+    stands_for(_fn)(_shown(_fn))
 
 
 def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
@@ -98,6 +92,7 @@ def octets(text: bytes) -> bytes:
     return text
 
 
+@stands_for(ord)
 def ordinal(character: Any, /) -> int:
     """`ord`, which would read the digits of a traced value one by one."""
     recording = STATE.recording
@@ -106,6 +101,7 @@ def ordinal(character: Any, /) -> int:
     return ord(character)
 
 
+@stands_for(sys.intern)
 def interned(text: Any, /) -> Any:
     """`sys.intern`."""
     recording = STATE.recording
