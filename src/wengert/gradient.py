@@ -15,7 +15,7 @@ from wengert.memory.storage import Memory
 from wengert.recording.inputs import Leaves, Swaps, outline
 from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording
-from wengert.recording.session import followed, tidy
+from wengert.recording.session import SESSION, followed
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.reverse.accumulators import Bars
@@ -142,7 +142,7 @@ def value_and_grad(
         try:
             value, gradients = _gradient(f, args, kwargs, places, None, False, **options)
         finally:
-            tidy()
+            SESSION.tidy()
         return value, gradients[0] if single else tuple(gradients)
 
     return value_and_gradient
@@ -163,7 +163,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     try:
         return _vjp(f, primals, has_aux)
     finally:
-        tidy()
+        SESSION.tidy()
 
 
 def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> Any:
@@ -258,7 +258,7 @@ def _at_once(
     try:
         value, gradients = _gradient(f, args, kwargs, places, seed, True, lenient=argnums is None, **options)
     finally:
-        tidy()
+        SESSION.tidy()
     result = Gradients(gradients)
     result.names = ("", *names_of(f, args, kwargs, places))
     return value, result

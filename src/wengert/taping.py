@@ -13,7 +13,7 @@ from wengert.memory.residuals import materialise
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.layout import kept_apart, views_or_copies
 from wengert.recording.recording import STATE, Recording
-from wengert.recording.session import followed, tidy
+from wengert.recording.session import SESSION, followed
 from wengert.recording.slots import slot_of
 from wengert.reverse.settings import SETTINGS, accumulation
 from wengert.tape.contexts import Context
@@ -43,7 +43,7 @@ def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwarg
     try:
         return _traced(f, args, kwargs, ctx, f)
     finally:
-        tidy()
+        SESSION.tidy()
 
 
 def gradtape(
@@ -70,7 +70,7 @@ def gradtape(
             return _traced(gradient, args, kwargs, None, f)[1]
     finally:
         SETTINGS.strategy = before
-        tidy()
+        SESSION.tidy()
 
 
 def _traced(

@@ -18,7 +18,8 @@ from test_fuzz_mutation import N, arguments, program, programs, run
 from view_programs import FOLLOWED
 
 import wengert as wg
-from wengert.recording.recording import ACTIVE, STATE
+from wengert.recording.recording import STATE
+from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 from wengert.values.trees import leaves
 
@@ -59,7 +60,7 @@ def gradients(f: Any) -> tuple[Any, list[np.ndarray], list[np.ndarray]]:
     args = arguments(float)
     alternately.turn = 0
     value, (_, *found) = wg.grad(f, *args)
-    assert not (SHADOW or ACTIVE or STATE.recording)
+    assert not (SHADOW or SESSION.recordings or STATE.recording)
     return value, found, list(args)
 
 

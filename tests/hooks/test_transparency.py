@@ -17,12 +17,13 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.recording.recording import ACTIVE, PLAIN, STATE, Modes
+from wengert.recording.recording import PLAIN, STATE, Modes
+from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 
 
 def assert_clean() -> None:
-    assert not SHADOW and not ACTIVE
+    assert not SHADOW and not SESSION.recordings
     assert STATE.recording is None and STATE.quick is None
     assert Modes.guarding == Modes.asking == 0 and np.ndarray in PLAIN
 

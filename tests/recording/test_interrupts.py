@@ -20,8 +20,8 @@ from instructions import Watch, instructions
 
 import wengert as wg
 from wengert.hooks import tracer
-from wengert.recording.recording import ACTIVE, OPERANDS, PLAIN, STATE, TURNS, Modes
-from wengert.recording.session import TABLE, THRESHOLDS
+from wengert.recording.recording import OPERANDS, PLAIN, STATE, Modes
+from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 from wengert.reverse.settings import SETTINGS
 
@@ -94,11 +94,11 @@ def _state() -> tuple[Any, ...]:
     """All that a trace may change and has to put back."""
     held = (*LIST, LIST[2][0], *DICT.values(), *vars(WEIGHTS).values(), WEIGHTS.t[1][0])  # type: ignore[index]
     return (
-        ([*ACTIVE], [*TURNS], TABLE.of),
+        ([*SESSION.recordings], [*SESSION.turns], SESSION.shown),
         {**SHADOW},
         STATE.recording,
         STATE.quick,
-        (Modes.guarding, Modes.asking, THRESHOLDS.inside),
+        (Modes.guarding, Modes.asking, SESSION.inside),
         (np.ndarray in PLAIN, np.ndarray in OPERANDS),
         (gc.get_threshold(), sys.getrecursionlimit()),
         (SETTINGS.add, SETTINGS.strategy),
@@ -235,7 +235,7 @@ def test_a_signal_handler_that_takes_gradients_changes_nothing() -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert len(found) > 10 and {*found} == {6.0}
-    assert not (ACTIVE or SHADOW or STATE.recording)
+    assert not (SESSION.recordings or SHADOW or STATE.recording)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timer signals here")
@@ -277,9 +277,9 @@ def test_another_thread_goes_on_where_one_was_stopped_for_good() -> None:
     stopped = threading.Thread(target=leave_open)
     stopped.start()
     stopped.join()
-    assert len(ACTIVE) == 1
+    assert len(SESSION.recordings) == 1
     assert wg.grad(lambda x: x * x)(3.0) == 6.0
-    assert not (ACTIVE or SHADOW)
+    assert not (SESSION.recordings or SHADOW)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -298,7 +298,7 @@ def test_the_child_of_a_fork_has_gradients_while_another_thread_traces() -> None
     child = os.fork()
     if child == 0:
         right = wg.grad(lambda x: x * x)(3.0) == 6.0 and wg.grad(_inner)(2.0) == PROGRAMS["a gradient inside"]()
-        os._exit(0 if right and not ACTIVE and not SHADOW and not THRESHOLDS.inside else 1)
+        os._exit(0 if right and not SESSION.recordings and not SHADOW and not SESSION.inside else 1)
     until = time.monotonic() + 20
     while (ended := os.waitpid(child, os.WNOHANG))[0] == 0 and time.monotonic() < until:
         time.sleep(0.01)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.recording.recording import ACTIVE, STATE
+from wengert.recording.recording import STATE
+from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 
 X = np.array([1.0, 2.0, 3.0])
@@ -96,5 +97,5 @@ def test_threads_each_with_their_own_trace() -> None:
     for k, gradient in enumerate(found):
         np.testing.assert_allclose(gradient, 2 * k * k * X)
     assert not SHADOW
-    assert not ACTIVE
+    assert not SESSION.recordings
     assert STATE.recording is None

@@ -305,7 +305,8 @@ def within(seconds: float, work: Work) -> Any:
 
 def nothing_is_left() -> bool:
     """By way of the modules: to a rule that reaches a list by its name, it is shown as it was."""
-    return not (recording.ACTIVE or recording.TURNS or recording.STATE.recording or shadow.SHADOW or session.TABLE.of)
+    now = session.SESSION
+    return not (now.recordings or now.turns or now.shown or recording.STATE.recording or shadow.SHADOW)
 
 
 @pytest.mark.slow

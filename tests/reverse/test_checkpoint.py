@@ -15,7 +15,8 @@ import pytest
 from calls import calls
 
 import wengert as wg
-from wengert.recording.recording import ACTIVE, STATE
+from wengert.recording.recording import STATE
+from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 
 X = np.array([0.3, -1.1, 0.7, 2.0])
@@ -321,7 +322,7 @@ def test_as_without(program: Any) -> None:
     np.testing.assert_array_equal(plain, kept)
     (differences,) = wg.ngradient(lambda x: program(lambda f: f, x.copy()), X)
     np.testing.assert_allclose(gradient_again, differences, rtol=1e-6, atol=1e-8)
-    assert not (SHADOW or ACTIVE or STATE.recording)
+    assert not (SHADOW or SESSION.recordings or STATE.recording)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
@@ -378,7 +379,7 @@ def test_another_second_run_is_an_error(f: Any) -> None:
     with pytest.raises(wg.RecomputationError, match=rf"(?s)test_checkpoint.*{f.__name__}.*global"):
         wg.grad(loss)(np.zeros(4))
     DATA[:] = [1.0, 2.0, 3.0, 4.0]
-    assert not (SHADOW or ACTIVE or STATE.recording)
+    assert not (SHADOW or SESSION.recordings or STATE.recording)
 
 
 def test_memory_is_as_the_caller_left_it_after_an_error() -> None:

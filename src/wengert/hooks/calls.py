@@ -49,7 +49,8 @@ from wengert.hooks.standins.totals import ITERATING, STATISTICS, of_numbers, seq
 from wengert.hooks.standins.ufunc_methods import ufunc_method
 from wengert.recording.exchanged import twins
 from wengert.recording.primitives import Primitive, primitive_of
-from wengert.recording.recording import ACTIVE, STATE, Modes, here
+from wengert.recording.recording import STATE, Modes, here
+from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 from wengert.rewrite import original
 from wengert.rulebook.registry import rules
@@ -103,7 +104,7 @@ def _rules_changed() -> None:
     """Forget what stood for callables under the rules before, also in the middle of a trace."""
     _resolved.clear()
     forget_classes()
-    if ACTIVE:
+    if SESSION.recordings:
         prepare()
 
 

@@ -18,7 +18,8 @@ from typing import Any
 from wengert.errors import EscapedFrameError, WengertError
 from wengert.hooks.calls import UNSEARCHED
 from wengert.hooks.exchange import NATIVE_MODULES
-from wengert.recording.recording import ACTIVE, STATE, Recording, here
+from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.session import SESSION
 from wengert.recording.slots import slot_of
 from wengert.rewrite import original
 from wengert.rewrite.emitter import words
@@ -158,7 +159,7 @@ def _called(frame: types.FrameType, event: str, arg: Any) -> None:
 def _outside(code: types.CodeType) -> Any:
     """This thread does not trace: patience, so that a trace that follows soon has nothing to mend."""
     starts = _starts[id(code)] = _starts.get(id(code), 0) + 1
-    if starts < PATIENCE or ACTIVE:
+    if starts < PATIENCE or SESSION.recordings:
         return None
     Net.torn = True
     return monitoring.DISABLE

@@ -17,7 +17,7 @@ from wengert.recording.inputs import Leaves, Swaps
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Level, Recording, flat_slots
 from wengert.recording.rule_reads import search_rest
-from wengert.recording.session import close_recording, followed, forget_values, leave_turn, open_recording
+from wengert.recording.session import SESSION, followed
 from wengert.recording.shadow import SHADOW
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name
@@ -50,7 +50,7 @@ class level:
         recording = Recording(self.keep) if self.context is None else self.context.opened(self.keep)
         recording.memory = Memory(recording)
         recording.enter = calls.resolve_plain
-        open_recording(recording, sys._getframe(2))
+        SESSION.open(recording, sys._getframe(2))
         if recording.around is None:
             calls.forget()
             generated.prepare()
@@ -63,7 +63,7 @@ class level:
         recording = self.recording
         STATE.site = self.site
         if self.outermost:
-            close_recording(recording)
+            SESSION.close(recording)
             return
         recording.owed.pay(self.owed)
         del recording.levels[self.depth :]
@@ -180,9 +180,9 @@ class closed:
         self.hidden = self.recording.levels.pop()
         if not self.recording.levels:
             STATE.recording = STATE.quick = None
-            forget_values()
+            SESSION.forget_values()
             if self.recording.memory.runs_others:
-                leave_turn(self.recording)
+                SESSION.leave_turn(self.recording)
 
     def __exit__(self, *error: object) -> None:
         self.recording.levels.append(self.hidden)

@@ -295,12 +295,6 @@ def _function_of(frame: types.FrameType) -> Any:
     return found if callable(found) else None
 
 
-ACTIVE: list[Recording] = []
-"""The recordings that are open, of all threads, in the order in which they were opened; `Modes` follows from them."""
-TURNS: list[Recording] = []
-"""Those of them that record, or wait for it: the thread of the first one records."""
-
-
 class Modes:
     """Process-wide switches read by the hooks: how many recordings keep guards, and how many ask a context."""
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from wengert.recording.exchanged import give_back
-from wengert.recording.recording import ACTIVE, OPERANDS, PLAIN, STATE, TURNS, Around, Aside, Modes, Recording
+from wengert.recording.recording import OPERANDS, PLAIN, STATE, Around, Aside, Modes, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.rewrite import original
 from wengert.values.frames import ENGINE
@@ -33,26 +33,203 @@ RARER = 20
 PATIENCE = 0.05  # seconds after which a thread that waits looks whether the one that records is still at it
 
 
-class Thresholds:
-    """Of the cyclic collector: those of the program, and those while a recording is open, empty where none is."""
+class Session:
+    """What is open in this process, in all its threads; there is one.
 
-    outside: tuple[int, ...] = ()
-    inside: tuple[int, ...] = ()
+    It sets what hooks read, which stands beside it for that: `STATE`, `SHADOW`, and all that `settle` does.
+    """
 
-
-THRESHOLDS = Thresholds()
-
-
-class Table:
-    """Whose values the shadow table holds; it is empty where nobody's."""
-
-    __slots__ = ("of",)
+    __slots__ = ("inside", "outside", "recordings", "shown", "turns")
 
     def __init__(self) -> None:
-        self.of: Recording | None = None
+        self.recordings: list[Recording] = []  # in the order in which they were opened; `settle` follows from them
+        self.turns: list[Recording] = []  # those that record, or wait for it: the thread of the first one records
+        self.shown: Recording | None = None  # whose values the shadow table holds; it is empty where nobody's
+        self.outside: tuple[int, ...] = ()  # the thresholds of the cyclic collector, as the program has set them,
+        self.inside: tuple[int, ...] = ()  # and those while a recording is open, empty where none is
+
+    def open(self, recording: Recording, frame: types.FrameType) -> None:
+        """Have this thread's turn to record, in a frame that will close the recording."""
+        recording.frame, recording.thread = frame, threading.get_ident()
+        if STATE.recording is not STATE.silenced:  # else both are None
+            recording.around = _around()
+        shown = self.shown
+        if shown is not None and shown.thread == recording.thread:
+            recording.below = shown, shown.aside
+        self.recordings.append(recording)
+        self.turns.append(recording)
+        if self.turns[0] is recording and self.shown is None:
+            recording.is_open = True
+            self.shown = recording
+        else:
+            self._bury(self.recordings)
+            self.take_turn(recording)
+            recording.is_open = True
+        self.settle(1)
+
+    def close(self, recording: Recording) -> None:
+        """Stop recording, with all put back as it was; may be repeated until it goes through."""
+        recording.owed.pay()
+        if recording.memory is not None:
+            recording.memory.recording = None  # no cycle for the collector: 30 µs a gradient
+        if recording in self.recordings:
+            if recording.is_open and (not self.turns or self.turns[0] is not recording):
+                self.take_turn(recording)
+            first = self.turns[0] if self.turns else None
+            if first is not None and (first is recording or first.thread == recording.thread):  # else it never began
+                self._resume(recording)
+                recording.is_open = False
+                self.settle(0)
+            self.leave_turn(recording)
+            self.recordings.remove(recording)
+        recording.thread = recording.frame = recording.around = recording.aside = recording.below = None
+
+    def take_turn(self, recording: Recording) -> None:
+        """Wait until no other thread records; may be repeated."""
+        if recording not in self.turns:
+            self.turns.append(recording)
+        if self.turns[0] is not recording:
+            self._wait(recording)
+        self._show(recording)
+
+    def leave_turn(self, recording: Recording) -> None:
+        """Let other threads record; may be repeated."""
+        if recording in self.turns:
+            self.turns.remove(recording)
+        if self.turns and (bell := self.turns[0].bell) is not None and bell.locked():
+            with contextlib.suppress(RuntimeError):  # another one has rung it
+                bell.release()
+
+    def forget_values(self) -> None:
+        """Nothing is traced from now on."""
+        SHADOW.clear()
+        self.shown = None
+
+    def tidy(self) -> None:
+        """Close what an interrupt kept from being closed on this thread."""
+        if self.recordings:
+            me = threading.get_ident()
+            for recording in reversed(self.recordings[:]):
+                if recording.thread == me and _is_over(recording):
+                    self.close(recording)
+
+    def _resume(self, recording: Recording) -> None:
+        """Go on with what a recording was opened in the middle of, if anything.
+
+        The table holds what it held then: what breaks in between two steps of changing it leaves it to them as it was.
+        """
+        around = recording.around or Around(None, None, None, None)
+        STATE.recording, STATE.quick, STATE.site, STATE.silenced = around
+        if recording.below is not None and recording.below[0] in self.recordings:
+            shown, aside = recording.below
+            self._show(shown)
+            shown.aside = aside
+        elif (outer := around.recording or around.silenced) in self.turns:
+            self._show(outer)
+        else:
+            self.forget_values()
+
+    def _show(self, recording: Recording) -> None:
+        """Have a recording's values in the shadow table; those of another one are put aside."""
+        shown = self.shown
+        if shown is recording and recording.aside is None:
+            return
+        if shown is not None and shown is not recording and shown.is_open and shown.aside is None:
+            held = [entry[1]() for entry in shown.entries if entry is not None and type(entry[1]) is weakref.ref]
+            held += [storage.owner() for storage in [*shown.memory.storages.values()]]
+            shown.aside = Aside(dict(SHADOW), held)
+        self.shown = recording
+        SHADOW.clear()
+        if recording.aside is not None:
+            SHADOW.update(recording.aside.shadow)
+            recording.aside = None
+
+    def _is_next(self, recording: Recording) -> bool:
+        """Whether it is its thread's turn: what else of that is before it waits for it."""
+        self._bury(self.turns)
+        return self.turns[0].thread == recording.thread
+
+    def _wait(self, recording: Recording) -> None:
+        bell = recording.bell = threading.Lock()
+        bell.acquire()
+        while not self._is_next(recording):
+            bell.acquire(timeout=PATIENCE)
+
+    def _bury(self, recordings: list[Recording]) -> None:
+        """Close what is over and was not closed."""
+        for recording in [other for other in recordings if _is_over(other)]:
+            recording.owed.pay()
+            recording.is_open = False
+            for table in (self.turns, self.recordings):
+                if recording in table:
+                    table.remove(recording)
+
+    def settle(self, anew: int) -> None:
+        """All that follows from which recordings have begun; no array was written where they are `anew` at most."""
+        begun = guarding = asking = 0
+        for recording in self.recordings:
+            if recording.is_open:
+                begun += 1
+                guarding += recording.keep
+                asking += recording.context is not None
+        if (guarding, asking) != (Modes.guarding, Modes.asking):  # to set them takes caches from the hooks
+            Modes.guarding, Modes.asking = guarding, asking
+        if begun <= anew:
+            PLAIN.add(np.ndarray)
+            OPERANDS.add(np.ndarray)
+        if begun:
+            self._postpone_full_collections()
+        else:
+            give_back()
+            self._resume_full_collections()
+
+    def _postpone_full_collections(self) -> None:
+        """A recording only grows and holds no cycles; to walk through all of it so often took a quarter of the time.
+
+        Young objects are collected as ever: garbage of the user's lies longer only if it is old and in a cycle.
+        """
+        now = gc.get_threshold()
+        if now != self.inside:  # else they are postponed already
+            young, middle, old = self.outside = now
+            self.inside = young, middle, old * RARER
+            gc.set_threshold(*self.inside)
+
+    def _resume_full_collections(self) -> None:
+        if gc.get_threshold() == self.inside:  # else the user's code has set others
+            gc.set_threshold(*self.outside)
+        self.inside = ()
+
+    def forked(self) -> None:
+        """In the child of a fork other threads are gone, and what they recorded with them."""
+        mine = [recording for recording in self.recordings if recording.thread == threading.get_ident()]
+        if mine != self.recordings:
+            self.recordings[:] = mine
+            self.turns[:] = [recording for recording in self.turns if recording in mine]
+            if self.shown not in mine:
+                self.forget_values()
+            self.settle(-1)
 
 
-TABLE = Table()
+SESSION = Session()
+
+
+def _around() -> Around | None:
+    """What a recording is opened in the middle of, where that goes on afterwards."""
+    silenced, STATE.silenced = STATE.silenced, None
+    recording = STATE.recording or silenced
+    if recording is None or not recording.is_open:
+        return None
+    return Around(STATE.recording, STATE.quick, STATE.site, silenced)
+
+
+def _is_over(recording: Recording) -> bool:
+    """Whether the frame that opened a recording has ended, in whatever way: only then it can be cleared."""
+    try:
+        if recording.frame is not None:
+            recording.frame.clear()
+    except RuntimeError:
+        return False
+    return True
 
 
 def followed() -> Recording | None:
@@ -73,69 +250,6 @@ def followed() -> Recording | None:
     return recording
 
 
-def open_recording(recording: Recording, frame: types.FrameType) -> None:
-    """Have this thread's turn to record, in a frame that will close the recording."""
-    recording.frame, recording.thread = frame, threading.get_ident()
-    if STATE.recording is not STATE.silenced:  # else both are None
-        recording.around = _around()
-    shown = TABLE.of
-    if shown is not None and shown.thread == recording.thread:
-        recording.below = shown, shown.aside
-    ACTIVE.append(recording)
-    TURNS.append(recording)
-    if TURNS[0] is recording and TABLE.of is None:
-        recording.is_open = True
-        TABLE.of = recording
-    else:
-        _bury(ACTIVE)
-        take_turn(recording)
-        recording.is_open = True
-    _settle(1)
-
-
-def close_recording(recording: Recording) -> None:
-    """Stop recording, with all put back as it was; may be repeated until it goes through."""
-    recording.owed.pay()
-    if recording.memory is not None:
-        recording.memory.recording = None  # no cycle for the collector: 30 µs a gradient
-    if recording in ACTIVE:
-        if recording.is_open and (not TURNS or TURNS[0] is not recording):
-            take_turn(recording)
-        if TURNS and (TURNS[0] is recording or TURNS[0].thread == recording.thread):  # else it waited, and never began
-            _resume(recording)
-            recording.is_open = False
-            _settle(0)
-        leave_turn(recording)
-        ACTIVE.remove(recording)
-    recording.thread = recording.frame = recording.around = recording.aside = recording.below = None
-
-
-def _around() -> Around | None:
-    """What a recording is opened in the middle of, where that goes on afterwards."""
-    silenced, STATE.silenced = STATE.silenced, None
-    recording = STATE.recording or silenced
-    if recording is None or not recording.is_open:
-        return None
-    return Around(STATE.recording, STATE.quick, STATE.site, silenced)
-
-
-def _resume(recording: Recording) -> None:
-    """Go on with what a recording was opened in the middle of, if anything.
-
-    The table holds what it held then: what breaks in between two steps of changing it leaves it to them as it was.
-    """
-    around = recording.around or Around(None, None, None, None)
-    STATE.recording, STATE.quick, STATE.site, STATE.silenced = around
-    if recording.below is not None and recording.below[0] in ACTIVE:
-        shown, aside = recording.below
-        _show(shown)
-        shown.aside = aside
-    elif (outer := around.recording or around.silenced) in TURNS:
-        _show(outer)
-    else:
-        forget_values()
-
-
 class aside:
     """While a thread waits for others, or runs code of the user's that may: another thread may record.
 
@@ -150,11 +264,11 @@ class aside:
     def __enter__(self) -> None:
         self.before = Around(STATE.recording, STATE.quick, STATE.site, STATE.silenced)
         STATE.silenced, STATE.recording, STATE.quick = self.recording, None, None
-        leave_turn(self.recording)
+        SESSION.leave_turn(self.recording)
 
     def __exit__(self, *error: object) -> None:
-        take_turn(self.recording)
-        _settle(-1)
+        SESSION.take_turn(self.recording)
+        SESSION.settle(-1)
         STATE.recording, STATE.quick, STATE.site, STATE.silenced = self.before
 
 
@@ -164,136 +278,5 @@ def apart(recording: Recording, fn: Callable[..., Any], *args: Any, **kwargs: An
         return fn(*args, **kwargs)
 
 
-def take_turn(recording: Recording) -> None:
-    """Wait until no other thread records; may be repeated."""
-    if recording not in TURNS:
-        TURNS.append(recording)
-    if TURNS[0] is not recording:
-        _wait(recording)
-    _show(recording)
-
-
-def _wait(recording: Recording) -> None:
-    bell = recording.bell = threading.Lock()
-    bell.acquire()
-    while not _is_next(recording):
-        bell.acquire(timeout=PATIENCE)
-
-
-def leave_turn(recording: Recording) -> None:
-    """Let other threads record; may be repeated."""
-    if recording in TURNS:
-        TURNS.remove(recording)
-    if TURNS and (bell := TURNS[0].bell) is not None and bell.locked():
-        with contextlib.suppress(RuntimeError):  # another one has rung it
-            bell.release()
-
-
-def _is_next(recording: Recording) -> bool:
-    """Whether it is its thread's turn: what else of that is before it waits for it."""
-    _bury(TURNS)
-    return TURNS[0].thread == recording.thread
-
-
-def _bury(recordings: list[Recording]) -> None:
-    """Close what is over and was not closed."""
-    for recording in [other for other in recordings if _is_over(other)]:
-        recording.owed.pay()
-        recording.is_open = False
-        for table in (TURNS, ACTIVE):
-            if recording in table:
-                table.remove(recording)
-
-
-def forget_values() -> None:
-    """Nothing is traced from now on."""
-    SHADOW.clear()
-    TABLE.of = None
-
-
-def _show(recording: Recording) -> None:
-    """Have a recording's values in the shadow table; those of another one are put aside."""
-    shown = TABLE.of
-    if shown is recording and recording.aside is None:
-        return
-    if shown is not None and shown is not recording and shown.is_open and shown.aside is None:
-        held = [entry[1]() for entry in shown.entries if entry is not None and type(entry[1]) is weakref.ref]
-        held += [storage.owner() for storage in [*shown.memory.storages.values()]]
-        shown.aside = Aside(dict(SHADOW), held)
-    TABLE.of = recording
-    SHADOW.clear()
-    if recording.aside is not None:
-        SHADOW.update(recording.aside.shadow)
-        recording.aside = None
-
-
-def tidy() -> None:
-    """Close what an interrupt kept from being closed on this thread."""
-    if ACTIVE:
-        me = threading.get_ident()
-        for recording in reversed(ACTIVE[:]):
-            if recording.thread == me and _is_over(recording):
-                close_recording(recording)
-
-
-def _settle(anew: int) -> None:
-    """All that follows from which recordings have begun; no array was written where they are `anew` at most."""
-    begun = guarding = asking = 0
-    for recording in ACTIVE:
-        if recording.is_open:
-            begun += 1
-            guarding += recording.keep
-            asking += recording.context is not None
-    if (guarding, asking) != (Modes.guarding, Modes.asking):  # to set them takes caches from the hooks
-        Modes.guarding, Modes.asking = guarding, asking
-    if begun <= anew:
-        PLAIN.add(np.ndarray)
-        OPERANDS.add(np.ndarray)
-    if begun:
-        _postpone_full_collections()
-    else:
-        give_back()
-        _resume_full_collections()
-
-
-def _postpone_full_collections() -> None:
-    """A recording only grows and holds no cycles; to walk through all of it so often took a quarter of the time.
-
-    Young objects are collected as ever: garbage of the user's lies longer only if it is old and in a cycle.
-    """
-    now = gc.get_threshold()
-    if now != THRESHOLDS.inside:  # else they are postponed already
-        young, middle, old = THRESHOLDS.outside = now
-        THRESHOLDS.inside = young, middle, old * RARER
-        gc.set_threshold(*THRESHOLDS.inside)
-
-
-def _resume_full_collections() -> None:
-    if gc.get_threshold() == THRESHOLDS.inside:  # else the user's code has set others
-        gc.set_threshold(*THRESHOLDS.outside)
-    THRESHOLDS.inside = ()
-
-
-def _is_over(recording: Recording) -> bool:
-    """Whether the frame that opened a recording has ended, in whatever way: only then it can be cleared."""
-    try:
-        if recording.frame is not None:
-            recording.frame.clear()
-    except RuntimeError:
-        return False
-    return True
-
-
-def _forked() -> None:
-    """In the child of a fork other threads are gone, and what they recorded with them."""
-    mine = [recording for recording in ACTIVE if recording.thread == threading.get_ident()]
-    if mine != ACTIVE:
-        ACTIVE[:] = mine
-        TURNS[:] = [recording for recording in TURNS if recording in mine]
-        if TABLE.of not in mine:
-            forget_values()
-        _settle(-1)
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forked)
+    os.register_at_fork(after_in_child=SESSION.forked)

@@ -23,8 +23,8 @@ from wengert.memory.storage import Memory, memory_of
 from wengert.memory.undo import Everything, undo
 from wengert.recording.digest import Trail
 from wengert.recording.primitives import ruled
-from wengert.recording.recording import STATE, TURNS, Level, Recording
-from wengert.recording.session import followed, forget_values, leave_turn, take_turn
+from wengert.recording.recording import STATE, Level, Recording
+from wengert.recording.session import SESSION, followed
 from wengert.recording.shadow import SHADOW, held
 from wengert.reverse.accumulators import Bars
 from wengert.values.callables import callable_name
@@ -358,8 +358,8 @@ class _Reopened:
 
     def __enter__(self) -> None:
         recording, memory, call = self.recording, memory_of(self.recording), self.folded.call
-        self.waited = recording not in TURNS
-        take_turn(recording)
+        self.waited = recording not in SESSION.turns
+        SESSION.take_turn(recording)
         self.later = memory.storages, recording.caches, recording.texts, recording.stands, STATE.site
         recording.levels.append(Level(len(recording.entries)))
         STATE.recording, STATE.quick, STATE.site = recording, recording.entries, self.folded.site
@@ -388,6 +388,6 @@ class _Reopened:
         recording.memory.storages, recording.caches, recording.texts, recording.stands, STATE.site = self.later
         recording.levels.pop()
         STATE.recording = STATE.quick = None
-        forget_values()
+        SESSION.forget_values()
         if self.waited:
-            leave_turn(recording)
+            SESSION.leave_turn(recording)
