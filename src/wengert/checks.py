@@ -30,16 +30,19 @@ def check_grads(
     atol: float | None = None,
     **kwargs: Any,
 ) -> float:
-    """The largest relative error of the gradient against differences; `gradient(f, *args)` may replace wengert's own.
+    """Compare the gradient of `f(*args, **kwargs)` with differences, and return the largest relative error.
 
-    A result that is not one real number is reduced to one by fixed random weights. `gradient` gives a tuple, one
-    gradient per argument by position; what is given by keyword is constant. `rtol` and `atol`: the tolerances, by
-    default eps^(1/3) and eps^(1/2) of each leaf's dtype.
+    The result of `f` may have any shape: fixed random weights reduce it to one number. Each float and array among the
+    arguments by position is checked; arguments by keyword are constants. `gradient(f, *args)` is another way to compute
+    the gradient, to be checked in place of wengert's own; it returns a tuple with a gradient for each argument by
+    position. `rtol` and `atol` are the relative and the absolute tolerance, by default eps^(1/3) and eps^(1/2) of each
+    leaf's dtype.
 
     >>> wg.check_grads(np.sin, np.array([0.5, 2.0])) < 1e-9
     True
 
-    Errors: GradientCheckError, naming the leaf, both numbers and the error; ArgumentError where there is no leaf.
+    Errors: GradientCheckError, which names the leaf, both numbers and their error; ArgumentError where there is
+    nothing to check.
     """
     if not leaves(args):
         raise ArgumentError(

@@ -15,11 +15,12 @@ from wengert.wanted import refuse_swallowed
 
 
 def ngradient(f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] | None = None, **kwargs: Any) -> Any:
-    """∂f/∂args by extrapolated central differences: a tuple with one gradient per argument, in its structure.
+    """∂f/∂args of a function `f` that returns one real number, by extrapolated central differences.
 
-    As `grad` has it: None where there is no derivative; ∂f/∂a - i ∂f/∂b for a complex a + ib; shapes and dtypes of the
-    arguments. `argnums`: a position, which gives a bare gradient, or a tuple of positions; by default all. A whole
-    number that it names counts as a float. `f` runs some eight times a number, on copies of the arguments.
+    The result is a tuple with a gradient for each argument by position, of its structure, shapes and dtypes, as `grad`
+    has it: None where there is no derivative, ∂f/∂a - i ∂f/∂b for a complex a + ib. `argnums` says which arguments: a
+    position, for which the result is a bare gradient, or a tuple of positions; by default all. A whole number that it
+    names counts as a float. `f` runs about eight times for each number, on copies of the arguments.
 
     >>> wg.ngradient(lambda x: np.sum(x**2), np.array([1.0, 2.0]), argnums=0).round(9)
     array([2., 4.])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,18 +14,16 @@ from wengert.memory.residuals import materialise
 from wengert.memory.storage import Memory
 from wengert.recording.inputs import Leaves, Swaps, outline
 from wengert.recording.no_path import is_lost, warn_of_loss
-from wengert.recording.recording import STATE, Level, Recording
+from wengert.recording.recording import STATE, Recording
 from wengert.recording.session import SESSION, followed
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
-from wengert.reverse.accumulators import Bars
+from wengert.reverse.leaf_gradients import LeafGradients
 from wengert.reverse.seeds import scalar_seed, seeds_of
 from wengert.reverse.walk import reverse
 from wengert.rulebook.declare import non_differentiable
-from wengert.values.cotangents import is_exclusive
 from wengert.values.specs import fresh, is_complex
 from wengert.values.trees import leaves
-from wengert.values.views import owner_of
 from wengert.wanted import (
     Argnums,
     check_argnums,
@@ -43,7 +41,16 @@ _LEADING = {n: tuple(range(n)) for n in range(1, 20)}  # as argnums has them: al
 
 
 class Gradients(tuple[Any, ...]):
-    """The gradients of a call: that of the function itself, then one per argument; `g["name"]` by parameter."""
+    """The gradients that `grad(f, x, y)` returns: that of f's own arrays, then one for each argument.
+
+    It is a tuple that is also read by the parameters' names.
+
+    >>> _, gradients = wg.grad(lambda x, y: x * y, 2.0, 3.0)
+    >>> gradients
+    (None, 3.0, 2.0)
+    >>> gradients["y"]
+    2.0
+    """
 
     names: tuple[str, ...] = ()
 
@@ -65,10 +72,11 @@ def grad(
     seed: Any = None,
     **kwargs: Any,
 ) -> Any:
-    """∂f/∂x of a function with a scalar result.
+    """The gradient ∂f/∂x of a function `f` that returns one number.
 
-    With a function only, a function: `grad(f)(x, y)`. With arguments, at once: `value, (df, dx, dy) = grad(f, x, y)`,
-    where df is the gradient of f's own arrays (of a callable object, a closure) or None. Without either, a decorator.
+    With `f` alone, `grad` returns a function: `grad(f)(x, y)`. With arguments as well it computes at once:
+    `value, (df, dx, dy) = grad(f, x, y)`, where df is the gradient of the arrays that f itself holds, in its closure or
+    as an object, or None if it holds none. Without `f` it is a decorator.
 
     >>> def f(x, n):
     ...     return np.sum(x**n)
@@ -76,14 +84,16 @@ def grad(
     >>> wg.grad(f)(x, 3)
     array([ 3., 12.])
 
-    `argnums`: with respect to what: a position, a name, or a tuple of these, which gives a tuple. By default the first
-    argument; at once, all. What it asks for holds floats, or is a whole number, which counts as one.
-    `allow_int`: what `argnums` asks for and has no derivative (an array of integers, a bool) has None, and is no error.
-    `has_aux`: f returns `(y, aux)`, of which y is differentiated; `grad(f)(x)` is `(x̄, aux)`, at once the value is
-    `(y, aux)`.
-    `holomorphic`: f is a complex function of complex arguments that is holomorphic: the result is f'(z). Without it f's
-    result is real, and the gradient at z = a + ib is ∂f/∂a - i ∂f/∂b, as JAX has it: descend along its conjugate.
-    `seed`, at once only: the cotangent ȳ of a result of any shape, in the place of 1: the gradient is that of Σ ȳ·f(x).
+    `argnums` says which arguments: a position, a name, or a tuple of these, for which the result is a tuple of
+    gradients. By default it is the first argument, and at once all of them. An argument that it asks for holds floats
+    or is a whole number, which counts as a float.
+    `allow_int`: an argument that `argnums` asks for and that has no derivative (an array of integers, a bool) gets None
+    instead of an error.
+    `has_aux`: f returns a pair `(y, aux)`, and only y is differentiated. `grad(f)(x)` then returns `(x̄, aux)`, and
+    `grad(f, x)` has `(y, aux)` for its value.
+    `holomorphic`: f is holomorphic, from complex arguments to a complex result, and the result is f'(z). Without it f's
+    result is real, and the gradient at z = a + ib is ∂f/∂a - i ∂f/∂b, as in JAX: descend along its conjugate.
+    `seed`, at once only: the cotangent ȳ of a result of any shape, in place of 1; the gradient is that of Σ ȳ·f(x).
 
     >>> wg.grad(lambda x: (np.sum(x), len(x)), has_aux=True)(x)
     (array([1., 1.]), 2)
@@ -92,9 +102,11 @@ def grad(
     >>> wg.grad(lambda x: x**2, x, seed=np.array([1.0, 10.0]))[1][1]
     array([ 2., 40.])
 
-    Shapes: those of the arguments, also of their containers' leaves; dtypes likewise.
-    Errors: ArgumentError, NonScalarOutputError, IntegerInputError, NoGradientPathError, NoRuleError,
-    RefusedCallError, AliasedArgumentsError. A result that depends on nothing asked for warns: NoPathWarning.
+    Shapes: a gradient has the structure, shapes and dtypes of its argument.
+    Errors: NonScalarOutputError for a result that is not one number and NoGradientPathError for one that is no float;
+    IntegerInputError for an argument without derivative; ArgumentError for options that do not fit the call;
+    NoRuleError and RefusedCallError for code that cannot be seen into; AliasedArgumentsError for arguments that share
+    memory which f writes. NoPathWarning where the result depends on none of the arguments asked for.
     """
     options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if args:
@@ -119,12 +131,16 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Any:
-    """A function that gives `(f(x), ∂f/∂x)`, or `((f(x), aux), ∂f/∂x)` where f returns a pair and `has_aux`.
+    """The function that returns `(f(x), ∂f/∂x)`; without `f`, a decorator.
 
-    Fits `scipy.optimize.minimize(value_and_grad(f), x0, jac=True)` as it is. All else is as `grad(f)` has it.
+    SciPy's optimisers take it as it is: `scipy.optimize.minimize(value_and_grad(f), x0, jac=True)`. `argnums`,
+    `holomorphic` and `allow_int` mean what they mean for `grad(f)`, and so do shapes and errors. With `has_aux`, f
+    returns `(y, aux)`, and the function returns `((y, aux), ∂y/∂x)`.
 
     >>> wg.value_and_grad(lambda x: x**2)(3.0)
     (9.0, 6.0)
+    >>> wg.value_and_grad(lambda x, y: (x * y, "aux"), argnums=("x", 1), has_aux=True)(3.0, 2.0)
+    ((6.0, 'aux'), (2.0, 3.0))
     """
     options: dict[str, Any] = {"has_aux": has_aux, "holomorphic": holomorphic, "allow_int": allow_int}
     if f is None:
@@ -149,16 +165,17 @@ def value_and_grad(
 
 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """`(f(*primals), pullback)`; the pullback gives ȳ ↦ (x̄, …), any number of times.
+    """The value of `f(*primals)` and its pullback ȳ ↦ (x̄, …): `(y, pullback)`.
 
-    The result may be a number, an array, or a container of these; ȳ has its structure and shapes. x̄, … is a tuple with
-    one cotangent for each of the primals. With `has_aux`, f returns `(y, aux)`, and this `(y, pullback, aux)`.
+    y may be a number, an array, or a container of these. The pullback may be called any number of times; it takes a ȳ
+    of the structure and shapes of y, and returns a tuple with a cotangent for each of the primals, in their structure
+    and shapes. With `has_aux`, f returns `(y, aux)`, and `vjp` returns `(y, pullback, aux)`.
 
     >>> y, pullback = wg.vjp(lambda x: x**2, np.array([1.0, 2.0]))
     >>> pullback(np.array([1.0, 10.0]))
     (array([ 2., 40.]),)
 
-    Errors: as `grad`, and ValueError for a ȳ of another structure or shape.
+    Errors: those of `grad`; ValueError for a ȳ of another structure or shape.
     """
     try:
         return _vjp(f, primals, has_aux)
@@ -203,7 +220,7 @@ def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> Any:
             bars = reverse(walked, here, seeds, depth, False, watching)
         finally:
             walked.owed.pay(owed)  # what an interrupt kept from being paid
-        return swaps.mirrors(_Finish(bars, slots, watching is not None))
+        return swaps.mirrors(LeafGradients(bars, slots, watching is not None))
 
     return (public, pullback, swaps.leave(aux)) if has_aux else (public, pullback)
 
@@ -227,7 +244,7 @@ def _call(fn: Callable[..., Any], *args: Any) -> Any:
 
 
 def stop_gradient(x: Any) -> Any:
-    """x, a number or an array, as a constant: the same value, with derivative zero.
+    """A copy of `x`, a number or an array, that counts as a constant: its derivative is zero.
 
     >>> wg.grad(lambda x: x * wg.stop_gradient(x))(3.0)
     3.0
@@ -301,9 +318,10 @@ def _gradient(
         seeds = scalar_seed(recording, value, seed, holomorphic, _calling(watching))
         with closed(recording):
             bars = reverse(recording, here, seeds, depth, depth == 0, watching)
-            finish = _Finish(bars, slots, depth > 0)
-            gradients = finish.leading(swaps.made, here.start) if simple and not depth else [*swaps.mirrors(finish)]
-        missed = not finish.reached(here) if depth else not seeds
+            gradient_of = LeafGradients(bars, slots, depth > 0)
+            leading = simple and not depth
+            gradients = gradient_of.leading(swaps.made, here.start) if leading else [*swaps.mirrors(gradient_of)]
+        missed = not gradient_of.reached(here) if depth else not seeds
         quiet |= allow_int and not swaps.made
         if missed and not quiet and is_lost(recording, here, seeds[0][0] if seeds else None):
             warn_of_loss(recording, here, f, _asked(f, args, kwargs, wanted))
@@ -343,63 +361,6 @@ def _are_leaves(args: tuple[Any, ...]) -> bool:
 def _asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> str:
     """The arguments that a derivative is asked for, in a message."""
     return " or ".join(names_of(f, args, kwargs, wanted)) or "any argument"
-
-
-class _Finish:
-    """The gradient of a leaf as the user gets it: real zeros, the leaf's own type, memory of its own."""
-
-    def __init__(self, bars: Bars, slots: Mapping[int, int | None], traced: bool) -> None:
-        self.bars, self.slots, self.traced = bars, slots, traced
-        self.given: set[int] = set()
-
-    def reached(self, here: Level) -> bool:
-        """Whether a cotangent came to any input of a level."""
-        table = self.bars.table
-        return any([table[slot] is not None for slot in here.inputs if self.traced or slot < len(table)])
-
-    def leading(self, made: list[Any], start: int) -> list[Any]:
-        """The gradients of leaves whose slots lead a level; most need no change and are handed over at once."""
-        given, table, out = self.given, self.bars.table, []
-        for slot, leaf in enumerate(made, start):
-            bar = table[slot] if slot < len(table) else None
-            if (
-                type(bar) is np.ndarray is type(leaf)
-                and bar.dtype is _DOUBLE is leaf.dtype
-                and is_exclusive(table, slot, 1)
-                and bar.shape == leaf.shape
-            ):
-                given.add(id(bar))
-                out.append(bar)
-            else:
-                out.append(self.of(leaf, slot, bar, False))
-        return out
-
-    def __call__(self, leaf: Any) -> Any:
-        slot = self.slots.get(id(leaf))
-        table = self.bars.table
-        bar = None if slot is None or (not self.traced and slot >= len(table)) else table[slot]
-        alone = self.traced or (slot is not None and bar is not None and is_exclusive(table, slot, 1))
-        return self.of(leaf, slot, bar, alone)
-
-    def of(self, leaf: Any, slot: int | None, bar: Any, alone: bool) -> Any:
-        """The gradient of a leaf from its cotangent, which goes out as it is where nobody else has it (`alone`)."""
-        if bar is None:
-            return np.zeros_like(leaf) if isinstance(leaf, np.ndarray) else type(leaf)(0)
-        found = bar
-        bar = self.bars.project(bar, leaf, True)
-        if is_complex(leaf):
-            bar = self.bars.call(np.conj, bar)
-        if isinstance(bar, np.ndarray):
-            owner = id(owner_of(bar))
-            own = bar.base is None and bar.flags.writeable and (alone or bar is not found)
-            if owner in self.given or not (slot in self.bars.owned or own):
-                bar = self.bars.call(np.array, bar)
-                owner = id(owner_of(bar))
-            self.given.add(owner)
-            return bar
-        if isinstance(leaf, np.ndarray):  # of no dimension, where arithmetic gives numbers
-            return self.bars.call(np.array, bar)
-        return bar if self.traced and type(bar) is type(leaf) else self.bars.call(type(leaf), bar)
 
 
 def _wraps(f: Any) -> Callable[[Any], Any]:

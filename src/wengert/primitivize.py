@@ -21,9 +21,9 @@ from wengert.values.specs import is_inexact
 
 
 def primitivize(tape: Tape, ctx: Context | None = None) -> Tape:
-    """The tape itself, with every call that is no primitive replaced by what it does, until only primitives remain.
+    """Replace each call on `tape` that is no primitive by the primitives that it calls; returns the tape itself.
 
-    A function is run twice more on the recorded values. `ctx` decides, as in `trace`, what is a primitive.
+    Each such function runs twice more, on the recorded values. `ctx` decides what is a primitive, as in `trace`.
 
     >>> def square(x):
     ...     return x * x
@@ -36,8 +36,8 @@ def primitivize(tape: Tape, ctx: Context | None = None) -> Tape:
       %2 = mul(%1, %1)::float
       return %2
 
-    Errors: TapeError for one that writes its arguments, reads a
-    value that a trace would freeze, or gives something else when it is run again; NoRuleError, RefusedCallError.
+    Errors: TapeError for a function that writes its arguments, reads a value that a trace would freeze, or gives
+    something else when it runs again; NoRuleError and RefusedCallError as `trace`.
     """
     pending = list(reversed(tape.calls))
     while pending:

@@ -35,15 +35,15 @@ def test_rrule(
     registry: Registry = rules,
     **kwargs: Any,
 ) -> None:
-    """Check the registered rule of `f` at the call `f(*args, **kwargs)`.
+    """Check the rule of `f` at the call `f(*args, **kwargs)`, and raise where it breaks its contract.
 
-    The rule's value is that of `f` bit for bit. Each differentiable argument gets a cotangent of its own
-    shape and dtype that agrees with differences, each other one gets None. The pullback is linear. Nothing is
-    written to. The variants for fewer arguments, the step on floats, the accumulators, thunks and what adds itself
-    in place agree with the whole.
+    The contract: the rule's value is that of `f` bit for bit. Each float or array among the arguments, also inside
+    containers, gets a cotangent of its own shape and dtype that agrees with differences; each other argument gets None.
+    The pullback is linear, and writes into nothing. What the engine makes of the rule (variants for fewer arguments,
+    the step on floats, accumulators, thunks) agrees with the rule itself.
 
-    Of a container each leaf counts as an argument. `seed` chooses the random cotangents and directions; `rtol` is
-    relative to the largest number compared (by default 1e-6 in double precision); the rule stands in `registry`.
+    `seed` chooses the random cotangents and directions. `rtol` is the tolerance, relative to the largest number that is
+    compared; by default 1e-6 in double precision. `registry` is the table in which the rule stands.
 
     >>> wg.test_rrule(np.sum, np.array([[1.0, 2.0], [3.0, 4.0]]), axis=0)
 

@@ -27,17 +27,18 @@ from wengert.wanted import refuse_swallowed
 
 
 def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwargs: Any) -> tuple[Any, Tape]:
-    """Run `f` once on these arguments and record it: `(value, tape)`.
+    """Run `f(*args, **kwargs)` once and record what it computes: `(value, tape)`.
 
-    The tape holds the calls of primitives that depend on a float or array among the arguments, which are its inputs,
-    leaf by leaf; all else is constant in it. Played on other inputs it gives f there, or StaleTapeError where f would
-    have run another way. `ctx` decides what is a primitive and how a call of one is recorded.
+    The inputs of the tape are the floats and arrays among the arguments, also those in containers, one by one. It holds
+    the calls of primitives that depend on these; all else is constant in it. Played on other inputs it gives what f
+    gives for them, or raises StaleTapeError where f would have run another way. `ctx` decides what is a primitive and
+    how a call of one is recorded; by default what has a rule is a primitive, and is recorded as it is.
 
     >>> value, tape = wg.trace(lambda x: x * x + 1, 3.0)
     >>> value, tape.play(4.0)
     (10.0, 17.0)
 
-    Errors: NoRuleError, RefusedCallError, WengertError inside another trace.
+    Errors: NoRuleError and RefusedCallError for code that cannot be seen into; WengertError inside another trace.
     """
     refuse_swallowed(f, kwargs)
     try:
@@ -49,15 +50,16 @@ def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwarg
 def gradtape(
     f: Callable[..., Any], *args: Any, argnums: Any = None, strategy: str | None = None, **kwargs: Any
 ) -> Tape:
-    """The tape of the gradient: all primitives of `f` and of its pullbacks; the result is `(value, (f̄, x̄, …))`.
+    """The tape of `grad(f, *args, **kwargs)`: all primitives of `f` and of its pullbacks.
 
-    `gradtape(f, x).to_source()` is the derivative as plain NumPy. `argnums`: as in `grad(f, x)`, all arguments unless
-    given; f̄, the gradient of what f itself holds, comes first or is None. `strategy`: see `accumulation`.
+    Its inputs are those of `trace`, and its result is `(value, (f̄, x̄, …))`: f̄ is the gradient of the arrays that f
+    itself holds, or None. `gradtape(f, x).to_source()` is the derivative as plain NumPy. `argnums` says which
+    arguments, as in `grad(f, x)`; by default all. `strategy` is how cotangents are summed, as in `accumulation`.
 
     >>> wg.gradtape(lambda x: x * x + 1, 3.0).play(4.0)
     (17.0, (None, 8.0))
 
-    Errors: as `grad`, and WengertError inside another trace.
+    Errors: those of `grad`, and WengertError inside another trace.
     """
 
     def gradient(*args: Any, **kwargs: Any) -> Any:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import doctest
 import inspect
 import warnings
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
-import pytest
-
 import wengert as wg
 from wengert import errors
-
-SHOWN = (
-    wg.grad, wg.value_and_grad, wg.vjp, wg.stop_gradient, wg.trace, wg.gradtape, wg.ngradient, wg.check_grads,
-    wg.test_rrule, wg.primitivize, wg.checkpoint, wg.checkpoint_loop,
-)  # fmt: skip
 
 
 def test_the_table_of_contents_names_all_that_is_public_once() -> None:
@@ -43,23 +34,6 @@ def test_a_star_import_gives_it() -> None:
         exec("from wengert import *", namespace)
     assert namespace["grad"] is wg.grad
     assert set(wg.__all__) <= namespace.keys()
-
-
-@pytest.mark.parametrize("f", SHOWN, ids=lambda f: f.__name__)
-def test_an_example_in_the_docstring_runs(f: object) -> None:
-    names = {"wg": wg, "np": np, "__name__": "__main__"}
-    (example,) = doctest.DocTestFinder(recurse=False).find(f, globs=names)
-    assert example.examples
-    assert doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF).run(example).failed == 0
-
-
-@pytest.mark.parametrize("f", SHOWN, ids=lambda f: f.__name__)
-def test_a_docstring_says_what_each_parameter_means(f: object) -> None:
-    """`grad` for those that it shares with `value_and_grad`; the function and its arguments need no words."""
-    said = f"{inspect.getdoc(f)}{inspect.getdoc(wg.grad) if f is wg.value_and_grad else ''}"
-    parameters = inspect.signature(f).parameters.values()
-    named = {p.name for p in parameters if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)}
-    assert not [name for name in named - {"f", "x", "tape", "step", "n"} if f"`{name}" not in said]
 
 
 def test_it_fits_on_a_screen() -> None:

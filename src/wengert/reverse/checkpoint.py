@@ -42,10 +42,10 @@ ONCE = sys.getrefcount(_box[0])  # of what one list holds and nothing else
 
 
 def checkpoint(f: F) -> F:
-    """f, of which a gradient keeps the inputs only: the reverse pass runs it again. A decorator.
+    """A function like `f` of which a gradient keeps the inputs only: the reverse pass runs f again. A decorator.
 
     Value and gradient are those of f. Side effects, such as printing, happen twice. It pays where f's residuals are
-    large and its inputs small; on a tape, in a vjp and in a gradient inside another f is recorded as it is.
+    large and its inputs small; on a tape, in a vjp and in a gradient inside another, f is recorded as if undecorated.
 
     >>> wg.grad(wg.checkpoint(lambda x: x**2))(3.0)
     6.0
@@ -66,15 +66,15 @@ def checkpoint(f: F) -> F:
 
 
 def checkpoint_loop(step: Callable[[Any, int], Any], state: Any, n: int, length: int | None = None) -> Any:
-    """`for i in range(n): state = step(state, i)`, in stretches of `length` (√n) steps of which each is a checkpoint.
+    """The state after `n` steps, `for i in range(n): state = step(state, i)`, with a checkpoint every `length` steps.
 
-    A gradient keeps √n states and the residuals of √n steps, in place of those of n. `state` is whatever a step takes
-    and returns: a number, an array, or a container of these.
+    With `length` √n, the default, a gradient keeps √n states and the residuals of √n steps, not those of all n.
+    `state` is whatever `step` takes and returns: a number, an array, or a container of these.
 
     >>> wg.grad(lambda x: wg.checkpoint_loop(lambda x, i: x * 2 + i, x, 10))(1.0)
     1024.0
 
-    Errors: as `checkpoint`.
+    Errors: RecomputationError as `checkpoint`; ArgumentError for a `length` below 1.
     """
     length = max(1, math.isqrt(max(0, n))) if length is None else length
     if length < 1:

@@ -24,12 +24,18 @@ SETTINGS = Settings()
 
 @contextmanager
 def accumulation(*, add: str | None = None, strategy: str | None = None) -> Iterator[None]:
-    """Within the `with` block, sum cotangents on this thread in another way than the best: to compare, or to debug.
+    """Say how gradients on this thread sum cotangents inside the `with` block: to compare ways, or to debug.
 
     `add`: "plus" makes a new array for each sum, "in place" adds into buffers that nobody else can read, "actions" (the
     default) also lets rules and thunks add themselves to a buffer. `strategy`: "accumulate" sums what the uses of a
-    value contribute and runs its pullback once, "pass through" runs it for each; "auto" (the default) chooses for each
-    value the cheaper one. Numbers agree to rounding. Errors: ValueError for another word.
+    value contribute and runs its pullback once, "pass through" runs it for each use; "auto" (the default) chooses the
+    cheaper one for each value. The gradients agree to rounding.
+
+    >>> with wg.accumulation(add="plus"):
+    ...     wg.grad(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
+    array([2., 4.])
+
+    Errors: ValueError for another word.
     Source: the seeds "Autodiff" (nGraph) and "Gradient Accumulation" (ChainRulesCore.jl).
     """
     before = SETTINGS.add, SETTINGS.strategy

@@ -40,7 +40,11 @@ from wengert.values.trees import is_container
 
 
 def times(y_bar: Any, p: Any) -> Any:
-    """ȳ · conj(∂y/∂x): the pullback of an elementwise function with the partial `p`."""
+    """ȳ · conj(∂y/∂x), with the partial `p` for ∂y/∂x: the pullback of an elementwise function.
+
+    >>> wg.extend.times(np.array([1.0, 2.0]), 3.0)  # `y_bar`, `p`
+    array([3., 6.])
+    """
     if isinstance(p, Thunk):
         p = force(p)
     return y_bar * np.conj(p) if is_complex(p) else y_bar * p

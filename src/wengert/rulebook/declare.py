@@ -24,10 +24,25 @@ def partials(
     *targets: Callable[..., Any], broadcasts: bool = True, view: bool = False, identity: bool = False,
     names: Mapping[str, str] | None = None, registry: Registry = rules,
 ) -> Callable[[F], F]:  # fmt: skip
-    """`(y, a, b, ...) -> (∂y/∂a, ∂y/∂b, ...)` of an elementwise function.
+    """Declare the rule of elementwise functions: below it stands `(y, a, b, ...) -> (∂y/∂a, ∂y/∂b, ...)`.
 
-    `view`: the result may share memory with argument 0; `identity`: it may be its argument itself;
-    `names`: further keywords for arguments (`{"min": "a_min"}`).
+    `targets` are the functions that the rule is for. y is the result; a single argument has a bare partial. The
+    parameters are those of the call; what stands after `*` is not differentiated.
+    `broadcasts`: the arguments broadcast against each other, so that the engine sums cotangents back to their shapes.
+    `view`: the result may share memory with argument 0; `identity`: it may be argument 0 itself.
+    `names` are further keywords of the targets for parameters of the rule, as `{"min": "a_min"}`.
+    `registry` is the table that the rule goes into.
+
+    >>> def softplus(x):
+    ...     return np.log1p(np.exp(x))
+    >>> @wg.partials(softplus)
+    ... def softplus_rule(y, x):
+    ...     return 1 / (1 + np.exp(-x))
+    >>> wg.grad(softplus)(0.0)
+    0.5
+
+    Shapes: a partial has the shape of y, or one that broadcasts to it.
+    Errors: DuplicateRuleError where a target has another rule; RuleError without targets.
     """
     options = {"broadcasts": broadcasts, "view": view, "identity": identity, "names": names}
     return _declare("partials", targets, registry, **options)
@@ -38,29 +53,69 @@ def pullback(
     sequence: int | None = None, parts: bool = False, names: Mapping[str, str] | None = None,
     registry: Registry = rules,
 ) -> Callable[[F], F]:  # fmt: skip
-    """`(y_bar, y, a, b, ...) -> (a_bar, b_bar, ...)`; options as in `partials`.
+    """Declare the rule of any functions: below it stands `(y_bar, y, a, b, ...) -> (a_bar, b_bar, ...)`.
 
-    `sequence`: the argument of the call that is a sequence of arrays, which the rule takes one by one. `parts`: of a
-    result that is a tuple, the cotangent holds None for each part that nothing used. A rule with `*args` may ask by a
-    keyword `wanted` which of its arguments are; it gives None for the others.
+    `y_bar` is the cotangent of the result y, of its shape. A single argument has a bare cotangent; None stands for one
+    without derivative. `targets`, `view`, `identity`, `names` and `registry` are as in `partials`.
+    `broadcasts`: a cotangent may have the shape of y instead of its argument's, and the engine sums it.
+    `sequence` is the position of an argument that is a sequence of arrays, which the rule takes one by one.
+    `parts`: where y is a tuple, `y_bar` holds None for each part that nothing used, instead of zeros.
+    A rule with `*args` and a keyword `wanted` is told which of its arguments are wanted; it gives None for the others.
+
+    >>> def norm2(x):
+    ...     return np.sum(x * x)
+    >>> @wg.pullback(norm2)
+    ... def norm2_rule(y_bar, y, x):
+    ...     return 2 * y_bar * x
+    >>> wg.grad(norm2)(np.array([1.0, 2.0]))
+    array([2., 4.])
+
+    Shapes: a cotangent has the shape of its argument.
+    Errors: those of `partials`.
     """
     options = {"broadcasts": broadcasts, "view": view, "identity": identity, "names": names}
     return _declare("pullback", targets, registry, sequence=sequence, parts=parts, **options)
 
 
 def rrule(f: Callable[..., Any], *args: Any, registry: Registry = rules, **kwargs: Any) -> Any:
-    """The general form of a rule, above `(*args, **kwargs) -> (y, pullback)`; `pullback(y_bar)` gives one
-    cotangent per argument, or None where there is none.
+    """Declare the rule of `f` in its general form: below it stands `(*args, **kwargs) -> (y, pullback)`.
 
-    With the arguments of a call: its `(y, pullback)`, by whichever form of rule `f` has.
+    y is the value of `f(*args, **kwargs)`; `pullback(y_bar)` takes the cotangent of y and returns one for each argument
+    by position, or None where there is none. `registry` is the table that the rule goes into.
+
+    >>> def square(x):
+    ...     return x * x
+    >>> @wg.rrule(square)
+    ... def square_rule(x):
+    ...     return x * x, lambda y_bar: y_bar * 2 * x
+    >>> wg.grad(square)(3.0)
+    6.0
+
+    With arguments, `rrule(f, *args)` calls the rule of f, in whichever form it is declared, and returns
+    `(y, pullback)`; this pullback always returns a tuple.
+
+    >>> y, pullback = wg.rrule(square, 3.0)
+    >>> y, pullback(10.0)
+    (9.0, (60.0,))
+
+    Errors: those of `partials`; with arguments NoRuleError.
     """
     return registry.rrule(f, *args, **kwargs) if args or kwargs else _declare("rrule", (f,), registry)
 
 
 def non_differentiable(*targets: Callable[..., Any], registry: Registry = rules) -> Any:
-    """Declare that the results of `targets` are constant as far as derivatives go.
+    """Declare that the results of the functions `targets` are constants, whose derivative is zero.
 
-    With one function, gives it back, so that `@non_differentiable` can stand above its definition.
+    With one function it returns that function, so that it can stand as a decorator above it. `registry` is the table
+    that the rules go into.
+
+    >>> @wg.non_differentiable
+    ... def scale(x):
+    ...     return float(np.max(np.abs(x)))
+    >>> wg.grad(lambda x: np.sum(x) / scale(x))(np.array([1.0, 4.0]))
+    array([0.25, 0.25])
+
+    Errors: DuplicateRuleError where a target has another rule.
     """
     if not targets:
         return lambda f: non_differentiable(f, registry=registry)
@@ -74,12 +129,30 @@ def non_differentiable(*targets: Callable[..., Any], registry: Registry = rules)
 def accumulates(
     *targets: Callable[..., Any], arg: int, scatters: bool = False, above: int = 0, registry: Registry = rules
 ) -> Callable[[F], F]:
-    """`(x_bar, y_bar, y, *args) -> x_bar` that adds to the cotangent of argument `arg` in place.
+    """Declare how the cotangent of argument `arg` is added in place: `(x_bar, y_bar, y, *args) -> x_bar`.
 
-    The engine calls it on a buffer that it owns, in place of the rule, from the second contribution on; where it
-    returns NotImplemented, having changed nothing, the rule goes on. It reads no more of the arguments than the rule.
-    `scatters`: what it adds is zero in most places, so that the first contribution too is added, to zeros. `above`:
-    how many elements x̄ has at least for it to pay.
+    `targets` are functions that have a rule. The function below does `x_bar += ...` and returns `x_bar`. The engine
+    calls it instead of the rule where x̄ holds a sum already, in a buffer of the engine's own, so that no array is made
+    for the summand. It reads no more of the arguments than the rule does. Where it returns NotImplemented, having
+    changed nothing, the rule is called after all.
+    `scatters`: what it adds is zero in most places, so that the first contribution too is added, to zeros.
+    `above` is the number of elements of x̄ from which on it pays.
+    `registry` is the table in which the rules stand.
+
+    >>> def first(x):
+    ...     return x[:1].copy()
+    >>> @wg.pullback(first)
+    ... def first_rule(y_bar, y, x):
+    ...     return np.concatenate([y_bar, np.zeros(len(x) - 1)])
+    >>> @wg.accumulates(first, arg=0)
+    ... def add_first(x_bar, y_bar, y, x):
+    ...     x_bar[:1] += y_bar
+    ...     return x_bar
+    >>> wg.grad(lambda x: np.sum(x * x) + np.sum(first(x)))(np.array([1.0, 2.0]))
+    array([3., 4.])
+
+    Shapes: x̄ has the shape and dtype of its argument.
+    Errors: NoRuleError where a target has no rule, DuplicateRuleError where `arg` is accumulated already.
     """
 
     def declare(function: F) -> F:
@@ -91,7 +164,12 @@ def accumulates(
 
 
 def adjoint(a: Any) -> Any:
-    """Aᴴ of the last two axes."""
+    """Aᴴ, the conjugate transpose of `a` in its last two axes.
+
+    >>> wg.extend.adjoint(np.array([[1.0, 2j]]))
+    array([[1.-0.j],
+           [0.-2.j]])
+    """
     transposed = a.T if isinstance(a, np.ndarray) and a.ndim == 2 else np.swapaxes(a, -1, -2)
     return np.conj(transposed) if is_complex(a) else transposed
 

@@ -19,9 +19,15 @@ __all__ = ["Registry", "rules"]
 
 
 class Registry:
-    """The table of rules. A lookup sees it as it is at that moment; `version` grows with each change.
+    """The table of rules, `wg.rules`: `f in rules`, `rules[f]`, and how many there are.
 
-    One table serves all threads. With a `group`, the entry points of that name are loaded at the first lookup.
+    One table serves all threads. A lookup sees it as it is at that moment; `version` grows with each change. Rules that
+    other distributions bring, by entry points named `group`, are loaded at the first lookup.
+
+    >>> np.sin in wg.rules, np.fft.fft in wg.rules
+    (True, False)
+
+    Errors: NoRuleError from `rules[f]`, with a stub to paste.
     """
 
     def __init__(self, group: str | None = None) -> None:
@@ -40,7 +46,7 @@ class Registry:
         return rule
 
     def get(self, f: Any) -> Rule | None:
-        """The rule of a callable, or None."""
+        """The rule of the callable `f`, or None."""
         if self._plugins is not None and not self._plugins.done:
             self._plugins.load()
         return self._find(f)
@@ -57,7 +63,7 @@ class Registry:
         return len(self._rules)
 
     def load(self) -> dict[str, list[str]]:
-        """Load the rules that other distributions bring, if that is yet to be done; what each of them brought."""
+        """Load the rules that other distributions bring, if that is not done; returns what each of them brought."""
         if self._plugins is None:
             return {}
         if not self._plugins.done:
@@ -65,12 +71,12 @@ class Registry:
         return self._plugins.loaded
 
     def skip(self, *distributions: str) -> None:
-        """Leave out the rules that these distributions bring (all, where none is named), before the first use."""
+        """Leave out the rules that these `distributions` bring, or all where none is named; before the first lookup."""
         if self._plugins is not None:
             self._plugins.skip(distributions)
 
     def add(self, rule: Rule) -> Rule:
-        """Enter a rule under all its targets.
+        """Enter `rule` under each of its targets.
 
         Errors: DuplicateRuleError where another rule stands; the same line of code run again replaces itself.
         """
@@ -93,7 +99,7 @@ class Registry:
         return rule
 
     def remove(self, f: Callable[..., Any]) -> None:
-        """Forget the rule of `f` under all its names."""
+        """Take out the rule of `f`, also of the other functions that it was declared for."""
         rule = self[f]
         if isinstance(f, Carrier):
             raise RuleError(f"{callable_name(f)} is differentiated by a rule of its own, which goes where it goes")
@@ -104,7 +110,7 @@ class Registry:
             self._changed()
 
     def accumulate(self, f: Callable[..., Any], arg: int, accumulator: Accumulator) -> None:
-        """Enter how the cotangent of argument `arg` is added in place."""
+        """Let `accumulator` add to the cotangent of argument `arg` of `f` in place: what `@accumulates` does."""
         rule, where = self._find(f) or self[f], place(accumulator.add)
         old = rule.accumulators.get(arg)
         if old is not None and place(old.add) != where:
@@ -117,7 +123,7 @@ class Registry:
 
     @contextmanager
     def scope(self) -> Iterator[Registry]:
-        """What this thread changes inside the `with` block is undone at its end; meanwhile all threads see it."""
+        """Undo, at the end of the `with` block, what this thread changed inside; meanwhile all threads see it."""
         self.load()
         with self._undone(lambda error: True):
             yield self
@@ -143,9 +149,10 @@ class Registry:
             watcher()
 
     def rrule(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pullback]:
-        """The value of a call and its pullback, which gives one cotangent (or None) per positional argument.
+        """The value of `f(*args, **kwargs)` and its pullback, by the rule of `f`, in whichever form it is declared.
 
-        Whatever the form of the rule; an argument given by name counts where the rule has it by position.
+        The pullback returns one cotangent (or None) for each argument by position; an argument that is given by name
+        counts as one by position where the rule has it so.
         """
         return rrule(self[f], f, args, kwargs)
 

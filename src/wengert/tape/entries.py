@@ -1,4 +1,4 @@
-"""From the recording's entries to the tape's calls, and from a nested result to the calls that build it."""
+"""From the recording's entries to a tape: inputs, constants and calls, and the calls that build a nested result."""
 
 from __future__ import annotations
 
@@ -9,21 +9,71 @@ from typing import Any, NamedTuple
 from wengert.recording.record import Pull
 from wengert.recording.recording import Traced
 from wengert.tape.interface import Writable
-from wengert.tape.ops import Call, Constant, Variable, mkcall, rebuild
+from wengert.tape.ops import MISSING, Call, Constant, Input, Variable, mkcall, rebuild
 from wengert.values import functional
+from wengert.values.results import is_tree, keys_of, leaves_of
 
 
 class Slot(NamedTuple):
-    """In a result: the value at this index of the recording."""
+    """Stands, in the result that a tape is made for, for the value at this slot of the recording."""
 
     slot: int
 
 
+def fill(
+    tape: Writable,
+    entries: Sequence[Any],
+    result: Any,
+    input_names: Sequence[str] | None,
+    f: Any,
+    notes: Mapping[int, tuple[str, int]],
+) -> Variable | None:
+    """Append to an empty tape what the entries of a recording stand for; returns the Variable of the result.
+
+    The parameters are those of `Tape.from_entries`.
+    """
+    if f is not None:
+        tape.push(Input(f, getattr(f, "__name__", type(f).__name__), callee=True))
+    names = iter(input_names or ())
+    slots: dict[int, Variable] = {}
+    for slot, entry in enumerate(entries):
+        if entry is not None:
+            name = next(names, None) if entry[0].kind == "input" and not entry[2] else None
+            slots[slot] = push_entry(tape, entry, slots, name)
+    for slot, (words, about) in notes.items():
+        tape[slots[slot]].note = (words, slots[about])
+    return None if result is MISSING else push_result(tape, result, slots)
+
+
+def push_entry(tape: Writable, entry: Any, slots: Mapping[int, Variable], name: str | None = None) -> Variable:
+    """Append what an entry stands for, and return its Variable; `slots` has the Variables of the entries before it.
+
+    An input of an inner level is the outer level's value, which is on the tape already.
+    """
+    kind = entry[0].kind
+    if kind == "input":
+        return slots[entry[2][0]] if entry[2] else tape.push(Input(kept(entry[1]), name))
+    if kind == "constant":
+        return tape.push(Constant(kept(entry[1]), site=entry[5]))
+    if type(entry[0]) is Pull and entry[2][-1] is not None:  # what its rule computed is on the tape already
+        value = tuple([leaf for _, leaf in leaves_of(entry[1])]) if is_tree(entry[1]) else entry[1]
+        made = argument(value, entry[2][-1], slots)
+        return made if isinstance(made, Variable) else tape.push(mkcall(functional.make_tuple, *made))
+    if entry[0].fn is functional.getfield and type(entry[3][1]) is functional.Path:
+        source = tape[slots[entry[2][0]]]
+        if isinstance(source, Call) and source.fn is functional.make_tuple:  # the leaves of a tree, put together above
+            whole, path = entry[3]
+            return tape.push(mkcall(functional.getfield, slots[entry[2][0]], keys_of(whole).index(path)))
+    return tape.push(call_of(entry, slots))
+
+
 def kept(value: Any) -> Any:
+    """The value of an entry, which may hold it by a weak reference only."""
     return value() if type(value) is weakref.ref else value
 
 
 def call_of(entry: Any, slots: Mapping[int, Variable]) -> Call:
+    """The Call that an entry of a primitive stands for, with Variables for its traced arguments."""
     prim, value, ins, args, kwargs, site = entry
     ins = ins[:-1] if type(prim) is Pull else ins
     traced = [argument(args[k] if k < len(args) else None, slot, slots) for k, slot in enumerate(ins)]
@@ -32,7 +82,7 @@ def call_of(entry: Any, slots: Mapping[int, Variable]) -> Call:
 
 
 def argument(arg: Any, slot: Any, slots: Mapping[int, Variable]) -> Any:
-    """An argument of an entry with Variables in the place of traced values."""
+    """An argument with Variables for its traced values; `slot` is theirs, in a tuple for those of a tuple or list."""
     if slot is None:
         return arg
     if not isinstance(slot, tuple):
@@ -43,6 +93,7 @@ def argument(arg: Any, slot: Any, slots: Mapping[int, Variable]) -> Any:
 
 
 def _named(value: Any, slots: Mapping[int, Variable]) -> Any:
+    """A keyword's value with Variables for the values that are marked as traced."""
     if isinstance(value, Traced):
         return slots[value.slot]
     if isinstance(value, tuple | list):
@@ -52,6 +103,7 @@ def _named(value: Any, slots: Mapping[int, Variable]) -> Any:
 
 
 def push_result(tape: Writable, result: Any, slots: Mapping[int, Variable]) -> Variable:
+    """Append the calls that build a nested result of Slots, and return its Variable; without Slots it is a Constant."""
     made = _result_of(tape, result, slots)
     return made if isinstance(made, Variable) else tape.push(Constant(result))
 

@@ -22,7 +22,7 @@ from wengert.recording.rule_writes import note_kept, note_writes, watched_by
 from wengert.recording.slots import slot_of, slots_of
 from wengert.rulebook.registry import rules
 from wengert.tape.contexts import Context
-from wengert.tape.entries import argument, kept, push_result
+from wengert.tape.entries import argument, kept, push_entry, push_result
 from wengert.tape.ops import MISSING, Call, Constant, Input, Variable
 from wengert.tape.tape import Tape
 from wengert.values import functional
@@ -213,7 +213,7 @@ class LiveContext:
         if entry[0].kind == "constant":
             return self.tape.push(Constant(self.own(value, None), site=site))
         if entry[0].kind in ("guard", "input", "text") or (type(entry[0]) is Pull and ins[-1] is not None):
-            return self.tape.push_entry(entry, self.variables)
+            return push_entry(self.tape, entry, self.variables)
         return self._record(fn, args, ins, kwargs or {})
 
     def _compare(self, recording: Recording, value: Any, v: Variable) -> None:

@@ -27,10 +27,16 @@ MISSING = Missing()
 
 
 class Variable:
-    """A reference to an op: bound to the op, which it follows through edits, or free: the op at a position.
+    """A reference to an op of a tape, printed %7; `of` is the op, or its position.
 
-    A bound Variable hashes by its op; an op that replaces another takes over its identity, so that a dict
-    keyed by Variables stays right through `Tape.replace`.
+    One that is made of an op is bound: it follows the op through edits. One that is made of a position is free: it
+    means the op that stands there when it is read. A bound Variable hashes by its op; an op that replaces another takes
+    over its identity, so that a dict keyed by Variables stays right through `Tape.replace`.
+
+    >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
+    >>> y = tape.result
+    >>> y, y.id, y.op.val, wg.Variable(3) == y
+    (%3, 3, 2.0, False)
     """
 
     __slots__ = ("_op", "_position")
@@ -72,9 +78,9 @@ V = Variable
 
 
 class Op:
-    """One line of a tape: its value, the user's line it came from, and what it is on a derivative tape.
+    """One line of a tape: its value `val`, the user's line `site` it came from, and what it is on a derivative tape.
 
-    `note` is a text, or a tuple of texts and Variables, which keep their ids right when the tape is edited.
+    `note` says the last: a text, or a tuple of texts and Variables, which keep their ids right when the tape is edited.
     """
 
     __slots__ = ("__weakref__", "_forward", "_home", "_id", "_token", "note", "site", "val")
@@ -107,11 +113,11 @@ class Op:
         return op
 
     def references(self) -> Iterator[Variable]:
-        """The Variables that this op reads."""
+        """The Variables that this op reads, each as often as it reads it."""
         return iter(())
 
     def rewrite(self, change: Callable[[Variable], Any]) -> None:
-        """Exchange each Variable that this op reads."""
+        """Let this op read `change(v)` in place of each Variable v that it reads."""
 
     def copy(self) -> Op:
         """The same op, on no tape."""
@@ -122,7 +128,17 @@ class Op:
 
 
 class Input(Op):
-    """An argument of the traced function; `callee` marks the function itself, `%1` of a traced tape."""
+    """An op whose value is given when the tape is played: an argument of the traced function.
+
+    `val` is the value at which it was recorded, `name` the parameter's name; `callee` marks the function itself, %1 of
+    a traced tape. `site` and `note` are as in every op: the user's line, and what it is on a derivative tape.
+
+    >>> tape = wg.Tape()
+    >>> x = tape.push(wg.Input(2.0, "x"))
+    >>> tape.result = tape.push(wg.Call(np.sin, [x]))
+    >>> tape.play(0.0)
+    np.float64(0.0)
+    """
 
     __slots__ = ("callee", "name")
 
@@ -144,7 +160,13 @@ class Input(Op):
 
 
 class Constant(Op):
-    """A value that depends on no input."""
+    """An op whose value `val` depends on no input; `site` and `note` are as in `Input`.
+
+    >>> tape = wg.Tape()
+    >>> tape.result = tape.push(wg.Constant(2.0))
+    >>> tape.play()
+    2.0
+    """
 
     __slots__ = ()
 
@@ -156,10 +178,19 @@ class Constant(Op):
 
 
 class Call(Op):
-    """`fn(*args, **kwargs)`; fn and the arguments, also inside tuples, lists and dicts, may be Variables.
+    """An op that is a call, `fn(*args, **kwargs)`; fn and the arguments, also in containers, may be Variables.
 
-    A guard is a call whose result (a bool, int, None or str) decided how the function ran: replayed, it must
-    give `val`.
+    `val` is the value that it had when it was recorded; `site` and `note` are as in `Input`. A `guard` is a call whose
+    result (a bool, int, None or str) decided how the function ran: played again, it must give `val`.
+
+    >>> tape = wg.Tape()
+    >>> tape.inputs = [3.0]
+    >>> tape.push(wg.Call(np.greater, [tape.inputs[0], 0.0], val=True, guard=True))
+    %2
+    >>> tape.result = tape.inputs[0]
+    >>> tape.play(-1.0)
+    Traceback (most recent call last):
+    wengert.errors.StaleTapeError: recorded with `guard np.greater(%1, 0.0) is True`, now it is False: ...
     """
 
     __slots__ = ("args", "fn", "guard", "kwargs")
@@ -203,7 +234,7 @@ _LEAVES = frozenset([float, int, bool, str, type(None), np.ndarray, np.float64])
 
 
 def references(tree: Any) -> Iterator[Variable]:
-    """The Variables in an argument."""
+    """The Variables in `tree`: an argument, with the tuples, lists, dicts and slices in it."""
     if type(tree) in _LEAVES:
         return
     if isinstance(tree, Variable):
@@ -219,7 +250,7 @@ def references(tree: Any) -> Iterator[Variable]:
 
 
 def substitute(tree: Any, change: Callable[[Variable], Any]) -> Any:
-    """The argument with each Variable exchanged; the very same object where that changes nothing."""
+    """`tree` with `change(v)` in place of each Variable v; the very same object where that changes nothing."""
     if type(tree) in _LEAVES:
         return tree
     if isinstance(tree, Variable):
@@ -254,7 +285,14 @@ def value_of(v: Any) -> Any:
 
 
 def mkcall(fn: Any, /, *args: Any, **kwargs: Any) -> Call:
-    """A Call to push; run at once for its value where the values of all its arguments are known."""
+    """The `Call` of `fn(*args, **kwargs)`, to push on a tape; it runs at once where the values it reads are known.
+
+    >>> tape = wg.Tape()
+    >>> tape.inputs = [2.0]
+    >>> y = tape.push(wg.mkcall(np.add, tape.inputs[0], 1.0))
+    >>> y.op.val
+    np.float64(3.0)
+    """
     call = Call(fn, args, kwargs)
     if all(value_of(v) is not MISSING for v in call.references()):
         call.val = value_of(fn)(*substitute(call.args, value_of), **substitute(call.kwargs, value_of))

@@ -17,11 +17,12 @@ from wengert.values.keys import may_repeat
 
 
 def play(tape: Program, *inputs: Any, debug: bool = False) -> Any:
-    """The tape's result for these inputs (the function is not one), or, given none, for the stored ones.
+    """Run `tape` on these `inputs`, or without any on the stored ones, and return the value of its result.
 
-    With `debug`, each op is printed as it runs, with its value, and marked where its type is not as recorded or where a
-    nan or inf comes up. Errors: StaleTapeError where an input's type, shape or dtype, or a test's outcome, is not as
-    recorded; what a call raises, with a note of the tape's line and the user's.
+    The inputs are those of the tape, in order, without the function that was traced. With `debug`, each op is printed
+    as it runs, with its value, and marked where its type is not as recorded or where a nan or inf comes up.
+    Errors: StaleTapeError where an input's type, shape or dtype, or a test's outcome, is not as recorded; what a call
+    raises, with a note of the tape's line and the user's.
     """
     ops, given, in_place, dead, result = schedule(tape, inputs)
     watch = Watch() if debug else None

@@ -21,9 +21,17 @@ _SHOWN = 12  # lines of the tape
 
 
 class PostMortem(NamedTuple):
-    """The tape up to the line that raised (it has no result), and the user's frames, the innermost last.
+    """What `post_mortem` returns of an `error`: the `tape` up to the line that raised, and the `stack`.
 
-    Of a gradient the tape shows the steps that have a derivative, with the values that a pullback would have read.
+    The tape has no result; that of a gradient shows the steps that have a derivative, with the values that a pullback
+    would have read. The stack holds the lines of the user's frames, the innermost last. Printed, it shows all three.
+
+    >>> try:
+    ...     wg.grad(lambda x: [np.sin(x)][1])(1.0)
+    ... except IndexError as error:
+    ...     mortem = wg.post_mortem(error)
+    >>> mortem.tape[3].fn, len(mortem.stack)
+    (<ufunc 'sin'>, 2)
     """
 
     error: BaseException
@@ -39,9 +47,20 @@ class PostMortem(NamedTuple):
 
 
 def post_mortem(error: BaseException | None = None) -> PostMortem:
-    """What was recorded when a function that was traced raised this exception; without one, the last uncaught one.
+    """What was recorded when a traced function raised `error`: a `PostMortem`, with the tape so far and the stack.
 
-    The exception holds it: it is freed together with the exception. Errors: WengertError where nothing was traced.
+    Without `error` it is of the last uncaught exception. The exception holds the recording and frees it.
+
+    >>> try:
+    ...     wg.grad(lambda x: [x * x][1])(1.0)
+    ... except IndexError as error:
+    ...     print(wg.post_mortem(error).tape)
+    Tape(Context)
+      inp %1 = <lambda>::function
+      inp %2 = x::float
+      %3 = mul(%2, %2)::float
+
+    Errors: WengertError where nothing was traced.
     """
     error = getattr(sys, "last_value", None) if error is None else error
     for each in _chain(error):

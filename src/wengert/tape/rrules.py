@@ -31,9 +31,13 @@ from wengert.values.specs import is_complex, is_inexact
 
 
 class RRuleContext(Context):
-    """Records `rrule(f, ...)` and its two parts in place of `f(...)`.
+    """A Context that records `rrule(f, ...)` and its two parts, value and pullback, in place of `f(...)`.
 
-    `pullbacks` gives each value its pullback, `derivs` its cotangent; both are Variables.
+    `pullbacks` maps the Variable of a value to that of its pullback, and `derivs` to that of its cotangent.
+
+    >>> _, tape = wg.trace(lambda x: x * x, 3.0, ctx=wg.RRuleContext())
+    >>> tape.ctx.pullbacks
+    {%4: %5}
     """
 
     def __init__(self) -> None:
@@ -66,10 +70,17 @@ def part_rrule(f: Any, t: Any, i: Any) -> tuple[Any, Callable[[Any], Any]]:
 def rrule_tape(
     tape: Tape, wanted_inputs: Sequence[Variable | int] | None = None, seed: Any = 1.0, strategy: str | None = None
 ) -> Tape:
-    """The tape of `(value, gradients)`, one gradient per wanted input (by default all that hold floats).
+    """The tape of `(value, gradients)` of a `tape`, made of `rrule` calls and the pullbacks that these return.
 
+    `wanted_inputs` are Variables or positions of inputs, for each of which there is a gradient; by default all that
+    hold floats. `seed` is the cotangent of the result. `strategy` is how cotangents are summed, as in `accumulation`.
     Cotangents are in the rules' convention, ȳ·conj(∂y/∂x): the gradient of a complex input is not conjugated.
-    `strategy`: see `accumulation`. Errors: NoRuleError, at the user's line.
+
+    >>> _, tape = wg.trace(lambda x: x * x, 3.0)
+    >>> wg.rrule_tape(tape).play(4.0)
+    (16.0, (8.0,))
+
+    Errors: NoRuleError, at the user's line; NonScalarOutputError for a seed that does not fit the result.
     """
     wanted = _wanted(tape, wanted_inputs)
     between = _between(tape, wanted)

@@ -12,9 +12,11 @@ T = TypeVar("T", bound=Writable)
 
 
 def subtape(tape: T, result: Variable | int, inputs: Iterable[Variable | int] | None = None) -> T:
-    """The tape that computes `result` from `inputs`, by default from the tape's own.
+    """The part of `tape` that computes `result` from `inputs`, as a tape of its own.
 
-    Guards come along where these inputs suffice to check them.
+    `result` and `inputs` are Variables of the tape or positions on it; by default the inputs are the tape's own. Guards
+    come along where these inputs suffice to check them.
+    Errors: TapeError where the result depends on more than the inputs.
     """
     own = [v for v in tape.inputs if not tape[v].callee]  # type: ignore[attr-defined]
     starts = [tape[v] for v in (own if inputs is None else inputs)]

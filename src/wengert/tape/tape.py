@@ -12,11 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from wengert.errors import TapeError
-from wengert.recording.record import Pull
 from wengert.tape import dump as _dump
 from wengert.tape import graphs, notebook, source, usage
 from wengert.tape.contexts import Context
-from wengert.tape.entries import Slot, argument, call_of, kept, push_result
+from wengert.tape.entries import Slot, fill
 from wengert.tape.ops import (
     MISSING,
     Call,
@@ -33,8 +32,6 @@ from wengert.tape.ops import (
 )
 from wengert.tape.play import play
 from wengert.tape.subtapes import subtape
-from wengert.values.functional import Path, getfield, make_tuple
-from wengert.values.results import is_tree, keys_of, leaves_of
 from wengert.values.sites import Site
 
 __all__ = [
@@ -44,7 +41,24 @@ __all__ = [
 
 
 class Tape:
-    """A list of ops, numbered from 1, with a result."""
+    """A straight-line program: a list of ops (Inputs, Constants, Calls), numbered from 1, and which is its result.
+
+    `trace` and `gradtape` make tapes; an empty one may be filled by hand, with `push`. `ctx` is the Context under which
+    it is recorded.
+
+    >>> tape = wg.Tape()
+    >>> tape.inputs = [2.0]
+    >>> tape.result = tape.push(wg.mkcall(np.multiply, tape.inputs[0], 2.0))
+    >>> print(tape)
+    Tape(Context)
+      inp %1::float
+      %2 = np.multiply(%1, 2.0)::float64
+      return %2
+    >>> tape.play(3.0)
+    np.float64(6.0)
+
+    Parameters named `v`, `at`, `which` and `result` are Variables of this tape, or positions on it, from 1.
+    """
 
     def __init__(self, ctx: Any = None) -> None:
         self.ctx: Any = Context() if ctx is None else ctx
@@ -99,12 +113,12 @@ class Tape:
         return self.settle()[position - 1]
 
     def bound(self, v: Variable | int) -> Variable:
-        """The reference as one that follows its op through edits."""
+        """A Variable for `v` that follows its op through edits, where a position would not."""
         return Variable(self[v])
 
     @property
     def inputs(self) -> list[Variable]:
-        """The inputs, in order. Assigning gives them new values; on an empty tape it creates them."""
+        """The inputs, in order. Assigning values gives them these values; on an empty tape it creates them."""
         return [Variable(op) for op in self.settle() if isinstance(op, Input)]
 
     @inputs.setter
@@ -124,7 +138,7 @@ class Tape:
 
     @property
     def result(self) -> Variable:
-        """What the tape computes."""
+        """The Variable of what the tape computes; assign it."""
         if self._result is None:
             raise misplaced("this tape has no result", "set tape.result to one of its Variables")
         return self._result
@@ -134,11 +148,11 @@ class Tape:
         self._result = self.bound(v)
 
     def find(self, what: Any = None, *, where: Callable[[Op], bool] | None = None) -> list[Variable]:
-        """The calls of a function, given itself or by name; `where=` asks about each op."""
+        """The ops that are `what`, a function that is called or the name of one; `where(op)` may choose among them."""
         return usage.find(self, what, where)
 
     def uses(self, v: Variable | int) -> list[Variable]:
-        """The ops that read a value."""
+        """The ops that read `v`, each once."""
         return usage.uses(self, v)
 
     def use_counts(self) -> dict[Variable, int]:
@@ -155,14 +169,14 @@ class Tape:
     # -- editing
 
     def push(self, op: Op) -> Variable:
-        """Append an op."""
+        """Append `op`; returns its Variable."""
         self._adopt([op], lambda: self._count + 1)
         self._ops.append(op)
         op._id = len(self._ops)
         return Variable(op)
 
     def insert(self, at: Variable | int, *ops: Op) -> list[Variable]:
-        """Put ops before the one at this place; free references in them count positions as they are then."""
+        """Put `ops` before the one at `at`; positions that they refer to count as they are afterwards."""
         if not isinstance(at, Variable) and at == self._count + 1:
             return [self.push(op) for op in ops]
         anchor = self[at]
@@ -171,7 +185,7 @@ class Tape:
         return [Variable(op) for op in ops]
 
     def replace(self, which: Variable | int, *ops: Op, rebind_to: int = -1) -> list[Variable]:
-        """Put ops in the place of one; what referred to it refers to `ops[rebind_to]` from now on.
+        """Put `ops` in the place of the one at `which`; what referred to it refers to `ops[rebind_to]` from now on.
 
         The old op may itself be among the new ones: references from these to it stay.
         """
@@ -200,7 +214,10 @@ class Tape:
             yield kept if kept is not None and op is old else op
 
     def delete(self, *which: Variable | int, rebind_to: Variable | int | None = None) -> None:
-        """Take ops off the tape; what refers to them is given `rebind_to`, and without one is an error."""
+        """Take the ops at `which` off the tape; what reads them reads `rebind_to` from now on.
+
+        Errors: TapeError where something reads them and there is no `rebind_to`.
+        """
         gone = {self[v] for v in which}
         heir = None if rebind_to is None else self[rebind_to]
         if heir in gone:
@@ -218,7 +235,10 @@ class Tape:
             op._forward = heir
 
     def rebind(self, changes: Mapping[Variable, Variable]) -> None:
-        """Let every reader, and the result, read other Variables."""
+        """Let every reader, and the result, read `changes[v]` in place of v.
+
+        Errors: TapeError where that comes later than its reader.
+        """
         table = {self.bound(old): self.bound(new) for old, new in changes.items()}
         ops = self.settle()
         for op in ops:
@@ -278,61 +298,30 @@ class Tape:
         ctx: Any = None,
         notes: Mapping[int, tuple[str, int]] | None = None,
     ) -> Tape:
-        """The tape of a recording; `result` is a Slot, an untraced value, a container of these, or MISSING.
+        """The tape of the `entries` of a recording, under the Context `ctx`.
 
-        `notes` says of entries what they are: `{40: ("pullback of", 7)}`.
+        `result` is a Slot, an untraced value, a container of these, or MISSING. `input_names` are the names of the
+        inputs, in order; `fn` is the function that was traced, which becomes the first input. `notes` says of entries
+        what they are: `{40: ("pullback of", 7)}`.
         """
         tape = cls(ctx)
-        if fn is not None:
-            tape.push(Input(fn, getattr(fn, "__name__", type(fn).__name__), callee=True))
-        names = iter(input_names or ())
-        slots: dict[int, Variable] = {}
-        for index, entry in enumerate(entries):
-            if entry is not None:
-                name = next(names, None) if entry[0].kind == "input" and not entry[2] else None
-                slots[index] = tape.push_entry(entry, slots, name)
-        for index, (words, about) in (notes or {}).items():
-            slots[index].op.note = (words, slots[about])  # type: ignore[union-attr]
-        tape._result = None if result is MISSING else push_result(tape, result, slots)
+        tape._result = fill(tape, entries, result, input_names, fn, notes or {})
         return tape
 
     # -- shown, run, compiled
 
-    def push_entry(self, entry: Any, slots: Mapping[int, Variable], name: str | None = None) -> Variable:
-        """Append what an entry of a recording stands for; an input of an inner level is that of the outer one."""
-        kind = entry[0].kind
-        if kind == "input":
-            return slots[entry[2][0]] if entry[2] else self.push(Input(kept(entry[1]), name))
-        if kind == "constant":
-            return self.push(Constant(kept(entry[1]), site=entry[5]))
-        if type(entry[0]) is Pull and entry[2][-1] is not None:  # what its rule computed is on the tape already
-            value = tuple([leaf for _, leaf in leaves_of(entry[1])]) if is_tree(entry[1]) else entry[1]
-            made = argument(value, entry[2][-1], slots)
-            return made if isinstance(made, Variable) else self.push(mkcall(make_tuple, *made))
-        if entry[0].fn is getfield and type(entry[3][1]) is Path and self.is_made(slots[entry[2][0]]):
-            whole, key = entry[3]
-            return self.push(mkcall(getfield, slots[entry[2][0]], keys_of(whole).index(key)))
-        return self.push(call_of(entry, slots))
-
-    def is_made(self, v: Variable) -> bool:
-        """Whether a value is a tuple that was put together from values on the tape."""
-        op = self[v]
-        return isinstance(op, Call) and op.fn is make_tuple
-
     def dump(
-        self,
-        form: str = "plain",
-        *,
-        types: bool = True,
-        sites: bool = False,
-        notes: bool = True,
-        color: bool | None = None,
+        self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True, color: bool = False
     ) -> str:
-        """The tape as text, one op a line; with form="compact" a call and its result's parts share one."""
-        return _dump.dump(self, form, types=types, sites=sites, notes=notes, color=bool(color))
+        """The tape as text, one op a line; with `form` "compact", a call and the parts of its result share a line.
+
+        `types`, `sites` and `notes` say whether each line has its type, the user's line it came from, and what it is on
+        a derivative tape; `color` sets terminal colours.
+        """
+        return _dump.dump(self, form, types=types, sites=sites, notes=notes, color=color)
 
     def show(self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True) -> None:
-        """Print the tape, in colour where the terminal and the rich package allow."""
+        """Print the tape, in colour where the terminal allows; `form`, `types`, `sites`, `notes` are as in `dump`."""
         _dump.show(self, form, types=types, sites=sites, notes=notes)
 
     def __str__(self) -> str:
@@ -359,23 +348,37 @@ class Tape:
     __call__ = play
 
     def to_source(self, name: str = "f", *, sites: bool = False) -> str:
-        """The tape as a plain NumPy function."""
+        """The tape as Python source: imports and one plain NumPy function `name` of the tape's inputs.
+
+        With `sites`, each line has a comment that names the user's line.
+        """
         return source.to_source(self, name, sites=sites)
 
     def compile(self, name: str = "f") -> Callable[..., Any]:
-        """The function of `to_source`, ready to call."""
+        """The function that `to_source(name)` writes, ready to call."""
         return source.compile_tape(self, name)
 
 
 def bound(tape: Tape, v: Variable | int) -> Variable:
-    """The reference as one that follows its op through edits of the tape."""
+    """A Variable for `v`, a Variable or a position on `tape`, that follows its op through edits.
+
+    >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
+    >>> y = wg.bound(tape, 3)
+    >>> _ = tape.insert(3, wg.mkcall(np.sin, tape[2].id))
+    >>> y
+    %4
+    """
     return tape.bound(v)
 
 
 def verify(tape: Tape) -> Tape:
-    """The tape itself, if its inputs come first, every reference points back, and its result is on it.
+    """Check that the inputs of `tape` come first, that every reference points back, and that its result is on it.
 
-    Errors: TapeError with the tape's line.
+    >>> _, tape = wg.trace(lambda x: x + 1, 1.0)
+    >>> wg.verify(tape) is tape
+    True
+
+    Errors: TapeError, with the tape's line.
     """
     seen: set[Op] = set()
     begun = False

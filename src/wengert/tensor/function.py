@@ -32,7 +32,19 @@ BACKENDS = get_args(Chosen)
 
 
 class TensorFunction(Carrier):
-    """A function of the tensor language. Call it as the Python function that it was made from."""
+    """A function of the tensor language: call it as the Python function that it was made from.
+
+    `wg.tensor.function` makes it, and so do its own methods, which derive others from it. It has a `name`, the names of
+    its `parameters`, and a `backend` that runs it. `argnums` is, in all methods, a position or a name, or a tuple of
+    these, for which there is a tuple of derivatives.
+
+    >>> @wg.tensor.function(backend="numpy")
+    ... def dot(a, b):
+    ...     return sum(a[i] * b[i] for i in range(len(a)))
+    >>> a, b = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    >>> print(dot(a, b), dot.grad()(a, b), dot.cost(a, b))
+    11.0 [3. 4.] 3
+    """
 
     like: Any = None  # the Python function whose parameters it has
 
@@ -46,15 +58,15 @@ class TensorFunction(Carrier):
         return f"<tensor function {self.__name__}({', '.join(self.parameters)})>"
 
     def instance(self, args: tuple[Any, ...]) -> Instance:
-        """The program for arguments of these shapes."""
+        """The program for arguments of the shapes of `args`."""
         raise NotImplementedError
 
     def given(self, args: tuple[Any, ...]) -> list[Any]:
-        """The arrays and relations in the arguments."""
+        """The arrays and relations in the arguments `args`, one by one."""
         return [x for name, a in zip(self.parameters, args, strict=True) for x in leaves(name, a)]
 
     def bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The arguments by position."""
+        """The arguments of a call with `args` and `kwargs`, all by position."""
         if self.like is not None and (kwargs or self.only or len(args) != len(self.parameters)):
             bound = inspect.signature(self.like).bind(*args, **kwargs)
             bound.apply_defaults()
@@ -83,38 +95,47 @@ class TensorFunction(Carrier):
     # ---- derivatives ----
 
     def grad(self, argnums: Argnums = 0) -> TensorFunction:
-        """The gradient of a function that gives one number, as a function of the same arguments."""
+        """The gradient, by `argnums`, of a function that gives one number, as a function of the same arguments.
+
+        Errors: when it is called, NonScalarOutputError; IntegerInputError for an argument that is a size.
+        """
         return _remembered(self, "grad", argnums, lambda: Gradient(self, argnums, with_value=False))
 
     def value_and_grad(self, argnums: Argnums = 0) -> TensorFunction:
-        """(value, gradient) of a function that gives one number."""
+        """The function that returns `(value, gradient)`; `argnums` and errors are those of `grad`."""
         return _remembered(self, "value_and_grad", argnums, lambda: Gradient(self, argnums, with_value=True))
 
     @property
     def adjoint(self) -> TensorFunction:
-        """(*args, y_bar) to the cotangents of the arguments of floats."""
+        """The function from `(*args, y_bar)` to a tuple of cotangents, one for each argument that holds floats."""
         return self.pullback(None)
 
     def pullback(self, argnums: Argnums | None) -> TensorFunction:
-        """The adjoint for some of the arguments."""
+        """The adjoint by `argnums` only; None means all arguments that hold floats."""
         return _remembered(self, "pullback", argnums, lambda: Adjoint(self, argnums))
 
     def differential(self, argnums: Argnums = 0) -> TensorFunction:
-        """(*args, *tangents) to the tangent of the result."""
+        """The function from `(*args, *tangents)` to the tangent of the result, with a tangent for each of `argnums`."""
         return _remembered(self, "differential", argnums, lambda: Differential(self, argnums, "differential"))
 
     def jacobian(self, argnum: int | str = 0) -> TensorFunction:
-        """The derivatives of each element of the result by each of an argument, whose indices stand last."""
+        """The derivatives of each element of the result by each element of the argument `argnum`.
+
+        Shapes: the result's, then the argument's.
+        """
         return _remembered(self, "jacobian", argnum, lambda: Jacobian(self, argnum, "jacobian", ()))
 
     def gauss_newton(self, argnums: Argnums = 0) -> TensorFunction:
-        """(*args, *tangents) to JᵀJ times the tangents, in one program: Jᵀ at the tangent of the result."""
+        """The function from `(*args, *tangents)` to JᵀJ times the tangents, with J the Jacobian by `argnums`."""
         return _remembered(self, "gauss_newton", argnums, lambda: GaussNewton(self, argnums, "gauss_newton"))
 
     # ---- reading it ----
 
     def cost(self, *args: Any, **kwargs: Any) -> int:
-        """Additions, multiplications and calls at these arguments, or at sizes by name: `f.cost({"n": 100})`."""
+        """How many additions, multiplications and calls it takes at these arguments.
+
+        After a call, or with `args` before, it may be asked for other sizes by name: `f.cost({"n": 100})`.
+        """
         if len(args) == 1 and isinstance(args[0], Mapping) and not kwargs:
             instance, relations = self._seen("cost")
             return instance.cost(relations, args[0])
@@ -122,11 +143,14 @@ class TensorFunction(Carrier):
         return instance.cost(relations)
 
     def show(self, stage: str = "program", *args: Any, **kwargs: Any) -> None:
-        """Print the program at a stage on its way, for these arguments or those of the last call."""
+        """Print the program at a `stage` on its way, for these arguments or those of the last call.
+
+        The stages are "program", "lets", "pairs", "gens", "ssa", "simplified", "plan" and "source".
+        """
         print(stages.text(*self._at(args, kwargs, "show"), stage))
 
     def to_source(self, *args: Any, **kwargs: Any) -> str:
-        """What runs, as Python."""
+        """What runs for these arguments, or for those of the last call, as Python source."""
         instance, relations = self._at(args, kwargs, "to_source")
         backend = "numpy" if self.backend == "reference" else self.backend
         return instance.runner(backend, relations).text
@@ -338,9 +362,19 @@ def parts(y_bar: Any) -> Any:
 
 
 def function(plain: Any = None, *, backend: Chosen = "auto") -> Any:
-    """Make a tensor function of a Python function made of comprehensions.
+    """Make a `TensorFunction` of `plain`, a Python function made of comprehensions. A decorator.
 
-    `backend`: "numpy", "native" (compiled by numba) or "reference" (slow, for checks); by default what is there.
+    Its derivative takes at most four times its operations. `backend` says what runs it: "numpy", "native" (compiled by
+    numba) or "reference" (slow, for checks); by default, "auto", numba where it is installed, else NumPy.
+
+    >>> @wg.tensor.function(backend="numpy")
+    ... def total(a):
+    ...     return sum(a[i] * a[i] for i in range(len(a)))
+    >>> total.grad()(np.array([1.0, 2.0]))
+    array([2., 4.])
+
+    Errors: TensorLanguageError, with the line, for what the language does not have; OutOfRangeError for an access that
+    is not known to stay in its array.
     """
     if plain is None:
         return lambda f: function(f, backend=backend)

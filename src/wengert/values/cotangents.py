@@ -91,7 +91,11 @@ class _Nothing(AbstractTangent):
 
 
 class ZeroTangent(_Nothing):
-    """Certainly zero, of whatever shape."""
+    """A cotangent that is certainly zero, of whatever shape: it vanishes in sums.
+
+    >>> wg.ZeroTangent() + 2.0, wg.ZeroTangent() * 2.0
+    (2.0, ZeroTangent())
+    """
 
     __slots__ = ()
 
@@ -102,7 +106,11 @@ class ZeroTangent(_Nothing):
 
 
 class NoTangent(_Nothing):
-    """Of an argument that has no derivative: an integer, a name."""
+    """The cotangent of an argument that has no derivative, such as an integer or a name; None in a rule means the same.
+
+    >>> wg.ProjectTo(3)(1.0)
+    NoTangent()
+    """
 
     __slots__ = ()
 
@@ -113,9 +121,13 @@ class NoTangent(_Nothing):
 
 
 class Tangent(AbstractTangent):
-    """The cotangent of a container: `Tangent(Point, x=...)`, `Tangent(tuple, a_bar, b_bar)`.
+    """The cotangent of a container of the class `of`, by part: `Tangent(Point, x=...)`, `Tangent(tuple, a_bar, b_bar)`.
 
-    By attribute, key or position; a part that is not named is zero.
+    Parts are given, and read, by attribute, key or position. A part that is not given is zero.
+
+    >>> t = wg.Tangent(tuple, 1.0, 2.0) + wg.Tangent(tuple, 10.0)
+    >>> t, t[1], t[7]
+    (Tangent(tuple, 11.0, 2.0), 2.0, ZeroTangent())
     """
 
     __slots__ = ("of", "parts")
@@ -154,7 +166,7 @@ class Tangent(AbstractTangent):
         return self * (1 / other)
 
     def merge(self, other: Any, plus: Callable[[Any, Any], Any]) -> Any:
-        """The sum by part, `plus` adding two of the same part."""
+        """The sum with `other`, of the same class, part by part; `plus` adds two cotangents of one part."""
         other = force(other)
         if is_zero(other):
             return self
@@ -179,7 +191,12 @@ def _what(x: Any) -> str:
 
 
 class Thunk(AbstractTangent):
-    """A cotangent that is computed when it is wanted: `Thunk(lambda: y_bar @ b.T)`. Each call computes it anew."""
+    """A cotangent that is computed only if it is wanted: `make()` computes it, anew at each call.
+
+    >>> x_bar = wg.Thunk(lambda: np.ones(2) * 3.0)
+    >>> x_bar, wg.unthunk(x_bar)
+    (Thunk(...), array([3., 3.]))
+    """
 
     __slots__ = ("make",)
 
@@ -220,9 +237,14 @@ class Thunk(AbstractTangent):
 
 
 class InplaceableThunk(Thunk):
-    """A cotangent that can also add itself to an array: `add(x_bar)` does `x_bar += val()` and returns x_bar.
+    """A thunk that can also add its value to an array: `add(x_bar)` does `x_bar += val()` and returns x_bar.
 
-    The array has the shape and dtype of the argument; it is the engine's own, and nobody else reads it.
+    `val` computes the value. The array that `add` is given has the shape and dtype of the argument; it is the engine's
+    own, and nobody else reads it.
+
+    >>> row = wg.InplaceableThunk(val=lambda: np.array([0.0, 5.0]), add=lambda x_bar: np.add(x_bar, [0, 5], out=x_bar))
+    >>> wg.add_inplace(np.ones(2), row)
+    array([1., 6.])
     """
 
     __slots__ = ("add",)
@@ -235,12 +257,16 @@ class InplaceableThunk(Thunk):
 
     @property
     def val(self) -> Callable[[], Any]:
-        """The thunk of the value."""
+        """The function that computes the value."""
         return self.make
 
 
 def unthunk(x: Any) -> Any:
-    """The value of a thunk, one layer; anything else as it is."""
+    """The value of `x` if it is a thunk, which may be a thunk again; anything else as it is.
+
+    >>> wg.unthunk(wg.Thunk(lambda: 2.0)), wg.unthunk(3.0)
+    (2.0, 3.0)
+    """
     return x() if isinstance(x, Thunk) else x
 
 
@@ -257,10 +283,15 @@ def is_zero(x: Any) -> bool:
 
 
 def add_inplace(x: Any, y: Any) -> Any:
-    """x + y, written into x where that is possible; use what is returned, and x no more.
+    """The sum `x` + `y` of two cotangents, written into x where that is possible.
 
-    Possible for a plain, writeable array of floats or complex numbers, on memory of NumPy's own, that can hold the
-    sum and shares nothing with y. An InplaceableThunk then adds itself.
+    Use what is returned, and x no more. It is possible for a plain, writeable array x of floats or complex numbers, on
+    memory of NumPy's own, that can hold the sum and shares nothing with y. An InplaceableThunk y then adds itself.
+
+    >>> x = np.array([1.0, 2.0])
+    >>> wg.add_inplace(x, np.array([10.0, 10.0])) is x, x
+    (True, array([11., 12.]))
+
     Errors: RuleError where the shapes differ: nothing is broadcast.
     """
     if is_zero(x) or is_zero(y):
@@ -314,10 +345,15 @@ def debugging() -> bool:
 
 @contextmanager
 def debug() -> Iterator[None]:
-    """Within the `with` block, check on this thread what a thunk claims each time that it adds itself to a buffer.
+    """Check, inside the `with` block and on this thread, each thunk that adds itself to a buffer.
 
-    Its `add` returns the very array that it was given, and no other cotangent shares the memory of that array.
-    Errors: RuleError, naming the rule and its line.
+    What is checked: its `add` returns the very array that it was given, and no other cotangent shares that memory.
+
+    >>> with wg.debug():
+    ...     wg.grad(lambda x: np.sum(x * x) + np.sum(x[:1]))(np.array([1.0, 2.0]))
+    array([3., 4.])
+
+    Errors: RuleError, which names the rule and its line.
     """
     before, _mode.debug = _mode.debug, True
     try:

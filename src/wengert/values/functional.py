@@ -31,14 +31,22 @@ __all__ = [
 
 
 def setitem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
-    """A copy of `x` with `x[key] = value`."""
+    """A copy of `x` after `x[key] = value`: what such a write is recorded as.
+
+    >>> wg.extend.setitem(np.zeros(3), slice(1, None), 5.0)
+    array([0., 5., 5.])
+    """
     out = _copy(x)
     out[key] = value
     return out
 
 
 def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
-    """A copy of `x` with `value` added at `key`; an index that is repeated is added to each time."""
+    """A copy of `x` with `value` added at `key`; an index that is repeated is added to each time.
+
+    >>> wg.extend.additem(np.zeros(3), [1, 1], 5.0)
+    array([ 0., 10.,  0.])
+    """
     out = _copy(x)
     if may_repeat(key):
         # broadcast first: ufunc.at on a vector with a matrix of indices reads past the end of a shorter value
@@ -49,23 +57,36 @@ def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
 
 
 def lens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
-    """A copy of a strided window onto the memory of `x`.
+    """A copy of a strided window onto the memory of `x`, of shape `shape`: what a read of a view is recorded as.
 
-    Units: `offset` and `strides` in bytes, from the first element of `x`.
-    Errors: ValueError when the window leaves the memory of `x`.
+    >>> wg.extend.lens(np.arange(6.0), 8, (2,), (16,))
+    array([1., 3.])
+
+    Units: `offset`, from the first element of `x` to that of the window, and `strides` are in bytes.
+    Errors: ValueError where the window leaves the memory of `x`.
     """
     return _window(x, offset, shape, strides).copy()
 
 
 def setlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
-    """A copy of `x` with `value` written through the window (see `lens`)."""
+    """A copy of `x` with `value` written through the window that `lens` has of `offset`, `shape` and `strides`.
+
+    >>> wg.extend.setlens(np.zeros(4), 8, (2,), (16,), 5.0)
+    array([0., 5., 0., 5.])
+    """
     out = _copy(x)
     _window(out, offset, shape, strides)[...] = value
     return out
 
 
 def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Any) -> np.ndarray:
-    """A copy of `x` with `value` added through the window; an element seen twice is added to twice."""
+    """A copy of `x` with `value` added through the window that `lens` has of `offset`, `shape` and `strides`.
+
+    An element that the window shows twice is added to twice.
+
+    >>> wg.extend.addlens(np.zeros(2), 8, (3,), (0,), 1.0)
+    array([0., 3.])
+    """
     out = _copy(x)
     window = _window(out, offset, shape, strides)
     if not overlaps(window):
@@ -80,24 +101,40 @@ def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
 
 
 def setpart(x: np.ndarray, part: str, value: Any) -> np.ndarray:
-    """A copy of a complex `x` with `x.real = value` or `x.imag = value`, as `part` says."""
+    """A copy of a complex array `x` with its `part`, "real" or "imag", set to `value`.
+
+    >>> wg.extend.setpart(np.zeros(2, complex), "imag", 5.0)
+    array([0.+5.j, 0.+5.j])
+    """
     out = _copy(x)
     setattr(out, part, value)
     return out
 
 
 def make_tuple(*xs: Any) -> tuple[Any, ...]:
-    """The tuple of `xs`."""
+    """The tuple of `xs`: a tuple with traced values in it is recorded as a call of this.
+
+    >>> wg.extend.make_tuple(1.0, 2.0)
+    (1.0, 2.0)
+    """
     return xs
 
 
 def make_list(*xs: Any) -> list[Any]:
-    """The list of `xs`."""
+    """The list of `xs`, as `make_tuple`.
+
+    >>> wg.extend.make_list(1.0, 2.0)
+    [1.0, 2.0]
+    """
     return list(xs)
 
 
 def make_dict(keys: tuple[Any, ...], *values: Any) -> dict[Any, Any]:
-    """The dictionary that gives `keys` their `values`."""
+    """The dictionary that gives the tuple `keys` their `values`, as `make_tuple`.
+
+    >>> wg.extend.make_dict(("a", "b"), 1.0, 2.0)
+    {'a': 1.0, 'b': 2.0}
+    """
     return dict(zip(keys, values, strict=True))
 
 
@@ -117,7 +154,11 @@ class Path(tuple[tuple[str, Any], ...]):
 
 
 def getfield(t: Any, i: Any) -> Any:
-    """Item `i` of a tuple, list or dictionary; with a Path, the leaf that stands there."""
+    """Item `i` of a tuple, list or dictionary `t`; where i is a Path, the leaf that stands there.
+
+    >>> wg.extend.getfield({"w": 2.0}, "w")
+    2.0
+    """
     return i.of(t) if type(i) is Path else t[i]
 
 
@@ -175,7 +216,11 @@ def _memory(x: np.ndarray) -> tuple[int, np.ndarray]:
 
 
 def overlaps(window: np.ndarray) -> bool:
-    """Whether two elements may share memory (certain when False)."""
+    """Whether two elements of the array `window` may share memory; where it says False, no two do.
+
+    >>> wg.extend.overlaps(np.broadcast_to(1.0, (3,))), wg.extend.overlaps(np.ones((2, 3)).T)
+    (True, False)
+    """
     reach = window.itemsize
     for stride, n in sorted((abs(s), n) for s, n in zip(window.strides, window.shape, strict=True) if n > 1):
         if stride < reach:

@@ -34,8 +34,14 @@ def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
 class ProjectTo:
     """Brings cotangents to the shape, dtype and realness of `x`: `ProjectTo(x)(x_bar)`.
 
-    A tangent of another kind stays one where it is certainly zero; a thunk stays one, its value projected.
-    Errors: RuleError when the shapes do not fit.
+    The engine projects what rules return, so that a rule may ignore broadcasting and dtypes. Where `broadcasts`, axes
+    along which x was stretched are summed; otherwise only axes of length 1 may come and go. What is certainly zero
+    stays so; of a thunk the value is projected when it is computed.
+
+    >>> wg.ProjectTo(np.ones(2))(np.array([[1j, 2.0], [3.0, 4.0]]))
+    array([3., 6.])
+
+    Errors: RuleError where the shapes do not fit.
     """
 
     __slots__ = ("broadcasts", "spec")

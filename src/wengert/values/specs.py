@@ -22,7 +22,14 @@ MANY = 257  # CPython has one object of each smaller whole number, by which noth
 
 
 class Spec:
-    """Stands for a value of which only shape and dtype are kept; `np.shape(spec)` and the like work on it."""
+    """Stands, in a rule's pullback, for an argument of which only `shape`, `dtype` and type (`pytype`) were kept.
+
+    The engine gives it to a rule that reads no more than that of an argument.
+
+    >>> spec = wg.extend.Spec((2, 3), float)
+    >>> np.shape(spec), spec.ndim, spec.size
+    ((2, 3), 2, 6)
+    """
 
     __slots__ = ("dtype", "ndim", "pytype", "shape", "size")
 
@@ -95,7 +102,11 @@ def as_float(x: Any) -> Any:
 
 
 def is_complex(x: Any) -> bool:
-    """Whether the dtype of `x` is complex; `x` may be a Python number or a `Spec`."""
+    """Whether `x`, an array, a number or a `Spec`, is complex.
+
+    >>> wg.extend.is_complex(1j), wg.extend.is_complex(np.ones(2))
+    (True, False)
+    """
     if isinstance(x, (np.ndarray, np.generic, Spec)):
         return x.dtype.kind == "c"
     return isinstance(x, complex)

@@ -16,9 +16,14 @@ from wengert.tensor.planning.walks import Entries, coordinates, nonzero
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Which indices belong together. `closed`: indices outside the shape do not, as with a set.
+    """Which tuples of indices belong together, for predicates such as `R[i, j]` in a tensor function.
 
-    `numbers`: it came as a sparse matrix of numbers that are not all 1, which a product must not take for truths.
+    `entries` are these tuples and the shape. `closed`: indices outside the shape belong together with none, as in a
+    set. `numbers`: it came as a sparse matrix of numbers that are not all 1, which a product must not take for truths.
+
+    >>> wg.tensor.relation({(0, 1), (1, 1)}).dense
+    array([[False,  True],
+           [False,  True]])
     """
 
     entries: Entries
@@ -27,6 +32,7 @@ class Relation:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """How many values each index has."""
         return self.entries.shape
 
     @property
@@ -48,7 +54,15 @@ def is_relation(x: Any) -> bool:
 
 
 def relation(x: Any) -> Relation:
-    """The relation that an argument stands for; the same one for the same argument while it is not changed."""
+    """The relation that `x` stands for: an array of bools, a set of tuples of indices, or a sparse matrix.
+
+    A tensor function calls it on its arguments. It gives the same object for the same x, for as long as x is unchanged.
+
+    >>> wg.tensor.relation(np.eye(2, dtype=bool)).shape
+    (2, 2)
+
+    Errors: TensorLanguageError for a set of something else.
+    """
     if isinstance(x, Relation):
         return x
     if isinstance(x, Entries):
