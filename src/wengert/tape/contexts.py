@@ -1,4 +1,4 @@
-"""Context: what a trace asks about each call, to be subclassed by users."""
+"""Context: what a trace asks about each call; users subclass it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`play(debug=True)`: each op with its value as it runs, and a mark where something is not as it should be."""
+"""`play(debug=True)`: prints each op with its value as it runs, and marks what is not as it was recorded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wengert.tape.ops import MISSING, Call, Op
 
 
 class Watch:
-    """Prints the ops of one run."""
+    """Prints the ops of one run of a tape, with marks."""
 
     def __init__(self) -> None:
         self.bad: dict[Op, str] = {}
@@ -24,6 +24,7 @@ class Watch:
         show_pieces([(line(op), "fn"), (shown, ""), (f"  <- {marks}" if marks else "", "alarm")])
 
     def _marks(self, op: Op, value: Any) -> Iterator[str]:
+        """The warnings about a value: its type is not as recorded, or it is the first to hold a nan or inf."""
         if op.val is not MISSING and type_text(value) != type_text(op.val):
             yield f"was {type_text(op.val)} when recorded, now {type_text(value)}"
         bad = _bad(value)
@@ -48,5 +49,5 @@ def _bad(value: Any) -> str:
 
 
 def note(error: BaseException, op: Op) -> None:
-    """Say with an exception which line of a tape raised it, and the user's line behind it."""
+    """Add to an exception the line of the tape that raised it, and the user's line behind that."""
     error.add_note(f"in `{line(op)}` of the tape" + (f", from {op.site}" if op.site else ""))

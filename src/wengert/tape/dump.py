@@ -39,7 +39,7 @@ def type_text(value: Any) -> str:
 
 
 def text(value: Any) -> str:
-    """A value inside a line, short: arrays of more than a few elements by type and shape."""
+    """A value as it is shown inside a line: short, and arrays of more than a few elements by type and shape."""
     if isinstance(value, Variable | Spec | slice):
         return _slice_text(value) if isinstance(value, slice) else repr(value) if isinstance(value, Variable) else "?"
     if isinstance(value, np.ndarray):
@@ -75,12 +75,12 @@ def note_text(note: Any) -> str:
 
 
 def line(op: Op) -> str:
-    """One op, plain."""
+    """An op as one line of plain text, with its type."""
     return in_line("".join(piece for piece, _ in _pieces(op, types=True)).strip())
 
 
 def op_pieces(op: Op) -> list[Piece]:
-    """One op in pieces, without its type."""
+    """An op as pieces of text, each with the style in which it is shown; without its type."""
     return list(_pieces(op, types=False))
 
 
@@ -124,12 +124,12 @@ def _comment(ops: Sequence[Op], sites: bool, notes: bool) -> Iterator[Piece]:
 
 
 def _about(note: Any, ops: Sequence[Op]) -> bool:
-    """Whether a note speaks of an op on the same line, and says nothing new there."""
+    """Whether a note speaks of an op of the same line, where it tells nothing new."""
     return len(ops) > 1 and isinstance(note, tuple) and any(isinstance(v, Variable) and v.op in ops for v in note)
 
 
 def _groups(ops: Sequence[Op], form: str) -> Iterator[list[Op]]:
-    """Ops that share a line: in the compact form a call with all the getfields that follow it."""
+    """The ops that share a line: in the compact form a call and the getfields that take its parts."""
     k = 0
     while k < len(ops):
         n = _parts(ops, k) if form == "compact" else 0
@@ -139,7 +139,7 @@ def _groups(ops: Sequence[Op], form: str) -> Iterator[list[Op]]:
 
 
 def _parts(ops: Sequence[Op], k: int) -> int:
-    """How many ops after the k-th take its parts 0, 1, ... in turn."""
+    """How many ops after `ops[k]` take the parts 0, 1, ... of its value, in turn."""
     n = 0
     while isinstance(ops[k], Call) and k + n + 1 < len(ops):
         op = ops[k + n + 1]

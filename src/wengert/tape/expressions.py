@@ -17,7 +17,11 @@ from wengert.values.names import COMPARE, POWER, SIGN, TIGHT, infix, is_name, me
 
 
 class Expressions:
-    """The text of each value so far, by id; `pending` ones have no name yet, `used` collects those met."""
+    """Writes calls as Python text, given the text of each value so far.
+
+    `exprs` has these by id. `pending` are the ids of expressions that have no name and go into the text of their
+    reader; `used` collects those of them that were read.
+    """
 
     def __init__(self) -> None:
         self.outside = Outside()
@@ -41,7 +45,7 @@ class Expressions:
         return self.outside.expr(tree)
 
     def itself(self, tree: Any) -> Expr:
-        """The text of an argument that is asked for its identity: no other object may stand for it."""
+        """The text of an argument whose identity is asked for: a name, since an expression makes another object."""
         return self.arg(tree) if isinstance(tree, Variable) else self.outside.bind(tree)
 
     def container(self, tree: Any) -> Expr:
@@ -115,7 +119,7 @@ class Expressions:
             yield f"{name}={self.arg(value).text}" if plain else f"**{{{name!r}: {self.arg(value).text}}}"
 
     def window(self, name: str, x: np.ndarray, op: Call) -> str | None:
-        """The text of the view that lens, setlens and addlens speak of, for a contiguous array."""
+        """The text of the view that lens, setlens and addlens speak of, by keys where the array is contiguous."""
         _, offset, shape, strides = op.args[:4]
         if any(references([offset, shape, strides])) or not (x.flags.c_contiguous or x.flags.f_contiguous):
             return None

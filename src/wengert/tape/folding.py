@@ -1,4 +1,4 @@
-"""Constant folding: calls of pure functions on constants are done once and for all."""
+"""Constant folding: a call of a pure function on constants is done once, and its value becomes a constant."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _fold(tape: Tape, op: Call, is_read: bool, also: tuple[Any, ...]) -> Op | No
 
 
 def _locked(value: Any) -> Any:
-    """A value that cannot be written: a call that tries raises, and stays; so does a reader of a folded array."""
+    """A value that cannot be written into: a call that tries raises and is not folded, and readers cannot change it."""
     if type(value) is np.ndarray:
         value = value.view()
         value.flags.writeable = False
@@ -80,7 +80,7 @@ def _locked(value: Any) -> Any:
 
 
 def _delete_unread(tape: Tape, read: set[Op | None]) -> None:
-    """Take off the constants that only folded calls had read."""
+    """Delete the constants that were read by folded calls only."""
     ops = list(tape)
     still = {v.op for op in ops for v in op.references()} | {None if tape._result is None else tape._result.op}
     tape.delete(*(Variable(op) for op in ops if isinstance(op, Constant) and op in read and op not in still))

@@ -39,7 +39,7 @@ def to_mermaid(tape: Program) -> str:
 
 
 def _edges(tape: Program) -> Iterator[tuple[int, int]]:
-    """(value, reader), once for each time that it is read."""
+    """The pairs (value, reader) of a tape, once for each time that the value is read."""
     for op in tape:
         for v in op.references():
             yield v.id, op.id
@@ -54,7 +54,7 @@ def _kind(op: Op) -> str:
 
 
 def _label(op: Op) -> str:
-    """The op's line of the dump, without the word that the shape of its node says."""
+    """The op's line of the dump, without the word that the shape of the node says already."""
     return line(op).removeprefix("inp ").removeprefix("const ").removeprefix("guard ")
 
 
@@ -67,7 +67,7 @@ def _quoted(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """With Mermaid's own names for what it would read as something else."""
+    """The text with Mermaid's own escapes for what Mermaid would take for syntax."""
     return text.translate(_ENTITIES)
 
 

@@ -1,4 +1,4 @@
-"""What printers, player and writer read of a tape, and what those that add to one call."""
+"""What the modules that print, play and write a tape need of it, and what those that add to one call."""
 
 from __future__ import annotations
 

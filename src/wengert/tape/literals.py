@@ -1,4 +1,4 @@
-"""Values as Python text that gives them back bit for bit; what has no such text becomes a bound constant."""
+"""Values as Python text that gives them back bit for bit; a value without such a text becomes a parameter."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ RESERVED = frozenset(
 
 
 class Expr(NamedTuple):
-    """Python text, and how tightly it binds."""
+    """A piece of Python text, and how tightly its outermost operator binds."""
 
     text: str
     rank: int
 
     def inside(self, rank: int) -> str:
-        """The text as a part of something that binds by rank, in parentheses where it needs them."""
+        """The text as an operand of something that binds by `rank`, in parentheses where it needs them."""
         return self.text if self.rank >= rank else f"({self.text})"
 
 
 class Outside:
-    """What emitted source needs from outside itself: imports, and constants given by keyword."""
+    """What emitted source needs from outside: the imports, and the constants that are given by keyword."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
@@ -42,7 +42,7 @@ class Outside:
         self._functions: dict[int, Expr] = {}
 
     def expr(self, value: Any) -> Expr:
-        """The text for one value that is no container."""
+        """The text of a value that is no container."""
         if callable(value) and not isinstance(value, np.generic):
             if id(value) not in self._functions:
                 self._functions[id(value)] = self.function(value) or self.bind(value)
@@ -50,7 +50,7 @@ class Outside:
         return self._literal(value) or self.bind(value)
 
     def bind(self, value: Any) -> Expr:
-        """A keyword constant that stands for the value."""
+        """The name of a new keyword constant that stands for `value`."""
         method = isinstance(value, types.MethodType)  # a new object at each look
         key = (id(value.__self__), id(value.__func__)) if method else id(value)
         if key not in self._names:
@@ -59,12 +59,12 @@ class Outside:
         return Expr(self._names[key], TIGHT)
 
     def numpy(self, path: str) -> str:
-        """The text of a name in NumPy."""
+        """The text of a name in NumPy, which is then imported."""
         self.modules.add("numpy")
         return f"np.{path}"
 
     def function(self, fn: Any) -> Expr | None:
-        """The text for a function that can be imported."""
+        """The text of a function that can be imported, which is then imported."""
         if method_name(fn):
             owner = self.function(fn.__objclass__)
             return owner and Expr(f"{owner.text}.{fn.__name__}", TIGHT)
@@ -144,7 +144,7 @@ class Outside:
 
 
 def _is_plain(dtype: np.dtype) -> bool:
-    """Whether Python's own numbers hold the values of a dtype."""
+    """Whether Python's own numbers hold all values of a dtype."""
     return dtype.kind in "biufc" and dtype.isnative and dtype.itemsize <= (16 if dtype.kind == "c" else 8)
 
 

@@ -1,6 +1,6 @@
-"""A trace that asks a Context: each call goes through it onto a tape while the function runs.
+"""A trace under a Context: each call goes through the Context onto a tape while the function runs.
 
-The tape has arrays of its own, which cannot be written: what the function writes later changes no value that a context
+The tape has arrays of its own, which cannot be written: what the function writes later changes no value that a Context
 was given, and a call that writes its arguments is an error.
 """
 
@@ -34,7 +34,7 @@ _NUMBERS = (np.ndarray, np.number, float, complex)
 
 
 class LiveContext:
-    """A user's Context at work while the function runs."""
+    """The user's Context at work while a function runs: the tape that it fills, and each slot's Variable on it."""
 
     def __init__(self, context: Context, f: Any) -> None:
         self.user = context
@@ -50,13 +50,16 @@ class LiveContext:
         return _AskedRecording(keep, self)
 
     def watch(self, recording: Recording) -> None:
-        """Ask about writes too."""
+        """Let the recording's memory ask the Context about writes, too."""
         recording.memory = _AskedMemory(recording, self)
 
     def choose(
         self, recording: Recording, f: Any, plain: Callable[[], Any], enter: Callable[[], Any]
     ) -> Callable[..., Any]:
-        """A callable that asks the context at each call: record it, or enter it."""
+        """A function to call in place of `f`, which asks the Context at each call whether to record f or to enter it.
+
+        `plain()` is what a call without the Context would call, and `enter()` what runs f's body traced.
+        """
 
         def call(*args: Any, **kwargs: Any) -> Any:
             if len(recording.levels) > 1:
@@ -72,7 +75,10 @@ class LiveContext:
         return call
 
     def _unasked(self, recording: Recording, run: Callable[[], Any]) -> Any:
-        """Inside a gradient in the function calls are recorded as its reverse pass needs them, and brought then."""
+        """Run a part of a gradient that the function takes, without the Context.
+
+        Its calls are recorded as its reverse pass needs them, and `sync` brings them onto the tape.
+        """
         recording.context = None
         try:
             return run()
@@ -100,7 +106,7 @@ class LiveContext:
         ins: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> Any:
-        """Let the context record a call; the value that it computed."""
+        """Let the Context record a call; returns the value that it computed, with which the function goes on."""
         if len(recording.levels) > 1:
             return self._unasked(recording, lambda: record_call(primitive, args, kwargs))
         if primitive.fn in METADATA:
@@ -118,7 +124,7 @@ class LiveContext:
         return self._registered(recording, primitive, value, args, slot)
 
     def _record(self, fn: Any, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> Variable:
-        """What the context pushes for a call; it sees Variables, and copies of the arrays that are not traced."""
+        """The Variable that the Context gives for a call; it sees Variables, and copies of untraced arrays."""
         self.tape.site = STATE.site
         given = [argument(self.own(a, s), s, self.variables) for a, s in zip(args, ins, strict=False)]
         given += [self.own(a, None) for a in args[len(ins) :]]
@@ -138,7 +144,7 @@ class LiveContext:
         return v
 
     def own(self, arg: Any, slot: Any) -> Any:
-        """An argument with the tape's own copies in the place of untraced arrays; one copy while they do not change."""
+        """The argument with the tape's own copy of each untraced array in it, the same while the array is unchanged."""
         if isinstance(arg, list | tuple):
             slots = slot if isinstance(slot, tuple) else (None,) * len(arg)
             parts = [self.own(a, s) for a, s in zip(arg, slots, strict=True)]
@@ -154,7 +160,7 @@ class LiveContext:
     def _given_back(
         self, recording: Recording, primitive: Primitive, v: Variable, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """The value with which the function goes on: never an array of the tape, a view where it would be one."""
+        """The value with which the function goes on: a copy of the tape's array, or a view where the call gives one."""
         value = self.tape[v].val
         rule = primitive.rule
         if isinstance(value, np.ndarray) and rule is not None and (rule.view or rule.identity):
@@ -173,7 +179,10 @@ class LiveContext:
     def _registered(
         self, recording: Recording, primitive: Primitive, value: Any, args: tuple[Any, ...], slot: int
     ) -> Any:
-        """Make a result a variable; a tuple's parts each one; what has no identity is a guard."""
+        """Let a result stand for its slot in the recording: numbers and arrays as variables, also those in a tuple.
+
+        A result that has no identity (a bool, a text) becomes a guard.
+        """
         if primitive.rule is not None and primitive.rule.kind == "constant":
             recording.inert.add(slot)
         elif primitive.rule is not None and not primitive.vouched and not is_inexact(value):
@@ -198,7 +207,7 @@ class LiveContext:
         return value
 
     def sync(self, recording: Recording) -> None:
-        """Bring onto the tape what was recorded without being asked for: inputs, writes, reads of written memory."""
+        """Bring onto the tape what was recorded without asking the Context: inputs, writes, reads of written memory."""
         while self.seen < len(recording.entries):
             index = self.seen
             self.seen += 1
@@ -207,6 +216,7 @@ class LiveContext:
                 self.variables[index] = self._brought(recording, entry)
 
     def _brought(self, recording: Recording, entry: Entry) -> Variable:
+        """The Variable of an entry that is brought onto the tape."""
         fn, value, ins, args, kwargs, site = entry[0].fn, kept(entry[1]), *entry[2:]
         if entry[0].kind == "input" and not ins:
             return self.tape.push(Input(self.own(value, None), next(self.names, None)))
@@ -217,7 +227,7 @@ class LiveContext:
         return self._record(fn, args, ins, kwargs or {})
 
     def _compare(self, recording: Recording, value: Any, v: Variable) -> None:
-        """What the memory shows cannot be replaced by something else."""
+        """Refuse a Context that recorded another value for a write or a view: memory shows what it shows."""
         recorded = self.tape[v].val
         if np.shape(value) != np.shape(recorded) or not np.array_equal(value, recorded, equal_nan=True):
             raise recording.refuse(
@@ -228,12 +238,12 @@ class LiveContext:
             )
 
     def check(self, recording: Recording, slot: int, leaf: Any) -> None:
-        """Refuse a result or a written array that is not what the tape has in its place."""
+        """Refuse a result or a written array that differs from what the tape has in its place."""
         self.sync(recording)
         self._compare(recording, leaf, self.variables[slot])
 
     def finish(self, recording: Recording, result: Any) -> Tape:
-        """The tape, with its result."""
+        """The finished tape, with its result, a structure of Slots."""
         self.sync(recording)
         self.tape.site = None
         self.tape.result = push_result(self.tape, result, self.variables)
@@ -241,7 +251,7 @@ class LiveContext:
 
 
 class _AskedRecording(Recording):
-    """A recording that brings each entry before its context at once: its arrays may be written later."""
+    """A recording that brings each entry before its Context at once, since its arrays may be written later."""
 
     __slots__ = ("live",)
 
@@ -256,7 +266,7 @@ class _AskedRecording(Recording):
 
 
 class _AskedMemory(Memory):
-    """The memory of such a recording: keeps copies of untraced arrays, and checks what was recorded for a write."""
+    """The memory of such a recording: it keeps copies of untraced arrays, and checks what was recorded for a write."""
 
     __slots__ = ("live",)
 
@@ -276,7 +286,7 @@ class _AskedMemory(Memory):
 
 
 def _untraced(args: Iterable[Any], ins: Iterable[Any]) -> Iterator[Any]:
-    """The arguments, and parts of them, that are no Variables on the tape."""
+    """The arguments, and items of arguments, that are no Variables on the tape."""
     for arg, slot in zip(args, ins, strict=True):
         if isinstance(slot, tuple):
             yield from _untraced(arg, slot)

@@ -22,14 +22,14 @@ _FRESH = (*STORES, functional.lens, functional.setpart)
 
 
 class Liveness(NamedTuple):
-    """`last[id]`: the op that reads a value last, or the value's own; `in_place`: stores that may write."""
+    """`last[id]` is the id of the op that reads a value last; `in_place` has the ids of stores that may write."""
 
     last: list[int]
     in_place: frozenset[int]
 
 
 def liveness(ops: Sequence[Op], result: Variable) -> Liveness:
-    """Liveness of the values of ops in order; the result is read after all of them."""
+    """The Liveness of the values of `ops`; the op at the position `result` is read after all of them."""
     last = list(range(len(ops) + 1))
     for op in ops:
         for v in op.references():
@@ -40,7 +40,7 @@ def liveness(ops: Sequence[Op], result: Variable) -> Liveness:
 
 
 class _Memory:
-    """Sets of values that may share memory, each with its last reading and whether it may be written."""
+    """Groups values that may share memory; of each group it knows who reads it last, and whether it may be written."""
 
     def __init__(self, last: list[int]) -> None:
         self.parent = list(range(len(last)))
@@ -61,7 +61,7 @@ class _Memory:
             self.pinned[a] = self.pinned[a] or self.pinned[b]
 
     def enter(self, op: Op) -> bool:
-        """Take in the next op; whether it is a store that may write in place."""
+        """Take in the next op; returns whether it is a store that may write in place."""
         if not isinstance(op, Call):
             self.pinned[op.id] = True
             return False
@@ -101,9 +101,9 @@ def is_store(op: Op) -> bool:
 
 
 def makes_new(op: Call) -> bool:
-    """Whether a call's result certainly is new memory.
+    """Whether the result of a call certainly is new memory.
 
-    The rule says so, except for functions in Python, which may return what they were given.
+    Its rule says so; but a function in Python may return what it was given.
     """
     if any(op.fn is fn for fn in _FRESH):
         return True
@@ -127,7 +127,7 @@ def _holds_memory(arg: Any) -> bool:
 
 
 def drops(live: Liveness, ops: Iterable[Op]) -> list[list[int]]:
-    """For each position, the values that nobody reads after it."""
+    """For each position, the values that nobody reads after it, and that may be freed."""
     table: list[list[int]] = [[] for _ in live.last]
     for op in ops:
         if live.last[op.id] < len(table):

@@ -270,7 +270,7 @@ def substitute(tree: Any, change: Callable[[Variable], Any]) -> Any:
 
 
 def rebuild(like: Sequence[Any], parts: Sequence[Any]) -> Any:
-    """A tuple, named tuple or list like the given one, of other parts."""
+    """A tuple, named tuple or list of the class of `like`, with other parts."""
     if isinstance(like, tuple) and hasattr(like, "_fields"):
         return type(like)(*parts)
     return list(parts) if isinstance(like, list) else tuple(parts)
@@ -300,5 +300,5 @@ def mkcall(fn: Any, /, *args: Any, **kwargs: Any) -> Call:
 
 
 def misplaced(what: str, remedy: str) -> TapeError:
-    """The error for a reference that does not fit; the tape's line, then the fix."""
+    """The error for a reference that does not fit: what is wrong, and the fix."""
     return TapeError(f"{what}\n  fix: {remedy}")

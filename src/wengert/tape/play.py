@@ -44,7 +44,10 @@ def play(tape: Program, *inputs: Any, debug: bool = False) -> Any:
 
 
 def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
-    """Do one call again; a guard must come out as recorded."""
+    """Run one op again, `value_at(v)` being the value of its Variable v; a guard must come out as recorded.
+
+    With `in_place`, the array that a store changes may be written itself.
+    """
     fn = value_at(op.fn) if isinstance(op.fn, Variable) else op.fn
     args, kwargs = substitute(op.args, value_at), substitute(op.kwargs, value_at)
     try:
@@ -60,12 +63,12 @@ def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
 
 
 def like_recorded(op: Call, value: Any) -> Any:
-    """An array of no dimension, changed in place, stayed an array; called, the function gives a number."""
+    """The value of an op as recorded: where an array of no dimension was changed in place, a call gives a number."""
     return np.asarray(value) if isinstance(value, np.generic) and isinstance(op.val, np.ndarray) else value
 
 
 def write(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
-    """What a functional store does, done in `x` itself."""
+    """Do what the functional store `store` does in the array `x` itself."""
     if store is functional.setitem:
         key, value = args
         x[key] = value
@@ -88,7 +91,7 @@ def write(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
 
 
 def same_outcome(value: Any, recorded: Any) -> bool:
-    """Whether a test came out as recorded: equal, and of the same type; the truths of Python and NumPy are one."""
+    """Whether a test came out as recorded: equal, and of the same type; NumPy's bools count as Python's."""
     if isinstance(recorded, bool | np.bool_):
         return isinstance(value, bool | np.bool_) and bool(value) == bool(recorded)
     if isinstance(recorded, np.ndarray):

@@ -1,4 +1,4 @@
-"""After an exception inside a traced function: the tape so far and the user's stack."""
+"""After an exception inside a traced function: the tape up to it, and the user's stack."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def post_mortem(error: BaseException | None = None) -> PostMortem:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception, and those behind it."""
+    """The exceptions that led to one, itself first."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -95,7 +95,7 @@ def _tape(trace: LastTrace) -> Tape:
 
 
 def _names(f: Callable[..., Any] | None, count: int) -> list[str]:
-    """The function's parameters, where each is one input."""
+    """The names of the function's parameters, where each of them is one input."""
     try:
         names = list(signature(f).parameters)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""The recipe: a tape of calls becomes a tape of rrule calls, then the way back is appended to it.
+"""From a tape to the tape of its gradient: each call becomes a call of its rrule, then the way back is appended.
 
     rr = rrule(f, x, y)      one for each call that lies between a wanted input and the result
     val = getfield(rr, 0)
@@ -63,7 +63,7 @@ class RRuleContext(Context):
 
 
 def part_rrule(f: Any, t: Any, i: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The rrule of getfield, whose argument is a container: its cotangent names the part that was taken."""
+    """The rrule of getfield, as it is recorded: the cotangent of the container is a dict that names the part taken."""
     return f(t, i), lambda y_bar: ({i: y_bar}, None)
 
 
@@ -105,7 +105,7 @@ def rrule_tape(
 
 
 def _anew(op: Op) -> Op:
-    """An op with the value of its arguments: the memory of the one that it had may have been written since."""
+    """The op with its value computed again: the memory of the one that it has may have been written since."""
     if isinstance(op, Call):
         op.val = mkcall(op.fn, *op.args, **op.kwargs).val
     return op
@@ -141,14 +141,18 @@ def back(tape: Tape, wanted: Sequence[Variable | int] | None = None, seed: Any =
 
 
 class _Back:
-    """The steps back of one tape; `through`: the ops whose contributions go on at once, each in a step of its own."""
+    """The steps back of one tape.
+
+    `reached` are the ops that a wanted input can change; those in `through` hand on each contribution at once, in a
+    step of its own, where the others wait for their sum.
+    """
 
     def __init__(self, tape: Tape, reached: set[Op], through: set[Op]) -> None:
         self.tape, self.reached, self.through = tape, reached, through
         self.waiting: deque[tuple[Variable, Variable]] = deque()
 
     def step(self, op: Op) -> None:
-        """Through one op, and through what waits for the contributions that it makes."""
+        """The step of one op, and the steps that wait for the contributions which it makes."""
         y, ctx = Variable(op), self.tape.ctx
         if op in self.reached and op not in self.through and y in ctx.pullbacks and y in ctx.derivs:
             self._call(op, ctx.derivs[y], "pullback of")
@@ -157,7 +161,7 @@ class _Back:
             self._call(self.tape[y], y_bar, "passed through")
 
     def _call(self, op: Any, y_bar: Variable, words: str) -> None:
-        """Call the pullback of one value and hand its cotangents to the arguments of the call."""
+        """Call the pullback of the value of `op` on `y_bar`, and hand the cotangents that it gives to the arguments."""
         tape, y = self.tape, Variable(op)
         tape.site = op.site
         if isinstance(value_of(y_bar), dict):
@@ -181,7 +185,7 @@ class _Back:
 
 
 def _passed_through(tape: Tape, forward: Sequence[Op], reached: set[Op], inputs: set[Op]) -> set[Op]:
-    """The values with several uses whose contributions go on at once: see `strategies`."""
+    """The ops whose value is used several times, and whose contributions go on at once: see `reverse/strategies.py`."""
     if SETTINGS.strategy != "pass through":
         return set()
     uses = Counter(v.op for op in forward if op in reached for v in op.references())
@@ -190,7 +194,7 @@ def _passed_through(tape: Tape, forward: Sequence[Op], reached: set[Op], inputs:
 
 
 def _leaves(x: Any, x_bar: Any, path: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Variable]]:
-    """The Variables of an argument that have a cotangent, and where in it that stands."""
+    """The Variables in an argument `x` that have a cotangent, each with the path at which this stands in `x_bar`."""
     if x_bar is None:
         return
     if isinstance(x, Variable):
@@ -207,7 +211,7 @@ def _part(tape: Tape, bars: Variable, path: tuple[int, ...], x: Variable) -> Var
 
 
 def accumulate(x_bar: Any) -> Any:
-    """The function that sums two cotangents like this one: operator.add, part by part for containers."""
+    """The function that sums cotangents like `x_bar`: operator.add, and add_parts for those of containers."""
     return add_parts if _is_container(x_bar) else operator.add
 
 
@@ -223,7 +227,7 @@ def add_parts(a: Any, b: Any) -> Any:
 
 
 def every_part(x_bar: dict[Any, Any], keys: Sequence[Any]) -> dict[Any, Any]:
-    """The cotangent of a container that names all its parts; those without one are None."""
+    """The cotangent of a container as one that names all of its parts; None stands for those without one."""
     return {key: x_bar.get(key) for key in keys}
 
 
@@ -238,7 +242,7 @@ def _keys(container: Any, x_bar: dict[Any, Any]) -> tuple[Any, ...]:
 
 
 def _plain(tape: Tape, x: Variable, x_bar: Variable) -> Variable:
-    """The gradient of a Python number as one."""
+    """The cotangent of a Python number as a Python number."""
     kind = type(value_of(x))
     if kind not in (float, complex) or type(value_of(x_bar)) is kind:
         return x_bar

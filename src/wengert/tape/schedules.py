@@ -1,4 +1,4 @@
-"""What is known before a tape runs: its inputs by position, checked, and when each value is read for the last time."""
+"""What is known before a tape runs: its inputs, checked, and when each value is read for the last time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _WINDOWED = (functional.lens, functional.setlens, functional.addlens)
 
 
 class Schedule(NamedTuple):
-    """A run of a tape: `dead[k]` are the values that nobody reads after the k-th op."""
+    """How to run a tape: its ops, the given inputs by position, the stores in place, and the position of the result.
+
+    `dead[k]` are the positions of the values that nobody reads after the k-th op.
+    """
 
     ops: list[Op]
     given: dict[int, Any]
@@ -37,7 +40,7 @@ def schedule(tape: Program, inputs: tuple[Any, ...]) -> Schedule:
 
 
 def _bind(ops: list[Op], inputs: tuple[Any, ...]) -> dict[int, Any]:
-    """The given inputs by position, checked."""
+    """The values of the inputs by position, checked against the recorded ones."""
     places = [op for op in ops if isinstance(op, Input) and not op.callee]
     if not inputs and places:
         return {}

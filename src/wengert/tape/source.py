@@ -66,7 +66,10 @@ def compile_tape(tape: Program, name: str = "f") -> Callable[..., Any]:
 
 
 class _Writer(Expressions):
-    """Writes the statements of one tape; a number that is read once waits in `pending` for its reader."""
+    """Writes the statements of one tape.
+
+    A number that is read once gets no line of its own: it waits in `pending`, and goes into the line of its reader.
+    """
 
     def __init__(self, tape: Program, sites: bool) -> None:
         super().__init__()
@@ -85,7 +88,7 @@ class _Writer(Expressions):
     # -- the module
 
     def module(self, name: str) -> str:
-        """The whole text."""
+        """The whole text, with a function of this name."""
         if not is_name(name) or name in self.taken:
             raise TapeError(f"name={name!r} cannot stand behind `def` here. Give a name that the source does not use.")
         parameters = [self.parameter(op) for op in self.ops if isinstance(op, Input) and not op.callee]
@@ -108,7 +111,7 @@ class _Writer(Expressions):
         return "".join(lines)
 
     def name(self, wish: str) -> str:
-        """A name that nothing else has."""
+        """A name like `wish` that nothing else in the text has."""
         while wish in self.taken:
             wish += "_"
         self.taken.add(wish)
@@ -128,7 +131,7 @@ class _Writer(Expressions):
         return name
 
     def misfit(self, name: str, recorded: Any) -> str:
-        """The test for an argument of another kind than the recorded one; none where that is no number and no array."""
+        """The test for an argument of another kind than the recorded one; None where that is no number and no array."""
         if not isinstance(recorded, (int, float, complex, np.generic, np.ndarray)):
             return ""
         test = f"type({name}) is not {self.outside.expr(type(recorded)).text}"
@@ -165,7 +168,7 @@ class _Writer(Expressions):
             self.assign(op, lambda: self.call(op))
 
     def folds(self, op: Call) -> bool:
-        """Whether a call may stand inside the line that reads it: the last, a number, or a display."""
+        """Whether a call may stand inside the line that reads it: it gives the result, a number, or a display."""
         display = any(op.fn is fn for fn in _DISPLAYS)
         return op.id == self.final or ((display or is_atom(op.val)) and _pure(op.fn))
 
@@ -175,7 +178,7 @@ class _Writer(Expressions):
         self.exprs[op.id] = Expr(name, TIGHT)
 
     def statement(self, op: Op | None, build: Callable[[], str]) -> None:
-        """Write a line; where it gets too long, what could be folded into it gets lines of its own first."""
+        """Write the line that `build` gives; where that is too long, what it folds in gets lines of its own first."""
         text = self.fitted(lambda: Expr(build(), LOOSE), "").text
         self.lines.append(f"{text}  # {in_line(str(op.site))}" if self.sites and op is not None and op.site else text)
 
@@ -190,7 +193,7 @@ class _Writer(Expressions):
         return expr
 
     def settle(self, k: int) -> None:
-        """Give a number that waits a line of its own."""
+        """Give a number that waits for its reader a line of its own."""
         self.pending.discard(k)
         name = self.name(f"v{k}")
         self.lines.append(f"{name} = {self.exprs[k].text}")
@@ -217,7 +220,7 @@ class _Writer(Expressions):
         self.lines.append(f"    raise StaleTapeError({f'{where}{test.text} was {recorded} when recorded'!r})")
 
     def raising(self, op: Call) -> None:
-        """A guard that a call raises what it raised when recorded, or nothing; what it raises else, it raises here."""
+        """Write a guard on the exception that a call raised, or did not raise; any other exception goes out."""
         fn, errors, warned, *args = op.args
         call = self.fitted(lambda: self.call(Call(fn, args, op.kwargs)), "    ").text
         loudly = ", ".join(f"{name}={how!r}" for name, how in errors.items())
@@ -241,7 +244,7 @@ class _Writer(Expressions):
         ]
 
     def target(self, op: Call) -> str | None:
-        """What a store assigns to, with {} for the array; None where a plain call must do."""
+        """How a store is written: by key ("{}[]") or by a strided view ("window"); None where neither can say it."""
         x = op.args[0]
         if not isinstance(x, Variable) or not isinstance(value_of(x), np.ndarray) or op.kwargs:
             return None
@@ -268,14 +271,14 @@ class _Writer(Expressions):
         self.exprs[op.id] = Expr(name, TIGHT)
 
     def mutation(self, op: Op, build: Callable[[], str]) -> None:
-        """Write a line that changes memory: what waits and might read that memory goes before it."""
+        """Write the line of `op` that changes memory, after those that wait and might read that memory."""
         mine = {v.id for v in op.references()}
         for k in sorted(self.pending - mine):
             self.settle(k)
         self.statement(op, build)
 
     def copy(self, op: Call, name: str, x: np.ndarray) -> None:
-        """A copy of the array with its strides."""
+        """The text of a copy of the array `x` with its strides."""
         old = self.exprs[op.args[0].id].text
         if x.flags.c_contiguous:
             written_out = not old.isidentifier()  # an array given as text is new each time
@@ -296,7 +299,7 @@ def _quoted(text: str) -> str:
 
 
 def _pure(fn: Any) -> bool:
-    """Whether a function only computes on its arguments: its calls may move, or go if nobody reads them."""
+    """Whether a function only computes on its arguments, so that its calls may move, or go where nobody reads them."""
     if isinstance(fn, np.ufunc) or ufunc_of(fn) is not None or is_functional(fn) or method_name(fn):
         return True
     return (
@@ -305,7 +308,7 @@ def _pure(fn: Any) -> bool:
 
 
 def _may_raise(op: Call) -> bool:
-    """Whether a call that only computes may raise on other numbers, which the function might have caught."""
+    """Whether a call that only computes may raise on other numbers, which the traced function might have caught."""
     if getattr(op.fn, "__module__", "") in ("math", "cmath"):
         return True
     if op.fn is operator.getitem:
@@ -322,7 +325,7 @@ def is_functional(fn: Any) -> bool:
 
 
 def _needed(ops: Sequence[Op], result: int) -> set[int]:
-    """The ops that the result, the guards and calls with unknown effects need."""
+    """The ops whose values the result, the guards and the calls with unknown effects need."""
     needed = {result}
     for op in reversed(ops):
         if op.id in needed or (isinstance(op, Call) and (op.guard or not _pure(op.fn) or _may_raise(op))):
@@ -332,7 +335,7 @@ def _needed(ops: Sequence[Op], result: int) -> set[int]:
 
 
 def _roots(ops: Sequence[Op]) -> set[str]:
-    """The names under which the functions of a tape are reached."""
+    """The modules and names that the text needs to name the tape's functions."""
     places = [place_of(op.fn) for op in ops if isinstance(op, Call) and not isinstance(op.fn, Variable)]
     return {(place.path if place.module == "builtins" else place.module).split(".")[0] for place in places if place}
 

@@ -48,7 +48,7 @@ def _computable(ops: Sequence[Op], starts: Sequence[Op]) -> set[Op]:
 
 
 def _ancestors(ops: Sequence[Op], wanted: Op, known: set[Op], starts: Sequence[Op]) -> set[Op]:
-    """What the wanted op and the guards before it need."""
+    """The ops on which the wanted one depends, and the guards before it with what they depend on."""
     position = ops.index(wanted)
     needed = {wanted, *(op for op in ops[:position] if isinstance(op, Call) and op.guard and op in known)}
     for op in reversed(ops):
@@ -66,7 +66,7 @@ def _moved(made: Writable, op: Op, table: dict[Op | None, Variable]) -> Variable
 
 
 def _moved_note(note: tuple[Any, ...], table: dict[Op | None, Variable]) -> tuple[Any, ...] | None:
-    """The note with the part's own Variables; None where it speaks of a value outside."""
+    """The note with the Variables of the part; None where it speaks of a value outside."""
     if any(isinstance(part, Variable) and part.op not in table for part in note):
         return None
     return tuple(table[part.op] if isinstance(part, Variable) else part for part in note)

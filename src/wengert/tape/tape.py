@@ -206,7 +206,7 @@ class Tape:
 
     @staticmethod
     def _keeping(old: Op, ops: Sequence[Op]) -> Iterator[Op]:
-        """The new ops; the old one, if among them, as a copy that they may refer to."""
+        """The new ops; if the old one is among them, a copy of it to which the others may refer."""
         kept = old.copy() if any(op is old for op in ops) else None
         for op in ops:
             if kept is not None and op is not old:
@@ -258,7 +258,10 @@ class Tape:
         op._home, op._id = None, 0
 
     def _adopt(self, ops: Sequence[Op], first: Callable[[], int], replaced: Op | None = None) -> None:
-        """Make ops members of this tape: their references bound, and to ops that are here or before them."""
+        """Make ops members of this tape, and bind their references, which must be to ops that are here or come before.
+
+        `first()` is the position that the first of them will have; `replaced` is an op that they must not read.
+        """
         for k, op in enumerate(ops):
             if (op._home is not None and op._home() is not None) or any(op is other for other in ops[:k]):
                 raise misplaced(f"{op!r} is on a tape already", "push op.copy()")

@@ -17,7 +17,7 @@ from wengert.values.names import display
 
 
 def signature(tape: Program) -> inspect.Signature:
-    """A tape as a function: its inputs by position, under their names where these are names and differ."""
+    """The signature of a tape as a function: its inputs by position, under their names where these are unique names."""
     names = [op.name or "" for op in tape if isinstance(op, Input) and not op.callee]
     good = len(set(names)) == len(names) and all(name.isidentifier() and not iskeyword(name) for name in names)
     names = names if good else [f"x{k}" for k in range(1, len(names) + 1)]
@@ -25,7 +25,7 @@ def signature(tape: Program) -> inspect.Signature:
 
 
 def find(tape: Program, what: Any = None, where: Callable[[Op], bool] | None = None) -> list[Variable]:
-    """The ops that call a function, or whose function or input has a name; `where` is asked about each op."""
+    """The ops that call the function `what`, or whose function or input has that name, and of which `where` is true."""
     return [Variable(op) for op in tape if (what is None or _is(op, what)) and (where is None or where(op))]
 
 
@@ -37,13 +37,13 @@ def _is(op: Op, what: Any) -> bool:
 
 
 def uses(tape: Program, v: Variable | int) -> list[Variable]:
-    """The ops that read a value, each once."""
+    """The ops that read `v`, each once."""
     used = tape[v]
     return [Variable(op) for op in tape if any(read.op is used for read in op.references())]
 
 
 def use_counts(tape: Program) -> dict[Variable, int]:
-    """How often each value is read: `x * x` reads x twice. The tape's result counts as one more."""
+    """How often each value is read: `x * x` reads x twice. The tape's result counts as one reader."""
     counts = {Variable(op): 0 for op in tape}
     for op in tape:
         for v in op.references():
@@ -80,7 +80,7 @@ class Lives(tuple[Live, ...]):
 
 
 def lives(tape: Program) -> Lives:
-    """Liveness of each line, as `play` runs the tape: values are dropped after their last reader.
+    """What is alive at each line while `play` runs the tape, which drops a value after its last reader.
 
     A view counts for nothing, and keeps the array alive that it shows.
     """

@@ -31,7 +31,7 @@ _NOT_PLACES = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, 
 
 
 class Same:
-    """A callable object as a key: itself, whatever it says that it equals."""
+    """A key for a callable object in a table: equal to a key of the same object only, whatever its `==` says."""
 
     __slots__ = ("it",)
 
@@ -46,12 +46,12 @@ class Same:
 
 
 def key_of(f: Any) -> Any:
-    """The key of a callable in the table of rules."""
+    """The key under which the table of rules has a callable: itself, or a Same where its own `==` cannot be trusted."""
     return f if type(f) in _TOLD_APART else Same(f)
 
 
 def called(key: Any) -> Any:
-    """The callable of a key."""
+    """The callable that `key_of` made this key of."""
     return key.it if type(key) is Same else key
 
 
@@ -61,7 +61,7 @@ def unwrapped(f: Any) -> Any:
 
 
 def callable_name(f: Any) -> str:
-    """The dotted name under which a user would write a callable, NumPy being np."""
+    """The dotted name under which a user would write the callable `f`, such as `np.linalg.solve`."""
     owner = _owner(f)
     if owner is not None:
         return f"{callable_name(owner)}.{f.__name__}"
@@ -106,15 +106,15 @@ def _where_defined(f: Any) -> str:
 
 
 def place(function: Any) -> str:
-    """file:line of a Python function."""
+    """Where a Python function stands, as "file:line"."""
     code = getattr(inspect.unwrap(function), "__code__", None)
     return f"{code.co_filename}:{code.co_firstlineno}" if code else callable_name(function)
 
 
 def signature(f: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a callable; of a function without annotations, which Python 3.14 runs the user's code to make.
+    """The signature of a callable, without annotations: Python 3.14 runs the user's code to make these.
 
-    Errors: TypeError, ValueError where there is none.
+    Errors: TypeError, ValueError where the callable does not tell.
     """
     if isinstance(f, types.MethodType):
         return inspect.signature(types.MethodType(_bare(f.__func__), f.__self__))
@@ -130,7 +130,7 @@ def _bare(f: Any) -> Any:
 
 
 def named_parameters(f: Callable[..., Any]) -> list[str]:
-    """The parameters of a callable that can be given by position, as far as it tells them."""
+    """The names of the parameters of `f` that can be given by position; empty where it does not tell."""
     try:
         parameters = signature(f).parameters.values()
     except (TypeError, ValueError):
@@ -139,7 +139,7 @@ def named_parameters(f: Callable[..., Any]) -> list[str]:
 
 
 def parameter_names(f: Callable[..., Any]) -> list[str]:
-    """The names of all parameters of a callable, as far as it tells them."""
+    """The names of all parameters of `f`; empty where it does not tell."""
     try:
         return list(signature(f).parameters)
     except (TypeError, ValueError):
@@ -147,7 +147,7 @@ def parameter_names(f: Callable[..., Any]) -> list[str]:
 
 
 def takes_any_keyword(f: Callable[..., Any]) -> bool:
-    """Whether a callable has a `**` parameter, as far as it tells."""
+    """Whether `f` has a `**` parameter; False where it does not tell."""
     try:
         return any([p.kind is p.VAR_KEYWORD for p in signature(f).parameters.values()])
     except (TypeError, ValueError):
@@ -161,7 +161,10 @@ def written_name(f: Any) -> str:
 
 
 def stub(f: Callable[..., Any], nargs: int | None = None) -> str:
-    """A rule to paste and fill in; by default for the arguments that the callable cannot do without."""
+    """The text of a rule for `f` that a user can paste and fill in: its name, parameters and decorator.
+
+    `nargs` is how many arguments by position it takes; by default as many as `f` cannot do without.
+    """
     name = written_name(f)
     note = f"  # f is {in_line(callable_name(f))}" if name == "f" else ""
     xs = _needed(f) if nargs is None else ["x"] if nargs == 1 else [f"x{i + 1}" for i in range(nargs)]

@@ -11,18 +11,21 @@ _originals: dict[int, tuple[weakref.ref[types.CodeType], weakref.ref[types.CodeT
 
 
 def original(code: types.CodeType) -> types.CodeType | None:
-    """The code that an instrumented one was made from, or None; itself where that is gone."""
+    """The code that the instrumented code `code` was made from, or `code` itself if that has been freed.
+
+    None where it is no instrumented code.
+    """
     found = _originals.get(id(code))
     return None if found is None else found[1]() or code
 
 
 def note_original(made: types.CodeType, code: types.CodeType) -> None:
-    """Remember what an instrumented code was made from."""
+    """Remember that the instrumented code `made` was made from `code`."""
     forget: Any = functools.partial(_originals.pop, id(made))  # the reference is the default
     _originals[id(made)] = weakref.ref(made, forget), weakref.ref(code)
 
 
 def code_of(f: Any) -> types.CodeType:
-    """The code that a function was written with."""
+    """The code that the function `f` was written with, also while it runs an instrumented one."""
     code: types.CodeType = f.__code__
     return original(code) or code

@@ -43,7 +43,7 @@ __all__ = [
 
 
 class AbstractTangent:
-    """What all of them share: arrays and numbers leave arithmetic with one to it."""
+    """The base of cotangents that are no arrays; arrays and numbers leave arithmetic with one to it."""
 
     __slots__ = ()
     __array_ufunc__ = None
@@ -59,7 +59,7 @@ class AbstractTangent:
 
 
 class _Nothing(AbstractTangent):
-    """No contribution: it vanishes in a sum, and takes every product with it."""
+    """A cotangent that adds nothing: it vanishes in a sum, and a product with it is it again."""
 
     __slots__ = ()
 
@@ -312,7 +312,7 @@ def add_inplace(x: Any, y: Any) -> Any:
 
 
 def add_into(buffer: np.ndarray, thunk: InplaceableThunk) -> np.ndarray:
-    """What the action of a thunk returns for a buffer.
+    """Add a thunk to `buffer` by its action; returns what that returned.
 
     Errors: RuleError where that is no array like the buffer; in `debug` also where it is not the buffer itself.
     """
@@ -320,7 +320,10 @@ def add_into(buffer: np.ndarray, thunk: InplaceableThunk) -> np.ndarray:
 
 
 def as_given(made: Any, buffer: np.ndarray, action: str) -> np.ndarray:
-    """What an action that adds to a buffer returned, if it is an array like the buffer; errors as `add_into`."""
+    """`made`, which an action returned for `buffer`, if it may stand for it: an array like it; in `debug`, itself.
+
+    `action` names the action in the error, a RuleError.
+    """
     if made is buffer:
         return buffer
     if debugging() or type(made) is not np.ndarray or made.shape != buffer.shape or made.dtype != buffer.dtype:
@@ -363,9 +366,9 @@ def debug() -> Iterator[None]:
 
 
 def is_exclusive(held: list[Any], k: int = 0, own: int = 0) -> bool:
-    """Whether place `k` of a list holds an array that nothing else refers to, so that it may be written.
+    """Whether `held[k]` is an array that nothing else refers to, so that it may be written into.
 
-    `own`: how many variables of the caller refer to it.
+    It is known from the count of references. `own` is how many variables of the caller refer to the array.
     """
     array = held[k]
     if type(array) is not np.ndarray or array.base is not None or sys.getrefcount(array) > _ALONE + own:
@@ -374,7 +377,7 @@ def is_exclusive(held: list[Any], k: int = 0, own: int = 0) -> bool:
 
 
 def _references(held: list[Any], k: int) -> int:
-    """As `is_exclusive` counts them."""
+    """How many references `is_exclusive` counts to the array `held[k]`, if there is no other one."""
     array = held[k]
     return sys.getrefcount(array)
 

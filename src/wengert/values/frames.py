@@ -19,7 +19,7 @@ def is_ours(frame: types.FrameType) -> bool:
 
 
 def users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
-    """A traceback without this package's frames, which are taken out of its chain."""
+    """The traceback without this package's frames; they are taken out of its chain in place."""
     kept = []
     while traceback is not None:
         if not is_ours(traceback.tb_frame):
@@ -32,7 +32,7 @@ def users_frames(traceback: types.TracebackType | None) -> types.TracebackType |
 
 
 def caught(error: BaseException, site: Site | None) -> None:
-    """An exception has arrived at a handler, where the user's code may look at its traceback."""
+    """Take this package's frames out of the traceback of `error`, which the user's code at `site` has caught."""
     found = error.__traceback__
     kept = users_frames(found)
     if kept is not found:
@@ -40,14 +40,14 @@ def caught(error: BaseException, site: Site | None) -> None:
 
 
 def user_frame(frame: types.FrameType | None) -> types.FrameType | None:
-    """A frame, or the first above it that is not of this package."""
+    """The frame itself if it is of the user's code, else the first above it that is."""
     while frame is not None and is_ours(frame):
         frame = frame.f_back
     return frame
 
 
 def get_frame(depth: int = 0, /) -> types.FrameType:
-    """`sys._getframe`."""
+    """What traced code calls for `sys._getframe`: it counts the user's frames only."""
     found = user_frame(sys._getframe())
     while depth > 0 and found is not None:
         found, depth = user_frame(found.f_back), depth - 1
@@ -57,7 +57,7 @@ def get_frame(depth: int = 0, /) -> types.FrameType:
 
 
 def frame_module_name(depth: int = 0) -> Any:
-    """`sys._getframemodulename`, from Python 3.12."""
+    """What traced code calls for `sys._getframemodulename` (Python 3.12): it counts the user's frames only."""
     try:
         return get_frame(depth).f_globals.get("__name__")
     except ValueError:
@@ -65,12 +65,12 @@ def frame_module_name(depth: int = 0) -> Any:
 
 
 def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **options: Any) -> None:
-    """`warnings.warn`, where only the user's frames count as levels."""
+    """What traced code calls for `warnings.warn`: only the user's frames count as levels."""
     warnings.warn(message, category, levels_above(stacklevel, sys._getframe()), source, **options)
 
 
 def levels_above(stacklevel: int, frame: types.FrameType) -> int:
-    """The `stacklevel` that means, from one frame, what the user's meant where this package's frames did not count."""
+    """The `stacklevel` that reaches, from `frame`, what the user's would reach if only the user's frames counted."""
     level, found = 1, frame.f_back
     while found is not None and stacklevel > 0:
         level, stacklevel, found = level + 1, stacklevel - (not is_ours(found)), found.f_back

@@ -139,12 +139,15 @@ def make_dict(keys: tuple[Any, ...], *values: Any) -> dict[Any, Any]:
 
 
 class Path(tuple[tuple[str, Any], ...]):
-    """Where a leaf stands in a container: `("[]", key)` for each item on the way, `(".", name)` for each attribute."""
+    """The way to a leaf of a container: `("[]", key)` for each item on it, `(".", name)` for each attribute.
+
+    The leaf `t["w"][0].bias` has the path `(("[]", "w"), ("[]", 0), (".", "bias"))`.
+    """
 
     __slots__ = ()
 
     def of(self, container: Any) -> Any:
-        """What stands there in a container."""
+        """The leaf of `container` to which this path leads."""
         for how, key in self:
             container = container[key] if how == "[]" else getattr(container, key)
         return container
@@ -163,9 +166,9 @@ def getfield(t: Any, i: Any) -> Any:
 
 
 def raises(fn: Any, errors: dict[str, Any], warned: type[Warning] | None, *args: Any, **kwargs: Any) -> type | None:
-    """The class of what `fn(*args, **kwargs)` raises, or None.
+    """The class of the exception that `fn(*args, **kwargs)` raises, or None: what a caught exception is recorded as.
 
-    NumPy treats `errors` so (see `np.errstate`), and warnings of the class `warned` are raised.
+    `errors` are NumPy's settings for floating-point errors (`np.errstate`); warnings of the class `warned` are raised.
     """
     try:
         with np.errstate(**errors), _raised(warned):
@@ -194,6 +197,7 @@ def _copy(x: np.ndarray) -> np.ndarray:
 
 
 def _window(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """The strided window onto the memory of `x` itself, not a copy; the parameters and errors are those of `lens`."""
     before, memory = _memory(x)
     steps = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
     first = offset + before + sum(step for step in steps if step < 0)
@@ -230,7 +234,7 @@ def overlaps(window: np.ndarray) -> bool:
 
 
 def is_destination(x: Any) -> bool:
-    """Whether a sum may be written into `x`, as far as that can be seen from `x` itself."""
+    """Whether a sum may be written into `x`: a plain, writeable array of floats in NumPy's memory, without overlaps."""
     if type(x) is not np.ndarray or not x.flags.writeable or x.dtype.kind not in "fc" or not x.ndim:
         return False
     owner = x

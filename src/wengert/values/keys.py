@@ -1,4 +1,4 @@
-"""Index keys of arrays: what a key says of the place that it names, by its form alone."""
+"""What the key of an index, such as `x[1:, None]`, says by its form alone of the elements that it names."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def has_mask(key: Any) -> bool:
 
 
 def as_view(key: Any) -> Any:
-    """The key with an Ellipsis, with which an entry too is a view."""
+    """The key with an Ellipsis, with which a single element too is given as a view."""
     if type(key) is tuple:
         return key if any([part is Ellipsis for part in key]) else (*key, ...)
     return (key, ...) if isinstance(key, (int, np.integer)) and not isinstance(key, bool) else key
 
 
 def frozen(key: Any) -> Any:
-    """A key that later writes to an index array do not change."""
+    """The key with copies of its index arrays, so that later writes to these do not change it."""
     if type(key) is tuple:
         return tuple(map(frozen, key))
     return key.copy() if isinstance(key, np.ndarray) else list(key) if type(key) is list else key

@@ -15,14 +15,14 @@ import numpy as np
 
 
 class Place(NamedTuple):
-    """Where a function stands: `import module`, then `module.path`."""
+    """Where a function can be imported from: `import module`, and then `module.path` names it."""
 
     module: str
     path: str
 
 
 def is_name(text: Any) -> bool:
-    """Whether a text may stand in source as a name, and means itself there."""
+    """Whether `text` can stand in source as a name, and means the same there: it is an identifier and no keyword."""
     return (
         type(text) is str
         and text.isidentifier()
@@ -32,7 +32,7 @@ def is_name(text: Any) -> bool:
 
 
 def in_line(text: str) -> str:
-    """A text as it may stand in a line of source behind a #, or of a dump: what would end the line is written out."""
+    """The text with what would end a line written out as escapes, so that it can stand behind a # or in a dump."""
     if text.isprintable():
         return text
     return "".join([c if c.isprintable() else c.encode("unicode_escape").decode() for c in text])
@@ -45,13 +45,13 @@ def ufunc_of(fn: Any) -> np.ufunc | None:
 
 
 def home_of(fn: Any) -> str:
-    """The name of the module that a callable says it is of; empty where it says none."""
+    """The name of the module that a callable says it belongs to; empty where it says none."""
     home = getattr(fn, "__module__", None)
     return home if isinstance(home, str) else ""
 
 
 def place_of(fn: Any) -> Place | None:
-    """Where a function, class or ufunc can be imported from, the shortest public way; None where nowhere."""
+    """Where a function, class or ufunc can be imported from, by the shortest public way; None where it cannot."""
     ufunc = ufunc_of(fn)
     if ufunc is not None:
         home = place_of(ufunc)
@@ -66,7 +66,7 @@ def place_of(fn: Any) -> Place | None:
 
 
 def _modules(fn: Any) -> list[str]:
-    """Modules that may export a function, those that a reader would look in first."""
+    """The modules that may export a function, in the order in which a reader would look."""
     if isinstance(fn, np.ufunc):
         return ["numpy", "scipy.special"]
     home = getattr(fn, "__module__", None)
@@ -101,7 +101,7 @@ def is_heap_type(cls: type) -> bool:
 
 
 def runs_python(fn: Any) -> bool:
-    """Whether a call of this runs Python code of somebody's before all else."""
+    """Whether a call of `fn` runs Python code that somebody wrote before anything else."""
     if isinstance(fn, (types.MethodType, functools.partial)):
         return runs_python(fn.__func__ if isinstance(fn, types.MethodType) else fn.func)
     if isinstance(fn, type):
@@ -111,9 +111,9 @@ def runs_python(fn: Any) -> bool:
 
 
 def is_of_library(fn: Any) -> bool:
-    """Whether a function is one of Python, NumPy or SciPy: what it gives is new, or one of its arguments.
+    """Whether `fn` is a function of Python, NumPy or SciPy, whose result is a new object or one of its arguments.
 
-    What anybody else's gives may have been there before: a literal, a global, a workspace, a kept result.
+    What anybody else's function returns may have existed before: a literal, a global, a workspace, a kept result.
     """
     if isinstance(fn, types.FunctionType):  # `functools.wraps` gives it another's name and module
         home: Any = fn.__globals__.get("__name__")
@@ -130,7 +130,7 @@ def is_of_library(fn: Any) -> bool:
 
 
 def makes_new(fn: Any) -> bool:
-    """Whether each number and array that a function gives is a new object."""
+    """Whether each number and array in the result of `fn` is certainly a new object."""
     if isinstance(fn, np.ufunc):
         return not _is_from_python(fn)
     if fn is abs or fn is pow or fn is divmod:
@@ -169,12 +169,12 @@ def display(fn: Any) -> str:
 
 
 def infix(fn: Any) -> tuple[str, int] | None:
-    """The sign and the rank of a two-sided operator."""
+    """The sign of a binary operator, and how tightly it binds."""
     return _INFIX.get(fn) if isinstance(fn, types.BuiltinFunctionType) else None
 
 
 def prefix(fn: Any) -> tuple[str, int] | None:
-    """The sign and the rank of a one-sided operator."""
+    """The sign of a unary operator, and how tightly it binds."""
     return _PREFIX.get(fn) if isinstance(fn, types.BuiltinFunctionType) else None
 
 

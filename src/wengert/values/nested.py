@@ -24,11 +24,12 @@ def parts(x: Any) -> Iterator[Any]:
 
 
 def numbers(x: Any) -> Iterator[Any]:
+    """The inexact numbers and arrays in nested tuples, lists and dicts."""
     return (leaf for leaf in parts(x) if is_inexact(leaf))
 
 
 def map_numbers(f: Callable[..., Any], x: Any, *others: Any) -> Any:
-    """`f` of each inexact part of a structure (and of the same parts of others)."""
+    """The structure `x` with `f(number, ...)` for each inexact number, and for those at the same place in `others`."""
     if isinstance(x, (tuple, list)):
         items = [map_numbers(f, *parts) for parts in zip(x, *others, strict=True)]
         return items if isinstance(x, list) else tuple(items)
@@ -38,7 +39,7 @@ def map_numbers(f: Callable[..., Any], x: Any, *others: Any) -> Any:
 
 
 def widened(x: Any) -> Any:
-    """A copy of the same kind (array, NumPy or Python number), in double precision where that is wider."""
+    """A copy of `x` as the same kind (array, NumPy or Python number), in double precision if its own is lower."""
     if not is_inexact(x) or not hasattr(x, "dtype"):
         return x
     wide = _WIDE.get(x.dtype, x.dtype)
@@ -46,14 +47,14 @@ def widened(x: Any) -> Any:
 
 
 def as_kind(x: Any, moved: np.ndarray) -> Any:
-    """`moved` as what `x` is: an array, a NumPy number or a Python number."""
+    """`moved` as the same kind as `x`: an array, a NumPy number or a Python number."""
     if isinstance(x, np.ndarray):
         return moved
     return moved[()] if isinstance(x, np.generic) else type(x)(moved[()])
 
 
 def bits(x: Any) -> Any:
-    """What two values must have in common to be the same bit for bit."""
+    """A key that two values share if and only if they are the same bit for bit."""
     if isinstance(x, (np.ndarray, np.generic)):
         padded = x.dtype.char in "gG"  # the bytes that fill up a long double are of no meaning
         return x.shape, x.dtype, repr(x.tolist()) if padded else x.tobytes()

@@ -1,4 +1,4 @@
-"""What stands otherwise for a while in what is the user's: containers with fresh leaves, memory as it was."""
+"""What must be undone: for a while, things of the user's are changed (leaves in containers, contents of memory)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 
 class Owed(list[Callable[[], object]]):
-    """What puts everything back, in the order in which it was changed.
+    """A list of functions, each of which undoes one change to something of the user's, in the order of the changes.
 
-    Noted before a thing is changed, forgotten when it has been put back, which may be repeated: wherever an interrupt
-    hits, the next one who pays completes it.
+    A function is noted before its change is made, and forgotten after it has been called, so it may be called twice:
+    wherever an interrupt hits, the next `pay` completes the work.
     """
 
     __slots__ = ()
 
     def pay(self, mark: int = 0) -> None:
-        """Put back what was changed since there were `mark` of them, the last first."""
+        """Undo the changes noted since the list had `mark` items, the last first."""
         while len(self) > mark:
             self[-1]()
             self.pop()

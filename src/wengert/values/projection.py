@@ -65,10 +65,10 @@ class ProjectTo:
 
 
 def project(x_bar: Any, spec: Spec, broadcasts: bool = True) -> Any:
-    """The cotangent as one of a value like `spec`; where nothing has to change, `x_bar` itself.
+    """The cotangent `x_bar` brought to the shape, dtype and realness of `spec`; itself where nothing has to change.
 
-    Thunks give their values. Shapes: axes of length 1 may come and go; other axes are summed where `broadcasts`.
-    Errors: RuleError when the shapes do not fit.
+    A thunk is computed. Axes of length 1 may come and go; other axes are summed where `broadcasts`.
+    Errors: RuleError where the shapes do not fit.
     """
     if isinstance(x_bar, np.ndarray):
         if x_bar.dtype == spec.dtype and x_bar.shape == spec.shape != ():
@@ -83,7 +83,7 @@ def project(x_bar: Any, spec: Spec, broadcasts: bool = True) -> Any:
 
 
 def _number(x_bar: Any, spec: Spec) -> Any:
-    """The array or number that a tangent of another kind stands for."""
+    """The array or number that a cotangent which is no array stands for."""
     x_bar = force(x_bar)
     if is_zero(x_bar) or x_bar is None:
         return np.zeros(spec.shape, spec.dtype) if spec.shape else 0.0

@@ -1,6 +1,6 @@
-"""Results of functions with rules: trees as arguments are, each inexact leaf of which is a variable.
+"""The result of a function with a rule, as a tree: each inexact leaf of it is a variable of its own on the tape.
 
-A leaf is named by its index in a flat tuple, by its Path in any other container.
+A leaf is named by a key: its index in a flat tuple, its Path in any other container.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ _ATOMS = (str, bytes, int, type(None), types.CodeType, np.dtype, np.integer, np.
 
 
 class Leaf(NamedTuple):
-    """In the form of a result: the name of a leaf, and what it is like."""
+    """What stands in the form of a result for a leaf: its key, and the Spec of its value."""
 
     key: Any
     spec: Spec
 
 
 def is_flat(value: Any) -> bool:
-    """Whether a result is a tuple of no containers."""
+    """Whether the result `value` is a tuple without containers in it, whose leaves are named by their indices."""
     return isinstance(value, tuple) and not any(map(is_container, tuple.__iter__(value)))
 
 
 def is_tree(value: Any) -> bool:
-    """Whether a result has parts to be named by Paths."""
+    """Whether the result `value` is any other container, whose leaves are named by Paths."""
     return is_container(value) and not is_flat(value)
 
 
 def with_leaves(value: Any, new: Callable[[Any, Any], Any], other: Callable[[Any], Any] = lambda x: x) -> Any:
-    """A copy of a result with `new(key, leaf)` for each of its leaves."""
+    """A copy of the result `value` with `new(key, leaf)` for each leaf and `other(part)` for what else it holds."""
     if is_flat(value):
         parts = [new(k, part) if is_inexact(part) else other(part) for k, part in enumerate(value)]
         return tuple.__new__(type(value), parts)
@@ -52,7 +52,7 @@ def with_leaves(value: Any, new: Callable[[Any, Any], Any], other: Callable[[Any
 
 
 def leaves_of(value: Any) -> list[tuple[Any, Any]]:
-    """(key, leaf) of each leaf of a result."""
+    """The pairs (key, leaf) of the result `value`."""
     found: list[tuple[Any, Any]] = []
 
     def note(key: Any, leaf: Any) -> Any:
@@ -64,12 +64,12 @@ def leaves_of(value: Any) -> list[tuple[Any, Any]]:
 
 
 def form_of(value: Any) -> Any:
-    """A result with a Leaf in the place of each leaf; a form is its own."""
+    """The form of a result: the same tree with a Leaf for each leaf. The form of a form is itself."""
     return with_leaves(value, lambda key, leaf: Leaf(key, spec_of(leaf)))
 
 
 def keys_of(value: Any) -> list[Any]:
-    """The names of the leaves of a result, or of its form."""
+    """The keys of the leaves of `value`, a result or the form of one."""
     found = []
 
     def note(part: Any) -> Any:
@@ -82,7 +82,10 @@ def keys_of(value: Any) -> list[Any]:
 
 
 def outline(value: Any) -> tuple[str, ...]:
-    """What of a result is no number with a derivative: which leaves it has, of which kinds, and what stands beside."""
+    """A description of a result without its numbers: which leaves of which kinds it has, and what stands beside them.
+
+    A guard compares it: a tape is stale where a function returns a result of another outline.
+    """
     others: list[str] = []
 
     def note(part: Any) -> Any:
@@ -99,7 +102,10 @@ def _kind(leaf: Any) -> str:
 
 
 def cotangent(form: Any, bars: Mapping[Any, Any], fill: bool = True) -> Any:
-    """The cotangent of a result, in its form: zero for a leaf that nothing used (or None), None for what is no leaf."""
+    """The cotangent of a result of this `form`: `bars[key]` for a leaf, zero for one without, None for what is no leaf.
+
+    With `fill` False, a leaf without cotangent has None.
+    """
 
     def bar(part: Any) -> Any:
         if type(part) is not Leaf:
@@ -113,17 +119,17 @@ def cotangent(form: Any, bars: Mapping[Any, Any], fill: bool = True) -> Any:
 
 
 def names_parts(y_bar: Any, y: Any) -> bool:
-    """Whether a cotangent is the table of the parts of a result that were used."""
+    """Whether the cotangent `y_bar` is a dict from keys of the result `y` to cotangents of the parts that were used."""
     return type(y_bar) is dict and (isinstance(y, tuple) or any([type(key) is Path for key in y_bar]))
 
 
 def is_number(part: Any) -> bool:
-    """Whether anything is a number that may depend on others continuously, or memory that is read as such."""
+    """Whether `part` is a number that may depend on others continuously, or memory that is read as such numbers."""
     return is_inexact(part) or (isinstance(part, Number) and not isinstance(part, Integral)) or _is_packed(part)
 
 
 def _is_packed(part: Any) -> bool:
-    """Whether the memory of a thing is floats: of structured arrays, of `array.array`, of ctypes."""
+    """Whether the memory of `part` holds floats, as that of structured arrays, `array.array` and ctypes does."""
     if any([type(vars(base).get("__buffer__")) is types.FunctionType for base in type(part).__mro__]):
         return False  # a method of the user's
     try:
@@ -134,7 +140,7 @@ def _is_packed(part: Any) -> bool:
 
 
 def is_standing(thing: Any) -> bool:
-    """Whether a class or module is one that can be imported: no call has made it."""
+    """Whether a class or module can be imported under its name, so that the call of a function has not made it."""
     if isinstance(thing, types.ModuleType):
         return sys.modules.get(thing.__name__) is thing
     if not is_heap_type(thing):
@@ -151,9 +157,10 @@ def hidden(
     is_old: Callable[[Any], bool] = lambda _: True,
     is_key: Callable[[Any], bool] = lambda _: True,
 ) -> Any:
-    """What in a result may hold such values and is no tree: a set, an iterator, a closure; None where nothing does.
+    """Something in the result `value` that can hold numbers and is no part of its tree: a set, an iterator, a closure.
 
-    `is_old`: classes and modules that are not looked into; `is_key`: numbers that a dictionary may have for keys.
+    None where there is nothing. Numbers are what `counts` says; classes and modules that `is_old` are not looked into;
+    numbers that `is_key` may stand as keys of dictionaries.
     """
     found: list[Any] = []
 
@@ -181,7 +188,7 @@ def hidden(
 
 
 def reaches(thing: Any, counts: Callable[[Any], bool], is_old: Callable[[Any], bool] = lambda _: True) -> bool:
-    """Whether a thing leads to what counts; also where it leads to too much to tell."""
+    """Whether `thing` leads to something that `counts`; True also where it leads to more than can be searched."""
     stack, seen = [thing], set[int]()
     while stack:
         part = stack.pop()
@@ -195,6 +202,7 @@ def reaches(thing: Any, counts: Callable[[Any], bool], is_old: Callable[[Any], b
 
 
 def _inside(part: Any, is_old: Callable[[Any], bool]) -> Iterator[Any]:
+    """What a thing refers to directly."""
     if isinstance(part, np.ndarray):
         yield from part.flat if part.dtype.kind == "O" else ()
     elif isinstance(part, types.FunctionType):
@@ -208,6 +216,7 @@ def _inside(part: Any, is_old: Callable[[Any], bool]) -> Iterator[Any]:
 
 
 def _told(part: Any) -> str:
+    """What `outline` says of a part that is no leaf."""
     if part is None or isinstance(part, (int, str, bytes, np.integer, np.bool_)):
         return repr(part)
     if isinstance(part, np.ndarray) and part.dtype.kind != "O":
@@ -216,6 +225,7 @@ def _told(part: Any) -> str:
 
 
 def _path(at: Any) -> Path:
+    """The Path that `walk` gives in pairs."""
     steps = []
     while type(at) is tuple:
         at, write, key = at

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Site(NamedTuple):
-    """A line of the user's code."""
+    """A line of the user's code, in a function: printed as "file:line in function"."""
 
     file: str
     line: int

@@ -1,6 +1,7 @@
-"""What a function can reach, as it was: containers and random states put back for a second run, and forth again.
+"""Snapshots of what a function can reach and change, so that it can be run again as if for the first time.
 
-Reached are its arguments, closure, defaults and object, and what these hold; not what only a global name leads to.
+It reaches its arguments, closure, defaults and object, and what these hold, and generators of random numbers; what only
+a global name leads to does not count.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Write = Callable[[list[Any]], None]
 
 
 class Place(NamedTuple):
-    """Something that holds values: how to read all of them, how to write them, and what they were."""
+    """A container at the time of the snapshot: what it held, and functions that read and write all that it holds."""
 
     read: Read
     write: Write
@@ -32,7 +33,7 @@ class Place(NamedTuple):
 
 
 class Reach:
-    """The containers and generators of random numbers within reach of some things, with their present contents."""
+    """A snapshot of the containers and generators of random numbers that `things` lead to."""
 
     def __init__(self, things: Iterable[Any], generators: Iterable[Any] | None = None) -> None:
         self.arrays: list[np.ndarray] = []
@@ -49,10 +50,11 @@ class Reach:
         del self._seen
 
     def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
-        """Those parts of something that are looked at."""
+        """Those of the parts that are followed; a subclass may leave out some."""
         return parts
 
     def _parts(self, thing: Any) -> Iterable[Any]:
+        """What a thing leads to directly; arrays and generators are noted."""
         if isinstance(thing, np.ndarray):
             self.arrays.append(thing)
         elif isinstance(thing, FunctionType):
@@ -69,6 +71,7 @@ class Reach:
             yield from self._held(thing)
 
     def _held(self, thing: Any) -> Iterator[Any]:
+        """The contents of a container, which is noted."""
         form = form_of(type(thing))
         if form is None:
             return
@@ -80,11 +83,11 @@ class Reach:
             yield from was
 
     def drop_unused_random(self) -> None:
-        """Keep the state of those generators only that have been drawn from since."""
+        """Forget those generators from which nothing has been drawn since."""
         self._random = [(it, state) for it, state in self._random if not _same(state, _random_state(it))]
 
     def put_back(self, owed: Owed) -> None:
-        """Put all contents back as they were; how to undo it is owed."""
+        """Put all contents back as they were at the snapshot; `owed` gets what brings the present ones back again."""
         for place in self._places:
             if not identical(now := place.read(), place.was):
                 owed.append(partial(place.write, now))
@@ -95,7 +98,7 @@ class Reach:
 
 
 def _access(thing: Any, form: Any) -> Iterator[tuple[Read, Write]]:
-    """How to read and write what a container holds, past the methods of its class."""
+    """The functions that read and write the contents of a container, past the methods of its class."""
     if form.items is list:
         yield partial(list.__getitem__, thing, slice(None)), partial(list.__setitem__, thing, slice(None))
     elif form.items is CellType:
@@ -111,7 +114,7 @@ def _access(thing: Any, form: Any) -> Iterator[tuple[Read, Write]]:
 
 
 def _items_access(base: Any, thing: Any) -> tuple[Read, Write]:
-    """A dictionary as the list of its keys and values in turn."""
+    """The functions that read and write a dictionary, as the list of its keys and values in turn."""
 
     def write(contents: list[Any]) -> None:
         base.clear(thing)
@@ -125,7 +128,7 @@ _EMPTY = object()
 
 
 def _slots_access(slots: list[Any], thing: Any) -> tuple[Read, Write]:
-    """Slots or a cell, which may be empty."""
+    """The functions that read and write slots or a cell, each of which may be empty."""
 
     def read() -> list[Any]:
         return [load(thing, None) if is_filled(thing, None, load) else _EMPTY for load, _, _ in slots]

@@ -91,7 +91,7 @@ def is_inexact(x: Any) -> bool:
 
 
 def as_float(x: Any) -> Any:
-    """A whole number as the float that it counts as; anything else, and a number that no float equals, as it is."""
+    """A whole number as the float that equals it; anything else, and a number that no float equals, as it is."""
     if type(x) is not int and not (isinstance(x, np.integer) and x.dtype.kind in "iu"):  # a timedelta64 is one
         return x
     try:
@@ -113,12 +113,12 @@ def is_complex(x: Any) -> bool:
 
 
 def is_certain(x: Any) -> bool:
-    """Whether `x` is True, False, None, a type, or so small a whole number that it counts something: no float's key."""
+    """Whether `x` is True, False, None, a type or a small whole number: to be equal to it says nothing of any float."""
     return type(x) in CERTAIN and (type(x) is not int or -MANY < x < MANY)
 
 
 def has_dtype(x: Any) -> bool:
-    """Whether `x` is of NumPy, or stands for such a value; asked by type, which no tracer has to follow."""
+    """Whether `x` is of NumPy or a Spec; it is told by type, since to ask `x` for a dtype would be traced."""
     return isinstance(x, (np.ndarray, np.generic, Spec))
 
 
@@ -141,5 +141,5 @@ def fresh(x: Any) -> Any:
 
 
 def light(value: Any) -> Any:
-    """A value of which a pullback reads shape and dtype only."""
+    """What is kept where a pullback reads shape and dtype only: the Spec of an array, a number as it is."""
     return spec_of(value) if isinstance(value, np.ndarray) else value

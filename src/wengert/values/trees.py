@@ -36,7 +36,7 @@ _CLOSED_LIBRARIES = (sys.stdlib_module_names - {"collections"}) | {"wengert", "w
 
 
 class Form(NamedTuple):
-    """What instances of a class are made of."""
+    """How instances of a container class hold what they hold, read past the methods of the class."""
 
     maker: Any  # the class whose C-level `__new__` makes them
     items: type | None  # the C class whose methods reach the items
@@ -49,9 +49,9 @@ _other_forms: WeakKeyDictionary[type, Form | None] = WeakKeyDictionary()
 
 
 def form_of(cls: type) -> Form | None:
-    """The form of a container class; None where no leaves are looked for inside.
+    """The Form of a container class; None for a class whose instances are not searched for leaves.
 
-    That is in sets, enums, classes, functions and modules, and in what C or the standard library made.
+    These are sets, enums, classes, functions and modules, and whatever C code or the standard library makes.
     """
     try:
         return _forms[cls]
@@ -67,7 +67,7 @@ def form_of(cls: type) -> Form | None:
 
 
 def is_container(value: Any) -> bool:
-    """Whether leaves are looked for inside."""
+    """Whether `value` is searched for leaves."""
     return form_of(type(value)) is not None
 
 
@@ -99,7 +99,10 @@ _forms.update({cls: _formed(cls) for cls in _OPEN})
 
 
 class Shelf(NamedTuple):
-    """Places in a container: `load(holder, key)` reads one, `store(holder, key, value)` writes it."""
+    """A row of places in a container that are read and written alike: its items, attributes or slots.
+
+    `load(holder, key)` reads a place, `store(holder, key, value)` writes it, `write(key)` is how a path writes the key.
+    """
 
     holder: Any
     keys: Iterable[Any]
@@ -109,7 +112,7 @@ class Shelf(NamedTuple):
 
 
 def shelves(container: Any, form: Form) -> list[Shelf]:
-    """Where a container other than a tuple holds what it holds."""
+    """The shelves of a container that is no tuple."""
     items, found = form.items, []
     if items is list:
         places = range(list.__len__(container))
@@ -195,7 +198,7 @@ def _filled(holder: Any, keys: Iterable[Any], load: Callable[[Any, Any], Any]) -
 
 
 def itself(value: Any, *_: Any) -> Any:
-    """The default of a traversal: what is found stays."""
+    """The default of what a traversal does with what it finds: nothing."""
     return value
 
 
@@ -209,14 +212,17 @@ def walk(
     hold: Callable[[Any], Any] = itself,
     rebuilt: Callable[[Any, Any], Any] = itself,
 ) -> Any:
-    """What stands in place of `value`: leaves, others and `seen` replaced, tuples rebuilt if needed.
+    """Walk through the structure `value`, and return what stands in its place.
 
-    `hold(container)` is the container to fill: itself, or a copy. `rebuilt(new, old)` is told of tuples.
+    Each leaf is replaced by `at_leaf(leaf, path)`, and what is no container by `at_other(value)`. A container is
+    changed in place, unless `hold(container)` returns another one (a copy) to fill. A tuple is made anew where
+    something in it is replaced, and `rebuilt(new, old)` may exchange it. What `seen` knows is not walked through again.
     """
     met: list[tuple[Path, Shelf, Iterator[Any]]] = []  # the shelves of containers just met
     pending: list[tuple[Path, Shelf, Iterator[Any]]] = []  # those being read, the innermost last
 
     def stand_in(old: Any, path: Path) -> Any:
+        """What stands in the place of `old`; a container is noted in `met`, to be read afterwards."""
         if id(old) in seen:
             return seen[id(old)][1]
         if is_inexact(old):
@@ -256,12 +262,12 @@ def walk(
 
 
 def _by_itself(holder: dict[Any, Any], key: Any) -> Any:
-    """What a dictionary holds at a key whose hash, or equality with itself, is not what it was when it was set."""
+    """The value at a key that look-up does not find, since the key's hash or equality has changed after it was set."""
     return next(held for known, held in dict.items(holder) if known is key)
 
 
 def _steps(value: tuple[Any, ...]) -> Iterable[tuple[Callable[[Any], str], Any]]:
-    """How the path goes on to each item of a tuple."""
+    """For each item of a tuple, how a path writes the way to it: by index, or by field of a named tuple."""
     fields = getattr(type(value), "_fields", None)
     if isinstance(fields, tuple) and len(fields) == tuple.__len__(value):
         return zip(repeat(_attribute), fields, strict=False)
@@ -303,9 +309,9 @@ def rebuild(
     at_other: Callable[[Any], Any] = itself,
     seen: Seen | None = None,
 ) -> Any:
-    """A copy of a structure, leaves and other things replaced; an array reached twice is replaced once.
+    """A copy of a structure with `at_leaf(leaf, path)` for each leaf, once for an array that is reached twice.
 
-    Values copied with the same `seen` share in the copy what containers they share.
+    Values that are copied with the same `seen` share in their copies the containers that they share.
     """
     arrays: Seen = {}
 
@@ -321,14 +327,14 @@ def rebuild(
 
 
 def mirror(value: Any, gradient_of: Callable[[Leaf], Any]) -> Any:
-    """The gradient of a structure: the same form with gradients for leaves and None for everything else."""
+    """The gradient of a structure: the same structure with `gradient_of(leaf)` for a leaf and None for all else."""
     if _is_plain(value, set(), 0):
         return _mirror_plain(value, gradient_of)
     return rebuild(value, lambda leaf, _: gradient_of(leaf), at_other=lambda _: None)
 
 
 def _is_plain(value: Any, seen: set[int], depth: int) -> bool:
-    """Whether a value is a tree of lists, tuples and dicts, as most parameters are: mirrored much faster."""
+    """Whether a value is a tree of plain lists, tuples and dicts, as most parameters are: it is mirrored faster."""
     cls = type(value)
     if cls is float:
         return True
@@ -354,7 +360,10 @@ def _mirror_plain(value: Any, gradient_of: Callable[[Leaf], Any]) -> Any:
 
 
 def leaves(value: Any, name: str = "") -> list[tuple[str, Leaf]]:
-    """(path, leaf) of each leaf in a structure, an array reached twice given twice."""
+    """The pairs (path, leaf) of a structure, the path as text beginning with `name`: `("x['w'][0]", 2.0)`.
+
+    An array that is reached twice is given twice.
+    """
     found: list[tuple[str, Leaf]] = []
 
     def note(leaf: Leaf, path: Path) -> Leaf:

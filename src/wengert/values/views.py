@@ -14,7 +14,10 @@ _INTERFACE = np.zeros(0).__array_interface__
 
 
 class Lens(NamedTuple):
-    """A view of its owner: byte offset, shape and strides in bytes."""
+    """Where a view lies in the array that owns its memory: offset from the owner's first element, shape and strides.
+
+    Units: offset and strides in bytes.
+    """
 
     offset: int
     shape: tuple[int, ...]
@@ -42,20 +45,20 @@ def is_foreign(owner: np.ndarray) -> bool:
 
 
 def lens_of(view: np.ndarray, owner: np.ndarray) -> Lens:
-    """The place of a view in its owner."""
+    """The Lens of `view` in `owner`."""
     start = owner.__array_interface__["data"][0]
     return Lens(view.__array_interface__["data"][0] - start, view.shape, view.strides)
 
 
 def memory_order(owner: np.ndarray) -> tuple[int, ...] | None:
-    """The axes of an owner from the longest stride to the shortest; None where that is the order they have."""
+    """The axes of an owner from the longest stride to the shortest; None where they stand in this order already."""
     if owner.flags.c_contiguous:
         return None
     return tuple(sorted(range(owner.ndim), key=lambda k: -owner.strides[k]))
 
 
 def axes_in_memory(array: np.ndarray) -> list[int]:
-    """The axes as NumPy iterates in the order "K": by their strides; where a stride is zero, as they stand."""
+    """The axes in the order in which NumPy iterates with order="K": by stride, but where one is zero, as they stand."""
     strides = [0 if n == 1 else abs(stride) for n, stride in zip(array.shape, array.strides, strict=True)]
     inwards: list[int] = []  # the innermost first
     for axis in reversed(range(array.ndim)):
@@ -71,7 +74,7 @@ def axes_in_memory(array: np.ndarray) -> list[int]:
 
 
 def view_of(array: np.ndarray, owner: np.ndarray, lens: Lens) -> np.ndarray:
-    """The view at a lens, of the owner or of an array laid out as it is."""
+    """The view of `array` at `lens`, a place in `owner`; the array is the owner, or another one laid out like it."""
     order = memory_order(owner)
     buffer = array if order is None else array.transpose(order)
     return np.ndarray(lens.shape, array.dtype, buffer, lens.offset, lens.strides)
@@ -98,7 +101,10 @@ def overlaps_itself(view: np.ndarray) -> bool:
 
 
 def part_of(view: np.ndarray, owner: np.ndarray) -> tuple[str, np.ndarray] | None:
-    """Of a view of the real or imaginary parts of an owner: which, and the region of complex numbers they are of."""
+    """For a view of the real or imaginary parts of a complex owner: "real" or "imag", and the complex numbers' view.
+
+    None where `view` is no such view.
+    """
     size = owner.itemsize
     offset, shape, strides = lens_of(view, owner)
     if (
@@ -115,7 +121,7 @@ def part_of(view: np.ndarray, owner: np.ndarray) -> tuple[str, np.ndarray] | Non
 
 
 def content_of(view: np.ndarray, owner: np.ndarray, content: np.ndarray) -> np.ndarray:
-    """What a view of an owner showed while the owner held this content."""
+    """What `view`, a view of `owner`, showed while the owner held `content`."""
     if view.dtype == owner.dtype:
         return view_of(content, owner, lens_of(view, owner))
     found = part_of(view, owner)
