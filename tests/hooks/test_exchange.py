@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.recording import exchanged
+from wengert.recording import exchanged, learnt
 from wengert.values.codes import original
 
 
@@ -59,7 +59,9 @@ def all_is_given_back() -> Iterator[None]:
     yield
     assert [f.__code__ for f in FUNCTIONS] == before
     assert [original(f.__code__) for f in FUNCTIONS] == [None] * len(FUNCTIONS)
-    assert not exchanged.exchanged and not exchanged._born and not exchanged.prepared and not exchanged.twins
+    assert not exchanged.exchanged and not exchanged._born
+    assert not (learnt.prepared or learnt.twins or learnt.methods or learnt.plain_names_of_classes)
+    assert learnt.plain_names == learnt.of_values
 
 
 def test_values_and_gradients() -> None:

@@ -159,6 +159,25 @@ def test_version_tells_of_every_change_and_scope_undoes_it(table: Registry) -> N
     assert np.ceil not in table and operator.mul in table and table.version == before + 3
 
 
+def test_what_is_made_of_the_rules_is_made_again_after_a_change_also_of_one_meanwhile(table: Registry) -> None:
+    changes: list[Any] = []
+
+    def made() -> bool:
+        """Of the rules as they were before the change that comes while it is at it."""
+        found = np.ceil in table
+        if changes:
+            changes.pop()()
+        return found
+
+    assert table.once(made) is False
+    table.remove(np.multiply)
+    changes.append(lambda: non_differentiable(np.ceil, registry=table))
+    assert table.once(made) is False
+    assert table.once(made) is True
+    changes.append(lambda: pytest.fail("it was made again, and nothing had changed"))
+    assert table.once(made) is True
+
+
 def test_named_arguments_move_to_their_places(table: Registry) -> None:
     x, m = np.ones(3), 2.0
     assert table[np.sum].normalise((), {"a": x, "axis": 0}) == ((x,), {"axis": 0})

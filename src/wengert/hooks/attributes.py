@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import constant, enter, lookup, methods, python_method
+from wengert.hooks.classes import constant, enter, lookup, python_method
 from wengert.hooks.exchange import prepare
 from wengert.hooks.flat_iterators import assign_flat
 from wengert.hooks.lookups import told
 from wengert.hooks.readers import check_read
 from wengert.hooks.writes import record_store
 from wengert.recording.aliases import READING_BY_NAME
-from wengert.recording.exchanged import prepared, twins
 from wengert.recording.identity import given
 from wengert.recording.layout import is_of_an_argument, laid_out, writable
+from wengert.recording.learnt import forget, of_values, plain_names, plain_names_of_classes, twins
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, here
 from wengert.recording.slots import slot_of
@@ -28,24 +28,13 @@ from wengert.values.sites import Site
 from wengert.values.views import owner_of
 
 
-def forget_classes() -> None:
-    """Drop what was learnt of classes; they may change between two traces."""
-    methods.clear()
-    twins.clear()
-    prepared.clear()
-    _plain_of_classes.clear()
-    if len(_plain_attributes) > len(_NUMERIC):
-        for t in [t for t in [*_plain_attributes] if t not in _NUMERIC]:
-            _plain_attributes.pop(t, None)
-
-
 def _forget_changed(obj: Any) -> None:
     """Drop what was learnt of a function or class that the traced code changes."""
     t = type(obj)
     if t is types.FunctionType:
         twins.pop(obj, None)
     elif issubclass(t, type):
-        forget_classes()
+        forget()
 
 
 _RECORDED = {"T": np.transpose, "real": np.real, "imag": np.imag, "mT": getattr(np, "matrix_transpose", None)}
@@ -61,13 +50,8 @@ _OF_VALUES = {*_RECORDED, *_OPAQUE, *_LAYOUT}
 _CODES = {"__code__", "f_code", "gi_code", "cr_code", "ag_code"}
 
 
-def _plain_of(t: type) -> set[str]:
-    return set(dir(t)) - _OF_VALUES
-
-
-_NUMERIC = (np.ndarray, np.float64, float, complex)
-_plain_attributes: dict[type, set[str]] = {t: _plain_of(t) for t in _NUMERIC}
-_plain_of_classes: dict[type, set[str]] = {}  # of classes themselves, where no descriptor written in Python has a say
+of_values |= {t: set(dir(t)) - _OF_VALUES for t in (np.ndarray, np.float64, float, complex)}
+plain_names |= of_values
 
 
 def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
@@ -75,7 +59,7 @@ def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
     t = type(obj)
     if t is types.ModuleType:
         return getattr(obj, name)
-    plain = _plain_attributes.get(t) if t is not type else _plain_of_classes.get(obj)
+    plain = plain_names.get(t) if t is not type else plain_names_of_classes.get(obj)
     if plain is not None and name in plain:
         return getattr(obj, name)
     STATE.site = site
@@ -104,9 +88,9 @@ def attribute(obj: Any, name: str) -> Any:
         return enter(found.fget)(obj) if _is_of_c(found.fget) else getattr(obj, name)
     if name not in _OF_VALUES and recording is not None:  # those depend on the object: another may be traced
         if not is_class:
-            _plain_attributes.setdefault(t, set()).add(name)
+            plain_names.setdefault(t, set()).add(name)
         elif t is type:
-            _plain_of_classes.setdefault(obj, set()).add(name)
+            plain_names_of_classes.setdefault(obj, set()).add(name)
     return getattr(obj, name)
 
 

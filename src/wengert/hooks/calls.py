@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.attributes import forget_classes
 from wengert.hooks.classes import bind, enter, lookup, python_method
 from wengert.hooks.construction import constructor
 from wengert.hooks.exchange import HOOKS, NATIVE_MODULES, TRACEABLE, copied, of_user, put_in, twin_of
@@ -47,7 +46,7 @@ from wengert.hooks.standins.specials import exception_method
 from wengert.hooks.standins.texts import stream_method
 from wengert.hooks.standins.totals import ITERATING, STATISTICS, of_numbers, sequence_recorder
 from wengert.hooks.standins.ufunc_methods import ufunc_method
-from wengert.recording.exchanged import twins
+from wengert.recording.learnt import forget, twins
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import STATE, Modes, here
 from wengert.recording.session import SESSION
@@ -86,36 +85,25 @@ UNSEARCHED = frozenset(
     )
 )
 _resolved: dict[Any, Any] = {}
-_version = -1
-
-
-def forget() -> None:
-    """Drop twins and recorders: between two traces, functions, classes and rules may have changed."""
-    global _version
-    twins.clear()
-    forget_classes()
-    if rules.version != _version:
-        rules.load()
-        _resolved.clear()
-        _version = rules.version
+"""What stands for callables that are the same in each trace, under the rules as they are."""
 
 
 def _rules_changed() -> None:
     """Forget what stood for callables under the rules before, also in the middle of a trace."""
-    _resolved.clear()
-    forget_classes()
+    _let_go()
     if SESSION.recordings:
-        prepare()
-
-
-rules.watchers.append(_rules_changed)
+        rules.once(prepare)
 
 
 @atexit.register
 def _let_go() -> None:
     """Keep no function, and through it the names of its module, from being finalised with the interpreter."""
-    _resolved.clear()
-    forget_classes()
+    global _resolved
+    _resolved = {}  # another, lest what is found meanwhile under the rules before be entered in it
+    forget()
+
+
+rules.watchers.append(_rules_changed)
 
 
 def resolve(f: Any, site: Site | None = None) -> Any:
@@ -288,6 +276,7 @@ def _other(f: Any, t: type) -> Any:
     passing = issubclass(t, type) and is_heap_type(f)
     if passing and t in _HASHABLE and f in twins:
         return twins[f]
+    known = twins if passing else _resolved
     found = _classify(f, t)
     if found is None:
         call = python_method(t, "__call__")
@@ -295,7 +284,7 @@ def _other(f: Any, t: type) -> Any:
         if call is None:
             found = guarded(f) if callable(f) else f
     elif t in _HASHABLE:
-        (twins if passing else _resolved)[f] = found
+        known[f] = found
     return found
 
 

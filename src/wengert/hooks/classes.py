@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.exchange import prepare
+from wengert.recording.learnt import methods
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import PLAIN, STATE
 from wengert.rulebook.registry import rules
@@ -19,9 +20,6 @@ FLOATS = {float, np.float64}
 IMMUTABLE = {float, int, bool, complex, str, bytes, np.float64, np.float32, np.complex128, np.int64}
 
 _MISSING = object()
-
-
-methods: dict[tuple[type, str], Any] = {}
 
 
 def enter(f: Any) -> Any:

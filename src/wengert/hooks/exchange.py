@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from wengert.errors import BytecodeError
-from wengert.recording.exchanged import exchange, exchanged, note_born, prepared
+from wengert.recording.exchanged import exchange, exchanged, note_born
+from wengert.recording.learnt import prepared
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, Recording, silent
 from wengert.rewrite import rewriter_of

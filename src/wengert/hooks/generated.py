@@ -42,7 +42,6 @@ from wengert.recording.primitives import primitive_of
 from wengert.recording.recorders import NUMERIC, record_two
 from wengert.recording.recording import OPERANDS, PLAIN, STATE, Modes
 from wengert.recording.shadow import SHADOW
-from wengert.rulebook.registry import rules
 from wengert.values.frames import caught
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, MANY
@@ -280,8 +279,6 @@ for _name, (_fn, _method) in UNARY.items():
 
 def prepare() -> None:
     """Bind the hooks to the rules as they are now."""
-    if Quick.version == rules.version:
-        return
     for op in BINARY.values():
         primitive = primitive_of(op.fn)
         quick = primitive is not None and primitive.rule is not None and primitive.rule.kind == "partials"
@@ -306,4 +303,3 @@ def prepare() -> None:
             namespace["ONE"] = primitive.scalar_bound((True,))
     item = primitive_of(operator.getitem)
     Quick.item = None if item is None else item.bound(2, (True, False), ())
-    Quick.version = rules.version

@@ -403,4 +403,3 @@ class Quick:
     """The forms of call that the hooks write down themselves."""
 
     item: Any = None
-    version = -1

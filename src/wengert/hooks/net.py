@@ -64,7 +64,6 @@ PASSING = {
 monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12
 _lock = lock_of_process()
 _starts: dict[int, int] = {}
-_licensed: set[types.CodeType] = set()
 
 
 class Net:
@@ -72,7 +71,6 @@ class Net:
 
     tool: int | None = None
     torn = monitoring is not None
-    version = -1
 
 
 def mend() -> None:
@@ -189,16 +187,18 @@ def _receives(recording: Recording, frame: types.FrameType) -> bool:
 
 def _is_licensed(frame: types.FrameType | None) -> bool:
     """Does the frame run for a primitive written in Python, for the rule of one, or for this package itself?"""
-    if Net.version != rules.version:
-        Net.version = rules.version
-        functions = [f for target in rules for f in (*_functions_of(target), rules[target].body)]
-        _licensed.clear()
-        _licensed.update(code_of(f) for f in functions if isinstance(f, types.FunctionType))
+    licensed = rules.once(_licensed)
     while frame is not None and original(frame.f_code) is None:
-        if frame.f_code in _licensed or (_is_ours(frame.f_back) and not frame.f_code.co_filename.startswith(ENGINE)):
+        if frame.f_code in licensed or (_is_ours(frame.f_back) and not frame.f_code.co_filename.startswith(ENGINE)):
             return True
         frame = frame.f_back
     return False
+
+
+def _licensed() -> set[types.CodeType]:
+    """The code of what has rules, and of the rules."""
+    functions = [f for target in rules for f in (*_functions_of(target), rules[target].body)]
+    return {code_of(f) for f in functions if isinstance(f, types.FunctionType)}
 
 
 def _functions_of(target: Any) -> list[Any]:

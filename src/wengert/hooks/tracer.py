@@ -52,8 +52,8 @@ class level:
         recording.enter = calls.resolve_plain
         SESSION.open(recording, sys._getframe(2))
         if recording.around is None:
-            calls.forget()
-            generated.prepare()
+            rules.load()
+            rules.once(generated.prepare)
             if net.Net.torn:
                 net.mend()
         STATE.recording, STATE.quick = recording, recording.entries if self.context is None else None

@@ -17,10 +17,6 @@ exchanged: list[tuple[types.FunctionType, types.CodeType, types.CodeType]] = []
 """Functions, what they run otherwise, and what they run now."""
 _born: dict[int, tuple[weakref.ref[types.FunctionType], types.CodeType]] = {}
 """Functions that were made by instrumented code, and that may be gone before the trace ends."""
-twins: dict[Any, Any] = {}
-"""What stands for functions that have no closure and for classes, until one of them is changed: mostly themselves."""
-prepared: dict[int, type] = {}
-"""Classes of which all functions have been exchanged, by their ids: a metaclass may say that they have no hash."""
 
 
 def exchange(f: types.FunctionType, own: types.CodeType, twin: types.CodeType) -> None:
@@ -47,5 +43,3 @@ def give_back() -> None:
             if born is not None and original(born.__code__) is code:
                 born.__code__ = code
         _born.clear()
-    twins.clear()
-    prepared.clear()

@@ -202,7 +202,15 @@ CONSTANT = Primitive(None, None, "constant", "constant")
 
 
 _primitives: dict[Any, Primitive] = {}
-_version = -1
+"""Under the rules as they are."""
+
+
+def _rules_changed() -> None:
+    global _primitives
+    _primitives = {}  # another, lest what is found meanwhile under the rules before be entered in it
+
+
+rules.watchers.append(_rules_changed)
 
 
 def ruled(fn: Any) -> Primitive:
@@ -214,14 +222,11 @@ def ruled(fn: Any) -> Primitive:
 
 def primitive_of(fn: Any) -> Primitive | None:
     """The primitive for a callable that has a rule, else None."""
-    global _version
-    if rules.version != _version:
-        _primitives.clear()
-        _version = rules.version
-    primitive = _primitives.get(fn)
+    known = _primitives
+    primitive = known.get(fn)
     if primitive is None:
         rule = rules.get(fn)
         if rule is None:
             return None
-        primitive = _primitives[fn] = Primitive(fn, rule)
+        primitive = known[fn] = Primitive(fn, rule)
     return primitive

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from wengert.recording.exchanged import give_back
+from wengert.recording.learnt import forget
 from wengert.recording.recording import OPERANDS, PLAIN, STATE, Around, Aside, Modes, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.rewrite import original
@@ -66,6 +67,8 @@ class Session:
             self.take_turn(recording)
             recording.is_open = True
         self.settle(1)
+        if recording.around is None:
+            forget()
 
     def close(self, recording: Recording) -> None:
         """Stop recording, with all put back as it was; may be repeated until it goes through."""
@@ -181,6 +184,7 @@ class Session:
             self._postpone_full_collections()
         else:
             give_back()
+            forget()
             self._resume_full_collections()
 
     def _postpone_full_collections(self) -> None:

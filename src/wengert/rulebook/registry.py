@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
 from wengert.rulebook.calling import Pullback, rrule
@@ -16,6 +16,8 @@ from wengert.values.callables import callable_name, called, key_of, place, stub
 from wengert.values.locks import lock_of_process
 
 __all__ = ["Registry", "rules"]
+
+T = TypeVar("T")
 
 
 class Registry:
@@ -33,6 +35,7 @@ class Registry:
     def __init__(self, group: str | None = None) -> None:
         self.version = 0
         self.watchers: list[Callable[[], None]] = []  # called after each change
+        self._made: dict[Callable[[], Any], Any] = {}
         self.has_methods = False  # whether a bound method ever was a target
         self._rules: dict[Any, Rule] = {}
         self._lock = lock_of_process()
@@ -143,8 +146,17 @@ class Registry:
         rule = self._rules.get(key_of(f))
         return f.own_rule if rule is None and issubclass(type(f), Carrier) else rule
 
+    def once(self, make: Callable[[], T]) -> T:
+        """What `make()` gives: it is called once for the rules as they are, and again after they have changed."""
+        made = self._made
+        if make not in made:
+            made[make] = make()
+        found: T = made[make]
+        return found
+
     def _changed(self) -> None:
         self.version += 1
+        self._made = {}  # another, lest what is made meanwhile of the rules before be entered in it
         for watcher in self.watchers:
             watcher()
 

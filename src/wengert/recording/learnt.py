@@ -1,0 +1,33 @@
+"""What was learnt of functions and classes: it is true for one trace, since they may change between two.
+
+The session forgets it when it opens a recording and when the last one ends, the hooks where traced code changes a class
+or a rule is changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+twins: dict[Any, Any] = {}
+"""What stands for functions that have no closure and for classes: mostly themselves."""
+prepared: dict[int, type] = {}
+"""Classes of which all functions have been exchanged, by their ids: a metaclass may say that they have no hash."""
+methods: dict[tuple[type, str], Any] = {}
+"""The methods of classes that are written in Python; None where one of C stands."""
+plain_names: dict[type, set[str]] = {}
+"""Attributes of the objects of a class that are read as they are."""
+plain_names_of_classes: dict[type, set[str]] = {}
+"""Attributes of classes themselves, where no descriptor written in Python has a say."""
+of_values: dict[type, set[str]] = {}
+"""Such attributes of arrays and numbers, which stay as they are."""
+
+
+def forget() -> None:
+    """Nothing is known of any function or class from now on."""
+    twins.clear()
+    prepared.clear()
+    methods.clear()
+    plain_names_of_classes.clear()
+    if len(plain_names) > len(of_values):
+        plain_names.clear()
+        plain_names.update(of_values)
