@@ -1,4 +1,4 @@
-"""Checkpoints: a call of which only the inputs are kept, and which runs again when the reverse pass comes to it.
+"""Checkpoints: calls of which only the inputs are kept, and which run again when the reverse pass comes to them.
 
 The call is recorded like any other code, so that all it reads and writes is known, whichever way it reaches it. When it
 returns, its stretch of the recording is folded into one entry: what the stretch read from outside are its inputs; what
@@ -93,7 +93,7 @@ def checkpoint_loop(step: Callable[[Any, int], Any], state: Any, n: int, length:
 
 
 class _Stretch:
-    """A stretch at the end of the recording that will be dropped: its writes go to a log of their own."""
+    """A stretch at the end of the recording that is to be dropped; its writes are logged apart while it is open."""
 
     def __init__(self, recording: Recording) -> None:
         self.recording, self.memory = recording, memory_of(recording)
@@ -115,25 +115,25 @@ class _Stretch:
             memory.unfinished -= 1
 
     def mark(self) -> None:
-        """What is traced from now on stands behind this in the shadow table."""
+        """Remember the end of the shadow table: what is traced from now on stands behind it."""
         SHADOW[id(self)] = -1
 
     def traced(self) -> dict[int, int]:
-        """Take what has been traced since out of the shadow table: slots by id."""
+        """Take what was traced since `mark` out of the shadow table; returns the slots by id."""
         found = {}
         while (item := SHADOW.popitem())[0] != id(self):
             found[item[0]] = item[1]
         return found
 
     def leave(self) -> None:
-        """Keep the stretch on the recording as it is; from now on each write is logged, for what it keeps."""
+        """Keep the stretch on the recording as it is; from now on its writes are logged with the others."""
         undo, finals, _, captured_to, specs = self.outside
         undo.extend(self.memory.undo)
         self.outside, self.is_kept = (undo, finals, Everything(), captured_to, specs), True
 
 
 class _Call:
-    """What a call needs to run again: the function, and all within its reach as it was."""
+    """What a call needs to run again: the function, its arguments, and a snapshot of what they reach."""
 
     def __init__(self, recording: Recording, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]):
         self.f, self.args, self.kwargs = f, args, kwargs
@@ -149,11 +149,12 @@ class _Call:
         self.waiting = [(root, root.waiting.copy()) for _, root in memory_of(recording).roots.values()]
 
     def run(self) -> Any:
-        """Call the twin of the function."""
+        """Call the function's twin."""
         return enter(self.f)(*self.args, **self.kwargs)
 
 
 def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run a checkpointed call for the first time, and put a Folded in the place of what it recorded."""
     site = STATE.site
     call = _Call(recording, f, args, kwargs)
     with _Stretch(recording) as stretch:
@@ -176,20 +177,20 @@ def _run_and_fold(recording: Recording, f: Callable[..., Any], args: tuple[Any, 
 
 
 def _arguments(caches: dict[Any, dict[Any, Any]]) -> list[Any]:
-    """The arguments by which the results of cached functions are found again."""
+    """The arguments under which cached functions keep their results."""
     memos = [kept for memo in caches.values() for kept in memo.values() if type(kept) is tuple]
     return [a for args, _ in memos for a in args]
 
 
 def _born(stretch: _Stretch) -> set[int]:
-    """The arrays that a stretch made, by their ids: nobody needs to know what they held in it."""
+    """The arrays that a stretch made, by id: nobody needs to know what they held during it."""
     values = [entry[1] for entry in stretch.recording.entries[stretch.start :] if entry is not None]
     arrays = [value() if type(value) is weakref.ref else value for value in values]
     return {id(array) for array in arrays if isinstance(array, np.ndarray) and array.base is None}
 
 
 def _take(stretch: _Stretch) -> dict[int, Any]:
-    """Cut a stretch off; its values that something else refers to, by slot."""
+    """Cut a stretch off the recording; returns those of its values, by slot, that something else refers to."""
     entries, places = stretch.recording.entries, stretch.traced()
     there = range(stretch.start, len(entries))  # the place of a view of written memory may be gone: see _is_read_anew
     slots = sorted({slot for slot in places.values() if slot in there and entries[slot] is not None})
@@ -209,13 +210,13 @@ def _take(stretch: _Stretch) -> dict[int, Any]:
 
 
 def _is_read_anew(memory: Memory, value: Any) -> bool:
-    """Whether a value is a view of written memory, which is read through its lens whatever stands for it."""
+    """Whether a value is a view of written memory, which is read by its place whichever object stands for it."""
     owner = owner_of(value) if isinstance(value, np.ndarray) else value
     return owner is not value and id(owner) in memory.storages
 
 
 def _outliving(memory: Memory, born: set[int]) -> list[tuple[np.ndarray, Any, Any]]:
-    """What was written in arrays that were there before a stretch and outlive it: (array, key, what was there)."""
+    """The writes of a stretch into arrays that were there before it and outlive it: (array, key, what was there)."""
     by_owner: dict[int, tuple[list[np.ndarray], list[Any]]] = {}
     for k in range(len(memory.undo)):  # by index: a variable would refer to the last
         _file(by_owner, memory.undo[k], born)
@@ -235,13 +236,13 @@ def _file(by_owner: dict[int, tuple[list[np.ndarray], list[Any]]], record: list[
 
 
 def _outlives(held: list[np.ndarray], records: list[Any]) -> bool:
-    """Whether an array is referred to by more than its log."""
+    """Whether anything but its log refers to an array."""
     own = sum([record[1] is held[0] or record[1].base is held[0] for record in records])
     return sys.getrefcount(held[0]) > ONCE + own
 
 
 def _before(recording: Recording, owner: np.ndarray, records: list[Any]) -> list[tuple[np.ndarray, Any, Any]]:
-    """What an array held before it was written: where it was written often, all of it once."""
+    """What an array held before the stretch wrote it, as (array, key, content); all of it if it was written often."""
     if sum([record[3].nbytes for record in records]) <= owner.nbytes:
         return [(record[1], record[2], record[3]) for record in records]
     owed = len(recording.owed)
@@ -253,7 +254,7 @@ def _before(recording: Recording, owner: np.ndarray, records: list[Any]) -> list
 
 
 class Folded:
-    """A checkpoint on the recording, in the place of a primitive."""
+    """A checkpoint on the recording: it stands in an entry where others have a primitive."""
 
     is_simple = False
     step = None
@@ -268,11 +269,11 @@ class Folded:
 
     @property
     def digest(self) -> bytes:
-        """What stands for it in the trail of another checkpoint around it."""
+        """What stands for this checkpoint in the digest of another one around it."""
         return self.trail.digest
 
     def stand_in(self, values: dict[int, Any], writes: list[Any]) -> None:
-        """Take the place of the stretch: one entry, and one for each value of it that lives on."""
+        """Put entries in the place of the stretch: one for itself, and one for each of its values that lives on."""
         recording, memory, start = self.recording, memory_of(self.recording), self.start
         storages = [(s, s.slot) for s in memory.storages.values() if s.slot is not None and s.slot >= start]
         roots = [held for _, root in memory.roots.values() for held in (root, root.waiting)]
@@ -302,13 +303,13 @@ class Folded:
                 memory.written(storage, owner, after[old])
 
     def _capture(self, memory: Memory) -> None:
-        """Have later writes to what the second run reads logged."""
+        """Let later writes into what the second run reads be logged."""
         for owner in (*map(owner_of, self.call.reach.arrays), *[ref() for ref in self.trail.arrays]):
             if owner is not None and not is_foreign(owner):
                 memory.capture(owner)
 
     def back(self, bars: Bars, y_bars: dict[int, Any], walk: Walk) -> None:
-        """Run again, and walk back over what that records."""
+        """The step back: run again, and walk back over what that records."""
         recording, memory, table = self.recording, self.recording.memory, bars.table
         base = len(recording.entries)
         with _Stretch(recording) as stretch:
@@ -324,7 +325,7 @@ class Folded:
                 del recording.entries[base:]
 
     def _run_again(self, stretch: _Stretch) -> None:
-        """Record the stretch anew, all as it was at the call, and compare it with the first run."""
+        """Record the stretch again, with everything as it was at the call, and compare it with the first run."""
         recording = self.recording
         recording.folds.append(stretch.start)
         with _Reopened(self):
@@ -351,7 +352,7 @@ class Folded:
 
 
 class _Reopened:
-    """The recording as it was at a call that runs again: open, with the traced memory and caches of that time."""
+    """A context in which the recording is as it was at a call that runs again: open, with its memory and caches."""
 
     def __init__(self, folded: Folded) -> None:
         self.folded, self.recording = folded, folded.recording

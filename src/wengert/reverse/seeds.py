@@ -1,4 +1,4 @@
-"""The cotangents that a reverse pass starts with: what a user gives, or 1 for a scalar result."""
+"""The cotangents with which a reverse pass starts: those that the user gives, or 1 for a scalar result."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ Call = Callable[..., Any]
 
 
 def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Call) -> Seeds:
-    """The cotangent of each result's slot, from a cotangent of the structure of all; `call` calls what computes it.
+    """The pairs (slot, cotangent) of the leaves of a result, from a cotangent `y_bar` of its structure.
 
-    Errors: ValueError for one of another structure or shape.
+    `outputs` are the leaves as (path, slot, leaf). `call(fn, *args)` runs what is computed, so that an outer level sees
+    it. Errors: ValueError for a ȳ of another structure or shape.
     """
     given = leaves(y_bar)
     if len(outputs) == 1 and len(given) == 1:
@@ -42,9 +43,10 @@ def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Call)
 
 
 def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, call: Call) -> Seeds:
-    """The cotangent of a scalar result: 1, or what is given.
+    """The pair (slot, cotangent) of a scalar result, in a list: `seed`, or 1; empty where the result is not traced.
 
-    Errors: NoGradientPathError, NonScalarOutputError for a result that has no gradient, ValueError for another shape.
+    Errors: NoGradientPathError, NonScalarOutputError for a result that has no gradient; ValueError for a seed of
+    another shape.
     """
     if type(value) in FLOATS and seed is None:  # nothing to check: the usual case
         slot = SHADOW.get(id(value))

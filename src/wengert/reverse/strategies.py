@@ -26,7 +26,7 @@ Seeds = list[tuple[int, Any]]
 
 
 def passed_through(recording: Recording, here: Level, seeds: Seeds) -> set[int]:
-    """The slots of a level whose contributions go on at once."""
+    """The slots of a level whose contributions go on at once, each in a step of its own."""
     if SETTINGS.strategy == "accumulate":
         return set()
     entries = recording.entries
@@ -38,7 +38,7 @@ def passed_through(recording: Recording, here: Level, seeds: Seeds) -> set[int]:
 
 
 def _uses(recording: Recording, here: Level, seeds: Seeds) -> tuple[Counter[int], set[int]]:
-    """How many contributions the cotangent of each slot gets, and which of them need a buffer: of reads and stores."""
+    """How many contributions each slot's cotangent gets, and the slots where reads and stores need a buffer."""
     uses = Counter([slot for slot, _ in seeds])
     buffered = set()
     for slot in range(max(uses, default=here.start - 1), here.start - 1, -1):
@@ -51,7 +51,7 @@ def _uses(recording: Recording, here: Level, seeds: Seeds) -> tuple[Counter[int]
 
 
 def _may_pass(entry: Any) -> bool:
-    """Whether a step back can be taken for a part of a cotangent; those of containers are put together first."""
+    """Whether the step back through an entry can be taken for a part of the sum; parts of a container are gathered."""
     primitive, value = entry[0], entry[1]
     if is_container(value):
         return False
@@ -61,7 +61,7 @@ def _may_pass(entry: Any) -> bool:
 
 
 def _is_trivial(entry: Any) -> bool:
-    """Whether a step back hands ȳ itself to the one argument that it goes to."""
+    """Whether the step back through an entry hands ȳ itself to its one argument."""
     bound, _, ins, args, _, _ = entry
     if type(bound) is not Bound or len(bound.places) != 1 or len(flat_slots(ins)) != 1:
         return False
@@ -71,7 +71,7 @@ def _is_trivial(entry: Any) -> bool:
 
 
 class _Passing(Bars):
-    """Cotangents some of which are not summed: each contribution waits for its own step back."""
+    """Cotangents of which those in some slots are not summed: each contribution waits for a step back of its own."""
 
     through: set[int]
     waiting: deque[tuple[int, Any, bool]]
@@ -102,7 +102,7 @@ class _Passing(Bars):
             self.waiting.append((slot, *self.take(slot)))
 
     def next(self) -> int:
-        """The slot of a contribution that waits, which is put in its place."""
+        """Put a contribution that waits in its slot, and return the slot; None where none waits."""
         slot, self.table[slot], owned = self.waiting.popleft()
         if owned:
             self.owned.add(slot)
@@ -110,14 +110,14 @@ class _Passing(Bars):
 
 
 class PassingBars(_Passing, Bars):
-    """Eager ones."""
+    """Bars of which some are not summed."""
 
 
 class PassingTracedBars(_Passing, TracedBars):
-    """Those that an outer trace sees."""
+    """TracedBars of which some are not summed."""
 
 
 def choosing(bars: _Passing, recording: Recording, here: Level, seeds: Seeds) -> _Passing:
-    """`bars` with the choice for each value of a level."""
+    """`bars`, or a form of it that does not sum the slots which the strategy in force passes through."""
     bars.through, bars.waiting = passed_through(recording, here, seeds), deque()
     return bars

@@ -37,11 +37,12 @@ WARM = 100  # uses after which a form of call gets a step of its own: it takes 2
 def reverse(
     recording: Recording, here: Level, seeds: Seeds, depth: int, consume: bool, watching: Recording | None
 ) -> Bars:
-    """Cotangents of all inputs of a level, from seeds at some slots, which add up.
+    """Walk back over a level, from the seeds at some slots, and return the cotangents of all slots.
 
-    With `consume`, residuals are dropped as they are used. Memory written since is put back as each pullback saw it,
-    and restored at the end. What is computed is recorded by `watching`, the recording that is open on this thread now:
-    the same one in an inner level, None in the outermost, and any for a pullback that is called later.
+    `depth` counts the levels around it. With `consume`, residuals are dropped as they are used. Memory written since is
+    put back as each pullback saw it, and restored at the end. What is computed is recorded by `watching`, the recording
+    that is open on this thread now: the same one in an inner level, None in the outermost, any one for a pullback
+    called later.
     """
     end = max([slot for slot, _ in seeds], default=here.start - 1)
     if watching is not None or depth or SETTINGS.strategy == "pass through":
@@ -106,7 +107,7 @@ def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, c
 def _walk_stepwise(
     recording: Recording, here: Level, bars: PassingBars | PassingTracedBars, end: int, depth: int
 ) -> None:
-    """The walk in general steps, seen by an outer trace, or with contributions that go on at once."""
+    """Walk back in general steps: where an outer trace sees them, or where contributions go on at once."""
     site = STATE.site
     bars.live = here.dependent
     for slot in range(end, here.start - 1, -1):
@@ -133,7 +134,7 @@ def _noted_step(recording: Recording, bars: Bars, slot: int, words: str, depth: 
 
 
 def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
-    """One step back through any entry."""
+    """One step back, through an entry of any kind."""
     primitive, y, ins, args, kwargs, _ = entry
     bar, owned = bars.take(slot)
     if bars.live is not None:
@@ -160,7 +161,7 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
 
 
 def _narrowed(primitive: Any, ins: Any, args: Any, kwargs: Any, live: set[int]) -> tuple[Any, Any]:
-    """An entry as this level sees it: values that depend on other levels' inputs only are constants."""
+    """An entry as this level sees it: values that depend only on inputs of other levels are constants."""
     ins = _only(ins, live)
     if type(primitive) is not Bound or primitive.variant is None:
         return primitive, ins
@@ -179,7 +180,7 @@ def _only(ins: Any, live: set[int]) -> Any:
 
 
 def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
-    """A rule step in the eager mode, for a call by position whose arguments are all differentiable."""
+    """A step back through a call by position whose arguments are all differentiable, where no outer trace sees it."""
     bound, y, ins, args, _, _ = entry
     if bound.above is not None and any([np.size(args[k]) >= bound.above for k in bound.places]):
         _rule_step(bars, y_bar, bound, y_bar if type(y) is _ref else y, ins, args, entry[4])
@@ -205,7 +206,7 @@ def _simple_step(bars: Bars, table: Any, y_bar: Any, entry: Entry) -> None:
 
 
 def _fit(x_bar: Any, x: Any) -> Any:
-    """A cotangent in the form of its primal, an array or what is kept of one; where broadcasting made it, summed."""
+    """A cotangent in the form of its primal `x`, or of a Spec: summed where broadcasting made it larger."""
     if type(x_bar) is _ndarray and x_bar.dtype == x.dtype:
         if x_bar.shape[1:] == x.shape:
             return _sum(x_bar)  # over the first axis, a bias met most often
@@ -222,6 +223,7 @@ def _fitted(x_bar: Any, x: Any, broadcasts: bool) -> Any:
 
 
 def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any, kwargs: Any) -> None:
+    """A step back through any call of a function with a rule."""
     rule, plan = bound.rule, bound.plan
     k = rule.sequence
     if k is not None and type(args[k]) in (list, tuple):
@@ -252,6 +254,7 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
 def _derived_step(
     bars: Bars, y_bar: Any, rule: Any, variant: Any, y: Any, ins: Any, primals: Any, static: Any, wanted: Any
 ) -> None:
+    """A step back by the variant of a rule that states partials or a pullback."""
     x_bars = bars.call(variant.call, y_bar, y, *primals, **static)
     for slot, x_bar, x, is_wanted in zip(ins, x_bars, primals, wanted, strict=False):
         if is_wanted and isinstance(x_bar, AbstractTangent):
@@ -268,6 +271,7 @@ def _settle(bars: Bars, slot: int, held: list[Any], x: Any, rule: Any, y_bar: An
 
 
 def _field_step(bars: Bars, slot: int, args: Any, bar: Any) -> None:
+    """A step back through `getfield`: the cotangent goes into the place of the part."""
     parts = bars.table[slot]
     if parts is None:
         parts = bars.table[slot] = {}
@@ -276,7 +280,7 @@ def _field_step(bars: Bars, slot: int, args: Any, bar: Any) -> None:
 
 
 def _store_step(bars: Bars, y_bar: Any, owned: bool, ins: Any, args: Any) -> None:
-    """Back through `x[key] = value`: read and zero the region, no more."""
+    """A step back through `x[key] = value`: the region is read for the value, and zeroed for x."""
     slot, _, value_slot = ins
     key, value = args[1], args[2]
     if value_slot is not None:
@@ -288,6 +292,7 @@ def _store_step(bars: Bars, y_bar: Any, owned: bool, ins: Any, args: Any) -> Non
 
 
 def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: Any, args: Any, depth: int) -> None:
+    """A step back by the pullback that an rrule returned."""
     if pull.level != depth:
         _hand_to_body(bars, y_bar, owned, ins[-1], y)
         return
@@ -305,7 +310,7 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: A
 
 
 def _spread_step(bars: Bars, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar: Any) -> None:
-    """Hand the parts of a container's cotangent to its leaves."""
+    """Hand the parts of the cotangent of a container to the slots of its leaves."""
     try:
         parts = list(spread(form, x_bar, bars.call))
     except RuleError as error:
@@ -316,7 +321,7 @@ def _spread_step(bars: Bars, slots: Any, x_bar: Any, form: Any, rule: Any, y_bar
 
 
 def _hand_to_body(bars: Bars, y_bar: Any, owned: bool, inner: Any, y: Any) -> None:
-    """For an outer level the value of a rule is what its body computed: that gets the cotangent."""
+    """Hand the cotangent to the value that the body of a rule computed: for an outer level that is the rule's value."""
     if type(y_bar) is dict:
         for k, slot in zip(range(len(y)) if is_flat(y) else keys_of(y), inner or (), strict=False):
             if slot is not None and k in y_bar:

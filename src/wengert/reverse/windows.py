@@ -1,6 +1,6 @@
-"""Windows: what reads of a view contribute goes straight to the cotangent of the array that the view shows.
+"""Windows: what is read of a view adds to the cotangent of the array that the view shows.
 
-A view made in a loop, `a[i][j]`, would else get a cotangent as large as itself for the one number that is read of it.
+A view made in a loop, such as `a[i]` in `a[i][j]`, would else get a cotangent as large as itself for one number read.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ VIEWS = {
 
 
 class Windows:
-    """The places of views, each in the array at the end of a chain of views of views."""
+    """Where each view lies in the array at the end of its chain: a view of a view of an array."""
 
     __slots__ = ("entries", "places")
 
@@ -44,7 +44,7 @@ class Windows:
         self.places: dict[int, tuple[int, Any, Lens]] = {}  # by slot: that of the array, what it is like, where in it
 
     def onto(self, bars: Any, slot: int) -> np.ndarray | None:
-        """The part of an owned buffer that the view at a slot shows; None where it is no view, or has a cotangent."""
+        """The part of the array's cotangent, a buffer, that the view at `slot` shows; None where it is no such view."""
         chain: list[Any] = []
         while bars.table[slot] is None and slot not in self.places and _is_view(self.entries[slot]):
             chain.append(slot)
@@ -66,9 +66,9 @@ class Windows:
 
 
 def joined(bars: Any, entries: list[Any], slot: int, key: Any) -> tuple[int, Any, Any] | None:
-    """Where a read of a view, or of a view of a view, finds its part: the array, what it is like, the key in it.
+    """The array at the end of the chain of views from `slot`, its Spec, and the key in it that `key` is in the view.
 
-    None where there is no view with no cotangent yet, or no such key.
+    None where `slot` is no view, or a view with a cotangent already, or where there is no such key.
     """
     keys, x = [key], None
     while bars.table[slot] is None and _is_view(entries[slot]) and _is_fixed(entries[slot]):
@@ -85,20 +85,17 @@ def joined(bars: Any, entries: list[Any], slot: int, key: Any) -> tuple[int, Any
 
 
 def _strides(x: Any) -> list[int]:
-    """Those of an array in C order."""
+    """The strides of an array like `x` in C order."""
     return [x.dtype.itemsize * math.prod(x.shape[k + 1 :]) for k in range(x.ndim)]
 
 
 def _is_fixed(entry: Any) -> bool:
-    """Whether an entry reads at a key that is no variable."""
+    """Whether the key of a read is no variable."""
     return entry[0].fn is operator.getitem and entry[2][1] is None
 
 
 def _is_view(entry: Any) -> bool:
-    """Whether an entry is a call that shows another arrangement of its first argument, or part of it.
-
-    Not where it names another order than that of the indices.
-    """
+    """Whether an entry is a call whose result shows its first argument, or a part of it, in its order of indices."""
     bound, _, _, args, kwargs, _ = entry
     if type(bound) is not Bound or bound.fn not in VIEWS or bound.places != (0,) or not np.ndim(args[0]):
         return False

@@ -17,7 +17,7 @@ from wengert.values.sites import Site
 
 
 class Op(Protocol):
-    """An instruction as handlers read it: the kind of its argument follows from its opcode."""
+    """An instruction as handlers read it; what kind of argument it has follows from its opcode."""
 
     name: str
     arg: Any
@@ -66,7 +66,7 @@ HOOK_NAMES = words(
 
 
 class Table(NamedTuple):
-    """All that is known of one Python's opcodes: each is hooked, passed through or refused."""
+    """All that is known of one Python's opcodes: each is replaced by a hook, passed through, or refused."""
 
     version: tuple[int, int]
     hooked: Mapping[str, Handler]
@@ -89,7 +89,7 @@ class Table(NamedTuple):
 
 
 class Emitter:
-    """The instructions written so far, and the site that is being rewritten."""
+    """The instructions written so far, and the site of the one that is being rewritten; handlers write through it."""
 
     def __init__(
         self, table: Table, hooks: Mapping[str, Callable], no_self: Mapping[int, bool], nested: Nested = None
@@ -110,7 +110,7 @@ class Emitter:
         self.out.append(instr)
 
     def hook(self, name: str, operands: int, *constants: Any) -> None:
-        """Replace the operands on top by what the hook gives: see the head of this file for their order."""
+        """Call the hook `name` on so many operands, which lie on top of the stack; its result takes their place."""
         self.op("LOAD_CONST", self.hooks[name])
         self.op("SWAP", operands + 1)
         for constant in (*constants, self.site):
@@ -121,12 +121,12 @@ class Emitter:
         self.op("CALL", arguments)
 
     def command(self, name: str, operands: int, *constants: Any) -> None:
-        """A hook whose result is not wanted."""
+        """Call a hook as `hook` does, and drop its result."""
         self.hook(name, operands, *constants)
         self.op("POP_TOP")
 
     def resolve(self, depth: int) -> None:
-        """Pass the callable, which lies at this depth (the top is 1), through the hook `resolve`."""
+        """Exchange the callable at this depth of the stack (the top is 1) for what the hook `resolve` gives for it."""
         if depth > 1:
             self.op("SWAP", depth)
         self.hook("resolve", 1)
@@ -134,7 +134,7 @@ class Emitter:
             self.op("SWAP", depth)
 
     def push_null(self) -> None:
-        """Give the callable on top the NULL of a call without self."""
+        """Put the NULL of a call without self beside the callable on top."""
         self.op("PUSH_NULL")
         if self.table.null_below:
             self.op("SWAP", 2)
@@ -148,7 +148,7 @@ class Emitter:
             self.hook("mapping", 1)
 
     def take_back(self, *names: str) -> list[Any]:
-        """Remove the trailing instructions of these names from what was written, and return them."""
+        """Remove the last instructions that were written, as far as they have these names, and return them."""
         start = len(self.out)
         while start and isinstance(self.out[start - 1], Instr) and self.out[start - 1].name in names:
             start -= 1

@@ -1,4 +1,4 @@
-"""Where the NULLs of calls lie: to Python 3.12 the place of a call's callable depends on it."""
+"""Where the NULLs of calls lie on the stack: up to Python 3.12 this decides where the callable of a call lies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Stack = list[bool]
 
 
 def calls_without_self(program: Bytecode, table: Table) -> dict[int, bool]:
-    """For each CALL that can be reached, by id: is there a NULL where self would be?
+    """For each reachable CALL, by its id, whether there is a NULL on the stack where self would be.
 
     Errors: BytecodeError if two ways to an instruction disagree about the stack's depth.
     """
@@ -55,7 +55,7 @@ def check(known: int, depth: int) -> None:
 
 
 def exits(item: Any, stack: Stack, effects: Mapping[str, StackEffect]) -> Iterator[tuple[Any, Stack]]:
-    """Where else control can go from here, with the stack found there: a jump's target, a handler."""
+    """Where control can go from an instruction besides to the next one, each with the stack found there."""
     if isinstance(item, TryBegin):
         yield item.target, stack[: item.stack_depth] + [False] * (1 + item.push_lasti)
     elif isinstance(item, Instr) and item.has_jump():
@@ -63,7 +63,7 @@ def exits(item: Any, stack: Stack, effects: Mapping[str, StackEffect]) -> Iterat
 
 
 def after(instr: Any, stack: Stack, effects: Mapping[str, StackEffect], jump: bool) -> Stack:
-    """The stack after an instruction; those without an entry in the table take no NULL and leave none."""
+    """The stack after an instruction; one without an entry in the table takes no NULL and leaves none."""
     special = effects.get(instr.name)
     if special:
         stack = stack.copy()

@@ -28,17 +28,17 @@ def operator_hook(op: BinaryOp) -> str:
 
 
 def replaced(hook: str, operands: int) -> Handler:
-    """The hook takes the operands and gives the result."""
+    """A handler: the hook takes the place of the instruction, and gives its result."""
     return lambda e, instr: e.hook(hook, operands)
 
 
 def commanded(hook: str, operands: int) -> Handler:
-    """The hook takes the operands and there is no result."""
+    """A handler: the hook takes the place of an instruction that has no result."""
     return lambda e, instr: e.command(hook, operands)
 
 
 def preceded(hook: str) -> Handler:
-    """The hook exchanges the top, then the instruction runs."""
+    """A handler: the hook exchanges the top of the stack, then the instruction runs."""
 
     def handler(e: Emitter, instr: Op) -> None:
         e.hook(hook, 1)
@@ -133,7 +133,7 @@ def expand_arguments(e: Emitter, instr: Op) -> None:
 
 
 def push_exc_info(e: Emitter, instr: Op) -> None:
-    """An exception arrives: on top, above the one that was handled before."""
+    """An exception arrives at its handler: it lies on top, above the one that was handled before."""
     e.keep(instr)
     e.op("COPY", 1)
     e.command("caught", 1)
@@ -197,7 +197,7 @@ def set_update(e: Emitter, instr: Op) -> None:
 
 
 def match_keys(e: Emitter, instr: Op) -> None:
-    """[subject, keys]"""
+    """On the stack: [subject, keys]."""
     e.op("COPY", 2)
     e.op("COPY", 2)
     e.command("match_keys", 2)
@@ -218,7 +218,7 @@ def make_function(e: Emitter, instr: Op) -> None:
 
 
 def note_made(e: Emitter, code: CodeType) -> None:
-    """Tell of a function that has all that its code asks for."""
+    """Tell the hook `made` of a function that has all that its code needs."""
     if e.nested is not None and code.co_name not in UNSEEN:
         e.hook("made", 1)
 

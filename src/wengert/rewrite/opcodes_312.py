@@ -18,7 +18,7 @@ def load_attr(e: Emitter, instr: Op) -> None:
 
 
 def load_super_attr(e: Emitter, instr: Op) -> None:
-    """[super, class, self]: the hook is called as super_getattr(class, self, super, name, has arguments, site)."""
+    """On the stack: [super, class, self]. Called is super_getattr(class, self, super, name, has arguments, site)."""
     is_method, has_arguments, name = instr.arg
     e.hook("super_getattr", 3, name, has_arguments)
     if is_method:

@@ -28,7 +28,7 @@ def call(e: Emitter, instr: Op) -> None:
 
 
 def call_kw(e: Emitter, instr: Op) -> None:
-    """The names of the keyword arguments lie on top."""
+    """On top of the stack lie the names of the keyword arguments."""
     e.resolve(instr.arg + 3)
     e.keep(instr)
 
@@ -44,7 +44,7 @@ def convert_value(e: Emitter, instr: Op) -> None:
 
 
 def make_function(e: Emitter, instr: Op) -> None:
-    """A function is told of once it has its closure, without which it takes no other code."""
+    """The hook `made` is told of a function once it has its closure, without which it takes no other code."""
     code = e.out[-1].arg
     e.keep(instr)
     if not code.co_freevars:
@@ -52,7 +52,7 @@ def make_function(e: Emitter, instr: Op) -> None:
 
 
 def set_function_attribute(e: Emitter, instr: Op) -> None:
-    """The closure is set first, right after MAKE_FUNCTION."""
+    """The closure is the first attribute that is set, right after MAKE_FUNCTION."""
     e.keep(instr)
     if instr.arg == CLOSURE:
         opcodes_311.note_made(e, e.out[-3].arg)

@@ -24,7 +24,7 @@ def binary_op(e: Emitter, instr: Op) -> None:
 
 
 def load_special(e: Emitter, instr: Op) -> None:
-    """[manager, manager] and the exit method is the first one loaded: the place to exchange the manager."""
+    """On the stack: [manager, manager]; the exit method is loaded first, so the manager is exchanged here."""
     if instr.arg.name in ("EXIT", "AEXIT"):
         e.op("POP_TOP")
         e.hook("context" if instr.arg.name == "EXIT" else "async_context", 1)
@@ -43,7 +43,7 @@ def call_function_ex(e: Emitter, instr: Op) -> None:
 
 
 def build_interpolation(e: Emitter, instr: Op) -> None:
-    """[value, expression] or [value, expression, spec]; `read` has put the argument in front."""
+    """On the stack: [value, expression] or [value, expression, spec]; `read` has put the argument in front."""
     argument = e.out.pop().arg
     if not argument & 1:
         e.op("LOAD_CONST", "")

@@ -1,8 +1,8 @@
-"""Code in, code out: the same program with every site that can compute on values passing through a hook.
+"""Code in, code out: the same program, in which each site that can compute on values calls a hook.
 
-Knows no opcode: what to do at each is in the tables. CPython runs the result as it runs any code, so control
-flow, exceptions, generators and closures stay its own. Nested code constants are rewritten too where that is asked
-for (`deep`): functions made from them are born instrumented. Else they are instrumented when they are called.
+It knows no opcode: what to do at each stands in the tables. CPython runs the result as it runs any code, so control
+flow, exceptions, generators and closures stay its own. Nested code constants are rewritten too where that is asked for
+(`deep`): functions made from them are born instrumented. Else they are instrumented when they are called.
 """
 
 from __future__ import annotations
@@ -34,16 +34,17 @@ _deep: dict[int, Rewriter] = {}
 
 
 def instrument(code: CodeType, hooks: Mapping[str, Callable], deep: bool = False) -> CodeType:
-    """The twin of a code object that calls `hooks` (see emitter.HOOK_NAMES) wherever it computes on values.
+    """The twin of a code object: the same program, which calls `hooks` wherever it computes on values.
 
-    `deep`: the functions that it makes are born with such a twin, too, and told to the hook `made`.
-    Errors: BytecodeError if the code holds an opcode that the table does not know or refuses.
+    `hooks` maps the names in `emitter.HOOK_NAMES` to functions. `deep`: functions that the code makes are born with
+    twins too, and the hook `made` is told of them. Errors: BytecodeError for an opcode that the table of this Python
+    does not know or refuses.
     """
     return rewriter_of(hooks, deep).twin(code)
 
 
 def rewriter_of(hooks: Mapping[str, Callable], deep: bool = False) -> Rewriter:
-    """What makes the twins for a mapping of hooks."""
+    """The Rewriter for a mapping of hooks, made once."""
     known = _deep if deep else _shallow
     rewriter = known.get(id(hooks))
     if rewriter is None:
@@ -52,9 +53,9 @@ def rewriter_of(hooks: Mapping[str, Callable], deep: bool = False) -> Rewriter:
 
 
 class Rewriter:
-    """The twins made for one mapping of hooks, by identity: equal code may come from different files.
+    """Makes twins for one mapping of hooks, and keeps them by the identity of the code, not by its equality.
 
-    A twin lives as long as the code that it was made from, or as it runs.
+    Equal codes may come from two files. A twin lives as long as the code that it was made from, or as it runs.
     """
 
     def __init__(self, hooks: Mapping[str, Callable], table: Table, deep: bool) -> None:
@@ -83,9 +84,9 @@ class Rewriter:
 
 
 class deeper:
-    """Room on the stack that the user's code does not need: it may be called with little left.
+    """A context with room on the stack that the user's code does not need: rewriting may be asked for with little left.
 
-    A class, because `contextmanager` is Python code that may be what is rewritten.
+    It is a class because `contextmanager` is Python code, which may be what is being rewritten.
     """
 
     def __enter__(self) -> None:
@@ -97,7 +98,10 @@ class deeper:
 
 
 def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table, nested: Nested = None) -> CodeType:
-    """Rewrite one code object, by `nested` those in it. The stack stays as deep between: handlers unwind as before."""
+    """Rewrite one code object, and those in it by `nested`.
+
+    Between instructions the stack is as deep as before, so that handlers unwind as before.
+    """
     free = with_distinct_names(code)
     program = read(free, table)
     program.argnames = list(code.co_varnames)  # all local names, so that `bytecode` keeps their order
@@ -116,7 +120,7 @@ def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table, neste
 
 
 def with_distinct_names(code: CodeType) -> CodeType:
-    """The code with free variables renamed that share a name with another, which an inlined comprehension may bring."""
+    """The code with distinct names for its free variables: an inlined comprehension may bring one of the same name."""
     shared = {*code.co_freevars} & {*code.co_varnames, *code.co_cellvars}
     if not shared:
         return code
@@ -124,7 +128,7 @@ def with_distinct_names(code: CodeType) -> CodeType:
 
 
 def read(code: CodeType, table: Table) -> Bytecode:
-    """A code object taken apart. Errors: BytecodeError where `bytecode` does not know an argument in it."""
+    """The instructions of a code object. Errors: BytecodeError where the package `bytecode` misreads one."""
     try:
         return table.read(code)
     except ValueError as error:
@@ -156,7 +160,7 @@ def rewrite_one(emitter: Emitter, instr: Any, sites: Sites) -> None:
 
 
 class Sites:
-    """One Site per line of a code object."""
+    """The Site of each instruction of a code object, one object for each line."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code

@@ -13,7 +13,7 @@ TABLES = {module.TABLE.version: module.TABLE for module in (opcodes_311, opcodes
 
 
 def table_for(version: tuple[int, int]) -> Table:
-    """Errors: BytecodeError if there is no table for that Python."""
+    """The Table of this version of Python. Errors: BytecodeError where there is none."""
     table = TABLES.get(version)
     if table is None:
         known = ", ".join(f"{major}.{minor}" for major, minor in TABLES)
@@ -32,7 +32,7 @@ def _unknown() -> str:
 
 
 def real_opcodes() -> set[str]:
-    """What code objects of the running Python are made of: no pseudo, specialised or instrumented opcodes."""
+    """The opcodes that code objects of the running Python are made of: no pseudo, specialised or instrumented ones."""
     special = {*getattr(opcode, "_specialized_instructions", ()), *getattr(opcode, "_specialized_opmap", ())}
     return {
         name

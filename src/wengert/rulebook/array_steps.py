@@ -35,10 +35,11 @@ def array_step(
     slow: ArrayStep,
     fit: Callable[[Any, Any], Any],
 ) -> ArrayStep:
-    """A step that does as `slow` does; `fit(x_bar, x)` brings an unusual cotangent to the form of its primal.
+    """The reverse step of a call on real arrays; what is not usual it leaves to `slow`, which does the same.
 
-    `reads_y`: whether the pullback takes more from the result than its shape. `above`: from this size on, if any, an
-    argument is left to `slow`.
+    `body` is the rule's and `wanted` says which arguments' cotangents it adds. `reads_y`: the pullback reads the value
+    of the result, not only its shape. `above`: for an argument of so many elements `slow` adds in place. `fit(x_bar,
+    x)` brings a cotangent to the form of its primal where it has another.
     """
     defaults = body.defaults.keys() | body.kwdefaults.keys()
     with DERIVING:
@@ -56,7 +57,7 @@ def _rebinds(body: Body) -> bool:
 
 
 class _ArrayStep(Step):
-    """Generate `step(bars, table, g, e)`; as a transformer, take what is known of real arrays out of the formula."""
+    """Generates `step(bars, table, g, e)`; as a transformer it writes what is known of real arrays into the formula."""
 
     title = "array step"
 
@@ -87,13 +88,13 @@ class _ArrayStep(Step):
         return self.compile("\n".join([*text, ""]))
 
     def _is_asked(self, name: str) -> bool:
-        """Whether the body asks for what only arrays have of the parameter `name`."""
+        """Whether the body asks the parameter `name` for an attribute that only arrays have."""
         asking = {*_METADATA, id(adjoint)}
         calls = [n for n in ast.walk(self.node) if isinstance(n, ast.Call) and n.args]
         return any(_name(n.args[0]) == name and id(lookup(n.func, self.function)) in asking for n in calls)
 
     def _guard(self, reads_y: bool, above: int | None) -> str:
-        """What is not usual: a wanted argument that is no array of doubles, another value that is not real."""
+        """The test for what is not usual: a wanted argument that is no array of doubles, another that is not real."""
         double, kind, floating, whole = (self.name[n] for n in ("double", "type", "float", "int"))
         odd = [f"{self.body.y}.dtype is not {double}"] if reads_y else []
         for name, want in zip(self.body.names, self.wanted, strict=False):
@@ -116,7 +117,7 @@ class _ArrayStep(Step):
         yield from take(f"{e}[3]", names, tuple(n in self.arrays or self.uses(n) for n in names))
 
     def _stores(self, statement: ast.Return) -> list[ast.stmt]:
-        """In place of `return`: compute what is wanted, then set or add it; an exception must leave `bars` alone."""
+        """The statements in place of a `return`: all is computed first, so that an exception leaves `bars` alone."""
         bars, table, fit, kind, ndarray = (self.name[n] for n in ("bars", "table", "fit", "type", "ndarray"))
         first, then = [], []
         for k, (part, want) in enumerate(zip(parts_of(statement), self.wanted, strict=False)):
@@ -138,7 +139,7 @@ class _ArrayStep(Step):
         return ast.parse("\n".join([*first, *then, *ending]) or "pass").body
 
     def _bar(self, part: ast.expr) -> str:
-        """The cotangent that a result of the body stands for, as text."""
+        """The text of the cotangent that one result of the body stands for."""
         g, text = self.name["g"], ast.unparse(part)
         if not self.body.multiplies:
             return text

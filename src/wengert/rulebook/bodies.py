@@ -1,8 +1,7 @@
-"""What the engine derives from the body of a rule: one variant per wanted set, and what each reads.
+"""What the engine derives from the body of a rule: a variant for each set of wanted arguments, and what it reads.
 
-The body is read as a syntax tree. Where there is none (a rule typed at a prompt), or where its results
-cannot be told apart in the text, or do more than to be computed, the whole body is called and what is not
-wanted is dropped.
+The body is read as a syntax tree. Where there is none (a rule typed at a prompt), or where its results cannot be told
+apart in the text, or do more than compute, the whole body is called, and what is not wanted is dropped.
 """
 
 from __future__ import annotations
@@ -51,7 +50,11 @@ def times(y_bar: Any, p: Any) -> Any:
 
 
 class Variant(NamedTuple):
-    """A rule's pullback for one set of wanted arguments."""
+    """The pullback of a rule for one set of wanted arguments: `call(y_bar, y, *args) -> (a_bar, None, ...)`.
+
+    `reads` says, for each argument by position, whether it takes its "value", its "shape" or "nothing"; `reads_y` says
+    it of the result. So an entry keeps no more than that.
+    """
 
     call: Callable[..., tuple[Any, ...]]
     reads: tuple[str, ...]  # one per differentiable position: "value", "shape" or "nothing"
@@ -59,7 +62,7 @@ class Variant(NamedTuple):
     source: str | None
 
     def residuals(self, y: Any, args: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
-        """What has to be kept of `y` and of the arguments until `call`."""
+        """What has to be kept of the result `y` and of the arguments until `call`: values, Specs or None."""
         return _keep(y, self.reads_y), tuple(map(_keep, args, self.reads))
 
 
@@ -92,7 +95,7 @@ class Body:
 
     @cached_property
     def node(self) -> ast.FunctionDef | None:
-        """The body as a syntax tree; read late, because importing a rule must cost nothing."""
+        """The body as a syntax tree, or None; read when first asked for, since importing a rule must cost nothing."""
         return definition(self.function)
 
     @cached_property
@@ -102,7 +105,7 @@ class Body:
 
     @cached_property
     def exact(self) -> bool:
-        """Whether the results can be told apart in the text, so that those which are not wanted may be left out."""
+        """Whether the text tells the results apart and each may be left out: only then are variants made of it."""
         if self.node is None or self.effects is None or self.variadic or not is_exact(self.node, len(self.names)):
             return False
         parts = [part for statement in returns(self.node.body) for part in parts_of(statement)]
@@ -112,23 +115,23 @@ class Body:
 
     @cached_property
     def computes(self) -> bool:
-        """Whether the body only computes, or raises an error: it may run again, and writes nowhere."""
+        """Whether the body does nothing but compute, or raise an error, so that it may run again."""
         return self.effects is not None and self.effects.whole() < ACTS
 
     @property
     def inlines(self) -> bool:
-        """Whether the text may stand in that of a step, which falls back on the body where it raises."""
+        """Whether the text may be copied into a generated step, which calls the body where the copy raises."""
         return self.exact and self.computes
 
     @cached_property
     def acts(self) -> bool:
-        """Whether the body makes cotangents that add themselves in place, as far as the names in it tell."""
+        """Whether the body may make InplaceableThunks, as far as the names in it tell."""
         names = _names(code_of(self.function))
         known = [self.function.__globals__.get(name) for name in names]
         return InplaceableThunk.__name__ in names or any(value is InplaceableThunk for value in known)
 
     def passes_on(self, k: int) -> bool:
-        """Whether the cotangent of argument `k` is ȳ itself, as far as the text tells."""
+        """Whether the cotangent of argument `k` certainly is ȳ itself."""
         if self.node is None or not self.inlines:
             return False
         parts = [parts_of(statement)[k] for statement in returns(self.node.body)]
@@ -140,7 +143,7 @@ class Body:
         return is_itself and all([isinstance(n.ctx, ast.Load) for n in names])
 
     def variant(self, wanted: tuple[bool, ...]) -> Variant:
-        """The pullback that computes the wanted cotangents only; the others are None."""
+        """The Variant that computes the wanted cotangents only; `wanted` has a flag for each argument by position."""
         with DERIVING:
             if self.node is None or not self.exact:
                 made = self._whole(wanted)
@@ -149,6 +152,7 @@ class Body:
             return made if self.computes else made._replace(call=_apart(made.call))
 
     def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...]) -> Variant:
+        """The variant made of the text: what is not wanted becomes None, and what only that reads goes."""
         y_bar = unused("y_bar", node, self.function)
         multiply = unused("times", node, self.function)
         wants = (*wanted, *[False] * (len(self.names) - len(wanted)))
@@ -176,6 +180,7 @@ class Body:
         return Variant(call, *found, source)
 
     def _whole(self, wanted: tuple[bool, ...]) -> Variant:
+        """The variant that calls the whole body and drops what is not wanted."""
         function, multiplies, most = self.function, self.multiplies, max(len(wanted), len(self.names))
         asked = {"wanted": wanted} if self.asks else {}
 
@@ -200,13 +205,13 @@ class Body:
         return Variant(call, *self._read(self.node, [*self.names[: len(wanted)], *rest]), None)
 
     def _read(self, node: ast.FunctionDef, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
-        """What the arguments `names` and the result are read for."""
+        """What the text reads of the arguments `names` and of the result: "value", "shape" or "nothing"."""
         found = {name: reads(node, name, self.function, name == self.variadic) for name in {*names, self.y}}
         return tuple(found[name] for name in names), found[self.y]
 
 
 def own(x: Any) -> Any:
-    """A cotangent with copies of its arrays, which may be written: others may hold the arrays themselves."""
+    """A copy of a cotangent with copies of its arrays, so that a body may write into them."""
     if isinstance(x, np.ndarray):
         return x.copy(order="K")
     if isinstance(x, tuple):
@@ -217,7 +222,7 @@ def own(x: Any) -> Any:
 
 
 def given_own(call: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
-    """`call` with a cotangent of its own as argument `place`: it may write there."""
+    """The function `call` with a copy for its argument `place`, a cotangent: it may write there."""
 
     @functools.wraps(call)
     def call_with_own(*args: Any, **static: Any) -> Any:
@@ -227,7 +232,7 @@ def given_own(call: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
 
 
 def _apart(call: Callable[..., Any]) -> Callable[..., Any]:
-    """`call` for a body that may write into its ȳ, and later into what it gave: both are copies."""
+    """The function `call` of a body that may write into its ȳ, and later into what it returned: both are copies."""
     call = given_own(call)
 
     @functools.wraps(call)
@@ -238,13 +243,13 @@ def _apart(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """The names of globals and attributes in a function and in those that it makes."""
+    """The names of globals and attributes in a code object and in those of the functions that it makes."""
     inner = [_names(const) for const in code.co_consts if isinstance(const, types.CodeType)]
     return {*code.co_names, *code.co_freevars}.union(*inner)
 
 
 def _catch(node: ast.FunctionDef, retry: str) -> None:
-    """Let the body try again on NumPy's floats: theirs are the answers (inf, nan) where Python's raise."""
+    """Put the body of `node` in a `try` that calls `retry` on NumPy's floats: they give inf where Python's raise."""
     args = node.args
     names = [a.arg for a in [*args.posonlyargs, *args.args]] + [f"{a.arg}={a.arg}" for a in args.kwonlyargs]
     given = ", ".join([f"{retry}_error", *names])

@@ -1,4 +1,4 @@
-"""The general form of every rule: the value of a call and its pullback."""
+"""Calling any rule in the general form: the value of a call and its pullback."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def rrule(rule: AnyRule, f: Callable[..., Any], args: Args, kwargs: Mapping[str,
 
 
 def _derived(rule: AnyRule, specs: Sequence[Spec | None], y: Any, primals: Args, static: Mapping[str, Any]) -> Pullback:
-    """The pullback of a rule that states partials or a pullback; it holds on to what it reads only."""
+    """The pullback of a rule that states partials or a pullback; it keeps only what it reads."""
     if rule.kind == "constant":
         return lambda y_bar: ()
     variant = rule.variant(tuple(spec is not None for spec in specs))
@@ -53,7 +53,7 @@ def _derived(rule: AnyRule, specs: Sequence[Spec | None], y: Any, primals: Args,
 
 
 def _called(rule: AnyRule, args: Args, static: Mapping[str, Any]) -> tuple[Any, Pullback]:
-    """Call a rule of the general form, holding it to its contract."""
+    """The value and pullback that a rule of the general form gives, checked."""
     assert rule.body is not None
     y, inner = value_and_pullback(rule, rule.body(*args, **static))
 
@@ -61,7 +61,7 @@ def _called(rule: AnyRule, args: Args, static: Mapping[str, Any]) -> tuple[Any, 
 
 
 def value_and_pullback(rule: AnyRule, made: Any) -> tuple[Any, Pullback]:
-    """What a rule of the general form returned, if it is of that form."""
+    """`made`, what a rule of the general form returned, if it is a pair of a value and a pullback; else a RuleError."""
     if not isinstance(made, tuple) or len(made) != 2 or not callable(made[1]):
         raise RuleError(
             f"the rule of {rule.primitive} ({rule.where}) must return (y, pullback), not {type(made).__name__}"
@@ -70,6 +70,7 @@ def value_and_pullback(rule: AnyRule, made: Any) -> tuple[Any, Pullback]:
 
 
 def _projected(rule: AnyRule, bars: Sequence[Any], primals: Args, specs: Sequence[Spec | None]) -> Args:
+    """The cotangents that a pullback returned, each in the form of its primal."""
     made = []
     for i, (x_bar, x, spec) in enumerate(zip(bars, primals, specs, strict=True)):
         try:
@@ -80,7 +81,7 @@ def _projected(rule: AnyRule, bars: Sequence[Any], primals: Args, specs: Sequenc
 
 
 def _settled(x_bar: Any, x: Any, spec: Spec | None, broadcasts: bool) -> Any:
-    """A cotangent of whatever kind as a number, array or container; None where it is certainly zero."""
+    """A cotangent as a number, array or container in the form of its primal `x`; None where it is certainly zero."""
     if x_bar is None or is_zero(x_bar):
         return None
     if spec is not None:

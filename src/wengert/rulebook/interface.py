@@ -1,4 +1,4 @@
-"""What calling a rule and printing it need to know of the rule."""
+"""What the modules that call a rule and print it need of it, so that they need not import `rule`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class AnyPlan(Protocol):
 
 
 class AnyRule(Protocol):
-    """A `Rule`, which can call itself and print itself, as the files that do this for it see it."""
+    """A `Rule`, as the modules see it through which it calls itself and prints itself."""
 
     name: str
     kind: str

@@ -1,4 +1,4 @@
-"""Rules that other distributions bring: entry points of the group `wengert.rules`, loaded at the first need."""
+"""Rules that other distributions bring by entry points of the group `wengert.rules`, loaded when first needed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Plugins:
         self.skipped |= _names(distributions) or {"all"}
 
     def load(self) -> None:
-        """Load what has not been; other threads wait until it is there."""
+        """Load the entry points that are not loaded; a thread that comes meanwhile waits until they are."""
         with self._lock:
             if not self.done and not self._loading:  # a plugin being loaded may look up rules itself
                 self._loading = True
@@ -78,5 +78,5 @@ class Plugins:
 
 
 def _names(distributions: Iterable[str]) -> set[str]:
-    """The names of distributions as packaging compares them."""
+    """The names of distributions in the form in which packaging compares them."""
     return {re.sub(r"[-_.]+", "-", name.strip()).lower() for name in distributions if name.strip()}

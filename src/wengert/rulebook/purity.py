@@ -2,7 +2,7 @@
 
 A statement that only computes may be left out where nobody reads it, and may run again. Parameters count as numbers,
 arrays and sequences of them, on which operators and indices have no effect; a variable that is bound to anything else
-does not.
+does not. An effect is FREE, RAISES or ACTS, and that of a whole is the greatest of its parts'.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ _KNOWN_METHODS = {name for kind in (list, dict, set, tuple, str, np.ndarray) for
 
 
 class Effects:
-    """What the code of a function does, statement by statement; `busy`: functions that are being looked at."""
+    """Finds the effect of each statement of a function; `busy` are the functions that are being looked at."""
 
     def __init__(self, node: ast.FunctionDef, function: types.FunctionType, busy: tuple[Any, ...] = ()) -> None:
         self.node, self.function, self.busy = node, function, (*busy, function)
@@ -118,19 +118,19 @@ class Effects:
         self.lists = {name for name in made if all(map(_makes_list, bound[name]))}
 
     def is_free(self, n: ast.AST) -> bool:
-        """Whether it only computes."""
+        """Whether the piece of syntax `n` does nothing but compute."""
         return self.of(n) == FREE
 
     def whole(self) -> int:
-        """That of the whole body."""
+        """The effect of the whole body."""
         return self._most(self.node.body)
 
     def is_blind(self) -> bool:
-        """Whether nothing can read or exchange a variable but the text that names it."""
+        """Whether variables are read and set by the text that names them only: no `locals()`, no frame, no `exec`."""
         return all([self._is_blind(n) for n in ast.walk(ast.Module(self.node.body, []))])
 
     def of(self, n: ast.AST) -> int:
-        """That of a statement or an expression, whose value is then a number, an array or a sequence of such."""
+        """The effect of a statement or expression. Unless it is ACTS, the value is a number, an array or a sequence."""
         match n:
             case ast.Constant():
                 return FREE
@@ -173,7 +173,7 @@ class Effects:
         return max(map(self.of, nodes), default=FREE)
 
     def _found(self, n: ast.AST) -> Any:
-        """What a global, closure or module attribute names; MISSING of a variable."""
+        """The object that a global, a closure variable or a module's attribute names; MISSING for anything else."""
         root = n
         while isinstance(root, ast.Attribute):
             root = root.value
@@ -185,12 +185,12 @@ class Effects:
         return made or isinstance(v, ast.Constant)
 
     def _lets_write(self, k: ast.keyword) -> bool:
-        """Whether a function may write to what it is given as this keyword."""
+        """Whether a function may write into what it is given as the keyword `k`, as NumPy's do into `out=`."""
         own = isinstance(k.value, ast.Call) and self._makes(k.value)
         return k.arg in (None, "overwrite_input") or (k.arg == "out" and not own)
 
     def _loop(self, n: ast.For | ast.While) -> int:
-        """That of a loop, which stays whole."""
+        """The effect of a loop, which stays as a whole or goes."""
         if isinstance(n, ast.For) and not _names_only(n.target):
             return ACTS
         head = self._stream(n.iter) if isinstance(n, ast.For) else self.of(n.test)
@@ -204,7 +204,7 @@ class Effects:
         return max([self._stream(g.iter) for g in n.generators] + [self._most([*inside, *conditions])])
 
     def _stream(self, n: ast.AST) -> int:
-        """That of an expression whose values are read one by one at this very place."""
+        """The effect of an expression whose values are read one by one at this very place."""
         if isinstance(n, ast.GeneratorExp):
             return self._comprehension(n)
         if isinstance(n, ast.Call) and any(self._found(n.func) is f for f in _STREAMS):
@@ -231,7 +231,7 @@ class Effects:
         return self.of(func.value) if len(n.args) <= 1 or func.attr in _WITHOUT_OUT else ACTS
 
     def _called(self, f: Any, count: int) -> int:
-        """That of a function, given so many arguments by position."""
+        """The effect of calling the function `f` with `count` arguments by position."""
         if isinstance(f, np.ufunc):
             return FREE if count <= f.nin and not f.types[0].startswith("O") else ACTS
         if isinstance(f, type) and issubclass(f, (BaseException, np.generic)):
@@ -286,7 +286,7 @@ class Effects:
 
 
 def _bindings(n: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
-    """The names that a piece of syntax binds, with the expression that they, or their parts, get; None: some other."""
+    """The names that a piece of syntax binds, each with the expression whose value or part it gets, or None."""
     targets: Sequence[ast.AST] = ()
     value: ast.AST | None = None
     match n:
@@ -313,12 +313,12 @@ def _bindings(n: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
 
 
 def _items_or_value(target: ast.AST, value: ast.expr) -> ast.expr:
-    """What an assignment reads: the items of a value that is unpacked."""
+    """What an assignment to `target` reads of `value`: its items if it is unpacked, else itself."""
     return value if isinstance(target, ast.Name) else ast.Starred(value)
 
 
 def _base(target: ast.AST) -> str:
-    """The name of a variable that a statement stores in, whole or at an index."""
+    """The name of the variable that a statement stores in, whole or at an index; None where there is none."""
     if isinstance(target, ast.Subscript):
         return _base(target.value) if isinstance(target.value, ast.Name) else ""
     return target.id if isinstance(target, ast.Name) else ""
@@ -336,7 +336,7 @@ def _counts_all(f: Any) -> bool:
 
 
 def _names_only(target: ast.AST) -> bool:
-    """Whether an assignment binds names, and does no more."""
+    """Whether an assignment to `target` binds names and does no more."""
     if isinstance(target, (ast.Tuple, ast.List)):
         return all(map(_names_only, target.elts))
     return isinstance(target, ast.Name) or (isinstance(target, ast.Starred) and _names_only(target.value))

@@ -25,7 +25,7 @@ Args = tuple[Any, ...]
 
 
 class Accumulator(NamedTuple):
-    """How the cotangent of one argument is added in place: `add(x_bar, y_bar, y, *args) -> x_bar`.
+    """Adds the cotangent of one argument in place: `add(x_bar, y_bar, y, *args) -> x_bar`.
 
     `scatters`: the contribution is zero in most places, so that the first one too is added, to zeros. `above`: it pays
     where x̄ has so many elements.
@@ -37,14 +37,15 @@ class Accumulator(NamedTuple):
 
     @property
     def action(self) -> Callable[..., Any]:
-        """`add`, with a ȳ of its own if it may write there."""
+        """`add`, with a copy of ȳ if it may write into that."""
         return self.add if (getattr(self.add, "__module__", None) or "").startswith(TESTED) else given_own(self.add, 1)
 
 
 class Rule:
-    """How one primitive, under all its names, is differentiated.
+    """How one primitive is differentiated, under all its names (`targets`).
 
-    `kind` is "partials", "pullback", "rrule" or "constant"; `where` is file:line.
+    `kind` is "partials", "pullback", "rrule" or "constant", `body` the function that states it, `where` its file:line.
+    The other options are those of the decorators in `declare.py`.
     """
 
     def __init__(
@@ -78,13 +79,13 @@ class Rule:
 
     @property
     def primitive(self) -> str:
-        """The primitive's name in messages."""
+        """The primitive's name, for messages."""
         return callable_name(self.targets[0])
 
     def normalise(self, args: Args, kwargs: Mapping[str, Any] | None) -> tuple[Args, dict[str, Any]]:
-        """The same call with every differentiable argument by position.
+        """The arguments of a call with each differentiable one by position: `(args, kwargs)`.
 
-        Errors: NoRuleError where an argument before a named one is missing.
+        Errors: NoRuleError where an argument before one by name is missing.
         """
         last = len(args) if self.sequence is None else self.sequence + 1
         if self.analysis is None or (not kwargs and len(args) <= last):
@@ -105,7 +106,7 @@ class Rule:
         return tuple(filled), kwargs
 
     def plan(self, nargs: int, kwnames: tuple[str, ...] = ()) -> Plan:
-        """How a normalised call meets the rule; `nargs` counts its arguments, a sequence's one by one."""
+        """The Plan for normalised calls with `nargs` arguments, those of a sequence one by one, and these keywords."""
         key = (nargs, kwnames)
         found = self._plans.get(key)
         if found is None:
@@ -115,7 +116,7 @@ class Rule:
         return found
 
     def variant(self, wanted: tuple[bool, ...]) -> Variant:
-        """The pullback for the wanted among the first arguments."""
+        """The Variant for the wanted among the first arguments."""
         found = self._variants.get(wanted)
         if found is None:
             if self.kind == "rrule" or self.analysis is None:
@@ -126,7 +127,7 @@ class Rule:
         return found
 
     def passes_on(self, k: int) -> bool:
-        """Whether the cotangent of argument `k` is ȳ itself."""
+        """Whether the cotangent of argument `k` certainly is ȳ itself."""
         found = self._passes.get(k)
         if found is None:
             known = self.analysis if self.kind in ("partials", "pullback") else None
@@ -134,7 +135,7 @@ class Rule:
         return found
 
     def scalar_step(self, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
-        """The reverse step of a call on one or two floats, `step(g, entry, bars)`."""
+        """The reverse step of a call on one or two floats, `step(g, entry, bars)`, made once for each wanted set."""
         found = self._steps.get(wanted)
         if found is None:
             if self.kind != "partials" or self.analysis is None:
@@ -143,9 +144,9 @@ class Rule:
         return found
 
     def cotangents(self, bars: Any, args: Args) -> Args:
-        """What the pullback of a rule of the general form returned, as one cotangent per argument of the call.
+        """What the pullback of an rrule returned, as one cotangent for each argument of the call, checked.
 
-        Those of parameters that the call left at their defaults have nowhere to go.
+        Those of parameters that the call left at their defaults are dropped.
         """
         assert self.analysis is not None
         whole = len(args) == 1 and isinstance(args[0], tuple)  # the cotangent of a tuple is one too
@@ -159,12 +160,12 @@ class Rule:
         return tuple(bars[: len(args)])
 
     def splat(self, args: Args) -> Args:
-        """The arguments as the rule sees them: those of the sequence one by one."""
+        """The arguments as the rule takes them: the items of the sequence one by one."""
         k = self.sequence
         return args if k is None or self.is_single(args[k]) else (*args[:k], *args[k], *args[k + 1 :])
 
     def gather(self, bars: Sequence[Any], args: Args) -> Args:
-        """One cotangent per argument of the call, from one per splatted argument; a list for a sequence."""
+        """The inverse of `splat`, for cotangents: one for each argument of the call, a list for a sequence."""
         k = self.sequence
         if k is not None and not self.is_single(args[k]):
             n = len(args[k])
@@ -175,9 +176,9 @@ class Rule:
         return (*bars, *[None] * (len(args) - len(bars)))
 
     def result_bar(self, y_bar: Mapping[Any, Any], y: Any) -> Any:
-        """The cotangent of a result of several leaves: zero for those unused, or None where the rule asks for `parts`.
+        """The cotangent of a result of several leaves, given a dict `y_bar` of those used: zero for the others.
 
-        `y` is a flat tuple, or the form of another container.
+        With `parts`, the others have None. `y` is a flat tuple, or the form of another container.
         """
         if not is_flat(y):
             return cotangent(y, y_bar, not self.parts)
@@ -188,11 +189,11 @@ class Rule:
         return tuple.__new__(type(y), filled)
 
     def is_single(self, value: Any) -> bool:
-        """Whether the place of a sequence holds one array or number: `np.asarray(x)`."""
+        """Whether an argument where the rule takes a sequence is one array or number, as in `np.asarray(x)`."""
         return self.identity and not isinstance(value, (list, tuple))
 
     def _parameter(self, name: str) -> str:
-        """The rule's name of an argument that a call names as its function does."""
+        """The rule's parameter for the keyword `name` of a call."""
         assert self.analysis is not None
         known = self.analysis
         if name in known.names or name in known.static or name in self.names:
@@ -201,7 +202,7 @@ class Rule:
 
     @cached_property
     def _foreign_names(self) -> dict[str, str]:
-        """What the functions themselves call the rule's parameters, where all that know a name agree on it."""
+        """The rule's parameters by the names that its targets give them, where all targets that tell agree."""
         assert self.analysis is not None
         own = [*self.analysis.names]
         if self.sequence is not None:
@@ -215,7 +216,7 @@ class Rule:
         return {name: parameters.pop() for name, parameters in found.items() if len(parameters) == 1}
 
     def _after_sequence(self, args: Args, kwargs: dict[str, Any]) -> tuple[Args, dict[str, Any]]:
-        """Arguments after the sequence go by name: behind a splatted one their place would say nothing."""
+        """Give arguments after the sequence by name: behind splatted items their position would say nothing."""
         assert self.analysis is not None
         assert self.sequence is not None
         k, variadic, static = self.sequence, self.analysis.variadic, self.analysis.static
@@ -240,7 +241,7 @@ def _zero_like(part: Any) -> Any:
 
 
 class Carrier:
-    """A callable that brings its own rule, and is in no table: it goes with its rule when nobody has it any more."""
+    """A callable that brings its own rule (`own_rule`) and stands in no table, so that both are freed together."""
 
     @property
     def own_rule(self) -> Rule:
@@ -248,7 +249,7 @@ class Carrier:
 
 
 class Plan:
-    """How the arguments of a call are bound to a rule: the first are differentiable, the others static."""
+    """How the arguments of one form of call are bound to a rule: the first are differentiable, others static."""
 
     def __init__(self, rule: Rule, nargs: int, kwnames: tuple[str, ...]) -> None:
         self.rule = rule
@@ -273,11 +274,11 @@ class Plan:
             )
 
     def bind(self, args: Args, kwargs: Mapping[str, Any] | None = None) -> tuple[Args, dict[str, Any]]:
-        """The differentiable arguments of a normalised, splatted call, and the static ones by name."""
+        """The differentiable arguments of a normalised, splatted call by position, and the static ones by name."""
         count = len(self.positions)
         static = dict(zip(self.static, args[count:], strict=False))
         return args[:count], static | dict(kwargs or {})
 
     def variant(self, wanted: tuple[bool, ...]) -> Variant:
-        """The pullback for a wanted set, one flag per position."""
+        """The Variant for a wanted set, with a flag for each position."""
         return self.rule.variant(wanted)

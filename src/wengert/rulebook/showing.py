@@ -1,4 +1,4 @@
-"""A rule as text: what it is for, where it stands, its source, and a call with its derivative."""
+"""A rule as text: what it is for, where it stands, its source, and a call of it with its derivative."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PYTHON = (types.FunctionType, types.MethodType)
 
 
 def parts(rule: AnyRule) -> Iterator[tuple[str, str]]:
-    """(kind, text) of each part: "head", "source" where it is at hand, "sample" where one can be run."""
+    """The pairs (kind, text) of a rule's parts: "head", "source" if it is at hand, "sample" if a call can be run."""
     yield "head", f"{rule.name}: {rule.kind} rule of {', '.join(map(callable_name, rule.targets))}\n{_where(rule)}"
     if rule.body is not None:
         try:
@@ -40,7 +40,7 @@ def text(rule: AnyRule) -> str:
 
 
 def rich_text(rule: AnyRule) -> Any:
-    """A rule for the rich package, its source in colour."""
+    """A rule as a text of the rich package, its source in colour."""
     from rich.console import Group
     from rich.syntax import Syntax
     from rich.text import Text
@@ -68,9 +68,9 @@ def _where(rule: AnyRule) -> str:
 
 
 def _sample(rule: AnyRule) -> str:
-    """A call of a function written in C, and what its pullback makes of ȳ = 1; "" where no guess at one works.
+    """A call of the function and what its pullback makes of ȳ = 1, as text; empty where no guess at arguments works.
 
-    Functions of the user are not run: they may do more than compute.
+    Only functions written in C are called: those of the user may do more than compute.
     """
     f = rule.targets[0]
     if rule.analysis is None or isinstance(f, _PYTHON):
@@ -88,7 +88,7 @@ def _sample(rule: AnyRule) -> str:
 
 
 def _derivative(rule: AnyRule, f: Any, args: tuple[Any, ...]) -> str:
-    """What a pullback makes of ȳ = 1, or what the rule raises; "" where no argument gets a cotangent."""
+    """What the pullback makes of ȳ = 1, or the error that it raises, as text; empty where there is no cotangent."""
     try:
         y, pullback = rrule(rule, f, args, {})
         bars = pullback(np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1))

@@ -1,4 +1,4 @@
-"""The text of a rule as a syntax tree: what it reads, without its dead code, compiled again."""
+"""The text of a rule as a syntax tree: what it reads, the removal of dead code, and compiling it again."""
 
 from __future__ import annotations
 import __future__
@@ -27,7 +27,7 @@ _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all
 
 
 def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
-    """The syntax tree of a function; None where there is no source, or the source is not what runs."""
+    """The syntax tree of a function; None where there is no source, or where the source is not what runs."""
     node = copied(defined(function))
     if node is not None:
         node.decorator_list = []
@@ -35,7 +35,7 @@ def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
 
 
 def copied(node: Any) -> Any:
-    """A syntax tree of nodes of its own. `copy.deepcopy` runs beside a trace, where each of its calls is looked at."""
+    """A copy of a syntax tree. `copy.deepcopy` would run beside a trace, where each of its calls is looked at."""
     if isinstance(node, list):
         return [copied(part) for part in node]
     if not isinstance(node, ast.AST):
@@ -46,7 +46,7 @@ def copied(node: Any) -> Any:
 
 
 def defined(function: Callable[..., Any]) -> ast.FunctionDef | None:
-    """The same, to look at only, with its decorators."""
+    """The syntax tree of a function with its decorators, to be read only."""
     if not isinstance(function, types.FunctionType):
         return None
     code = code_of(function)
@@ -59,7 +59,7 @@ def defined(function: Callable[..., Any]) -> ast.FunctionDef | None:
 
 @lru_cache(maxsize=16)
 def _definitions(text: str, file: str) -> dict[tuple[str, int], tuple[ast.FunctionDef, types.CodeType]]:
-    """The functions of a file by name and first line, as tree and as code."""
+    """The functions of a file by name and first line, each as tree and as code."""
     try:
         tree = ast.parse(text, file)
         module = compile(tree, file, "exec", dont_inherit=True)
@@ -83,7 +83,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool = False) -> str:
-    """What the text of a body takes from the parameter `name`: its "value", its "shape" (and dtype), or "nothing"."""
+    """What the body `node` reads of its parameter `name`: its "value", its "shape" (and dtype), or "nothing"."""
     harmless: set[int] = set()
     for n in ast.walk(node):
         if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name):
@@ -102,7 +102,7 @@ def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool
 
 
 def _harmless_iteration(node: Any, name: str, function: types.FunctionType) -> Iterator[int]:
-    """`... for a in arrays` reads of `arrays` what it reads of `a`."""
+    """What `... for a in arrays` reads of `arrays`, where it reads no more than it does of each `a`."""
     first = node.generators[0]
     simple = _name(first.iter) == name and isinstance(first.target, ast.Name)
     if simple and reads(node, first.target.id, function) != "value":
@@ -113,7 +113,7 @@ def _harmless_iteration(node: Any, name: str, function: types.FunctionType) -> I
 
 
 def is_exact(node: ast.FunctionDef, count: int) -> bool:
-    """Whether every result of the body is a tuple written out, so that the text tells its parts apart."""
+    """Whether each `return` of the body is a tuple of `count` results written out, which the text tells apart."""
     results = [parts_of(r) for r in returns(node.body)]
     told_apart = all(len(parts) == count and not any(map(_is_starred, parts)) for parts in results)
     odd = any(isinstance(n, (ast.Global, ast.Yield, ast.YieldFrom, ast.Await)) for n in ast.walk(node))
@@ -121,7 +121,7 @@ def is_exact(node: ast.FunctionDef, count: int) -> bool:
 
 
 def parts_of(statement: ast.Return) -> list[ast.expr]:
-    """The results of a `return`, one per argument."""
+    """The expressions that a `return` gives, one for each argument."""
     value = statement.value
     return list(value.elts) if isinstance(value, ast.Tuple) else [value] if value else []
 
@@ -144,7 +144,7 @@ def _ends(statements: Sequence[ast.stmt]) -> bool:
 
 
 class _Results(ast.NodeTransformer):
-    """Replace the `return` statements of a function, not those of functions in it."""
+    """Replaces the `return` statements of a function, but not those of functions in it."""
 
     def __init__(self, results: Callable[[ast.Return], list[ast.stmt]]) -> None:
         self.results = results
@@ -161,7 +161,10 @@ class _Results(ast.NodeTransformer):
 def prune(
     node: ast.FunctionDef, results: Callable[[ast.Return], list[ast.stmt]], is_free: Callable[[ast.AST], bool]
 ) -> None:
-    """Replace the results in place and remove the assignments that nothing reads any more and that do no more."""
+    """Replace each `return` of `node` by `results(statement)`, and remove assignments that nothing reads any more.
+
+    Only those go of which `is_free` says that they do nothing but compute.
+    """
     rewrite = _Results(results)
     module = ast.Module([rewrite.visit(s) for s in node.body], [])
     node.body = [s for part in module.body for s in (part if isinstance(part, list) else [part])]
@@ -209,12 +212,12 @@ def _otherwise(s: ast.If | ast.With) -> list[ast.stmt]:
 
 
 def _emptied(s: ast.If | ast.With) -> ast.stmt:
-    """The statement around nothing."""
+    """A compound statement without its body."""
     return ast.If(s.test, [], []) if isinstance(s, ast.If) else ast.With(s.items, [])
 
 
 def _stored(s: ast.stmt) -> set[str]:
-    """The variables that a statement binds or writes into."""
+    """The variables that a statement binds, or writes into."""
     stored = [n.value if isinstance(n, ast.Subscript) else n for n in ast.walk(s) if _is_stored(n)]
     return {n.id for n in stored if isinstance(n, ast.Name)}
 
@@ -241,7 +244,7 @@ def _name(node: ast.AST) -> str | None:
 
 
 def unit(part: ast.expr) -> int:
-    """1 or -1 for those literals, else 0."""
+    """1 or -1 where an expression is that literal, else 0."""
     if isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.USub):
         return -unit(part.operand)
     return int(isinstance(part, ast.Constant) and type(part.value) in (int, float) and part.value == 1)
@@ -272,12 +275,12 @@ def _cells(function: types.FunctionType) -> dict[str, types.CellType]:
 
 
 def unused(name: str, node: ast.AST, function: types.FunctionType) -> str:
-    """A name like `name` that neither the body nor its surroundings use."""
+    """A name like `name` that the body `node` and its globals do not use."""
     return all_unused([name], node, function)[name]
 
 
 def all_unused(names: Sequence[str], node: ast.AST, function: types.FunctionType) -> dict[str, str]:
-    """`unused` for several names."""
+    """For each of several names one that is `unused`."""
     taken = set(code_of(function).co_freevars) | set(code_of(function).co_names)
     for n in ast.walk(node):
         if isinstance(n, ast.Name):
@@ -293,7 +296,7 @@ def all_unused(names: Sequence[str], node: ast.AST, function: types.FunctionType
 
 
 def _code(node: ast.FunctionDef, function: types.FunctionType, cells: Sequence[str], file: str) -> types.CodeType:
-    """The code of `node` as if defined where `function` was, with the further closure variables `cells`."""
+    """The code of `node` as if it was defined where `function` was, with closure variables `cells` besides."""
     names = ", ".join([*code_of(function).co_freevars, *cells])
     tree = ast.parse(f"def factory({names}): pass")
     factory: Any = tree.body[0]
@@ -314,7 +317,7 @@ def _fingerprint(code: types.CodeType) -> Any:
 def compiled(
     node: ast.FunctionDef, function: types.FunctionType, extra: dict[str, types.CellType], file: str = ""
 ) -> types.FunctionType:
-    """`node` as a function with the globals, closure and defaults of `function`."""
+    """The function of `node`, with the globals, closure and defaults of `function`, and the cells `extra` besides."""
     code = _code(node, function, list(extra), file)
     cells = _cells(function) | extra
     closure = tuple(cells[name] for name in code.co_freevars)
