@@ -1,4 +1,4 @@
-"""What modules of the package hold and change at run time stands in one table, in `docs/how-it-runs.md`."""
+"""What modules of the package hold and change at run time stands in one table, in `docs/state.md`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "wengert"
-PAGE = ROOT / "docs" / "how-it-runs.md"
+PAGE = ROOT / "docs" / "state.md"
 CHANGES = set("append extend insert remove add discard update setdefault pop popitem clear".split())  # a container
 EMPTY = {"{}", "[]", "set()", "weakref.WeakKeyDictionary()", "WeakKeyDictionary()", "weakref.WeakValueDictionary()"}
 
@@ -96,9 +96,8 @@ def calls_by_class(place: Place) -> bool:
 
 def explained() -> set[Place]:
     """The names in the table of the page, with the file that stands before them."""
-    section = PAGE.read_text().split("\n## What is kept where\n")[1].split("\n## ")[0]
     found, file = set(), ""
-    for word in re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\|.*", section, re.MULTILINE))):
+    for word in re.findall(r"`([^`]+)`", "\n".join(re.findall(r"^\|.*", PAGE.read_text(), re.MULTILINE))):
         if word.endswith(".py"):
             file = word
         else:
