@@ -258,10 +258,7 @@ class Tape:
         op._home, op._id = None, 0
 
     def _adopt(self, ops: Sequence[Op], first: Callable[[], int], replaced: Op | None = None) -> None:
-        """Make ops members of this tape, and bind their references, which must be to ops that are here or come before.
-
-        `first()` is the position that the first of them will have; `replaced` is an op that they must not read.
-        """
+        """Make ops members of this tape; their references must be to ops that are here or come before."""
         for k, op in enumerate(ops):
             if (op._home is not None and op._home() is not None) or any(op is other for other in ops[:k]):
                 raise misplaced(f"{op!r} is on a tape already", "push op.copy()")

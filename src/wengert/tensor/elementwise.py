@@ -1,4 +1,4 @@
-"""Scalar functions, of arrays."""
+"""Scalar functions applied to arrays, element by element."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 
 class Elementwise:
-    """A scalar function of `count` arguments, element by element.
+    """The scalar function `scalar` of `count` arguments, applied element by element.
 
-    whole: it is given arrays where it takes them. A function of an array may be another than that of its elements, so
-    three of them are checked.
+    With `whole` it is called with arrays, which is faster. It may compute something else of an array than of its
+    elements: three of these are checked, and where they differ it is called with one number at a time.
     """
 
     def __init__(self, scalar: Callable[..., Any], count: int, whole: bool = True) -> None:
@@ -40,6 +40,7 @@ class Elementwise:
         return np.array(found, kind).reshape(arrays[0].shape)
 
     def _agrees(self, found: np.ndarray, arrays: Any) -> bool:
+        """Whether `found`, the result for whole arrays, is right at three elements."""
         shape = arrays[0].shape
         if found.ndim and found.shape != shape:
             return False

@@ -1,4 +1,4 @@
-"""Tensor functions: `@wengert.tensor.function` on a Python function made of comprehensions, and what is derived of it.
+"""Tensor functions: `@wengert.tensor.function` on a Python function made of comprehensions, and what derives from it.
 
 A tensor function is a primitive of the tape; its rule is the adjoint, a tensor function again.
 """
@@ -77,7 +77,7 @@ class TensorFunction(Carrier):
 
     @functools.cached_property
     def only(self) -> tuple[str, ...]:
-        """The parameters that are given by name."""
+        """The names of the keyword-only parameters."""
         parameters = inspect.signature(self.like).parameters.values() if self.like is not None else ()
         return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
 
@@ -173,6 +173,7 @@ class TensorFunction(Carrier):
 
 
 def _remembered(f: TensorFunction, *key_and_make: Any) -> TensorFunction:
+    """The derived function under this key, made by `make()` at the first time."""
     *key, make = key_and_make
     known = f.__dict__.setdefault("_derived", {})
     if tuple(key) not in known:
@@ -202,7 +203,7 @@ class FromPython(TensorFunction):
 
 
 class Derived(TensorFunction):
-    """A tensor function made from another; `argnums` are the arguments that the derivative is taken for."""
+    """A tensor function derived from another, `of`, by `argnums`; `further` are parameters that it has besides."""
 
     def __init__(self, of: TensorFunction, argnums: Argnums | None, name: str, further: tuple[str, ...]) -> None:
         super().__init__(f"{name}({of.__name__})", (*of.parameters, *further), of.backend)
@@ -216,7 +217,7 @@ class Derived(TensorFunction):
         return base.derived[self]
 
     def given(self, args: tuple[Any, ...]) -> list[Any]:
-        """Cotangents and tangents are numbers, also where they are whole."""
+        """The arrays and relations in the arguments; cotangents and tangents are numbers, also where they are whole."""
         own = len(self.of.parameters)
         return [*self.of.given(args[:own]), *[numeric(self.parameters[-1], x) for x in flat(args[own:])]]
 
@@ -224,7 +225,7 @@ class Derived(TensorFunction):
         raise NotImplementedError
 
     def wanted(self, base: Instance) -> list[Meaning]:
-        """What the arguments of `argnums` mean. Errors: where one has no derivative."""
+        """What the arguments that `argnums` names mean. Errors: where one has no derivative."""
         named = base.arguments
         if self.argnums is None:
             return [meaning for _, meaning in named if is_differentiable(meaning)]
@@ -234,12 +235,12 @@ class Derived(TensorFunction):
 
     @property
     def single(self) -> bool:
-        """Whether the derivative is of one argument, and not of a tuple of them."""
+        """Whether `argnums` names one argument, so that the derivative is no tuple."""
         return self.argnums is not None and not isinstance(self.argnums, tuple)
 
 
 class Adjoint(Derived):
-    """The cotangents of some arguments, given the result's."""
+    """The function of (*args, y_bar) that gives the cotangents of some arguments."""
 
     def __init__(self, of: TensorFunction, argnums: Argnums | None) -> None:
         super().__init__(of, argnums, "adjoint", (_new("y_bar", of.parameters),))
@@ -280,7 +281,7 @@ class Jacobian(Derived):
 
 
 class Linearised(Derived):
-    """What is linear in tangents of some arguments, which are further arguments."""
+    """A function of (*args, *tangents) that is linear in the tangents, one for each argument in `argnums`."""
 
     def __init__(self, of: TensorFunction, argnums: Argnums, name: str) -> None:
         numbers = argnums if isinstance(argnums, tuple) else (argnums,)
@@ -289,14 +290,14 @@ class Linearised(Derived):
 
 
 class Differential(Linearised):
-    """The tangent of the result."""
+    """The function of (*args, *tangents) that gives the tangent of the result."""
 
     def derive(self, base: Instance) -> Instance:
         return base.differential(self.wanted(base))
 
 
 class GaussNewton(Linearised):
-    """JᵀJ times tangents."""
+    """The function of (*args, *tangents) that gives JᵀJ times the tangents."""
 
     def derive(self, base: Instance) -> Instance:
         return base.gauss_newton(self.wanted(base), self.single)
@@ -309,7 +310,7 @@ def _new(name: str, taken: tuple[str, ...]) -> str:
 
 
 def differentiable(name: str, meaning: Meaning) -> Meaning:
-    """The meaning itself. Errors: where there is no derivative by it."""
+    """`meaning`, if there is a derivative by an argument of this meaning. Errors: where there is none."""
     if isinstance(meaning, Index):
         raise IntegerInputError(f"{name} is a whole number, a size: there is no derivative. For a number pass a float")
     if not is_differentiable(meaning):
@@ -330,7 +331,7 @@ def tensor_rule({bar}, {value}, {parameters}):
 
 
 def derived_rule(f: TensorFunction) -> Rule:
-    """The rule of a tensor function: x̄ is the value of its adjoint. The rule has the function's own parameters."""
+    """The rule of a tensor function, which has its parameters: x̄ is the value of its adjoint."""
     bar, value = _new("y_bar", f.parameters), _new("y", f.parameters)
     plain, only = f.like, f.only
     listed = [name for name in f.parameters if name not in only] + (["*", *only] if only else [])
@@ -347,7 +348,7 @@ def derived_rule(f: TensorFunction) -> Rule:
 
 
 def places(args: tuple[Any, ...]) -> tuple[int, ...]:
-    """Which arguments of a call are numbers, of which there is a derivative."""
+    """The positions of the arguments of a call that are numbers, by which there is a derivative."""
     if any(isinstance(x, tuple) for x in args):
         raise TensorLanguageError(
             "a tensor function that is part of another derivative got a tuple. Pass its arrays one by one, "
@@ -357,7 +358,7 @@ def places(args: tuple[Any, ...]) -> tuple[int, ...]:
 
 
 def parts(y_bar: Any) -> Any:
-    """The cotangents of a result's parts, which the adjoint also takes one by one."""
+    """The cotangents of a result's parts, one by one, as the adjoint takes them."""
     return y_bar if isinstance(y_bar, tuple) else (y_bar,)
 
 

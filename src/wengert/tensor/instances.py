@@ -1,4 +1,4 @@
-"""A program at the sizes of a call: its SSA form, the ones derived from it, and running them."""
+"""A program at the sizes of a call: its SSA form, the programs derived from it, and running them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from wengert.tensor.running.numpy_backend import NumpyProgram
 
 
 class CotangentError(WengertError, ValueError):
-    """A cotangent or tangent does not have the shape or the parts of its value."""
+    """A cotangent or tangent does not have the shape or the parts of its primal."""
 
 
 @dataclass
@@ -38,7 +38,7 @@ class Instance:
     """A program for arguments of given shapes.
 
     `slots` name the arrays and relations of a call, one by one. `constants` are the inputs that were found around the
-    function. `arguments` says what each argument means; none is a pair, a tuple is several inputs.
+    function. `arguments` says what each argument means: an argument that is a tuple is several inputs.
     """
 
     ssa: SSA
@@ -60,7 +60,7 @@ class Instance:
         return leaves(self.ssa.output)
 
     def values(self, given: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Relation]]:
-        """The inputs and the relations by name."""
+        """The inputs and the relations of a call by name, from its arrays and relations one by one."""
         found = {name: converted(name, x) for name, x in self.constants.items()}
         if len(given) != len(self.slots):
             raise CotangentError(
@@ -76,14 +76,14 @@ class Instance:
         return inputs, relations
 
     def existential(self, name: str, table: Table, relations: Mapping[str, Relation]) -> Relation:
-        """The relation that an ∃ is; the same one while those that it speaks of are."""
+        """The relation that an ∃ in a predicate is, at these relations; made once while they stay the same."""
         entries, last = {of: x.entries for of, x in relations.items()}, self.tabled.get(name)
         if last is None or any(last[0].get(of) is not x for of, x in entries.items()):
             last = self.tabled[name] = entries, Relation(tabulated(*table, entries), closed=False)
         return last[1]
 
     def functional(self, name: str, of: str, index: np.ndarray, size: int) -> Relation:
-        """The relation of an array that is used as an index; the same one while its numbers are."""
+        """The relation of an array that is used as an index; made once while its numbers stay the same."""
         last = self.indexed.get(name)
         if last is None or not np.array_equal(last[0], index):
             last = self.indexed[name] = index.copy(), functional(of, index, size)
@@ -92,7 +92,7 @@ class Instance:
     def run(
         self, given: Sequence[Any], backend: Backend | Literal["reference"]
     ) -> tuple[list[np.ndarray], dict[str, Relation]]:
-        """The results, one array after the other, and the relations that there were."""
+        """Run the program on `given` by a back end; returns the arrays of its results, and the relations by name."""
         inputs, relations = self.values(given)
         self.check(inputs)
         if backend == "reference":
@@ -104,7 +104,7 @@ class Instance:
         return [own(np.asarray(x, dtype), inputs.values()) for x in results], relations
 
     def check(self, inputs: Mapping[str, Any]) -> None:
-        """Errors: CotangentError for a cotangent or tangent of another shape than its value's."""
+        """Errors: CotangentError for a cotangent or tangent that has not the shape of its primal."""
         for name, shape in self.shapes.items():
             if np.shape(inputs[name]) != shape:
                 raise CotangentError(f"{name} has the shape {np.shape(inputs[name])}; it belongs to a value of {shape}")
@@ -133,23 +133,23 @@ class Instance:
     # ---- what is derived ----
 
     def adjoint(self, wanted: Sequence[Meaning], single: bool) -> Instance:
-        """The cotangents of these arguments, given those of the result's parts as further arguments."""
+        """The program of the cotangents of these arguments; those of the result's parts are further arguments."""
         made = adjoint(self.ssa, inputs_of(wanted), self.free("y_bar")).ssa
         kinds = tuple(map(kind_of, wanted))
         return self.further(separated(made, made.inputs[-1][0]), kinds[0] if single else TupleKind(kinds))
 
     def differential(self, wanted: Sequence[Meaning]) -> Instance:
-        """The result's tangent, given those of these arguments' parts as further arguments."""
+        """The program of the result's tangent; those of these arguments' parts are further arguments."""
         return self.further(differential(self.ssa, inputs_of(wanted)), self.result)
 
     def gauss_newton(self, wanted: Sequence[Meaning], single: bool) -> Instance:
-        """JᵀJ times these arguments' tangents, which are further arguments."""
+        """The program of JᵀJ times the tangents of these arguments, which are further arguments."""
         kinds = tuple(map(kind_of, wanted))
         made = gauss_newton(self.ssa, inputs_of(wanted))
         return self.further(made, kinds[0] if single else TupleKind(kinds))
 
     def jacobian(self, wanted: Meaning) -> Instance:
-        """The derivatives by the elements of one argument, whose indices stand last in each part of the result."""
+        """The program of the derivatives by the elements of one argument; its indices stand last in the results."""
         (name,) = inputs_of([wanted])
         return self.further(jacobian(self.ssa, name), extended(self.result, kind_of(wanted)))
 
@@ -160,7 +160,7 @@ class Instance:
         return name
 
     def further(self, ssa: SSA, kind: Kind) -> Instance:
-        """With the inputs that it has more as arguments."""
+        """An instance of the derived `ssa`, whose inputs beyond those of this one are further arguments."""
         more = ssa.inputs[len(self.ssa.inputs) :]
         arguments = tuple((name, Value(Var(name), kind_of_type(of))) for name, of in more)
         slots = (*self.slots, *[name for name, _ in more])
@@ -170,12 +170,12 @@ class Instance:
         )  # fmt: skip
 
     def with_value(self, derived: Instance) -> Instance:
-        """A derived program that gives the value, too."""
+        """The program that gives this one's value as well as the results of `derived`."""
         both = replace(derived.ssa, output=(self.ssa.output, derived.ssa.output))
         return replace(derived, ssa=both, result=TupleKind((self.result, derived.result)), runners={}, derived={})
 
     def seeded(self) -> Instance:
-        """With 1 for the last argument, a number, in place of it."""
+        """The program with the number 1 in place of its last argument."""
         name = self.slots[-1]
 
         def constant(statement: Statement) -> Statement:
@@ -189,14 +189,14 @@ class Instance:
 
 
 def is_differentiable(meaning: Meaning) -> bool:
-    """Whether an argument is numbers."""
+    """Whether an argument of this meaning is made of numbers."""
     if isinstance(meaning, Group):
         return all(map(is_differentiable, meaning.parts))
     return isinstance(meaning, Value)
 
 
 def inputs_of(wanted: Sequence[Meaning]) -> tuple[str, ...]:
-    """The inputs that arguments are made of."""
+    """The inputs that these arguments are made of, one by one."""
     return tuple(name for meaning in wanted for name in _inputs(meaning))
 
 
@@ -218,19 +218,19 @@ def kind_of(meaning: Meaning) -> Kind:
 
 
 def extended(kind: Kind, by: Kind) -> Kind:
-    """The kind with another in the place of its numbers."""
+    """The kind of a result with the kind `by` in place of each number."""
     if isinstance(kind, TensorKind):
         return TensorKind(kind.size, extended(kind.of, by))
     return TupleKind(tuple(extended(part, by) for part in kind.parts)) if isinstance(kind, TupleKind) else by
 
 
 def kind_of_type(of: Type) -> Kind:
-    """The kind of a number or an array of numbers."""
+    """The kind of a value of this type, a number or an array of numbers."""
     return TensorKind(of.size, kind_of_type(of.of)) if isinstance(of, TensorType) else REAL_KIND
 
 
 def separated(ssa: SSA, name: str) -> SSA:
-    """With one input for each part of an input of pairs."""
+    """The program in which the input `name`, made of pairs, is one input for each of its parts."""
     *others, (_, of) = ssa.inputs
     taken = {name for name, _ in ssa.inputs} | {statement.name for statement in ssa.statements}
     new = {path: (fresh(f"{name}_{k}", taken), part) for k, (path, part) in enumerate(paths(Var(name), of))}
@@ -247,7 +247,7 @@ def separated(ssa: SSA, name: str) -> SSA:
 
 
 def paths(of: Expr, type_of: Type) -> Iterator[tuple[Expr, Type]]:
-    """The arrays that an input is made of."""
+    """The arrays that an input `of` is made of, as projections of it, each with its type."""
     if isinstance(type_of, PairType):
         yield from paths(Proj(0, of), type_of.left)
         yield from paths(Proj(1, of), type_of.right)
@@ -266,12 +266,12 @@ def made(parsed: Any) -> Instance:
 
 
 def own(result: np.ndarray, inputs: Iterable[Any]) -> np.ndarray:
-    """A result that shares no memory with an argument."""
+    """A copy of the result if it shares memory with an argument, else the result."""
     return result.copy() if any(np.may_share_memory(result, x) for x in inputs) else result
 
 
 def flat(x: Any) -> Iterator[Any]:
-    """The arrays in a result, in order."""
+    """The arrays in a result, in order, as a flat list."""
     if isinstance(x, tuple):
         for part in x:
             yield from flat(part)
@@ -280,7 +280,7 @@ def flat(x: Any) -> Iterator[Any]:
 
 
 def structured(kind: Kind, arrays: Iterator[np.ndarray]) -> Any:
-    """Results in the structure that the function gives; an array of tuples is a tuple of arrays."""
+    """The arrays put together as the function returns them, by its kind; an array of tuples is a tuple of arrays."""
     while isinstance(kind, TensorKind):
         kind = kind.of
     if isinstance(kind, TupleKind):

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: a module of its own for each text, beside which numba keeps what it makes of it.
+"""Compiled kernels on disk: each text is a module of its own, beside which numba keeps what it compiles.
 
 What lies in the folder is run. So it belongs to this user, nobody else can write into it, and a text is compared with
 the one that was asked for, not trusted by its name.
@@ -23,7 +23,7 @@ OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class CacheFolderError(WengertError):
-    """The folder for compiled kernels is not this user's alone."""
+    """The folder for compiled kernels can be written by others than this user."""
 
 
 def folder() -> Path:
@@ -33,7 +33,7 @@ def folder() -> Path:
 
 @dataclass(eq=False)
 class Kernels:
-    """What a text defines. While somebody has it, code read from the disk finds its module by name."""
+    """The functions that a text defines; while it is alive, code read from the disk finds its module by name."""
 
     functions: dict[str, Any]
 
@@ -42,7 +42,7 @@ _had: weakref.WeakValueDictionary[str, Kernels] = weakref.WeakValueDictionary()
 
 
 def kernels(text: str) -> Kernels:
-    """The text as a module of its own file, which goes with them. Errors: CacheFolderError."""
+    """The Kernels of a text, imported from a file of its own. Errors: CacheFolderError."""
     name = f"kernels_{hashlib.sha256(text.encode()).hexdigest()[:24]}"
     found = _had.get(name)
     if found is None:
@@ -89,7 +89,7 @@ def _holds(path: Path, text: str) -> bool:
 
 
 def _write(path: Path, text: str) -> None:
-    """Whole or not at all, also where several write it."""
+    """Write the file as a whole or not at all, also where several processes write it."""
     draft = path.with_suffix(f".{os.getpid()}.{threading.get_ident()}")
     draft.write_bytes(text.encode())
     draft.replace(path)

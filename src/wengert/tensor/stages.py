@@ -1,4 +1,4 @@
-"""The text of a program at each stage on its way."""
+"""The text of a program at each stage on its way, as `TensorFunction.show` prints it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ STAGES = (*PASSES, "ssa", "simplified", "plan", "source")
 
 
 def text(instance: Instance, relations: Mapping[str, Any], stage: str) -> str:
-    """The program at a stage: as read ("program"), after each pass ("lets", "pairs", "gens"), in SSA form ("ssa"),
-    with what is not needed gone ("simplified"), as loop nests ("plan") and as what runs ("source")."""
+    """The program at a stage on its way from the user's function to what runs.
+
+    "program" is as it was read; "lets", "pairs" and "gens" are after each pass; "ssa" is in SSA form; "simplified" is
+    without what is not needed; "plan" is as loop nests; "source" is what runs.
+    """
     if stage in PASSES and instance.program is not None:
         program = instance.program
         for step in PASSES[stage]:

@@ -1,4 +1,4 @@
-"""Tables of index assignments, one row each: where a predicate holds, counted and enumerated exactly.
+"""Tables of index assignments, one a row: where a predicate holds, counted and enumerated exactly.
 
 A reference, not a back end: an index that an equality pins is solved for, every other one runs over its range.
 """
@@ -30,7 +30,7 @@ Indices = Iterable[tuple[str, Affine]]
 
 @dataclass(frozen=True)
 class World:
-    """What sizes and relations stand for; a relation is a boolean array."""
+    """What the names of sizes and relations stand for: numbers, and boolean arrays."""
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     relations: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -41,14 +41,14 @@ class World:
 
 @dataclass(frozen=True)
 class Table:
-    """Each row assigns a number to each column."""
+    """Assignments: each row gives a number to each column, an index."""
 
     world: World
     rows: int
     columns: Mapping[str, np.ndarray]
 
     def value(self, a: Affine) -> np.ndarray:
-        """The index expression in each row."""
+        """The value of an index expression in each row."""
         parts = (np.asarray(self.columns.get(name, self.world.sizes.get(name))) * c for name, c in a.terms)
         return np.broadcast_to(sum(parts, np.asarray(a.constant)), (self.rows,))
 
@@ -66,7 +66,7 @@ class Table:
         return self if p == TRUE else self.take(np.flatnonzero(self.holds(p)))
 
     def holds(self, p: Predicate) -> np.ndarray:
-        """p in each row; a relation is false outside its shape."""
+        """Whether the predicate p holds, for each row; a relation is false outside its shape."""
         match p:
             case Compare(op, side):
                 value = self.value(side)
@@ -99,7 +99,7 @@ class Table:
         return found
 
     def extended(self, indices: Indices, p: Predicate = TRUE) -> tuple[Table, np.ndarray]:
-        """For each row one row per assignment of the indices that makes p true, and the row that each came from.
+        """The table of all assignments of further `indices` to the rows at which p is true, and the row each came from.
 
         With p true they come in the order of nested loops.
         """
@@ -121,7 +121,7 @@ class Table:
         return self.take(rows).having(index, np.tile(np.arange(size), self.rows))
 
     def _pinned(self, side: Affine, index: str, size: int) -> Table:
-        """The rows in which side = 0 has a solution for the index, with it."""
+        """The rows in which the equality side = 0 has a solution for the index in its range, with this in a column."""
         c = side.coefficient(index)
         rest = self.value(side - affine(index) * c)
         value = -rest // c
@@ -134,7 +134,7 @@ def _pins_one(p: Compare, pending: Mapping[str, int]) -> bool:
 
 
 def _existential(p: Predicate) -> tuple[list[tuple[str, Affine]], Predicate]:
-    """The indices of directly nested existentials, and what they quantify."""
+    """The indices of directly nested existentials, and the predicate under them."""
     indices: dict[str, Affine] = {}
     while isinstance(p, Exists) and p.index not in indices:
         indices[p.index] = p.size

@@ -1,4 +1,4 @@
-"""Which values an affine index can take, and whether a predicate excludes some: Fourier–Motzkin over the whole numbers.
+"""Which values an affine index can take, and whether predicates exclude some: Fourier–Motzkin over whole numbers.
 
 A `Bounds` knows the size of each index and the number that each size variable stands for.
 """
@@ -31,7 +31,7 @@ class Bounds:
         return a.constant + sum(c * self.sizes[name] for name, c in a.terms)
 
     def corner(self, a: Affine, high: bool) -> Affine:
-        """The largest (or least) value of `a` over all values of the indices in it, in terms of sizes."""
+        """The greatest (`high`) or least value of `a` over all values of its indices, as an expression of sizes."""
         while True:
             inside = [(name, c) for name, c in a.terms if name in self.indices]
             if not inside:
@@ -95,14 +95,14 @@ def _cases(p: Predicate) -> Iterator[list[Affine]]:
 
 
 def _tight(terms: Mapping[str, int], constant: int) -> Row:
-    """The row divided by the common divisor of its coefficients, its constant rounded down."""
+    """The row of a constraint divided by the common divisor of its coefficients, its constant rounded down."""
     kept = {name: c for name, c in terms.items() if c}
     divisor = gcd(*kept.values()) or 1
     return tuple(sorted((name, c // divisor) for name, c in kept.items())), constant // divisor
 
 
 def _infeasible(rows: list[Row]) -> bool:
-    """Eliminate one variable after the other; a contradiction 0 >= 1 that remains is a proof."""
+    """Whether constraints have no solution: variables are eliminated one by one, until 0 ≥ 1 remains or nothing."""
     found = set(rows)
     while found:
         if any(not terms and constant < 0 for terms, constant in found):

@@ -1,4 +1,4 @@
-"""What a program means: ⟦e⟧ρ for all assignments ρ of a table at once. A reference: slow, exact where numbers are.
+"""What a program means: the value ⟦e⟧ρ for all assignments ρ of a table at once. A reference: slow, and exact.
 
 A value is an array, or a tuple of values for a pair; a tensor of pairs is held as a pair of tensors. Inside, the first
 axis of a value counts the rows of the table.
@@ -47,19 +47,19 @@ def evaluate(
     relations: Mapping[str, np.ndarray] | None = None,
     number: Callable[[Any], Any] = float,
 ) -> Value:
-    """The program's value; all numbers are made by `number`, so that `Fraction` gives it exactly."""
+    """The value of a program; `number` makes all of its numbers, so that `Fraction` makes it exact."""
     evaluator = Evaluator(number)
     table = evaluator.started(program.inputs, inputs, World(sizes or {}, relations or {}))
     return mapped(lambda leaf: leaf[0], evaluator.value(program.body, table))
 
 
 def mapped(f: Callable[..., Any], value: Value) -> Value:
-    """f of each array in a value."""
+    """The value with `f(array)` for each array in it."""
     return tuple(mapped(f, part) for part in value) if isinstance(value, tuple) else f(value)
 
 
 def after(e: Expr) -> tuple[Predicate, Expr]:
-    """The predicates of the brackets that e begins with, and what follows them."""
+    """The predicates of the brackets with which e begins, and the expression in them."""
     where: Predicate = TRUE
     while isinstance(e, Bracket):
         where, e = conjoin(where, e.where), e.body
@@ -67,7 +67,7 @@ def after(e: Expr) -> tuple[Predicate, Expr]:
 
 
 def summands(e: Sum) -> tuple[dict[str, Affine], Predicate, Expr]:
-    """Directly nested sums and the brackets after them, as one: Σ ī:n̄ [p] e."""
+    """Directly nested sums and the brackets in them as one sum: Σ ī:n̄ [p] e."""
     indices: dict[str, Affine] = {}
     body: Expr = e
     while isinstance(body, Sum) and body.index not in indices:
@@ -84,14 +84,14 @@ class Evaluator:
         self.held: dict[str, Value] = {}
 
     def started(self, named: Iterable[tuple[str, Any]], inputs: Mapping[str, Value], world: World) -> Table:
-        """The table of one row in which the inputs have their values."""
+        """The table of one row, in which the inputs have their values."""
         table = Table(world, 1, {})
         for name, _ in named:
             table = self.bound(name, self.given(inputs[name]), table)
         return table
 
     def given(self, value: Value) -> Value:
-        """An input as a value of one row."""
+        """An input as a value with one row."""
         return mapped(lambda leaf: self.array(np.asarray(leaf))[None], value)
 
     def array(self, numbers: np.ndarray) -> np.ndarray:
@@ -103,7 +103,7 @@ class Evaluator:
         return np.full(shape, self.zero, self.dtype)
 
     def bound(self, name: str, value: Value, table: Table) -> Table:
-        """The table with a column that says in which row of the value to look."""
+        """Bind a name to a value; a new column of the table says in which row of the value each row looks."""
         self.held[name] = value
         return table.having(f"row of {name}", np.arange(table.rows))
 
@@ -134,14 +134,14 @@ class Evaluator:
                 return self.let(e, table)
 
     def let(self, e: Let, table: Table) -> Value:
-        """The body with the name bound; outside, the name is again what it was."""
+        """The value of the body of a let; afterwards the name means what it meant before."""
         value, outer = self.value(e.value, table), self.held.get(e.name)
         result = self.value(e.body, self.bound(e.name, value, table))
         self.held[e.name] = outer
         return result
 
     def scattered(self, count: int, rows: np.ndarray, leaf: np.ndarray) -> np.ndarray:
-        """Zeros, but the leaf's rows at the rows given."""
+        """An array of `count` rows: `leaf` at the rows given, zero at others."""
         whole = self.zeros(count, *leaf.shape[1:])
         whole[rows] = leaf
         return whole
@@ -159,14 +159,14 @@ class Evaluator:
         return total
 
     def part(self, e: Expr, at: tuple[np.ndarray, ...], table: Table) -> Value:
-        """e[at..] with nothing copied but what is read."""
+        """The value of e[at..]; only what is read of e is copied."""
         if isinstance(e, Access):
             return self.part(e.of, (table.value(e.at), *at), table)
         found, rows = self.located(e, table)
         return mapped(lambda leaf: _read(e, leaf, rows, at), found)
 
     def located(self, e: Expr, table: Table) -> tuple[Value, np.ndarray]:
-        """A value, and in which of its rows each row of the table finds its own."""
+        """A value of e, and in which of its rows each row of the table finds its own."""
         match e:
             case Var(name):
                 return self.held[name], table.columns[f"row of {name}"]

@@ -57,7 +57,7 @@ class Affine:
 
 
 def affine(x: Affine | int | str) -> Affine:
-    """An index expression of an int or of a name."""
+    """The index expression that is an int or a name."""
     if isinstance(x, Affine):
         return x
     return Affine(0, ((x, 1),)) if isinstance(x, str) else Affine(as_int(x))

@@ -58,7 +58,7 @@ def show_type(of: Type) -> str:
 
 
 def show_expr(e: Expr, needs: int = OPEN) -> str:
-    """In parentheses where it binds weaker than its place needs."""
+    """The text of an expression, in parentheses where it binds weaker than `needs`."""
     strength, text = _expr(e)
     return f"({text})" if strength < needs else text
 
@@ -91,7 +91,7 @@ def _expr(e: Expr) -> tuple[int, str]:
 
 
 def _big(sign: str, e: Gen | Sum) -> str:
-    """Directly nested ones as one: Σ[i:n, j:m] e."""
+    """Directly nested ⊞ or Σ as one: Σ[i:n, j:m] e."""
     ranges, body = [(e.index, e.size)], e.body
     while type(body) is type(e):
         ranges.append((body.index, body.size))
@@ -100,7 +100,7 @@ def _big(sign: str, e: Gen | Sum) -> str:
 
 
 def show_affine(a: Affine) -> str:
-    """2·i + n − 1."""
+    """The text of an index expression: 2·i + n − 1."""
     parts = [("-" if c < 0 else "+", name if abs(c) == 1 else f"{abs(c)}·{name}") for name, c in _positive_first(a)]
     if a.constant or not parts:
         parts.append(("-" if a.constant < 0 else "+", str(abs(a.constant))))
@@ -130,7 +130,7 @@ def show_predicate(p: Predicate, within: type | None = None) -> str:
 
 
 def _comparison(op: str, side: Affine) -> str:
-    """a = b, a < b or a ≤ b with no minus sign where two sides can do without."""
+    """The text a = b, a < b or a ≤ b of an atom, without a minus sign where both sides can do without."""
     right = sum((affine(name) * c for name, c in side.terms if c > 0), Affine(max(side.constant, 0)))
     left = right - side
     if op == "=":

@@ -1,4 +1,4 @@
-"""Predicates on indices, held in a form that shows what they imply; false, true and what says nothing fold away.
+"""Predicates on indices, in a normal form that shows what they imply; what is always false or true folds away.
 
 A constructor never changes where the predicate is true: the cost of a program counts those places.
 """
@@ -16,7 +16,7 @@ from wengert.tensor.language.indices import Affine, affine
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """side op 0; of `compare` only = and ≥ come."""
+    """The atom side = 0 or side ≥ 0, made by `compare`."""
 
     op: str
     side: Affine
@@ -24,7 +24,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """R(a1, .., ak)."""
+    """The atom R(a1, .., ak)."""
 
     relation: str
     at: tuple[Affine, ...]
@@ -32,7 +32,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Unrelated:
-    """¬R(a1, .., ak): negation stands at atoms only."""
+    """The atom ¬R(a1, .., ak): negation stands at atoms only."""
 
     relation: str
     at: tuple[Affine, ...]
@@ -63,7 +63,7 @@ REMEMBERED = 2**15  # results of each constructor: the passes ask for the same o
 
 
 def compare(op: str, side: Affine) -> Predicate:
-    """An atom in lowest terms: > becomes ≥, the first coefficient of an equality is positive, constants fold."""
+    """The atom `side op 0` in lowest terms: > becomes ≥, an equality begins with a positive coefficient."""
     if op == ">":
         return compare(">=", side - 1)
     if side.is_constant:
@@ -89,7 +89,7 @@ def less(a: Affine | int, b: Affine | int) -> Predicate:
 
 
 def in_range(a: Affine, size: Affine) -> Predicate:
-    """0 ≤ a < size."""
+    """The predicate 0 ≤ a < size."""
     return conjoin(at_most(0, a), less(a, size))
 
 
@@ -114,7 +114,7 @@ def disjoin(*parts: Predicate) -> Predicate:
 def _joined(
     kind: type[And | Or], parts: Iterable[Predicate], redundant: Callable[[Predicate, Predicate], bool]
 ) -> Predicate:
-    """The parts in order, without each that is redundant beside one still there."""
+    """The parts in order, without those that are redundant beside another one that stays."""
     kept = sorted(parts, key=order)
     for p in tuple(kept):
         if any(redundant(p, q) for q in kept if q is not p):
@@ -123,7 +123,7 @@ def _joined(
 
 
 def _exclude(p: Predicate, q: Predicate) -> bool:
-    """p ∧ q is false, seen from two atoms."""
+    """Whether p ∧ q is false, as far as two atoms show it."""
     match p, q:
         case Compare(_, a), Compare(_, b):
             return len(a.terms) == len(b.terms) and p != q and a.names == b.names and implies(p, negate(q))
@@ -146,7 +146,7 @@ def _flat(p: Predicate, kind: type[And | Or]) -> tuple[Predicate, ...]:
 
 @lru_cache(maxsize=REMEMBERED)
 def implies(p: Predicate, q: Predicate) -> bool:
-    """p ⇒ q, seen from the structure alone: never wrongly yes."""
+    """Whether p ⇒ q, as far as their structure shows it; True is certain."""
     if isinstance(q, And):
         return all(implies(p, part) for part in q.parts)
     if isinstance(p, Or):
@@ -157,7 +157,7 @@ def implies(p: Predicate, q: Predicate) -> bool:
 
 
 def _at_least(p: Predicate, q: Predicate) -> bool:
-    """a + c ≥ 0 ⇒ a + d ≥ 0 where d ≥ c; and a = c gives a ≥ c."""
+    """Whether an atom implies another of the same terms: a + c ≥ 0 ⇒ a + d ≥ 0 where d ≥ c, and a = c ⇒ a ≥ c."""
     if not (isinstance(p, Compare) and isinstance(q, Compare) and q.op == ">="):
         return False
     sides = (p.side, -p.side) if p.op == "=" else (p.side,)
@@ -166,7 +166,7 @@ def _at_least(p: Predicate, q: Predicate) -> bool:
 
 @lru_cache(maxsize=REMEMBERED)
 def negate(p: Predicate) -> Predicate:
-    """¬p, pushed to the atoms. Errors: under ¬, ∃ would be ∀, which the language has not."""
+    """¬p, with the negations at the atoms. Errors: for an ∃ in p; its negation, ∀, the language does not have."""
     match p:
         case Compare("=", a):
             return disjoin(compare(">", a), compare(">", -a))
@@ -184,7 +184,7 @@ def negate(p: Predicate) -> Predicate:
 
 
 def exists(indices: Iterable[tuple[str, Affine]], p: Predicate) -> Predicate:
-    """∃[ī:n̄] p, with those indices gone that the atoms determine or merely bound."""
+    """∃[ī:n̄] p, without the indices that the atoms determine or only bound."""
     for index, size in reversed(tuple(indices)):
         p = disjoin(*(_exists_one(index, size, part) for part in disjuncts(p)))
     return p
@@ -204,13 +204,13 @@ def _exists_one(index: str, size: Affine, p: Predicate) -> Predicate:
 
 
 def _quantified(index: str, size: Affine, p: Predicate) -> Exists:
-    """∃[index:size] p, its index named by how deep it stands, so that what says the same is the same."""
+    """∃[index:size] p, the index named by how deep it stands, so that predicates that say the same are equal."""
     name = fresh(f"e{_depth(p)}", names(p) - {index})
     return Exists(name, size, p if name == index else substituted(p, {index: affine(name)}))
 
 
 def _depth(p: Predicate) -> int:
-    """How many existentials stand in each other."""
+    """How deep existentials are nested in p."""
     if isinstance(p, Exists):
         return 1 + _depth(p.of)
     return max(map(_depth, p.parts), default=0) if isinstance(p, And | Or) else 0
@@ -228,14 +228,14 @@ def solved(side: Affine, index: str) -> Affine:
 
 
 def _bounds_meet(index: str, size: Affine, sides: list[Affine]) -> Predicate:
-    """Some index in 0..size-1 has all sides ≥ 0: each lower bound is at most each upper one."""
+    """That some index in 0..size-1 has all sides ≥ 0, as a predicate: each lower bound is at most each upper one."""
     lows = [affine(0), *(solved(side, index) for side in sides if side.coefficient(index) > 0)]
     highs = [size - 1, *(solved(side, index) for side in sides if side.coefficient(index) < 0)]
     return conjoin(*(at_most(low, high) for low in lows for high in highs))
 
 
 def names(p: Predicate) -> frozenset[str]:
-    """The free index and size names of a predicate."""
+    """The free names of indices and sizes in a predicate."""
     match p:
         case Compare(_, side):
             return side.names
@@ -248,7 +248,7 @@ def names(p: Predicate) -> frozenset[str]:
 
 
 def relations(p: Predicate) -> frozenset[str]:
-    """The relations that a predicate asks."""
+    """The names of the relations in a predicate."""
     match p:
         case Related(relation, _) | Unrelated(relation, _):
             return frozenset({relation})
@@ -260,7 +260,7 @@ def relations(p: Predicate) -> frozenset[str]:
 
 
 def substituted(p: Predicate, indices: Mapping[str, Affine | int]) -> Predicate:
-    """p[i ↦ a], a bound index renamed where a names it."""
+    """p[i ↦ a] for each index i in `indices`; a bound index is renamed where some a names it."""
     if names(p).isdisjoint(indices):
         return p
     match p:
@@ -280,7 +280,7 @@ def substituted(p: Predicate, indices: Mapping[str, Affine | int]) -> Predicate:
 
 
 def fresh(name: str, taken: Iterable[str]) -> str:
-    """The name itself, or with the first number that makes it new."""
+    """`name`, or that with the first number that makes it none of `taken`."""
     taken = frozenset(taken)
     if name not in taken:
         return name
@@ -291,7 +291,7 @@ def fresh(name: str, taken: Iterable[str]) -> str:
 
 
 def order(p: Predicate) -> tuple[Any, ...]:
-    """A key that sorts predicates, equal for equal ones."""
+    """A key by which predicates are sorted; equal for equal ones."""
     match p:
         case Compare(op, side):
             return (0, op, side.terms, side.constant)

@@ -1,4 +1,4 @@
-"""What ranges of indices, and what is given, say about a predicate: interval analysis, silent where unsure."""
+"""What the ranges of indices say about predicates: interval analysis, which says nothing where it is unsure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Ranges = Mapping[str, Affine]
 
 
 def least(a: Affine, ranges: Ranges) -> int | None:
-    """A lower bound of a while each index is in its range (so that no such range is empty), if there is one."""
+    """A lower bound of `a` while each index is in its range, or None; no such range is empty then."""
     extremes = {name: affine(0) if c > 0 else ranges[name] - 1 for name, c in a.terms if name in ranges}
     a = a.substitute(extremes)
     full = {name for size in ranges.values() for name, _ in size.terms if size == affine(name)}
@@ -35,7 +35,7 @@ def least(a: Affine, ranges: Ranges) -> int | None:
 
 
 def known(p: Predicate, ranges: Ranges, given: Predicate = TRUE) -> bool:
-    """p follows, seen from bounds: never wrongly yes."""
+    """Whether p follows from ranges and from what is `given`; True is certain."""
     if implies(given, p):
         return True
     if isinstance(p, Or):
@@ -51,7 +51,7 @@ def known(p: Predicate, ranges: Ranges, given: Predicate = TRUE) -> bool:
 
 
 def _witnessed(p: Exists, ranges: Ranges, given: Predicate) -> bool:
-    """An index in scope of the same range is one that exists."""
+    """Whether an index in scope of the same range shows that p, an ∃, holds."""
     return any(
         size == p.size and known(substituted(p.of, {p.index: affine(index)}), ranges, given)
         for index, size in ranges.items()
@@ -60,7 +60,7 @@ def _witnessed(p: Exists, ranges: Ranges, given: Predicate) -> bool:
 
 
 def _sides(atoms: Iterable[Predicate]) -> list[Affine]:
-    """What the atoms say is ≥ 0."""
+    """The expressions of which the atoms say that they are ≥ 0."""
     return [side for q in atoms if isinstance(q, Compare) for side in _both(q)]
 
 
@@ -74,7 +74,7 @@ def _nonnegative(a: Affine, ranges: Ranges) -> bool:
 
 
 def tidied(p: Predicate, ranges: Ranges) -> Predicate:
-    """p, equally true for indices in range, without what the ranges and its other parts say anyway."""
+    """A predicate equal to p for indices in their ranges, without what the ranges and other parts of it say anyway."""
     if isinstance(p, Or):
         return disjoin(*(tidied(part, ranges) for part in p.parts))
     parts = [_tidied_part(part, ranges) for part in conjuncts(p)]
@@ -87,7 +87,7 @@ def tidied(p: Predicate, ranges: Ranges) -> Predicate:
 
 
 def _distinct(parts: Iterable[Predicate]) -> list[Predicate]:
-    """Without those that the equalities among them make true or the same as another."""
+    """The parts without those that the equalities among them make true, or equal to another."""
     equalities = [q for q in parts if isinstance(q, Compare) and q.op == "="]
     solution = _solution(equalities)
     others: dict[Predicate, Predicate] = {}
@@ -98,7 +98,7 @@ def _distinct(parts: Iterable[Predicate]) -> list[Predicate]:
 
 
 def _solution(equalities: Iterable[Compare]) -> dict[str, Affine]:
-    """What names stand for, each equality used once where one of its names has the coefficient ±1."""
+    """What names stand for by the equalities, each used once, where one of its names has the coefficient ±1."""
     solution: dict[str, Affine] = {}
     for q in equalities:
         side = q.side.substitute(solution)

@@ -47,7 +47,7 @@ _seen: dict[int, tuple[weakref.ref[Any], Any, Relation]] = {}
 
 
 def is_relation(x: Any) -> bool:
-    """Whether an argument says which indices belong together rather than numbers."""
+    """Whether an argument says which indices belong together, and is no numbers."""
     if isinstance(x, (Relation, Entries, Set)) or _is_sparse(x):
         return True
     return isinstance(x, np.ndarray) and x.dtype == np.bool_ and x.ndim > 0
@@ -77,7 +77,7 @@ def relation(x: Any) -> Relation:
 
 
 def _state(x: Any) -> tuple[Any, ...]:
-    """What tells whether an argument has changed."""
+    """What tells whether an argument has changed since it was seen."""
     if isinstance(x, (Set, np.ndarray)):
         return (x,)
     if x.format in ("csr", "csc", "bsr"):

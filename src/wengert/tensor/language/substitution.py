@@ -39,7 +39,7 @@ def children(e: Expr) -> tuple[Expr, ...]:
 
 
 def with_children(e: Expr, new: tuple[Expr, ...]) -> Expr:
-    """The same expression of other parts."""
+    """The same expression with other parts."""
     match e:
         case Var() | Const():
             return e
@@ -60,7 +60,7 @@ def with_children(e: Expr, new: tuple[Expr, ...]) -> Expr:
 
 
 def all_names(e: Expr) -> Iterator[str]:
-    """Every name in e, of whatever kind, free or bound."""
+    """Every name in e, free or bound: of indices, variables, sizes and relations."""
     match e:
         case Var(name) | Let(name):
             yield name
@@ -76,7 +76,7 @@ def all_names(e: Expr) -> Iterator[str]:
 
 
 def substitute(e: Expr, indices: Mapping[str, Affine] | None = None, values: Mapping[str, Expr] | None = None) -> Expr:
-    """e with indices and variables replaced."""
+    """e with `indices` and variables (`values`) replaced, without capture."""
     indices, values = indices or {}, values or {}
     spoken = {name for a in indices.values() for name in a.names}
     spoken |= {name for value in values.values() for name in all_names(value)}
@@ -84,14 +84,14 @@ def substitute(e: Expr, indices: Mapping[str, Affine] | None = None, values: Map
 
 
 def uniquely_named(program: Program) -> Program:
-    """The same program, no two binders with one name, none with the name of an input, a size or a relation."""
+    """The same program, in which all binders have names of their own, none that of an input, a size or a relation."""
     taken = {name for name, _ in (*program.inputs, *program.relations)} | set(program.sizes)
     body = _Substitution(taken, taken, True).of(program.body, {}, {})
     return Program(program.inputs, body, program.relations, program.sizes)
 
 
 class _Substitution:
-    """Renames the binders that are in `avoid` to what is not in `taken`; with `every`, a name once bound is avoided."""
+    """Substitutes; binders named in `avoid` get names not in `taken`, with `every` no name is bound twice."""
 
     def __init__(self, avoid: set[str], taken: set[str], every: bool) -> None:
         self.avoid, self.taken, self.every = avoid, taken, every

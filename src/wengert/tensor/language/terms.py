@@ -47,7 +47,7 @@ class PairType:
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """[size]of: the size is a prefix."""
+    """[size]of, a tensor of `size` elements."""
 
     size: Affine
     of: Type
@@ -61,7 +61,7 @@ REAL = Real()
 
 @dataclass(frozen=True, slots=True)
 class BlackBox:
-    """A scalar function: elementwise in NumPy; partials[m](*args) is ∂f/∂args[m], in the language."""
+    """A scalar function, elementwise in NumPy; `partials[m](*args)` is ∂f/∂args[m], an expression."""
 
     name: str
     fn: Callable[..., Any]
@@ -128,7 +128,7 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """of[at]."""
+    """of[at], an element."""
 
     of: Expr
     at: Affine

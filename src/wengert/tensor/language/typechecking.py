@@ -37,7 +37,7 @@ from wengert.tensor.language.terms import (
 
 @dataclass(frozen=True)
 class Scope:
-    """What the names stand for here."""
+    """What the names mean at a place: the types of variables, which are indices, how many arguments relations take."""
 
     types: Mapping[str, Type]
     indices: frozenset[str]
@@ -103,7 +103,7 @@ def _all_real(e: Expr, parts: tuple[Expr, ...], scope: Scope) -> Type:
 
 
 def _half(e: Expr, k: int, of: Type) -> Type:
-    """π of a pair, or of a tensor of pairs, which is a pair of tensors."""
+    """The type of a projection of `of`, a pair or a tensor of pairs, which counts as a pair of tensors."""
     match of:
         case PairType(left, right):
             return right if k else left
@@ -113,7 +113,7 @@ def _half(e: Expr, k: int, of: Type) -> Type:
 
 
 def _element(e: Expr, of: Type) -> Type:
-    """An element of a tensor, or of a pair of tensors, which is a tensor of pairs."""
+    """The type of an element of `of`, a tensor or a pair of tensors, which counts as a tensor of pairs."""
     match of:
         case TensorType(_, element):
             return element
@@ -142,7 +142,7 @@ def _check_predicate(p: Predicate, scope: Scope) -> None:
 
 
 def arrays(of: Type) -> Type:
-    """The isomorphic type with pairs outermost: [n](S×T) ≅ [n]S × [n]T."""
+    """The type with its pairs outermost: [n](S×T) ≅ [n]S × [n]T."""
     match of:
         case PairType(left, right):
             return PairType(arrays(left), arrays(right))

@@ -27,7 +27,7 @@ from wengert.tensor.passes.statements import SSA, Constant, Contract, Gens, Inpu
 
 @dataclass(frozen=True, slots=True)
 class InnerProduct:
-    """⟨[where]·a | dx⟩.
+    """The inner product ⟨[where]·a | dx⟩: what is known of a cotangent, and where it may be nonzero.
 
     Mostly a is zero where the predicate is false: then a weaker one is as right, and dearer. Not where a guarded sum
     has split the product of its result: `within` is what must not be weakened.
@@ -47,7 +47,7 @@ class Adjoint:
 
 
 def adjoint(ssa: SSA, wrt: Iterable[str], cotangent: str = "y_bar") -> Adjoint:
-    """D*[e; X] at a further input, the cotangent of the result."""
+    """D*[e; X]: the program of the cotangents of `wrt`; a further input is the cotangent of the result."""
     builder = Builder.of(ssa)
     given = builder.add_input(cotangent, _type_of(builder, ssa.output))
     parts = [(name, functools.partial(builder.input, path)) for path, name in _leaves(Var(given), ssa.output)]
@@ -55,7 +55,7 @@ def adjoint(ssa: SSA, wrt: Iterable[str], cotangent: str = "y_bar") -> Adjoint:
 
 
 def gauss_newton(ssa: SSA, wrt: Iterable[str]) -> SSA:
-    """JᵀJ at a further input x_dot for each x of X: the adjoint, where the cotangent of the result is its tangent."""
+    """The program of JᵀJ at a further input x_dot for each x of `wrt`: the adjoint of the tangent of the result."""
     wrt, builder = tuple(wrt), Builder.of(ssa)
     tangents = pushed_forward(ssa, wrt, builder)
     parts = [(name, functools.partial(tangents.__getitem__, name)) for name in leaves(ssa.output)]
@@ -65,7 +65,7 @@ def gauss_newton(ssa: SSA, wrt: Iterable[str]) -> SSA:
 def transposed(
     ssa: SSA, wrt: tuple[str, ...], builder: Builder, cotangents: Iterable[tuple[str, Callable[[], str]]]
 ) -> Adjoint:
-    """D*[e; X] where each part of the result has a statement that is its cotangent."""
+    """D*[e; X], where each part of the result has a statement already that is its cotangent."""
     derivative = linearised(ssa, {x: x for x in wrt}, builder)
     rewriting = Rewriting(builder, {binding.name: binding.of for binding in derivative.bindings})
     for name, cotangent in cotangents:
@@ -81,13 +81,13 @@ def transposed(
 def interface_size(
     result: Adjoint, sizes: Mapping[str, int] | None = None, relations: Mapping[str, np.ndarray] | None = None
 ) -> int:
-    """Σ over the inputs' inner products of how many elements the filter leaves."""
+    """How many elements the filters at the inputs leave, summed over the inner products there."""
     table = Table(World(sizes or {}, relations or {}), 1, {})
     return sum(table.extended(gens, where)[0].rows for _, gens, where in result.interface)
 
 
 class Rewriting:
-    """The inner products not yet processed, by the differential on their right."""
+    """The inner products that are not yet processed, by the differential on their right."""
 
     def __init__(self, builder: Builder, statement_of: Mapping[str, str]) -> None:
         self.builder, self.statement_of = builder, statement_of
@@ -95,11 +95,11 @@ class Rewriting:
         self.at_inputs: dict[Expr, tuple[Gens, InnerProduct]] = {}
 
     def pair(self, dx: str, where: Predicate, a: str, within: Predicate = TRUE) -> None:
-        """One more ⟨[where]·a | dx⟩."""
+        """Note one more inner product ⟨[where]·a | dx⟩."""
         self.products.setdefault(dx, []).append(InnerProduct(where, a, within))
 
     def reverse(self, binding: Binding) -> None:
-        """6.31, or 6.32 where nothing asks for the differential: the adjoint of dead code is nothing."""
+        """Process a binding: 6.31, or 6.32 where no inner product has it, and there is nothing to do: dead code."""
         if products := self.products.pop(binding.name, []):
             self.apply(binding, binding.form, self.grouped(binding, products))
 
@@ -151,11 +151,11 @@ class Rewriting:
         return self.builder.emit(gens, form, self.name(dx))
 
     def name(self, dx: str) -> str:
-        """x_bar, for what pairs with a differential of x."""
+        """The name x_bar, for what pairs with a differential of x."""
         return self.builder.named(f"{self.statement_of[dx]}_bar")
 
     def cotangent(self, of: Expr, type_of: Type) -> Output:
-        """6.27, 6.28: what has come to the parts of an input; a part that nothing came to has a structural zero."""
+        """6.27, 6.28: the cotangent of an input, from what came to its parts; a part that nothing came to is zero."""
         if isinstance(type_of, PairType):
             return self.cotangent(Proj(0, of), type_of.left), self.cotangent(Proj(1, of), type_of.right)
         if of in self.at_inputs:
@@ -183,7 +183,7 @@ def _type_of(builder: Builder, output: Output) -> Type:
 
 
 def _leaves(of: Expr, output: Output) -> Iterator[tuple[Expr, str]]:
-    """The parts of a value in the output's tuples, a tuple of more than two being pairs to the right."""
+    """The parts of a value in the tuples of the output; a tuple of more than two is pairs nested to the right."""
     if isinstance(output, str):
         yield of, output
         return

@@ -1,4 +1,4 @@
-"""The total derivative: for each statement that depends on the inputs in question a linear binding, or a few.
+"""The total derivative: each statement that depends on the inputs in question gets one or a few linear bindings.
 
 A differential that is zero is absent; it is never a tensor of zeros.
 
@@ -20,7 +20,7 @@ from wengert.tensor.passes.statements import SSA, Constant, Contract, Gens, Inpu
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """[where]·f'(x1[ī], .., xk[ī])·du[ī], with f' the partial in one argument."""
+    """The linear form [where]·f'(x1[ī], .., xk[ī])·du[ī], with f' the partial in one argument."""
 
     where: Predicate
     partial: Expr
@@ -29,7 +29,7 @@ class Scaled:
 
 @dataclass(frozen=True, slots=True)
 class Along:
-    """A contraction that is linear in one of its factors, a differential."""
+    """The linear form that a contraction is in one of its factors, a differential."""
 
     contraction: Contract
     factor: int
@@ -50,7 +50,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class Differential:
-    """The bindings in order, and which of them is each statement's; a statement that has none is constant."""
+    """The bindings in order, and which of them each statement's differential is; one without is constant."""
 
     bindings: tuple[Binding, ...]
     of: Mapping[str, str]
@@ -63,7 +63,7 @@ def differential(ssa: SSA, wrt: Iterable[str]) -> SSA:
 
 
 def pushed_forward(ssa: SSA, wrt: Iterable[str], builder: Builder) -> Mapping[str, str]:
-    """The statements that are tangents, by what they are tangents of; a statement that has none is constant."""
+    """The statements that are tangents, by the statements that these are tangents of; one without is constant."""
     tangents = {x: builder.add_input(f"{x}_dot", arrays(dict(ssa.inputs)[x])) for x in wrt}
     derivative = linearised(ssa, tangents, builder)
     for binding in derivative.bindings:
@@ -72,7 +72,7 @@ def pushed_forward(ssa: SSA, wrt: Iterable[str], builder: Builder) -> Mapping[st
 
 
 def tangent(builder: Builder, output: Output, of: Mapping[str, str]) -> Output:
-    """The tangent of the result; where it is constant, a structural zero."""
+    """The tangent of the result; a structural zero where the result is constant."""
     if not isinstance(output, str):
         return tuple(tangent(builder, part, of) for part in output)
     return of[output] if output in of else builder.emit(builder.statements[output].gens, Constant(FALSE, 0))
@@ -89,7 +89,7 @@ def emit_binding(builder: Builder, binding: Binding) -> None:
 
 
 def linearised(ssa: SSA, tangents: Mapping[str, str], builder: Builder) -> Differential:
-    """D of each statement; `tangents` names the differentials of inputs, `builder` knows which names are free."""
+    """The Differential of statements; `tangents` names those of the inputs, `builder` knows the free names."""
     linearisation = _Linearisation(tangents, builder)
     for statement in ssa.statements:
         linearisation.add(statement)
@@ -103,7 +103,7 @@ class _Linearisation:
         self.differentials: dict[str, str] = {}
 
     def add(self, statement: Statement) -> None:
-        """The statement's differential: the sum of what it is along each of its arguments."""
+        """Add the differential of a statement: the sum of what it is along each of its arguments."""
         where, forms = self.parts(statement)
         if forms:
             parts = [self.bind(statement, form) for form in forms[:-1]]
@@ -118,7 +118,7 @@ class _Linearisation:
         return name
 
     def parts(self, statement: Statement) -> tuple[Predicate, list[Linear]]:
-        """Where the differential may be nonzero, and its summands."""
+        """Where the differential of a statement may be nonzero, and the forms that it is the sum of."""
         match statement.form:
             case Input(of, places):
                 return FALSE, [Input(_in_variable(of, self.tangents), places)] if root(of) in self.tangents else []
@@ -155,7 +155,7 @@ class _Linearisation:
 
 
 def root(of: Expr) -> str:
-    """The input that projections are of."""
+    """The input of which `of` is a projection, or a projection of one."""
     if isinstance(of, Proj):
         return root(of.of)
     assert isinstance(of, Var)

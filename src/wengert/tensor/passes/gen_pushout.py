@@ -1,6 +1,6 @@
-"""Third pass: each right-hand side is ⊞[ī:n̄] s with s scalar; no ⊞ in s, and accesses of variables only.
+"""Third pass: each right-hand side becomes ⊞[ī:n̄] s with s scalar, no ⊞ in s, and accesses of variables only.
 
-Needs lets lifted and pairs eliminated.
+It needs lets lifted and pairs eliminated.
 
 Source: "Differentiating a Tensor Language", 5.21 to 5.24.
 """
@@ -48,7 +48,7 @@ def push_out_gens(program: Program) -> Program:
 
 
 def elementwise(e: Expr, of: Type, taken: set[str]) -> Expr:
-    """⊞[ī:n̄] e[ī], with every ⊞ of e pushed out to here; one that stands outermost keeps its name."""
+    """The expression ⊞[ī:n̄] e[ī], with every ⊞ of e pushed out; an outermost one keeps the name of its index."""
     own = [index for index, _ in gens_of(e)[0]]
     gens: list[tuple[str, Affine]] = []
     for d, size in enumerate(shape_of(of)):
@@ -59,7 +59,7 @@ def elementwise(e: Expr, of: Type, taken: set[str]) -> Expr:
 
 @dataclass(frozen=True)
 class Facts:
-    """What holds at a place: the ranges of the indices and the brackets around it."""
+    """What holds at a place in an expression: the ranges of indices and the brackets around it."""
 
     ranges: Ranges
     given: Predicate
@@ -73,7 +73,7 @@ class Facts:
 
 
 def pushed(e: Expr, at: tuple[Affine, ...], facts: Facts) -> Expr:
-    """e[at..] with no ⊞ left and accesses on variables only."""
+    """The element e[at..], with no ⊞ left in it, and accesses of variables only."""
     match e:
         case Gen(index, size, body):
             inside = in_range(at[0], size)
@@ -103,7 +103,7 @@ def with_gens(gens: tuple[tuple[str, Affine], ...], body: Expr) -> Expr:
 
 
 def gens_of(e: Expr) -> tuple[tuple[tuple[str, Affine], ...], Expr]:
-    """The outermost ⊞ and what follows them."""
+    """The outermost ⊞ of an expression, and the expression in them."""
     gens = []
     while isinstance(e, Gen):
         gens.append((e.index, e.size))

@@ -1,4 +1,4 @@
-"""What a ⊞ repeats is computed once: a statement that does not use one of its indices is computed without it. S11."""
+"""What a ⊞ repeats is computed once: a statement that does not use one of its indices is computed without it (S11)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def without_repetition(ssa: SSA) -> SSA:
 
 
 def _unused(statement: Statement, unused: dict[str, frozenset[int]]) -> frozenset[int]:
-    """The positions of the indices on which the value does not depend."""
+    """The positions of those indices of a statement on which its value does not depend."""
     form = statement.form
     free = frozenset(d for d, index in enumerate(statement.at) if not any(index in names(p) for p in predicates(form)))
     match form:
@@ -39,7 +39,7 @@ def _unused(statement: Statement, unused: dict[str, frozenset[int]]) -> frozense
 
 
 def _emit_once(builder: Builder, statement: Statement, unused: frozenset[int]) -> None:
-    """The statement without those indices, and under its name the repetition, which is free.
+    """Emit a statement without its unused indices, and under its name the repetition, which is free.
 
     With no place to repeat at, nothing is computed.
     """
@@ -52,7 +52,7 @@ def _emit_once(builder: Builder, statement: Statement, unused: frozenset[int]) -
 
 def _restricted(builder: Builder, form: Form, gens: Gens, kept: Gens, where: Predicate) -> Form:
     def first(name: str) -> str:
-        """What the argument is wherever the unused indices stand: its value where they are 0."""
+        """The argument where the unused indices are 0: its value wherever they stand."""
         js = primed(gens, "j")
         pins = (equal(affine(j), affine(i) if (i, n) in kept else 0) for (j, _), (i, n) in zip(js, gens, strict=True))
         return builder.emit(kept, Contract(js, conjoin(where, *pins), ((name, names_of(js)),)))

@@ -1,4 +1,4 @@
-"""The Jacobian: D at every unit vector at once, the tangent of x being the one-hot bracket ⊞[ī:n̄, b̄:n̄] [ī = b̄]·1.
+"""The Jacobian: the differential at all unit vectors at once, the tangent of x being ⊞[ī:n̄, b̄:n̄] [ī = b̄]·1.
 
 The indices b̄ stand last in each statement that depends on the tangent, and so in the result.
 """
@@ -28,7 +28,7 @@ from wengert.tensor.passes.statements import (
 
 
 def jacobian(ssa: SSA, wrt: str) -> SSA:
-    """The derivative of each element of the result by each of an input that is numbers."""
+    """The program of the derivatives of each element of the result by each element of an input."""
     builder = Builder.of(ssa)
     output = tangent(builder, ssa.output, pushed_forward(ssa, [wrt], builder))
     x_dot, of = builder.inputs[-1]
@@ -41,7 +41,7 @@ def jacobian(ssa: SSA, wrt: str) -> SSA:
 
 @dataclass
 class Widening:
-    """Gives statements the `further` indices, which products call `inner`. `wide` are those that have them."""
+    """Gives statements the indices `further`, which products call `inner`; `wide` are the statements that have them."""
 
     x_dot: str
     further: Gens
@@ -49,7 +49,7 @@ class Widening:
     wide: set[str]
 
     def widened(self, statement: Statement) -> Statement:
-        """With the further indices, if it is part of the result or depends on the tangent."""
+        """The statement with the further indices, if it is part of the result or depends on the tangent."""
         form = statement.form
         if form == Input(Var(self.x_dot), statement.at):
             form = Constant(self.same(statement.at), 1)
@@ -59,7 +59,7 @@ class Widening:
         return Statement(statement.name, (*statement.gens, *self.further), self.product(form))
 
     def product(self, form: Form) -> Form:
-        """A product reads its differential where the indices are the statement's; a sum has the statement's own."""
+        """A product reads its differential where the indices are the statement's; a sum has indices of its own."""
         if not isinstance(form, Contract):
             return form
         inner = tuple(index for index, _ in self.inner)

@@ -1,4 +1,4 @@
-"""First pass: all lets to one outermost block. Normal form: s ::= let x = e in s | e, with e free of lets.
+"""First pass: all lets go to one outermost block. Normal form: s ::= let x = e in s | e, with e free of lets.
 
 Source: "Differentiating a Tensor Language", 5.1 to 5.10.
 """
@@ -24,7 +24,7 @@ def with_lets(bindings: Bindings, body: Expr) -> Expr:
 
 
 def lets_of(e: Expr) -> tuple[Bindings, Expr]:
-    """The outermost lets and what follows them."""
+    """The outermost lets of an expression, and the expression in them."""
     bindings = []
     while isinstance(e, Let):
         bindings.append((e.name, e.value))

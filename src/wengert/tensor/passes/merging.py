@@ -1,4 +1,4 @@
-"""Contractions put into the contraction that reads them, where that costs nothing: S9.
+"""Contractions are put into the contraction that reads them, where that costs nothing (S9).
 
 A gather, at most one term for each element, is free wherever it is put. A sum goes into a plain sum that reads each of
 its elements at most once and is its only reader: the same products, the same additions. (A·B)·C stays two products: put
@@ -25,7 +25,7 @@ def merged(ssa: SSA) -> SSA:
 
 
 def readers(ssa: SSA) -> Counter[str]:
-    """How often each statement is read, by statements and as a result."""
+    """How often each statement is read, by other statements and as a result."""
     read = [name for statement in ssa.statements for name in arguments(statement.form)]
     return Counter([*read, *leaves(ssa.output)])
 
@@ -43,7 +43,7 @@ def _merged(statement: Statement, done: dict[str, Statement], uses: Counter[str]
 
 
 def _count_merge(producer: Statement, done: dict[str, Statement], uses: Counter[str]) -> None:
-    """One reader of the producer now reads what it reads; a producer without readers reads nothing more."""
+    """Count what changes when one reader of `producer` reads what it reads instead."""
     uses.update(arguments(producer.form))
     _drop_reader(producer.name, done, uses)
 
@@ -63,7 +63,7 @@ def _may_merge(statement: Statement, form: Contract, producer: Statement, uses: 
 
 
 def is_gather(statement: Statement) -> bool:
-    """Each element is one element of another statement, or zero."""
+    """Whether each element of a statement is one element of another statement, or zero."""
     form = statement.form
     if not isinstance(form, Contract) or len(form.factors) != 1:
         return False
@@ -71,13 +71,13 @@ def is_gather(statement: Statement) -> bool:
 
 
 def _reads_once(statement: Statement, form: Contract) -> bool:
-    """No element of the one factor is read twice."""
+    """Whether a contraction reads no element of its one factor twice."""
     known = determined(form.where, form.factors[0][1])
     return {*statement.at, *(index for index, _ in form.sums)} <= known
 
 
 def determined(where: Predicate, known: Iterable[str]) -> set[str]:
-    """The indices that have at most one value once the known ones are given."""
+    """The indices that have at most one value once the `known` ones are given."""
     found = set(known)
     sides = [q.side for q in conjuncts(where) if isinstance(q, Compare) and q.op == "="]
     indices = {name for side in sides for name in side.names}
@@ -87,7 +87,7 @@ def determined(where: Predicate, known: Iterable[str]) -> set[str]:
 
 
 def _inlined(form: Contract, k: int, producer: Statement) -> Contract:
-    """The producer's sum in place of the factor that reads it."""
+    """The contraction with the producer's sum in place of its k-th factor, which reads it."""
     inner = producer.form
     assert isinstance(inner, Contract)
     new = {index: f"{index}'" for index, _ in inner.sums}
@@ -104,7 +104,10 @@ def _inlined(form: Contract, k: int, producer: Statement) -> Contract:
 
 
 def without_pinned(form: Contract) -> Contract:
-    """S2: Σ[l:n] [l = a ∧ p] is [0 ≤ a < n ∧ p[l ↦ a]], for an index that no factor reads."""
+    """S2: the form without indices that no factor reads and an equality pins.
+
+    Σ[l:n] [l = a ∧ p] is [0 ≤ a < n ∧ p[l ↦ a]].
+    """
     read = {index for _, at in form.factors for index in at}
     for index, size in form.sums:
         if index not in read and any(pins(q, index) for q in conjuncts(form.where)):

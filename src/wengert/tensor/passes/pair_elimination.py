@@ -1,7 +1,7 @@
-"""Second pass: a tensor of pairs is a pair of tensors, and pairs are gone.
+"""Second pass: a tensor of pairs becomes a pair of tensors, and pairs go.
 
-Normal form: projections of inputs only, pairs in the result only, every let a scalar or a tensor of scalars. Needs lets
-lifted.
+Normal form: projections of inputs only, pairs in the result only, every let a scalar or a tensor of scalars. It needs
+lets lifted.
 
 Source: "Differentiating a Tensor Language", 5.11 to 5.20.
 """
@@ -53,7 +53,7 @@ class _Elimination:
             self.bindings.append((name, self.rewritten(value)))
 
     def leaves(self, name: str, value: Expr, of: Type) -> Expr:
-        """Each leaf of a pair bound by a let of its own; the pair of their names."""
+        """Bind each leaf of a pair by a let of its own; returns the pair of their names."""
         if isinstance(of, PairType):
             left = self.leaves(name, projected(0, value), of.left)
             return Pair(left, self.leaves(name, projected(1, value), of.right))
@@ -74,7 +74,7 @@ class _Elimination:
 
 
 def projected(k: int, e: Expr) -> Expr:
-    """π e, with the projection pushed to where a pair is made, or to an input."""
+    """The projection π_k e, pushed to where a pair is made, or to an input."""
     match e:
         case Pair(left, right):
             return right if k else left
@@ -115,5 +115,5 @@ def _projects_inputs_only(e: Expr, inputs: dict[str, Type]) -> bool:
 
 
 def is_input(e: Expr, inputs: dict[str, Type]) -> bool:
-    """Projections of an input."""
+    """Whether e is an input, or a projection of one."""
     return is_input(e.of, inputs) if isinstance(e, Proj) else isinstance(e, Var) and e.name in inputs

@@ -1,4 +1,4 @@
-"""Simpler statements of the same value, never dearer: S8, S9 and S11 of the specification of execution.
+"""Simpler statements of the same value, never dearer (S8, S9 and S11 of the specification of execution).
 
 Structural zeros and constants, copies, merged gathers, what a ⊞ need not repeat, common subexpressions, dead code.
 """
@@ -34,7 +34,7 @@ Statements = Mapping[str, Statement]
 
 
 def simplified(ssa: SSA) -> SSA:
-    """All of them, until nothing changes."""
+    """The program after all simplifications, repeated until nothing changes."""
     while True:
         before, ssa = ssa, folded(ssa)
         for step in (without_copies, merged, without_repetition, shared, without_dead_code):
@@ -54,7 +54,7 @@ def without_dead_code(ssa: SSA) -> SSA:
 
 
 def shared(ssa: SSA) -> SSA:
-    """Common subexpressions: statements that read the same are one."""
+    """The program without common subexpressions: statements that say the same become one."""
     first: dict[Any, str] = {}
     names: dict[str, str] = {}
     kept: list[Statement] = []
@@ -69,12 +69,12 @@ def shared(ssa: SSA) -> SSA:
 
 
 def _exactly(form: Form) -> Any:
-    """What tells 1 from 1.0 and 0.0 from -0.0, which are equal."""
+    """A key of a form that tells 1 from 1.0 and 0.0 from -0.0, which are equal."""
     return repr(form.value) if isinstance(form, Constant) else None
 
 
 def _ordered(statement: Statement, form: Form, position: Mapping[str, int]) -> Form:
-    """+ and · commute: the operand computed first stands first."""
+    """The form with its operands in the order in which they are computed: + and · commute."""
     if isinstance(form, Sum2) and position[form.x] > position[form.y]:
         return Sum2(form.where1, form.y, form.where0, form.x)
     if isinstance(form, Contract):
@@ -92,7 +92,7 @@ def renamed(output: Output, names: Mapping[str, str]) -> Output:
 
 
 def folded(ssa: SSA) -> SSA:
-    """Structural zeros vanish from sums and take products with them; constants that are read are put in."""
+    """The program in which structural zeros vanish from sums and take products with them, and constants are put in."""
     done: dict[str, Statement] = {}
     for statement in ssa.statements:
         form = _folded(statement, done)
@@ -126,7 +126,7 @@ def _sum(statement: Statement, form: Sum2, done: Statements) -> Form:
 
 
 def _contraction(statement: Statement, form: Contract, done: Statements) -> Form:
-    """A factor [p]1 is [p]; a constant read once for each element is a constant."""
+    """The form of a contraction with constant factors folded: a factor [p]1 is [p]."""
     for k, (name, at) in enumerate(form.factors):
         constant = done[name].form
         if isinstance(constant, Constant):
@@ -140,7 +140,7 @@ def _contraction(statement: Statement, form: Contract, done: Statements) -> Form
 
 
 def _at(where: Predicate, statement: Statement, at: Iterable[str]) -> Predicate:
-    """A statement's predicate where it is read at those indices."""
+    """The predicate of a statement where it is read at these indices."""
     return substituted(where, dict(zip(statement.at, map(affine, at), strict=True)))
 
 
@@ -148,7 +148,10 @@ def _at(where: Predicate, statement: Statement, at: Iterable[str]) -> Predicate:
 
 
 def without_copies(ssa: SSA) -> SSA:
-    """Who reads [p]·y[ī] may read y: everyone if p is true, a sum under p too, a map where it looks only there."""
+    """The program in which readers of a copy [p]·y[ī] read y.
+
+    They may if p is true; a sum may where it is under p too, a map where it looks only there.
+    """
     done: dict[str, Statement] = {}
     copies: dict[str, str] = {}
     for statement in ssa.statements:
@@ -177,7 +180,7 @@ def _seen(where: Predicate, name: str, statement: Statement, done: Statements) -
 
 
 def _copy(statement: Statement, done: Statements) -> tuple[Predicate, str] | None:
-    """(p, y) of a statement that is [p]·y[ī]."""
+    """(p, y) of a statement that is the copy [p]·y[ī]; else None."""
     form = statement.form
     if not isinstance(form, Contract) or len(form.factors) != 1:
         return None

@@ -1,4 +1,4 @@
-"""Fourth pass: scalar right-hand sides to statements of one operation each.
+"""Fourth pass: scalar right-hand sides become statements of one operation each.
 
 Source: "Differentiating a Tensor Language", 5.25 to 5.34.
 """
@@ -54,12 +54,12 @@ from wengert.tensor.passes.statements import (
 
 
 def to_ssa(program: Program) -> SSA:
-    """All four passes."""
+    """The SSA form of a program, by all four passes."""
     return converted(push_out_gens(eliminate_pairs(lift_lets(program))))
 
 
 def converted(program: Program) -> SSA:
-    """The fourth pass alone, of a program in the normal form of the third."""
+    """The SSA form of a program in the normal form of the third pass, by the fourth alone."""
     bindings, body = lets_of(program.body)
     builder = Builder(program.inputs, program.relations, program.sizes, taken=(name for name, _ in bindings))
     for name, value in bindings:
@@ -69,7 +69,7 @@ def converted(program: Program) -> SSA:
 
 
 class Builder:
-    """Statements being collected; `scalar` is S[⊞ ī:n̄ [p] e], which gives the name of the statement that holds it."""
+    """Collects statements; `scalar` is the paper's S[⊞ ī:n̄ [p] e], and names the statement that holds it."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class Builder:
 
     @classmethod
     def of(cls, ssa: SSA) -> Builder:
-        """Statements collected so far."""
+        """A Builder that has the statements of `ssa`."""
         builder = cls(ssa.inputs, ssa.relations, ssa.sizes, taken=(statement.name for statement in ssa.statements))
         builder.statements = {statement.name: statement for statement in ssa.statements}
         builder.read = {s.form.of: s.name for s in ssa.statements if isinstance(s.form, Input)}
@@ -100,7 +100,7 @@ class Builder:
         return SSA(tuple(self.statements.values()), output, self.inputs, self.relations, self.sizes)
 
     def named(self, name: str) -> str:
-        """The name, or one like it, which is from now on taken."""
+        """`name`, or one like it that is not taken; it is from now on."""
         name = fresh(name, self.taken)
         self.taken.add(name)
         return name
@@ -114,7 +114,7 @@ class Builder:
         return name
 
     def input(self, of: Expr) -> str:
-        """The statement that reads an input, or a projection of one."""
+        """The name of the statement that reads an input, or a projection of one."""
         if of not in self.read:
             gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of(self.type_of(of))))
             self.read[of] = self.emit(gens, Input(of, tuple(index for index, _ in gens)), self.named(_input_name(of)))
@@ -134,7 +134,7 @@ class Builder:
         return self.source(e)
 
     def source(self, e: Expr) -> str:
-        """The statement behind a variable: a let, or an input."""
+        """The name of the statement behind a variable: a let, or an input."""
         return e.name if isinstance(e, Var) and e.name in self.statements else self.input(e)
 
     def scalar(self, gens: Gens, p: Predicate, e: Expr, name: str | None = None) -> str:
@@ -172,7 +172,7 @@ class Builder:
         return total(gens, sums, where, self.scalar((*gens, *sums), where, substitute(body, rename)))
 
     def _reading(self, p: Predicate, e: Expr) -> Form:
-        """x[a1, .., ad] is the sum over all of x where j̄ = ā: at most one term, hence free."""
+        """The sum that an access x[a1, .., ad] is: over all of x where j̄ = ā, at most one term, hence free."""
         places: tuple[Affine, ...] = ()
         while isinstance(e, Access):
             places = (e.at, *places)
@@ -192,23 +192,23 @@ def at(gens: Gens) -> tuple[Affine, ...]:
 
 
 def primed(gens: Gens, letter: str) -> Gens:
-    """New names for ranges; the prime keeps them from the indices of any program."""
+    """New names for ranges; their prime keeps them apart from the indices of any program."""
     return tuple((f"{letter}{d}'", size) for d, (_, size) in enumerate(gens))
 
 
 def same(gens: Gens, others: Gens) -> Predicate:
-    """ī = j̄."""
+    """The predicate ī = j̄."""
     return conjoin(*(equal(a, b) for a, b in zip(at(gens), at(others), strict=True)))
 
 
 def product(gens: Gens, p: Predicate, x: str, y: str) -> Contract:
-    """[p]·x[ī]·y[ī]."""
+    """The form [p]·x[ī]·y[ī]."""
     js, ks = primed(gens, "j"), primed(gens, "k")
     return Contract((*js, *ks), conjoin(p, same(js, gens), same(ks, gens)), ((x, names_of(js)), (y, names_of(ks))))
 
 
 def total(gens: Gens, sums: Gens, where: Predicate, x: str) -> Contract:
-    """Σ sums [where]·x[ī, sums]."""
+    """The form Σ sums [where]·x[ī, sums]."""
     new = primed((*gens, *sums), "j")
     mine, summed = new[: len(gens)], new[len(gens) :]
     renamed = substituted(where, dict(zip(names_of(sums), at(summed), strict=True)))
@@ -216,7 +216,7 @@ def total(gens: Gens, sums: Gens, where: Predicate, x: str) -> Contract:
 
 
 def masked(gens: Gens, p: Predicate, x: str) -> Contract:
-    """[p]·x[ī]."""
+    """The form [p]·x[ī]."""
     return total(gens, (), p, x)
 
 

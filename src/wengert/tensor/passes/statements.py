@@ -50,7 +50,7 @@ Output = str | tuple["Output", ...]
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """inp[ī], of a variable or projections of one."""
+    """The form inp[ī], of a variable or of projections of one."""
 
     of: Expr
     at: tuple[str, ...]
@@ -58,7 +58,7 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """[where]·value."""
+    """The form [where]·value."""
 
     where: Predicate
     value: int | float | Fraction
@@ -66,7 +66,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Sum2:
-    """[where0]·x[ī] + [where1]·y[ī]: adds only where both hold."""
+    """The form [where0]·x[ī] + [where1]·y[ī], which adds only where both hold."""
 
     where0: Predicate
     x: str
@@ -76,7 +76,7 @@ class Sum2:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """[where]·f(x1[ī], .., xk[ī]): f is not evaluated elsewhere."""
+    """The form [where]·f(x1[ī], .., xk[ī]); f is not evaluated elsewhere."""
 
     where: Predicate
     f: BlackBox
@@ -85,7 +85,7 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """Σ sums [where]·x[j̄], or ·x[j̄]·y[k̄]."""
+    """The form Σ sums [where]·x[j̄], or Σ sums [where]·x[j̄]·y[k̄]."""
 
     sums: Gens
     where: Predicate
@@ -119,7 +119,7 @@ class SSA:
 
 
 def arguments(form: Form) -> tuple[str, ...]:
-    """The statements that it reads."""
+    """The names of the statements that a form reads."""
     match form:
         case Sum2(_, x, _, y):
             return (x, y)
@@ -131,7 +131,7 @@ def arguments(form: Form) -> tuple[str, ...]:
 
 
 def with_arguments(form: Form, new: Mapping[str, str]) -> Form:
-    """The same form reading other statements."""
+    """The same form, which reads other statements."""
     match form:
         case Sum2(p, x, q, y):
             return Sum2(p, new.get(x, x), q, new.get(y, y))
@@ -143,7 +143,7 @@ def with_arguments(form: Form, new: Mapping[str, str]) -> Form:
 
 
 def predicates(form: Form) -> tuple[Predicate, ...]:
-    """Where it computes."""
+    """The predicates that say where a form computes."""
     match form:
         case Constant(where, _) | Map(where, _, _) | Contract(_, where, _):
             return (where,)
@@ -160,7 +160,7 @@ def leaves(output: Output) -> tuple[str, ...]:
 
 
 def expression(statement: Statement) -> Expr:
-    """The right-hand side in the language."""
+    """The right-hand side of a statement as an expression of the language."""
 
     def read(name: str, at: tuple[str, ...] = statement.at) -> Expr:
         return accessed(Var(name), tuple(map(affine, at)))
@@ -208,7 +208,7 @@ def evaluate_ssa(
     relations: Mapping[str, np.ndarray] | None = None,
     number: Callable[[Any], Any] = float,
 ) -> Value:
-    """The value of each name in the output, in the output's tuples."""
+    """The values of the names in the output, in its tuples, by the evaluator of the language."""
     evaluator = Evaluator(number)
     table = evaluator.started(ssa.inputs, inputs, World(sizes or {}, relations or {}))
     for statement in ssa.statements:
@@ -231,7 +231,7 @@ def ssa_cost(
 
 
 def canonical(statement: Statement, sizes: tuple[str, ...] = ()) -> Statement:
-    """The statement with its indices named by position and its predicates without what ranges say."""
+    """The statement with its indices named by position, and its predicates without what ranges say."""
     form = statement.form
     sums = form.sums if isinstance(form, Contract) else ()
     new = positions(statement, sizes)

@@ -1,4 +1,4 @@
-"""The normal form of the fourth pass, checked: what every function from statements to statements must give."""
+"""A check of the normal form of the fourth pass, which every function from statements to statements must give."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wengert.tensor.passes.statements import (
 
 
 def complaints(ssa: SSA) -> list[str]:
-    """What is wrong with statements; nothing, if they are in Tensor SSA form."""
+    """What is wrong with statements, as texts; none if they are in tensor SSA form."""
     shapes: dict[str, Gens] = {}
     found = []
     for statement in ssa.statements:

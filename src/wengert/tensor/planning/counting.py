@@ -1,4 +1,4 @@
-"""A plain interpreter of plans that counts what it executes (conformance L2).
+"""A plain interpreter of plans that counts what it executes: the check that plans cost what the model says (L2).
 
 Counted as in the cost model: multiplications, black-box calls, and an addition where a term meets another in a cell.
 """
@@ -145,7 +145,7 @@ def highest(b: Bound, at: Values) -> int:
 
 
 def counted(plan: Plan, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> tuple[Any, Counter[str]]:
-    """The outputs, and how many operations of each kind it took."""
+    """The outputs of a plan, and how many operations of each kind it took."""
     machine = Machine(plan, inputs, dict(relations))
     machine.run()
     shapes = {nest.name: nest.shape for nest in plan.nests}
@@ -161,5 +161,5 @@ def _array(cells: Cells, shape: Any) -> Any:
 
 
 def nested(output: Any, values: Mapping[str, Any]) -> Any:
-    """Values in the places of their names."""
+    """The output with values in the places of their names."""
     return tuple(nested(part, values) for part in output) if isinstance(output, tuple) else values[output]

@@ -1,4 +1,4 @@
-"""The order in which a sum of products is contracted: an index is summed where it stands, if that costs less.
+"""The order in which a sum of products is contracted: an index is summed first where that costs less.
 
 Σ[j, k] a[i, j]·b[j, k]·x[k] takes n³ products, and n² where t[j] = Σ[k] b[j, k]·x[k] is computed first.
 """
@@ -33,7 +33,7 @@ UNNAMED = ""
 
 
 def eliminated(nests: Mapping[str, Nest], context: Context) -> dict[str, Nest]:
-    """Each piece as the cheapest sums of products that are found by taking one index after the other."""
+    """The nests with each piece as the cheapest sums of products found by summing one index after the other."""
     result: dict[str, Nest] = {}
     fresh = (name for name in (f"s{k}" for k in count()) if name not in nests)
     for nest in nests.values():
@@ -53,7 +53,7 @@ def _of_one(nest: Nest, fresh: Iterator[str], context: Context) -> dict[str, Nes
 
 
 def _terms(piece: Piece) -> tuple[Piece, ...]:
-    """A sum of sums as sums of their own where products are among them: each is contracted in its own order."""
+    """A sum of sums as several sums, where products are among them: each is contracted in its own order."""
     terms = _addends(piece.body)
     products = [{body_names(f) for f in factors(term)} for term in terms]
     if len(terms) < 2 or not is_reduction(piece) or all(len(p) < 2 for p in products):
@@ -66,7 +66,7 @@ def _addends(body: Body) -> tuple[Body, ...]:
 
 
 def _cheapest(piece: Piece, context: Context) -> Split | None:
-    """The split that leaves the fewest operations, if that is fewer than there are."""
+    """The split of a piece that leaves the fewest operations, if these are fewer than there are; else None."""
     kept = {i for a in piece.target for i in a.names}
     found = (_without(piece, index) for index in piece.ranges if index not in kept)
     splits = [split for split in found if split is not None]
@@ -75,7 +75,7 @@ def _cheapest(piece: Piece, context: Context) -> Split | None:
 
 
 def _without(piece: Piece, index: str) -> Split | None:
-    """The sum over the index of the factors that have it, as a tensor that has no name yet, and what reads that.
+    """The factors that have the index, summed over it as a tensor without a name yet, and the piece that reads it.
 
     The other factors are looked at where the sum has terms, and nowhere else: there they may be infinite, or outside of
     their arrays.
@@ -110,7 +110,7 @@ def _operations(split: Split, context: Context) -> float:
 
 
 def _work(piece: Piece, context: Context) -> float:
-    """Products and additions, about."""
+    """About how many products and additions a piece takes."""
     if 0 in piece.ranges.values():
         return 0.0
     made = steps(piece.ranges, piece.where, context.counts)

@@ -29,7 +29,7 @@ Relations = Mapping[str, Entries]
 
 
 def assignments(ranges: Ranges, where: Conjunction, relations: Relations) -> tuple[Columns, int]:
-    """A column for each index and their length; in time of the order of that."""
+    """A column of numbers for each index, and their length; it takes time of the order of that."""
     counts = {name: r.count for name, r in relations.items()}
     columns, length = Columns(), 1
     for step in steps(ranges, where, counts, whole=True):
@@ -60,7 +60,7 @@ def _taken(columns: Columns, which: np.ndarray) -> Columns:
 
 
 def ragged(starts: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each row its number, length times, and start, start+1, .."""
+    """For each row r its number `lengths[r]` times, and beside it starts[r], starts[r] + 1, ..."""
     lengths = np.maximum(lengths, 0)
     which = np.repeat(np.arange(len(starts)), lengths)
     ends = np.cumsum(lengths)
@@ -86,7 +86,7 @@ def _row(step: Row, columns: Columns, length: int, relations: Relations) -> tupl
 def _range_of_keys(
     given: tuple[np.ndarray, ...], shape: tuple[int, ...], keys: np.ndarray, length: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where the entries with these leading arguments start and end among the sorted keys."""
+    """Where the entries that begin with the `given` arguments start and end among the sorted keys, for each row."""
     if not given:
         return np.zeros(length, np.int64), np.full(length, len(keys))
     inside = np.logical_and.reduce([(g >= 0) & (g < n) for g, n in zip(given, shape, strict=False)])
@@ -124,7 +124,7 @@ def holds(atom: Predicate, columns: Columns, length: int, relations: Relations) 
 
 
 def tabulated(indices: Iterable[tuple[str, int]], p: Predicate, relations: Relations) -> Entries:
-    """The relation that a predicate is: the assignments of its free indices and its witnesses, without these."""
+    """The relation over `indices` that a predicate is: its assignments, without the witnesses of existentials."""
     indices = tuple(indices)
     found = [np.empty((len(indices), 0), np.int64)]
     for witnesses, where in _alternatives(conjuncts(p), frozenset(name for name, _ in indices)):
@@ -134,7 +134,7 @@ def tabulated(indices: Iterable[tuple[str, int]], p: Predicate, relations: Relat
 
 
 def _alternatives(atoms: Conjunction, taken: frozenset[str]) -> Iterator[tuple[dict[str, int], Conjunction]]:
-    """Without disjunctions, and with an index of its own for each witness; one may hold where another does."""
+    """Conjunctions of which one holds, or several at once, with an index of its own for each witness."""
     for k, atom in enumerate(atoms):
         rest = atoms[:k] + atoms[k + 1 :]
         if isinstance(atom, Or):

@@ -1,4 +1,4 @@
-"""From a conjunction to loops: narrowed ranges, solved equalities, walked relations, tests (S2, S3, S5)."""
+"""From a conjunction to loops: narrowed ranges, solved equalities, walked relations and tests (S2, S3, S5)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wengert.tensor.planning.regions import Conjunction, Ranges, all_implied, sp
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """of/by, rounded up for a lower bound and down for an upper one."""
+    """The bound of/by of a loop: rounded up for a lower one and down for an upper one."""
 
     of: Affine
     by: int = 1
@@ -22,7 +22,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The index runs from the greatest of the lows to the least of the highs, both included."""
+    """A loop: the index runs from the greatest of the lows to the least of the highs, both included."""
 
     index: str
     lows: tuple[Bound, ...]
@@ -31,7 +31,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Solve:
-    """The index is of/by, if that is whole and in 0..size-1."""
+    """The index is of/by, if that is whole and in 0..size-1; else the turn ends."""
 
     index: str
     of: Affine
@@ -41,9 +41,9 @@ class Solve:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Over R's entries that have the given values at the leading arguments of the order; the others bind indices.
+    """A walk over R's entries that begin, in an order of its arguments, with the given values; others bind indices.
 
-    binds: (argument, index, sign, rest) with argument = sign·index + rest; a size of -1 needs no range check.
+    `binds`: (argument, index, sign, rest) with argument = sign·index + rest; a size of -1 needs no range check.
     """
 
     relation: str
@@ -62,7 +62,7 @@ Step = Span | Solve | Row | Test
 
 
 def bound_by(step: Step) -> tuple[str, ...]:
-    """The indices that have a value after the step."""
+    """The indices that get a value by the step."""
     match step:
         case Span(index, _, _) | Solve(index, _, _, _):
             return (index,)
@@ -72,7 +72,7 @@ def bound_by(step: Step) -> tuple[str, ...]:
 
 
 def facts_of(step: Step) -> tuple[Predicate, ...]:
-    """What the bounds of a loop or a test say of the indices."""
+    """The atoms that hold of indices after the step: the bounds of a loop, or a test."""
     match step:
         case Span(index, lows, highs):
             i = affine(index)
@@ -97,7 +97,7 @@ IN_STRIPS = "_strip"
 
 
 def in_strips(span: Span, size: int, length: int) -> tuple[Span, Span]:
-    """A loop over strips of an index, and one over the part of the span that is in a strip."""
+    """A span as two loops: over strips of the index, and over the part of the span in a strip."""
     number = affine(span.index + IN_STRIPS)
     over = Span(span.index + IN_STRIPS, (Bound(affine(0)),), (Bound(affine(-(-size // length) - 1)),))
     first, last = Bound(number * length), Bound(number * length + length - 1)
@@ -107,7 +107,7 @@ def in_strips(span: Span, size: int, length: int) -> tuple[Span, Span]:
 
 @dataclass
 class _Maker:
-    """Steps for the indices in the order in which they are asked for."""
+    """Makes the steps for indices in the order in which they are asked for."""
 
     sizes: Ranges
     left: list[Predicate]
@@ -177,7 +177,7 @@ class _Maker:
         return Span(index, self._tightest(lows, 1), self._tightest(highs, -1))
 
     def _tightest(self, bounds: list[Bound], sign: int) -> tuple[Bound, ...]:
-        """Without those that another one always meets; constants fold."""
+        """The bounds without those that another one always meets; constants fold into one."""
         kept = list(dict.fromkeys(_folded(b, sign) for b in bounds))
         for b in list(kept):
             if any(o != b and self._beyond(o, b, sign) for o in kept):
@@ -205,12 +205,12 @@ def steps_in_order(
 
 
 def orders(sizes: Ranges) -> Iterable[Sequence[str]]:
-    """The orders of loops that are looked at."""
+    """The orders of loops that are compared."""
     return permutations(sizes) if len(sizes) <= 5 else [tuple(sizes)]
 
 
 def steps(sizes: Ranges, where: Conjunction, counts: Mapping[str, int], whole: bool = False) -> tuple[Step, ...]:
-    """The order of loops with the fewest iterations."""
+    """The steps in the order of loops that has the fewest iterations."""
     made = (steps_in_order(order, sizes, where, whole) for order in orders(sizes))
     return min(made, key=lambda m: iterations(m, sizes, counts))
 
@@ -220,7 +220,7 @@ MASK = 4  # a relation that holds at one place in so many, or at more, is tested
 
 
 def is_mask(relation: str, shape: Sequence[int], counts: Mapping[str, int]) -> bool:
-    """Whether the relation holds so often that walks of its entries do not pay."""
+    """Whether a relation holds so often that walks of its entries do not pay."""
     return counts.get(relation, 0) * MASK >= prod(shape) > 0
 
 
@@ -230,7 +230,7 @@ def is_masked(atom: Related, sizes: Ranges, counts: Mapping[str, int]) -> bool:
 
 
 def iterations(made: Iterable[Step], sizes: Ranges, counts: Mapping[str, int]) -> float:
-    """About how often the loops turn, all levels together."""
+    """About how often the loops turn, on all levels together."""
     total, here, middle = 0.0, 1.0, {name: (n - 1) / 2 for name, n in sizes.items()}
     for step in made:
         here *= _turns(step, sizes, counts, middle)
@@ -239,7 +239,7 @@ def iterations(made: Iterable[Step], sizes: Ranges, counts: Mapping[str, int]) -
 
 
 def points(made: Iterable[Step], sizes: Ranges, counts: Mapping[str, int]) -> float:
-    """About how many assignments come through."""
+    """About how many assignments the steps let through."""
     here, middle = 1.0, {name: (n - 1) / 2 for name, n in sizes.items()}
     for step in made:
         here *= _turns(step, sizes, counts, middle)

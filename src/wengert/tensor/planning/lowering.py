@@ -1,4 +1,4 @@
-"""From tensor SSA with its sizes known to nests, statement by statement."""
+"""From tensor SSA with known sizes to loop nests, statement by statement."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Sizes = Mapping[str, int]
 
 
 def lowered(statement: Statement, sizes: Sizes, context: Context) -> Nest:
-    """A statement as a nest."""
+    """The nest that computes a statement."""
     gens = tuple((i, _value(n, sizes)) for i, n in statement.gens)
     pieces = (renamed(p, context.fresh) for p in _pieces(statement, gens, sizes, context))
     return Nest(statement.name, tuple(n for _, n in gens), tuple(pieces))
@@ -71,7 +71,7 @@ def _sum(
     sizes: Sizes,
     context: Context,
 ) -> Iterator[Piece]:
-    """The guarded add (S7): one after the other into the same cells, or by regions where the cells are few.
+    """The pieces of a guarded addition (S7): both summands add into the cells, or regions where the cells are few.
 
     By regions, a cell has one value, and a reader need not be given a tensor of mostly zeros.
     """
@@ -88,7 +88,7 @@ def _sum(
 
 
 def _needed(where: Predicate, name: str, context: Context) -> Predicate:
-    """The guard of a summand; none where the summand is zero outside anyway, and is going to be put in its place."""
+    """The guard of a summand; none where the summand is zero outside of it anyway, and will be put in its place."""
     if where == TRUE or name not in context.supports or not implies(context.supports[name], where):
         return where
     context.unguarded = True
@@ -96,7 +96,7 @@ def _needed(where: Predicate, name: str, context: Context) -> Predicate:
 
 
 def support(statement: Statement) -> Predicate:
-    """Where a statement may be other than zero."""
+    """The predicate outside of which a statement is zero."""
     match statement.form:
         case Constant(where, _) | Map(where, _, _):
             return where
@@ -108,7 +108,7 @@ def support(statement: Statement) -> Predicate:
 
 
 def supports(ssa: SSA) -> dict[str, Predicate]:
-    """Of the statements that only one statement reads, once."""
+    """The supports of those statements that only one statement reads, once."""
     uses = Counter(name for s in ssa.statements for name in arguments(s.form))
     kept = leaves(ssa.output)
     return {s.name: support(s) for s in ssa.statements if uses[s.name] == 1 and s.name not in kept}
@@ -118,7 +118,7 @@ THIN = 8  # a predicate is thin where it holds for less than one in so many assi
 
 
 def is_thin(p: Predicate, gens: Gens, context: Context) -> bool:
-    """Every way to satisfy it pins an index of the statement, or needs one of a relation's few entries."""
+    """Whether every way to satisfy p pins an index of the statement, or needs one of a relation's few entries."""
     return not has_existential(p) and all(any(_thins(a, gens, context) for a in conjuncts(q)) for q in disjuncts(p))
 
 
@@ -150,7 +150,7 @@ def _value(size: Affine, sizes: Sizes) -> int:
 
 
 def input_name(of: Expr) -> str:
-    """in.x, or in.x.0.1 for a part of a pair: no statement is called so."""
+    """The name of an input, in.x, or of a part of a pair, in.x.0.1; no statement has such a name."""
     match of:
         case Var(name):
             return f"in.{name}"
@@ -160,7 +160,7 @@ def input_name(of: Expr) -> str:
 
 
 def input_shapes(name: str, of: Type, sizes: Sizes) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """The tensors that an input is made of, pairs taken apart."""
+    """The tensors that an input is made of, by name, with their shapes; pairs are taken apart."""
     shape: tuple[int, ...] = ()
     while isinstance(of, TensorType):
         shape, of = (*shape, _value(of.size, sizes)), of.of

@@ -20,7 +20,7 @@ from wengert.tensor.planning.regions import Conjunction
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The position of R(at) in the list of R's entries: a tensor may be stored over these."""
+    """The position of R(at) in the list of R's entries, as an index of a tensor that is stored by entries."""
 
     relation: str
     at: tuple[Affine, ...]
@@ -38,7 +38,7 @@ Position = Affine | Entry
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """name[at]"""
+    """The element name[at]."""
 
     name: str
     at: tuple[Position, ...]
@@ -49,7 +49,7 @@ Body = Any  # Read, Const, or Add, Mul, Apply of bodies: the operators of the la
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """For each assignment of the indices that `where` allows: target += body."""
+    """Adds `body` to the cell `target`, for each assignment of the indices that `where` allows."""
 
     indices: tuple[tuple[str, int], ...]
     where: Conjunction
@@ -66,7 +66,7 @@ Size = int | str  # a relation's name: as many as it has entries
 
 @dataclass(frozen=True, slots=True)
 class Nest:
-    """name[..shape], zero but for what the pieces add."""
+    """The tensor name[..shape], zero but for what the pieces add."""
 
     name: str
     shape: tuple[Size, ...]
@@ -85,7 +85,7 @@ def reads(body: Body) -> tuple[Read, ...]:
 
 
 def factors(body: Body) -> tuple[Body, ...]:
-    """The factors of a product, left to right."""
+    """The factors of a product, from left to right."""
     return (*factors(body.left), *factors(body.right)) if isinstance(body, Mul) else (body,)
 
 
@@ -97,7 +97,7 @@ def product(parts: tuple[Body, ...]) -> Body:
 
 
 def length(body: Body) -> int:
-    """How many operations and reads a body says."""
+    """How many operations and reads a body has."""
     match body:
         case Add(x, y) | Mul(x, y):
             return 1 + length(x) + length(y)
@@ -107,7 +107,7 @@ def length(body: Body) -> int:
 
 
 def calls(body: Body) -> bool:
-    """Whether black boxes are called."""
+    """Whether a body calls black boxes."""
     match body:
         case Add(x, y) | Mul(x, y):
             return calls(x) or calls(y)
@@ -131,14 +131,14 @@ ZERO = Const(0)
 
 
 def sum_of(x: Body, y: Body) -> Body:
-    """x + y, where a structural zero adds nothing."""
+    """The body x + y, where a structural zero adds nothing."""
     if x == ZERO:
         return y
     return x if y == ZERO else Add(x, y)
 
 
 def folded(body: Body) -> Body:
-    """Constant factors as one, in front; none where that is 1 (S8)."""
+    """The body with its constant factors as one, in front, and without it where it is 1 (S8)."""
     match body:
         case Add(x, y):
             return sum_of(folded(x), folded(y))
@@ -175,12 +175,12 @@ def moved_where(where: Conjunction, indices: Mapping[str, Affine | int]) -> Conj
 
 
 def together(parts: Iterable[Predicate]) -> Conjunction:
-    """All atoms of the parts, once each."""
+    """The atoms of all parts, each once."""
     return tuple(dict.fromkeys(a for p in parts for a in conjuncts(p)))
 
 
 def moved_piece(piece: Piece, indices: Mapping[str, Affine | int]) -> Piece:
-    """Indices replaced throughout but in the piece's own list, from which those replaced go."""
+    """The piece with index expressions in place of indices; those replaced go from its list of indices."""
     return Piece(
         tuple((i, n) for i, n in piece.indices if i not in indices),
         moved_where(piece.where, indices),
@@ -190,7 +190,7 @@ def moved_piece(piece: Piece, indices: Mapping[str, Affine | int]) -> Piece:
 
 
 def renamed(piece: Piece, fresh: Iterator[str]) -> Piece:
-    """With indices that no other piece uses."""
+    """The piece with indices that no other piece has."""
     new = {i: next(fresh) for i, _ in piece.indices}
     result = moved_piece(piece, {i: affine(j) for i, j in new.items()})
     return replace(result, indices=tuple((new[i], n) for i, n in piece.indices))
@@ -205,7 +205,7 @@ def where_names(where: Conjunction) -> frozenset[str]:
 
 
 def canonical(nest: Nest) -> Nest:
-    """The same with indices named by position and factors in one order, so that equal nests are equal structures."""
+    """The nest with indices named by position and factors in one order, so that nests that say the same are equal."""
     pieces = (renamed(p, fresh_indices_of(k)) for k, p in enumerate(nest.pieces))
     return Nest(nest.name, nest.shape, tuple(replace(p, body=_commuted(p.body)) for p in pieces))
 

@@ -1,4 +1,4 @@
-"""Pieces brought into their simplest form: pinned indices gone (S2), existentials decided (S6), definitions put in."""
+"""Pieces in their simplest form: pinned indices gone (S2), existentials decided (S6), definitions put in."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ FEW = 16  # pieces of a definition that is put where it is read: there they mult
 
 @dataclass
 class Context:
-    """What the passes share. tables: relations made of existentials; settled: what has been brought into form."""
+    """What the passes share; `tables` are relations to be made of existentials, `settled` are pieces in their form."""
 
     counts: Mapping[str, int] = field(default_factory=dict)  # how many entries each relation has, where known
     supports: Mapping[str, Predicate] = field(default_factory=dict)  # of what is read once
@@ -64,7 +64,7 @@ class Context:
     settled: dict[Piece, tuple[Piece, ...]] = field(default_factory=dict)
 
     def table(self, p: Exists, ranges: Ranges) -> Predicate:
-        """∃ as a relation over its free indices, tabulated before the program runs."""
+        """The ∃ p as a relation over its free indices, which is tabulated before the program runs."""
         free = sorted(names(p))
         canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
         indices = tuple((f"t{k}", ranges[name]) for k, name in enumerate(free)) or (("t0", 1),)
@@ -78,7 +78,7 @@ class Context:
 
 
 def expanded(p: Predicate) -> Predicate:
-    """An existential of conjunctions only, decided where it can be."""
+    """An existential of conjunctions, decided where it can be."""
     if not isinstance(p, Exists):
         return p
     choices = (disjuncts(q) for q in conjuncts(p.of))
@@ -86,7 +86,7 @@ def expanded(p: Predicate) -> Predicate:
 
 
 def witnessed(p: Exists, atoms: Conjunction, ranges: Ranges) -> bool:
-    """An entry that is known to be in the relation shows that there is one."""
+    """Whether an entry that is known to be in a relation shows that there is one."""
     known = [a for a in atoms if isinstance(a, Related)]
     wanted = [a for a in conjuncts(p.of) if isinstance(a, Related) and p.index in names(a)]
     for want, have in product(wanted, known):
@@ -107,7 +107,7 @@ def _holds_at(p: Exists, at: Affine, atoms: Conjunction, ranges: Ranges) -> bool
 
 
 def settled(piece: Piece, context: Context) -> tuple[Piece, ...]:
-    """Disjoint pieces without pinned indices, with nothing in their predicates that the ranges already say."""
+    """The piece as disjoint pieces without pinned indices, whose predicates say nothing that the ranges say already."""
     if piece not in context.settled:
         context.settled[piece] = tuple(_settled(piece, context))
     return context.settled[piece]
@@ -124,7 +124,7 @@ def _settled(piece: Piece, context: Context) -> Iterator[Piece]:
 
 
 def _solved(piece: Piece, index: str, at: Affine, atom: Predicate) -> Piece:
-    """The piece without an index that has one value, where that is in range."""
+    """The piece without an index that has one value, which must be in range."""
     rest = tuple(a for a in piece.where if a != atom)
     return moved_piece(replace(piece, where=(*rest, in_range(at, affine(piece.ranges[index])))), {index: at})
 
@@ -140,7 +140,7 @@ def _unpinned(piece: Piece, context: Context) -> tuple[Piece, ...]:
 
 
 def best_pin(piece: Piece) -> tuple[str, Affine, Predicate] | None:
-    """The index to solve for: one that is summed, then the longest loop (S2)."""
+    """The index to solve an equality for: one that is summed, then that of the longest loop (S2)."""
     kept = frozenset().union(*(a.names for a in piece.target))
     found = [(i not in kept, n, i, a) for a in piece.where for i, n in piece.indices if pins(a, i)]
     if not found:
@@ -151,7 +151,7 @@ def best_pin(piece: Piece) -> tuple[str, Affine, Predicate] | None:
 
 
 def only_value(piece: Piece) -> tuple[str, Affine, Predicate] | None:
-    """An index that its bounds leave one value."""
+    """An index to which its bounds leave one value, and this value."""
     for index, n in piece.indices:
         sides = [a.side for a in piece.where if isinstance(a, Compare) and names(a) == {index}]
         lows = [0, *(-s.constant for s in sides if s.coefficient(index) == 1)]
@@ -175,13 +175,13 @@ def equalities(target: Iterable[Position], at: Iterable[Position]) -> Iterator[P
 
 
 def instance(piece: Piece, at: tuple[Position, ...], context: Context) -> Piece:
-    """The piece with indices of its own, where it fills the cell `at`."""
+    """The piece with indices of its own, restricted to where it fills the cell `at`."""
     own = renamed(piece, context.fresh)
     return replace(own, where=(*own.where, *(p for p in equalities(own.target, at) if p != TRUE)))
 
 
 def inlined(piece: Piece, read: Read, nest: Nest, context: Context) -> tuple[Piece, ...]:
-    """The reader's piece with the definition in place of the read; where the definition is zero, with zero there."""
+    """The piece with the definition of `nest` in place of the read; where that is zero, with zero there."""
     given = [instance(p, read.at, context) for p in nest.pieces]
     parts = [
         Piece((*piece.indices, *g.indices), (*piece.where, *g.where), piece.target, replaced(piece.body, read, g.body))
@@ -200,12 +200,12 @@ def _remainder(piece: Piece, read: Read, given: list[Piece], context: Context) -
 
 
 def _covered(given: list[Piece]) -> Iterator[Predicate]:
-    """Where each has a value."""
+    """For each of the pieces, where it has a value, as a predicate."""
     return (exists(((i, affine(n)) for i, n in g.indices), conjoin(*g.where)) for g in given)
 
 
 def adds_zeros(nests: Iterable[Nest], context: Context) -> bool:
-    """Where pieces meet, one may read a cell that no piece of the definition fills."""
+    """Whether, where pieces meet, one may read a cell that no piece of a definition fills."""
     named = {nest.name: nest for nest in nests}
     adding = (p for nest in named.values() if not are_disjoint(nest.pieces, context) for p in nest.pieces)
     found = ((p, p.body, named[p.body.name]) for p in adding if isinstance(p.body, Read) and p.body.name in named)
@@ -223,7 +223,7 @@ def _may_be_unfilled(piece: Piece, read: Read, nest: Nest, context: Context) -> 
 
 
 def determined(at: Iterable[Position], known: Iterable[str] = ()) -> frozenset[str]:
-    """The indices that positions determine, one after the other."""
+    """The indices that the positions `at` determine, found one after the other."""
     found = set(known)
     sides = [a for p in at for a in (p.at if isinstance(p, Entry) else (p,))]
     while True:
@@ -234,12 +234,12 @@ def determined(at: Iterable[Position], known: Iterable[str] = ()) -> frozenset[s
 
 
 def is_reduction(piece: Piece) -> bool:
-    """Several assignments may meet in a cell."""
+    """Whether several assignments of a piece may meet in a cell."""
     return not determined(piece.target) >= piece.ranges.keys()
 
 
 def are_disjoint(pieces: tuple[Piece, ...], context: Context) -> bool:
-    """No cell is filled by two of the pieces."""
+    """Whether no cell is filled by two of the pieces."""
     return all(_apart(a, b, context) for a, b in combinations(pieces, 2))
 
 
@@ -254,7 +254,7 @@ def is_free(piece: Piece) -> bool:
 
 
 def is_virtual(nest: Nest, context: Context) -> bool:
-    """A definition that costs nothing wherever it is read: an access, a mask, a constant."""
+    """Whether a definition costs nothing wherever it is read: an access, a mask or a constant."""
     return len(nest.pieces) <= FEW and all(map(is_free, nest.pieces)) and are_disjoint(nest.pieces, context)
 
 
@@ -267,7 +267,7 @@ def used_names(piece: Piece) -> frozenset[str]:
 
 
 def virtuals_inlined(piece: Piece, virtual: Mapping[str, Nest], context: Context) -> tuple[Piece, ...]:
-    """Every read of a virtual definition replaced, until none is left."""
+    """The piece with each read of a virtual definition replaced by it, until none is left."""
     read = next((r for r in reads(piece.body) if r.name in virtual), None)
     if read is None:
         return (piece,)

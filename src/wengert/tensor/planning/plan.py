@@ -1,4 +1,4 @@
-"""A plan: loop nests that compute the outputs of an SSA program at given sizes, no operation more than its cost."""
+"""A plan: loop nests that compute the outputs of an SSA program at given sizes, in no more operations than its cost."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Table = tuple[tuple[tuple[str, int], ...], Predicate]
 
 @dataclass(frozen=True)
 class Plan:
-    """Nests in order. tables: relations to make of others first. output: names of nests, nested as the result is."""
+    """The nests in order. `tables`: relations to make of others first; `output`: names, nested as the result is."""
 
     nests: tuple[Nest, ...]
     output: Any
@@ -31,9 +31,9 @@ class Plan:
 
 
 def plan(ssa: SSA, sizes: Mapping[str, int], counts: Mapping[str, int] | None = None, optimise: bool = True) -> Plan:
-    """Loop nests for an SSA program; counts: how many entries each relation has, where known.
+    """The Plan of an SSA program; `counts` says how many entries each relation has, where that is known.
 
-    Without optimise, only what costs nothing is put in place: what remains is what the cost model counts.
+    Without `optimise`, only what costs nothing is put in place: what remains is what the cost model counts.
     """
     context = Context(counts or {}, supports(ssa) if optimise else {}, relations=frozenset(dict(ssa.relations)))
     made = _planned(ssa, sizes, context, optimise)
@@ -59,7 +59,7 @@ def _planned(ssa: SSA, sizes: Mapping[str, int], context: Context, optimise: boo
 
 
 def with_tables(plan: Plan, context: Context) -> Plan:
-    """The plan with those relations that the passes have made of existentials and that are asked."""
+    """The plan with those of the relations made of existentials that its nests ask."""
     asked = {name for nest in plan.nests for piece in nest.pieces for p in piece.where for name in relations(p)}
     asked |= {n for nest in plan.nests for n in nest.shape if isinstance(n, str)}
     for name, (_, p) in reversed(context.tables.items()):  # one is made of those before it
@@ -70,14 +70,14 @@ def with_tables(plan: Plan, context: Context) -> Plan:
 
 
 def contracted_in_order(nests: Mapping[str, Nest], names: list[str], context: Context) -> dict[str, Nest]:
-    """Until no index can be summed earlier: what is summed no more leaves definitions that can be put in place."""
+    """The nests after eliminating until no index can be summed earlier; what is summed no more may be put in place."""
     while (made := eliminated(nests, context)) != nests:
         nests = all_passes(shared(made, names), names, context)
     return made
 
 
 def decided(nest: Nest, context: Context) -> Nest:
-    """With relations for the existentials that are left."""
+    """The nest with relations in place of the existentials that are left."""
     return replace(nest, pieces=tuple(q for p in nest.pieces for q in _decided(p, context)))
 
 
@@ -93,5 +93,5 @@ def banded(nest: Nest, context: Context) -> Nest:
 
 
 def legible(nest: Nest) -> Nest:
-    """With indices called i, j, k, .. in each piece."""
+    """The nest with indices called i, j, k, ... in each piece."""
     return replace(nest, pieces=tuple(renamed(p, iter(INDICES)) for p in nest.pieces))

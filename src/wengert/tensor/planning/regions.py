@@ -1,4 +1,4 @@
-"""Predicates over indices of known range: emptiness, implication, disjoint conjunctions (S1, S4).
+"""Predicates over indices of known range: whether they are empty, what they imply, as disjoint conjunctions (S1, S4).
 
 Source: the specification of execution, S1 and S4; Fourier and Motzkin for the inequalities.
 """
@@ -39,7 +39,7 @@ FEW = 60  # inequalities that elimination may grow to before it gives up and ans
 
 
 def span(side: Affine, ranges: Ranges) -> tuple[int, int]:
-    """The least and the greatest value of an index expression."""
+    """The least and the greatest value of an index expression, for indices in their ranges."""
     low = high = side.constant
     for name, c in side.terms:
         reach = c * (ranges[name] - 1)
@@ -48,7 +48,7 @@ def span(side: Affine, ranges: Ranges) -> tuple[int, int]:
 
 
 def is_empty(atoms: Conjunction, ranges: Ranges) -> bool:
-    """Certainly no assignment makes all atoms true. Related atoms contradict only their own negation."""
+    """Whether no assignment makes all atoms true; True is certain. Of relations only R(a) and ¬R(a) contradict."""
     if FALSE in atoms or any(negate(a) in atoms for a in atoms if isinstance(a, Unrelated)):
         return True
     sides = tuple(a for a in atoms if isinstance(a, Compare))
@@ -75,7 +75,7 @@ def _never(atom: Compare, ranges: Ranges) -> bool:
 
 
 def _contradiction(atoms: set[Predicate], names: list[str]) -> bool:
-    """Substitute the pinned indices, then eliminate the others one by one; integers tighten the bounds."""
+    """Whether the atoms exclude each other: pinned indices are substituted, the others eliminated one by one."""
     for name in names:
         pin = next((a for a in atoms if isinstance(a, Compare) and pins(a, name)), None)
         if pin is not None and isinstance(pin, Compare):
@@ -111,7 +111,7 @@ def _eliminated(sides: set[Affine], name: str) -> set[Affine]:
 
 
 def implied(atom: Predicate, atoms: Conjunction, ranges: Ranges) -> bool:
-    """The atom holds wherever the others do. Never wrongly yes."""
+    """Whether the atom holds wherever the others do; True is certain."""
     if atom in atoms or atom == TRUE:
         return True
     if not isinstance(atom, Compare):
@@ -124,12 +124,12 @@ def all_implied(wanted: Iterable[Predicate], atoms: Conjunction, ranges: Ranges)
 
 
 def is_inside(at: Affine, size: int, atoms: Conjunction, ranges: Ranges) -> bool:
-    """An index expression stays in 0..size-1 wherever the atoms hold."""
+    """Whether an index expression stays in 0..size-1 wherever the atoms hold."""
     return all_implied(conjuncts(in_range(at, affine(size))), atoms, ranges)
 
 
 def reduced(atoms: Conjunction, ranges: Ranges) -> Conjunction | None:
-    """Without inequalities that the others and the ranges already say; None where nothing is left to be true."""
+    """The atoms without inequalities that the others and the ranges say already; None where they exclude each other."""
     if is_empty(atoms, ranges):
         return None
     kept = tuple(dict.fromkeys(a for a in atoms if a != TRUE))
@@ -141,7 +141,7 @@ def reduced(atoms: Conjunction, ranges: Ranges) -> Conjunction | None:
 
 
 def split(p: Predicate, ranges: Ranges, table: Table) -> tuple[Conjunction, ...]:
-    """Disjoint conjunctions that cover p: [p ∨ q] = [p] + [¬p ∧ q] (S4)."""
+    """p as disjoint conjunctions that cover it: [p ∨ q] = [p] + [¬p ∧ q] (S4)."""
     return merged(tuple(_split(p, ranges, table)))
 
 
@@ -165,7 +165,7 @@ def _holds_existential(p: Predicate) -> bool:
 
 
 def negation(p: Predicate, table: Table) -> Predicate:
-    """¬p, where an ∃ is first made a relation."""
+    """¬p, where an ∃ in p is first made a relation."""
     match p:
         case Or(parts):
             return conjoin(*(negation(q, table) for q in parts))
@@ -177,7 +177,7 @@ def negation(p: Predicate, table: Table) -> Predicate:
 
 
 def merged(parts: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
-    """Two conjunctions that differ in an atom and its complement are one without it."""
+    """The conjunctions, where two that differ in an atom and its complement become one without it."""
     for k, a in enumerate(parts):
         for b in parts[k + 1 :]:
             both = _without_complement(a, b)

@@ -59,7 +59,7 @@ def live(nests: Nests, outputs: Iterable[str]) -> Nests:
 
 
 def shared(nests: Nests, outputs: Iterable[str]) -> Nests:
-    """One nest for equal ones; outputs keep theirs."""
+    """The nests with one for those that are equal; outputs keep their own."""
     kept: Nests = {}
     first: dict[object, str] = {}
     other: dict[str, str] = {}
@@ -85,7 +85,7 @@ def _renamed_reads(piece: Piece, other: dict[str, str]) -> Piece:
 
 
 def without_virtuals(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
-    """Accesses, masks and constants put where they are read: there they cost nothing."""
+    """The nests with accesses, masks and constants put where they are read, since they cost nothing there."""
     kept: Nests = {}
     virtual: Nests = {}
     for nest in nests.values():
@@ -99,9 +99,10 @@ def without_virtuals(nests: Nests, outputs: Iterable[str], context: Context) -> 
 
 
 def fused(nests: Nests, outputs: Iterable[str], context: Context, repeats: bool = False) -> Nests:
-    """A definition that one piece reads, each cell at most once, is put into it, if that costs no operation.
+    """The nests in which a definition that one piece reads is put into it, if that costs no operation.
 
-    repeats: also where the piece names the cell several times; a compiler evaluates it once.
+    The piece reads each cell at most once. With `repeats` it may name the cell several times; a compiler evaluates it
+    once.
     """
     for name in reversed(list(nests)):
         users = [(n, k) for n in nests.values() for k, p in enumerate(n.pieces) if _reads_of(p, name)]
@@ -139,7 +140,7 @@ def _is_arithmetic(nest: Nest) -> bool:
 
 
 def _covers(piece: Piece, read: Read, nest: Nest, context: Context) -> bool:
-    """The definition has one piece, and that is not masked where it is read."""
+    """Whether the definition of a read is one piece that is not masked where it is read."""
     if len(nest.pieces) != 1:
         return False
     given = instance(nest.pieces[0], read.at, context)
@@ -153,7 +154,7 @@ def _covers(piece: Piece, read: Read, nest: Nest, context: Context) -> bool:
 
 
 def specialised(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
-    """A definition of which only slices or diagonals are read, at fewer cells in all, is computed there alone."""
+    """The nests in which a definition is computed only at slices or diagonals, if these are all that is read."""
     for name in reversed(list(nests)):
         found = list(dict.fromkeys(r for n in nests.values() for p in n.pieces for r in _reads_of(p, name)))
         if name in outputs or not found or not _worthwhile(nests, name):
@@ -170,7 +171,7 @@ def _worthwhile(nests: Nests, name: str) -> bool:
 
 
 def _pattern(read: Read, piece: Piece) -> tuple[tuple[Position, ...], tuple[tuple[str, int], ...]]:
-    """The read with its indices named by position: what two readers share."""
+    """A read with its indices named by position, which is equal for readers of the same slice."""
     used = sorted({i for a in read.at for i in a.names}, key=[i for i, _ in piece.indices].index)
     new = {i: affine(f"s{k}") for k, i in enumerate(used)}
     at = tuple(a.substitute(new) for a in read.at)
@@ -227,7 +228,7 @@ NARROW = 4  # how many times shorter a band has to be than the index that it rep
 
 
 def straightened(piece: Piece, context: Context) -> Piece:
-    """Where the difference of two indices is kept small, it becomes an index in place of one of them."""
+    """The piece in which the difference of two indices takes the place of one, where the predicate keeps it small."""
     for (i, n), (j, m) in permutations(piece.indices, 2):
         low, high = _band(piece, i, j)
         if (high - low + 1) * NARROW <= min(n, m):
@@ -240,7 +241,7 @@ def straightened(piece: Piece, context: Context) -> Piece:
 
 
 def _band(piece: Piece, i: str, j: str) -> tuple[int, int]:
-    """The least and the greatest j - i that the predicate leaves."""
+    """The least and the greatest j - i that the predicate of a piece leaves."""
     low, high = -piece.ranges[i], piece.ranges[j]
     for side in (p.side for p in piece.where if isinstance(p, Compare) and p.op == ">="):
         if side == affine(j) - affine(i) + side.constant:
@@ -254,7 +255,7 @@ def _band(piece: Piece, i: str, j: str) -> tuple[int, int]:
 
 
 def compressed(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
-    """Pinned, unused and related dimensions are not stored: the tensor becomes free to read, over smaller ones."""
+    """The nests in which pinned, unused and related dimensions are not stored: tensors are read from smaller ones."""
     result: Nests = {}
     for nest in nests.values():
         straight = replace(nest, pieces=tuple(straightened(p, context) for p in nest.pieces))
@@ -272,13 +273,13 @@ def compressed(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
 
 
 def _is_wasteful(piece: Piece, context: Context) -> bool:
-    """Stored as a box, it would be mostly zeros or repetitions."""
+    """Whether a tensor that is stored as a box would be mostly zeros or repetitions."""
     kept = {i for a in piece.target for i in a.names}
     return len(kept) < len(piece.target) or bool(_unused(piece)) or _relation(piece, context) is not None
 
 
 def _unused(piece: Piece) -> set[str]:
-    """Indices of the target on which the value does not depend."""
+    """The indices of the target on which the value of a piece does not depend."""
     kept = {i for a in piece.target for i in a.names}
     others = {i for p in piece.where if not names(p) <= kept for i in names(p)}
     used = used_names(replace(piece, where=())) | others
@@ -287,14 +288,14 @@ def _unused(piece: Piece) -> set[str]:
 
 
 def _without(piece: Piece, unused: set[str]) -> tuple[Predicate, ...]:
-    """The predicate of the others: what it says of the unused ones says that there are such."""
+    """The predicate of a piece without the unused indices: what it says of these says that there are such."""
     about = tuple(p for p in piece.where if not names(p).isdisjoint(unused))
     rest = tuple(p for p in piece.where if p not in about)
     return together((*rest, exists([(i, affine(n)) for i, n in piece.indices if i in unused], conjoin(*about))))
 
 
 def _relation(piece: Piece, context: Context) -> Related | None:
-    """A relation over indices of the target that holds seldom, to store the tensor by its entries."""
+    """A relation over indices of the target that holds seldom, by whose entries the tensor can be stored; or None."""
     kept = {a.terms[0][0] for a in piece.target if not isinstance(a, Entry) and len(a.terms) == 1}
     if any(isinstance(a, Entry) for a in piece.target):
         return None
@@ -303,12 +304,12 @@ def _relation(piece: Piece, context: Context) -> Related | None:
 
 
 def _is_plain(p: Related) -> bool:
-    """Each argument is an index of its own, shifted or reversed."""
+    """Whether each argument of a relation is an index of its own, shifted or reversed."""
     return len(names(p)) == len(p.at) > 1 and all(len(a.terms) == 1 and abs(a.terms[0][1]) == 1 for a in p.at)
 
 
 def _small(piece: Piece, name: str, context: Context) -> tuple[Nest, Piece]:
-    """The stored tensor, and what the whole one is in terms of it."""
+    """The smaller tensor that is stored, and what the whole one is in terms of it."""
     kept = [i for i, _ in piece.indices if any(i in a.names for a in piece.target)]
     unused, over = _unused(piece), _relation(piece, context)
     inside = _without(piece, unused) if unused else piece.where
@@ -326,7 +327,7 @@ def _small(piece: Piece, name: str, context: Context) -> tuple[Nest, Piece]:
 
 
 def all_passes(nests: Nests, outputs: Sequence[str], context: Context) -> Nests:
-    """Until nothing changes; three rounds have been enough for every program seen."""
+    """The nests after all passes, until nothing changes; three rounds have been enough for every program seen."""
     for _ in range(4):
         before = nests
         for each in (constants_folded, specialised, compressed, without_virtuals, fused):

@@ -1,4 +1,4 @@
-"""Relations at run time: sorted entries, walked from any side (S5)."""
+"""Relations at run time: sorted entries, which can be walked from any side (S5)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A relation's entries sorted by its arguments in some order: CSR for (0, 1), CSC for (1, 0).
+    """The entries of a relation, sorted by its arguments in some order: CSR for (0, 1), CSC for (1, 0).
 
-    coordinates[k] is the k-th argument; starts[v]..starts[v+1] are the entries whose first argument in the order is v;
-    keys are the arguments as one number, ascending; entry is the position of each in the order as given, (0, 1, ..).
-    table is the position for each key, -1 where the relation does not hold; empty where it would be mostly that.
+    `coordinates[k]` is the k-th argument; `starts[v]..starts[v+1]` are the entries whose first argument in the order is
+    v; `keys` are the arguments as one number, ascending; `entry` is the position of each in the order as given, (0, 1,
+    ..). `table` is the position for each key, -1 where the relation does not hold; empty where it would be mostly that.
     """
 
     coordinates: tuple[np.ndarray, ...]
@@ -29,7 +29,7 @@ class Walk:
 
 @dataclass(eq=False)
 class Entries:
-    """The entries at which a relation holds, as columns of indices in lexicographic order."""
+    """The entries of a relation, the tuples for which it holds, as columns of indices in lexicographic order."""
 
     shape: tuple[int, ...]
     columns: tuple[np.ndarray, ...]
@@ -41,7 +41,7 @@ class Entries:
 
     @classmethod
     def of(cls, relation: Any, shape: tuple[int, ...]) -> Entries:
-        """Of a boolean array, a scipy.sparse matrix, or index tuples."""
+        """The entries of a boolean array, a scipy.sparse matrix, or of tuples of indices."""
         if isinstance(relation, Entries):
             return relation
         if isinstance(relation, np.ndarray) and relation.dtype == bool:
@@ -57,7 +57,7 @@ class Entries:
 
     @cached_property
     def mask(self) -> np.ndarray:
-        """Whether the relation holds, as booleans."""
+        """The relation as an array of booleans."""
         table = np.zeros(self.shape, bool)
         table[self.columns] = True
         return table
@@ -102,7 +102,7 @@ def _table(keys: np.ndarray, cells: int) -> np.ndarray:
 
 
 def nonzero(matrix: Any) -> tuple[list[np.ndarray], np.ndarray]:
-    """The coordinates of a sparse matrix and the numbers there; what stands at a place twice is added up."""
+    """The coordinates of a sparse matrix, and the numbers there; those that stand at one place are added up."""
     plain = matrix.tocoo(copy=True)
     plain.sum_duplicates()
     kept = plain.data != 0

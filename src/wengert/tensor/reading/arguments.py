@@ -1,4 +1,4 @@
-"""What the function is called with, and what it takes from around it: inputs, sizes, relations, things known."""
+"""What a function is called with and what it takes from around it: inputs, sizes, relations, and things known."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def argument(name: str, x: Any, building: Building) -> Meaning:
 
 
 def outside(name: str, x: Any, building: Building) -> Meaning:
-    """The meaning of a global or closure variable: numbers are constants, arrays inputs without a derivative."""
+    """The meaning of a global or closure variable: numbers are constants, arrays are inputs without derivative."""
     if isinstance(x, (bool, np.bool_)):
         return Truth(TRUE if x else FALSE)
     if isinstance(x, (int, np.integer)):
@@ -59,7 +59,7 @@ def outside(name: str, x: Any, building: Building) -> Meaning:
 
 
 def numeric(name: str, x: Any) -> np.ndarray:
-    """A number, a nested list or an array as an array of floats."""
+    """A number, a nested list or an array, as an array of floats; `name` names it in errors."""
     array = _array(name, x)
     if array.dtype == object and array.size and all(isinstance(v, numbers.Real) for v in array.flat):
         return array.astype(float)
@@ -78,7 +78,7 @@ def _array(name: str, x: Any) -> np.ndarray:
 
 
 def converted(name: str, x: Any) -> Any:
-    """An input or relation as what runs takes it."""
+    """An input or relation in the form that programs take when they run."""
     return relation(x) if is_relation(x) else numeric(name, x)
 
 
@@ -104,7 +104,7 @@ def _relation(name: str, x: Any, building: Building) -> Relation:
 
 
 def _is_floats(x: Any) -> bool:
-    """The common case, told at once."""
+    """Whether an argument is an array of doubles, the common case, which needs no more looks."""
     return type(x) is np.ndarray and (x.dtype == np.float64 or x.dtype == np.float32)
 
 
@@ -135,7 +135,7 @@ def signature(x: Any) -> Any:
 
 
 class Itself:
-    """An object that is compared by identity, and kept."""
+    """A key that holds an object and compares it by identity."""
 
     def __init__(self, it: Any) -> None:
         self.it = it

@@ -1,4 +1,4 @@
-"""Arithmetic: between numbers it is a formula, between indices it stays affine."""
+"""Reading arithmetic: of numbers it is a formula, of indices it stays affine."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def binary(node: ast.BinOp, scope: Scope) -> Meaning:
 
 
 def _is_condition(factor: Meaning) -> bool:
-    """(p) * e and e * (p): Python evaluates e wherever p is false, so p guards nothing in it."""
+    """Whether a factor is a condition, as in (p) * e, which guards nothing: Python evaluates e where p is false."""
     return isinstance(factor, Truth) or (isinstance(factor, Relation) and len(factor.at) == len(factor.shape))
 
 
@@ -110,7 +110,7 @@ def _times(left: Expr, right: Expr) -> Expr:
 
 
 def _divided(left: Expr, right: Expr) -> Expr:
-    """By a constant: one multiplication; else one call of the reciprocal, and a multiplication unless 1/x."""
+    """A division: by a constant, one multiplication; else a reciprocal, and a multiplication unless it is 1/x."""
     if isinstance(right, Const) and right.value != 0:
         exact = isinstance(right.value, (int, Fraction))
         return _times(left, Const(Fraction(1) / Fraction(right.value) if exact else 1.0 / right.value))
@@ -127,7 +127,7 @@ _OPERATIONS = {
 
 
 def _power(base: Expr, exponent: Meaning, node: ast.BinOp, scope: Scope) -> Expr:
-    """A literal whole exponent up to 4 by multiplications, another constant by a function of one argument."""
+    """A power: a literal whole exponent up to 4 by multiplications, another constant by a function of one argument."""
     at = as_scalar(exponent, node.right, scope)
     if isinstance(base, Const) and isinstance(at, Const):
         return Const(base.value**at.value)
@@ -149,7 +149,7 @@ def _the_power() -> Any:
 
 
 def whole(left: Affine, right: Affine, node: ast.BinOp, scope: Scope) -> Meaning:
-    """Arithmetic of indices: affine; what is made of sizes alone may be anything."""
+    """Arithmetic of indices: it must stay affine; of sizes alone it may be anything."""
     match node.op:
         case ast.Add():
             return Index(left + right)

@@ -1,4 +1,4 @@
-"""The statements of a function: assignments are lets, `return` is the result, a `for` may add up a number."""
+"""Reading the statements of a function: assignments are lets, `return` is the result, a `for` may add up a number."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _REMEDIES = {
 def read_function(
     f: types.FunctionType, tree: ast.FunctionDef, names: dict[str, Meaning], node: ast.AST, scope: Scope
 ) -> Meaning:
-    """What a function returns for these arguments; its lets go to where it is called."""
+    """What a function returns for arguments of these meanings; its lets go to the scope where it is called."""
     inner = Scope(scope.building, f, dict(names), scope.conditions, scope.lets, (*scope.calls, f))
     result = run(tree.body, inner)
     if result is None:
@@ -43,7 +43,7 @@ HELPERS.append(read_function)
 
 
 def run(statements: Sequence[ast.stmt], scope: Scope) -> Meaning | None:
-    """What the statements return; None where they end without."""
+    """What the statements return; None where they end without a return."""
     for at, statement in enumerate(statements):
         if isinstance(statement, ast.Return):
             if statement.value is None:
@@ -56,7 +56,7 @@ def run(statements: Sequence[ast.stmt], scope: Scope) -> Meaning | None:
 
 
 def _if(statement: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Meaning | None:
-    """A condition known from the sizes chooses; another chooses between two results."""
+    """What an `if` and the statements after it return: sizes choose a branch, others choose between two results."""
     p = read_truth(statement.test, scope)
     known = _decided(p, scope)
     if known is not None:
@@ -92,7 +92,7 @@ def _branch(p: Predicate, body: Sequence[ast.stmt], rest: Sequence[ast.stmt], sc
 
 
 def step(statement: ast.stmt, scope: Scope) -> None:
-    """One statement that does not return."""
+    """Read one statement that does not return."""
     match statement:
         case ast.Assign(targets=targets, value=value):
             meaning = read(value, scope)
@@ -153,7 +153,7 @@ def _each(statements: Sequence[ast.stmt], scope: Scope) -> None:
 
 
 def _chosen(statement: ast.If, scope: Scope) -> list[ast.stmt]:
-    """The branch that the sizes choose."""
+    """The branch of an `if` that the sizes choose."""
     known = _decided(read_truth(statement.test, scope), scope)
     if known is None:
         raise scope.refusal(statement, "`if` on an index, in a loop", "Write a choice: y = e0 if p else e1.")
@@ -161,14 +161,14 @@ def _chosen(statement: ast.If, scope: Scope) -> list[ast.stmt]:
 
 
 def _is_constant(node: ast.expr) -> bool:
-    """range(3): a loop that is written with literal numbers is unrolled."""
+    """Whether a loop is written with literal numbers, as over range(3): it is unrolled."""
     if not isinstance(node, ast.Call):
         return False
     return all(isinstance(a, ast.Constant) for a in node.args)
 
 
 def _added(statement: ast.For, found: Iteration, scope: Scope) -> dict[str, Expr]:
-    """What a loop over a size adds to each number: `for k in range(n): s += e` is s + Σ e."""
+    """Read a loop over a size, in which numbers are added up: after `for k in range(n): s += e`, s is s + Σ e."""
     index = statement.target.id if isinstance(statement.target, ast.Name) else "k"
     name, i = scope.building.index(index, found.size)
     p = found.guard(i)
@@ -185,7 +185,7 @@ def _added(statement: ast.For, found: Iteration, scope: Scope) -> dict[str, Expr
 
 
 def _refuse_rebinding(parts: Sequence[ast.AST], scope: Scope) -> None:
-    """In a loop over a size, names from before it keep their values."""
+    """Refuse statements in a loop over a size that give names from before it other values."""
     added = {id(n.target) for part in parts for n in ast.walk(part) if isinstance(n, ast.AugAssign)}
     for n in (n for part in parts for n in ast.walk(part) if isinstance(n, ast.Name)):
         if isinstance(n.ctx, ast.Store) and n.id in scope.names and id(n) not in added:

@@ -1,4 +1,4 @@
-"""Calls: what Python's own functions mean here, scalar functions, and helpers, which are read in their place."""
+"""Reading calls: what Python's own functions mean, scalar functions, and helpers, which are read in their place."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ MEANT: dict[Any, Callable[[ast.Call, Scope], Meaning]] = {}
 
 
 def means(*functions: Any) -> Callable[[Any], Any]:
-    """Enter what a call of these functions means."""
+    """A decorator that enters what a call of these functions means."""
 
     def declare(reader: Any) -> Any:
         MEANT.update(dict.fromkeys(functions, reader))
@@ -108,7 +108,7 @@ def _meant(f: Any) -> Callable[[ast.Call, Scope], Meaning] | None:
 
 
 def positional(node: ast.Call, scope: Scope, *counts: int) -> list[ast.expr]:
-    """The arguments of a call that takes them by position."""
+    """The arguments of a call that takes them by position only."""
     if node.keywords or len(node.args) not in counts or any(isinstance(a, ast.Starred) for a in node.args):
         raise scope.refusal(
             node, "this way of calling it", f"It takes {' or '.join(map(str, counts))} plain arguments here."
@@ -154,7 +154,7 @@ def the_box(f: Any) -> BlackBox:
 
 
 def extremum(f: Any, node: ast.Call, scope: Scope) -> Meaning:
-    """max(a, b, ...), of two or more numbers; of sizes it is a size."""
+    """max(a, b, ...) or min of two or more numbers; of sizes it is a size."""
     if len(node.args) < 2 or node.keywords:
         raise scope.refusal(node, "an extremum over an array", "max(a, b) of single numbers is in the language.")
     found = [settled(read(a, scope)) for a in node.args]
@@ -189,7 +189,7 @@ def square(node: ast.Call, scope: Scope) -> Meaning:
 
 @means(np.array, np.asarray, builtins.list)
 def same(node: ast.Call, scope: Scope) -> Meaning:
-    """An array made of what is one already."""
+    """A function that makes an array, of what is one already."""
     (x,) = positional(node, scope, 1)
     if isinstance(x, ast.GeneratorExp):
         x = ast.copy_location(ast.ListComp(x.elt, x.generators), x)
@@ -222,7 +222,7 @@ def range_(node: ast.Call, scope: Scope) -> Meaning:
 
 
 def ends_of(node: ast.expr, largest: bool, scope: Scope) -> tuple[Affine, ...]:
-    """What a range starts at, the largest of which counts, or stops at, the least."""
+    """What a range starts at, or stops at: of several the largest start, the least stop."""
     found = read(node, scope)
     if isinstance(found, Extreme) and found.largest == largest:
         return found.of
@@ -290,7 +290,7 @@ def any_(node: ast.Call, scope: Scope) -> Meaning:
 
 @means(builtins.all)
 def all_(node: ast.Call, scope: Scope) -> Meaning:
-    """all p = not any not p."""
+    """all(p ...), as not any(not p ...)."""
     return Truth(opposite(_exists(node, scope, negated=True), scope))
 
 
@@ -344,7 +344,7 @@ def helper(f: types.FunctionType, node: ast.Call, scope: Scope) -> Meaning:
 
 
 def _bound(f: types.FunctionType, tree: ast.FunctionDef, node: ast.Call, scope: Scope) -> dict[str, Meaning]:
-    """The parameters of a helper and what they mean in this call."""
+    """The parameters of a helper, with what they mean in this call."""
     given = {k.arg: read(k.value, scope) for k in node.keywords if k.arg is not None}
     names = [a.arg for a in tree.args.posonlyargs + tree.args.args]
     for name, a in zip(names, node.args, strict=False):

@@ -34,7 +34,7 @@ from wengert.tensor.reading.surface import bind_target
 
 
 def iteration(node: ast.expr, scope: Scope) -> Iteration | Group:
-    """What a `for` runs over: a range or an array; or a tuple or list written out, which is unrolled."""
+    """What a `for` runs over: a range, an array, or a tuple or list written out, which is unrolled."""
     meaning = read(node, scope)
     if isinstance(meaning, (Iteration, Group)):
         return meaning
@@ -46,7 +46,7 @@ def iteration(node: ast.expr, scope: Scope) -> Iteration | Group:
 
 
 def over(value: Value, node: ast.AST, scope: Scope) -> Iteration:
-    """Over the elements of an array. (The index is in range by itself.)"""
+    """The Iteration over the elements of an array; its index is in range by itself."""
     kind = value.kind
     assert isinstance(kind, TensorKind)
     size = size_of(kind)
@@ -56,7 +56,7 @@ def over(value: Value, node: ast.AST, scope: Scope) -> Iteration:
 def ranged(
     starts: tuple[Affine, ...], stops: tuple[Affine, ...], step: int, node: ast.AST, scope: Scope
 ) -> Iteration:  # fmt: skip
-    """range(max(starts), min(stops), step). Where a bound depends on an index, over all cases, guarded."""
+    """The Iteration over range(max(starts), min(stops), step); where bounds depend on indices, over all, guarded."""
     bounds = scope.building.bounds
     if step != 1 and len(starts) == len(stops) == 1:
         return _stepped(starts[0], stops[0], step, node, scope)
@@ -74,7 +74,7 @@ def ranged(
 
 
 def clipped(size: Affine, scope: Scope) -> Affine:
-    """A range that ends before it begins is empty."""
+    """A size as the length of a range: one that ends before it begins is empty."""
     value = scope.building.bounds.value(size)
     return Affine(0) if value is not None and value < 0 else size
 
@@ -93,7 +93,7 @@ def _stepped(start: Affine, stop: Affine, step: int, node: ast.AST, scope: Scope
 def entered(
     generator: ast.comprehension, found: Iteration, scope: Scope, index: str
 ) -> tuple[str, Scope, Predicate]:  # fmt: skip
-    """The scope inside one `for`, its index, and the conditions that stand at it."""
+    """The scope inside one `for`, its index, and the conditions on it."""
     name, i = scope.building.index(index, found.size)
     p = found.guard(i)
     inner = scope.inside(p)
@@ -117,7 +117,7 @@ def _index_name(target: ast.expr) -> str:
 
 @reads(ast.ListComp)
 def generated(node: ast.ListComp, scope: Scope) -> Meaning:
-    """[e for i in range(n)]."""
+    """The tensor [e for i in range(n)]."""
     if len(node.generators) > 1:
         raise scope.refusal(
             node,
@@ -156,14 +156,14 @@ def _unrolled(generator: ast.comprehension, part: Meaning, elt: ast.expr, scope:
 
 
 def summed(node: ast.GeneratorExp | ast.ListComp, scope: Scope) -> Expr:
-    """sum(e for ... for ... if p), as one joint sum."""
+    """The sum sum(e for ... for ... if p), as one joint Σ."""
     return total(node.generators, scope, TRUE, lambda inner: read_scalar(node.elt, inner))
 
 
 def total(
     generators: Sequence[ast.comprehension], scope: Scope, p: Predicate, leaf: Callable[[Scope], Expr]
 ) -> Expr:  # fmt: skip
-    """Σ over the `for`s, of [p]·leaf; conditions move inwards, so that nested sums stand directly in each other."""
+    """Σ over the `for`s of [p]·leaf; conditions move inwards, so that nested sums stand directly in each other."""
     if not generators:
         return bracketed(p, leaf(scope))
     first, *rest = generators
@@ -181,7 +181,7 @@ def total(
 
 
 def _within(inner: Scope, rest: Sequence[ast.comprehension], p: Predicate, leaf: Callable[[Scope], Expr]) -> Expr:
-    """The part inside a `for`, with the lets that it makes inside the condition."""
+    """The part of a sum inside one `for`, with the lets that it makes inside the condition."""
     if rest:
         body = total(rest, inner, p, leaf)
         return inner.closed(body)
@@ -193,7 +193,7 @@ def _written_out(
     first: ast.comprehension, found: Group, rest: Sequence[ast.comprehension], scope: Scope, p: Predicate,
     leaf: Callable[[Scope], Expr],
 ) -> Expr:  # fmt: skip
-    """A loop over constants, term by term; `for y in [e]` is a let."""
+    """A sum over constants, term by term; `for y in [e]` is a let."""
     terms: Expr = Const(0)
     for part in found.parts:
         inner = scope.inside()

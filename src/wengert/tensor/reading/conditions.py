@@ -1,4 +1,4 @@
-"""Conditions on indices and sizes, and choices by them."""
+"""Reading conditions on indices and sizes, and choices by them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ _ORDERS = {
 
 
 def _member(left: ast.expr, right: ast.expr, node: ast.Compare, scope: Scope) -> Predicate:
-    """(i, j) in R."""
+    """The predicate (i, j) in R."""
     relation = read(right, scope)
     if not isinstance(relation, Relation):
         raise scope.refusal(node, "`in` asks something other than a set of index tuples", "Compare indices with ==.")
@@ -105,7 +105,7 @@ def _member(left: ast.expr, right: ast.expr, node: ast.Compare, scope: Scope) ->
 
 
 def _of_known(op: ast.cmpop, a: Meaning, b: Meaning, node: ast.Compare, scope: Scope) -> Predicate:
-    """A comparison of things known beforehand: a text, None."""
+    """A comparison of things that are known beforehand: a text, None."""
     if isinstance(op, (ast.Is, ast.IsNot)) and isinstance(b, Known) and b.it is None:
         same = isinstance(a, Known) and a.it is None
         return TRUE if same == isinstance(op, ast.Is) else FALSE
@@ -116,7 +116,7 @@ def _of_known(op: ast.cmpop, a: Meaning, b: Meaning, node: ast.Compare, scope: S
 
 @reads(ast.BoolOp)
 def connective(node: ast.BoolOp, scope: Scope) -> Meaning:
-    """`and` and `or`: what stands on the right is only asked where the left leaves it open."""
+    """`and` and `or`: as in Python, what stands on the right is looked at only where the left leaves it open."""
     both = isinstance(node.op, ast.And)
     found: Predicate = TRUE if both else FALSE
     here = scope
@@ -128,7 +128,7 @@ def connective(node: ast.BoolOp, scope: Scope) -> Meaning:
 
 
 def _weak_opposite(p: Predicate) -> Predicate:
-    """¬p, or nothing known where the language cannot say it."""
+    """¬p, or true where the language cannot say it."""
     try:
         return negate(p)
     except ValueError:
@@ -136,19 +136,19 @@ def _weak_opposite(p: Predicate) -> Predicate:
 
 
 def opposite(p: Predicate, scope: Scope) -> Predicate:
-    """¬p, an ∃ in it being made a relation."""
+    """¬p; an ∃ in it is first made a relation."""
     return negation(p, scope.building.table)
 
 
 def sides(p: Predicate, scope: Scope) -> tuple[Predicate, Predicate]:
-    """p and ¬p, in words that show that they exclude each other."""
+    """p and ¬p, in a form that shows that they exclude each other."""
     q = opposite(p, scope)
     return negate(q), q
 
 
 @reads(ast.IfExp)
 def choice(node: ast.IfExp, scope: Scope) -> Meaning:
-    """e0 if p else e1: [p]·e0 + [¬p]·e1, of which no branch is evaluated where it is not chosen."""
+    """The choice e0 if p else e1, as [p]·e0 + [¬p]·e1; a branch that is not chosen is not evaluated."""
     p = read_truth(node.test, scope)
     if p == TRUE:
         return read(node.body, scope)
@@ -165,7 +165,7 @@ def choice(node: ast.IfExp, scope: Scope) -> Meaning:
 
 
 def zero_like(node: ast.expr, scope: Scope) -> Value:
-    """The zero that stands for an expression: of its kind, where that can be told without what it reads."""
+    """The zero in place of an expression, of its kind, where this can be told without what the expression reads."""
     with scope.building.undone():
         try:
             kind = read_value(node, scope.inside(FALSE)).kind
@@ -188,7 +188,7 @@ def is_zero(node: ast.expr) -> bool:
 
 
 def guarded(p: Predicate, node: ast.expr, scope: Scope) -> Value:
-    """What is evaluated only where p holds, without the bracket."""
+    """The meaning of what is evaluated only where p holds, without the bracket."""
     inner = scope.inside(p)
     value = read_value(node, inner)
     return Value(inner.closed(value.expr), value.kind)

@@ -29,12 +29,12 @@ REMEMBERED = 2**10  # powers and derivatives, so that equal ones are one; they a
 
 
 def larger_share(a: Any, b: Any) -> Any:
-    """∂ max(a, b)/∂a; ties share equally."""
+    """∂ max(a, b)/∂a; where both are equal, a half."""
     return 1.0 * (a > b) + 0.5 * (a == b)
 
 
 def smaller_share(a: Any, b: Any) -> Any:
-    """∂ min(a, b)/∂a; ties share equally."""
+    """∂ min(a, b)/∂a; where both are equal, a half."""
     return 1.0 * (a < b) + 0.5 * (a == b)
 
 
@@ -51,12 +51,12 @@ def _share(box: BlackBox) -> tuple[Partial, Partial]:
 
 
 def first_larger(a: Any, b: Any) -> Any:
-    """Python's max: the first, unless the second is larger."""
+    """Python's max of two numbers: the first, unless the second is larger."""
     return np.where(b > a, b, a)
 
 
 def first_smaller(a: Any, b: Any) -> Any:
-    """Python's min: the first, unless the second is smaller."""
+    """Python's min of two numbers: the first, unless the second is smaller."""
     return np.where(b < a, b, a)
 
 
@@ -85,9 +85,9 @@ _ALIKE = {
 
 
 def black_box(f: Any, count: int | None = None) -> BlackBox | None:
-    """The black box of a scalar function that has a rule by its partials; None where it has none.
+    """The black box of a scalar function that has a rule by its partials; None where it has no such rule.
 
-    `count`: how many arguments it is called with, where that is fewer than it can take.
+    `count` is how many arguments it is called with, where that is fewer than it can take.
     """
     try:
         given = _GIVEN.get(f)
@@ -113,7 +113,7 @@ def _is_complex(f: Any) -> bool:
 
 
 def _elementwise(f: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """The function itself, of arrays: a rule may be of several functions, which are not the same."""
+    """The function itself, applied to arrays; a rule may be of several functions, which are not the same."""
     if isinstance(f, np.ufunc):
         return f
     name = getattr(f, "__name__", "")
@@ -125,7 +125,7 @@ def _elementwise(f: Callable[..., Any], count: int) -> Callable[..., Any]:
 
 
 def _of_rule(rule: Rule, f: Any, names: tuple[str, ...]) -> BlackBox:
-    """The black box of a function by its rule; what the body says is read when a derivative is asked for."""
+    """The black box of a function by its rule, whose body is read when a derivative is asked for."""
     params = tuple(f"x{m}" for m in range(len(names))) if len(names) > 1 else ("x",)
     read: list[list[Expr]] = []
     name = _short(rule.name)
@@ -151,7 +151,7 @@ def _place(m: int, params: tuple[str, ...]) -> str:
 
 
 def _partials(rule: Rule, box: BlackBox, params: tuple[str, ...]) -> list[Expr]:
-    """The partials as expressions; where the body says more than the language can, as functions without derivative."""
+    """The partials as expressions; as functions without derivative where the body says more than the language can."""
     y = Apply(box, tuple(map(Var, params)))
     found = body_partials(rule.body, y, params, black_box) if rule.body is not None else None
     return found or [_opaque(rule, box, m, params) for m in range(len(params))]
@@ -177,7 +177,7 @@ def _opaque(rule: Rule, of: BlackBox, m: int, params: tuple[str, ...]) -> Expr:
 
 
 def _called(name: str, params: tuple[str, ...], e: Expr, args: tuple[Expr, ...]) -> Expr:
-    """`e` at the arguments, as at most one call of a black box."""
+    """The value of `e` at these arguments, as at most one call of a black box."""
     free = isinstance(e, (Const, Var)) or (
         isinstance(e, Apply) and all(isinstance(a, (Const, Var)) for a in e.args)
     )  # fmt: skip
@@ -188,7 +188,7 @@ def _called(name: str, params: tuple[str, ...], e: Expr, args: tuple[Expr, ...])
 
 @lru_cache(maxsize=REMEMBERED)
 def _derived_box(name: str, params: tuple[str, ...], e: Expr) -> BlackBox:
-    """The black box that computes `e`; its partials are derived in turn, when they are asked for."""
+    """The black box that computes `e`; its partials are derived in turn when they are asked for."""
 
     def partial(m: int) -> Partial:
         where = f"{name}'{_place(m, params)}"
@@ -199,7 +199,7 @@ def _derived_box(name: str, params: tuple[str, ...], e: Expr) -> BlackBox:
 
 @lru_cache(maxsize=REMEMBERED)
 def _power(f: Power) -> BlackBox:
-    """x**c, with the partial c·x**(c-1)."""
+    """The black box x**c, with the partial c·x**(c-1)."""
     name = f"pow{f.exponent}"
 
     def partial(*args: Expr) -> Expr:
@@ -210,12 +210,12 @@ def _power(f: Power) -> BlackBox:
 
 
 def _function(text: str) -> Callable[..., Any]:
-    """Written out, so that what compiles Python can compile it."""
+    """The function that a text defines, so that what compiles Python can compile it."""
     return eval(compile(text, "<power>", "eval"))
 
 
 def reciprocal() -> BlackBox:
-    """1/x."""
+    """The black box 1/x."""
     box = black_box(np.reciprocal)
     assert box is not None
     return box

@@ -1,4 +1,4 @@
-"""x[idx[i]]: an array of whole numbers as an index is a relation that holds of one j for each i, j = idx[i]."""
+"""Reading x[idx[i]]: an array of whole numbers as an index is a relation that holds of one j for each i, j = idx[i]."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wengert.tensor.reading.scopes import Chosen, Scope
 
 @dataclass(frozen=True)
 class Gather:
-    """The input of whole numbers that is read, and where; that may be found by gathers in turn: x[p[q[i]]]."""
+    """An input of whole numbers that is used as an index, and where it is read; this may be a Gather: x[p[q[i]]]."""
 
     of: str
     at: tuple[Affine, ...]
@@ -25,7 +25,7 @@ class Gather:
 
 
 def whole_numbers(value: Value, scope: Scope) -> Gather | None:
-    """What an index reads; None where the value is something else."""
+    """The Gather that a value is, if it is read from whole numbers; else None."""
     at: list[Affine] = []
     by, expr = scope.building.unwrapped(value.expr)
     while isinstance(expr, Access):
@@ -76,7 +76,7 @@ def _relation(index: str, size: Affine, scope: Scope) -> str:
 
 
 def functional(name: str, index: np.ndarray, size: int) -> Relation:
-    """The relation of an array of whole numbers. Errors: OutOfRangeError, also for negative ones."""
+    """The relation of an array of whole numbers. Errors: OutOfRangeError for numbers outside 0..size-1."""
     numbers = np.asarray(index).astype(np.intp)
     if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
         worst = int(numbers.min() if numbers.min() < 0 else numbers.max())

@@ -1,4 +1,4 @@
-"""What a piece of the user's function means while it is read: a value, an index, a truth, a thing known beforehand."""
+"""What pieces of the user's function mean while it is read: values, indices, truths, things known beforehand."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wengert.tensor.language.terms import REAL, Affine, Expr, PairType, Predicat
 
 @dataclass(eq=False)
 class Dimension:
-    """One axis of an argument, `value` long. It gets a name when it is first read, the user's if he gives it one."""
+    """One axis of an argument, `value` long; it is named when it is first read, by the user if he names it."""
 
     value: int
     default: str
@@ -28,7 +28,7 @@ class Dimension:
 
 
 class Kind:
-    """The shape of a value, as the user sees it."""
+    """The structure of a value, as the user sees it: a number, a tuple or a tensor."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def size_of(kind: TensorKind) -> Affine:
 
 
 def type_of(kind: Kind) -> Type:
-    """The type in the language: tuples are pairs nested to the right, a tuple of one is its part."""
+    """The type of a kind: tuples are pairs nested to the right; a tuple of one is its part."""
     if isinstance(kind, TensorKind):
         return TensorType(size_of(kind), type_of(kind.of))
     if isinstance(kind, TupleKind):
@@ -88,7 +88,7 @@ class Value(Meaning):
 
 @dataclass(frozen=True)
 class Index(Meaning):
-    """A whole number known from sizes and indices; `of` is the axis that it is the length of."""
+    """A whole number known from sizes and indices; `of` is the axis that it is the length of, if any."""
 
     affine: Affine
     of: Dimension | None = field(default=None, compare=False)
@@ -99,7 +99,7 @@ class Index(Meaning):
 
 @dataclass(frozen=True)
 class Extreme(Meaning):
-    """The largest or least of several indices, which a condition or the bound of a range may name."""
+    """The largest or least of several indices; a condition or the bound of a range may name it."""
 
     largest: bool
     of: tuple[Affine, ...]
@@ -134,7 +134,7 @@ class Group(Meaning):
 
 @dataclass(frozen=True)
 class Truth(Meaning):
-    """A predicate."""
+    """A predicate on indices."""
 
     predicate: Predicate
 
@@ -144,9 +144,9 @@ class Truth(Meaning):
 
 @dataclass(frozen=True, eq=False)
 class Relation(Meaning):
-    """A relation argument; `closed`: outside its shape it is false, as a set is. `at`: the indices given so far.
+    """A relation among the arguments; `at` are the indices given to it so far.
 
-    `numbers`: what it came as holds numbers.
+    `closed`: outside its shape it is false, as a set is. `numbers`: it came as a sparse matrix of numbers.
     """
 
     name: str
@@ -156,7 +156,7 @@ class Relation(Meaning):
     numbers: bool = False
 
     def given(self, *at: Affine) -> Relation:
-        """With further indices."""
+        """The relation with further indices."""
         return replace(self, at=(*self.at, *at))
 
     def __str__(self) -> str:
@@ -174,14 +174,14 @@ class Known(Meaning):
 
     @property
     def has_one_truth(self) -> bool:
-        """It is true, or false, for ever."""
+        """Whether the object is true, or false, for ever."""
         decides = any(hasattr(type(self.it), name) for name in ("__bool__", "__len__"))
         return not decides or self.it is None or isinstance(self.it, (str, bytes, complex))
 
 
 @dataclass(frozen=True, eq=False)
 class Iteration(Meaning):
-    """What a `for` runs over: `size` elements, `at(index)` of which `guard(index)` holds."""
+    """What a `for` runs over: `size` elements; the one at an index is `at(index)`, where `guard(index)` holds."""
 
     size: Affine
     at: Callable[[Affine], Meaning]
@@ -194,6 +194,6 @@ class Iteration(Meaning):
 
 @dataclass(frozen=True)
 class Running(Meaning):
-    """A sum that a `for` statement is adding up."""
+    """A number to which a `for` statement is adding."""
 
     name: str

@@ -78,20 +78,20 @@ def parse(f: types.FunctionType, arguments: Mapping[str, Any]) -> Parsed:
 
 
 def relations(building: Building) -> tuple[tuple[str, tuple[Affine, ...]], ...]:
-    """Those that are given, and those that are made of arrays of whole numbers and of existentials."""
+    """The relations that are given, and those made of arrays of whole numbers and of existentials."""
     given = [(name, tuple(d.named() for d in shape)) for name, shape in building.relations]
     tables = [(name, tuple(size for _, size in indices)) for name, (indices, _) in building.tables.items()]
     return (*given, *gathers(building), *tables)
 
 
 def gathers(building: Building) -> list[tuple[str, tuple[Affine, ...]]]:
-    """The relations of arrays that are used as indices."""
+    """The relations of arrays of whole numbers that are used as indices."""
     kinds = dict(building.inputs)
     return [(name, (*sizes_of(kinds[of]), size)) for name, (of, size) in building.gathers.items()]
 
 
 def tabled(indices: tuple[tuple[str, Affine], ...], p: Exists, sizes: Mapping[str, int]) -> Table:
-    """At the sizes of the call."""
+    """The relation that a predicate over `indices` is at the sizes of the call."""
     at = substituted(p, sizes)
     return tuple((name, size.substitute(sizes).constant) for name, size in indices), at
 

@@ -1,4 +1,4 @@
-"""Reading an expression: a table by the kind of syntax, and what each reader takes its parts for."""
+"""Reading an expression: a table of readers by kind of syntax, and what they make of its parts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ READERS: dict[type[ast.AST], Reader] = {}
 
 
 def reads(*nodes: type[ast.AST]) -> Callable[[Any], Any]:
-    """Enter the reader of these kinds of syntax."""
+    """A decorator that enters the reader of these kinds of syntax."""
 
     def declare(reader: Any) -> Any:
         READERS.update(dict.fromkeys(nodes, reader))
@@ -92,14 +92,14 @@ def read_truth(node: ast.expr, scope: Scope) -> Predicate:
 
 
 def settled(meaning: Meaning) -> Meaning:
-    """A length by its name."""
+    """The meaning, with a name for a length that has none."""
     if isinstance(meaning, Length):
         return Index(meaning.dimension.named(), meaning.dimension)
     return meaning
 
 
 def as_value(meaning: Meaning, node: ast.AST, scope: Scope) -> Value:
-    """As an expression of the language."""
+    """The meaning as an expression of the language."""
     match settled(meaning):
         case Value() as value:
             return value
@@ -129,7 +129,7 @@ def as_value(meaning: Meaning, node: ast.AST, scope: Scope) -> Value:
 
 
 def _number(a: Affine, node: ast.AST, scope: Scope) -> Value:
-    """A whole number used as a number: a constant."""
+    """A whole number that is used as a number: a constant."""
     value = scope.building.bounds.value(a)
     if value is None:
         raise scope.refusal(
@@ -142,7 +142,7 @@ def _number(a: Affine, node: ast.AST, scope: Scope) -> Value:
 
 
 def as_scalar(meaning: Meaning, node: ast.AST, scope: Scope) -> Expr:
-    """As an expression that is one number."""
+    """The meaning as an expression that is one number."""
     value = as_value(meaning, node, scope)
     if not isinstance(value.kind, RealKind):
         raise scope.refusal(
@@ -154,7 +154,7 @@ def as_scalar(meaning: Meaning, node: ast.AST, scope: Scope) -> Expr:
 
 
 def as_index(meaning: Meaning, node: ast.AST, scope: Scope) -> Affine:
-    """As an affine expression of indices and sizes."""
+    """The meaning as an affine expression of indices and sizes."""
     meaning = settled(meaning)
     if isinstance(meaning, Index):
         return meaning.affine
@@ -169,7 +169,7 @@ def as_index(meaning: Meaning, node: ast.AST, scope: Scope) -> Affine:
 
 
 def as_truth(meaning: Meaning, node: ast.AST, scope: Scope) -> Predicate:
-    """As a predicate over indices."""
+    """The meaning as a predicate on indices."""
     if isinstance(meaning, Truth):
         return meaning.predicate
     if isinstance(meaning, Relation):
@@ -187,7 +187,7 @@ def as_truth(meaning: Meaning, node: ast.AST, scope: Scope) -> Predicate:
 
 
 def related(relation: Relation, node: ast.AST, scope: Scope) -> Predicate:
-    """R(a1..ak), its arguments proven to be in range; a set is false outside."""
+    """The predicate R(a1..ak), its arguments proven to be in range; a set is false outside."""
     if relation.closed and any(dimension.value == 0 for dimension in relation.shape):
         return FALSE  # the empty set, whose tuples have no length
     if len(relation.at) != len(relation.shape):
@@ -233,7 +233,7 @@ def outside_of(node: ast.AST, scope: Scope) -> OutOfRangeError:
 
 
 def element(value: Value, at: Affine, node: ast.AST, scope: Scope) -> Value:
-    """x[a], proven to be in range."""
+    """The element x[a], with the proof that a is in range."""
     kind = value.kind
     if not isinstance(kind, TensorKind):
         raise scope.refusal(node, f"{value} is indexed", "Only arrays are; a tuple by a literal number.")
@@ -257,7 +257,7 @@ def component(value: Value, k: int, node: ast.AST, scope: Scope) -> Value:
 
 
 def tupled(values: list[Value]) -> Value:
-    """A tuple as pairs nested to the right."""
+    """The values of a tuple as pairs nested to the right."""
     expr = values[-1].expr
     for value in reversed(values[:-1]):
         expr = Pair(value.expr, expr)
@@ -265,7 +265,7 @@ def tupled(values: list[Value]) -> Value:
 
 
 def _literal(values: list[Value], node: ast.AST, scope: Scope) -> Value:
-    """{e0, e1, ...}: ⊞[i:k] [i=0]·e0 + [i=1]·e1 + ..., whose brackets exclude each other, so nothing is added."""
+    """The tensor written out as {e0, e1, ...}: ⊞[i:k] [i=0]·e0 + [i=1]·e1 + ..., which adds nothing."""
     if not values:
         raise scope.refusal(node, "an empty list", "Its elements have no type; leave it out.")
     index, i = scope.building.index("i", Affine(len(values)))
@@ -283,7 +283,7 @@ def _chosen(values: list[Value], i: Affine, k: int, node: ast.AST, scope: Scope)
 
 
 def either(p: Predicate, left: Value, q: Predicate, right: Value, node: ast.AST, scope: Scope) -> Value:
-    """[p]·left + [q]·right at any kind, the brackets at the numbers, so that nothing is added where one is false."""
+    """[p]·left + [q]·right of any kind, with the brackets at the numbers: nothing is added where one is false."""
     if isinstance(left.kind, RealKind) and isinstance(right.kind, RealKind):
         if Const(0) in (left.expr, right.expr):
             return Value(Bracket(q, right.expr) if left.expr == Const(0) else Bracket(p, left.expr), REAL_KIND)
@@ -307,5 +307,5 @@ def either(p: Predicate, left: Value, q: Predicate, right: Value, node: ast.AST,
 
 
 def bracketed(p: Predicate, value: Value) -> Value:
-    """[p]·value; what is only read has its brackets further inside."""
+    """[p]·value, with the bracket further inside where the value is only read."""
     return value if is_read(value.expr) else Value(Bracket(p, value.expr), value.kind)

@@ -1,4 +1,4 @@
-"""The text of a scalar rule as an expression, the derivative of one, and an expression as a function."""
+"""Reading the body of a scalar rule as an expression, differentiating one, and writing one as a function."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REALNESS = {np.iscomplexobj: False, np.isrealobj: True}
 
 
 class _Body:
-    """One rule body being read; its names stand for expressions."""
+    """The body of a rule while it is read: the expressions that its names stand for."""
 
     def __init__(self, function: types.FunctionType, names: Mapping[str, Expr], boxes: Boxes) -> None:
         self.function, self.names, self.boxes = function, dict(names), boxes
@@ -77,7 +77,7 @@ class _Unreadable(Exception):
 
 
 def body_partials(function: Callable[..., Any], y: Expr, params: tuple[str, ...], boxes: Boxes) -> list[Expr] | None:
-    """The partials that a rule body `(y, *params)` states, in the variables `params`; None where it cannot be read."""
+    """The partials that a rule's body `(y, *params)` states, as expressions of `params`; None where unreadable."""
     tree = definition(function)
     if tree is None or not isinstance(function, types.FunctionType):
         return None
@@ -117,7 +117,7 @@ def plus(left: Expr, right: Expr) -> Expr:
 
 
 def times(left: Expr, right: Expr) -> Expr:
-    """The product, with constants folded; a literal 0 makes it 0, as a rule's zero is a structural one."""
+    """The product, with constants folded; a literal 0 makes it 0, since a zero in a rule is a structural one."""
     if Const(0) in (left, right):
         return Const(0)
     if isinstance(left, Const) and isinstance(right, Const):
@@ -193,7 +193,7 @@ def substituted(e: Expr, values: Mapping[str, Expr]) -> Expr:
 
 
 def as_function(name: str, params: tuple[str, ...], e: Expr) -> Callable[..., Any]:
-    """The expression as an elementwise function of NumPy arrays, written as Python; `calls` are what it calls."""
+    """The expression as a Python function of its `params`, elementwise on NumPy arrays."""
     calls: dict[str, Any] = {}
     text = f"def f({', '.join(params)}):\n    return {_text(e, calls)}"
     namespace = dict(calls)

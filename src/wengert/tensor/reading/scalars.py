@@ -1,4 +1,4 @@
-"""Numbers that tell on a plain run of a tensor function: what it costs, and its derivative along a direction.
+"""Numbers that tell, on a plain run of a tensor function, what it costs and its derivative along a direction.
 
 The undecorated function run on them is the oracle for the cost model and for the total derivative. Python's own 0, with
 which `sum` starts and which `else 0.0` gives, is a structural zero: adding it costs nothing.
@@ -20,12 +20,12 @@ _OPERATORS: dict[Any, str] = {
 
 
 def is_zero(x: Any) -> bool:
-    """A zero that nothing computed."""
+    """Whether x is a zero that nothing computed."""
     return type(x) in (int, float) and x == 0
 
 
 class Scalar:
-    """A number whose every operation goes through `_made`."""
+    """A number whose operations all go through `_made`."""
 
     __array_priority__ = 1000.0
 
@@ -61,7 +61,7 @@ class Scalar:
 
 
 class Counting(Scalar):
-    """A number that counts the additions, multiplications and calls of functions that it meets, in `spent`."""
+    """A number that counts, in `spent`, the additions, multiplications and calls of functions that it meets."""
 
     def __init__(self, value: Any, spent: list[int]) -> None:
         self.value, self.spent = value, spent
@@ -112,7 +112,7 @@ class Counting(Scalar):
 
 
 def bare(x: Any) -> Any:
-    """The number itself."""
+    """The Python number of a Scalar."""
     return x.value if isinstance(x, Scalar) else x  # type: ignore[attr-defined]
 
 
@@ -186,7 +186,7 @@ def scaled(a: Any, c: Any) -> Any:
 
 
 def mapped(f: Callable[[Any], Any], x: Any) -> Any:
-    """f of each number in an array, tuple or list; arrays of objects."""
+    """An array, tuple or list with f(number) for each number in it; arrays become arrays of objects."""
     if isinstance(x, (tuple, list)):
         return type(x)(mapped(f, part) for part in x)
     if isinstance(x, np.ndarray):
@@ -195,7 +195,7 @@ def mapped(f: Callable[[Any], Any], x: Any) -> Any:
 
 
 def filled(shape: tuple[int, ...], numbers: list[Any]) -> np.ndarray:
-    """An array of objects."""
+    """The array of objects of this shape that holds these numbers."""
     made = np.empty(len(numbers), object)
     made[:] = numbers
     return made.reshape(shape)
@@ -215,7 +215,7 @@ def plain_jvp(f: Callable[..., Any], args: tuple[Any, ...], tangents: tuple[Any,
 
 
 def is_differentiable(x: Any) -> bool:
-    """Floats, arrays of them, and containers of those."""
+    """Whether x is a float, an array of floats, or a container of such."""
     if isinstance(x, (tuple, list)):
         return all(map(is_differentiable, x))
     return isinstance(x, float) or (isinstance(x, np.ndarray) and x.dtype.kind in "fO")

@@ -1,4 +1,4 @@
-"""Where a piece of the user's function is read: its names, what guards it, the lets made so far; and its errors."""
+"""Where a piece of the user's function is read: names, what guards it, the lets made so far; and errors there."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from wengert.tensor.reading.meanings import Dimension, Kind, Meaning, Value
 
 @dataclass(frozen=True)
 class Outside:
-    """A name from around a function, what it stood for, and what that means."""
+    """A name from around a function: what it stood for when the function was read, and what that means."""
 
     node: ast.expr
     function: types.FunctionType
@@ -44,7 +44,7 @@ class Outside:
     meaning: Meaning
 
     def now(self) -> Any:
-        """What it stands for by now."""
+        """What the name stands for now."""
         return lookup(self.node, self.function)
 
 
@@ -53,7 +53,7 @@ Chosen = tuple[str, Affine, Predicate]  # an index, its range, and what leaves i
 
 @dataclass
 class Building:
-    """The program that is being read: its bounds, inputs, relations, and what it takes from around the function."""
+    """The program that is being read: its bounds, inputs and relations, and what it takes from around the function."""
 
     bounds: Bounds = field(default_factory=Bounds)
     inputs: list[tuple[str, Kind]] = field(default_factory=list)
@@ -65,7 +65,7 @@ class Building:
     tables: dict[str, tuple[tuple[tuple[str, Affine], ...], Exists]] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
-        """The name, numbered where it is taken: all names of a program differ."""
+        """`name`, or that with a number where it is taken: all names of a program differ."""
         name = name.strip("_") or "t"
         found, number = name, 1
         while found in self.taken:
@@ -75,7 +75,7 @@ class Building:
         return found
 
     def unwrapped(self, expr: Expr) -> tuple[tuple[Chosen, ...], Expr]:
-        """The gathers around a read, outermost first, and the read."""
+        """The gathers around a read, the outermost first, and the read itself."""
         by: tuple[Chosen, ...] = ()
         while isinstance(expr, Sum) and isinstance(expr.body, Bracket) and self._gathers(expr.body.where):
             by = (*by, (expr.index, expr.size, expr.body.where))
@@ -86,7 +86,7 @@ class Building:
         return isinstance(where, Related) and where.relation in self.gathers
 
     def table(self, p: Exists) -> Predicate:
-        """∃ as a relation over its free indices, made before the program runs: the language has no ∀, hence no ¬∃."""
+        """The ∃ p as a relation over its free indices, made before the program runs: a negated one would be a ∀."""
         free = sorted(names(p) & self.bounds.indices.keys())
         canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
         assert isinstance(canonical, Exists)
@@ -98,7 +98,7 @@ class Building:
 
     @contextmanager
     def undone(self) -> Iterator[None]:
-        """What is read inside is only looked at: the program takes nothing from it."""
+        """A context in which reading only looks: afterwards the program has taken nothing from it."""
         taken = "inputs", "relations", "outside", "values", "gathers", "tables"
         kept = {name: copy(getattr(self, name)) for name in taken}
         try:
@@ -111,7 +111,7 @@ class Building:
         return Dimension(value, default, self.fresh, self.bounds.sizes.__setitem__)
 
     def index(self, name: str, size: Affine) -> tuple[str, Affine]:
-        """A new index of that range."""
+        """A new index of this range, named like `name`."""
         found = self.fresh(name)
         self.bounds.indices[found] = size
         return found, Affine(0, ((found, 1),))
@@ -119,7 +119,7 @@ class Building:
 
 @dataclass
 class Scope:
-    """One function or comprehension being read. `lets` are the bindings that its result is to be wrapped in."""
+    """A function or comprehension that is being read; `lets` are the bindings to put around its result."""
 
     building: Building
     function: types.FunctionType
@@ -129,13 +129,13 @@ class Scope:
     calls: tuple[types.FunctionType, ...] = ()
 
     def inside(self, *conditions: Predicate) -> Scope:
-        """A part of it that is evaluated only where these hold; its lets are its own."""
+        """A scope for a part that is evaluated only where these conditions hold; its lets are its own."""
         return Scope(
             self.building, self.function, dict(self.names), (*self.conditions, *conditions), [], self.calls
         )  # fmt: skip
 
     def bind(self, name: str, value: Value) -> Value:
-        """The value under a name, so that it is computed once; what costs nothing to read needs none."""
+        """A variable for the value, so that it is computed once; the value itself where reading it costs nothing."""
         if is_read(self.building.unwrapped(value.expr)[1]):
             return value
         name = self.building.fresh(name)
@@ -143,7 +143,7 @@ class Scope:
         return Value(Var(name), value.kind)
 
     def closed(self, expr: Expr) -> Expr:
-        """The expression within the lets of this scope."""
+        """The expression with the lets of this scope around it."""
         for name, bound in reversed(self.lets):
             expr = Let(name, bound, expr)
         return expr
@@ -155,7 +155,7 @@ class Scope:
         return OutOfRangeError(self.report(node, what, remedy))
 
     def report(self, node: ast.AST, what: str, remedy: str) -> str:
-        """What happened, the user's line with the place underlined, what to do next."""
+        """The error at a node: what happened, the user's line with the place underlined, and what to do next."""
         code = self.function.__code__
         line = getattr(node, "lineno", code.co_firstlineno)
         text = linecache.getline(code.co_filename, line, self.function.__globals__).rstrip("\n")
@@ -171,7 +171,7 @@ Reader = Callable[[ast.expr, Scope], Meaning]
 
 
 def is_read(expr: Expr) -> bool:
-    """Whether an expression only reads a variable or is a constant."""
+    """Whether an expression only reads a variable, or is a constant."""
     if isinstance(expr, (Access, Proj)):
         return is_read(expr.of)
     return isinstance(expr, (Var, Const))

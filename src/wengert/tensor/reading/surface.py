@@ -1,4 +1,4 @@
-"""Names, constants, tuples and subscripts in the user's function, and what an assignment names."""
+"""Reading names, constants, tuples and subscripts, and what an assignment names."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def name(node: ast.Name, scope: Scope) -> Meaning:
 
 
 def around(node: ast.expr, text: str, scope: Scope) -> Meaning:
-    """What a global, closure or module attribute means; the program holds for that."""
+    """The meaning of a global, closure or module attribute; the program is right only for that object."""
     building, key = scope.building, (scope.function, text)
     if key not in building.outside:
         it = lookup(node, scope.function)
@@ -177,7 +177,7 @@ def _is_negative(place: ast.expr) -> bool:
 
 
 def _from_the_end(at: Affine, place: ast.expr, size: Affine) -> Affine:
-    """x[-1] is the last element where it is written so; x[i - 1] never is."""
+    """The place of x[-1], the last element, where it is written so; x[i - 1] never counts from the end."""
     return size + at if _is_negative(place) else at
 
 
@@ -191,7 +191,7 @@ def named(node: ast.NamedExpr, scope: Scope) -> Meaning:
 
 
 def assigned(text: str, meaning: Meaning, scope: Scope) -> Meaning:
-    """What a name is to mean: a length takes the name, a value is computed once under it."""
+    """What a name means after it is assigned: a length takes its name, a value is computed once under it."""
     if isinstance(meaning, Length):
         return Index(meaning.dimension.named(text), meaning.dimension)
     if isinstance(meaning, Group):
@@ -204,7 +204,7 @@ def assigned(text: str, meaning: Meaning, scope: Scope) -> Meaning:
 
 
 def bind_target(target: ast.expr, meaning: Meaning, scope: Scope) -> None:
-    """Give names to a meaning, unpacking it where the target is a tuple."""
+    """Give the names of a target their meanings, unpacking where it is a tuple."""
     if isinstance(target, ast.Name):
         scope.names[target.id] = assigned(target.id, meaning, scope)
     elif isinstance(target, (ast.Tuple, ast.List)):

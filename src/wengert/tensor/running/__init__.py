@@ -1,1 +1,1 @@
-"""Programs as NumPy source and compiled loops."""
+"""Running plans: as NumPy source, or as compiled loops."""

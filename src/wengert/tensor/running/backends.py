@@ -1,4 +1,4 @@
-"""Which back end runs a plan, and how inputs and relations reach it."""
+"""The choice of the back end that runs a plan, and how inputs and relations reach it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAVES = 5e-5  # seconds a call that compiled loops must save: less does not repa
 
 
 def built(plan: Plan, backend: Backend = "auto") -> NumpyProgram:
-    """A callable program. Errors: NativeUnavailableError where native is asked for and numba is not there."""
+    """The plan as a program to call. Errors: NativeUnavailableError where native is asked for without numba."""
     if backend == "auto":
         backend = "native" if native.has_compiler() and saved_by_loops(plan) > SAVES else "numpy"
         if backend == "native":
@@ -31,9 +31,9 @@ def built(plan: Plan, backend: Backend = "auto") -> NumpyProgram:
 
 
 def saved_by_loops(plan: Plan) -> float:
-    """Seconds by which compiled loops are faster than NumPy, by the measured constants of the layout.
+    """By how many seconds compiled loops are faster than NumPy, estimated by the measured constants of the layout.
 
-    Products that are BLAS's in both are no one's gain.
+    Products that are BLAS's in both are left out.
     """
     pieces = [p for nest in plan.nests if not is_blas(nest, plan) for p in nest.pieces]
     arrays = sum(seconds(p, layout(p, plan), plan.counts) for p in pieces)
@@ -41,14 +41,14 @@ def saved_by_loops(plan: Plan) -> float:
 
 
 def run(program: NumpyProgram, inputs: Mapping[str, Any], relations: Mapping[str, Any]) -> Any:
-    """The outputs, nested as the program's, for inputs that may be pairs and relations in any of their forms."""
+    """The outputs of a program, nested as they are, for inputs that may be pairs and relations of any form."""
     shapes = program.plan.relations
     entries = {name: Entries.of(r, shapes[name]) for name, r in relations.items() if name in shapes}
     return program(named(inputs), entries)
 
 
 def named(inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Inputs as plans call them: in.x, or in.x.0 and in.x.1 for a pair."""
+    """The inputs under the names that plans have for them: in.x, or in.x.0 and in.x.1 for a pair."""
     return dict(leaf for name, value in inputs.items() for leaf in _leaves(f"in.{name}", value))
 
 

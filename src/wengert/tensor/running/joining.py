@@ -1,4 +1,4 @@
-"""Pieces that meet in cells, as regions that do not: each cell is written once, with the sum of what comes to it."""
+"""Pieces that meet in cells, as regions that do not: each cell is written once, with the sum of what it gets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Region = tuple[Conjunction, Body]
 
 
 def joined(nest: Nest, least: int = 0) -> Nest:
-    """Once more for pieces over all dimensions and affine bounds; `least`: how many cells make it worth while."""
+    """The nest with disjoint pieces, if they fill all dimensions within affine bounds and at least `least` cells."""
     cells = prod(n for n in nest.shape if isinstance(n, int))
     parts = [p for p in nest.pieces if _is_plain(p)]
     if len(parts) < 2 or cells < least or not all(isinstance(n, int) for n in nest.shape):
@@ -34,12 +34,12 @@ def joined(nest: Nest, least: int = 0) -> Nest:
 
 
 def is_apart(nest: Nest) -> bool:
-    """No cell is written twice."""
+    """Whether no cell of the nest is written twice."""
     return not any(map(is_reduction, nest.pieces)) and are_disjoint(nest.pieces, Context())
 
 
 def is_full(nest: Nest) -> bool:
-    """Every cell is written once."""
+    """Whether every cell of the nest is written once."""
     volumes = [_volume(p) for p in nest.pieces]
     cells = prod(n for n in nest.shape if isinstance(n, int))
     return (
@@ -51,7 +51,7 @@ def is_full(nest: Nest) -> bool:
 
 
 def _volume(piece: Piece) -> int | None:
-    """How many assignments a piece has, where bounds concern one index each."""
+    """How many assignments a piece has whose bounds concern one index each."""
     lows, highs = dict.fromkeys(piece.ranges, 0), dict(piece.ranges)
     for atom in piece.where:
         if not isinstance(atom, Compare) or len(atom.side.terms) != 1 or abs(atom.side.terms[0][1]) != 1:
@@ -67,7 +67,7 @@ def _volume(piece: Piece) -> int | None:
 
 
 def _is_plain(piece: Piece) -> bool:
-    """An index for each dimension, nothing summed, bounds only."""
+    """Whether a piece has one index for each dimension and nothing but bounds: nothing is summed."""
     own = [a.terms[0][0] for a in piece.target if isinstance(a, Affine) and a.terms and a == affine(a.terms[0][0])]
     return len(set(own)) == len(own) == len(piece.target) == len(piece.indices) > 0 and all(
         isinstance(p, Compare) and p.op == ">=" for p in piece.where
@@ -75,7 +75,7 @@ def _is_plain(piece: Piece) -> bool:
 
 
 def _over(piece: Piece, gens: tuple[tuple[str, int], ...]) -> Region:
-    """The piece in other indices, with the bounds of its own where they are narrower."""
+    """The piece in the indices of `gens`, with bounds where its own ranges are narrower."""
     names = [a.terms[0][0] for a in piece.target if isinstance(a, Affine)]
     result = moved_piece(piece, {name: affine(i) for name, (i, _) in zip(names, gens, strict=True)})
     return result.where, result.body
@@ -90,7 +90,7 @@ def _regions(parts: list[Region], ranges: dict[str, int]) -> list[Region]:
 
 
 def _with(regions: list[Region], where: Conjunction, body: Body, ranges: dict[str, int]) -> Iterator[Region]:
-    """The regions with one more part laid over them."""
+    """The regions after one more part is laid over them: where it meets one, they add."""
     left: Predicate = conjoin(*where)
     for other, sum_there in regions:
         yield from ((part, sum_of(sum_there, body)) for part in _parts(conjoin(*other, *where), ranges))

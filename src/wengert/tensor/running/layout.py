@@ -23,9 +23,9 @@ STRIP = 2**15  # cells that are added up while they stay in the cache
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Loops over some indices; the others are axes, with bounds that depend on the loops alone.
+    """A piece is run as loops over some indices; others are axes of arrays, with bounds that depend on loops only.
 
-    masks: relations that hold often, as arrays of booleans: where they do not hold, the value is zero.
+    `masks`: relations that hold often, as arrays of booleans: where they do not hold, the value is zero.
     """
 
     loops: tuple[Step, ...]
@@ -35,18 +35,18 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """The points are enumerated, once for each relation; reads gather."""
+    """A piece is run on a list of its points, which is made once for each relation; reads gather."""
 
 
 def layout(piece: Piece, plan: Plan) -> Box | Listed:
-    """The cheaper way, by the estimate of the constants above."""
+    """The cheaper way to run a piece, estimated by the constants above."""
     ways: tuple[Box | Listed, ...] = (Listed(), *_boxes(piece, plan))
     best = min(ways, key=lambda how: seconds(piece, how, plan.counts))
     return _in_strips(piece, best) if isinstance(best, Box) else best
 
 
 def seconds(piece: Piece, how: Box | Listed, counts: Mapping[str, int]) -> float:
-    """About how long NumPy takes."""
+    """About how long NumPy takes for a piece that is run so."""
     if isinstance(how, Box):
         turns = points(how.loops, piece.ranges, counts)
         volume = turns * prod(points((s,), piece.ranges, {}) for s in how.axes)
@@ -75,14 +75,14 @@ def _boxes(piece: Piece, plan: Plan) -> Iterator[Box]:
 
 
 def _is_inside(mask: Related | Unrelated, piece: Piece, plan: Plan) -> bool:
-    """The relation holds often, and is asked for where it is defined."""
+    """Whether a relation can be a mask: it holds often, and is asked for only where it is defined."""
     shape = plan.relations[mask.relation]
     often = is_mask(mask.relation, shape, plan.counts)
     return often and all(is_inside(a, n, piece.where, piece.ranges) for a, n in zip(mask.at, shape, strict=True))
 
 
 def _in_strips(piece: Piece, box: Box) -> Box:
-    """Where loops add up many cells, they do so strip by strip: what they add to stays in the cache."""
+    """The box with its loops in strips, where they add up many cells: what they add to stays in the cache."""
     kept = [i for a in piece.target for i in a.names]
     if not box.loops or not all(isinstance(s, Span) and s.index not in kept for s in box.loops):
         return box
@@ -102,7 +102,7 @@ def _has_entries(piece: Piece) -> bool:
 
 
 def _is_box(piece: Piece, looped: tuple[str, ...]) -> bool:
-    """With the loops fixed, each atom bounds one axis, and axes meet in a cell only to be summed."""
+    """Whether with these loops fixed each atom bounds one axis, and axes meet in a cell only to be summed."""
     for atom in piece.where:
         free = names(atom) - set(looped)
         if len(free) > 1 or (free and isinstance(atom, Compare) and atom.op == "="):
@@ -123,7 +123,7 @@ def _rate(piece: Piece, axes: set[str]) -> float:
 
 
 def _passes(body: Body) -> int:
-    """How often NumPy goes over the arrays: once for each operation."""
+    """How often NumPy goes over the arrays for a body: once for each operation."""
     match body:
         case Add(x, y) | Mul(x, y):
             return 1 + _passes(x) + _passes(y)
@@ -133,5 +133,5 @@ def _passes(body: Body) -> int:
 
 
 def is_window(at: Iterable[Position], axes: set[str]) -> bool:
-    """Overlapping cells: two axes move one dimension."""
+    """Whether two axes move along one dimension, so that cells overlap."""
     return any(isinstance(a, Affine) and len(a.names & axes) > 1 for a in at)

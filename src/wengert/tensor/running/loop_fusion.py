@@ -1,4 +1,4 @@
-"""Loops that turn alike, as one: what a turn computes is read in the same turn, and need not be stored (S9)."""
+"""Loops that run alike are made one: what a turn computes is read in the same turn, and need not be stored (S9)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ Shapes = Mapping[str, tuple[Size, ...]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Job:
-    """A piece of a nest and its loops.
+    """A piece of a nest, and its loops.
 
-    assigns: no cell of the nest is written twice. walks: relations are walked where they can be, rather than tested.
+    `assigns`: no cell of the nest is written twice. `walks`: relations are walked where they can be, rather than
+    tested.
     """
 
     nest: str
@@ -39,13 +40,13 @@ class Job:
 
     @property
     def last(self) -> int:
-        """How many steps it takes until the cell is known: the others sum, if they turn at all."""
+        """How many steps it takes until the cell is known; further ones sum, if they are loops."""
         known = max((k + 1 for k, s in enumerate(self.steps) if self.kept & set(bound_by(s))), default=0)
         return known if any(map(bound_by, self.steps[known:])) else len(self.steps)
 
     @property
     def splits(self) -> bool:
-        """Whether the outermost loop picks the cells: no two turns meet."""
+        """Whether the outermost loop picks the cell, so that no two turns meet in one."""
         alone = {n for a in self.piece.target if isinstance(a, Affine) and len(a.terms) == 1 for n in a.names}
         first = self.steps[0] if self.steps else None
         return isinstance(first, Span) and first.index in alone
@@ -71,7 +72,8 @@ def joined_loops(
 ) -> list[Loops]:
     """The nests, each with whether it assigns, in as few loops as they allow.
 
-    least: points from which loops run in parallel; what cannot be split is then kept apart from what can.
+    `least` is the number of points from which on loops run in parallel; a job that cannot be split is then kept apart
+    from those that can.
     """
     found: list[Loops] = []
     for nest, assigns in nests:
@@ -84,7 +86,7 @@ def joined_loops(
 
 
 def _place(trees: list[Loops], ways: list[Job], least: float, counts: Mapping[str, int]) -> None:
-    """Put into the loops with which it shares most, or behind all."""
+    """Put a job into the loops with which it shares most, or behind all; `ways` are its equally good loops."""
     fits = []
     for path in _paths(trees, {r.name for r in reads(ways[0].piece.body)}):
         along = tuple(s for node in path for s in node.steps)
@@ -101,7 +103,7 @@ def _place(trees: list[Loops], ways: list[Job], least: float, counts: Mapping[st
 
 
 def _paths(parts: Sequence[Job | Loops], needed: set[str]) -> Iterator[list[Loops]]:
-    """Chains of loops at whose end something may be added that reads the names, the last ones first."""
+    """The chains of loops at whose end a job may be added that reads the names `needed`; the last ones first."""
     for part in reversed(parts):
         if isinstance(part, Loops):
             yield [part]
@@ -111,7 +113,7 @@ def _paths(parts: Sequence[Job | Loops], needed: set[str]) -> Iterator[list[Loop
 
 
 def _called_alike(job: Job, along: Sequence[Step]) -> Job:
-    """The same with the names of indices that the loops have."""
+    """The job with the names that the loops `along` have for its indices."""
     order = [i for s in job.steps for i in bound_by(s)]
     there = [i for s in along for i in bound_by(s)][: len(order)]
     free = (i for i in INDICES if i not in there)
@@ -126,7 +128,7 @@ def _shared(a: Sequence[Step], b: Sequence[Step]) -> int:
 
 
 def _may_join(job: Job, tree: Loops, shared: int, least: float, counts: Mapping[str, int]) -> bool:
-    """What it reads of these loops comes from the same turn of those that it shares."""
+    """Whether what a job reads of the loops in `tree` comes from the same turn of those that it shares with them."""
     if job.splits != all(j.splits for j in tree.jobs()) and points(job.steps, job.piece.ranges, counts) >= least:
         return False
     return all(_is_of_its_turn(job, other, shared) for other in tree.jobs())
@@ -157,7 +159,7 @@ def _insert(path: list[Loops], job: Job, shared: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A cell of a nest, and the loops within which it is accessed."""
+    """An access to a cell of a nest, and the loops around it."""
 
     cell: Read
     path: tuple[Loops, ...]
@@ -165,7 +167,7 @@ class Access:
 
 
 def without_storage(trees: Iterable[Loops], candidates: Iterable[str]) -> set[str]:
-    """The nests of which each cell is written and read within one turn of the same loops."""
+    """Those of the nests `candidates` whose cells are each written and read within one turn of the same loops."""
     found = list(_accesses(trees, ()))
     return {name for name in candidates if _stays([a for a in found if a.cell.name == name])}
 
@@ -199,13 +201,13 @@ def _stays(accesses: Sequence[Access]) -> bool:
 
 
 def _walks(piece: Piece, counts: Mapping[str, int]) -> bool:
-    """Relations are tested rather than walked only where all of them hold often."""
+    """Whether relations are walked rather than tested: not where all of them hold often."""
     related = [p for p in piece.where if isinstance(p, Related)]
     return not related or not all(is_masked(p, piece.ranges, counts) for p in related)
 
 
 def cheapest(piece: Piece, name: str, walks: bool, shapes: Shapes, counts: Mapping[str, int]) -> list[tuple[Step, ...]]:
-    """Orders of the loops that are about as cheap as the cheapest, which comes first."""
+    """The orders of the loops that are about as cheap as the cheapest, which comes first."""
     made = [(o, steps_in_order(o, piece.ranges, piece.where, walks=walks)) for o in orders(piece.ranges)]
     costs = [iterations(s, piece.ranges, counts) * (1 + weight(piece, o, name, shapes)) for o, s in made]
     ranked = sorted(zip(costs, (s for _, s in made), strict=True), key=lambda way: way[0])
@@ -213,7 +215,7 @@ def cheapest(piece: Piece, name: str, walks: bool, shapes: Shapes, counts: Mappi
 
 
 def weight(piece: Piece, order: Sequence[str], name: str, shapes: Shapes) -> float:
-    """How badly the loops run through memory: accesses that the innermost one takes a line of the cache for."""
+    """How badly the loops run through memory: the accesses that need a new line of the cache at each innermost turn."""
     if not order:
         return 0.0
     kept = {i for a in piece.target for i in a.names}

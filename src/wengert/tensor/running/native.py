@@ -1,6 +1,6 @@
 """Plans as compiled loop nests, by numba (the extra `native`); compiled code is kept on disk.
 
-A plan's sizes are constants of its kernels, so each set of sizes is compiled for itself.
+A plan's sizes are constants of its kernels, so each set of sizes is compiled by itself.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def has_compiler() -> bool:
 
 @dataclass
 class NativeProgram(NumpyProgram):
-    """As a NumPy program, with the walks of relations that its kernels take.
+    """A plan as compiled loops, called as a NumPy program is; its kernels are given the walks of relations.
 
     `otherwise` runs instead where the compiler refuses a black box. Errors: NativeUnavailableError where there is none.
     """
@@ -99,7 +99,10 @@ def _part(relation: Entries, order: tuple[int, ...], part: str) -> np.ndarray:
 
 
 def compiled(plan: Plan, interpreted: bool = False) -> NativeProgram:
-    """Errors: NativeUnavailableError without numba; interpreted runs the same loops in Python instead."""
+    """The NativeProgram of a plan. With `interpreted`, its loops run as Python.
+
+    Errors: NativeUnavailableError without numba.
+    """
     if not interpreted and not has_compiler():
         raise NativeUnavailableError(
             "the native backend compiles loops with numba, which is not installed: "
@@ -145,7 +148,7 @@ def _compiled(source: NativeSource) -> dict[str, Any]:
 
 
 def _jitted(function: Any) -> Any:
-    """Compiled, with what a partial calls."""
+    """The function compiled, and what a partial calls with it."""
     import numba
 
     if isinstance(function, np.ufunc | Elementwise):
@@ -158,7 +161,7 @@ def _jitted(function: Any) -> Any:
 
 
 def _written_out(function: Any) -> Any:
-    """A call of the function as Python that a compiler reads."""
+    """A function that calls `function` by Python text, which a compiler can read."""
     scalar = function.scalar if isinstance(function, Elementwise) else function
     if isinstance(scalar, types.FunctionType):
         return scalar

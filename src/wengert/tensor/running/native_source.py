@@ -41,7 +41,7 @@ BLAS_FROM = 4096  # points from which a matrix product goes to BLAS
 
 
 class NativeSource(Source):
-    """Writes `run` as the NumPy source does, and kernels that it calls with arrays."""
+    """Writes the function `run` as the NumPy source does, and kernels that it calls with arrays."""
 
     joins = 0
 
@@ -68,7 +68,7 @@ class NativeSource(Source):
         return super().output()
 
     def flush(self) -> None:
-        """One kernel for the nests since the last product."""
+        """Write one kernel for the nests since the last product."""
         if not self.pending:
             return
         trees = joined_loops([(n, is_apart(n)) for n in self.pending], self.shapes, self.plan.counts, self.least)
@@ -98,7 +98,7 @@ class NativeSource(Source):
 
 
 def is_blas(nest: Nest, plan: Plan) -> bool:
-    """Products of two tensors along shared axes, large enough."""
+    """Whether a nest is a product of two tensors along shared axes, large enough for BLAS."""
     return all(_is_product(piece, plan) for piece in nest.pieces)
 
 
@@ -116,7 +116,7 @@ def _is_product(piece: Piece, plan: Plan) -> bool:
 
 
 class Kernel:
-    """The text of one compiled function."""
+    """Writes the text of one compiled function."""
 
     def __init__(self, source: NativeSource, unstored: Collection[str] = ()) -> None:
         self.source = source
@@ -156,7 +156,7 @@ class Kernel:
     # ---- loops ----
 
     def tree(self, tree: Loops) -> None:
-        """Outermost loops: in parallel where that pays and no two turns meet."""
+        """Write outermost loops: in parallel where that pays and no two turns meet in a cell."""
         jobs, counts = list(tree.jobs()), self.source.plan.counts
         self.locals = {}
         self.read_scalars(jobs)
@@ -166,7 +166,7 @@ class Kernel:
         self.loops(tree, 0, 1, many and all(job.splits for job in jobs))
 
     def read_scalars(self, jobs: Sequence[Job]) -> None:
-        """Tensors of no dimension, before the loops: in parallel ones numba cannot read them."""
+        """Read tensors of no dimension before the loops: numba cannot read them inside parallel ones."""
         written = {job.nest for job in jobs}
         scalars = (r for j in jobs for r in reads(j.piece.body) if not r.at and r.name not in written)
         for read in dict.fromkeys(scalars):
@@ -174,7 +174,7 @@ class Kernel:
             self.line(1, f"{self.locals[read]} = {self.tensor(read.name)}[()]")
 
     def loops(self, node: Loops, before: int, depth: int, parallel: bool = False) -> None:
-        """before: how many steps there are outside."""
+        """Write the loops of `node`; `before` is how many steps there are outside of them."""
         entries, facts, opened = self.entries, self.facts, []
         for number, step in enumerate(node.steps, before):
             sums = [job for job in node.jobs() if job.last == number]
@@ -197,7 +197,7 @@ class Kernel:
         self.entries, self.facts = entries, facts
 
     def split(self, job: Job) -> tuple[list[Body], Body]:
-        """Factors that the loops of a sum do not change, where these turn at all, and the product of the others."""
+        """The factors that the loops of a sum do not change, if there are such loops, and the product of the others."""
         ranges = job.piece.ranges
         facts = tuple(p for p in self.facts if names(p) <= ranges.keys())
         return _split(job) if turns(job.steps[job.last :], facts, ranges) else ([], job.piece.body)
@@ -309,7 +309,7 @@ class Kernel:
         return f"({found} if {inside} else -1)" if inside else found
 
     def bounds_left(self, at: tuple[Affine, ...], shape: tuple[int, ...]) -> str:
-        """What is to be tested for the indices to be in range, beside what loops and tests around say."""
+        """What is to be tested for the indices to be in range, besides what loops and tests around say."""
         beyond = [(a, n) for a, n in zip(at, shape, strict=True) if not self.is_within(a, n)]
         return " and ".join(f"0 <= {index_text(a)} < {n}" for a, n in beyond)
 
@@ -345,7 +345,7 @@ class Kernel:
 
 
 def _split(job: Job) -> tuple[list[Body], Body]:
-    """Factors that the loops of a sum do not change, and the product of the others."""
+    """The factors that the loops of a sum do not change, and the product of the others."""
     inner = {i for s in job.steps[job.last :] for i in bound_by(s)}
     parts = factors(job.piece.body)
     moving = tuple(p for p in parts if any(i in inner for r in reads(p) for a in r.at for i in a.names))

@@ -1,4 +1,4 @@
-"""Plans as NumPy: readable source, with views where accesses are affine and BLAS where a piece is a product."""
+"""Plans as NumPy: readable source, with views where accesses are affine, and BLAS where a piece is a product."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wengert.tensor.running.numpy_support import contracted, elementwise, summed
 
 @dataclass
 class NumpyProgram:
-    """A plan compiled: call it with inputs by name and relations as entries."""
+    """A plan as NumPy: called with inputs by name and relations as Entries, it gives its outputs."""
 
     plan: Plan
     text: str
@@ -31,7 +31,7 @@ class NumpyProgram:
         return self.function(inputs, *self.prepared(relations))
 
     def prepared(self, relations: Mapping[str, Entries]) -> tuple[dict[str, Entries], dict[str, Any]]:
-        """Relations with the tables made of them, and the points of the listed pieces; kept while relations stay."""
+        """The relations with the tables made of them, and the points of listed pieces; kept for the same relations."""
         last = self.last  # another thread may put its own there at any time
         if last is None or any(last[0].get(name) is not r for name, r in relations.items()):
             known = dict(relations)

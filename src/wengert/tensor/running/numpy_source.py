@@ -98,7 +98,7 @@ class Source:
         return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
     def whole(self, nest: Nest, how: Box | Listed) -> bool:
-        """One piece, no loops, every cell: the value itself is the tensor."""
+        """Write a nest whose one piece fills all cells without loops, so that its value is the tensor; else False."""
         piece = nest.pieces[0]
         if not isinstance(how, Box) or how.loops or set(piece.where) - set(how.masks):
             return False
@@ -170,7 +170,7 @@ class Source:
         return text if text.startswith(f"{name}[") else f"{text}[...]"
 
     def view(self, tensor: str, at: tuple[Position, ...], how: Box) -> tuple[str, list[str]]:
-        """A view of a tensor over the axes that the access names, and those axes."""
+        """The text of a view of a tensor over the axes that the access names, and those axes."""
         name = self.name(tensor)
         axes = {s.index for s in how.axes}
         used = list(dict.fromkeys(i for a in at for i, _ in a.terms if i in axes))  # type: ignore[union-attr]
@@ -218,7 +218,7 @@ class Source:
     # ---- values ----
 
     def value(self, body: Body, kept: list[str], how: Box) -> tuple[str, list[str]]:
-        """The text of a body summed over the axes that are not kept, and the axes of its value."""
+        """The text of a body summed over the axes that are not `kept`, and the axes of its value."""
         parts = [self.plain(f, how) for f in factors(body)]
         parts = [self.masked(parts, how)] if how.masks else parts
         everything = {s.index for s in how.axes}
@@ -234,7 +234,7 @@ class Source:
         return (f"{' * '.join(absent)} * {bracketed(text)}" if absent else text), axes
 
     def masked(self, parts: list[tuple[str, list[str]]], how: Box) -> tuple[str, list[str]]:
-        """The product where all masks hold, zero elsewhere, also where a factor is infinite."""
+        """The text of a product where all masks hold, and zero elsewhere, also where a factor is infinite."""
         masks = [self.mask(m, how) for m in how.masks]
         axes = list(dict.fromkeys(i for _, own in (*masks, *parts) for i in own))
         condition = " & ".join(aligned(text, own, axes) for text, own in masks)
@@ -248,7 +248,7 @@ class Source:
         return ("~" if isinstance(mask, Unrelated) else "") + text, axes
 
     def read_masks(self, how: Box) -> None:
-        """The arrays of booleans, before the loops."""
+        """Read the arrays of booleans, before the loops."""
         for mask in how.masks:
             name = _mask_name(mask)
             if name not in self.shapes:
@@ -284,7 +284,7 @@ class Source:
         return f"contracted({''.join(letters[i] for i in result)!r}, {', '.join(operands)})"
 
     def plain(self, body: Body, how: Box) -> tuple[str, list[str]]:
-        """An elementwise value over the axes that it depends on."""
+        """The text of an elementwise value, over the axes that it depends on."""
         match body:
             case Read(name, at):
                 return self.view(name, at, how)
@@ -297,7 +297,7 @@ class Source:
         raise TypeError(f"not a body: {body}")
 
     def argument(self, body: Body, how: Box) -> tuple[str, list[str]]:
-        """A constant is given as NumPy's, by which functions of Python do not fail."""
+        """The text of an argument; a constant is one of NumPy's, with which functions of Python do not fail."""
         return (f"np.float64({number_text(body.value)})", []) if isinstance(body, Const) else self.plain(body, how)
 
     def joined(self, op: str, parts: list[tuple[str, list[str]]], call: bool = False) -> tuple[str, list[str]]:
@@ -343,7 +343,7 @@ class Source:
         raise TypeError(f"not a body: {body}")
 
     def argument_at_points(self, body: Body) -> str:
-        """A constant as often as there are points: with none, the function is not called with it."""
+        """The text of an argument; a constant is repeated for each point, so that none means that f is not called."""
         if isinstance(body, Const):
             return f"np.full(at['count'], {number_text(body.value)})"
         return self.at_points(body)
@@ -359,7 +359,7 @@ def _mask_name(mask: Related | Unrelated) -> str:
 
 
 def _matrix_product(a: tuple[str, list[str]], b: tuple[str, list[str]], result: list[str]) -> str | None:
-    """x @ y, where two matrices or vectors meet in one axis."""
+    """The text `x @ y`, where two matrices or vectors meet in one axis; else None."""
     (x, left), (y, right) = a, b
     shared = [i for i in left if i in right]
     if len(shared) != 1 or shared[0] in result or len(left) > 2 or len(right) > 2 or "window(" in x + y:

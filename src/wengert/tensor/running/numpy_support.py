@@ -1,4 +1,4 @@
-"""What generated NumPy calls: views of affine accesses, products over axes, sums into listed cells."""
+"""What generated NumPy source calls: views of affine accesses, products over axes, sums into listed cells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def elementwise(f: Callable[..., Any]) -> Callable[..., Any]:
-    """A black box whose result has the shape of all its arguments together, also where it looks at few of them."""
+    """A black box that gives the shape of all its arguments together, also where it looks at few of them."""
 
     def applied(*args: Any) -> Any:
         value, shape = f(*args), np.broadcast_shapes(*map(np.shape, args))
@@ -19,7 +19,7 @@ def elementwise(f: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def window(x: np.ndarray, start: Sequence[int], steps: Sequence[Sequence[int]], shape: Sequence[int]) -> np.ndarray:
-    """x[start + Σ steps·axis] as a view: axis k of the result moves steps[k] in x."""
+    """The view x[start + Σ steps·axis]: axis k of the result moves by steps[k] in x."""
     if 0 in shape or any(n < 0 for n in shape):
         return np.empty([max(n, 0) for n in shape], x.dtype)
     strides = [sum(c * s for c, s in zip(step, x.strides, strict=True)) for step in steps]
@@ -28,7 +28,7 @@ def window(x: np.ndarray, start: Sequence[int], steps: Sequence[Sequence[int]], 
 
 
 def contracted(result: str, *operands: tuple[str, np.ndarray]) -> np.ndarray:
-    """Einsum in words of axes; a product of two along shared axes goes to BLAS."""
+    """Einsum with words for axes; a product of two along shared axes goes to BLAS."""
     if len(operands) == 2:
         (a, x), (b, y) = operands
         shared = [i for i in a if i in b and i not in result]
@@ -48,7 +48,7 @@ def _product(result: str, a: str, x: np.ndarray, b: str, y: np.ndarray, shared: 
 
 
 def summed_at(shape: Sequence[int], at: Sequence[np.ndarray], values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """A tensor with the values added up in the cells that they belong to."""
+    """A tensor of zeros with the `values` added up in the cells `at`."""
     size = int(np.prod(shape))
     cell = np.ravel_multi_index(tuple(at), tuple(shape)) if len(shape) else 0
     return np.bincount(np.broadcast_to(cell, values.shape), values, size).reshape(shape).astype(dtype, copy=False)

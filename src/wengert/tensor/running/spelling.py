@@ -21,7 +21,7 @@ OWN = frozenset(
 
 
 def spelled(name: str, taken: set[str]) -> str:
-    """A Python name for it that is not taken, and now is. `taken` holds what the text says by itself: OWN."""
+    """A Python name for `name` that is not in `taken`, and now is; what the text says by itself is in it: OWN."""
     base = "".join(c if c.isalnum() and c.isascii() else "_" for c in name.removeprefix("in.")) or "t"
     base = f"t{base}" if base[0].isdigit() else base
     found, number = base, 1
@@ -32,7 +32,7 @@ def spelled(name: str, taken: set[str]) -> str:
 
 
 def index_text(a: Affine) -> str:
-    """i + 2*j - 1"""
+    """The text of an index expression: i + 2*j - 1."""
     text = ""
     for name, c in a.terms:
         term = name if abs(c) == 1 else f"{abs(c)}*{name}"
@@ -48,7 +48,7 @@ def lowest_text(bounds: tuple[Bound, ...]) -> str:
 
 
 def end_text(bounds: tuple[Bound, ...]) -> str:
-    """One past the greatest."""
+    """The text of the end of a range: one past the greatest."""
     texts = [index_text(b.of + 1) if b.by == 1 else f"({index_text(b.of)}) // {b.by} + 1" for b in bounds]
     return texts[0] if len(texts) == 1 else f"min({', '.join(texts)})"
 
@@ -66,7 +66,7 @@ def number_text(value: int | float | Fraction) -> str:
 
 
 def aligned(text: str, axes: list[str], wanted: list[str]) -> str:
-    """Transposed to the order wanted, with an axis of one where it has none."""
+    """The text of an array transposed to the axes `wanted`, with an axis of length one for each that it lacks."""
     if axes == wanted or not axes:
         return text
     order = sorted(axes, key=wanted.index)
@@ -87,7 +87,7 @@ def bracketed(text: str) -> str:
 
 
 def _is_closed(text: str) -> bool:
-    """A call, an access or a bracket as a whole: no operator stands outside."""
+    """Whether a text is a call, an access or a bracket as a whole, so that no operator stands outside."""
     depth = 0
     for c in text:
         depth += (c in "([") - (c in ")]")

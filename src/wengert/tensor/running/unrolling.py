@@ -1,4 +1,4 @@
-"""Loops that turn a few times: written out, or with their borders apart, so that inside all turn alike."""
+"""Short loops written out, and borders of loops apart, so that the terms inside are the same in each turn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FEW, MANY = 64, 256  # terms of a sum with borders, and cells from which there i
 
 
 def unrolled(nest: Nest) -> Nest:
-    """Each turn of a short loop a piece of its own; the terms of a cell as one sum."""
+    """The nest with a piece for each turn of a short loop; the terms of a cell become one sum."""
     context, made = Context(), dict[object, Piece]()
     for piece in nest.pieces:
         for turn in _turns(piece, context):
@@ -37,7 +37,7 @@ def _turns(piece: Piece, context: Context) -> Iterator[Piece]:
 
 
 def with_borders(nest: Nest) -> Nest:
-    """Sums of a few terms near a border apart from those inside, which all have the same terms."""
+    """The nest with sums of a few terms near a border apart from those inside, which all have the same terms."""
     context = Context()
     return replace(nest, pieces=tuple(q for p in nest.pieces for part in _parts(p) for q in settled(part, context)))
 
@@ -65,7 +65,7 @@ def _inside(bounds: list[Compare], i: str, n: int, j: str, m: int) -> tuple[int,
 
 
 def _split(piece: Piece, index: str, bounds: list[Compare], low: int, high: int) -> tuple[Piece, ...]:
-    """Inside, before it and behind it."""
+    """The parts of a piece inside an interval of an index, before it and behind it."""
     i, rest = affine(index), (p for p in piece.where if p not in bounds)
     inside = together((*rest, at_most(low, i), at_most(i, high)))
     borders = (together((*piece.where, beyond)) for beyond in (less(i, low), less(high, i)))

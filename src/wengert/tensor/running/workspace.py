@@ -1,6 +1,6 @@
-"""Arrays that a program needs between its inputs and its results, kept from one call to the next.
+"""The arrays that a program needs between its inputs and its results, kept from one call to the next.
 
-The system takes as long to hand out a new page of memory as a loop takes to fill it some times over.
+The system takes some times longer to hand out a new page of memory than a loop takes to fill it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ KEPT = 2**26  # bytes that a program keeps at most
 
 
 class Workspace:
-    """The arrays of one call by name."""
+    """The arrays of one call, by name."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, np.ndarray] = {}
@@ -34,7 +34,7 @@ class Workspace:
 
 
 class Workspaces:
-    """One for each call that is under way at the same time."""
+    """A Workspace for each of the calls that run at the same time."""
 
     def __init__(self) -> None:
         self.free: list[Workspace] = []
