@@ -13,10 +13,6 @@ from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import PLAIN, STATE
 from wengert.rulebook.registry import rules
 
-FAST = {float, np.float64, int}
-
-FLOATS = {float, np.float64}
-
 IMMUTABLE = {float, int, bool, complex, str, bytes, np.float64, np.float32, np.complex128, np.int64}
 
 _MISSING = object()

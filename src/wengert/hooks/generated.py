@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert.hooks.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
 from wengert.hooks.awaiting import async_context, async_iterable, awaitable
-from wengert.hooks.classes import FAST, FLOATS, IMMUTABLE, bind, lookup, python_method
+from wengert.hooks.classes import IMMUTABLE, bind, lookup, python_method
 from wengert.hooks.exchange import HOOKS
 from wengert.hooks.items import (
     Quick,
@@ -39,12 +39,12 @@ from wengert.recording.caches import compared
 from wengert.recording.decisions import made_text, raised
 from wengert.recording.identity import is_, is_not
 from wengert.recording.primitives import primitive_of
-from wengert.recording.recorders import NUMERIC, record_two
+from wengert.recording.recorders import record_two
 from wengert.recording.recording import OPERANDS, PLAIN, STATE, Modes
 from wengert.recording.shadow import SHADOW
 from wengert.values.frames import caught
 from wengert.values.sites import Site
-from wengert.values.specs import CERTAIN, MANY
+from wengert.values.specs import CERTAIN, FLOATS, MANY, NUMERIC, SCALARS
 
 _BINARY = """
 def {name}(right, left, site):
@@ -53,7 +53,7 @@ def {name}(right, left, site):
     if i is None and j is None:
         if type(left) in {plain} and type(right) in OPERANDS:
             return left {symbol} right
-    elif type(left) in FAST and type(right) in FAST:
+    elif type(left) in SCALARS and type(right) in SCALARS:
         entries = STATE.quick
         if entries is not None:
             try:
@@ -130,7 +130,7 @@ def _generate(template: str, name: str, **names: Any) -> Callable[..., Any]:
         "SHADOW": SHADOW,
         "OPERANDS": OPERANDS,
         "PLAIN": PLAIN,
-        "FAST": FAST,
+        "SCALARS": SCALARS,
         "FLOATS": FLOATS,
         "Modes": Modes,
         "IMMUTABLE": IMMUTABLE,
@@ -284,7 +284,7 @@ def prepare() -> None:
         quick = primitive is not None and primitive.rule is not None and primitive.rule.kind == "partials"
         for name in (op.name, f"i{op.name.rstrip('_')}"):
             namespace = _RECORDING_HOOKS[name].__globals__
-            namespace["FAST"] = FAST if quick else frozenset()
+            namespace["SCALARS"] = SCALARS if quick else frozenset()
             namespace["NUMERIC"] = NUMERIC if primitive is not None else frozenset()
             namespace["PRIMITIVE"] = primitive
             if quick and primitive is not None:

@@ -24,11 +24,11 @@ from wengert.recording.decisions import decided, exact, made_text, variables
 from wengert.recording.identity import NUMBERS, found_by_identity
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import as_array, record_call
-from wengert.recording.recorders import NUMERIC, record_two
+from wengert.recording.recorders import record_two
 from wengert.recording.recording import PLAIN, STATE, Modes, here
 from wengert.recording.slots import holds_traced, slot_of
 from wengert.values.sites import Site
-from wengert.values.specs import is_certain
+from wengert.values.specs import NUMERIC, is_certain
 
 
 def protocol(op: Binary, left: Any, right: Any) -> Any:

@@ -15,6 +15,7 @@ from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.session import apart
 from wengert.rewrite import original
 from wengert.values.frames import ENGINE
+from wengert.values.specs import is_array
 from wengert.values.trees import is_filled, load_cell
 
 _END = object()
@@ -58,7 +59,7 @@ def check_step(reader: Any) -> None:
     """Refuse the next step of a reader that would read traced memory."""
     recording = STATE.recording
     if recording is not None and type(reader) is types.GeneratorType:
-        found = [array for thing in _variables(reader) for array in (thing, *behind(thing)) if _is_array(array)]
+        found = [array for thing in _variables(reader) for array in (thing, *behind(thing)) if is_array(array)]
         _check(recording, found, "a generator that was made before the traced call reads", "Make the generator inside.")
     elif recording is not None:
         check_read(recording, reader)
@@ -73,10 +74,6 @@ def _variables(generator: Any) -> Iterable[Any]:
     if generator.gi_frame is not None:
         code, space = generator.gi_code, generator.gi_frame.f_globals
         yield from [space[name] for name in (original(code) or code).co_names if name in space]
-
-
-def _is_array(thing: Any) -> bool:
-    return issubclass(type(thing), np.ndarray)
 
 
 def _check(recording: Recording, arrays: Iterable[np.ndarray], who: str, remedy: str) -> None:

@@ -26,10 +26,8 @@ from wengert.recording.static_arguments import check_keywords, check_statics
 from wengert.recording.subclasses import plain
 from wengert.values.functional import setitem
 from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
-from wengert.values.specs import Spec, is_inexact
+from wengert.values.specs import FLOATS, Spec, is_inexact
 from wengert.values.views import owner_of
-
-FLOATS = (float, np.float64)
 
 
 def record_store(array: np.ndarray, key: Any, value: Any) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert.errors import AliasedArgumentsError, RefusedCallError
 from wengert.recording.recording import Recording, here
+from wengert.values.specs import is_array
 from wengert.values.views import is_foreign
 
 _POINTER = np.ndarray.__weakrefoffset__ + ctypes.sizeof(ctypes.c_void_p)
@@ -66,11 +67,11 @@ def behind(thing: Any) -> list[np.ndarray]:
             stack.extend(_held(thing, found))
         elif issubclass(t, itertools.chain):
             sources = [source for it in gc.get_referents(thing) if type(it) in _ITERATORS for source in _rest(it)]
-            found.extend(filter(_is_array, sources))
+            found.extend(filter(is_array, sources))
             stack.extend([*gc.get_referents(thing), *sources])
         elif issubclass(t, PASSING):
             for part in gc.get_referents(thing):  # a tuple: of iterators, or what was given last
-                stack.extend([it for it in (part if type(part) is tuple else (part,)) if not _is_array(it)])
+                stack.extend([it for it in (part if type(part) is tuple else (part,)) if not is_array(it)])
     return found
 
 
@@ -86,7 +87,7 @@ def _held(reader: Any, found: list[np.ndarray]) -> Iterable[Any]:
     stack, others = _referred(reader), []
     while stack:
         part = stack.pop()
-        if _is_array(part):
+        if is_array(part):
             found.append(part)
         elif type(part) is dict:
             stack.extend(part.values())
@@ -106,10 +107,6 @@ def _referred(reader: Any) -> list[Any]:
     if type(reader) is np.broadcast:
         return list(reader.iters)
     return [reader.base] if type(reader) is np.flatiter else gc.get_referents(reader)
-
-
-def _is_array(thing: Any) -> bool:
-    return issubclass(type(thing), np.ndarray)
 
 
 def check_alone(recording: Recording, owner: np.ndarray, is_shared: bool, shows_parts: bool) -> None:

@@ -91,14 +91,14 @@ def _holds_traced(recording: Recording, thing: Any) -> bool:
     return any([_is_traced(recording, number) for number in _numbers(thing)])
 
 
-def is_number(thing: Any) -> bool:
+def is_numeric(thing: Any) -> bool:
     """Whether a thing is a float or complex number or an array; asked by type, of which no code of the user's knows."""
     return issubclass(type(thing), _NUMBERS)
 
 
 def _numbers(thing: Any, depth: int = 0) -> list[Any]:
     """The numbers and arrays in a thing, in order."""
-    if is_number(thing):
+    if is_numeric(thing):
         return [thing]
     if issubclass(type(thing), frozenset):
         return [number for part in frozenset.__iter__(thing) for number in _numbers(part, depth + 1)]
@@ -168,7 +168,7 @@ class _Probe:
 def _stored(container: Any, key: Any) -> Any:
     """What a container holds that equals a key; no code of the user's is asked."""
     if not issubclass(type(key), (*_PLAIN_KEYS, *_NUMBERS)) or not issubclass(type(container), _HASHED):
-        alike = [other for other in container if type(other) is type(key) or is_number(other)]
+        alike = [other for other in container if type(other) is type(key) or is_numeric(other)]
         return next((other for other in alike if other is key or _hold_the_same(other, key)), key)
     probe = _Probe(key)
     if issubclass(type(container), dict):
@@ -189,7 +189,7 @@ def _is_kept(recording: Recording, thing: Any) -> bool:
 def _roots(recording: Recording) -> Any:
     """The function under the derivative, and the containers that it is given."""
     f, args, kwargs = recording.roots
-    return f, *[a for a in (*args, *kwargs.values()) if not is_number(a)]
+    return f, *[a for a in (*args, *kwargs.values()) if not is_numeric(a)]
 
 
 def _is_literal(thing: Any) -> bool:

@@ -117,7 +117,7 @@ class FarReach(Reach):
                 continue
             self.classes.append(base)
             space = vars(base)
-            held = [name for name, value in space.items() if form_of(type(value)) or is_number(value)]
+            held = [name for name, value in space.items() if form_of(type(value)) or _is_value(value)]
             if held:
                 self._places.append(
                     _of_names(held, space.get, lambda *item, of=base: type.__setattr__(of, *item), of_class(base))
@@ -201,7 +201,8 @@ def _is_library(module: Any) -> bool:
     return str(module).partition(".")[0] in _LIBRARIES
 
 
-def is_number(value: Any) -> bool:
+def _is_value(value: Any) -> bool:
+    """Whether a pullback may compute with it."""
     return type(value) is int or is_inexact(value)
 
 
@@ -296,7 +297,7 @@ def _merged(was: list[Any], after: list[Any], now: list[Any]) -> list[Any]:
 def _one(was: Any, after: Any, now: Any) -> Any:
     if after is was:
         return now
-    if all([is_number(a) for a in (was, after, now)]) and np.shape(was) == np.shape(after) == np.shape(now):
+    if all([_is_value(a) for a in (was, after, now)]) and np.shape(was) == np.shape(after) == np.shape(now):
         return _sum(was, after, now)
     return after
 

@@ -26,7 +26,7 @@ from wengert.recording.recording import STATE, Recording, Traced, here, silent, 
 from wengert.recording.rule_reads import refuse_unspoken
 from wengert.recording.rule_writes import called, note_kept, note_writes, watched_by
 from wengert.recording.session import apart
-from wengert.recording.shadow import SHADOW, held
+from wengert.recording.shadow import SHADOW, has_identity, held
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in, slots_of
 from wengert.recording.static_arguments import check_keywords, check_statics
 from wengert.recording.subclasses import is_of_subclass, refuse_own_value
@@ -38,8 +38,6 @@ from wengert.values.results import is_tree, leaves_of, outline, with_leaves
 from wengert.values.specs import fresh, is_inexact, light
 from wengert.values.trees import is_container
 from wengert.values.views import owner_of
-
-_NUMBERS = (np.number, float, complex)
 
 METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neither recorded nor guarded
 
@@ -274,7 +272,7 @@ def record_constant(
     kwargs = {name: _traced(recording, v) for name, v in kwargs.items()}
     slot = len(recording.entries)
     args = tuple(recording.memory.capture(a) for a in args)
-    if isinstance(value, (np.ndarray, *_NUMBERS)):
+    if has_identity(value):
         if any(value is a for a in flat(args)):
             value = fresh(value)
         recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
@@ -289,7 +287,7 @@ def record_constant(
         return _inert_fields(recording, value, slot)
     kind = Primitive(primitive.fn, primitive.rule, "guard", primitive.name)
     recording.append((kind, value, ins, args, kwargs or None, users_site()))
-    if isinstance(value, tuple) and any(isinstance(part, (np.ndarray, *_NUMBERS)) for part in value):
+    if isinstance(value, tuple) and any(map(has_identity, value)):
         recording.entries[slot] = (primitive, value, ins, args, kwargs or None, STATE.site)
         _constant_fields(recording, value, slot)
     return value
@@ -316,7 +314,7 @@ def _constant_fields(recording: Recording, value: tuple[Any, ...], slot: int) ->
         place, entry = len(recording.entries), ((slot, None), (value, i), None, STATE.site)
         if id(part) in SHADOW:
             continue
-        if isinstance(part, (np.ndarray, *_NUMBERS)):
+        if has_identity(part):
             recording.inert.add(recording.append((ruled(getfield), part, *entry)))
             SHADOW[id(part)] = place
             if isinstance(part, np.ndarray):

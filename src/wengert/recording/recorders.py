@@ -18,11 +18,8 @@ from wengert.recording.recording import PLAIN, STATE, Recording
 from wengert.recording.shadow import LARGE, SHADOW, weak
 from wengert.recording.slots import slot_of
 from wengert.values.sites import Site
-from wengert.values.specs import spec
+from wengert.values.specs import FLOATS, NUMERIC, SCALARS, spec
 
-NUMERIC = {float, int, np.float64, np.ndarray}
-FLOATS = {float, np.float64}
-SCALARS = {float, int, np.float64}
 _ndarray = np.ndarray
 
 

@@ -19,6 +19,11 @@ SHADOW: dict[int, int] = {}
 LARGE = 4096  # bytes; above it a weak reference (about 250 ns) costs less than keeping the array alive
 
 
+def has_identity(value: Any) -> bool:
+    """Whether a value may stand in the table: each such number or array is an object of its own."""
+    return isinstance(value, (np.ndarray, np.number, float, complex))
+
+
 def held(value: Any, strong: bool) -> Any:
     """What an entry keeps of a fresh value: the value, or a weak reference to it."""
     return value if strong or not isinstance(value, np.ndarray) or value.nbytes <= LARGE else weak(value)

@@ -26,10 +26,8 @@ from wengert.values.functional import additem, getitem, setitem
 from wengert.values.keys import may_repeat
 from wengert.values.owed import Owed
 from wengert.values.projection import project
-from wengert.values.specs import Spec, is_complex, spec_of
+from wengert.values.specs import FLOATS, Spec, is_complex, spec_of
 from wengert.values.views import owner_of
-
-FLOATS = (float, np.float64)
 
 
 class Bars:

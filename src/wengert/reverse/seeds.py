@@ -11,9 +11,8 @@ from wengert.errors import NoGradientPathError, NonScalarOutputError
 from wengert.recording.recording import Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
-from wengert.reverse.accumulators import FLOATS
 from wengert.reverse.strategies import Seeds
-from wengert.values.specs import is_complex, is_inexact
+from wengert.values.specs import FLOATS, is_complex, is_inexact
 from wengert.values.trees import leaves
 
 Call = Callable[..., Any]

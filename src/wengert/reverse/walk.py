@@ -14,7 +14,7 @@ from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.pulls import Pull
 from wengert.recording.record import splat
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced
-from wengert.reverse.accumulators import EAGER, FLOATS, Bars, plus
+from wengert.reverse.accumulators import EAGER, Bars, plus
 from wengert.reverse.checkpoint import Folded
 from wengert.reverse.settings import SETTINGS
 from wengert.reverse.strategies import PassingBars, PassingTracedBars, Seeds, choosing
@@ -26,7 +26,7 @@ from wengert.values.functional import getfield, setitem
 from wengert.values.keys import may_repeat
 from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
-from wengert.values.specs import Spec, spec_of
+from wengert.values.specs import FLOATS, Spec, spec_of
 
 _ndarray, _ref = np.ndarray, weakref.ref
 _sum = np.add.reduce

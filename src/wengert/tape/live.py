@@ -19,6 +19,7 @@ from wengert.recording.primitives import Primitive, ruled
 from wengert.recording.record import METADATA, Pull, guard_outline, record_call, register
 from wengert.recording.recording import STATE, Entry, Recording, Traced, here, silent
 from wengert.recording.rule_writes import note_kept, note_writes, watched_by
+from wengert.recording.shadow import has_identity
 from wengert.recording.slots import slot_of, slots_of
 from wengert.rulebook.registry import rules
 from wengert.tape.contexts import Context
@@ -29,8 +30,6 @@ from wengert.values import functional
 from wengert.values.results import is_flat, is_tree, with_leaves
 from wengert.values.specs import is_inexact
 from wengert.values.views import owner_of
-
-_NUMBERS = (np.ndarray, np.number, float, complex)
 
 
 class LiveContext:
@@ -187,7 +186,7 @@ class LiveContext:
             recording.inert.add(slot)
         elif primitive.rule is not None and not primitive.vouched and not is_inexact(value):
             check_result(recording, primitive, value, args)
-        if isinstance(value, _NUMBERS):
+        if has_identity(value):
             register(recording, value, slot)
         elif is_flat(value) or (primitive.rule is not None and is_tree(value)):
             guard_outline(recording, primitive, value, slot)

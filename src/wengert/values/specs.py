@@ -15,6 +15,11 @@ _DTYPES = {
 }
 
 
+FLOATS = frozenset((float, np.float64))
+SCALARS = FLOATS | {int}
+NUMERIC = SCALARS | {np.ndarray}
+"""Types, as they are, of nearly all values that are computed with."""
+
 CERTAIN = {int, bool, type(None), type(...), type}
 """Types of which an equality says nothing of floats, but for whole numbers that hold many digits of one."""
 
@@ -81,6 +86,11 @@ def spec_of(x: Any) -> Spec:
         return Spec((), dtype, type(x))
     array = np.asarray(x)
     return Spec(array.shape, array.dtype, type(x))
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x` is an array; asked by type, of which no code of the user's knows."""
+    return issubclass(type(x), np.ndarray)
 
 
 def is_inexact(x: Any) -> bool:

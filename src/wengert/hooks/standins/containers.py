@@ -24,7 +24,7 @@ from wengert.hooks.items import default_item, dict_item, iterable, pairs
 from wengert.hooks.lookups import hashed, looked_up, tape, told
 from wengert.hooks.search import CARRIER_TYPES, refusal, remember
 from wengert.hooks.standins.ordering import sort_list
-from wengert.recording.caches import found, is_number
+from wengert.recording.caches import found, is_numeric
 from wengert.recording.cuts import refuse_digit
 from wengert.recording.decisions import decided
 from wengert.recording.identity import NUMBERS, found_by_identity
@@ -99,7 +99,7 @@ def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
     """A method that looks for what it is given: a cache may hold it."""
     if args:
         args = (_known(owner, args[0]), *args[1:])
-    if args and (type(args[0]) is tuple or type(args[0]) is str or is_number(args[0])) and _holds(owner, args[0]):
+    if args and (type(args[0]) is tuple or type(args[0]) is str or is_numeric(args[0])) and _holds(owner, args[0]):
         found(owner, args[0])
         if f.__name__ == "index":
             refuse_digit(STATE.recording, args[0], owner, "index")

@@ -26,13 +26,14 @@ from wengert.recording.decisions import guard
 from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of, ruled
 from wengert.recording.record import record_call
-from wengert.recording.recorders import FLOATS, NUMERIC, record_one, record_plain
+from wengert.recording.recorders import record_one, record_plain
 from wengert.recording.recording import PLAIN, STATE, Recording, here, silent
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
 from wengert.values.callables import callable_name, named_parameters
 from wengert.values.functional import getfield, make_dict, make_list, make_tuple
 from wengert.values.names import home_of
+from wengert.values.specs import FLOATS, NUMERIC
 from wengert.values.trees import leaves
 from wengert.values.views import axes_in_memory
 
