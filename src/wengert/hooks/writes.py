@@ -18,12 +18,13 @@ from wengert.recording.decisions import guard, raised, unharmed
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.layout import writable
 from wengert.recording.primitives import Primitive, ruled
-from wengert.recording.record import arrays_for_lists, as_array, bind, keep_args, record_constant, splat
+from wengert.recording.record import arrays_for_lists, as_array, bind
 from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_of
 from wengert.recording.static_arguments import check_keywords, check_statics
 from wengert.recording.subclasses import plain
+from wengert.recording.variables import keep_args, record_constant, splat
 from wengert.values.functional import setitem
 from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
 from wengert.values.specs import FLOATS, Spec, is_inexact

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.recording.layout import views_or_copies
 from wengert.recording.primitives import INPUT, Bound, Primitive
-from wengert.recording.record import Pull
+from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Entry, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.values.specs import is_inexact

@@ -13,10 +13,11 @@ import numpy as np
 from wengert.recording.decisions import attempt, raised
 from wengert.recording.outcomes import made_new
 from wengert.recording.primitives import Primitive
-from wengert.recording.record import append_result, record_call
+from wengert.recording.record import record_call
 from wengert.recording.recording import PLAIN, STATE, Recording
 from wengert.recording.shadow import LARGE, SHADOW, weak
 from wengert.recording.slots import slot_of
+from wengert.recording.variables import append_result
 from wengert.values.sites import Site
 from wengert.values.specs import FLOATS, NUMERIC, SCALARS, spec
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.recording.primitives import Bound
-from wengert.recording.record import Pull
+from wengert.recording.pulls import Pull
 from wengert.recording.recording import Level, Recording, flat_slots
 from wengert.reverse.accumulators import Bars, TracedBars
 from wengert.reverse.settings import SETTINGS

@@ -12,8 +12,8 @@ from wengert.memory.residuals import materialise
 from wengert.recording.container_arguments import spread
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.pulls import Pull
-from wengert.recording.record import splat
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced
+from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Bars, plus
 from wengert.reverse.checkpoint import Folded
 from wengert.reverse.settings import SETTINGS

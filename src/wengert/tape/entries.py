@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from wengert.recording.record import Pull
+from wengert.recording.pulls import Pull
 from wengert.recording.recording import Traced
 from wengert.tape.interface import Writable
 from wengert.tape.ops import MISSING, Call, Constant, Input, Variable, mkcall, rebuild

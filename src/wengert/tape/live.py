@@ -16,11 +16,13 @@ from wengert.hooks.search import search
 from wengert.memory.storage import Memory, Storage
 from wengert.recording.outcomes import check_result, made_new
 from wengert.recording.primitives import Primitive, ruled
-from wengert.recording.record import METADATA, Pull, guard_outline, record_call, register
+from wengert.recording.pulls import Pull
+from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Entry, Recording, Traced, here, silent
 from wengert.recording.rule_writes import note_kept, note_writes, watched_by
 from wengert.recording.shadow import has_identity
 from wengert.recording.slots import slot_of, slots_of
+from wengert.recording.variables import METADATA, guard_outline, register
 from wengert.rulebook.registry import rules
 from wengert.tape.contexts import Context
 from wengert.tape.entries import argument, kept, push_entry, push_result

@@ -1,0 +1,245 @@
+"""Results become variables: what an entry keeps of a call, and what stands for its result in the shadow table."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from wengert.recording.cuts import refuse_odd
+from wengert.recording.decisions import exact, guard
+from wengert.recording.outcomes import flat, kept_parts, made_new
+from wengert.recording.primitives import Bound, Primitive, ruled
+from wengert.recording.pullback_reads import Hindsight
+from wengert.recording.recording import STATE, Recording, Traced, users_site
+from wengert.recording.shadow import SHADOW, has_identity, held
+from wengert.recording.slots import slot_of
+from wengert.values.functional import getfield
+from wengert.values.keys import has_mask
+from wengert.values.results import is_tree, leaves_of, outline, with_leaves
+from wengert.values.specs import fresh, is_inexact, light
+from wengert.values.trees import is_container
+from wengert.values.views import owner_of
+
+METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neither recorded nor guarded
+
+
+def register(recording: Recording, value: Any, slot: int, args: tuple[Any, ...] = (), lends: int | None = None) -> None:
+    """Make the fresh result of an entry a variable.
+
+    `lends`: a view of memory with variables from before this place is not just a view, its rule says otherwise.
+    """
+    if isinstance(value, np.ndarray) and value.base is not None:
+        lent = recording.memory.lent
+        if lends is None:
+            is_lent = bool(lent) and any([lent.shows(a) for a in args])
+        else:
+            is_lent = lent.is_workspace(owner_of(value)) or recording.memory.stood(value, lends)
+        if is_lent:
+            lent.note(value)
+    SHADOW[id(value)] = slot
+    if isinstance(value, np.ndarray) and value.base is not None:
+        if recording.memory.storages:
+            recording.memory.add_view(value, slot)
+        owner = owner_of(value)
+        if not any([isinstance(a, np.ndarray) and owner_of(a) is owner for a in args]):  # else its place is known
+            recording.memory.add_root(value, slot, apart=lends is not None)
+        if lends is not None and SHADOW.get(id(owner), -1) >= lends and not recording.memory.lent.shows(value):
+            _own(recording, value, owner, slot)
+
+
+def _own(recording: Recording, value: np.ndarray, owner: np.ndarray, slot: int) -> None:
+    """Have the memory that a rule's body made hold what the rule says of it, where an outer level has recorded it."""
+    if value.strides == owner.strides and value.size == owner.size:
+        SHADOW[id(owner)] = slot
+        return
+    memory = recording.memory
+    storage, owner = memory.join(value)
+    memory.put(storage, owner, value, value, slot, memory.content(owner, storage))
+
+
+def append_result(
+    recording: Recording,
+    bound: Bound,
+    value: Any,
+    args: tuple[Any, ...],
+    ins: tuple[Any, ...],
+    kwargs: dict[str, Any] | None,
+) -> Any:
+    """Write down a call whose value is at hand, and make the value a variable."""
+    if not bound.primitive.vouched:
+        recording.memory.log_all()  # the rule's body may read arrays beside its arguments
+    if bound.primitive.reads_outside:
+        recording.memory.has_pulls = True
+        bound = bound.seeing(Hindsight(bound.rule.body, STATE.site, recording.memory.version))
+    kept_args = keep_args(recording, bound, args)
+    slot = len(recording.entries)
+    if is_container(value):
+        recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
+        if recording.keep:
+            guard_outline(recording, bound.primitive, value, slot)
+        fields(recording, value, slot, slot if bound.primitive.lends else None)
+        if recording.keep and bound.primitive.vouched:
+            _constant_fields(recording, value, slot)
+        return value
+    if not is_inexact(value):
+        refuse_odd(recording, bound.name, value)
+        if recording.keep:
+            record_constant(recording, bound, args, ins, kwargs or {}, value)
+        return value
+    needed = recording.keep or bound.reads_y == "value"
+    if needed and isinstance(value, np.ndarray):
+        recording.memory.capture(value)
+    slot = recording.append((bound, held(value, needed), ins, kept_args, kwargs, STATE.site))
+    register(recording, value, slot, args, slot if bound.primitive.lends else None)
+    if recording.keep and _sized_by_values(recording, bound.fn, args, kwargs):
+        guard(recording, np.shape, value, slot)
+    return value
+
+
+def fields(recording: Recording, value: Any, slot: int, lends: int | None) -> Any:
+    """Make each leaf of a result a variable."""
+    primitive = ruled(getfield)
+    bound = primitive.bound(2, (True, False), ())
+    whole = recording.value(slot) if recording.keep else None
+    for key, part in leaves_of(value):
+        if isinstance(part, np.ndarray):
+            recording.memory.capture(part)
+        kept = held(part, recording.keep)
+        place = recording.append((bound, kept, (slot, None), (whole, key), None, STATE.site))
+        register(recording, part, place, (), lends)
+    return value
+
+
+def record_constant(
+    recording: Recording,
+    primitive: Any,
+    args: tuple[Any, ...],
+    ins: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    value: Any,
+) -> Any:
+    """Record the value of a call without derivative: only a tape needs it. What has no identity becomes a guard."""
+    if not recording.keep or primitive.fn in METADATA:
+        return value
+    kwargs = {name: keep_keyword(recording, v) for name, v in kwargs.items()}
+    slot = len(recording.entries)
+    args = tuple(recording.memory.capture(a) for a in args)
+    if has_identity(value):
+        if any(value is a for a in flat(args)):
+            value = fresh(value)
+        recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
+        register(recording, value, slot)
+        if isinstance(value, np.ndarray) and _sized_by_values(recording, primitive.fn, args, kwargs):
+            guard(recording, np.shape, value, slot)
+        return value
+    of = primitive if type(primitive) is Primitive else primitive.primitive
+    if not of.vouched and is_container(value):
+        recording.append((primitive, with_leaves(value, lambda _, leaf: leaf), ins, args, kwargs or None, STATE.site))
+        guard_outline(recording, of, value, slot)
+        return _inert_fields(recording, value, slot)
+    kind = Primitive(primitive.fn, primitive.rule, "guard", primitive.name)
+    recording.append((kind, value, ins, args, kwargs or None, users_site()))
+    if isinstance(value, tuple) and any(map(has_identity, value)):
+        recording.entries[slot] = (primitive, value, ins, args, kwargs or None, STATE.site)
+        _constant_fields(recording, value, slot)
+    return value
+
+
+def _inert_fields(recording: Recording, value: Any, slot: int) -> Any:
+    """What a function declared constant gave, with new objects for its leaves: on a tape they are variables."""
+    primitive, whole = ruled(getfield), recording.value(slot)
+
+    def field(key: Any, leaf: Any) -> Any:
+        leaf = made_new([leaf])
+        place = recording.append((primitive, leaf, (slot, None), (whole, key), None, STATE.site))
+        recording.inert.add(place)
+        register(recording, leaf, place)
+        return leaf
+
+    recording.inert.add(slot)
+    return with_leaves(value, field)
+
+
+def _constant_fields(recording: Recording, value: tuple[Any, ...], slot: int) -> None:
+    """Record the parts of a tuple that have no derivative; what has no identity becomes a guard."""
+    for i, part in enumerate(value):
+        place, entry = len(recording.entries), ((slot, None), (value, i), None, STATE.site)
+        if id(part) in SHADOW:
+            continue
+        if has_identity(part):
+            recording.inert.add(recording.append((ruled(getfield), part, *entry)))
+            SHADOW[id(part)] = place
+            if isinstance(part, np.ndarray):
+                guard(recording, np.shape, part, place)
+        elif part is None or isinstance(part, (bool, int, str, bytes)):
+            recording.append((Primitive(getfield, None, "guard"), part, *entry))
+
+
+def guard_outline(recording: Recording, primitive: Primitive, value: Any, slot: int) -> None:
+    """Note what stands beside the numbers in a result, where code may have decided by it."""
+    if not primitive.vouched and (is_tree(value) or not all(map(is_inexact, value))):
+        guard(recording, outline, value, slot)
+
+
+def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What the entry keeps of the arguments: values that the pullback reads, the shapes of others, statics."""
+    k = bound.rule.sequence
+    if k is None or type(args[k]) not in (list, tuple):
+        args = _operands(bound, args) if k is None else args
+        return tuple([_keep(recording, how, a) for how, a in zip(bound.keeps, args, strict=True)])
+    flat = [_keep(recording, how, a) for how, a in zip(bound.keeps, splat(k, args, args[k]), strict=True)]
+    end = k + len(args[k])
+    return (*flat[:k], flat[k:end], *flat[end:])
+
+
+def _operands(bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments with lists of constants as the arrays that NumPy made of them: rules index and transpose them."""
+    if not bound.primitive.is_array_function:
+        return args
+    pairs = zip(bound.keeps, args, strict=True)
+    return tuple([np.asarray(a) if how == "value" and type(a) in (list, tuple) else a for how, a in pairs])
+
+
+def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:
+    """Arguments (or their variables) with those of the sequence at place k one by one."""
+    return (*items[:k], *inner, *items[k + 1 :])
+
+
+def _keep(recording: Recording, how: str, value: Any) -> Any:
+    if recording.keep or how == "value" or how == "static":
+        return recording.memory.capture(value)
+    if how == "shape":
+        return light(value)
+    return None if isinstance(value, np.ndarray) else value
+
+
+def keep_keyword(recording: Recording, value: Any) -> Any:
+    """What an entry keeps of a keyword argument."""
+    if type(value) in (list, tuple):
+        exact(recording, value)
+    slot = slot_of(recording, value)
+    return recording.memory.capture(value) if slot is None else Traced(slot, value)
+
+
+def _sized_by_values(recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> bool:
+    """Whether a result is as long as a traced value says: what a mask chooses, what a traced integer sizes."""
+    if fn is operator.getitem:
+        return has_mask(args[1])
+    if isinstance(fn, np.ufunc) or getattr(fn, "__module__", "") == "_operator":
+        return False
+    kinds = (np.integer, np.ndarray) if fn in _MADE_OF_SHAPES else np.integer
+    args = args[1:] if fn in _RESHAPED else args  # the first is what lies in the result
+    return any([_is_traced_integer(recording, a, kinds) for a in (*args, *(kwargs or {}).values())])
+
+
+_RESHAPED = {np.reshape, np.broadcast_to, np.resize, np.tile, np.pad}
+_MADE_OF_SHAPES = {np.zeros, np.ones, np.empty, np.full, *_RESHAPED}
+
+
+def _is_traced_integer(recording: Recording, a: Any, kinds: Any) -> bool:
+    if isinstance(a, (tuple, list)) and type(a) is not Traced:
+        return any([_is_traced_integer(recording, part, kinds) for part in a])
+    a = a.value if type(a) is Traced else a
+    return isinstance(a, kinds) and not is_inexact(a) and slot_of(recording, a) is not None
