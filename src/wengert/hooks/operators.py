@@ -6,8 +6,6 @@ import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 
 class Binary(NamedTuple):
     """A binary operator."""
@@ -42,24 +40,6 @@ BINARY = {
         _binary("rshift", ">>", operator.rshift),
     )
 }
-
-
-UFUNCS: dict[str, np.ufunc] = {
-    "add": np.add,
-    "matmul": np.matmul,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "truediv": np.true_divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "pow": np.power,
-    "and_": np.bitwise_and,
-    "or_": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "lshift": np.left_shift,
-    "rshift": np.right_shift,
-}
-"""What an array's operators call where the other operand does not come first."""
 
 
 def _inplace(op: Binary) -> tuple[Callable[[Any, Any], Any], str]:

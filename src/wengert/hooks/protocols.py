@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import array
 import collections
+import functools
 import operator
-import sys
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.hooks.items import iterable, pairs
 from wengert.hooks.lookups import HASHED, hashed, looked_up, told
-from wengert.hooks.operators import COMPARE, UFUNCS, Binary
+from wengert.hooks.operators import COMPARE, Binary
 from wengert.hooks.search import CARRIER_TYPES, opaque, remember, search
 from wengert.hooks.writes import record_write
 from wengert.recording.caches import compared, found
@@ -27,66 +26,100 @@ from wengert.recording.record import as_array, record_call
 from wengert.recording.recorders import record_two
 from wengert.recording.recording import PLAIN, STATE, Modes, here
 from wengert.recording.slots import holds_traced, slot_of
+from wengert.values.names import is_heap_type
 from wengert.values.sites import Site
 from wengert.values.specs import NUMERIC, is_certain
 
 
 def protocol(op: Binary, left: Any, right: Any) -> Any:
-    """A binary operator of which an operand's class is written in Python: Python's order of trying."""
+    """An operator of an object whose class is written in Python: Python asks its methods, which run their twins.
+
+    NumPy asks those of what it makes an array of on other numbers. And what C answers of numbers has to be recorded; a
+    cache of C would answer by what it was given before the trace.
+    """
+    if _takes_apart(left, op.method, right, op.reflected):
+        return _apart(op, left, right)
+    if _takes_apart(right, op.reflected, left, op.method):
+        method = python_method(type(left), op.method)
+        value = NotImplemented if method is None else bind(method, left)(right)
+        return _apart(op, left, right) if value is NotImplemented else value
+    methods = python_method(type(left), op.method), python_method(type(right), op.reflected)
+    if functools._lru_cache_wrapper in map(type, methods) or (op.name not in COMPARE and _are_numbers(left, right)):
+        return _asked(op, left, right)
+    return op.fn(left, right)
+
+
+def _takes_apart(a: Any, name: str, b: Any, answer: str) -> bool:
+    """Whether NumPy, asked for this method of its own a, makes an array of b and gets an answer from its items.
+
+    Not where b takes ufuncs over, or has the priority.
+    """
+    if not (isinstance(a, (np.ndarray, np.generic)) and hasattr(type(a), name) and _is_object(b)):
+        return False
+    if hasattr(type(b), "__array_ufunc__") or not (python_method(type(b), answer) or _shows_numbers(b)):
+        return False
+    return not getattr(b, "__array_priority__", -1e6) > getattr(a, "__array_priority__", 0.0)
+
+
+def _is_object(a: Any) -> bool:
+    """Whether it is of a class in Python, and neither a number nor a container of C's."""
+    return is_heap_type(type(a)) and not isinstance(a, (*_NUMBERS, *_SEQUENCES, *HASHED))
+
+
+def _apart(op: Binary, left: Any, right: Any) -> Any:
+    """An operator of an array or number of NumPy's with an object whose methods are asked number by number."""
+    first = isinstance(left, (np.ndarray, np.generic))
+    array, obj, answer = (left, right, op.reflected) if first else (right, left, op.method)
+    compares, recording = op.name in COMPARE, STATE.recording
+    if isinstance(array, (np.float64, np.complex128)) and not compares and not _shows_numbers(obj):
+        number = enter(array.item)()  # an array of objects, of one number here, hands on Python's own
+        return op.fn(number, right) if first else op.fn(left, number)
+    if recording is None or not search(recording, (left, right)):
+        return op.fn(left, right)
+    if not compares and python_method(type(obj), answer) is None and not search(recording, (obj,)):
+        return _recorded(op, left, right)  # it shows constants
+    value = op.fn(left, right) if compares else NotImplemented
+    if type(value) is bool or getattr(value, "dtype", None) == np.bool_:
+        return value
+    raise recording.refuse(
+        RefusedCallError(
+            f"{here()}: NumPy would take {type(obj).__name__} apart in {op.symbol} with an array. "
+            "Set __array_ufunc__ = None in the class, so that its own methods are called."
+        )
+    )
+
+
+_NUMBERS = (int, float, complex, np.ndarray, np.generic)
+
+
+def _shows_numbers(a: Any) -> bool:
+    """Whether NumPy makes of it an array of what it shows; else one of objects, with it as the only one."""
+    return any([hasattr(type(a), name) for name in _SHOWING])
+
+
+_SHOWING = ("__getitem__", "__array__", "__array_interface__", "__array_struct__", "__buffer__")
+
+
+def _are_numbers(left: Any, right: Any) -> bool:
+    return isinstance(left, _NUMBERS) and isinstance(right, _NUMBERS)
+
+
+def _asked(op: Binary, left: Any, right: Any) -> Any:
+    """What the methods of the operands answer, in Python's order: what C answers of numbers is recorded."""
     tl, tr = type(left), type(right)
-    first, second = lookup(tl, op.method), lookup(tr, op.reflected)
-    tries = [(first, left, right), (second, right, left)]
+    tries = [(left, op.method, right), (right, op.reflected, left)]
     if tl is tr:
         del tries[1]
-    elif _is_asked_last(first) or (tl in tr.__mro__ and second is not None and second is not lookup(tl, op.reflected)):
+    elif tl in tr.__mro__ and lookup(tr, op.reflected) is not lookup(tl, op.reflected):
         tries.reverse()
-    for method, a, b in tries:
-        if method is None:
-            if defines(type(a), op.method if a is left else op.reflected):  # set to None, to forbid it
-                raise TypeError("'NoneType' object is not callable")
-            continue
-        value = (
-            bind(method, a)(b)
-            if python_method(type(a), op.method if a is left else op.reflected)
-            else _native(op, method, a, b)
-        )
+    for a, name, b in tries:
+        method = python_method(type(a), name)
+        if method is None and _are_numbers(a, b) and getattr(type(a), name)(a, b) is not NotImplemented:
+            return _recorded(op, left, right)
+        value = NotImplemented if method is None else bind(method, a)(b)
         if value is not NotImplemented:
             return value
-    raise TypeError(f"unsupported operand type(s) for {op.symbol}: {tl.__name__!r} and {tr.__name__!r}")
-
-
-def _native(op: Binary, method: Any, a: Any, b: Any) -> Any:
-    """The C method of one operand, given an operand whose class is written in Python."""
-    if not isinstance(a, (np.ndarray, np.generic)) or isinstance(b, np.ndarray) or op.name not in UFUNCS:
-        return method(a, b)
-    recording = STATE.recording
-    if getattr(b, "__array_ufunc__", True) is None or _goes_first(a, b):
-        return NotImplemented
-    reflected = method.__name__ == op.reflected
-    if python_method(type(b), "__array_ufunc__"):
-        return enter(UFUNCS[op.name])(*((b, a) if reflected else (a, b)))
-    if isinstance(a, (np.float64, np.complex128)) and not any(hasattr(type(b), name) for name in TAKEN_APART):
-        number = enter(a.item)()  # an array of objects, of one number here, hands on Python's own
-        return binary(op, b, number) if reflected else binary(op, number, b)
-    if recording is not None and (slot_of(recording, a) is not None or search(recording, (b,))):
-        raise recording.refuse(
-            RefusedCallError(
-                f"{here()}: NumPy would take {type(b).__name__} apart in {op.symbol} with an array. "
-                "Set __array_ufunc__ = None in the class, so that its own methods are called."
-            )
-        )
-    return method(a, b)
-
-
-TAKEN_APART = ("__getitem__", "__array__", "__array_interface__", "__array_struct__", "__buffer__")
-"""What NumPy makes an array of has one of these."""
-
-
-def _goes_first(a: Any, b: Any) -> bool:
-    """Does NumPy leave an operator to b? Where b says nothing of ufuncs, its priority tells."""
-    if hasattr(type(b), "__array_ufunc__"):
-        return False
-    return getattr(b, "__array_priority__", -1e6) > getattr(a, "__array_priority__", 0.0)
+    return op.fn(left, right)  # raises
 
 
 def binary(op: Binary, left: Any, right: Any) -> Any:
@@ -94,8 +127,13 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
     tl, tr = type(left), type(right)
     if tl in NUMERIC and tr in NUMERIC and STATE.quick is not None:
         return _numeric(op, left, right)
-    if python_method(tl, op.method) or python_method(tr, op.reflected):
+    if python_method(tl, op.method) or python_method(tr, op.reflected) or _is_object(left) or _is_object(right):
         return protocol(op, left, right)
+    return _recorded(op, left, right)
+
+
+def _recorded(op: Binary, left: Any, right: Any) -> Any:
+    tl, tr = type(left), type(right)
     recording = STATE.recording
     if recording is None:
         return op.fn(left, right)
@@ -168,8 +206,12 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
     if recording is None or (defines(t, method) and lookup(t, method) is None):
         return fn(left, right)
     if isinstance(left, np.ndarray):
-        if python_method(type(right), op.reflected):
-            return protocol(op, left, right)
+        if _is_object(right):
+            return (
+                _apart(op._replace(fn=fn), left, right)
+                if _takes_apart(left, method, right, op.reflected)
+                else fn(left, right)
+            )
         if type(right) in (list, tuple) and holds_traced(right):
             right = as_array(right)
         primitive = primitive_of(op.fn)
@@ -177,44 +219,31 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
             return opaque(recording, fn, (left, right), {})
         return record_write(primitive, lambda: fn(left, right), left, (left, right), {})
     if lookup(t, method) is not None:
-        return _fill(op, fn, method, left, right)
+        return _fill(op, fn, left, right)
     return binary(op, left, right)
 
 
-def _fill(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, right: Any) -> Any:
+def _fill(op: Binary, fn: Callable[[Any, Any], Any], left: Any, right: Any) -> Any:
     """`left op= right` of a container in C."""
     if Modes.guarding:
         _tell(op, left, right)
-    native = lookup(type(left), method)
-    if not _is_asked_last(native):
-        return fn(left, pairs(right, STATE.site) if isinstance(left, dict) else right)
-    if type(left) in _SEQUENCES or op.name == "mul":  # the `+=` of subclasses comes first
-        if isinstance(right, np.ndarray) or (isinstance(right, np.generic) and op.name != "mul"):
-            return binary(op, left, right)
-        reflected = python_method(type(right), op.reflected)
-        value = NotImplemented if reflected is None else bind(reflected, right)(left)
-        if value is not NotImplemented:
-            return value
-    return native(left, iterable(right, STATE.site) if op.name == "add" else right)
+    if _is_object(right):
+        return fn(left, right)
+    if isinstance(left, dict):
+        return fn(left, pairs(right, STATE.site))
+    first = type(left) in _SEQUENCES or op.name == "mul"  # the `+=` of subclasses comes first
+    if first and (isinstance(right, np.ndarray) or (isinstance(right, np.generic) and op.name != "mul")):
+        return binary(op, left, right)
+    return fn(left, iterable(right, STATE.site) if op.name == "add" else right)
 
 
 _SEQUENCES = (list, tuple, str, bytes, bytearray, collections.deque, array.array)
-_OF_SEQUENCES = ("__add__", "__mul__", "__rmul__", "__iadd__", "__imul__")
-
-
-def _is_asked_last(method: Any) -> bool:
-    """Whether it is a method with which C's sequences join or repeat: the interpreter asks the other operand first."""
-    return (
-        type(method) is types.WrapperDescriptorType
-        and method.__objclass__ in _SEQUENCES
-        and method.__name__ in _OF_SEQUENCES
-    )
 
 
 def compare(op: Binary, left: Any, right: Any) -> Any:
     """`left op right` for a comparison."""
     if python_method(type(left), op.method) or python_method(type(right), op.reflected):
-        return _compare_protocol(op, left, right)
+        return protocol(op, left, right)
     recording = STATE.recording
     if recording is None or not recording.keep:
         if op.name in ("eq", "ne"):
@@ -258,29 +287,6 @@ def _compare_items(op: Binary, left: Any, right: Any) -> Any:
     return op.fn(len(left), len(right))
 
 
-def _compare_protocol(op: Binary, left: Any, right: Any) -> Any:
-    tl, tr = type(left), type(right)
-    tries = [(left, op.method, right), (right, op.reflected, left)]
-    if tr is not tl and tl in tr.__mro__:
-        tries.reverse()
-    for a, name, b in tries:
-        method = python_method(type(a), name)
-        value = _bound(method, a)(b) if method else getattr(type(a), name)(a, b)
-        if value is not NotImplemented:
-            return value
-    if op.name in ("eq", "ne"):
-        return (left is right) == (op.name == "eq")
-    raise TypeError(f"{op.symbol!r} not supported between instances of {tl.__name__!r} and {tr.__name__!r}")
-
-
-def _bound(method: Any, a: Any) -> Any:
-    """The method of a comparison; where it cannot even be had, there is none."""
-    try:
-        return bind(method, a)
-    except Exception:
-        return lambda b: NotImplemented
-
-
 def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
     """`-a`, `+a`, `~a`."""
     found = python_method(type(a), method)
@@ -300,14 +306,8 @@ def truth(a: Any, site: Site | None) -> bool:
     if t in PLAIN and not Modes.guarding:
         return bool(a)
     STATE.site = site
-    method = python_method(t, "__bool__")
-    if method is not None:
-        value = bind(method, a)()
-        if type(value) is not bool:
-            raise TypeError(f"__bool__ should return bool, returned {type(value).__name__}")
-        return value
-    if not defines(t, "__bool__") and python_method(t, "__len__") is not None:
-        return length(a) > 0
+    if python_method(t, "__bool__") is not None or (not defines(t, "__bool__") and python_method(t, "__len__")):
+        return bool(a)
     recording = STATE.recording
     if recording is None or not recording.keep or slot_of(recording, a) is None:
         if type(a) is str and recording is not None and recording.keep:
@@ -315,20 +315,6 @@ def truth(a: Any, site: Site | None) -> bool:
         return bool(a)
     value = record_call(constant(bool), (a,), {})
     return bool(value)
-
-
-def length(a: Any) -> int:
-    """`len(a)`, entering the method; what that gives is checked as `len` does."""
-    value = bind(lookup(type(a), "__len__"), a)()
-    return value if type(value) is int and 0 <= value <= sys.maxsize else len(_Length(value))
-
-
-class _Length:
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-    def __len__(self) -> int:
-        return self.value
 
 
 def not_(a: Any, site: Site | None) -> bool:

@@ -6,10 +6,11 @@ import math
 from typing import Any
 
 from wengert.hooks.classes import bind, python_method
+from wengert.hooks.exchange import prepare
 from wengert.hooks.generated import convert, format_value
 from wengert.hooks.lookups import tape
 from wengert.hooks.operators import BINARY, Binary
-from wengert.hooks.protocols import length, protocol, truth
+from wengert.hooks.protocols import binary, truth
 from wengert.hooks.search import opaque, remember
 from wengert.hooks.standins.functions import recorder
 from wengert.recording.decisions import decided
@@ -29,7 +30,8 @@ def _len(a: Any, /) -> Any:
     recording = tape() if type(a) is str or type(a) is bytes else None
     if recording is not None:
         decided(recording, len, (a,), len(a))
-    return len(a) if python_method(type(a), "__len__") is None else length(a)
+    prepare(type(a))
+    return len(a)
 
 
 class _Returning:
@@ -73,13 +75,7 @@ def _operands(op: Binary) -> Any:
     alone = _through(op.method, op.fn)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if (
-            len(args) == 2
-            and not kwargs
-            and (python_method(type(args[0]), op.method) or python_method(type(args[1]), op.reflected))
-        ):
-            return protocol(op, *args)
-        return alone(*args, **kwargs)
+        return binary(op, *args) if len(args) == 2 and not kwargs else alone(*args, **kwargs)
 
     return call
 

@@ -31,11 +31,11 @@ _PARAMETERS = {
 
 def ufunc_method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
     """What a call of a ufunc's method is replaced by."""
-    return functools.partial(_unless_taken, _method(f, ufunc, name), ufunc, name)
+    return functools.partial(_unless_taken, _method(f, ufunc, name), f)
 
 
-def _unless_taken(call: Callable[..., Any], ufunc: np.ufunc, name: str, *args: Any, **kwargs: Any) -> Any:
-    value = taken_over(ufunc, args, kwargs, name)
+def _unless_taken(call: Callable[..., Any], f: Any, *args: Any, **kwargs: Any) -> Any:
+    value = taken_over(f, args, kwargs)
     return call(*args, **kwargs) if value is NOT_TAKEN else value
 
 
