@@ -37,6 +37,19 @@ class BadIter:
         return 3
 
 
+class Hinted:
+    def __init__(self):
+        self.asked = []
+
+    def __iter__(self):
+        self.asked.append("iter")
+        return iter([1, 2])
+
+    def __length_hint__(self):
+        self.asked.append("hint")
+        return 2
+
+
 class NotIterable:
     __iter__ = None
 
@@ -80,6 +93,25 @@ class Keys:
 def what_cannot_be_iterated():
     makers = [list, tuple, set, enumerate, zip, sum, sorted, iter, any, collections.deque, lambda a: [*a]]
     return [said(make, bad()) for make in makers for bad in (OnlyNext, BadIter, NotIterable)]
+
+
+def what_is_asked_before_it_is_iterated():
+    made = [Hinted() for _ in range(5)]
+    return list(made[0]), [*made[1]], tuple(made[2]), collections.deque(made[3]), bytes(made[4]), [m.asked for m in made]
+
+
+def what_is_no_iterator():
+    def loop():
+        for _ in BadIter():
+            pass
+
+    def unpack():
+        a, b = BadIter()
+
+    def delegate():
+        yield from BadIter()
+
+    return said(loop), said(unpack), said(lambda: [*BadIter()]), said(lambda: list(delegate())), said(dict, BadIter())
 
 
 def an_iterator_is_itself():

@@ -43,8 +43,7 @@ def itself(a: object, site: Site) -> object:
 PLAIN: dict[str, Callable] = {
     **{name: binary(getattr(operator, name)) for name in BINARY},
     **{name: unary(getattr(operator, name)) for name in UNARY},
-    **dict.fromkeys(["resolve", "made", "named", "iterable", "mapping", "context", "async_context"], itself),
-    **dict.fromkeys(["async_iterable", "awaitable"], itself),
+    **dict.fromkeys(["resolve", "made", "touched", "iterable", "mapping", "context"], itself),
     "contains": lambda right, left, site: left in right,
     "not_contains": lambda right, left, site: left not in right,
     "is_": lambda right, left, site: left is right,

@@ -357,3 +357,72 @@ def test_an_interrupt_between_two_steps_of_falling_silent_is_no_zero() -> None:
     with wg.rules.scope():
         wg.rrule(ruled)(lambda v: (ruled(v), lambda y_bar: (2.0 * y_bar,)))
         assert {interrupted(at) for at in range(1, 120)} == {4.0, None}
+
+
+class Steps:
+    def __init__(self, *items: Any) -> None:
+        self.items, self.place = [*items], 0
+
+    def __next__(self) -> Any:
+        self.place += 1
+        if self.place > len(self.items):
+            raise StopIteration
+        return self.items[self.place - 1] * self.place
+
+
+class Stepping(Steps):
+    def __iter__(self) -> Any:
+        return self
+
+    send = Steps.__next__
+
+
+class Gives:
+    """Gives C an object that was made before the trace, by methods that C calls."""
+
+    def __init__(self, it: Any) -> None:
+        self.it = it
+
+    def __iter__(self) -> Any:
+        return self.it
+
+    __await__ = __iter__
+
+
+def unpacked(given: Any) -> Any:
+    a, b = given
+    return a + b
+
+
+def yielded(given: Any) -> Any:
+    def items() -> Iterator[Any]:
+        yield from given
+
+    return sum(items())
+
+
+def awaited(given: Any) -> Any:
+    async def once() -> Any:
+        return await given
+
+    made = once()
+    return made.send(None) + made.send(None)
+
+
+USES = [
+    (lambda given: sum([1.0 * v for v in given]), Steps),
+    (unpacked, Steps),
+    (sum, Steps),
+    (lambda given: (lambda a, b: a + b)(*given), Steps),
+    (lambda given: sum([a for (a,) in zip(given, strict=True)]), Steps),
+    (lambda given: sum(map(float, given)), Steps),
+    (lambda given: sum(dict(enumerate(given)).values()), Steps),
+    (lambda given: np.sum(np.array(list(given))), Steps),
+    (yielded, Steps),
+    (awaited, Stepping),
+]
+
+
+@pytest.mark.parametrize(("use", "made"), USES)
+def test_what_methods_give_to_c_is_seen(use: Any, made: Any) -> None:
+    assert wg.grad(use)(Gives(made(1.5, 2.5))).it.items == [1.0, 2.0]

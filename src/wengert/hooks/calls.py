@@ -13,7 +13,7 @@ import functools
 import io
 import operator
 import types
-import warnings
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from wengert.hooks.construction import constructor
 from wengert.hooks.exchange import HOOKS, NATIVE_MODULES, TRACEABLE, copied, of_user, put_in, twin_of
 from wengert.hooks.exchange import prepare as prepare_class
 from wengert.hooks.generated import prepare
+from wengert.hooks.items import SAYING_WHAT_IS_RAISED
 from wengert.hooks.lookups import tape, told
 from wengert.hooks.policy import RULED, STANDINS
 from wengert.hooks.readers import check_step
@@ -178,7 +179,7 @@ def _twin(f: types.FunctionType) -> types.FunctionType:
     return copied(f, twin_of(code_of(f), False))
 
 
-_SAYS_WHAT_IS_RAISED = {lookup(t, "__enter__").__code__.co_filename for t in (np.errstate, warnings.catch_warnings)}
+_SAYS_WHAT_IS_RAISED = {lookup(t, "__enter__").__code__.co_filename for t in SAYING_WHAT_IS_RAISED}
 
 
 def _be_loud() -> None:
@@ -244,7 +245,7 @@ def bound_builtin(f: Any, owner: Any) -> Any:
         return f
     if name in _OF_OBJECT or (name in ("write", "writelines", "flush") and isinstance(owner, io.TextIOBase)):
         return f
-    if t in FREE_OWNERS:
+    if t in FREE_OWNERS or (t.__module__ == "builtins" and issubclass(t, Generator)):  # steps of coroutines
         if t is slice:
             told(owner.start, owner.stop, owner.step)
         return f

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from wengert.errors import BytecodeError
-from wengert.recording.exchanged import exchange, exchanged, note_born
+from wengert.recording.exchanged import exchange, note_born
 from wengert.recording.learnt import prepared
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, Recording, silent
@@ -85,9 +86,9 @@ def of_user(f: Any) -> bool:
     return home_of(f).partition(".")[0] not in _OURS
 
 
-def twin_of(code: types.CodeType, deep: bool = True) -> types.CodeType:
-    """The twin of code: with `deep`, what it makes is instrumented too."""
-    rewriter = rewriter_of(HOOKS, deep)
+def twin_of(code: types.CodeType, deep: bool = True, giving: bool = False) -> types.CodeType:
+    """The twin of code: with `deep`, what it makes is instrumented too, with `giving`, what it returns is prepared."""
+    rewriter = rewriter_of(HOOKS, deep, giving)
     found = rewriter.twins.get(id(code))
     if found is not None:
         return found[1]
@@ -95,12 +96,12 @@ def twin_of(code: types.CodeType, deep: bool = True) -> types.CodeType:
         return rewriter.twin(code)
 
 
-def put_in(f: types.FunctionType) -> None:
-    """Have a function that runs its own code run its twin's."""
-    own = f.__code__
-    twin = twin_of(own)
-    exchanged.append((f, own, twin))
-    f.__code__ = twin
+def put_in(f: types.FunctionType, giving: bool = False) -> None:
+    """Have a function run its twin's code."""
+    own = code_of(f)
+    twin = twin_of(own, True, giving)
+    if f.__code__ is not twin:
+        exchange(f, own, twin)
 
 
 def made(f: types.FunctionType, site: Site | None) -> types.FunctionType:
@@ -115,14 +116,18 @@ def made(f: types.FunctionType, site: Site | None) -> types.FunctionType:
     return f
 
 
-def named(value: Any, site: Site | None) -> Any:
-    """What a class statement gives a name, and C may tell it."""
-    if is_heap_type(type(value)):
-        prepare(type(value))
+def touched(value: Any, site: Site | None) -> Any:
+    """A value, of which C is about to call methods."""
+    prepare(type(value))
     return value
 
 
-HOOKS |= {"made": made, "named": named}
+HOOKS |= {"made": made, "touched": touched}
+
+
+GIVING = {"__iter__", "__aiter__", "__anext__", "__await__"}
+"""Methods of which C follows the protocol of what they give."""
+_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
 def prepare(t: type) -> bool:
@@ -138,8 +143,8 @@ def prepare(t: type) -> bool:
     while todo:
         for base in todo.pop().__mro__ or ():
             if is_heap_type(base) and home_of(base).partition(".")[0] not in NATIVE_MODULES:
-                for value in [base, *vars(base).values()]:
-                    _put_in_all(value)
+                for name, value in [("", base), *vars(base).items()]:
+                    _put_in_all(value, name in GIVING)
                     if id(type(value)) not in done:
                         done[id(type(value))] = type(value)
                         todo.append(type(value))
@@ -147,14 +152,14 @@ def prepare(t: type) -> bool:
     return True
 
 
-def _put_in_all(value: Any) -> None:
+def _put_in_all(value: Any, giving: bool) -> None:
     for f in _functions_in(value):
         primitive = primitive_of(f)
         if primitive is not None and not primitive.vouched:
             exchange(f, code_of(f), _through(f, _by_rule))
-        elif original(f.__code__) is None and _is_followed(f):
+        elif (giving or original(f.__code__) is None) and _is_followed(f):
             try:
-                put_in(f)
+                put_in(f, giving and not f.__code__.co_flags & _SUSPENDED)
             except BytecodeError as error:
                 exchange(f, f.__code__, _through(f, functools.partial(_refused, error)))
 

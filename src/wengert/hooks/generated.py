@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
-from wengert.hooks.awaiting import async_context, async_iterable, awaitable
 from wengert.hooks.classes import IMMUTABLE, bind, lookup, python_method
 from wengert.hooks.exchange import HOOKS
 from wengert.hooks.items import (
@@ -237,9 +236,6 @@ HOOKS |= {
     "format": format_value,
     "join": join,
     "context": context,
-    "async_context": async_context,
-    "async_iterable": async_iterable,
-    "awaitable": awaitable,
     "interpolation": interpolation,
     "match_class": match_class,
     "build_set": build_set,

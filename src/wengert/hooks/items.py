@@ -6,13 +6,15 @@ import collections
 import io
 import operator
 import types
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
+from wengert.hooks.classes import constant, defines, enter, lookup, python_method
+from wengert.hooks.exchange import prepare
 from wengert.hooks.flat_iterators import assign_flat, flat_items, read_flat
 from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
 from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
@@ -25,6 +27,7 @@ from wengert.recording.identity import found_by_identity
 from wengert.recording.record import record_call
 from wengert.recording.recording import FEW, PLAIN, STATE, Modes
 from wengert.recording.shadow import SHADOW, held
+from wengert.values.names import home_of
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, is_certain, spec_of
 
@@ -106,9 +109,8 @@ _BASIC = {int, slice}
 
 def _subscript(container: Any, key: Any) -> Any:
     t = type(container)
-    method = python_method(t, "__getitem__")
-    if method is not None:
-        return bind(method, container)(key)
+    if python_method(t, "__getitem__") is not None:
+        return container[key]
     recording = STATE.recording
     if Modes.guarding and not issubclass(t, (np.ndarray, np.generic)):
         indexed(container, key)
@@ -120,9 +122,8 @@ def _subscript(container: Any, key: Any) -> Any:
         )
     if t is np.flatiter and recording is not None and recording.memory.is_traced(container.base):
         return read_flat(container.base, key)
-    by_class = getattr(container, "__class_getitem__", None) if issubclass(t, type) else None
-    if type(by_class) is types.MethodType:
-        return enter(by_class)(key)
+    if issubclass(t, type):
+        prepare(container)
     if recording is not None and issubclass(t, READERS):
         check_read(recording, container)
     if recording is None or not issubclass(t, (np.ndarray, np.generic)):
@@ -135,13 +136,12 @@ def dict_item(container: Any, key: Any) -> Any:
     t = type(container)
     if dict.__contains__(container, key):
         found(container, key)
-    else:
-        missing = python_method(t, "__missing__")
-        if missing is not None:
-            return bind(missing, container)(key)
-        if issubclass(t, collections.defaultdict) and container.default_factory is not None:
-            return default_item(container, key)
+    elif isinstance(container, collections.defaultdict) and lookup(t, "__missing__") is _MISSING:
+        return default_item(container, key)
     return dict.__getitem__(container, key)
+
+
+_MISSING = vars(collections.defaultdict)["__missing__"]
 
 
 def default_item(container: Any, key: Any) -> Any:
@@ -166,12 +166,10 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
             STATE.recording.crowded[id(container)] = container
         return
     STATE.site = site
-    if issubclass(t, np.ndarray) and python_method(t, "__setitem__") is None:
+    if python_method(t, "__setitem__") is not None:
+        container[key] = value
+    elif issubclass(t, np.ndarray):
         record_store(container, key, value)
-        return
-    method = python_method(t, "__setitem__")
-    if method is not None:
-        bind(method, container)(key, value)
     elif type(key) is slice and issubclass(t, list):
         container[key] = iterable(value, site)
     elif STATE.recording is None or issubclass(t, CARRIER_TYPES) or not hasattr(t, "__setitem__"):
@@ -185,12 +183,9 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
 def delitem(key: Any, container: Any, site: Site | None) -> None:
     """`del container[key]`."""
     STATE.site = site
-    method = python_method(type(container), "__delitem__")
-    if method is not None:
-        bind(method, container)(key)
-    else:
+    if python_method(type(container), "__delitem__") is None:
         indexed(container, key)
-        del container[key]
+    del container[key]
 
 
 def iterable(obj: Any, site: Site | None) -> Any:
@@ -207,33 +202,20 @@ def iterable(obj: Any, site: Site | None) -> Any:
     if issubclass(t, np.ndarray) and obj.ndim and STATE.recording is not None:
         return _items(obj, site)
     STATE.site = site
-    if t is np.flatiter and STATE.recording is not None:
+    recording = STATE.recording
+    if recording is not None and t is np.flatiter:
         return flat_items(obj)
-    if t is np.broadcast and STATE.recording is not None and id(obj) in STATE.recording.caches.get(np.broadcast, ()):
-        raise STATE.recording.refuse(
+    if recording is not None and t is np.broadcast and id(obj) in recording.caches.get(np.broadcast, ()):
+        raise recording.refuse(
             RefusedCallError(
                 f"{site}: iterating over {t.__name__} gives copies that cannot be followed. Iterate over the array."
             )
         )
-    if STATE.recording is not None and is_reader(obj) and behind(obj):
+    if recording is not None and is_reader(obj) and behind(obj):
         return read(obj)
     if issubclass(t, io.StringIO):
         return lines(obj)
-    made = iterator(obj)
-    return obj if made is obj and not defines(t, "__iter__") else drive(made)
-
-
-def iterator(obj: Any) -> Any:
-    """`iter(obj)`, or the object where that runs no code of the user's and may be left to the interpreter."""
-    t = type(obj)
-    method = python_method(t, "__iter__")
-    if method is not None:
-        made = bind(method, obj)()
-        if lookup(type(made), "__next__") is None:
-            raise TypeError(f"iter() returned non-iterator of type {type(made).__name__!r}")
-        return made
-    if not defines(t, "__iter__") and python_method(t, "__getitem__") is not None:
-        return iter(Sequence(obj))
+    prepare(t)
     return obj
 
 
@@ -247,78 +229,25 @@ def _items(array: np.ndarray, site: Site | None) -> Iterator[Any]:
         yield item
 
 
-def drive(iterator: Any) -> Any:
-    """An iterator that the interpreter may step itself."""
-    return iterator if python_method(type(iterator), "__next__") is None else Stepped(iterator)
-
-
-class Entered:
-    """A method of what stands for an object: that of the object, entered. It adds no frame to the call."""
-
-    __slots__ = ("name",)
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, stand: Any, owner: type) -> Any:
-        return bind(lookup(type(stand.it), self.name), stand.it)
-
-
 class Stand:
-    """Given to the interpreter in place of an object, so that it enters the object's methods."""
+    """Given to the interpreter in place of an object."""
 
     __slots__ = ("it",)
 
     def __init__(self, it: Any) -> None:
         self.it = it
 
-    def __reduce__(self) -> Any:
-        return itself, (self.it,)
-
-
-def itself(obj: Any) -> Any:
-    """What a pickled stand-in is when it is read again."""
-    return obj
-
-
-class Stepped(Stand):
-    """An iterator; `yield from` may also send to it and throw into it."""
-
-    __slots__ = ()
-    __next__ = Entered()
-
-    def __iter__(self) -> Any:
-        return self
-
-    def __getattr__(self, name: str) -> Any:
-        return enter(getattr(self.it, name))
-
-
-class Sequence(Stand):
-    """An object that is iterated over by index."""
-
-    __slots__ = ()
-    __getitem__ = Entered()
-    __len__ = Entered()
-
-
-class Iterated(Stand):
-    """An iterable that the interpreter asks for its iterator later."""
-
-    __slots__ = ()
-
-    def __iter__(self) -> Any:
-        return iter(iterable(self.it, STATE.site))
-
 
 class Mapping(Stand):
-    """A mapping that is unpacked."""
+    """A mapping that is unpacked, whose keys may be an array."""
 
     __slots__ = ()
-    __getitem__ = Entered()
 
     def keys(self) -> Any:
-        return iterable(bind(lookup(type(self.it), "keys"), self.it)(), STATE.site)
+        return iterable(self.it.keys(), STATE.site)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.it[key]
 
 
 def mapping(obj: Any, site: Site | None) -> Any:
@@ -326,14 +255,13 @@ def mapping(obj: Any, site: Site | None) -> Any:
     t = type(obj)
     if Modes.guarding and issubclass(t, dict):
         told(*dict.keys(obj))
-    if t is dict or not defines(t, "keys"):
-        return obj
-    if issubclass(t, dict) and lookup(t, "__iter__") is lookup(dict, "__iter__"):  # read past its methods
-        return obj
-    if python_method(t, "keys") is None and python_method(t, "__getitem__") is None:
+    if python_method(t, "keys") is None or lookup(t, "__iter__") is _OF_DICT:  # read past its methods
         return obj
     STATE.site = site
     return Mapping(obj)
+
+
+_OF_DICT = vars(dict)["__iter__"]
 
 
 def pairs(obj: Any, site: Site | None) -> Any:
@@ -342,19 +270,30 @@ def pairs(obj: Any, site: Site | None) -> Any:
 
 
 class Managed(Stand):
-    """A context manager whose methods are entered."""
+    """A context manager whose methods are called as traced code calls them."""
 
     __slots__ = ()
-    __enter__ = Entered()
-    __exit__ = Entered()
+
+    def __enter__(self) -> Any:
+        return enter(self.it.__enter__)()
+
+    def __exit__(self, *error: Any) -> Any:
+        return enter(self.it.__exit__)(*error)
 
 
 def context(manager: Any, site: Site | None) -> Any:
-    """What `with` is given."""
+    """What `with` is given: those that wait for other threads give up their turn, some say what is raised."""
     STATE.site = site
     t = type(manager)
-    written = python_method(t, "__enter__") is not None and lookup(t, "__exit__") is not None
-    return Managed(manager) if written or t.__module__ in WAITING else manager
+    prepare(t)
+    return Managed(manager) if any([_is_called(base) for base in t.__mro__]) else manager
+
+
+def _is_called(t: type) -> bool:
+    return t in SAYING_WHAT_IS_RAISED or home_of(t).partition(".")[0] in WAITING
+
+
+SAYING_WHAT_IS_RAISED = {np.errstate, warnings.catch_warnings}
 
 
 def build_set(items: tuple[Any, ...], site: Site | None) -> set[Any]:
@@ -375,6 +314,7 @@ def build_map(items: tuple[Any, ...], site: Site | None) -> dict[Any, Any]:
 
 def match_keys(keys: tuple[Any, ...], subject: Any, site: Site | None) -> None:
     """A pattern of a mapping is about to look for these keys."""
+    prepare(type(subject))
     if Modes.guarding:
         STATE.site = site
         for key in keys:

@@ -43,7 +43,7 @@ CALLERS = {
         "hooks/standins/ordering hooks/standins/totals hooks/standins/iteration hooks/standins/conversions "
         "hooks/standins/operator_functions hooks/standins/specials recording/record recording/recorders "
         "hooks/standins/ufuncs hooks/standins/ufunc_methods hooks/standins/writers hooks/writes "
-        "hooks/flat_iterators hooks/items hooks/attributes hooks/protocols hooks/awaiting hooks/matching "
+        "hooks/flat_iterators hooks/items hooks/attributes hooks/protocols hooks/matching "
         "hooks/generated hooks/standins/numpy_helpers hooks/calls"
     )
 }

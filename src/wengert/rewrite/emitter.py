@@ -38,8 +38,7 @@ HOOK_NAMES = words(
     "neg pos invert not_ lt le eq ne gt ge contains not_contains is_ is_not truth "
     "getitem setitem delitem getattr setattr delattr super_getattr "
     "resolve iterable mapping convert format join interpolation "
-    "context async_context async_iterable awaitable match_class caught "
-    "build_set build_map added added_all match_keys made named"
+    "context match_class caught build_set build_map added added_all match_keys made touched"
 )
 """Signatures, all positional and closed by the Site:
 
@@ -50,13 +49,12 @@ HOOK_NAMES = words(
 - getattr, delattr: hook(obj, name); setattr: hook(obj, value, name)
 - super_getattr: hook(class, self, super, name, has arguments), from 3.12; a `super` of the user's own gets them or none
 - resolve: hook(callable) -> the callable to call, just before the call
-- iterable, mapping, context, async_context, async_iterable, awaitable: hook(obj) -> what the native
-  instruction then works on
+- iterable, mapping, context: hook(obj) -> what the native instruction then works on
 - build_set: hook(tuple of items); build_map: hook(tuple of keys and values in turn) -> the set or dictionary
 - added: hook(key) -> the key, which a comprehension adds to a set or dictionary
 - added_all: hook(iterable) -> the iterable whose items are added to a set
 - made: hook(function) -> the function, which has just been born with a twin for its code
-- named: hook(value) -> the value, which the body of a class is about to give a name
+- touched: hook(value) -> the value, of which the interpreter is about to follow a protocol
 - caught: hook(exception), at the start of a handler
 - match_keys: hook(keys, subject), before a pattern looks for them in a mapping
 - match_class: hook(class, names, subject, count) -> what the pattern binds as a tuple, or None
@@ -92,12 +90,18 @@ class Emitter:
     """The instructions written so far, and the site of the one that is being rewritten; handlers write through it."""
 
     def __init__(
-        self, table: Table, hooks: Mapping[str, Callable], no_self: Mapping[int, bool], nested: Nested = None
+        self,
+        table: Table,
+        hooks: Mapping[str, Callable],
+        no_self: Mapping[int, bool],
+        nested: Nested = None,
+        giving: bool = False,
     ) -> None:
         self.table = table
         self.hooks = hooks
         self.no_self = no_self
         self.nested = nested
+        self.giving = giving
         self.out: list[Any] = []
         self.previous: str | None = None
         self.location: Any = None

@@ -224,8 +224,15 @@ def note_made(e: Emitter, code: CodeType) -> None:
 
 
 def store_name(e: Emitter, instr: Op) -> None:
+    """What the body of a class gives a name may be told it."""
     if e.nested is not None:
-        e.hook("named", 1)
+        e.hook("touched", 1)
+    e.keep(instr)
+
+
+def return_value(e: Emitter, instr: Op) -> None:
+    if e.giving:
+        e.hook("touched", 1)
     e.keep(instr)
 
 
@@ -309,13 +316,14 @@ SHARED: dict[str, Handler] = {
     "SET_ADD": preceded("added"),
     "MAP_ADD": map_add,
     "BEFORE_WITH": preceded("context"),
-    "BEFORE_ASYNC_WITH": preceded("async_context"),
-    "GET_AITER": preceded("async_iterable"),
-    "GET_AWAITABLE": preceded("awaitable"),
+    "BEFORE_ASYNC_WITH": preceded("touched"),
+    "GET_AITER": preceded("touched"),
+    "GET_AWAITABLE": preceded("touched"),
     "MATCH_CLASS": match_class,
     "MATCH_KEYS": match_keys,
     "MAKE_FUNCTION": make_function,
     "STORE_NAME": store_name,
+    "RETURN_VALUE": return_value,
     "PUSH_EXC_INFO": push_exc_info,
 }
 
@@ -327,7 +335,7 @@ SHARED_PASSED = words(
     "LOAD_FAST STORE_FAST DELETE_FAST LOAD_NAME DELETE_NAME "
     "LOAD_GLOBAL STORE_GLOBAL DELETE_GLOBAL "
     "LOAD_CONST LOAD_ASSERTION_ERROR LOAD_BUILD_CLASS SETUP_ANNOTATIONS "
-    "END_ASYNC_FOR FOR_ITER GET_ANEXT SEND YIELD_VALUE RETURN_GENERATOR RETURN_VALUE "
+    "END_ASYNC_FOR FOR_ITER GET_ANEXT SEND YIELD_VALUE RETURN_GENERATOR "
     "GET_LEN MATCH_MAPPING MATCH_SEQUENCE IMPORT_FROM IMPORT_NAME "
     "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT JUMP_FORWARD KW_NAMES LIST_APPEND"
 )

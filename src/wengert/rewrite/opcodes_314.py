@@ -27,7 +27,7 @@ def load_special(e: Emitter, instr: Op) -> None:
     """On the stack: [manager, manager]; the exit method is loaded first, so the manager is exchanged here."""
     if instr.arg.name in ("EXIT", "AEXIT"):
         e.op("POP_TOP")
-        e.hook("context" if instr.arg.name == "EXIT" else "async_context", 1)
+        e.hook("context" if instr.arg.name == "EXIT" else "touched", 1)
         e.op("COPY", 1)
     e.keep(instr)
 

@@ -29,8 +29,7 @@ ROOM = 5
 DEPTH = 100
 """Frames that rewriting may take."""
 
-_shallow: dict[int, Rewriter] = {}
-_deep: dict[int, Rewriter] = {}
+_rewriters: dict[tuple[int, bool, bool], Rewriter] = {}
 
 
 def instrument(code: CodeType, hooks: Mapping[str, Callable], deep: bool = False) -> CodeType:
@@ -43,12 +42,12 @@ def instrument(code: CodeType, hooks: Mapping[str, Callable], deep: bool = False
     return rewriter_of(hooks, deep).twin(code)
 
 
-def rewriter_of(hooks: Mapping[str, Callable], deep: bool = False) -> Rewriter:
-    """The Rewriter for a mapping of hooks, made once."""
-    known = _deep if deep else _shallow
-    rewriter = known.get(id(hooks))
+def rewriter_of(hooks: Mapping[str, Callable], deep: bool = False, giving: bool = False) -> Rewriter:
+    """The Rewriter for a mapping of hooks, made once; twins that are `giving` tell `touched` what they return."""
+    key = id(hooks), deep, giving
+    rewriter = _rewriters.get(key)
     if rewriter is None:
-        rewriter = known.setdefault(id(hooks), Rewriter(hooks, running_table(), deep))
+        rewriter = _rewriters.setdefault(key, Rewriter(hooks, running_table(), deep, giving))
     return rewriter
 
 
@@ -58,13 +57,14 @@ class Rewriter:
     Equal codes may come from two files. A twin lives as long as the code that it was made from, or as it runs.
     """
 
-    def __init__(self, hooks: Mapping[str, Callable], table: Table, deep: bool) -> None:
+    def __init__(self, hooks: Mapping[str, Callable], table: Table, deep: bool, giving: bool) -> None:
         missing = HOOK_NAMES - set(hooks)
         if missing:
             raise ValueError(f"no hook is given for {', '.join(sorted(missing))}")
         self.hooks = hooks
         self.table = table
-        self.nested = self.twin if deep else None
+        self.nested = None if not deep else rewriter_of(hooks, True).twin if giving else self.twin
+        self.giving = giving
         self.twins: dict[int, tuple[weakref.ref[CodeType], CodeType]] = {}
 
     def twin(self, code: CodeType) -> CodeType:
@@ -75,7 +75,7 @@ class Rewriter:
                 own = source is code or self.twins.get(id(source), (None, None))[1] is code
                 return code if own else self.twin(source)
             with deeper():
-                made = rewritten(code, self.hooks, self.table, self.nested)
+                made = rewritten(code, self.hooks, self.table, self.nested, self.giving)
             forget: Any = functools.partial(self.twins.pop, id(code))  # the reference is the default
             found = self.twins.setdefault(id(code), (weakref.ref(code, forget), made))
             if found[1] is made:
@@ -97,7 +97,9 @@ class deeper:
         sys.setrecursionlimit(self.limit)
 
 
-def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table, nested: Nested = None) -> CodeType:
+def rewritten(
+    code: CodeType, hooks: Mapping[str, Callable], table: Table, nested: Nested = None, giving: bool = False
+) -> CodeType:
     """Rewrite one code object, and those in it by `nested`.
 
     Between instructions the stack is as deep as before, so that handlers unwind as before.
@@ -105,7 +107,7 @@ def rewritten(code: CodeType, hooks: Mapping[str, Callable], table: Table, neste
     free = with_distinct_names(code)
     program = read(free, table)
     program.argnames = list(code.co_varnames)  # all local names, so that `bytecode` keeps their order
-    emitter = Emitter(table, hooks, calls_without_self(program, table), nested)
+    emitter = Emitter(table, hooks, calls_without_self(program, table), nested, giving)
     sites = Sites(code)
     for item in list(program):
         if isinstance(item, Instr):

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.awaiting import AWAITABLES
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import default_item, dict_item, iterable, pairs
 from wengert.hooks.lookups import hashed, looked_up, tape, told
@@ -226,7 +225,6 @@ FREE_OWNERS = {
     type(iter(())),
     type(iter({})),
     types.CoroutineType,
-    *AWAITABLES,
     property,
     contextvars.ContextVar,
     queue.SimpleQueue,

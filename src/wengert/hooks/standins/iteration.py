@@ -5,16 +5,16 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from wengert.hooks.awaiting import iter_async, next_async
-from wengert.hooks.classes import bind, defines, enter, lookup, python_method
+from wengert.hooks.classes import enter, python_method
+from wengert.hooks.exchange import prepare, touched
 from wengert.hooks.flat_iterators import flat_items
 from wengert.hooks.generated import HOOKS
-from wengert.hooks.items import Iterated, Sequence, iterable, iterator
+from wengert.hooks.items import iterable
 from wengert.hooks.lookups import in_hash_order, tape, told
 from wengert.hooks.policy import stands_for
 from wengert.hooks.protocols import truth
@@ -77,8 +77,10 @@ def items_of(a: Any) -> Any:
     return a if type(a) in PLAIN and type(a) not in _FOLLOWED else iterable(a, STATE.site)
 
 
-def _later(a: Any) -> Any:
-    return a if type(a) in PLAIN and type(a) not in _FOLLOWED else Iterated(a)
+def _later(a: Any) -> Iterator[Any]:
+    """The items of what C iterates over when it comes to it; `yield from` would close a generator that others hold."""
+    for item in items_of(a):  # noqa: UP028
+        yield item
 
 
 _FOLLOWED = (np.ndarray, str)
@@ -120,12 +122,7 @@ def _iter(obj: Any, /, *sentinel: Any) -> Any:
         return _called_until(enter(obj), *sentinel)
     if sentinel:
         return iter(obj, *sentinel)
-    if issubclass(type(obj), (np.ndarray, np.flatiter, np.broadcast)) or type(obj) is str:
-        return iter(iterable(obj, STATE.site))
-    if Modes.guarding:
-        in_hash_order(obj)
-    made = iterator(obj)
-    return iter(made) if made is obj else made
+    return iter(iterable(obj, STATE.site))
 
 
 class _Never:
@@ -150,17 +147,8 @@ def _called_until(f: Callable[[], Any], end: Any) -> Any:
 def _next(iterator: Any, /, *default: Any) -> Any:
     if type(iterator) is np.flatiter:
         iterator = flat_items(iterator)
-    step = python_method(type(iterator), "__next__")
-    if step is None and is_reader(iterator):
-        return read_next(iterator, *default)
-    if step is None:
-        return next(iterator, *default)
-    try:
-        return bind(step, iterator)()
-    except StopIteration:
-        if not default:
-            raise
-        return default[0]
+    prepare(type(iterator))
+    return (read_next if is_reader(iterator) else next)(iterator, *default)
 
 
 def _any(items: Any, /) -> bool:
@@ -194,23 +182,19 @@ def _compress(data: Any, selectors: Any) -> Any:
 
 def _reversed(items: Any, /) -> Any:
     t = type(items)
-    method = python_method(t, "__reversed__")
-    if method is not None:
-        return bind(method, items)()
     if t is str:
         return reversed([*characters(items)])
-    if issubclass(t, np.ndarray):
+    if issubclass(t, np.ndarray) and python_method(t, "__reversed__") is None:
         return (HOOKS["getitem"](k, items, STATE.site) for k in range(len(items) - 1, -1, -1))
-    if not defines(t, "__reversed__") and python_method(t, "__getitem__") and lookup(t, "__len__") is not None:
-        return reversed(Sequence(items))
+    prepare(t)
     return reversed(items)
 
 
 ITERATION: dict[Any, Any] = {
     iter: _iter,
     next: _next,
-    aiter: iter_async,
-    anext: next_async,
+    aiter: lambda obj, /: aiter(touched(obj, None)),
+    anext: lambda iterator, /, *default: anext(touched(iterator, None), *default),
     itertools.chain.from_iterable: _chained,
     itertools.accumulate: _accumulate,
     itertools.count: _counting,

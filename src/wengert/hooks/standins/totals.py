@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.hooks.classes import enter, python_method
 from wengert.hooks.generated import HOOKS
-from wengert.hooks.items import iterable, itself
+from wengert.hooks.items import iterable
 from wengert.hooks.search import hides, opaque
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.ordering import extreme, first
@@ -70,7 +70,7 @@ def _extreme(primitive: Primitive, items: list[Any]) -> Any:
     if len(items) > 1 and not all([isinstance(item, _NUMBERS) for item in items]):
         guarded = recording is not None and recording.keep
         if guarded or any([python_method(type(item), name) for item in items for name in ("__lt__", "__gt__")]):
-            return first(fn, items, itself)
+            return first(fn, items, lambda item: item)
         return fn(items)
     if not holds_traced(items):
         return fn(items)
