@@ -14,6 +14,8 @@ from wengert.values.callables import callable_name, signature
 from wengert.values.trees import Leaf, leaves
 from wengert.wanted import refuse_swallowed
 
+ENTERED = "It computes with the results of the user's function."
+
 
 def _own_gradient(g: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, ...]:
     places = [k for k, x in enumerate(args) if leaves(x)]

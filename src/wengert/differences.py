@@ -13,6 +13,8 @@ from wengert.values.specs import as_float
 from wengert.values.trees import Leaf, Seen, rebuild
 from wengert.wanted import refuse_swallowed
 
+ENTERED = "It computes with the results of the user's function."
+
 
 def ngradient(f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] | None = None, **kwargs: Any) -> Any:
     """∂f/∂args of a function `f` that returns one real number, by extrapolated central differences.

@@ -19,6 +19,8 @@ from wengert.taping import trace
 from wengert.values.functional import getfield
 from wengert.values.specs import is_inexact
 
+ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
+
 
 def primitivize(tape: Tape, ctx: Context | None = None) -> Tape:
     """Replace each call on `tape` that is no primitive by the primitives that it calls; returns the tape itself.

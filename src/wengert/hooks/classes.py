@@ -17,6 +17,9 @@ IMMUTABLE = {float, int, bool, complex, str, bytes, np.float64, np.float32, np.c
 
 _MISSING = object()
 
+REDUCED_BY = ("__reduce__", "__reduce_ex__", "__getstate__")
+"""Methods by which an object is asked for its parts."""
+
 
 def enter(f: Any) -> Any:
     """The twin of a callable, by the resolver of this thread's recording; itself where nothing records."""

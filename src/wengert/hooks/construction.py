@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from wengert.hooks.classes import enter, lookup
-from wengert.hooks.exchange import prepare
+from wengert.hooks.classes import bind, enter, lookup, python_method
+from wengert.hooks.exchange import of_user, prepare
+from wengert.hooks.policy import Decision, Kind, decides_type, itself, plain, replaced, searched
 from wengert.hooks.search import CARRIER_TYPES, opaque
 from wengert.hooks.standins.containers import taken
 from wengert.recording.recording import STATE
@@ -17,15 +17,38 @@ from wengert.recording.recording import STATE
 _call: Any = type.__call__
 
 
-def constructor(cls: Any) -> Callable[..., Any]:
-    """What stands for a class that is called: itself where Python code makes its objects."""
+@decides_type(type)
+def _of_class(cls: Any) -> Decision:
+    decision = _of_call(cls)
+    return decision._replace(of=lambda cls: decision.of(cls) if prepare(cls) else cls)
+
+
+def _of_call(cls: Any) -> Decision:
+    call = python_method(type(cls), "__call__")
+    if call is not None:
+        return Decision(Kind.ENTERED, "Its metaclass has a `__call__` in Python.", partial(_by_metaclass, call), call)
+    if lookup(type(cls), "__call__") is not lookup(type, "__call__"):
+        return searched("Its metaclass is called by C, which cannot be seen into, and it has no rule.")
+    return constructor(cls)
+
+
+def _by_metaclass(call: Any, cls: Any) -> Any:
+    return cls if of_user(call) else bind(call, cls)
+
+
+def constructor(cls: Any) -> Decision:
+    """The decision on `type.__call__(cls, ...)`."""
     new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
     python_new = isinstance(new, staticmethod) and isinstance(new.__func__, types.FunctionType)
-    if issubclass(cls, CARRIER_TYPES):
-        return cls if python_new and isinstance(init, types.FunctionType) else partial(_filled, cls)
+    if issubclass(cls, CARRIER_TYPES) and not (python_new and isinstance(init, types.FunctionType)):
+        return replaced("What a container is filled with is handed to it.", partial(partial, _filled), _filled)
     if issubclass(cls, type):
-        return partial(make_class, _call, cls)
-    return cls if python_new or _takes_nothing(cls, new) else partial(_closed, cls)
+        return replaced("Its functions are followed.", partial(partial, make_class, _call), make_class)
+    if not python_new and not _takes_nothing(cls, new):
+        return searched("C makes its objects, unseen, and it has no rule.", partial(partial, _closed))
+    if python_new or isinstance(init, types.FunctionType):
+        return Decision(Kind.ENTERED, "CPython makes the object; its methods in Python are followed.", itself, cls)
+    return plain("It keeps what it is given and computes nothing on it.")
 
 
 def _takes_nothing(cls: Any, new: Any) -> bool:
@@ -54,7 +77,7 @@ def _closed(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def instantiate(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`type.__call__(cls, ...)`."""
-    stand = constructor(cls)
+    stand = constructor(cls).of(cls)
     make: Any = partial(_call, cls) if stand is cls else stand
     return make(*args, **kwargs)
 

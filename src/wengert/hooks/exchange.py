@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from wengert.errors import BytecodeError
+from wengert.hooks.modules import MODULES
 from wengert.recording.exchanged import exchange, note_born
 from wengert.recording.learnt import prepared
 from wengert.recording.primitives import primitive_of
@@ -24,61 +25,7 @@ from wengert.values.sites import Site
 HOOKS: dict[str, Callable[..., Any]] = {}
 """What twins call, by the names of `rewrite.emitter`; the modules of this package enter their own."""
 
-NATIVE_MODULES = frozenset(
-    (
-        "abc",
-        "ast",
-        "asyncio",
-        "bdb",
-        "codeop",
-        "concurrent",
-        "ctypes",
-        "dis",
-        "faulthandler",
-        "gc",
-        "importlib",
-        "inspect",
-        "io",
-        "linecache",
-        "logging",
-        "multiprocessing",
-        "pdb",
-        "pickle",
-        "re",
-        "sre_compile",
-        "sre_parse",
-        "subprocess",
-        "tempfile",
-        "threading",
-        "tokenize",
-        "traceback",
-        "typing",
-        "warnings",
-        "weakref",
-        "_weakrefset",
-        "_pytest",
-        "pytest",
-        "pluggy",
-        "rich",
-        "coverage",
-    )
-)
-TRACEABLE = {
-    ENGINE + name + ".py"
-    for name in (
-        "values/cotangents",
-        "values/projection",
-        "rulebook/declare",
-        "rulebook/bodies",
-        "reverse/accumulators",
-        "checks",
-        "differences",
-        "tape/play",
-        "primitivize",
-    )
-}
-"""Files of this package of which the functions are entered like the user's."""
-_OURS = NATIVE_MODULES | {"wengert", "wengert_rules"}
+_OURS = MODULES.keys() | {"wengert", "wengert_rules"}
 
 
 def of_user(f: Any) -> bool:
@@ -142,7 +89,7 @@ def prepare(t: type) -> bool:
     todo, done = [t], {id(t): t}
     while todo:
         for base in todo.pop().__mro__ or ():
-            if is_heap_type(base) and home_of(base).partition(".")[0] not in NATIVE_MODULES:
+            if is_heap_type(base) and home_of(base).partition(".")[0] not in MODULES:
                 for name, value in [("", base), *vars(base).items()]:
                     _put_in_all(value, name in GIVING)
                     if id(type(value)) not in done:
@@ -165,8 +112,7 @@ def _put_in_all(value: Any, giving: bool) -> None:
 
 
 def _is_followed(f: types.FunctionType) -> bool:
-    file = f.__code__.co_filename
-    return file in TRACEABLE if file.startswith(ENGINE) else of_user(f)
+    return "ENTERED" in f.__globals__ if f.__code__.co_filename.startswith(ENGINE) else of_user(f)
 
 
 def _by_rule(f: types.FunctionType, recording: Recording) -> Any:

@@ -16,13 +16,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from wengert.errors import EscapedFrameError, WengertError
-from wengert.hooks.calls import UNSEARCHED
-from wengert.hooks.exchange import NATIVE_MODULES
+from wengert.hooks.modules import MODULES
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.session import SESSION
 from wengert.recording.slots import slot_of
 from wengert.rewrite import original
-from wengert.rewrite.emitter import words
 from wengert.rulebook.registry import rules
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
@@ -34,19 +32,11 @@ TOOLS = (4, 3)
 """The identifiers that `sys.monitoring` sets aside for nobody: debuggers, coverage and profilers have others."""
 PATIENCE = 1000
 """How often a function may start between two traces before it is declined until the next one."""
-UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types"} | UNSEARCHED | NATIVE_MODULES
+UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types", *MODULES}
 """Packages whose functions this package runs as they are, on purpose."""
-CALLERS = {
-    ENGINE + f"{name}.py"
-    for name in words(
-        "hooks/search recording/decisions hooks/standins/functions hooks/standins/containers "
-        "hooks/standins/ordering hooks/standins/totals hooks/standins/iteration hooks/standins/conversions "
-        "hooks/standins/operator_functions hooks/standins/specials recording/record recording/recorders "
-        "hooks/standins/ufuncs hooks/standins/ufunc_methods hooks/standins/writers hooks/writes "
-        "hooks/flat_iterators hooks/items hooks/attributes hooks/protocols hooks/matching "
-        "hooks/generated hooks/standins/numpy_helpers hooks/calls"
-    )
-}
+CALLERS = tuple(
+    [ENGINE + name for name in ("hooks/", "recording/record.py", "recording/recorders.py", "recording/decisions.py")]
+)
 """Files of this package that call what the user's code calls. The others call it themselves and know why."""
 PASSING = {
     "__array_finalize__",
@@ -214,7 +204,7 @@ def _functions_of(target: Any) -> list[Any]:
 def _is_ours(frame: types.FrameType | None) -> bool:
     """Is this package calling on its own account?"""
     file = "" if frame is None else frame.f_code.co_filename
-    return file.startswith(ENGINE) and file not in CALLERS
+    return file.startswith(ENGINE) and not file.startswith(CALLERS)
 
 
 def _escape(recording: Recording, code: types.CodeType) -> WengertError:

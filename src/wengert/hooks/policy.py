@@ -1,36 +1,99 @@
 """The policy of calls: what traced code calls in place of a callable, and why.
 
-A callable is looked up by itself, then by its owner and name, then by its type, then by its module.
+Decisions are entered here under what they are found by: a callable, its owner, its type or its module.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+
+from wengert.hooks.search import guarded
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-STANDINS: dict[Any, Callable[..., Any]] = {}
-"""What runs in place of a callable where something is recorded."""
+
+class Kind(enum.Enum):
+    """What becomes of a call of something where a trace is recorded."""
+
+    RECORDED = "recorded as one call"
+    ENTERED = "entered"
+    STAND_IN = "replaced by a stand-in"
+    SEARCHED = "run as it is, but refused where a traced value can reach it"
+    PLAIN = "run as it is"
+
+
+class Decision(NamedTuple):
+    """What a call site calls in place of a callable f: `of(f)`.
+
+    `why` is a sentence; `by` is the rule, the stand-in or what else makes it so.
+    """
+
+    kind: Kind
+    why: str
+    of: Callable[[Any], Any]
+    by: Any = None
+
+
+def itself(f: Any) -> Any:
+    return f
+
+
+def plain(why: str, by: Any = None) -> Decision:
+    """A callable that runs as it is, whatever it is given."""
+    return Decision(Kind.PLAIN, why, itself, by)
+
+
+def searched(why: str, of: Callable[[Any], Any] = guarded, by: Any = None) -> Decision:
+    """A callable that cannot be seen into."""
+    return Decision(Kind.SEARCHED, why, of, by)
+
+
+def replaced(why: str, of: Callable[[Any], Any], by: Any = None) -> Decision:
+    """A callable that another function stands for: `by`, or what `of` makes."""
+    return Decision(Kind.STAND_IN, why, of, by or of)
+
+
+IN_C = "It is written in C, which cannot be seen into, and it has no rule."
+MOVES = "It moves what it is given and computes nothing on it."
+
+CALLABLES: dict[Any, Decision] = {}
 RULED: set[Any] = set()
 """Callables of which the stand-in applies the rule."""
+METHODS: dict[type, Callable[[Any, type, str], Decision | None]] = {}
+"""By the class of an object, or a base of it: what decides on a method of C, that class and the method's name."""
+UNBOUND: dict[type, Callable[[Any], Decision | None]] = {}
+"""By the very class that defines it: what decides on a method of C that is called on the class."""
+TYPES: dict[type, Callable[[Any], Decision | None]] = {}
+"""By the type of a callable: what decides on it."""
+
+_SEEN = "In C nothing sees what it calls, compares or takes apart; the stand-in does the same where a trace sees it."
 
 
-def stands_for(*callables: Any, ruled: bool = False, native_errors: bool = False) -> Callable[[_Function], _Function]:
+def stands_for(
+    *callables: Any, ruled: bool = False, native_errors: bool = False, made: bool = False
+) -> Callable[[_Function], _Function]:
     """Have a function run in place of these callables where something is recorded.
 
     A rule of the callable goes before it, unless the stand-in is `ruled`: it applies the rule itself. With
-    `native_errors` the error is the callable's own where the arguments do not fit.
+    `native_errors` the error is the callable's own where the arguments do not fit. With `made` the function is not
+    the stand-in, but makes that of each callable.
     """
 
     def register(standin: _Function) -> _Function:
+        of = standin if made else lambda _: standin
         for f in callables:
-            STANDINS[f] = _as_called(f, standin) if native_errors else standin
+            CALLABLES[f] = replaced(_SEEN, _with_native_errors(of) if native_errors else of, standin)
         if ruled:
             RULED.update(callables)
         return standin
 
     return register
+
+
+def _with_native_errors(of: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda f: _as_called(f, of(f))
 
 
 def _as_called(native: Any, standin: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,3 +106,31 @@ def _as_called(native: Any, standin: Callable[..., Any]) -> Callable[..., Any]:
             raise
 
     return call
+
+
+def runs_plain(why: str, *callables: Any) -> None:
+    """Have these callables run as they are."""
+    CALLABLES.update(dict.fromkeys(callables, plain(why)))
+
+
+def decides_methods_of(*owners: type) -> Callable[[_Function], _Function]:
+    """Have a function decide on the methods, written in C, of objects of these classes."""
+    return _entering(METHODS, owners)
+
+
+def decides_unbound(*owners: type) -> Callable[[_Function], _Function]:
+    """Have a function decide on the methods, written in C, that these very classes define, called on the class."""
+    return _entering(UNBOUND, owners)
+
+
+def decides_type(*types: type) -> Callable[[_Function], _Function]:
+    """Have a function decide on callables of these very types; of `type`: on classes."""
+    return _entering(TYPES, types)
+
+
+def _entering(table: dict[type, Any], keys: tuple[type, ...]) -> Callable[[_Function], _Function]:
+    def register(decide: _Function) -> _Function:
+        table.update(dict.fromkeys(keys, decide))
+        return decide
+
+    return register

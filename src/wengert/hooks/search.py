@@ -16,7 +16,7 @@ import numpy as np
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
-from wengert.recording.recording import PLAIN, Recording, called_by_user, here
+from wengert.recording.recording import PLAIN, STATE, Recording, called_by_user, here
 from wengert.recording.session import apart
 from wengert.recording.slots import slot_of
 from wengert.rulebook.registry import rules
@@ -171,6 +171,16 @@ def opaque(
         guard(recording, np.asarray, value, slot)
     call = run or fn
     return watched(recording, partial(apart, recording, call) if waits(fn) else call, args, kwargs)
+
+
+def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
+    """A callable that is refused where a traced value can reach it."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        return f(*args, **kwargs) if recording is None else opaque(recording, f, args, kwargs, owner)
+
+    return call
 
 
 def waits(fn: Any) -> bool:

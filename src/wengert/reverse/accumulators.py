@@ -29,6 +29,8 @@ from wengert.values.projection import project
 from wengert.values.specs import FLOATS, Spec, is_complex, spec_of
 from wengert.values.views import owner_of
 
+ENTERED = "It adds cotangents up, also those that an outer derivative watches."
+
 
 class Bars:
     """The cotangents of one reverse pass, eager: plain arithmetic, in place on owned buffers."""

@@ -37,6 +37,8 @@ from wengert.values.results import with_leaves
 from wengert.values.specs import is_complex, spec_of
 from wengert.values.trees import is_container
 
+ENTERED = "Pullbacks compute with it, also on values that an outer derivative watches."
+
 
 def times(y_bar: Any, p: Any) -> Any:
     """ȳ · conj(∂y/∂x), with the partial `p` for ∂y/∂x: the pullback of an elementwise function.

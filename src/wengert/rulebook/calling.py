@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,13 @@ from wengert.values.specs import Spec, is_inexact, spec_of
 
 Args = tuple[Any, ...]
 Pullback = Callable[[Any], Args]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def by_hand(f: Function) -> Function:
+    """Mark what calls a rule for a user: a trace does not see what the rule computes, and lets no traced value in."""
+    f.by_hand = True  # type: ignore[attr-defined]
+    return f
 
 
 def rrule(rule: AnyRule, f: Callable[..., Any], args: Args, kwargs: Mapping[str, Any]) -> tuple[Any, Pullback]:
@@ -35,6 +42,7 @@ def rrule(rule: AnyRule, f: Callable[..., Any], args: Args, kwargs: Mapping[str,
 
     form: Any = tuple.__new__(type(y), map(spec_of, y)) if is_flat(y) else form_of(y) if is_tree(y) else None
 
+    @by_hand
     def pullback(y_bar: Any) -> Args:
         if names_parts(y_bar, form):
             y_bar = rule.result_bar(y_bar, form)

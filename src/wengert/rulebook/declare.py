@@ -15,6 +15,8 @@ from wengert.rulebook.rule import Accumulator, Rule
 from wengert.values.callables import callable_name, place
 from wengert.values.specs import is_complex
 
+ENTERED = "Pullbacks compute with it, also on values that an outer derivative watches."
+
 __all__ = ["accumulates", "adjoint", "non_differentiable", "partials", "pullback", "rrule", "times"]
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
-from wengert.rulebook.calling import Pullback, rrule
+from wengert.rulebook.calling import Pullback, by_hand, rrule
 from wengert.rulebook.journal import Journal
 from wengert.rulebook.plugins import Plugins
 from wengert.rulebook.rule import Accumulator, Carrier, Rule
@@ -160,6 +160,7 @@ class Registry:
         for watcher in self.watchers:
             watcher()
 
+    @by_hand
     def rrule(self, f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, Pullback]:
         """The value of `f(*args, **kwargs)` and its pullback, by the rule of `f`, in whichever form it is declared.
 

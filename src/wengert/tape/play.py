@@ -15,6 +15,8 @@ from wengert.tape.schedules import schedule
 from wengert.values import functional
 from wengert.values.keys import may_repeat
 
+ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
+
 
 def play(tape: Program, *inputs: Any, debug: bool = False) -> Any:
     """Run `tape` on these `inputs`, or without any on the stored ones, and return the value of its result.

@@ -20,7 +20,7 @@ __all__ = [
 ]  # fmt: skip
 
 # Callables that are told apart by identity, and hash so, or as a method of the same object.
-_TOLD_APART = {
+TOLD_APART = {
     types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.MethodDescriptorType,
     types.WrapperDescriptorType, types.ClassMethodDescriptorType, type, abc.ABCMeta, np.ufunc,
     type(np.sum), type(np.where),
@@ -47,7 +47,7 @@ class Same:
 
 def key_of(f: Any) -> Any:
     """The key under which the table of rules has a callable: itself, or a Same where its own `==` cannot be trusted."""
-    return f if type(f) in _TOLD_APART else Same(f)
+    return f if type(f) in TOLD_APART else Same(f)
 
 
 def called(key: Any) -> Any:

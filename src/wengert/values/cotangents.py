@@ -23,6 +23,8 @@ import numpy as np
 from wengert.errors import RuleError
 from wengert.values import functional
 
+ENTERED = "Pullbacks compute with it, also on values that an outer derivative watches."
+
 __all__ = [
     "AbstractTangent",
     "InplaceableThunk",

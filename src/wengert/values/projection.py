@@ -10,6 +10,8 @@ from wengert.errors import RuleError
 from wengert.values.cotangents import AbstractTangent, NoTangent, Tangent, Thunk, ZeroTangent, force, is_zero
 from wengert.values.specs import Spec, has_dtype, is_complex, is_inexact, spec_of
 
+ENTERED = "Pullbacks compute with it, also on values that an outer derivative watches."
+
 
 def unbroadcast(x_bar: Any, shape: tuple[int, ...]) -> Any:
     """The transpose of broadcasting from `shape`: sum over the axes that broadcasting made or stretched."""

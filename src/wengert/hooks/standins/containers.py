@@ -6,10 +6,8 @@ What a container iterates over, or compares, is handed to it so that a trace see
 from __future__ import annotations
 
 import builtins
-import contextvars
 import functools
 import operator
-import queue
 import sys
 import types
 import typing
@@ -21,6 +19,7 @@ import numpy as np
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import default_item, dict_item, iterable, pairs
 from wengert.hooks.lookups import hashed, looked_up, tape, told
+from wengert.hooks.policy import MOVES, Decision, decides_methods_of, decides_unbound, plain, replaced, runs_plain
 from wengert.hooks.search import CARRIER_TYPES, refusal, remember
 from wengert.hooks.standins.ordering import sort_list
 from wengert.recording.caches import found, is_numeric
@@ -61,6 +60,13 @@ def _with_told_keys(given: list[Any], held: Any) -> list[Any]:
 
 
 _SETS = (set, frozenset)
+
+
+@decides_methods_of(*CARRIER_TYPES)
+def _of_carrier(f: Any, t: type, name: str) -> Decision:
+    if name not in _ASKING:
+        return plain(MOVES)
+    return replaced(_ITERATES, lambda f: carrier_method(f, f.__self__, f.__name__), carrier_method)
 
 
 def carrier_method(f: Any, owner: Any, name: str) -> Any:
@@ -134,10 +140,15 @@ def _deciding(recording: Any, f: Any, owner: Any, name: str) -> Any:
     return call
 
 
-def unbound_method(f: Any) -> Callable[..., Any]:
+@decides_unbound(*CARRIER_TYPES)
+def _of_carriers_class(f: Any) -> Decision:
+    if not hasattr(f, "__objclass__"):
+        return replaced(_ITERATES, _class_method) if f.__name__ in _FILLED else plain(MOVES)
+    return replaced(_ITERATES, _unbound_method) if f.__name__ in _ASKING else plain(MOVES)
+
+
+def _unbound_method(f: Any) -> Callable[..., Any]:
     """`list.extend` and its like, called with the container in front."""
-    if f.__name__ not in (*ITERATING, "sort", "__contains__", *_ITEMS, *_SEARCHES, *_KEYED, *_COUNTED, *_FINDING):
-        return f
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not args or not isinstance(args[0], f.__objclass__):
@@ -148,10 +159,8 @@ def unbound_method(f: Any) -> Callable[..., Any]:
     return call
 
 
-def class_method(f: Any) -> Callable[..., Any]:
+def _class_method(f: Any) -> Callable[..., Any]:
     """`tuple.__new__` and `dict.fromkeys`, which iterate over one argument."""
-    if f.__name__ not in ("__new__", "fromkeys"):
-        return f
     place = 1 if f.__name__ == "__new__" else 0
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -190,11 +199,21 @@ def _remove(owner: Any, value: Any) -> None:
 
 _ITEMS = {"__getitem__": dict_item, "__missing__": default_item}  # the second of dictionaries with a factory only
 _SEARCHES = {"index": _index, "count": _count, "remove": _remove}
+_FILLED = ("__new__", "fromkeys")
+_ASKING = {*ITERATING, "sort", "__contains__", *_ITEMS, *_SEARCHES, *_KEYED, *_COUNTED, *_FINDING}
+_ITERATES = "What it iterates over or compares is handed to it; a tape guards what it decides by its arguments."
 
 
-def text_method(f: Any, owner: Any) -> Any:
+@decides_methods_of(str, bytes)
+def _of_text(f: Any, t: type, name: str) -> Decision | None:
+    if t is not str and t is not bytes:
+        return None
+    return replaced("It may take in a text made from a traced value, and make another of it.", _text_method)
+
+
+def _text_method(f: Any) -> Any:
     """What stands for a method of a text: one that may take in texts made from traced values is watched."""
-    recording = STATE.recording
+    owner, recording = f.__self__, STATE.recording
     joins = f.__name__ == "join"
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -215,25 +234,8 @@ def text_method(f: Any, owner: Any) -> Any:
 _PLACES = ("index", "find", "rindex", "rfind")
 _FORMATTING = ("format", "format_map")
 
-FREE_OWNERS = {
-    types.GeneratorType,
-    range,
-    slice,
-    types.ModuleType,
-    types.MappingProxyType,
-    type(iter([])),
-    type(iter(())),
-    type(iter({})),
-    types.CoroutineType,
-    property,
-    contextvars.ContextVar,
-    queue.SimpleQueue,
-}
-"""Types whose methods are run as they are."""
-
-CARRIER_CLASSES = {*CARRIER_TYPES, object, type, BaseException, Exception, types.GeneratorType}
-
-CARRIERS: set[Any] = {
+runs_plain(
+    MOVES,
     id,
     callable,
     slice,
@@ -253,12 +255,9 @@ CARRIERS: set[Any] = {
     operator.length_hint,
     sys.exc_info,
     functools.partial,
-    functools.update_wrapper,
-    functools.wraps,
     np.shares_memory,
     np.may_share_memory,
     functools._lru_cache_wrapper,
-    typing.cast,
     typing.TypeVar,
     typing.ParamSpec,
     typing.TypeVarTuple,
@@ -268,5 +267,4 @@ CARRIERS: set[Any] = {
     types.CellType,
     sys.getsizeof,
     sys.getrefcount,
-}
-"""Functions and types that are called as they are."""
+)

@@ -25,6 +25,7 @@ _NAMESPACES = ("globals", "locals")
 _BY_NAME = sys.version_info >= (3, 13)
 
 
+@stands_for(eval, exec, native_errors=True, made=True)
 def _evaluated(f: Any) -> Callable[..., Any]:
     """What stands for `eval` or `exec`."""
 
@@ -45,10 +46,6 @@ def _evaluated(f: Any) -> Callable[..., Any]:
         return f(twin_of(source), *_namespaces(frame, **spaces), **kwargs)
 
     return call
-
-
-for _fn in (eval, exec):
-    stands_for(_fn, native_errors=True)(_evaluated(_fn))
 
 
 def _namespaces(frame: types.FrameType, globals: Any = None, locals: Any = None) -> tuple[Any, Any]:

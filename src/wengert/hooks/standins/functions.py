@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -14,17 +12,14 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter, python_method
 from wengert.hooks.generated import HOOKS
-from wengert.hooks.lookups import tape
-from wengert.hooks.policy import stands_for
+from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, replaced, searched
 from wengert.hooks.search import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
 from wengert.hooks.standins.overrides import NOT_TAKEN, taken_over
 from wengert.hooks.standins.texts import holds_texts
 from wengert.hooks.standins.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
-from wengert.hooks.standins.writers import ARRAY_WRITERS, WRITERS
+from wengert.hooks.standins.writers import WRITERS
 from wengert.hooks.writes import record_write
-from wengert.recording.decisions import guard
-from wengert.recording.layout import laid_out
-from wengert.recording.primitives import Primitive, primitive_of, ruled
+from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
 from wengert.recording.recorders import record_one, record_plain
 from wengert.recording.recording import PLAIN, STATE, Recording, here, silent
@@ -35,7 +30,6 @@ from wengert.values.functional import getfield, make_dict, make_list, make_tuple
 from wengert.values.names import home_of
 from wengert.values.specs import FLOATS, NUMERIC
 from wengert.values.trees import leaves
-from wengert.values.views import axes_in_memory
 
 _HOLDERS = (list, tuple, dict, set, frozenset)
 _OF_CONTAINERS = (getfield, make_tuple, make_list, make_dict)  # of a tape that is played: what they hold stays traced
@@ -273,135 +267,23 @@ def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
     return record
 
 
-def _reshape(primitive: Primitive, owner: Any, *shape: Any, **options: Any) -> Any:
-    if options.get("order") == "A":
-        options["order"] = _order(owner, "A")
-    return recorder(primitive)(owner, *shape, **options)
+def recorded(primitive: Primitive, of: Callable[[Any], Any] | None = None) -> Decision:
+    """The decision on what a rule differentiates."""
+    of = of or (lambda _: recorder(primitive))
+    return Decision(Kind.RECORDED, "It has a rule, which gives the derivative.", of, primitive.rule)
 
 
-def _in_a_row(primitive: Primitive, a: Any, order: Any = "C") -> Any:
-    """`ravel` and `flatten`; in the order "K" the axes are read as they lie in memory."""
-    _ask_layout(order)
-    if order == "K" and isinstance(a, np.ndarray) and not (a.flags.c_contiguous or a.flags.f_contiguous):
-        return recorder(primitive)(enter(np.transpose)(a, axes_in_memory(a)))
-    return recorder(primitive)(a, order=_order(a, order))
+@decides_type(type(np.sum))
+def _of_array_function(f: Any) -> Decision:
+    if f in WRITERS:
+        return replaced("It writes into an array.", _array_function, WRITERS[f])
+    if isinstance(f._implementation, types.FunctionType):
+        why = "NumPy's own code, in Python, is entered where a traced value can reach the call."
+        return Decision(Kind.ENTERED, why, _array_function, f._implementation)
+    return searched(IN_C, _array_function)
 
 
-def _sparing(f: Any) -> Callable[..., Any]:
-    """A function that may use its argument as scratch space: here it does not, since a pullback reads that."""
-    signature = inspect.signature(f)
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        given = signature.bind(*args, **kwargs).arguments
-        a = given.pop("a")
-        given.pop("overwrite_input", None)
-        return recorder(ruled(f))(a, **given)
-
-    return call
-
-
-stands_for(np.ravel, ruled=True)(lambda *args, **kwargs: _in_a_row(ruled(np.ravel), *args, **kwargs))
-stands_for(np.reshape, ruled=True)(lambda *args, **kwargs: _reshape(ruled(np.reshape), *args, **kwargs))
-for _fn in (np.median, np.nanmedian):
-    stands_for(_fn, ruled=True)(_sparing(_fn))
-
-
-def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
-    """`a.view()`; of another dtype or class it shows the bits of traced numbers, which have no derivative."""
-    kind = np.ndarray if isinstance(owner, np.ndarray) else np.generic
-    made, recording = kind.view(owner, *args, **kwargs), STATE.recording
-    if type(made) in (type(owner), np.ndarray) and made.dtype == owner.dtype:
-        return recorder(primitive)(owner, *args, **kwargs)
-    if recording is not None and slot_of(recording, owner) is not None:
-        advice = "Convert it with .astype, or take .real and .imag."
-        if made.dtype == owner.dtype:
-            advice = f"NumPy would run the methods of {type(made).__name__} unseen: compute with plain arrays."
-        raise recording.refuse(
-            RefusedCallError(
-                f"{here()}: a traced {type(owner).__name__} of {owner.dtype} is viewed as {type(made).__name__} of "
-                f"{made.dtype}. {advice}"
-            )
-        )
-    return made
-
-
-stands_for(np.ndarray.view, ruled=True)(lambda a, *args, **kwargs: view(ruled(np.ndarray.view), a, *args, **kwargs))
-
-
-def sized(primitive: Primitive, deciding: slice = slice(1, None)) -> Callable[..., Any]:
-    """A recorder for a call whose arguments of these places decide, by their values, how long the result is."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        value, recording = recorder(primitive)(*args, **kwargs), STATE.recording
-        if recording is not None and recording.keep and slots_in(recording, (*args[deciding], *kwargs.values())):
-            slot = slot_of(recording, value)
-            if slot is not None:
-                guard(recording, np.shape, value, slot)
-        return value
-
-    return call
-
-
-def _sized_method(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
-    return sized(primitive)(owner, *args, **kwargs)
-
-
-def _order(a: Any, order: str | None) -> str | None:
-    """The order of elements that "K" and "A" (as in memory) mean for an array; a rule does not see its layout."""
-    if order not in ("K", "A"):
-        return order
-    _ask_layout(order)
-    return "F" if isinstance(a, np.ndarray) and a.flags.f_contiguous and not a.flags.c_contiguous else "C"
-
-
-def _ask_layout(order: Any) -> None:
-    recording = tape() if order == "K" or order == "A" else None
-    if recording is not None:
-        laid_out(recording)
-
-
-@stands_for(np.ndarray.__copy__, np.ndarray.__deepcopy__)
-def copied(a: Any, memo: Any = None) -> Any:
-    """`copy.copy` and `copy.deepcopy` of an array or number."""
-    return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
-
-
-def number_method(f: Any, owner: Any, t: type, name: str) -> Any:
-    if isinstance(owner, np.ndarray) and name in ARRAY_WRITERS:
-        return functools.partial(ARRAY_WRITERS[name], owner, f)
-    if id(owner) not in SHADOW and t in PLAIN and not isinstance(owner, np.ndarray):
-        return f
-    if name in ("__copy__", "__deepcopy__"):
-        return functools.partial(copied, owner)
-    if name == "conjugate" and t is float:
-        return f if id(owner) not in SHADOW else lambda: owner
-    descriptor = getattr(t, name, None)
-    primitive = primitive_of(descriptor)
-    if primitive is None and isinstance(owner, np.generic):
-        primitive = primitive_of(getattr(np.ndarray, name, None)) or primitive_of(getattr(np, name, None))
-        if primitive is not None and name == "view":
-            return functools.partial(view, primitive, owner)
-        if primitive is not None:
-            primitive = primitive_of(getattr(np, name, None)) or primitive
-            return functools.partial(recorder(primitive), owner)
-    if primitive is None:
-        return guarded(f, owner)
-    if name in _METHODS and isinstance(owner, np.ndarray):
-        return functools.partial(_METHODS[name], primitive, owner)
-    if name in ("ravel", "flatten") and isinstance(owner, np.ndarray):
-        return functools.partial(_in_a_row, primitive, owner)
-    return functools.partial(recorder(primitive), owner)
-
-
-def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        recording = STATE.recording
-        return f(*args, **kwargs) if recording is None else opaque(recording, f, args, kwargs, owner)
-
-    return call
-
-
-def array_function(f: Any) -> Any:
+def _array_function(f: Any) -> Any:
     """A NumPy function without a rule: run where nothing is traced, else its Python implementation is entered."""
     inner = f._implementation
 
@@ -449,11 +331,3 @@ def dunder(op: Any, reflected: bool) -> Any:
         return HOOKS[op.name](a, b, STATE.site) if reflected else HOOKS[op.name](b, a, STATE.site)
 
     return call
-
-
-_METHODS: dict[str, Callable[..., Any]] = {
-    "reshape": _reshape,
-    "view": view,
-    "repeat": _sized_method,
-    "compress": _sized_method,
-}

@@ -25,7 +25,10 @@ from wengert.hooks.standins.texts import characters
 from wengert.recording.recording import PLAIN, STATE, Modes
 from wengert.recording.slots import holds_traced
 
+_OF_ITERTOOLS = [v for v in vars(itertools).values() if isinstance(v, type)]
 
+
+@stands_for(map, zip, enumerate, functools.reduce, list, tuple, *_OF_ITERTOOLS, made=True)
 def _higher(f: Any) -> Any:
     """A C callable that calls back or iterates: functions among its arguments are entered, iterables recorded."""
     first, *middle, rest = ROLES.get(f, (items_of, items_of))
@@ -101,10 +104,6 @@ ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
     itertools.chain: (_later, _later),
 }
 """What the arguments of a callable of C are, the last said of all that follow; where not said: iterables."""
-
-for _fn in (map, zip, enumerate, functools.reduce, list, tuple, *vars(itertools).values()):
-    if isinstance(_fn, type) or _fn is functools.reduce:
-        stands_for(_fn)(_higher(_fn))
 
 
 def _counting(start: Any = 0, step: Any = 1) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from wengert.hooks.classes import enter
 from wengert.hooks.policy import stands_for
 from wengert.hooks.search import search
-from wengert.hooks.standins.functions import sized
+from wengert.hooks.standins.arrays import sized
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE
 

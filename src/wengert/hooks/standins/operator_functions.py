@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import functools
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.hooks.attributes import asked_attribute
-from wengert.hooks.classes import enter
+from wengert.hooks.classes import enter, python_method
 from wengert.hooks.generated import HOOKS, convert
 from wengert.hooks.items import delitem, getitem, iterable, setitem
 from wengert.hooks.operators import BINARY, COMPARE, UNARY
+from wengert.hooks.policy import Decision, decides_type, decides_unbound, replaced
 from wengert.hooks.protocols import contains, not_, truth
+from wengert.hooks.search import guarded
 from wengert.hooks.standins.containers import same
 from wengert.hooks.standins.functions import dunder
 from wengert.hooks.standins.iteration import items_of
@@ -57,11 +62,40 @@ def _index_of(sequence: Any, value: Any, /) -> int:
     raise ValueError("sequence.index(x): x not in sequence")
 
 
-CALLABLE_OBJECTS: dict[type, Any] = {
+_GETTERS: dict[type, Any] = {
     operator.itemgetter: _getter,
     operator.attrgetter: _attribute_getter,
     operator.methodcaller: _method_caller,
 }
+
+
+@decides_type(*_GETTERS)
+def _of_getter(f: Any) -> Decision:
+    return replaced("It reads a part of what it is given, which is recorded.", _GETTERS[type(f)])
+
+
+def _classes_under(t: type) -> list[type]:
+    classes: list[type] = type.__subclasses__(t)
+    return [t, *[under for each in classes for under in _classes_under(each)]]
+
+
+@decides_unbound(float, complex, np.ndarray, *_classes_under(np.generic))
+def _of_number(f: Any) -> Decision | None:
+    if type(f) is not types.WrapperDescriptorType or f.__name__ not in DUNDERS:
+        return None
+    return replaced("It is an operator, which is recorded.", _past_override, DUNDERS[f.__name__])
+
+
+def _past_override(f: Any) -> Any:
+    """`float.__repr__(x)`: where the class of x has a method of that name in Python, that is not meant."""
+    standin = DUNDERS[f.__name__]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or not args or python_method(type(args[0]), f.__name__) is not None:
+            return guarded(f)(*args, **kwargs)
+        return standin(*args)
+
+    return call
 
 
 DUNDERS: dict[str, Any] = {

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.hooks.classes import enter
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.policy import stands_for
-from wengert.hooks.standins.functions import guarded
+from wengert.hooks.search import guarded
 from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array
 from wengert.recording.recording import STATE

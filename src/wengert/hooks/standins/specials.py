@@ -33,7 +33,6 @@ from wengert.hooks.standins.conversions import CONVERSIONS
 from wengert.hooks.standins.iteration import entered
 from wengert.hooks.standins.operator_functions import OPERATOR_FUNCTIONS
 from wengert.hooks.standins.ordering import cmp_to_key
-from wengert.hooks.standins.totals import OF_POINTS
 from wengert.recording.recording import STATE
 from wengert.values.frames import frame_module_name, get_frame, warn
 from wengert.values.specs import is_certain
@@ -47,15 +46,6 @@ def _broadcast(*args: Any) -> np.broadcast:
     if recording is not None and search(recording, args):
         recording.caches.setdefault(np.broadcast, {})[id(made)] = made
     return made
-
-
-def exception_method(f: Any, name: str) -> Any:
-    """A method of an exception, which moves what it holds; `split` and `subgroup` may ask a function."""
-    return (lambda condition: f(_condition(condition))) if name in ("split", "subgroup") else f
-
-
-def _condition(a: Any) -> Any:
-    return a if isinstance(a, (type, tuple)) else enter(a)
 
 
 @stands_for(type)
@@ -158,6 +148,6 @@ def _called(ufunc: Any, *args: Any, **kwargs: Any) -> Any:
     return enter(ufunc)(*args, **kwargs)
 
 
-for _table in (CONVERSIONS, OPERATOR_FUNCTIONS, OF_POINTS, ALGORITHMS):
+for _table in (CONVERSIONS, OPERATOR_FUNCTIONS, ALGORITHMS):
     for _fn, _stand in _table.items():
         stands_for(_fn, ruled=True, native_errors=_fn in (len, bool, repr, ascii, format))(_stand)

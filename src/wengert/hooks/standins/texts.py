@@ -8,17 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.policy import stands_for
+from wengert.hooks.policy import Decision, decides_methods_of, plain, replaced, stands_for
 from wengert.hooks.search import refusal, remember, search, traced_in, watched
 from wengert.recording.cuts import digits_told, note_digit
 from wengert.recording.decisions import exact
 from wengert.recording.recording import STATE, Recording
 
+_TEXT_FILE: Any = io.TextIOBase.__base__  # that of C: those of C are no subclasses of the other
 core: Any = np._core.multiarray  # type: ignore[attr-defined]
 
 
-def stream_method(f: Any, owner: Any) -> Any:
+@decides_methods_of(io.StringIO, io.BytesIO)
+def _of_stream(f: Any, t: type, name: str) -> Decision:
+    return replaced("What is read from a stream may be made from traced values.", _stream_method)
+
+
+@decides_methods_of(_TEXT_FILE)
+def _of_text_file(f: Any, t: type, name: str) -> Decision | None:
+    return plain("What is written to a file counts as shown.") if name in ("write", "writelines", "flush") else None
+
+
+def _stream_method(f: Any) -> Any:
     """A method of a stream in memory: what is read from one that traced values were written to is remembered."""
+    owner = f.__self__
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -41,6 +53,7 @@ def printed(*args: Any, **kwargs: Any) -> None:
         _note(recording, stream, args)
 
 
+@stands_for(np.array2string, np.array_repr, np.array_str, core.dragon4_positional, core.dragon4_scientific, made=True)
 def _shown(f: Any) -> Any:
     """A function of NumPy's that makes a text."""
 
@@ -50,10 +63,6 @@ def _shown(f: Any) -> Any:
         return text if recording is None else remember(recording, text, args, f, kwargs)
 
     return call
-
-
-for _fn in (np.array2string, np.array_repr, np.array_str, core.dragon4_positional, core.dragon4_scientific):
-    stands_for(_fn)(_shown(_fn))
 
 
 def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:

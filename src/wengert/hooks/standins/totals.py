@@ -13,26 +13,24 @@ import numpy as np
 from wengert.hooks.classes import enter, python_method
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import iterable
-from wengert.hooks.search import hides, opaque
+from wengert.hooks.policy import stands_for
+from wengert.hooks.search import guarded, hides, opaque
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.ordering import extreme, first
-from wengert.recording.primitives import Primitive, ruled
+from wengert.recording.primitives import Primitive, primitive_of, ruled
 from wengert.recording.record import as_array, record_as, record_call
 from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced
 
-ITERATING = {sum, min, max, math.fsum, math.prod}
-
-
-STATISTICS = {statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev}
-
-
 _OF_EXTREMES = {"key", "default"}
 
 
-def sequence_recorder(primitive: Primitive) -> Callable[..., Any]:
+@stands_for(sum, min, max, math.fsum, math.prod, ruled=True, made=True)
+def _over_sequence(fn: Any) -> Callable[..., Any]:
     """`sum`, `min`, `max` and their like, which iterate over one argument."""
-    fn = primitive.fn
+    primitive = primitive_of(fn)
+    if primitive is None:
+        return guarded(fn)
     splat = fn in (min, max)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -68,8 +66,8 @@ def _extreme(primitive: Primitive, items: list[Any]) -> Any:
     """`min` or `max`: numbers are recorded; of other things, such as tuples, one is handed out as it is."""
     fn, recording = primitive.fn, STATE.recording
     if len(items) > 1 and not all([isinstance(item, _NUMBERS) for item in items]):
-        guarded = recording is not None and recording.keep
-        if guarded or any([python_method(type(item), name) for item in items for name in ("__lt__", "__gt__")]):
+        is_told = recording is not None and recording.keep
+        if is_told or any([python_method(type(item), name) for item in items for name in ("__lt__", "__gt__")]):
             return first(fn, items, lambda item: item)
         return fn(items)
     if not holds_traced(items):
@@ -98,12 +96,17 @@ def _fold(fn: Any, items: list[Any], *start: Any, **words: Any) -> Any:
     return functools.reduce(lambda a, b: HOOKS[name](b, a, STATE.site), items, first)
 
 
-def of_numbers(primitive: Primitive) -> Callable[..., Any]:
+@stands_for(
+    statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev,
+    ruled=True, made=True,
+)  # fmt: skip
+def _of_numbers(fn: Any) -> Callable[..., Any]:
     """A function of Python's statistics, which iterates over one argument."""
-    record = recorder(primitive)
+    record = recorder(ruled(fn))
     return lambda data, *args, **kwargs: record([*iterable(data, STATE.site)], *args, **kwargs)
 
 
+@stands_for(math.dist, *([math.sumprod] if hasattr(math, "sumprod") else []), ruled=True, made=True)
 def _over_points(fn: Any) -> Any:
     """`math.dist` and `math.sumprod`, whose two sequences are recorded as vectors."""
 
@@ -124,8 +127,3 @@ def _over_points(fn: Any) -> Any:
         return made if type(again) is type(value) else enter(float)(made)
 
     return call
-
-
-OF_POINTS: dict[Any, Any] = {
-    getattr(math, name): _over_points(getattr(math, name)) for name in ("dist", "sumprod") if hasattr(math, name)
-}

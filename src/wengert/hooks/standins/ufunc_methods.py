@@ -10,8 +10,9 @@ import numpy as np
 
 from wengert.hooks.classes import enter
 from wengert.hooks.generated import HOOKS
-from wengert.hooks.search import search, watched
-from wengert.hooks.standins.functions import guarded, recorder
+from wengert.hooks.policy import IN_C, Decision, decides_methods_of, replaced, searched
+from wengert.hooks.search import guarded, search, watched
+from wengert.hooks.standins.functions import recorded, recorder
 from wengert.hooks.standins.overrides import NOT_TAKEN, taken_over
 from wengert.hooks.writes import record_store
 from wengert.recording.decisions import guard
@@ -29,9 +30,17 @@ _PARAMETERS = {
 }
 
 
-def ufunc_method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
+@decides_methods_of(np.ufunc)
+def _of_ufunc(f: Any, t: type, name: str) -> Decision:
+    primitive = primitive_of(f)
+    if name in ("at", "outer"):
+        return replaced("The ufunc's own rule gives its derivative.", _ufunc_method, _at if name == "at" else _outer)
+    return searched(IN_C, _ufunc_method) if primitive is None else recorded(primitive, _ufunc_method)
+
+
+def _ufunc_method(f: Any) -> Callable[..., Any]:
     """What a call of a ufunc's method is replaced by."""
-    return functools.partial(_unless_taken, _method(f, ufunc, name), f)
+    return functools.partial(_unless_taken, _method(f, f.__self__, f.__name__), f)
 
 
 def _unless_taken(call: Callable[..., Any], f: Any, *args: Any, **kwargs: Any) -> Any:

@@ -1,0 +1,232 @@
+"""Which decision of the policy a callable falls under: by itself, by its owner and name, by its type, by its module.
+
+To decide changes nothing: what a decision does to a callable (its code exchanged, a stand-in made) it does at a call.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+from collections.abc import Callable, Generator
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.classes import REDUCED_BY, bind, enter, lookup, python_method
+from wengert.hooks.exchange import copied, prepare, put_in, twin_of
+from wengert.hooks.modules import MODULES
+from wengert.hooks.policy import (
+    CALLABLES,
+    IN_C,
+    METHODS,
+    RULED,
+    TYPES,
+    UNBOUND,
+    Decision,
+    Kind,
+    decides_methods_of,
+    decides_type,
+    itself,
+    plain,
+    replaced,
+    searched,
+)
+from wengert.hooks.readers import check_step
+from wengert.hooks.search import guarded, search
+from wengert.hooks.standins.functions import recorded, recorder
+from wengert.recording.primitives import Primitive, primitive_of
+from wengert.recording.recording import STATE, here
+from wengert.rewrite import original
+from wengert.rulebook.registry import rules
+from wengert.values.callables import TOLD_APART
+from wengert.values.codes import code_of
+from wengert.values.frames import ENGINE
+from wengert.values.names import LIBRARIES, home_of
+
+HASHABLE = (TOLD_APART | {type(np.random.Generator.normal)}) - {types.MethodType}
+"""Types of callables that are found by themselves, and hash as what they are."""
+
+
+def decide(f: Any, by_rule: bool = True) -> Decision:
+    """What a call site calls in place of a callable, and why; for a function, `by_rule` or though it has one."""
+    t = type(f)
+    if t is types.FunctionType:
+        return (_by_itself(f) if by_rule else None) or _of_function(f, by_rule)
+    if t is types.MethodType and not (rules.has_methods and f in rules):
+        return _of_method(f)
+    if t is types.BuiltinFunctionType and _is_bound(f):
+        return decide_method(f, type(f.__self__), f.__name__)
+    return _by_itself(f) or TYPES.get(type if issubclass(t, type) else t, _of_object)(f) or _of_object(f)
+
+
+def decide_method(f: Any, t: type, name: str) -> Decision:
+    """`decide` on a method of C, bound to an object of class `t`."""
+    for base in t.__mro__:
+        found = METHODS[base](f, t, name) if type(base) is type and base in METHODS else None
+        if found is not None:
+            return found
+    raise AssertionError("object has a decision on every method")
+
+
+def _is_bound(f: Any) -> bool:
+    owner = f.__self__
+    return owner is not None and not issubclass(type(owner), (types.ModuleType, type))
+
+
+def _by_itself(f: Any) -> Decision | None:
+    """The decision on this very callable, if it has a rule or a stand-in, or is declared plain."""
+    t = type(f)
+    if t not in HASHABLE and not issubclass(t, type):
+        return recorded(Primitive(f, rules[f])) if f in rules else None
+    primitive, found = primitive_of(f), CALLABLES.get(f)
+    if found is not None and (primitive is None or f in RULED):
+        return found
+    return None if primitive is None else recorded(primitive)
+
+
+def _of_function(f: types.FunctionType, by_rule: bool) -> Decision:
+    home, is_ours = home_of(f).partition(".")[0], f.__code__.co_filename.startswith(ENGINE)
+    if is_ours and getattr(f, "by_hand", False):
+        return _BY_HAND
+    if is_ours and "ENTERED" not in f.__globals__:
+        return _OURS
+    if home in MODULES:
+        return MODULES[home]
+    has_rule = not by_rule and primitive_of(f) is not None
+    if original(f.__code__) is not None and not has_rule:
+        return GOES_ON
+    return _APART if has_rule or is_ours or home in LIBRARIES else _IN_PLACE
+
+
+def _by_hand(f: types.FunctionType) -> Any:
+    """A function that calls a rule outside a trace: nothing of what it does would be recorded."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is not None and search(recording, [a for a in (*args, *kwargs.values()) if a is not rules]):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: {f.__qualname__} is called on a traced value, and calls a rule by hand. Call the "
+                    "function itself; for derivatives of derivatives, wg.grad inside, or play the tape of wg.gradtape."
+                )
+            )
+        return f(*args, **kwargs)
+
+    return call
+
+
+def _put_in(f: types.FunctionType) -> Any:
+    put_in(f)
+    return f
+
+
+def _apart(f: types.FunctionType) -> types.FunctionType:
+    """Another function, which runs instrumented what this one runs plain: libraries' functions and those with a rule.
+
+    Where a call is recorded as one, what it does is not; and such functions call each other.
+    """
+    return copied(f, twin_of(code_of(f), False))
+
+
+_OURS = plain("It is a function of wengert's own, which records what it computes.")
+_BY_HAND = searched("It calls a rule by hand, and nothing of what that computes is recorded.", _by_hand)
+GOES_ON = Decision(Kind.ENTERED, "It is written in Python, and instrumented already.", itself)
+_IN_PLACE = Decision(Kind.ENTERED, "It is written in Python: while a trace lasts it runs instrumented code.", _put_in)
+_APART = Decision(
+    Kind.ENTERED,
+    "It is written in Python: a copy of it is instrumented, for others call it, too.",
+    _apart,
+)
+
+
+def _of_method(f: types.MethodType) -> Decision:
+    """As the function that is bound; this gets the object in front."""
+    inner = decide(f.__func__)
+    bound = types.MethodType if type(f.__func__) is types.FunctionType else functools.partial
+    return inner._replace(of=lambda f: bound(inner.of(f.__func__), f.__self__))
+
+
+def _of_object(f: Any) -> Decision:
+    call = python_method(type(f), "__call__")
+    if call is not None:
+        why = "Its class has a `__call__` in Python, which is followed."
+        return Decision(Kind.ENTERED, why, functools.partial(bind, call), call)
+    return searched(IN_C) if callable(f) else plain("It cannot be called, and Python says so.")
+
+
+@decides_methods_of(object)
+def _of_any_method(f: Any, t: type, name: str) -> Decision:
+    if name in REDUCED_BY:
+        return plain("It gives what the object holds, by methods that are followed.")._replace(of=_with_class_prepared)
+    if name in ("__dir__", "__sizeof__", "__init_subclass__"):
+        return plain("It tells of the object what is no number of its.")
+    if t.__module__ == "builtins" and issubclass(t, Generator):
+        return plain("It is a step of a coroutine, which runs code that is instrumented.")
+    primitive = _rule_of_method(f)
+    return searched(IN_C, _method_of_c) if primitive is None else recorded(primitive, _method_of_c)
+
+
+def _with_class_prepared(f: Any) -> Any:
+    prepare(type(f.__self__))
+    return f
+
+
+def _rule_of_method(f: Any) -> Primitive | None:
+    return primitive_of(f) or primitive_of(lookup(type(f.__self__), f.__name__))
+
+
+def _method_of_c(f: Any) -> Any:
+    primitive, owner = _rule_of_method(f), f.__self__
+    if primitive is None:
+        return guarded(f, owner)
+    return recorder(primitive) if primitive.fn == f else functools.partial(recorder(primitive), owner)
+
+
+_CODE_OF: dict[type, Callable[[Any], types.CodeType]] = {
+    types.GeneratorType: operator.attrgetter("gi_code"),
+    types.CoroutineType: operator.attrgetter("cr_code"),
+    types.AsyncGeneratorType: operator.attrgetter("ag_code"),
+}
+
+
+@decides_methods_of(*_CODE_OF)
+def _of_generator(f: Any, t: type, name: str) -> Decision:
+    """Its code is that of the object, not of the class: it is asked at each call."""
+    if name in ("close", "aclose") or (f is not None and original(_CODE_OF[t](f.__self__)) is not None):
+        return Decision(Kind.ENTERED, "It runs code that is instrumented.", _stepped)
+    return searched("It was made where nothing was instrumented.", _stepped)
+
+
+def _stepped(f: Any) -> Any:
+    owner = f.__self__
+    if original(_CODE_OF[type(owner)](owner)) is not None or f.__name__ in ("close", "aclose"):
+        return f
+    check_step(owner)
+    return guarded(f)
+
+
+@decides_type(
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc,
+    types.ClassMethodDescriptorType,
+)  # fmt: skip
+def _of_c(f: Any) -> Decision:
+    owner = getattr(f, "__objclass__", None) or getattr(f, "__self__", None)
+    if type(f) is types.WrapperDescriptorType and f.__name__ == "__next__":
+        return replaced("It is `next`, whatever the iterator.", lambda f: next, next)
+    found = UNBOUND[owner](f) if isinstance(owner, type) and owner in UNBOUND else None
+    return found or searched(IN_C)
+
+
+@decides_type(types.MethodWrapperType)
+def _of_method_wrapper(f: Any) -> Decision:
+    """As the method of C that is bound; this gets the object in front."""
+    inner = decide(f.__objclass__.__dict__[f.__name__])
+    return inner._replace(of=lambda f: functools.partial(enter(f.__objclass__.__dict__[f.__name__]), f.__self__))
+
+
+@decides_type(functools.partial)
+def _of_partial(f: Any) -> Decision:
+    """As what it calls."""
+    return decide(f.func)._replace(of=lambda f: functools.partial(enter(f.func), *f.args, **f.keywords))

@@ -1,0 +1,159 @@
+"""Functions and methods of arrays that depend on more than values: on dtypes, sizes, how memory lies."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.classes import enter
+from wengert.hooks.lookups import tape
+from wengert.hooks.policy import IN_C, Decision, decides_methods_of, replaced, searched, stands_for
+from wengert.hooks.search import guarded
+from wengert.hooks.standins.functions import recorded, recorder
+from wengert.hooks.standins.writers import ARRAY_WRITERS
+from wengert.recording.decisions import guard
+from wengert.recording.layout import laid_out
+from wengert.recording.primitives import Primitive, primitive_of, ruled
+from wengert.recording.recording import PLAIN, STATE, here
+from wengert.recording.shadow import SHADOW
+from wengert.recording.slots import slot_of, slots_in
+from wengert.values.views import axes_in_memory
+
+
+def _reshape(primitive: Primitive, owner: Any, *shape: Any, **options: Any) -> Any:
+    if options.get("order") == "A":
+        options["order"] = _order(owner, "A")
+    return recorder(primitive)(owner, *shape, **options)
+
+
+def _in_a_row(primitive: Primitive, a: Any, order: Any = "C") -> Any:
+    """`ravel` and `flatten`; in the order "K" the axes are read as they lie in memory."""
+    _ask_layout(order)
+    if order == "K" and isinstance(a, np.ndarray) and not (a.flags.c_contiguous or a.flags.f_contiguous):
+        return recorder(primitive)(enter(np.transpose)(a, axes_in_memory(a)))
+    return recorder(primitive)(a, order=_order(a, order))
+
+
+@stands_for(np.median, np.nanmedian, ruled=True, made=True)
+def _sparing(f: Any) -> Callable[..., Any]:
+    """A function that may use its argument as scratch space: here it does not, since a pullback reads that."""
+    signature = inspect.signature(f)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        a = given.pop("a")
+        given.pop("overwrite_input", None)
+        return recorder(ruled(f))(a, **given)
+
+    return call
+
+
+def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
+    """`a.view()`; of another dtype or class it shows the bits of traced numbers, which have no derivative."""
+    kind = np.ndarray if isinstance(owner, np.ndarray) else np.generic
+    made, recording = kind.view(owner, *args, **kwargs), STATE.recording
+    if type(made) in (type(owner), np.ndarray) and made.dtype == owner.dtype:
+        return recorder(primitive)(owner, *args, **kwargs)
+    if recording is not None and slot_of(recording, owner) is not None:
+        advice = "Convert it with .astype, or take .real and .imag."
+        if made.dtype == owner.dtype:
+            advice = f"NumPy would run the methods of {type(made).__name__} unseen: compute with plain arrays."
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: a traced {type(owner).__name__} of {owner.dtype} is viewed as {type(made).__name__} of "
+                f"{made.dtype}. {advice}"
+            )
+        )
+    return made
+
+
+def sized(primitive: Primitive, deciding: slice = slice(1, None)) -> Callable[..., Any]:
+    """A recorder for a call whose arguments of these places decide, by their values, how long the result is."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        value, recording = recorder(primitive)(*args, **kwargs), STATE.recording
+        if recording is not None and recording.keep and slots_in(recording, (*args[deciding], *kwargs.values())):
+            slot = slot_of(recording, value)
+            if slot is not None:
+                guard(recording, np.shape, value, slot)
+        return value
+
+    return call
+
+
+def _sized_method(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs: Any) -> Any:
+    return sized(primitive)(owner, *args, **kwargs)
+
+
+def _order(a: Any, order: str | None) -> str | None:
+    """The order of elements that "K" and "A" (as in memory) mean for an array; a rule does not see its layout."""
+    if order not in ("K", "A"):
+        return order
+    _ask_layout(order)
+    return "F" if isinstance(a, np.ndarray) and a.flags.f_contiguous and not a.flags.c_contiguous else "C"
+
+
+def _ask_layout(order: Any) -> None:
+    recording = tape() if order == "K" or order == "A" else None
+    if recording is not None:
+        laid_out(recording)
+
+
+@stands_for(np.ndarray.__copy__, np.ndarray.__deepcopy__)
+def copied(a: Any, memo: Any = None) -> Any:
+    """`copy.copy` and `copy.deepcopy` of an array or number."""
+    return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
+
+
+_METHODS: dict[str, Callable[..., Any]] = {
+    "reshape": _reshape,
+    "ravel": _in_a_row,
+    "flatten": _in_a_row,
+    "view": view,
+    "repeat": _sized_method,
+    "compress": _sized_method,
+}
+
+
+@stands_for(np.ravel, np.reshape, np.ndarray.view, ruled=True, made=True)
+def _called(f: Any) -> Callable[..., Any]:
+    return functools.partial(_METHODS[f.__name__], ruled(f))
+
+
+@decides_methods_of(np.ndarray, np.generic, float, complex, int)
+def _method_of_number(f: Any, t: type, name: str) -> Decision:
+    is_array = issubclass(t, np.ndarray)
+    if is_array and name in ARRAY_WRITERS:
+        write = ARRAY_WRITERS[name]
+        return replaced("It writes into the array.", lambda f: functools.partial(write, f.__self__, f), write)
+    decision = _of_value(t, name)
+    if is_array or t not in PLAIN:
+        return decision
+    return decision._replace(of=lambda f: decision.of(f) if id(f.__self__) in SHADOW else f)
+
+
+def _of_value(t: type, name: str) -> Decision:
+    """The decision on a method of traced objects of a class of arrays or numbers."""
+    if name in ("__copy__", "__deepcopy__"):
+        return replaced("A copy is another variable.", lambda f: functools.partial(copied, f.__self__), copied)
+    if name == "conjugate" and t is float:
+        return replaced("It is the number itself.", lambda f: lambda: f.__self__, _of_value)
+    primitive, call = _primitive_of(t, name)
+    if primitive is None:
+        return searched(IN_C, lambda f: guarded(f, f.__self__))
+    call = recorder(primitive) if call is None else functools.partial(call, primitive)
+    return recorded(primitive, lambda f: functools.partial(call, f.__self__))
+
+
+def _primitive_of(t: type, name: str) -> tuple[Primitive | None, Callable[..., Any] | None]:
+    """The primitive for a method, and what records it other than its recorder; numbers have the rules of arrays."""
+    primitive = primitive_of(getattr(t, name, None))
+    if primitive is not None or not issubclass(t, np.generic):
+        return primitive, _METHODS.get(name) if issubclass(t, np.ndarray) else None
+    of_array, of_numpy = primitive_of(getattr(np.ndarray, name, None)), primitive_of(getattr(np, name, None))
+    return (of_array or of_numpy, view) if name == "view" else (of_numpy or of_array, None)

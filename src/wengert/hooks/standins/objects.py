@@ -1,0 +1,103 @@
+"""Methods and calls of objects of C: descriptors, exceptions, contexts, slices, caches."""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import queue
+import types
+from typing import Any
+
+from wengert.hooks.classes import REDUCED_BY, enter
+from wengert.hooks.lookups import told
+from wengert.hooks.policy import (
+    MOVES,
+    Decision,
+    decides_methods_of,
+    decides_type,
+    decides_unbound,
+    plain,
+    replaced,
+)
+from wengert.recording.recording import STATE
+from wengert.recording.shadow import SHADOW
+
+
+@decides_methods_of(BaseException)
+def _of_exception(f: Any, t: type, name: str) -> Decision | None:
+    if name in ("split", "subgroup"):
+        return replaced("It may ask a function.", lambda f: lambda condition: f(_condition(condition)), _condition)
+    return None if name in REDUCED_BY else plain("An exception moves what it holds and computes nothing on it.")
+
+
+@decides_unbound(
+    types.FunctionType, types.MethodType, types.MethodDescriptorType, types.WrapperDescriptorType,
+    types.MemberDescriptorType, functools._lru_cache_wrapper, staticmethod, classmethod,
+)  # fmt: skip
+def _of_descriptor(f: Any) -> Decision | None:
+    is_binding = type(f) is types.WrapperDescriptorType and f.__name__ in ("__get__", "__set__", "__delete__")
+    return plain("The descriptor binds, or reads and writes a slot, and runs no code.") if is_binding else None
+
+
+@decides_unbound(object, type, BaseException, Exception, types.GeneratorType)
+def _of_basic_class(f: Any) -> Decision:
+    return plain(MOVES)
+
+
+@decides_methods_of(
+    range, types.MappingProxyType, type(iter([])), type(iter(())), type(iter({})), property,
+    contextvars.ContextVar, queue.SimpleQueue,
+)  # fmt: skip
+def _of_free_owner(f: Any, t: type, name: str) -> Decision | None:
+    return None if name in REDUCED_BY else plain(MOVES)
+
+
+@decides_methods_of(slice)
+def _of_slice(f: Any, t: type, name: str) -> Decision | None:
+    if name in REDUCED_BY:
+        return None
+    return replaced("A tape guards the numbers of the slice.", _told_slice)
+
+
+def _told_slice(f: Any) -> Any:
+    told(f.__self__.start, f.__self__.stop, f.__self__.step)
+    return f
+
+
+@decides_methods_of(contextvars.Context)
+def _of_context(f: Any, t: type, name: str) -> Decision | None:
+    return replaced("It calls a function.", _run_in_context) if name == "run" else None
+
+
+def _run_in_context(f: Any) -> Any:
+    return lambda callable, /, *args, **kwargs: f(enter(callable), *args, **kwargs)
+
+
+@decides_type(functools._lru_cache_wrapper)
+def _of_cached(f: Any) -> Decision:
+    return replaced("It has a cache of this trace's own: an equal float from before is another variable.", _cached)
+
+
+def _cached(f: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None:
+            return f(*args, **kwargs)
+        memo = recording.caches.setdefault(f, {})
+        key = tuple([_identity(a) for a in (*args, *kwargs.items())])
+        if key not in memo:
+            memo[key] = args, enter(f.__wrapped__)(*args, **kwargs)
+        return memo[key][1]
+
+    return call
+
+
+def _identity(a: Any) -> Any:
+    """What tells an argument of a cached function: a traced value by itself, any other by equality."""
+    if type(a) is tuple:
+        return tuple([_identity(part) for part in a])
+    return ("traced", id(a)) if id(a) in SHADOW else a
+
+
+def _condition(a: Any) -> Any:
+    return a if isinstance(a, (type, tuple)) else enter(a)
