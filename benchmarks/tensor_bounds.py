@@ -22,7 +22,7 @@ from wengert.tensor.passes.differential import differential  # noqa: E402
 from wengert.tensor.passes.statements import ssa_cost  # noqa: E402
 from wengert.tensor.planning.counting import counted  # noqa: E402
 from wengert.tensor.planning.walks import Entries  # noqa: E402
-from wengert.tensor.running.backends import named  # noqa: E402
+from wengert.tensor.running.backends import inputs_by_name  # noqa: E402
 
 HEAD = ("y = f(x)", "sizes", "f", "Df", "f*", "left", "f* + left ≤ Df + |y|", "f* ≤ 4f + |y|", "run")
 
@@ -43,7 +43,7 @@ def executed(name: str, sizes: dict[str, int]) -> int:
     """Operations of the adjoint as it is run."""
     run = example_run(name, sizes, reverse=True)
     entries = {relation: Entries.of(table, table.shape) for relation, table in run.relations.items()}
-    return counted(run.plan(), named(run.floats), entries)[1].total()
+    return counted(run.plan(), inputs_by_name(run.floats), entries)[1].total()
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from wengert.errors import TapeError
 from wengert.tape.contexts import Context
 from wengert.tape.dump import line, type_text
-from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable, mkcall, substitute, value_of
+from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable, mkcall, value_of, with_variables
 from wengert.tape.play import run_call
 from wengert.tape.source import is_functional
 from wengert.tape.tape import Tape, verify
@@ -127,7 +127,7 @@ def _caller(op: Call, traced: list[Variable]) -> Callable[..., Any]:
             return table[v] if v in table else value_of(v)
 
         fn = at(op.fn) if isinstance(op.fn, Variable) else op.fn
-        return fn(*substitute(op.args, at), **substitute(op.kwargs, at))
+        return fn(*with_variables(op.args, at), **with_variables(op.kwargs, at))
 
     return call
 

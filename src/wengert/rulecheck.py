@@ -63,7 +63,7 @@ def test_rrule(
 test_rrule.__test__ = False  # type: ignore[attr-defined]  # it is no test of pytest's, whatever its name
 
 
-class Place(NamedTuple):
+class ArgumentPlace(NamedTuple):
     """Where a differentiable value stands: the argument, and the item where that is a sequence."""
 
     position: int
@@ -157,14 +157,14 @@ class _Check:
             made = made + 1j * self.random.uniform(-1.5, 1.5, spec.shape)
         return project(np.asarray(made), spec)
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[ArgumentPlace]:
         """The inexact values in differentiable positions of the call."""
         count = len(self.primals) if self.rule.sequence is None else self.rule.sequence + 1
         for position, arg in enumerate(self.args):
             if position == self.rule.sequence and isinstance(arg, (list, tuple)):
-                yield from (Place(position, i) for i, x in enumerate(arg) if is_inexact(x))
+                yield from (ArgumentPlace(position, i) for i, x in enumerate(arg) if is_inexact(x))
             elif is_inexact(arg) and (position < count or self.rule.kind == "constant"):
-                yield Place(position)
+                yield ArgumentPlace(position)
 
     def one_each(self, bars: Any) -> None:
         """One cotangent per argument, of its shape and dtype; None exactly where there is no derivative."""
@@ -192,7 +192,7 @@ class _Check:
             got = 0 if self.rule.kind == "constant" else place.of(bars)
             self.close(f"derivative with respect to {place} against differences", got, numeric)
 
-    def numeric(self, place: Place, y_bar: Any) -> np.ndarray:
+    def numeric(self, place: ArgumentPlace, y_bar: Any) -> np.ndarray:
         """The cotangent by Richardson's extrapolation of central differences.
 
         It is the derivative of Re Σ conj(ȳ) f(x): the real part that along the real direction of x, the
@@ -207,7 +207,7 @@ class _Check:
         return parts if x.dtype.kind == "c" else parts.real
 
     def difference(
-        self, place: Place, x: np.ndarray, index: tuple[int, ...], unit: complex, y_bar: Any, step: float
+        self, place: ArgumentPlace, x: np.ndarray, index: tuple[int, ...], unit: complex, y_bar: Any, step: float
     ) -> float:
         """The slope between x - step and x + step at one index, in double precision where f has it."""
         ends = []

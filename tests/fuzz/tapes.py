@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tape.tape import Call, Input, Tape, Variable, mkcall, substitute
+from wengert.tape.tape import Call, Input, Tape, Variable, mkcall, with_variables
 from wengert.values import functional
 from wengert.values.sites import Site
 from wengert.values.trees import leaves
@@ -28,7 +28,7 @@ def plainly(tape: Tape, *inputs: Any) -> Any:
     for op in tape:
         if isinstance(op, Call):
             fn = at(op.fn) if isinstance(op.fn, Variable) else op.fn
-            values[op.id] = fn(*substitute(op.args, at), **substitute(op.kwargs, at))
+            values[op.id] = fn(*with_variables(op.args, at), **with_variables(op.kwargs, at))
         elif isinstance(op, Input) and not op.callee and inputs:
             values[op.id] = next(given)
         else:

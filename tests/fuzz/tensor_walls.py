@@ -74,7 +74,7 @@ def window(x: np.ndarray, start: Any, steps: Any, shape: Any) -> np.ndarray:
 
 def watched(patch: pytest.MonkeyPatch) -> None:
     """From here on whatever a back end runs is watched; compiled loops run in Python."""
-    numpy_compiled, native_compiled = numpy_backend.compiled, native.compiled
+    numpy_compiled, native_compiled = numpy_backend.numpy_program, native.compiled_loops
 
     def enclosed(program: Any, *more: Any) -> Any:
         run = program.function

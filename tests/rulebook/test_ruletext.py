@@ -88,4 +88,4 @@ def test_show_is_plain_in_a_file_and_coloured_on_a_terminal(capsys: Any) -> None
     terminal.print(rule)
     shown = terminal.file.getvalue()  # type: ignore[attr-defined]
     assert "\x1b[" in shown and "sin: partials rule of np.sin, math.sin" in shown
-    assert [kind for kind, _ in showing.parts(rule)] == ["head", "source", "sample"]
+    assert [kind for kind, _ in showing.parts_of_rule(rule)] == ["head", "source", "sample"]

@@ -20,7 +20,7 @@ from wengert.errors import NoDerivativeError, RuleError
 from wengert.extend import rules
 from wengert.rulebook.syntax import definition, lookup
 from wengert.rulecheck import test_rrule
-from wengert.tape.liveness import makes_new
+from wengert.tape.liveness import is_new_memory
 from wengert.tape.ops import Call
 
 FIRST = {id(samples[0]) for samples in BY_FUNCTION.values()}
@@ -59,7 +59,7 @@ def test_flags_tell_of_results_that_share_memory(name: str) -> None:
         made = [y for y in leaves(sample.f(*sample.args, **sample.kwargs)) if isinstance(y, np.ndarray)]
         given = [x for x in leaves((sample.args, list(sample.kwargs.values()))) if isinstance(x, np.ndarray)]
         shares = any(np.may_share_memory(x, y) for x in given for y in made)
-        assert not (shares and makes_new(Call(sample.f, sample.args, sample.kwargs))), sample
+        assert not (shares and is_new_memory(Call(sample.f, sample.args, sample.kwargs))), sample
 
 
 OPERATORS = {

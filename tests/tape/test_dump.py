@@ -12,7 +12,7 @@ import pytest
 
 import wengert_rules  # noqa: F401
 from wengert.errors import TapeError
-from wengert.tape.dump import text, type_text
+from wengert.tape.dump import type_text, value_text
 from wengert.tape.rrules import rrule_tape
 from wengert.tape.tape import Call, Constant, Input, Tape, V, mkcall
 from wengert.values.names import display
@@ -175,6 +175,6 @@ def test_function_names(fn: Any, name: str) -> None:
     (np.dtype(float), "float64", None),
 ])  # fmt: skip
 def test_values_are_short(value: Any, shown: str | None, typed: str | None) -> None:
-    assert len(text(value)) < 60
-    assert shown is None or text(value) == shown
+    assert len(value_text(value)) < 60
+    assert shown is None or value_text(value) == shown
     assert typed is None or type_text(value) == typed

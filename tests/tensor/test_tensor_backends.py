@@ -36,7 +36,7 @@ from wengert.tensor.planning import loops
 from wengert.tensor.planning.plan import Plan, plan
 from wengert.tensor.planning.walks import Entries
 from wengert.tensor.running import backends, native, native_source, numpy_backend, unrolling
-from wengert.tensor.running.backends import built, run, saved_by_loops
+from wengert.tensor.running.backends import built, run_program, saved_by_loops
 from wengert.tensor.running.numpy_source import Source
 from wengert.tensor.running.numpy_support import window
 
@@ -47,14 +47,14 @@ VECTOR, MATRIX = TensorType(n, REAL), TensorType(n, TensorType(n, REAL))
 
 
 def interpreted(plan: Plan) -> Any:
-    return native.compiled(plan, interpreted=True)
+    return native.compiled_loops(plan, interpreted=True)
 
 
 def joined(plan: Plan) -> Any:
     """NumPy as it is at sizes at which pieces are joined."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Source, "joins", 0)
-        return numpy_backend.compiled(plan)
+        return numpy_backend.numpy_program(plan)
 
 
 def bordered(plan: Plan) -> Any:
@@ -65,12 +65,12 @@ def bordered(plan: Plan) -> Any:
         return interpreted(plan)
 
 
-BACKENDS = {"numpy": numpy_backend.compiled, "joined": joined, "loops": interpreted, "bordered": bordered}
+BACKENDS = {"numpy": numpy_backend.numpy_program, "joined": joined, "loops": interpreted, "bordered": bordered}
 both = pytest.mark.parametrize("backend", BACKENDS.values(), ids=BACKENDS)
 
 
-def value(given: Run, backend: Callable[[Plan], Any] = numpy_backend.compiled) -> Any:
-    return run(backend(given.plan()), given.floats, given.relations)
+def value(given: Run, backend: Callable[[Plan], Any] = numpy_backend.numpy_program) -> Any:
+    return run_program(backend(given.plan()), given.floats, given.relations)
 
 
 @pytest.mark.slow
@@ -90,7 +90,7 @@ def test_random_programs_with_masks(seed: int, reverse: bool, backend: Any, monk
     """Relations that hold often are arrays of booleans; here all that hold at all."""
     monkeypatch.setattr(loops, "MASK", 100)
     given = random_run(3000 + seed, reverse)
-    assert_same(run(backend(given.plan(counts=True)), given.floats, given.relations), given.value)
+    assert_same(run_program(backend(given.plan(counts=True)), given.floats, given.relations), given.value)
 
 
 @pytest.mark.slow
@@ -121,11 +121,11 @@ def test_compiled_loops(name: str, least: float, tmp_path: Any, monkeypatch: pyt
     monkeypatch.setattr(native_source, "INNER", 0)
     monkeypatch.setenv("WENGERT_CACHE", str(tmp_path))
     given = example_run(name, EXAMPLES[name].sizes[-1], reverse=True)
-    assert_same(value(given, native.compiled), given.value)
+    assert_same(value(given, native.compiled_loops), given.value)
     kept = {path: path.stat().st_mtime for path in tmp_path.rglob("*.nb?")}
     assert kept
-    program = native.compiled(given.plan())  # as another process would: from the disk
-    assert_same(run(program, given.floats, given.relations), given.value)
+    program = native.compiled_loops(given.plan())  # as another process would: from the disk
+    assert_same(run_program(program, given.floats, given.relations), given.value)
     assert kept == {path: path.stat().st_mtime for path in tmp_path.rglob("*.nb?")}
 
 
@@ -149,12 +149,12 @@ def test_a_black_box_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> N
     given = run_of(Program((("x", VECTOR),), body, (), ("n",)), {"n": 3}, {})
     inputs = {"x": np.full(3, 0.5)}
     with pytest.raises(native.NativeUnavailableError, match="cannot compile a black box"):
-        run(built(given.plan(), "native"), inputs, {})
+        run_program(built(given.plan(), "native"), inputs, {})
     monkeypatch.setattr(backends, "SAVES", -1)
     chosen = built(given.plan())
     assert isinstance(chosen, native.NativeProgram)
     for _ in range(2):
-        np.testing.assert_array_equal(run(chosen, inputs, {}), np.full(3, 2.0))
+        np.testing.assert_array_equal(run_program(chosen, inputs, {}), np.full(3, 2.0))
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def test_native_without_a_compiler_is_refused_by_name(monkeypatch: pytest.Monkey
 
 
 def source(given: Run) -> str:
-    return numpy_backend.compiled(given.plan()).text
+    return numpy_backend.numpy_program(given.plan()).text
 
 
 def test_a_convolution_slices_and_does_not_gather() -> None:
@@ -201,7 +201,7 @@ def test_no_square_is_stored_where_a_line_is_asked_for(name: str) -> None:
     program = built(plan(adjoint(to_ssa(example.program), example.wrt).ssa, {"n": 3000}), "numpy")
     inputs = {"x": np.full(3000, 0.01), "y_bar": 1.0}
     tracemalloc.start()
-    run(program, inputs, {})
+    run_program(program, inputs, {})
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 2e6
@@ -221,7 +221,7 @@ def test_a_mask_hides_what_is_infinite(backend: Any, monkeypatch: pytest.MonkeyP
     given.inputs["x"] = np.array([2.0, np.inf, 4.0])
     a, x = given.floats["a"], np.array([2.0, 0.0, 4.0])
     program = backend(given.plan(counts=True))
-    np.testing.assert_allclose(run(program, given.floats, {"R": R}), (R[:, 1:] * a) @ x)
+    np.testing.assert_allclose(run_program(program, given.floats, {"R": R}), (R[:, 1:] * a) @ x)
     assert "mask" in program.text
     assert "points[" not in program.text
 
@@ -260,7 +260,7 @@ def test_a_black_box_may_overlook_an_argument(backend: Any) -> None:
 def test_single_precision_stays(backend: Any) -> None:
     given = example_run("13 matrix product", {"n": 4}, reverse=True)
     inputs = {name: x.astype(np.float32) for name, x in given.floats.items()}
-    found = run(backend(given.plan()), inputs, {})
+    found = run_program(backend(given.plan()), inputs, {})
     assert {x.dtype for x in found} == {np.dtype(np.float32)}
     assert_same(found, given.value, rtol=1e-5)
 
@@ -321,7 +321,7 @@ def test_forms_of_a_relation(form: Callable[[np.ndarray], Any]) -> None:
     R = np.random.default_rng(0).random((4, 6)) < 0.5
     x = np.arange(6.0)
     given = run_of(masked(), {"n": 4, "m": 6}, {"R": R})
-    np.testing.assert_allclose(run(built(given.plan(), "numpy"), {"x": x}, {"R": form(R)}), R @ x)
+    np.testing.assert_allclose(run_program(built(given.plan(), "numpy"), {"x": x}, {"R": form(R)}), R @ x)
 
 
 @pytest.mark.parametrize("form", ["csr_array", "csc_array", "coo_array"])
@@ -331,7 +331,7 @@ def test_sparse_matrices_as_relations(form: str) -> None:
     x = np.arange(6.0)
     given = run_of(masked(), {"n": 4, "m": 6}, {"R": R})
     matrix = getattr(sparse, form)(R.astype(float))
-    np.testing.assert_allclose(run(built(given.plan(), "numpy"), {"x": x}, {"R": matrix}), R @ x)
+    np.testing.assert_allclose(run_program(built(given.plan(), "numpy"), {"x": x}, {"R": matrix}), R @ x)
 
 
 def test_points_are_listed_again_when_a_relation_changes() -> None:
@@ -339,7 +339,7 @@ def test_points_are_listed_again_when_a_relation_changes() -> None:
     program = built(run_of(masked(), {"n": 4, "m": 6}, {"R": np.ones((4, 6), bool)}).plan(), "numpy")
     for seed in range(3):
         R = np.random.default_rng(seed).random((4, 6)) < 0.5
-        np.testing.assert_allclose(run(program, {"x": x}, {"R": R}), R @ x)
+        np.testing.assert_allclose(run_program(program, {"x": x}, {"R": R}), R @ x)
 
 
 def test_a_window_is_a_view() -> None:

@@ -17,7 +17,7 @@ from tensor_random import Case, random_case, square
 from wengert.errors import OutOfRangeError, TensorLanguageError
 from wengert.tensor.language.cost import cost
 from wengert.tensor.language.evaluation import evaluate
-from wengert.tensor.language.notation import show
+from wengert.tensor.language.notation import show_program
 from wengert.tensor.language.substitution import uniquely_named
 from wengert.tensor.language.terms import (
     REAL,
@@ -53,8 +53,8 @@ from wengert.tensor.passes.pair_elimination import eliminate_pairs, pairs_are_el
 from wengert.tensor.passes.ssa import converted, to_ssa
 from wengert.tensor.passes.statements import (
     SSA,
-    Constant,
     Contract,
+    Fill,
     Map,
     Statement,
     evaluate_ssa,
@@ -111,7 +111,7 @@ def test_passes(seed: int) -> None:
 
 def test_the_random_programs_hold_everything() -> None:
     """What is tested on random programs occurs in them."""
-    shown = "\n".join(show(random_case(seed, binary=True).program) for seed in range(100))
+    shown = "\n".join(show_program(random_case(seed, binary=True).program) for seed in range(100))
     assert all(sign in shown for sign in ("let", "⊞", "Σ", "·", "π₀", "π₁", "∃", "∨", "∧", "¬R", "Q(", "bend", "2·"))
     assert re.search(r"\[i\d+:\d", shown) and "[n]" in shown
 
@@ -254,15 +254,15 @@ def test_convolution_in_statements() -> None:
     ("statements", "message"),
     [
         ((Statement("a", (), Map(TRUE, square, ("b",))),), "a: reads b, which is not defined above"),
-        ((Statement("a", (), Constant(TRUE, 1)), Statement("a", (), Constant(TRUE, 2))), "a: defined twice"),
-        ((Statement("a", (("q", n),), Constant(TRUE, 1)),), "a: indices are not named by position"),
-        ((Statement("a", (), Constant(equal(k, 0), 1)),), "a: k is no index here"),
+        ((Statement("a", (), Fill(TRUE, 1)), Statement("a", (), Fill(TRUE, 2))), "a: defined twice"),
+        ((Statement("a", (("q", n),), Fill(TRUE, 1)),), "a: indices are not named by position"),
+        ((Statement("a", (), Fill(equal(k, 0), 1)),), "a: k is no index here"),
         (
-            (Statement("b", (), Constant(TRUE, 1)), Statement("a", (("i0", n),), Map(TRUE, square, ("b",)))),
+            (Statement("b", (), Fill(TRUE, 1)), Statement("a", (("i0", n),), Map(TRUE, square, ("b",)))),
             "a: b is of another shape",
         ),
         (
-            (Statement("b", (("i0", n),), Constant(TRUE, 1)), Statement("a", (), Contract((), TRUE, (("b", ()),)))),
+            (Statement("b", (("i0", n),), Fill(TRUE, 1)), Statement("a", (), Contract((), TRUE, (("b", ()),)))),
             "a: b is read by indices of another range",
         ),
     ],

@@ -14,7 +14,7 @@ from tensor_random import Making, Scope
 from tensor_runs import Run, assert_same, example_run, random_run, run_of
 
 import wengert as wg
-from wengert.tensor.language.assignments import Table, World
+from wengert.tensor.language.assignments import Assignments, World
 from wengert.tensor.language.indices import affine
 from wengert.tensor.language.predicates import Exists, conjoin, exists, less, substituted
 from wengert.tensor.language.terms import (
@@ -42,11 +42,11 @@ from wengert.tensor.planning.counting import counted
 from wengert.tensor.planning.enumeration import assignments
 from wengert.tensor.planning.loops import Row, Span, iterations, steps
 from wengert.tensor.planning.nests import Nest, reads
-from wengert.tensor.planning.pieces import Context
+from wengert.tensor.planning.pieces import Planning
 from wengert.tensor.planning.regions import is_empty, reduced, split
 from wengert.tensor.planning.walks import Entries
-from wengert.tensor.running.backends import built, named
-from wengert.tensor.running.backends import run as backend_run
+from wengert.tensor.running.backends import built, inputs_by_name
+from wengert.tensor.running.backends import run_program as backend_run
 
 SEEDS = range(int(os.environ.get("WENGERT_TENSOR_CASES", "100")))
 i, j, k, n, m = map(affine, "ijknm")
@@ -59,7 +59,7 @@ def read(name: str, *at: Any) -> Any:
 
 def executed(run: Run, optimise: bool = True) -> tuple[Any, int]:
     entries = {name: Entries.of(r, r.shape) for name, r in run.relations.items()}
-    value, operations = counted(run.plan(optimise), named(run.floats), entries)
+    value, operations = counted(run.plan(optimise), inputs_by_name(run.floats), entries)
     return value, operations.total()
 
 
@@ -147,14 +147,14 @@ def _affine_without_sizes(rng: random.Random) -> Any:
 
 
 def holds(p: Any, at: dict[str, int]) -> bool:
-    return Table(World({"n": 3, "m": 2}), 1, {name: np.array([v]) for name, v in at.items()}).where(p).rows == 1
+    return Assignments(World({"n": 3, "m": 2}), 1, {name: np.array([v]) for name, v in at.items()}).where(p).rows == 1
 
 
 @pytest.mark.parametrize("seed", range(120))
 def test_a_predicate_splits_into_disjoint_conjunctions(seed: int) -> None:
     p, ranges = random_predicate(seed)
     p = substituted(p, {"n": 3, "m": 2})
-    context = Context()
+    context = Planning()
     parts = split(p, ranges, lambda e: context.table(e, ranges))
     if context.tables or any(isinstance(a, Exists) for part in parts for a in part):
         return

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from wengert.tensor.language.notation import show, show_expr, show_predicate
-from wengert.tensor.language.predicates import names, substituted
+from wengert.tensor.language.notation import show_expr, show_predicate, show_program
+from wengert.tensor.language.predicates import free_names, substituted
 from wengert.tensor.language.ranges import tidied
 from wengert.tensor.language.terms import (
     FALSE,
@@ -145,7 +145,7 @@ def test_what_folds() -> None:
 
 def test_a_bound_index_is_renamed_rather_than_captured() -> None:
     p = substituted(Exists("k", n, Related("R", (i, k))), {"i": k})
-    assert names(p) == {"k", "n"}
+    assert free_names(p) == {"k", "n"}
     assert [holds(p, {"k": a, "n": 2}) for a in range(4)] == [True, True, True, False]
 
 
@@ -154,7 +154,7 @@ def test_notation() -> None:
     window = Mul(Access(w, j), Access(x, i - j))
     body = Gen("i", n, Sum("j", m, Bracket(at_most(0, i - j), window)))
     program = Program((("x", TensorType(n, REAL)), ("w", TensorType(m, REAL))), body, (("R", (n, m)),), ("n", "m"))
-    assert show(program).splitlines() == [
+    assert show_program(program).splitlines() == [
         "input x : [n]ℝ",
         "input w : [m]ℝ",
         "relation R ⊆ n×m",

@@ -16,7 +16,7 @@ from wengert.recording.shadow import SHADOW, held
 from wengert.values.functional import getitem, setitem, setlens, setpart
 from wengert.values.functional import lens as read_lens
 from wengert.values.specs import Spec, spec_of
-from wengert.values.views import Lens, covers, key_of, lens_of, memory_order, part_of
+from wengert.values.views import Lens, basic_key, covers, lens_of, memory_order, part_of
 
 
 class Root(list[tuple[Any, int, Level | None]]):
@@ -46,7 +46,7 @@ def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot:
     lens = lens_of(view, owner)
     if covers(view, owner):
         return slot
-    key = key_of(lens, owner)
+    key = basic_key(lens, owner)
     kept = owner if recording.keep else spec_of(owner)
     if key is not None:
         if view.ndim == 0:
@@ -130,7 +130,7 @@ def store_region(
     value_slot: int | None,
 ) -> int:
     """The variable of an owner that was `before` at this slot, after a value was stored at a lens."""
-    key = key_of(lens, owner)
+    key = basic_key(lens, owner)
     slot = known(recording, slot, before)
     if key is not None:
         return append(recording, setitem, owner, (slot, None, value_slot), (before, key, value))

@@ -17,9 +17,9 @@ import numpy as np
 
 from wengert.rulebook.registry import rules
 from wengert.values.specs import is_inexact
-from wengert.values.trees import Leaf, Path, Seen, is_filled, itself, leaves, load_cell, mirror, walk, written
+from wengert.values.trees import Leaf, Seen, TreePath, is_filled, itself, leaves, load_cell, mirror, walk, written
 
-Make: TypeAlias = Callable[[Leaf, Path], Leaf]  # what stands in place of the leaf at the path `written(path)`
+Make: TypeAlias = Callable[[Leaf, TreePath], Leaf]  # what stands in place of the leaf at the path `written(path)`
 
 
 class Leaves:
@@ -61,7 +61,7 @@ class Swaps:
     """The caller's structures with fresh leaves in place, and how to put everything back."""
 
     def __init__(self, make: Make) -> None:
-        self._leaves: list[tuple[Leaf, Leaf, Path]] = []  # each fresh leaf, the caller's own object, and where
+        self._leaves: list[tuple[Leaf, Leaf, TreePath]] = []  # each fresh leaf, the caller's own object, and where
         self._make = make
         self._indexed = 0  # so many of the fresh leaves stand in the two tables below; a walk needs all of them
         self._entered: Seen = {}
@@ -155,7 +155,7 @@ class Swaps:
     def _walk(self, value: Any, name: str) -> Any:
         arrays: Seen = {}
 
-        def enter_leaf(leaf: Leaf, path: Path) -> Leaf:
+        def enter_leaf(leaf: Leaf, path: TreePath) -> Leaf:
             if isinstance(leaf, np.ndarray) and id(leaf) in arrays:
                 return arrays[id(leaf)][1]
             fresh = self._fresh(leaf, path)
@@ -166,7 +166,7 @@ class Swaps:
 
         return walk(value, name, self._entered, at_leaf=enter_leaf, hold=self._hold, rebuilt=self._note)
 
-    def _fresh(self, leaf: Leaf, path: Path) -> Leaf:
+    def _fresh(self, leaf: Leaf, path: TreePath) -> Leaf:
         fresh = self._make(leaf, path)
         self._leaves.append((fresh, leaf, path))
         return fresh

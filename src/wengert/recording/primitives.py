@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.recording.pullback_reads import Hindsight
 from wengert.rulebook.registry import rules
-from wengert.rulebook.rule import MANY, Plan, Rule, Variant
+from wengert.rulebook.rule import MANY, ArgumentPlan, Rule, Variant
 from wengert.values.functional import getfield, setitem
 from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 
@@ -142,7 +142,7 @@ class Bound:
         self.uses = 0
         self.seen: Hindsight | None = None
         self.of_subclass = False
-        self.plan: Plan = rule.plan(nargs, kwnames)
+        self.plan: ArgumentPlan = rule.plan(nargs, kwnames)
         self.positions = self.plan.positions
         self.wanted = tuple(mask[p] for p in self.positions)
         self.variant: Variant | None = None

@@ -26,7 +26,7 @@ from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
 from wengert.values.owed import Owed
 from wengert.values.sites import Site
-from wengert.values.snapshots import Place, Reach, identical
+from wengert.values.snapshots import Contents, Reach, identical
 from wengert.values.specs import is_inexact
 from wengert.values.trees import form_of, namespace
 from wengert.values.views import owner_of
@@ -133,7 +133,7 @@ class Hindsight(FarReach):
         super().__init__(pullback)
         self.site, self._version = site, version
         self._contents = [(array, version(array), _content(array)) for array in self.arrays]
-        self._changed: list[Place] | None = None
+        self._changed: list[Contents] | None = None
 
     def finds_any(self) -> bool:
         """Whether a function reaches what may change, besides its own attributes, which it reads by its name only."""
@@ -217,7 +217,7 @@ def _names(code: types.CodeType) -> Iterator[str]:
 _GONE = object()
 
 
-def _of_names(names: list[str], get: Any, store: Any, delete: Any) -> Place:
+def _of_names(names: list[str], get: Any, store: Any, delete: Any) -> Contents:
     """Global names or attributes of a class, which may be deleted meanwhile."""
 
     def read() -> list[Any]:
@@ -230,31 +230,31 @@ def _of_names(names: list[str], get: Any, store: Any, delete: Any) -> Place:
             elif now is not _GONE:
                 delete(name)
 
-    return Place(read, write, read())
+    return Contents(read, write, read())
 
 
 def of_class(cls: type) -> Callable[[str], None]:
     return lambda name: type.__delattr__(cls, name)
 
 
-def _collection(it: Any) -> Place:
+def _collection(it: Any) -> Contents:
     """A deque or set."""
 
     def write(values: Iterable[Any]) -> None:
         it.clear()
         (it.extend if isinstance(it, collections.deque) else it.update)(values)
 
-    return Place(lambda: list(it), write, list(it))
+    return Contents(lambda: list(it), write, list(it))
 
 
-def _packed(it: Any) -> Place:
+def _packed(it: Any) -> Contents:
     """A bytearray or an array of Python's own, whose numbers are new objects at each look."""
     content, was = bytes(it), list(it)
 
     def write(values: Iterable[Any]) -> None:
         it[:] = bytearray(values) if isinstance(it, bytearray) else Packed(it.typecode, values)
 
-    return Place(lambda: was if bytes(it) == content else list(it), write, was)
+    return Contents(lambda: was if bytes(it) == content else list(it), write, was)
 
 
 def _content(array: np.ndarray, like: Any = None) -> Any:

@@ -35,7 +35,7 @@ from wengert.values.specs import is_inexact
 from wengert.values.views import is_foreign, owner_of
 
 F = TypeVar("F", bound=Callable[..., Any])
-Walk = Callable[[Recording, Level, Bars, int, int, bool], None]
+WalkBack = Callable[[Recording, Level, Bars, int, int, bool], None]
 
 _box = [object()]
 ONCE = sys.getrefcount(_box[0])  # of what one list holds and nothing else
@@ -308,7 +308,7 @@ class Folded:
             if owner is not None and not is_foreign(owner):
                 memory.capture(owner)
 
-    def back(self, bars: Bars, y_bars: dict[int, Any], walk: Walk) -> None:
+    def back(self, bars: Bars, y_bars: dict[int, Any], walk: WalkBack) -> None:
         """The step back: run again, and walk back over what that records."""
         recording, memory, table = self.recording, self.recording.memory, bars.table
         base = len(recording.entries)

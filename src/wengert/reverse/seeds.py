@@ -15,10 +15,10 @@ from wengert.reverse.strategies import Seeds
 from wengert.values.specs import FLOATS, is_complex, is_inexact
 from wengert.values.trees import leaves
 
-Call = Callable[..., Any]
+Caller = Callable[..., Any]
 
 
-def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Call) -> Seeds:
+def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Caller) -> Seeds:
     """The pairs (slot, cotangent) of the leaves of a result, from a cotangent `y_bar` of its structure.
 
     `outputs` are the leaves as (path, slot, leaf). `call(fn, *args)` runs what is computed, so that an outer level sees
@@ -41,7 +41,7 @@ def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Call)
     return seeds
 
 
-def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, call: Call) -> Seeds:
+def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, call: Caller) -> Seeds:
     """The pair (slot, cotangent) of a scalar result, in a list: `seed`, or 1; empty where the result is not traced.
 
     Errors: NoGradientPathError, NonScalarOutputError for a result that has no gradient; ValueError for a seed of

@@ -14,7 +14,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from wengert.recording.primitives import Bound
 from wengert.values.keys import as_view, is_basic
-from wengert.values.views import Lens, key_of, lens_of, owner_of
+from wengert.values.views import Lens, basic_key, lens_of, owner_of
 
 VIEWS = {
     operator.getitem,
@@ -80,7 +80,7 @@ def joined(bars: Any, entries: list[Any], slot: int, key: Any) -> tuple[int, Any
     part = whole
     for key in reversed(keys):
         part = part[as_view(key)]
-    found = key_of(lens_of(part, whole), whole)
+    found = basic_key(lens_of(part, whole), whole)
     return None if found is None else (slot, x, found)
 
 

@@ -16,14 +16,14 @@ from bytecode import Bytecode, Instr
 from wengert.values.sites import Site
 
 
-class Op(Protocol):
+class Instruction(Protocol):
     """An instruction as handlers read it; what kind of argument it has follows from its opcode."""
 
     name: str
     arg: Any
 
 
-Handler = Callable[["Emitter", Op], None]
+Handler = Callable[["Emitter", Instruction], None]
 Nested = Callable[[CodeType], CodeType] | None
 StackEffect = Callable[[list[bool], Any], None]
 
@@ -63,7 +63,7 @@ HOOK_NAMES = words(
 """
 
 
-class Table(NamedTuple):
+class OpcodeTable(NamedTuple):
     """All that is known of one Python's opcodes: each is replaced by a hook, passed through, or refused."""
 
     version: tuple[int, int]
@@ -91,7 +91,7 @@ class Emitter:
 
     def __init__(
         self,
-        table: Table,
+        table: OpcodeTable,
         hooks: Mapping[str, Callable],
         no_self: Mapping[int, bool],
         nested: Nested = None,

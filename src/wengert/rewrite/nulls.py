@@ -8,13 +8,13 @@ from typing import Any
 from bytecode import Bytecode, Instr, Label, TryBegin
 
 from wengert.errors import BytecodeError
-from wengert.rewrite.emitter import StackEffect, Table
+from wengert.rewrite.emitter import OpcodeTable, StackEffect
 
 Stack = list[bool]
 """One flag per slot: is it NULL?"""
 
 
-def calls_without_self(program: Bytecode, table: Table) -> dict[int, bool]:
+def calls_without_self(program: Bytecode, table: OpcodeTable) -> dict[int, bool]:
     """For each reachable CALL, by its id, whether there is a NULL on the stack where self would be.
 
     Errors: BytecodeError if two ways to an instruction disagree about the stack's depth.

@@ -12,7 +12,7 @@ from typing import Any
 
 from bytecode import BinaryOp, Bytecode, Instr
 
-from wengert.rewrite.emitter import Emitter, Handler, Op, StackEffect, Table, words
+from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable, StackEffect, words
 
 OPERATORS = {
     "ADD": "add", "SUBTRACT": "sub", "MULTIPLY": "mul", "TRUE_DIVIDE": "truediv", "FLOOR_DIVIDE": "floordiv",
@@ -40,26 +40,26 @@ def commanded(hook: str, operands: int) -> Handler:
 def preceded(hook: str) -> Handler:
     """A handler: the hook exchanges the top of the stack, then the instruction runs."""
 
-    def handler(e: Emitter, instr: Op) -> None:
+    def handler(e: Emitter, instr: Instruction) -> None:
         e.hook(hook, 1)
         e.keep(instr)
 
     return handler
 
 
-def binary_op(e: Emitter, instr: Op) -> None:
+def binary_op(e: Emitter, instr: Instruction) -> None:
     e.hook(operator_hook(instr.arg), 2)
 
 
-def compare_op(e: Emitter, instr: Op) -> None:
+def compare_op(e: Emitter, instr: Instruction) -> None:
     e.hook(instr.arg.name.lower(), 2)
 
 
-def contains_op(e: Emitter, instr: Op) -> None:
+def contains_op(e: Emitter, instr: Instruction) -> None:
     e.hook("not_contains" if instr.arg else "contains", 2)
 
 
-def is_op(e: Emitter, instr: Op) -> None:
+def is_op(e: Emitter, instr: Instruction) -> None:
     last = e.out[-1] if e.out else None
     if e.previous == "LOAD_CONST" and isinstance(last, Instr) and any([last.arg is constant for constant in SINGLE]):
         e.keep(instr)
@@ -71,17 +71,17 @@ SINGLE = (None, True, False, ...)
 """Constants that nothing which is traced can be."""
 
 
-def match_class(e: Emitter, instr: Op) -> None:
+def match_class(e: Emitter, instr: Instruction) -> None:
     e.hook("match_class", 3, instr.arg)
 
 
-def jump_on_truth(e: Emitter, instr: Op) -> None:
+def jump_on_truth(e: Emitter, instr: Instruction) -> None:
     if e.previous not in e.table.bools:
         e.hook("truth", 1)
     e.keep(instr)
 
 
-def jump_or_pop(e: Emitter, instr: Op) -> None:
+def jump_or_pop(e: Emitter, instr: Instruction) -> None:
     if e.previous in e.table.bools:
         e.keep(instr)
         return
@@ -91,37 +91,37 @@ def jump_or_pop(e: Emitter, instr: Op) -> None:
     e.op("POP_TOP")
 
 
-def load_attr(e: Emitter, instr: Op) -> None:
+def load_attr(e: Emitter, instr: Instruction) -> None:
     e.hook("getattr", 1, instr.arg)
 
 
-def load_method(e: Emitter, instr: Op) -> None:
+def load_method(e: Emitter, instr: Instruction) -> None:
     e.hook("getattr", 1, instr.arg)
     e.push_null()
 
 
-def store_attr(e: Emitter, instr: Op) -> None:
+def store_attr(e: Emitter, instr: Instruction) -> None:
     e.command("setattr", 2, instr.arg)
 
 
-def delete_attr(e: Emitter, instr: Op) -> None:
+def delete_attr(e: Emitter, instr: Instruction) -> None:
     e.command("delattr", 1, instr.arg)
 
 
-def call(e: Emitter, instr: Op) -> None:
+def call(e: Emitter, instr: Instruction) -> None:
     prefix = e.take_back("KW_NAMES", "PRECALL")
     e.resolve(instr.arg + (1 if e.no_self.get(id(instr), True) else 2))  # one that is never reached has any form
     e.out.extend(prefix)
     e.keep(instr)
 
 
-def call_function_ex(e: Emitter, instr: Op) -> None:
+def call_function_ex(e: Emitter, instr: Instruction) -> None:
     expand_arguments(e, instr)
     e.resolve(2 + (instr.arg & 1))
     e.keep(instr)
 
 
-def expand_arguments(e: Emitter, instr: Op) -> None:
+def expand_arguments(e: Emitter, instr: Instruction) -> None:
     """Pass the starred arguments, and the mapping above them, through their hooks."""
     if not instr.arg & 1:
         e.iterable()
@@ -132,24 +132,24 @@ def expand_arguments(e: Emitter, instr: Op) -> None:
     e.op("SWAP", 2)
 
 
-def push_exc_info(e: Emitter, instr: Op) -> None:
+def push_exc_info(e: Emitter, instr: Instruction) -> None:
     """An exception arrives at its handler: it lies on top, above the one that was handled before."""
     e.keep(instr)
     e.op("COPY", 1)
     e.command("caught", 1)
 
 
-def iterate(e: Emitter, instr: Op) -> None:
+def iterate(e: Emitter, instr: Instruction) -> None:
     e.iterable()
     e.keep(instr)
 
 
-def merge(e: Emitter, instr: Op) -> None:
+def merge(e: Emitter, instr: Instruction) -> None:
     e.mapping()
     e.keep(instr)
 
 
-def format_value(e: Emitter, instr: Op) -> None:
+def format_value(e: Emitter, instr: Instruction) -> None:
     how, spec = instr.arg & 3, instr.arg & 4
     if how and spec:
         e.op("SWAP", 2)
@@ -160,21 +160,21 @@ def format_value(e: Emitter, instr: Op) -> None:
     (format_with_spec if spec else format_simple)(e, instr)
 
 
-def format_simple(e: Emitter, instr: Op) -> None:
+def format_simple(e: Emitter, instr: Instruction) -> None:
     e.hook("format", 1, "")
 
 
-def format_with_spec(e: Emitter, instr: Op) -> None:
+def format_with_spec(e: Emitter, instr: Instruction) -> None:
     e.op("SWAP", 2)
     e.hook("format", 2)
 
 
-def build_string(e: Emitter, instr: Op) -> None:
+def build_string(e: Emitter, instr: Instruction) -> None:
     e.op("BUILD_TUPLE", instr.arg)
     e.hook("join", 1)
 
 
-def build_set(e: Emitter, instr: Op) -> None:
+def build_set(e: Emitter, instr: Instruction) -> None:
     if not instr.arg:
         e.keep(instr)
         return
@@ -182,7 +182,7 @@ def build_set(e: Emitter, instr: Op) -> None:
     e.hook("build_set", 1)
 
 
-def build_map(e: Emitter, instr: Op) -> None:
+def build_map(e: Emitter, instr: Instruction) -> None:
     if not instr.arg:
         e.keep(instr)
         return
@@ -190,13 +190,13 @@ def build_map(e: Emitter, instr: Op) -> None:
     e.hook("build_map", 1)
 
 
-def set_update(e: Emitter, instr: Op) -> None:
+def set_update(e: Emitter, instr: Instruction) -> None:
     e.iterable()
     e.hook("added_all", 1)
     e.keep(instr)
 
 
-def match_keys(e: Emitter, instr: Op) -> None:
+def match_keys(e: Emitter, instr: Instruction) -> None:
     """On the stack: [subject, keys]."""
     e.op("COPY", 2)
     e.op("COPY", 2)
@@ -204,14 +204,14 @@ def match_keys(e: Emitter, instr: Op) -> None:
     e.keep(instr)
 
 
-def map_add(e: Emitter, instr: Op) -> None:
+def map_add(e: Emitter, instr: Instruction) -> None:
     e.op("SWAP", 2)
     e.hook("added", 1)
     e.op("SWAP", 2)
     e.keep(instr)
 
 
-def make_function(e: Emitter, instr: Op) -> None:
+def make_function(e: Emitter, instr: Instruction) -> None:
     code = e.out[-1].arg
     e.keep(instr)
     note_made(e, code)
@@ -223,14 +223,14 @@ def note_made(e: Emitter, code: CodeType) -> None:
         e.hook("made", 1)
 
 
-def store_name(e: Emitter, instr: Op) -> None:
+def store_name(e: Emitter, instr: Instruction) -> None:
     """What the body of a class gives a name may be told it."""
     if e.nested is not None:
         e.hook("touched", 1)
     e.keep(instr)
 
 
-def return_value(e: Emitter, instr: Op) -> None:
+def return_value(e: Emitter, instr: Instruction) -> None:
     if e.giving:
         e.hook("touched", 1)
     e.keep(instr)
@@ -347,7 +347,7 @@ PLAIN = words(
     "LIST_EXTEND DICT_UPDATE DICT_MERGE"
 )
 
-TABLE = Table(
+TABLE = OpcodeTable(
     version=(3, 11),
     hooked={
         **SHARED,

@@ -7,17 +7,17 @@ from typing import Any
 from bytecode import Intrinsic1Op
 
 from wengert.rewrite import opcodes_311 as before
-from wengert.rewrite.emitter import Emitter, Handler, Op, StackEffect, Table, words
+from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable, StackEffect, words
 
 
-def load_attr(e: Emitter, instr: Op) -> None:
+def load_attr(e: Emitter, instr: Instruction) -> None:
     is_method, name = instr.arg
     e.hook("getattr", 1, name)
     if is_method:
         e.push_null()
 
 
-def load_super_attr(e: Emitter, instr: Op) -> None:
+def load_super_attr(e: Emitter, instr: Instruction) -> None:
     """On the stack: [super, class, self]. Called is super_getattr(class, self, super, name, has arguments, site)."""
     is_method, has_arguments, name = instr.arg
     e.hook("super_getattr", 3, name, has_arguments)
@@ -25,17 +25,17 @@ def load_super_attr(e: Emitter, instr: Op) -> None:
         e.push_null()
 
 
-def binary_slice(e: Emitter, instr: Op) -> None:
+def binary_slice(e: Emitter, instr: Instruction) -> None:
     e.op("BUILD_SLICE", 2)
     e.hook("getitem", 2)
 
 
-def store_slice(e: Emitter, instr: Op) -> None:
+def store_slice(e: Emitter, instr: Instruction) -> None:
     e.op("BUILD_SLICE", 2)
     e.command("setitem", 3)
 
 
-def call_intrinsic_1(e: Emitter, instr: Op) -> None:
+def call_intrinsic_1(e: Emitter, instr: Instruction) -> None:
     if instr.arg is Intrinsic1Op.INTRINSIC_UNARY_POSITIVE:
         e.hook("pos", 1)
     else:
@@ -71,7 +71,7 @@ SHARED_PASSED = before.SHARED_PASSED | words(
     "POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE"
 )
 
-TABLE = Table(
+TABLE = OpcodeTable(
     version=(3, 12),
     hooked={
         **SHARED,

@@ -7,43 +7,43 @@ Conditional jumps and UNARY_NOT take exact bools only, which TO_BOOL makes: the 
 from __future__ import annotations
 
 from wengert.rewrite import opcodes_311, opcodes_312
-from wengert.rewrite.emitter import Emitter, Handler, Op, Table, words
+from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable, words
 
 
-def to_bool(e: Emitter, instr: Op) -> None:
+def to_bool(e: Emitter, instr: Instruction) -> None:
     if e.previous not in e.table.bools:
         e.hook("truth", 1)
 
 
-def compare_op(e: Emitter, instr: Op) -> None:
+def compare_op(e: Emitter, instr: Instruction) -> None:
     name = instr.arg.name.lower()
     e.hook(name.removesuffix("_cast"), 2)
     if name.endswith("_cast"):
         e.hook("truth", 1)
 
 
-def call(e: Emitter, instr: Op) -> None:
+def call(e: Emitter, instr: Instruction) -> None:
     e.resolve(instr.arg + 2)
     e.keep(instr)
 
 
-def call_kw(e: Emitter, instr: Op) -> None:
+def call_kw(e: Emitter, instr: Instruction) -> None:
     """On top of the stack lie the names of the keyword arguments."""
     e.resolve(instr.arg + 3)
     e.keep(instr)
 
 
-def call_function_ex(e: Emitter, instr: Op) -> None:
+def call_function_ex(e: Emitter, instr: Instruction) -> None:
     opcodes_311.expand_arguments(e, instr)
     e.resolve(3 + (instr.arg & 1))
     e.keep(instr)
 
 
-def convert_value(e: Emitter, instr: Op) -> None:
+def convert_value(e: Emitter, instr: Instruction) -> None:
     e.hook("convert", 1, int(instr.arg))
 
 
-def make_function(e: Emitter, instr: Op) -> None:
+def make_function(e: Emitter, instr: Instruction) -> None:
     """The hook `made` is told of a function once it has its closure, without which it takes no other code."""
     code = e.out[-1].arg
     e.keep(instr)
@@ -51,7 +51,7 @@ def make_function(e: Emitter, instr: Op) -> None:
         opcodes_311.note_made(e, code)
 
 
-def set_function_attribute(e: Emitter, instr: Op) -> None:
+def set_function_attribute(e: Emitter, instr: Instruction) -> None:
     """The closure is the first attribute that is set, right after MAKE_FUNCTION."""
     e.keep(instr)
     if instr.arg == CLOSURE:
@@ -83,7 +83,7 @@ PASSED = (opcodes_312.SHARED_PASSED - {"KW_NAMES", "LOAD_CLOSURE"}) | words(
 # never in a function's code
 REFUSED = words("ENTER_EXECUTOR EXIT_INIT_CHECK INTERPRETER_EXIT RESERVED")
 
-TABLE = Table(
+TABLE = OpcodeTable(
     version=(3, 13),
     hooked=HOOKED,
     passed=PASSED,

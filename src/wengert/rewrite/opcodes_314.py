@@ -13,17 +13,17 @@ from typing import Any, TypeGuard
 from bytecode import Bytecode, ConcreteBytecode, Instr
 
 from wengert.rewrite import opcodes_311, opcodes_313
-from wengert.rewrite.emitter import Emitter, Op, words
+from wengert.rewrite.emitter import Emitter, Instruction, words
 
 
-def binary_op(e: Emitter, instr: Op) -> None:
+def binary_op(e: Emitter, instr: Instruction) -> None:
     if instr.arg.name == "SUBSCR":
         e.hook("getitem", 2)
     else:
         opcodes_311.binary_op(e, instr)
 
 
-def load_special(e: Emitter, instr: Op) -> None:
+def load_special(e: Emitter, instr: Instruction) -> None:
     """On the stack: [manager, manager]; the exit method is loaded first, so the manager is exchanged here."""
     if instr.arg.name in ("EXIT", "AEXIT"):
         e.op("POP_TOP")
@@ -32,7 +32,7 @@ def load_special(e: Emitter, instr: Op) -> None:
     e.keep(instr)
 
 
-def call_function_ex(e: Emitter, instr: Op) -> None:
+def call_function_ex(e: Emitter, instr: Instruction) -> None:
     if e.previous != "PUSH_NULL":
         e.mapping()
     e.op("SWAP", 2)
@@ -42,7 +42,7 @@ def call_function_ex(e: Emitter, instr: Op) -> None:
     e.keep(instr)
 
 
-def build_interpolation(e: Emitter, instr: Op) -> None:
+def build_interpolation(e: Emitter, instr: Instruction) -> None:
     """On the stack: [value, expression] or [value, expression, spec]; `read` has put the argument in front."""
     argument = e.out.pop().arg
     if not argument & 1:

@@ -17,7 +17,7 @@ from typing import Any
 from bytecode import Bytecode, Instr, Label
 
 from wengert.errors import BytecodeError
-from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Nested, Table
+from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Nested, OpcodeTable
 from wengert.rewrite.nulls import calls_without_self
 from wengert.rewrite.tables import running_table
 from wengert.values.codes import note_original, original
@@ -57,7 +57,7 @@ class Rewriter:
     Equal codes may come from two files. A twin lives as long as the code that it was made from, or as it runs.
     """
 
-    def __init__(self, hooks: Mapping[str, Callable], table: Table, deep: bool, giving: bool) -> None:
+    def __init__(self, hooks: Mapping[str, Callable], table: OpcodeTable, deep: bool, giving: bool) -> None:
         missing = HOOK_NAMES - set(hooks)
         if missing:
             raise ValueError(f"no hook is given for {', '.join(sorted(missing))}")
@@ -98,7 +98,7 @@ class deeper:
 
 
 def rewritten(
-    code: CodeType, hooks: Mapping[str, Callable], table: Table, nested: Nested = None, giving: bool = False
+    code: CodeType, hooks: Mapping[str, Callable], table: OpcodeTable, nested: Nested = None, giving: bool = False
 ) -> CodeType:
     """Rewrite one code object, and those in it by `nested`.
 
@@ -129,7 +129,7 @@ def with_distinct_names(code: CodeType) -> CodeType:
     return code.replace(co_freevars=tuple([f"{name} (free)" if name in shared else name for name in code.co_freevars]))
 
 
-def read(code: CodeType, table: Table) -> Bytecode:
+def read(code: CodeType, table: OpcodeTable) -> Bytecode:
     """The instructions of a code object. Errors: BytecodeError where the package `bytecode` misreads one."""
     try:
         return table.read(code)

@@ -7,13 +7,13 @@ import sys
 
 from wengert.errors import BytecodeError
 from wengert.rewrite import opcodes_311, opcodes_312, opcodes_313, opcodes_314
-from wengert.rewrite.emitter import Table
+from wengert.rewrite.emitter import OpcodeTable
 
 TABLES = {module.TABLE.version: module.TABLE for module in (opcodes_311, opcodes_312, opcodes_313, opcodes_314)}
 
 
-def table_for(version: tuple[int, int]) -> Table:
-    """The Table of this version of Python. Errors: BytecodeError where there is none."""
+def table_for(version: tuple[int, int]) -> OpcodeTable:
+    """The OpcodeTable of this version of Python. Errors: BytecodeError where there is none."""
     table = TABLES.get(version)
     if table is None:
         known = ", ".join(f"{major}.{minor}" for major, minor in TABLES)
@@ -41,5 +41,5 @@ def real_opcodes() -> set[str]:
     }
 
 
-def running_table() -> Table:
+def running_table() -> OpcodeTable:
     return table_for(sys.version_info[:2])

@@ -17,7 +17,7 @@ from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.results import cotangent, is_flat
 from wengert.values.specs import Spec
 
-__all__ = ["Accumulator", "Carrier", "Plan", "Rule", "Variant"]
+__all__ = ["Accumulator", "ArgumentPlan", "Carrier", "Rule", "Variant"]
 
 MANY = 256  # arguments; what is derived for longer calls is not remembered: each length would be kept
 
@@ -59,7 +59,7 @@ class Rule:
         self.parts, self.names = parts, dict(names or {})
         self.accumulators: dict[int, Accumulator] = {}
         self.analysis = Body(body, kind) if body is not None else None
-        self._plans: dict[tuple[int, tuple[str, ...]], Plan] = {}
+        self._plans: dict[tuple[int, tuple[str, ...]], ArgumentPlan] = {}
         self._variants: dict[tuple[bool, ...], Variant] = {}
         self._steps: dict[tuple[bool, ...], Callable[[Any, Any, Any], None]] = {}
         self._passes: dict[int, bool] = {}
@@ -68,14 +68,14 @@ class Rule:
         return f"<{self.kind} rule {self.name} of {self.primitive}, {self.where}>"
 
     def __str__(self) -> str:
-        return showing.text(self)
+        return showing.rule_text(self)
 
     def __rich__(self) -> Any:
-        return showing.rich_text(self)
+        return showing.rich_rule(self)
 
     def show(self) -> None:
         """Print the rule with its source and a sample, in colour where the output is a terminal."""
-        showing.show(self)
+        showing.show_rule(self)
 
     @property
     def primitive(self) -> str:
@@ -105,12 +105,12 @@ class Rule:
             filled.append(kwargs.pop(name) if name in kwargs else self.analysis.defaults[name])
         return tuple(filled), kwargs
 
-    def plan(self, nargs: int, kwnames: tuple[str, ...] = ()) -> Plan:
-        """The Plan for normalised calls with `nargs` arguments, those of a sequence one by one, and these keywords."""
+    def plan(self, nargs: int, kwnames: tuple[str, ...] = ()) -> ArgumentPlan:
+        """The ArgumentPlan for normalised calls: `nargs` arguments, those of a sequence one by one, and keywords."""
         key = (nargs, kwnames)
         found = self._plans.get(key)
         if found is None:
-            found = Plan(self, nargs, kwnames)
+            found = ArgumentPlan(self, nargs, kwnames)
             if nargs <= MANY:
                 self._plans[key] = found
         return found
@@ -248,7 +248,7 @@ class Carrier:
         raise NotImplementedError
 
 
-class Plan:
+class ArgumentPlan:
     """How the arguments of one form of call are bound to a rule: the first are differentiable, others static."""
 
     def __init__(self, rule: Rule, nargs: int, kwnames: tuple[str, ...]) -> None:

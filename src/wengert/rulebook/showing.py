@@ -21,7 +21,7 @@ _MATRICES = (np.array([[0.6, 0.2], [0.1, 1.7]]), np.array([[2.3, 0.3], [0.4, 0.9
 _PYTHON = (types.FunctionType, types.MethodType)
 
 
-def parts(rule: AnyRule) -> Iterator[tuple[str, str]]:
+def parts_of_rule(rule: AnyRule) -> Iterator[tuple[str, str]]:
     """The pairs (kind, text) of a rule's parts: "head", "source" if it is at hand, "sample" if a call can be run."""
     yield "head", f"{rule.name}: {rule.kind} rule of {', '.join(map(callable_name, rule.targets))}\n{_where(rule)}"
     if rule.body is not None:
@@ -34,28 +34,30 @@ def parts(rule: AnyRule) -> Iterator[tuple[str, str]]:
         yield "sample", sample
 
 
-def text(rule: AnyRule) -> str:
+def rule_text(rule: AnyRule) -> str:
     """A rule as plain text."""
-    return "\n\n".join(part for _, part in parts(rule))
+    return "\n\n".join(part for _, part in parts_of_rule(rule))
 
 
-def rich_text(rule: AnyRule) -> Any:
+def rich_rule(rule: AnyRule) -> Any:
     """A rule as a text of the rich package, its source in colour."""
     from rich.console import Group
     from rich.syntax import Syntax
     from rich.text import Text
 
     made = [Syntax(part, "python", background_color="default") if kind == "source" else Text(f"{part}\n")
-            for kind, part in parts(rule)]  # fmt: skip
+            for kind, part in parts_of_rule(rule)]  # fmt: skip
     return Group(*made)
 
 
-def show(rule: AnyRule) -> None:
+def show_rule(rule: AnyRule) -> None:
     """Print a rule; in colour where the output is a terminal."""
     from rich.console import Console
 
     console = Console()
-    console.print(rich_text(rule) if console.is_terminal else text(rule), soft_wrap=True, markup=False, highlight=False)
+    console.print(
+        rich_rule(rule) if console.is_terminal else rule_text(rule), soft_wrap=True, markup=False, highlight=False
+    )
 
 
 def _where(rule: AnyRule) -> str:

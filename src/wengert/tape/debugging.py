@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tape.dump import SHOWN, line, show_pieces, text, type_text
+from wengert.tape.dump import SHOWN, line, show_pieces, type_text, value_text
 from wengert.tape.ops import MISSING, Call, Op
 
 
@@ -38,7 +38,7 @@ def _summary(value: Any) -> str:
     """A value in a few words: small ones in full, of a large array its type and range."""
     if isinstance(value, np.ndarray) and value.size > SHOWN and value.dtype.kind in "fiu":
         return f"{type_text(value)} from {np.min(value):.6g} to {np.max(value):.6g}"
-    return text(value)
+    return value_text(value)
 
 
 def _bad(value: Any) -> str:

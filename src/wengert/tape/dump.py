@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import TapeError
-from wengert.tape.interface import Program
+from wengert.tape.interface import AnyTape
 from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable
 from wengert.values.functional import Path, getfield
 from wengert.values.names import display, in_line
@@ -21,7 +21,7 @@ _short = reprlib.Repr()
 _short.maxstring = _short.maxother = 40
 _STYLES = {"variable": "cyan", "fn": "bold", "type": "green", "comment": "dim", "word": "magenta", "alarm": "bold red"}
 
-Piece = tuple[str, str]  # (text, style)
+StyledText = tuple[str, str]  # (text, style)
 
 
 def type_text(value: Any) -> str:
@@ -38,7 +38,7 @@ def type_text(value: Any) -> str:
     return "function" if isinstance(value, types.FunctionType | types.BuiltinFunctionType) else type(value).__name__
 
 
-def text(value: Any) -> str:
+def value_text(value: Any) -> str:
     """A value as it is shown inside a line: short, and arrays of more than a few elements by type and shape."""
     if isinstance(value, Variable | Spec | slice):
         return _slice_text(value) if isinstance(value, slice) else repr(value) if isinstance(value, Variable) else "?"
@@ -57,15 +57,15 @@ def _container_text(value: Any) -> str:
     if len(value) > 2 * SHOWN and not any(isinstance(part, Variable) for part in value):
         return f"<{type(value).__name__} of {len(value)}>"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{text(key)}: {text(part)}" for key, part in value.items()) + "}"
-    inside = ", ".join(map(text, value))
+        return "{" + ", ".join(f"{value_text(key)}: {value_text(part)}" for key, part in value.items()) + "}"
+    inside = ", ".join(map(value_text, value))
     if isinstance(value, list):
         return f"[{inside}]"
     return f"{type(value).__name__ if hasattr(value, '_fields') else ''}({inside}{',' * (len(value) == 1)})"
 
 
 def _slice_text(part: slice) -> str:
-    bounds = ["" if bound is None else text(bound) for bound in (part.start, part.stop, part.step)]
+    bounds = ["" if bound is None else value_text(bound) for bound in (part.start, part.stop, part.step)]
     return ":".join(bounds[:2] if bounds[2] == "" else bounds)
 
 
@@ -79,19 +79,19 @@ def line(op: Op) -> str:
     return in_line("".join(piece for piece, _ in _pieces(op, types=True)).strip())
 
 
-def op_pieces(op: Op) -> list[Piece]:
+def op_pieces(op: Op) -> list[StyledText]:
     """An op as pieces of text, each with the style in which it is shown; without its type."""
     return list(_pieces(op, types=False))
 
 
-def _pieces(op: Op, types: bool) -> Iterator[Piece]:
+def _pieces(op: Op, types: bool) -> Iterator[StyledText]:
     yield from _head(op)
     yield from _body(op)
     if types and op.val is not MISSING and not (isinstance(op, Call) and op.guard):
         yield f"::{type_text(op.val)}", "type"
 
 
-def _head(op: Op) -> Iterator[Piece]:
+def _head(op: Op) -> Iterator[StyledText]:
     if isinstance(op, Input):
         yield "inp ", "word"
         yield f"%{op.id}", "variable"
@@ -104,19 +104,19 @@ def _head(op: Op) -> Iterator[Piece]:
         yield " = ", ""
 
 
-def _body(op: Op) -> Iterator[Piece]:
+def _body(op: Op) -> Iterator[StyledText]:
     if isinstance(op, Constant):
-        yield text(op.val), ""
+        yield value_text(op.val), ""
     elif isinstance(op, Call):
-        yield text(op.fn), "fn"
-        named = [f"{name}={text(value)}" for name, value in op.kwargs.items()]
-        yield f"({', '.join([*map(text, op.args), *named])})", ""
+        yield value_text(op.fn), "fn"
+        named = [f"{name}={value_text(value)}" for name, value in op.kwargs.items()]
+        yield f"({', '.join([*map(value_text, op.args), *named])})", ""
         if op.guard:
             yield " is ", "word"
-            yield text(op.val), ""
+            yield value_text(op.val), ""
 
 
-def _comment(ops: Sequence[Op], sites: bool, notes: bool) -> Iterator[Piece]:
+def _comment(ops: Sequence[Op], sites: bool, notes: bool) -> Iterator[StyledText]:
     said = [note_text(op.note) for op in ops if notes and op.note and not _about(op.note, ops)]
     where = [str(op.site) for op in ops[:1] if sites and op.site]
     if said or where:
@@ -156,7 +156,7 @@ def _parts(ops: Sequence[Op], k: int) -> int:
     return n
 
 
-def _group_pieces(group: Sequence[Op], types: bool) -> Iterator[Piece]:
+def _group_pieces(group: Sequence[Op], types: bool) -> Iterator[StyledText]:
     if len(group) == 1:
         yield from _pieces(group[0], types)
         return
@@ -167,7 +167,7 @@ def _group_pieces(group: Sequence[Op], types: bool) -> Iterator[Piece]:
     yield from _body(group[0])
 
 
-def _lines(tape: Program, form: str, types: bool, sites: bool, notes: bool) -> Iterator[list[Piece]]:
+def _lines(tape: AnyTape, form: str, types: bool, sites: bool, notes: bool) -> Iterator[list[StyledText]]:
     if form not in ("plain", "compact"):
         raise TapeError(f"no form {form!r} of a tape; there are 'plain' and 'compact'")
     yield [(f"Tape({type(tape.ctx).__name__})", "word")]
@@ -178,7 +178,7 @@ def _lines(tape: Program, form: str, types: bool, sites: bool, notes: bool) -> I
 
 
 def dump(
-    tape: Program,
+    tape: AnyTape,
     form: str = "plain",
     *,
     types: bool = True,
@@ -192,37 +192,37 @@ def dump(
 
         console = Console(force_terminal=True, color_system="standard", width=10_000)
         with console.capture() as capture:
-            console.print(rich_text(tape, form, types=types, sites=sites, notes=notes), soft_wrap=True, end="")
+            console.print(rich_tape(tape, form, types=types, sites=sites, notes=notes), soft_wrap=True, end="")
         return capture.get()
     return "\n".join(
         in_line("".join(piece for piece, _ in pieces)) for pieces in _lines(tape, form, types, sites, notes)
     )
 
 
-def rich_text(tape: Program, form: str, *, types: bool, sites: bool, notes: bool) -> Any:
+def rich_tape(tape: AnyTape, form: str, *, types: bool, sites: bool, notes: bool) -> Any:
     """The tape as a text of the rich package."""
     from rich.text import Text
 
     return Text("\n").join(map(_styled, _lines(tape, form, types, sites, notes)))
 
 
-def _styled(pieces: Iterable[Piece]) -> Any:
+def _styled(pieces: Iterable[StyledText]) -> Any:
     from rich.text import Text
 
     return Text.assemble(*((in_line(piece), _STYLES.get(style, "")) for piece, style in pieces))
 
 
-def show(tape: Program, form: str = "plain", *, types: bool, sites: bool, notes: bool) -> None:
+def show_tape(tape: AnyTape, form: str = "plain", *, types: bool, sites: bool, notes: bool) -> None:
     """Print the tape; in colour where the output is a terminal and the rich package is there."""
     try:
         from rich.console import Console
     except ImportError:
         print(dump(tape, form, types=types, sites=sites, notes=notes))
         return
-    Console().print(rich_text(tape, form, types=types, sites=sites, notes=notes), soft_wrap=True)
+    Console().print(rich_tape(tape, form, types=types, sites=sites, notes=notes), soft_wrap=True)
 
 
-def show_pieces(pieces: Sequence[Piece]) -> None:
+def show_pieces(pieces: Sequence[StyledText]) -> None:
     """Print one line of pieces, as `show` does."""
     try:
         from rich.console import Console

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import Traced
-from wengert.tape.interface import Writable
-from wengert.tape.ops import MISSING, Call, Constant, Input, Variable, mkcall, rebuild
+from wengert.tape.interface import AnyWritableTape
+from wengert.tape.ops import MISSING, Call, Constant, Input, Variable, mkcall, sequence_like
 from wengert.values import functional
 from wengert.values.results import is_tree, keys_of, leaves_of
 
@@ -21,7 +21,7 @@ class Slot(NamedTuple):
 
 
 def fill(
-    tape: Writable,
+    tape: AnyWritableTape,
     entries: Sequence[Any],
     result: Any,
     input_names: Sequence[str] | None,
@@ -45,7 +45,7 @@ def fill(
     return None if result is MISSING else push_result(tape, result, slots)
 
 
-def push_entry(tape: Writable, entry: Any, slots: Mapping[int, Variable], name: str | None = None) -> Variable:
+def push_entry(tape: AnyWritableTape, entry: Any, slots: Mapping[int, Variable], name: str | None = None) -> Variable:
     """Append what an entry stands for, and return its Variable; `slots` has the Variables of the entries before it.
 
     An input of an inner level is the outer level's value, which is on the tape already.
@@ -57,7 +57,7 @@ def push_entry(tape: Writable, entry: Any, slots: Mapping[int, Variable], name: 
         return tape.push(Constant(kept(entry[1]), site=entry[5]))
     if type(entry[0]) is Pull and entry[2][-1] is not None:  # what its rule computed is on the tape already
         value = tuple([leaf for _, leaf in leaves_of(entry[1])]) if is_tree(entry[1]) else entry[1]
-        made = argument(value, entry[2][-1], slots)
+        made = tape_argument(value, entry[2][-1], slots)
         return made if isinstance(made, Variable) else tape.push(mkcall(functional.make_tuple, *made))
     if entry[0].fn is functional.getfield and type(entry[3][1]) is functional.Path:
         source = tape[slots[entry[2][0]]]
@@ -76,20 +76,20 @@ def call_of(entry: Any, slots: Mapping[int, Variable]) -> Call:
     """The Call that an entry of a primitive stands for, with Variables for its traced arguments."""
     prim, value, ins, args, kwargs, site = entry
     ins = ins[:-1] if type(prim) is Pull else ins
-    traced = [argument(args[k] if k < len(args) else None, slot, slots) for k, slot in enumerate(ins)]
+    traced = [tape_argument(args[k] if k < len(args) else None, slot, slots) for k, slot in enumerate(ins)]
     static = {name: _named(value, slots) for name, value in (kwargs or {}).items()}
     return Call(prim.fn, [*traced, *args[len(ins) :]], static, kept(value), site, guard=prim.kind == "guard")
 
 
-def argument(arg: Any, slot: Any, slots: Mapping[int, Variable]) -> Any:
+def tape_argument(arg: Any, slot: Any, slots: Mapping[int, Variable]) -> Any:
     """An argument with Variables for its traced values; `slot` is theirs, in a tuple for those of a tuple or list."""
     if slot is None:
         return arg
     if not isinstance(slot, tuple):
         return slots[slot]
     known = isinstance(arg, tuple | list) and len(arg) == len(slot)
-    parts = [argument(arg[k] if known else None, part, slots) for k, part in enumerate(slot)]
-    return rebuild(arg if known else (), parts)
+    parts = [tape_argument(arg[k] if known else None, part, slots) for k, part in enumerate(slot)]
+    return sequence_like(arg if known else (), parts)
 
 
 def _named(value: Any, slots: Mapping[int, Variable]) -> Any:
@@ -98,17 +98,17 @@ def _named(value: Any, slots: Mapping[int, Variable]) -> Any:
         return slots[value.slot]
     if isinstance(value, tuple | list):
         parts = [_named(part, slots) for part in value]
-        return value if all(a is b for a, b in zip(parts, value, strict=True)) else rebuild(value, parts)
+        return value if all(a is b for a, b in zip(parts, value, strict=True)) else sequence_like(value, parts)
     return value
 
 
-def push_result(tape: Writable, result: Any, slots: Mapping[int, Variable]) -> Variable:
+def push_result(tape: AnyWritableTape, result: Any, slots: Mapping[int, Variable]) -> Variable:
     """Append the calls that build a nested result of Slots, and return its Variable; without Slots it is a Constant."""
     made = _result_of(tape, result, slots)
     return made if isinstance(made, Variable) else tape.push(Constant(result))
 
 
-def _result_of(tape: Writable, result: Any, slots: Mapping[int, Variable]) -> Any:
+def _result_of(tape: AnyWritableTape, result: Any, slots: Mapping[int, Variable]) -> Any:
     if isinstance(result, Slot):
         return slots[result.slot]
     if isinstance(result, tuple | list | dict):

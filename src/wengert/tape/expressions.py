@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tape.literals import Expr, Outside
+from wengert.tape.literals import Externals, Snippet
 from wengert.tape.ops import Call, Variable, references, value_of
 from wengert.values import functional
 from wengert.values.names import COMPARE, POWER, SIGN, TIGHT, infix, is_name, method_name, prefix
@@ -24,12 +24,12 @@ class Expressions:
     """
 
     def __init__(self) -> None:
-        self.outside = Outside()
-        self.exprs: dict[int, Expr] = {}
+        self.outside = Externals()
+        self.exprs: dict[int, Snippet] = {}
         self.pending: set[int] = set()
         self.used: set[int] = set()
 
-    def arg(self, tree: Any) -> Expr:
+    def arg(self, tree: Any) -> Snippet:
         """The text of an argument."""
         if isinstance(tree, Variable):
             if tree.id in self.pending:
@@ -38,30 +38,30 @@ class Expressions:
         if type(tree) in (tuple, list, dict) or (isinstance(tree, tuple) and hasattr(tree, "_fields")):
             return self.container(tree)
         if isinstance(tree, slice):
-            return Expr(
+            return Snippet(
                 f"slice({', '.join(self.arg(part).text for part in (tree.start, tree.stop, tree.step))})",
                 TIGHT,
             )
         return self.outside.expr(tree)
 
-    def itself(self, tree: Any) -> Expr:
+    def itself(self, tree: Any) -> Snippet:
         """The text of an argument whose identity is asked for: a name, since an expression makes another object."""
         return self.arg(tree) if isinstance(tree, Variable) else self.outside.bind(tree)
 
-    def container(self, tree: Any) -> Expr:
+    def container(self, tree: Any) -> Snippet:
         if len(tree) > 4 * 6 and not any(references(tree)):
             return self.outside.bind(tree)
         if isinstance(tree, dict):
-            return Expr(
+            return Snippet(
                 "{" + ", ".join(f"{self.arg(k).text}: {self.arg(part).text}" for k, part in tree.items()) + "}",
                 TIGHT,
             )
         parts = ", ".join(self.arg(part).text for part in tree)
         if isinstance(tree, list):
-            return Expr(f"[{parts}]", TIGHT)
+            return Snippet(f"[{parts}]", TIGHT)
         if hasattr(tree, "_fields"):
-            return Expr(f"{self.outside.expr(type(tree)).text}({parts})", TIGHT)
-        return Expr(f"({parts}{',' * (len(tree) == 1)})", TIGHT)
+            return Snippet(f"{self.outside.expr(type(tree)).text}({parts})", TIGHT)
+        return Snippet(f"({parts}{',' * (len(tree) == 1)})", TIGHT)
 
     def key(self, key: Any) -> str:
         """The text between the brackets of a subscript."""
@@ -75,7 +75,7 @@ class Expressions:
         bounds = ["" if bound is None else self.arg(bound).text for bound in (part.start, part.stop, part.step)]
         return ":".join(bounds if bounds[2] else bounds[:2])
 
-    def call(self, op: Call) -> Expr:
+    def call(self, op: Call) -> Snippet:
         """The text of a call."""
         fn, args = op.fn, op.args
         if op.kwargs or isinstance(fn, Variable):
@@ -84,19 +84,19 @@ class Expressions:
             read = self.itself if fn is operator.is_ else self.arg
             left, right = read(args[0]), read(args[1])
             if fn is operator.pow:
-                return Expr(f"{left.inside(TIGHT)}**{right.inside(SIGN)}", POWER)
+                return Snippet(f"{left.inside(TIGHT)}**{right.inside(SIGN)}", POWER)
             low = sign[1] + (sign[1] == COMPARE)
-            return Expr(f"{left.inside(low)} {sign[0]} {right.inside(sign[1] + 1)}", sign[1])
+            return Snippet(f"{left.inside(low)} {sign[0]} {right.inside(sign[1] + 1)}", sign[1])
         if (sign := prefix(fn)) and len(args) == 1:
             inner = self.arg(args[0])
-            return Expr(
+            return Snippet(
                 f"{sign[0]}{inner.inside(sign[1] + (fn is not operator.not_ and inner.text[0] in '+-'))}",
                 sign[1],
             )
         special = _SPECIAL.get(fn) if isinstance(fn, types.BuiltinFunctionType | types.FunctionType) else None
         return special(self, *args) if special else self.plain_call(op)
 
-    def plain_call(self, op: Call) -> Expr:
+    def plain_call(self, op: Call) -> Snippet:
         fn, args = op.fn, op.args
         method = method_name(fn)
         if method and args and isinstance(args[0], Variable) and getattr(type(value_of(args[0])), method, None) is fn:
@@ -105,13 +105,13 @@ class Expressions:
             return view
         else:
             head = self.arg(fn).inside(TIGHT)
-        return Expr(f"{head}({', '.join([*(self.arg(arg).text for arg in args), *self.named(op.kwargs)])})", TIGHT)
+        return Snippet(f"{head}({', '.join([*(self.arg(arg).text for arg in args), *self.named(op.kwargs)])})", TIGHT)
 
-    def lens(self, op: Call) -> Expr | None:
+    def lens(self, op: Call) -> Snippet | None:
         x = op.args[0]
         known = isinstance(x, Variable) and isinstance(value_of(x), np.ndarray) and not op.kwargs
         view = self.window(self.exprs[x.id].text, value_of(x), op) if known else None
-        return None if view is None else Expr(f"{view}.copy()", TIGHT)
+        return None if view is None else Snippet(f"{view}.copy()", TIGHT)
 
     def named(self, kwargs: dict[str, Any]) -> Iterator[str]:
         for name, value in kwargs.items():
@@ -131,37 +131,37 @@ class Expressions:
         return f"{self.outside.numpy('ndarray')}({shape}, {name}.dtype, {buffer}, {offset}, {strides})"
 
 
-def _subscript(w: Expressions, x: Any, key: Any) -> Expr:
+def _subscript(w: Expressions, x: Any, key: Any) -> Snippet:
     if type(key) is functional.Path:
         return _part(w, x, key)
-    return Expr(f"{w.arg(x).inside(TIGHT)}[{w.key(key)}]", TIGHT)
+    return Snippet(f"{w.arg(x).inside(TIGHT)}[{w.key(key)}]", TIGHT)
 
 
-def _part(w: Expressions, x: Any, path: functional.Path) -> Expr:
+def _part(w: Expressions, x: Any, path: functional.Path) -> Snippet:
     part = w.arg(x).inside(TIGHT)
     for how, key in path:
         if how == "[]":
             part = f"{part}[{w.key(key)}]"
         else:
             part = f"{part}.{key}" if is_name(key) else f"getattr({part}, {key!r})"
-    return Expr(part, TIGHT)
+    return Snippet(part, TIGHT)
 
 
-def _attribute(w: Expressions, x: Any, name: Any, *default: Any) -> Expr:
+def _attribute(w: Expressions, x: Any, name: Any, *default: Any) -> Snippet:
     if default or not isinstance(x, Variable) or not is_name(name):
-        return Expr(f"getattr({', '.join(w.arg(part).text for part in (x, name, *default))})", TIGHT)
-    return Expr(f"{w.arg(x).inside(TIGHT)}.{name}", TIGHT)
+        return Snippet(f"getattr({', '.join(w.arg(part).text for part in (x, name, *default))})", TIGHT)
+    return Snippet(f"{w.arg(x).inside(TIGHT)}.{name}", TIGHT)
 
 
-_SPECIAL: dict[Any, Callable[..., Expr]] = {
+_SPECIAL: dict[Any, Callable[..., Snippet]] = {
     operator.getitem: _subscript,
     functional.getfield: _subscript,
     builtins.getattr: _attribute,
-    operator.contains: lambda w, a, b: Expr(
+    operator.contains: lambda w, a, b: Snippet(
         f"{w.arg(b).inside(COMPARE + 1)} in {w.arg(a).inside(COMPARE + 1)}", COMPARE
     ),
-    operator.truth: lambda w, x: Expr(f"bool({w.arg(x).text})", TIGHT),
-    operator.abs: lambda w, x: Expr(f"abs({w.arg(x).text})", TIGHT),
+    operator.truth: lambda w, x: Snippet(f"bool({w.arg(x).text})", TIGHT),
+    operator.abs: lambda w, x: Snippet(f"abs({w.arg(x).text})", TIGHT),
     functional.make_tuple: lambda w, *xs: w.arg(tuple(xs)),
     functional.make_list: lambda w, *xs: w.arg(list(xs)),
     functional.make_dict: lambda w, keys, *xs: w.arg(dict(zip(keys, xs, strict=True))),

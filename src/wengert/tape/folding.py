@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.rulebook.registry import rules
-from wengert.tape.ops import Call, Constant, Op, Variable, substitute, value_of
+from wengert.tape.ops import Call, Constant, Op, Variable, value_of, with_variables
 from wengert.tape.play import like_recorded, same_outcome
 from wengert.tape.tape import Tape
 from wengert.values import functional
@@ -58,7 +58,7 @@ def _fold(tape: Tape, op: Call, is_read: bool, also: tuple[Any, ...]) -> Op | No
         return None
     try:
         with np.errstate(all="ignore"):
-            value = fn(*map(_locked, substitute(op.args, value_of)), **substitute(op.kwargs, value_of))
+            value = fn(*map(_locked, with_variables(op.args, value_of)), **with_variables(op.kwargs, value_of))
     except Exception:
         return None
     if op.guard and not same_outcome(value, op.val):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wengert.tape.dump import line
-from wengert.tape.interface import Program
+from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Constant, Input, Op
 
 _DOT = {
@@ -23,14 +23,14 @@ _MERMAID = {
 _ENTITIES = str.maketrans({"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "&": "#amp;", "`": "#96;", "\n": " "})
 
 
-def to_dot(tape: Program) -> str:
+def to_dot(tape: AnyTape) -> str:
     """The tape for Graphviz: `dot -Tsvg`."""
     nodes = [f'  n{op.id} [label="{_quoted(_label(op))}", {_DOT[_kind(op)]}{_border(tape, op)}];' for op in tape]
     edges = [f"  n{a} -> n{b};" for a, b in _edges(tape)]
     return "\n".join(["digraph tape {", '  node [fontname="monospace", fontsize=10];', *nodes, *edges, "}"])
 
 
-def to_mermaid(tape: Program) -> str:
+def to_mermaid(tape: AnyTape) -> str:
     """The tape as a flowchart for Markdown pages that draw ```mermaid blocks."""
     nodes = [f"  n{op.id}{_MERMAID[_kind(op)][0]}{_escaped(_label(op))}{_MERMAID[_kind(op)][1]}" for op in tape]
     edges = [f"  n{a} --> n{b}" for a, b in _edges(tape)]
@@ -38,7 +38,7 @@ def to_mermaid(tape: Program) -> str:
     return "\n".join(["flowchart TD", *nodes, *edges, *result])
 
 
-def _edges(tape: Program) -> Iterator[tuple[int, int]]:
+def _edges(tape: AnyTape) -> Iterator[tuple[int, int]]:
     """The pairs (value, reader) of a tape, once for each time that the value is read."""
     for op in tape:
         for v in op.references():
@@ -58,7 +58,7 @@ def _label(op: Op) -> str:
     return line(op).removeprefix("inp ").removeprefix("const ").removeprefix("guard ")
 
 
-def _border(tape: Program, op: Op) -> str:
+def _border(tape: AnyTape, op: Op) -> str:
     return ", peripheries=2" if tape._result is not None and op is tape._result.op else ""
 
 

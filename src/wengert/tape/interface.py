@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from wengert.tape.ops import Op, Variable
 
 
-class Program(Protocol):
+class AnyTape(Protocol):
     """A tape to read: its ops in order, and its result."""
 
     ctx: Any
@@ -23,7 +23,7 @@ class Program(Protocol):
     def _line(self, op: Op, /) -> str: ...
 
 
-class Writable(Program, Protocol):
+class AnyWritableTape(AnyTape, Protocol):
     """A tape to add to."""
 
     def __init__(self, ctx: Any = None) -> None: ...

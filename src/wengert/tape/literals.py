@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.tape.dump import SHOWN
-from wengert.values.names import LOOSE, SIGN, TIGHT, method_name, place_of
+from wengert.values.names import LOOSE, SIGN, TIGHT, import_path, method_name
 
 _DEFAULTS = tuple(map(np.dtype, (np.float64, np.int64, np.complex128, np.bool_)))  # of Python's own numbers
 RESERVED = frozenset(
@@ -21,7 +21,7 @@ RESERVED = frozenset(
 """Names that emitted text uses in a sense of its own: no parameter, module or function goes by one."""
 
 
-class Expr(NamedTuple):
+class Snippet(NamedTuple):
     """A piece of Python text, and how tightly its outermost operator binds."""
 
     text: str
@@ -32,16 +32,16 @@ class Expr(NamedTuple):
         return self.text if self.rank >= rank else f"({self.text})"
 
 
-class Outside:
+class Externals:
     """What emitted source needs from outside: the imports, and the constants that are given by keyword."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
         self.constants: dict[str, Any] = {}
         self._names: dict[Any, str] = {}
-        self._functions: dict[int, Expr] = {}
+        self._functions: dict[int, Snippet] = {}
 
-    def expr(self, value: Any) -> Expr:
+    def expr(self, value: Any) -> Snippet:
         """The text of a value that is no container."""
         if callable(value) and not isinstance(value, np.generic):
             if id(value) not in self._functions:
@@ -49,40 +49,40 @@ class Outside:
             return self._functions[id(value)]
         return self._literal(value) or self.bind(value)
 
-    def bind(self, value: Any) -> Expr:
+    def bind(self, value: Any) -> Snippet:
         """The name of a new keyword constant that stands for `value`."""
         method = isinstance(value, types.MethodType)  # a new object at each look
         key = (id(value.__self__), id(value.__func__)) if method else id(value)
         if key not in self._names:
             name = self._names[key] = f"c{len(self.constants) + 1}"
             self.constants[name] = value
-        return Expr(self._names[key], TIGHT)
+        return Snippet(self._names[key], TIGHT)
 
     def numpy(self, path: str) -> str:
         """The text of a name in NumPy, which is then imported."""
         self.modules.add("numpy")
         return f"np.{path}"
 
-    def function(self, fn: Any) -> Expr | None:
+    def function(self, fn: Any) -> Snippet | None:
         """The text of a function that can be imported, which is then imported."""
         if method_name(fn):
             owner = self.function(fn.__objclass__)
-            return owner and Expr(f"{owner.text}.{fn.__name__}", TIGHT)
-        place = place_of(fn)
+            return owner and Snippet(f"{owner.text}.{fn.__name__}", TIGHT)
+        place = import_path(fn)
         if place is None or place.module.split(".")[0] in RESERVED:
             return None
         if place.module == "builtins":
-            return Expr(place.path, TIGHT)
+            return Snippet(place.path, TIGHT)
         if place.module.split(".")[0] == "numpy":
-            return Expr(self.numpy(f"{place.module}.{place.path}"[len("numpy.") :]), TIGHT)
+            return Snippet(self.numpy(f"{place.module}.{place.path}"[len("numpy.") :]), TIGHT)
         self.modules.add(place.module)
-        return Expr(f"{place.module}.{place.path}", TIGHT)
+        return Snippet(f"{place.module}.{place.path}", TIGHT)
 
-    def _literal(self, value: Any) -> Expr | None:
+    def _literal(self, value: Any) -> Snippet | None:
         if value is None or value is Ellipsis or type(value) in (bool, str, bytes):
-            return Expr("..." if value is Ellipsis else repr(value), TIGHT)
+            return Snippet("..." if value is Ellipsis else repr(value), TIGHT)
         if type(value) is int:
-            return Expr(repr(value), TIGHT if value >= 0 else SIGN)
+            return Snippet(repr(value), TIGHT if value >= 0 else SIGN)
         if type(value) is float:
             return self._float(value)
         if type(value) is complex:
@@ -93,34 +93,34 @@ class Outside:
             return self._dtype(value)
         return self._array(value) if type(value) is np.ndarray else None
 
-    def _dtype(self, value: np.dtype) -> Expr | None:
+    def _dtype(self, value: np.dtype) -> Snippet | None:
         if value.hasobject or value.names:
             return None
-        return Expr(f"{self.numpy('dtype')}({(str(value) if _is_plain(value) else value.str)!r})", TIGHT)
+        return Snippet(f"{self.numpy('dtype')}({(str(value) if _is_plain(value) else value.str)!r})", TIGHT)
 
-    def _float(self, value: float) -> Expr | None:
+    def _float(self, value: float) -> Snippet | None:
         if math.isfinite(value):
-            return Expr(repr(value), SIGN if math.copysign(1.0, value) < 0 else TIGHT)
+            return Snippet(repr(value), SIGN if math.copysign(1.0, value) < 0 else TIGHT)
         if math.isnan(value) and struct.pack("d", value) != struct.pack("d", float("nan")):
             return None  # a sign or a payload
         name = "nan" if math.isnan(value) else "inf"
-        return Expr(f"-float('{name}')" if value < 0 else f"float('{name}')", SIGN if value < 0 else TIGHT)
+        return Snippet(f"-float('{name}')" if value < 0 else f"float('{name}')", SIGN if value < 0 else TIGHT)
 
-    def _complex(self, value: complex) -> Expr | None:
+    def _complex(self, value: complex) -> Snippet | None:
         if cmath.isfinite(value) and _bits(ast.literal_eval(repr(value))) == _bits(value):
-            return Expr(repr(value), TIGHT)
+            return Snippet(repr(value), TIGHT)
         parts = self._float(value.real), self._float(value.imag)
-        return Expr(f"complex({parts[0].text}, {parts[1].text})", TIGHT) if parts[0] and parts[1] else None
+        return Snippet(f"complex({parts[0].text}, {parts[1].text})", TIGHT) if parts[0] and parts[1] else None
 
-    def _scalar(self, value: np.generic) -> Expr | None:
+    def _scalar(self, value: np.generic) -> Snippet | None:
         if not _is_plain(value.dtype) or type(value) is not value.dtype.type:
             return None
         if isinstance(value, np.bool_):
-            return Expr(self.numpy(f"{bool(value)}_"), TIGHT)
+            return Snippet(self.numpy(f"{bool(value)}_"), TIGHT)
         inner = self._literal(value.item())
-        return inner if inner is None else Expr(f"{self.numpy(type(value).__name__)}({inner.text})", TIGHT)
+        return inner if inner is None else Snippet(f"{self.numpy(type(value).__name__)}({inner.text})", TIGHT)
 
-    def _array(self, value: np.ndarray) -> Expr | None:
+    def _array(self, value: np.ndarray) -> Snippet | None:
         if not _is_plain(value.dtype) or not value.flags.c_contiguous:
             return None
         if 0 < value.size <= SHOWN:
@@ -131,9 +131,9 @@ class Outside:
             return None
         return self._made("zeros", str(value.shape), None if value.dtype == np.float64 else value.dtype)
 
-    def _made(self, maker: str, inside: str, dtype: np.dtype | None) -> Expr:
+    def _made(self, maker: str, inside: str, dtype: np.dtype | None) -> Snippet:
         given = "" if dtype is None else f", dtype={self.numpy(dtype.type.__name__)}"
-        return Expr(f"{self.numpy(maker)}({inside}{given})", TIGHT)
+        return Snippet(f"{self.numpy(maker)}({inside}{given})", TIGHT)
 
     def _nested(self, values: Any) -> str | None:
         if not isinstance(values, list):

@@ -25,7 +25,7 @@ from wengert.recording.slots import slot_of, slots_of
 from wengert.recording.variables import METADATA, guard_outline, register
 from wengert.rulebook.registry import rules
 from wengert.tape.contexts import Context
-from wengert.tape.entries import argument, kept, push_entry, push_result
+from wengert.tape.entries import kept, push_entry, push_result, tape_argument
 from wengert.tape.ops import MISSING, Call, Constant, Input, Variable
 from wengert.tape.tape import Tape
 from wengert.values import functional
@@ -127,7 +127,7 @@ class LiveContext:
     def _record(self, fn: Any, args: tuple[Any, ...], ins: tuple[Any, ...], kwargs: dict[str, Any]) -> Variable:
         """The Variable that the Context gives for a call; it sees Variables, and copies of untraced arrays."""
         self.tape.site = STATE.site
-        given = [argument(self.own(a, s), s, self.variables) for a, s in zip(args, ins, strict=False)]
+        given = [tape_argument(self.own(a, s), s, self.variables) for a, s in zip(args, ins, strict=False)]
         given += [self.own(a, None) for a in args[len(ins) :]]
         named = {
             name: self.variables[value.slot] if isinstance(value, Traced) else self.own(value, None)

@@ -70,7 +70,7 @@ class _Memory:
             if self._may_write(op):
                 self.join(op.args[0].id, op.id)
                 return True
-        elif makes_new(op):
+        elif is_new_memory(op):
             self.owner[op.id] = True
         elif not is_atom(op.val):
             self._share(op)
@@ -100,7 +100,7 @@ def is_store(op: Op) -> bool:
     return isinstance(op, Call) and any(op.fn is fn for fn in STORES)
 
 
-def makes_new(op: Call) -> bool:
+def is_new_memory(op: Call) -> bool:
     """Whether the result of a call certainly is new memory.
 
     Its rule says so; but a function in Python may return what it was given.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 
-from wengert.tape.dump import Piece, note_text, op_pieces, type_text
-from wengert.tape.interface import Program
+from wengert.tape.dump import StyledText, note_text, op_pieces, type_text
+from wengert.tape.interface import AnyTape
 from wengert.tape.ops import MISSING, Call, Op
 from wengert.values.names import in_line
 
@@ -22,7 +22,7 @@ _COLOURS = {
 _CELL = "text-align:left;padding:0 1em 0 0;vertical-align:top;white-space:pre"
 
 
-def html_text(tape: Program) -> str:
+def html_text(tape: AnyTape) -> str:
     """The tape as a table: op, type, note and the user's line."""
     ops = list(tape)
     if len(ops) <= LONG:
@@ -48,7 +48,7 @@ def _row(op: Op) -> str:
     return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
 
 
-def _coloured(pieces: Iterable[Piece]) -> str:
+def _coloured(pieces: Iterable[StyledText]) -> str:
     return "".join(_span(piece, _COLOURS.get(style)) for piece, style in pieces if piece)
 
 

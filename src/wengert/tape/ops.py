@@ -222,9 +222,9 @@ class Call(Op):
     def rewrite(self, change: Callable[[Variable], Any]) -> None:
         if isinstance(self.fn, Variable):
             self.fn = change(self.fn)
-        self.args = substitute(self.args, change)
+        self.args = with_variables(self.args, change)
         if self.kwargs:
-            self.kwargs = substitute(self.kwargs, change)
+            self.kwargs = with_variables(self.kwargs, change)
 
     def copy(self) -> Call:
         return Call(self.fn, self.args, self.kwargs, self.val, self.site, self.note, self.guard)
@@ -249,27 +249,27 @@ def references(tree: Any) -> Iterator[Variable]:
         yield from references((tree.start, tree.stop, tree.step))
 
 
-def substitute(tree: Any, change: Callable[[Variable], Any]) -> Any:
+def with_variables(tree: Any, change: Callable[[Variable], Any]) -> Any:
     """`tree` with `change(v)` in place of each Variable v; the very same object where that changes nothing."""
     if type(tree) in _LEAVES:
         return tree
     if isinstance(tree, Variable):
         return change(tree)
     if isinstance(tree, tuple | list):
-        parts = [substitute(part, change) for part in tree]
+        parts = [with_variables(part, change) for part in tree]
         same = all(a is b for a, b in zip(parts, tree, strict=True))
-        return tree if same else rebuild(tree, parts)
+        return tree if same else sequence_like(tree, parts)
     if isinstance(tree, dict):
-        values = {key: substitute(part, change) for key, part in tree.items()}
+        values = {key: with_variables(part, change) for key, part in tree.items()}
         return tree if all(values[key] is tree[key] for key in tree) else values
     if isinstance(tree, slice):
         bounds = (tree.start, tree.stop, tree.step)
-        parts = substitute(bounds, change)
+        parts = with_variables(bounds, change)
         return tree if parts is bounds else slice(*parts)
     return tree
 
 
-def rebuild(like: Sequence[Any], parts: Sequence[Any]) -> Any:
+def sequence_like(like: Sequence[Any], parts: Sequence[Any]) -> Any:
     """A tuple, named tuple or list of the class of `like`, with other parts."""
     if isinstance(like, tuple) and hasattr(like, "_fields"):
         return type(like)(*parts)
@@ -295,7 +295,7 @@ def mkcall(fn: Any, /, *args: Any, **kwargs: Any) -> Call:
     """
     call = Call(fn, args, kwargs)
     if all(value_of(v) is not MISSING for v in call.references()):
-        call.val = value_of(fn)(*substitute(call.args, value_of), **substitute(call.kwargs, value_of))
+        call.val = value_of(fn)(*with_variables(call.args, value_of), **with_variables(call.kwargs, value_of))
     return call
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from wengert.errors import StaleTapeError
 from wengert.tape.debugging import Watch, note
-from wengert.tape.dump import line, text
-from wengert.tape.interface import Program
-from wengert.tape.ops import Call, Variable, substitute
+from wengert.tape.dump import line, value_text
+from wengert.tape.interface import AnyTape
+from wengert.tape.ops import Call, Variable, with_variables
 from wengert.tape.schedules import schedule
 from wengert.values import functional
 from wengert.values.keys import may_repeat
@@ -18,7 +18,7 @@ from wengert.values.keys import may_repeat
 ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
 
 
-def play(tape: Program, *inputs: Any, debug: bool = False) -> Any:
+def play(tape: AnyTape, *inputs: Any, debug: bool = False) -> Any:
     """Run `tape` on these `inputs`, or without any on the stored ones, and return the value of its result.
 
     The inputs are those of the tape, in order, without the function that was traced. With `debug`, each op is printed
@@ -51,7 +51,7 @@ def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
     With `in_place`, the array that a store changes may be written itself.
     """
     fn = value_at(op.fn) if isinstance(op.fn, Variable) else op.fn
-    args, kwargs = substitute(op.args, value_at), substitute(op.kwargs, value_at)
+    args, kwargs = with_variables(op.args, value_at), with_variables(op.kwargs, value_at)
     try:
         if in_place and type(args[0]) is np.ndarray and args[0].flags.writeable:
             return write(fn, *args, **kwargs)
@@ -104,6 +104,6 @@ def same_outcome(value: Any, recorded: Any) -> bool:
 def _stale(op: Call, value: Any) -> str:
     where = f"{op.site}: " if op.site else ""
     return (
-        f"{where}recorded with `{line(op)}`, now it is {text(value)}: the function would run differently\n"
+        f"{where}recorded with `{line(op)}`, now it is {value_text(value)}: the function would run differently\n"
         "  fix: trace it again on these inputs"
     )

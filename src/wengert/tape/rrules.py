@@ -23,7 +23,7 @@ from wengert.reverse.settings import SETTINGS, accumulation
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import Rule
 from wengert.tape.dump import line
-from wengert.tape.ops import Call, Constant, Op, Variable, mkcall, references, substitute, value_of
+from wengert.tape.ops import Call, Constant, Op, Variable, mkcall, references, value_of, with_variables
 from wengert.tape.tape import Context, Tape
 from wengert.values.functional import Path, getfield, make_tuple
 from wengert.values.results import keys_of
@@ -114,7 +114,7 @@ def _anew(op: Op) -> Op:
 def _record(made: Tape, op: Call, moved: Callable[[Variable], Variable]) -> Variable:
     if rules.get(op.fn) is None:
         raise NoRuleError(f"{_place(op)}{_message(op.fn)}")
-    args, kwargs = substitute(op.args, moved), substitute(op.kwargs, moved)
+    args, kwargs = with_variables(op.args, moved), with_variables(op.kwargs, moved)
     v = made.ctx.record_primitive(made, op.fn, *args, **kwargs)
     made[v].note = op.note
     return v

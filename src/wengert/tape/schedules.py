@@ -8,7 +8,7 @@ import numpy as np
 
 from wengert.errors import StaleTapeError
 from wengert.tape.dump import type_text
-from wengert.tape.interface import Program
+from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import drops, liveness
 from wengert.tape.ops import MISSING, Call, Input, Op
 from wengert.values import functional
@@ -29,7 +29,7 @@ class Schedule(NamedTuple):
     result: int
 
 
-def schedule(tape: Program, inputs: tuple[Any, ...]) -> Schedule:
+def schedule(tape: AnyTape, inputs: tuple[Any, ...]) -> Schedule:
     """How to run a tape on these inputs.
 
     Errors: StaleTapeError where an input's type, shape or dtype is not as recorded.

@@ -22,13 +22,13 @@ from numpy.lib.array_utils import byte_bounds
 from wengert.errors import StaleTapeError, TapeError
 from wengert.tape.dump import type_text
 from wengert.tape.expressions import Expressions
-from wengert.tape.interface import Program
-from wengert.tape.literals import RESERVED, Expr
+from wengert.tape.interface import AnyTape
+from wengert.tape.literals import RESERVED, Snippet
 from wengert.tape.liveness import is_atom, is_store, liveness
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.values import functional
 from wengert.values.keys import may_repeat
-from wengert.values.names import COMPARE, LOOSE, TIGHT, in_line, is_name, method_name, place_of, ufunc_of
+from wengert.values.names import COMPARE, LOOSE, TIGHT, import_path, in_line, is_name, method_name, ufunc_of
 
 WIDTH = 80
 _WINDOWED = (functional.lens, functional.setlens, functional.addlens)
@@ -42,7 +42,7 @@ _DISPLAYS = (functional.make_tuple, functional.make_list, functional.make_dict)
 _numbers = itertools.count(1)
 
 
-def to_source(tape: Program, name: str = "f", *, sites: bool = False) -> str:
+def to_source(tape: AnyTape, name: str = "f", *, sites: bool = False) -> str:
     """The tape as Python source: imports and one function of the tape's inputs.
 
     What has no text (large arrays, local functions) is a keyword-only parameter c1, c2, ... without default.
@@ -50,7 +50,7 @@ def to_source(tape: Program, name: str = "f", *, sites: bool = False) -> str:
     return _Writer(tape, sites).module(name)
 
 
-def compile_tape(tape: Program, name: str = "f") -> Callable[..., Any]:
+def compile_tape(tape: AnyTape, name: str = "f") -> Callable[..., Any]:
     """The function of `to_source`, with its constants bound; tracebacks into it show its lines."""
     writer = _Writer(tape, sites=True)
     text = writer.module(name)
@@ -71,7 +71,7 @@ class _Writer(Expressions):
     A number that is read once gets no line of its own: it waits in `pending`, and goes into the line of its reader.
     """
 
-    def __init__(self, tape: Program, sites: bool) -> None:
+    def __init__(self, tape: AnyTape, sites: bool) -> None:
         super().__init__()
         self.tape, self.sites = tape, sites
         self.ops = list(tape)
@@ -122,7 +122,7 @@ class _Writer(Expressions):
         wish = f"x{wish}" if wish[0].isdigit() or re.fullmatch(r"c\d+", wish) else wish
         wish = wish if is_name(wish) or keyword.iskeyword(wish) else f"x{op.id}"
         name = self.name(wish)
-        self.exprs[op.id] = Expr(name, TIGHT)
+        self.exprs[op.id] = Snippet(name, TIGHT)
         test = self.misfit(name, op.val)
         if test:
             self.checked = True
@@ -172,17 +172,17 @@ class _Writer(Expressions):
         display = any(op.fn is fn for fn in _DISPLAYS)
         return op.id == self.final or ((display or is_atom(op.val)) and _pure(op.fn))
 
-    def assign(self, op: Op, build: Callable[[], Expr]) -> None:
+    def assign(self, op: Op, build: Callable[[], Snippet]) -> None:
         name = self.name(f"v{op.id}")
         self.statement(op, lambda: f"{name} = {build().text}")
-        self.exprs[op.id] = Expr(name, TIGHT)
+        self.exprs[op.id] = Snippet(name, TIGHT)
 
     def statement(self, op: Op | None, build: Callable[[], str]) -> None:
         """Write the line that `build` gives; where that is too long, what it folds in gets lines of its own first."""
-        text = self.fitted(lambda: Expr(build(), LOOSE), "").text
+        text = self.fitted(lambda: Snippet(build(), LOOSE), "").text
         self.lines.append(f"{text}  # {in_line(str(op.site))}" if self.sites and op is not None and op.site else text)
 
-    def fitted(self, build: Callable[[], Expr], before: str) -> Expr:
+    def fitted(self, build: Callable[[], Snippet], before: str) -> Snippet:
         self.used = set()
         expr = build()
         while len(before + expr.text) + 4 > WIDTH and self.used:
@@ -197,7 +197,7 @@ class _Writer(Expressions):
         self.pending.discard(k)
         name = self.name(f"v{k}")
         self.lines.append(f"{name} = {self.exprs[k].text}")
-        self.exprs[k] = Expr(name, TIGHT)
+        self.exprs[k] = Snippet(name, TIGHT)
 
     def guard(self, op: Call) -> None:
         self.checked = True
@@ -268,7 +268,7 @@ class _Writer(Expressions):
             self.mutation(op, lambda: f"{at}({name}, {self.arg(op.args[1]).text}, {self.arg(op.args[2]).text})")
         else:
             self.mutation(op, lambda: f"{name}[{self.key(op.args[1])}] {sign} {self.arg(op.args[2]).text}")
-        self.exprs[op.id] = Expr(name, TIGHT)
+        self.exprs[op.id] = Snippet(name, TIGHT)
 
     def mutation(self, op: Op, build: Callable[[], str]) -> None:
         """Write the line of `op` that changes memory, after those that wait and might read that memory."""
@@ -336,7 +336,7 @@ def _needed(ops: Sequence[Op], result: int) -> set[int]:
 
 def _roots(ops: Sequence[Op]) -> set[str]:
     """The modules and names that the text needs to name the tape's functions."""
-    places = [place_of(op.fn) for op in ops if isinstance(op, Call) and not isinstance(op.fn, Variable)]
+    places = [import_path(op.fn) for op in ops if isinstance(op, Call) and not isinstance(op.fn, Variable)]
     return {(place.path if place.module == "builtins" else place.module).split(".")[0] for place in places if place}
 
 

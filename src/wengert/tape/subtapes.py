@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
-from wengert.tape.interface import Writable
+from wengert.tape.interface import AnyWritableTape
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, misplaced
 
-T = TypeVar("T", bound=Writable)
+T = TypeVar("T", bound=AnyWritableTape)
 
 
 def subtape(tape: T, result: Variable | int, inputs: Iterable[Variable | int] | None = None) -> T:
@@ -57,7 +57,7 @@ def _ancestors(ops: Sequence[Op], wanted: Op, known: set[Op], starts: Sequence[O
     return needed
 
 
-def _moved(made: Writable, op: Op, table: dict[Op | None, Variable]) -> Variable:
+def _moved(made: AnyWritableTape, op: Op, table: dict[Op | None, Variable]) -> Variable:
     copy = Constant(op.val) if isinstance(op, Input) else op.copy()
     copy.rewrite(lambda v: table[v.op])
     if isinstance(copy.note, tuple):
@@ -72,7 +72,7 @@ def _moved_note(note: tuple[Any, ...], table: dict[Op | None, Variable]) -> tupl
     return tuple(table[part.op] if isinstance(part, Variable) else part for part in note)
 
 
-def _lacking(tape: Writable, ops: Sequence[Op], wanted: Op, known: set[Op]) -> Exception:
+def _lacking(tape: AnyWritableTape, ops: Sequence[Op], wanted: Op, known: set[Op]) -> Exception:
     """The error for a part that also depends on an input that is not among its own."""
     lacking = {wanted}
     for op in reversed(ops):

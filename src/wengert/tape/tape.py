@@ -27,8 +27,8 @@ from wengert.tape.ops import (
     misplaced,
     mkcall,
     references,
-    substitute,
     value_of,
+    with_variables,
 )
 from wengert.tape.play import play
 from wengert.tape.subtapes import subtape
@@ -36,7 +36,7 @@ from wengert.values.sites import Site
 
 __all__ = [
     "MISSING", "Call", "Constant", "Context", "Input", "Op", "Slot", "Tape", "V", "Variable",
-    "bound", "mkcall", "references", "substitute", "value_of", "verify",
+    "bound", "mkcall", "references", "value_of", "verify", "with_variables",
 ]  # fmt: skip
 
 
@@ -164,7 +164,7 @@ class Tape:
         return usage.lives(self)
 
     subtape = subtape
-    __signature__ = property(usage.signature)
+    __signature__ = property(usage.tape_signature)
 
     # -- editing
 
@@ -322,7 +322,7 @@ class Tape:
 
     def show(self, form: str = "plain", *, types: bool = True, sites: bool = False, notes: bool = True) -> None:
         """Print the tape, in colour where the terminal allows; `form`, `types`, `sites`, `notes` are as in `dump`."""
-        _dump.show(self, form, types=types, sites=sites, notes=notes)
+        _dump.show_tape(self, form, types=types, sites=sites, notes=notes)
 
     def __str__(self) -> str:
         return self.dump()
@@ -331,7 +331,7 @@ class Tape:
         return f"<Tape of {len(self)} ops>"
 
     def __rich__(self) -> Any:
-        return _dump.rich_text(self, "plain", types=True, sites=False, notes=True)
+        return _dump.rich_tape(self, "plain", types=True, sites=False, notes=True)
 
     def _repr_html_(self) -> str:
         return notebook.html_text(self)

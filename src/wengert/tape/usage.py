@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.tape.dump import line
-from wengert.tape.interface import Program
-from wengert.tape.liveness import is_store, liveness, makes_new
+from wengert.tape.interface import AnyTape
+from wengert.tape.liveness import is_new_memory, is_store, liveness
 from wengert.tape.ops import Call, Input, Op, Variable
 from wengert.values.names import display
 
 
-def signature(tape: Program) -> inspect.Signature:
+def tape_signature(tape: AnyTape) -> inspect.Signature:
     """The signature of a tape as a function: its inputs by position, under their names where these are unique names."""
     names = [op.name or "" for op in tape if isinstance(op, Input) and not op.callee]
     good = len(set(names)) == len(names) and all(name.isidentifier() and not iskeyword(name) for name in names)
@@ -24,7 +24,7 @@ def signature(tape: Program) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names])
 
 
-def find(tape: Program, what: Any = None, where: Callable[[Op], bool] | None = None) -> list[Variable]:
+def find(tape: AnyTape, what: Any = None, where: Callable[[Op], bool] | None = None) -> list[Variable]:
     """The ops that call the function `what`, or whose function or input has that name, and of which `where` is true."""
     return [Variable(op) for op in tape if (what is None or _is(op, what)) and (where is None or where(op))]
 
@@ -36,13 +36,13 @@ def _is(op: Op, what: Any) -> bool:
     return isinstance(op, Input) and (op.name == what if isinstance(what, str) else op.callee and op.val is what)
 
 
-def uses(tape: Program, v: Variable | int) -> list[Variable]:
+def uses(tape: AnyTape, v: Variable | int) -> list[Variable]:
     """The ops that read `v`, each once."""
     used = tape[v]
     return [Variable(op) for op in tape if any(read.op is used for read in op.references())]
 
 
-def use_counts(tape: Program) -> dict[Variable, int]:
+def use_counts(tape: AnyTape) -> dict[Variable, int]:
     """How often each value is read: `x * x` reads x twice. The tape's result counts as one reader."""
     counts = {Variable(op): 0 for op in tape}
     for op in tape:
@@ -79,7 +79,7 @@ class Lives(tuple[Live, ...]):
         )
 
 
-def lives(tape: Program) -> Lives:
+def lives(tape: AnyTape) -> Lives:
     """What is alive at each line while `play` runs the tape, which drops a value after its last reader.
 
     A view counts for nothing, and keeps the array alive that it shows.
@@ -113,7 +113,7 @@ def _rows(ops: Sequence[Op], last: Sequence[int], until: Sequence[int], own: Seq
 
 def _bases(op: Op, in_place: bool) -> list[int]:
     """The values in whose memory an op's value lies."""
-    if not isinstance(op, Call) or op.guard or (not in_place and (is_store(op) or makes_new(op))):
+    if not isinstance(op, Call) or op.guard or (not in_place and (is_store(op) or is_new_memory(op))):
         return []
     if in_place:
         return [op.args[0].id]

@@ -15,14 +15,14 @@ from typing import Any, Literal, get_args
 from wengert.errors import IntegerInputError, NonScalarOutputError, TensorLanguageError
 from wengert.rulebook.rule import Carrier, Rule
 from wengert.tensor import stages
-from wengert.tensor.instances import Instance, flat, is_differentiable, made, structured
+from wengert.tensor.instances import Instance, arrays_in, has_derivative, instance_of, structured
 from wengert.tensor.language.relations import Relation
-from wengert.tensor.reading.arguments import leaves, numeric, signature
+from wengert.tensor.reading.arguments import argument_leaves, numeric, signature_of_argument
 from wengert.tensor.reading.meanings import Group, Index, Meaning, RealKind
 from wengert.tensor.reading.parsing import Parsed, parse
 from wengert.values.callables import place
 
-Seen = tuple[Instance, dict[str, Relation]]  # a program, and the relations that it was called with
+LastCall = tuple[Instance, dict[str, Relation]]  # a program, and the relations that it was called with
 Argnums = int | str | tuple[int | str, ...]
 
 MANY = 64  # sizes of a function for which its program is remembered
@@ -52,7 +52,7 @@ class TensorFunction(Carrier):
         if backend not in BACKENDS:
             raise ValueError(f"backend {backend!r}: there are {', '.join(BACKENDS)}")
         self.__name__, self.parameters, self.backend = name, parameters, backend
-        self._latest: Seen | None = None
+        self._latest: LastCall | None = None
 
     def __repr__(self) -> str:
         return f"<tensor function {self.__name__}({', '.join(self.parameters)})>"
@@ -63,7 +63,7 @@ class TensorFunction(Carrier):
 
     def given(self, args: tuple[Any, ...]) -> list[Any]:
         """The arrays and relations in the arguments `args`, one by one."""
-        return [x for name, a in zip(self.parameters, args, strict=True) for x in leaves(name, a)]
+        return [x for name, a in zip(self.parameters, args, strict=True) for x in argument_leaves(name, a)]
 
     def bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call with `args` and `kwargs`, all by position."""
@@ -99,11 +99,11 @@ class TensorFunction(Carrier):
 
         Errors: when it is called, NonScalarOutputError; IntegerInputError for an argument that is a size.
         """
-        return _remembered(self, "grad", argnums, lambda: Gradient(self, argnums, with_value=False))
+        return _remembered(self, "grad", argnums, lambda: GradientFunction(self, argnums, with_value=False))
 
     def value_and_grad(self, argnums: Argnums = 0) -> TensorFunction:
         """The function that returns `(value, gradient)`; `argnums` and errors are those of `grad`."""
-        return _remembered(self, "value_and_grad", argnums, lambda: Gradient(self, argnums, with_value=True))
+        return _remembered(self, "value_and_grad", argnums, lambda: GradientFunction(self, argnums, with_value=True))
 
     @property
     def adjoint(self) -> TensorFunction:
@@ -112,22 +112,22 @@ class TensorFunction(Carrier):
 
     def pullback(self, argnums: Argnums | None) -> TensorFunction:
         """The adjoint by `argnums` only; None means all arguments that hold floats."""
-        return _remembered(self, "pullback", argnums, lambda: Adjoint(self, argnums))
+        return _remembered(self, "pullback", argnums, lambda: AdjointFunction(self, argnums))
 
     def differential(self, argnums: Argnums = 0) -> TensorFunction:
         """The function from `(*args, *tangents)` to the tangent of the result, with a tangent for each of `argnums`."""
-        return _remembered(self, "differential", argnums, lambda: Differential(self, argnums, "differential"))
+        return _remembered(self, "differential", argnums, lambda: DifferentialFunction(self, argnums, "differential"))
 
     def jacobian(self, argnum: int | str = 0) -> TensorFunction:
         """The derivatives of each element of the result by each element of the argument `argnum`.
 
         Shapes: the result's, then the argument's.
         """
-        return _remembered(self, "jacobian", argnum, lambda: Jacobian(self, argnum, "jacobian", ()))
+        return _remembered(self, "jacobian", argnum, lambda: JacobianFunction(self, argnum, "jacobian", ()))
 
     def gauss_newton(self, argnums: Argnums = 0) -> TensorFunction:
         """The function from `(*args, *tangents)` to JᵀJ times the tangents, with J the Jacobian by `argnums`."""
-        return _remembered(self, "gauss_newton", argnums, lambda: GaussNewton(self, argnums, "gauss_newton"))
+        return _remembered(self, "gauss_newton", argnums, lambda: GaussNewtonFunction(self, argnums, "gauss_newton"))
 
     # ---- reading it ----
 
@@ -147,7 +147,7 @@ class TensorFunction(Carrier):
 
         The stages are "program", "lets", "pairs", "gens", "ssa", "simplified", "plan" and "source".
         """
-        print(stages.text(*self._at(args, kwargs, "show"), stage))
+        print(stages.stage_text(*self._at(args, kwargs, "show"), stage))
 
     def to_source(self, *args: Any, **kwargs: Any) -> str:
         """What runs for these arguments, or for those of the last call, as Python source."""
@@ -155,15 +155,15 @@ class TensorFunction(Carrier):
         backend = "numpy" if self.backend == "reference" else self.backend
         return instance.runner(backend, relations).text
 
-    def _at(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], what: str) -> Seen:
+    def _at(self, args: tuple[Any, ...], kwargs: Mapping[str, Any], what: str) -> LastCall:
         return self._seen(what) if not args and not kwargs and self.parameters else self._for(args, kwargs)
 
-    def _for(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Seen:
+    def _for(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> LastCall:
         args = self.bound(args, kwargs)
         instance = self.instance(args)
         return instance, instance.values(self.given(args))[1]
 
-    def _seen(self, what: str) -> Seen:
+    def _seen(self, what: str) -> LastCall:
         if self._latest is None:
             raise TensorLanguageError(
                 f"{self.__name__}.{what} needs arguments: the program is read for their shapes. "
@@ -191,11 +191,11 @@ class FromPython(TensorFunction):
         self._instances: dict[Any, tuple[Parsed, Instance]] = {}
 
     def instance(self, args: tuple[Any, ...]) -> Instance:
-        key = (self.plain.__code__, *map(signature, args))
+        key = (self.plain.__code__, *map(signature_of_argument, args))
         found = self._instances.pop(key, None)
         if found is None or not found[0].holds:
             parsed = parse(self.plain, dict(zip(self.parameters, args, strict=True)))
-            found = replace(parsed, values={}), made(parsed)  # the arguments themselves are not kept
+            found = replace(parsed, values={}), instance_of(parsed)  # the arguments themselves are not kept
         self._instances[key] = found
         for old in list(self._instances)[:-MANY]:  # another thread may have dropped it
             self._instances.pop(old, None)
@@ -219,7 +219,7 @@ class Derived(TensorFunction):
     def given(self, args: tuple[Any, ...]) -> list[Any]:
         """The arrays and relations in the arguments; cotangents and tangents are numbers, also where they are whole."""
         own = len(self.of.parameters)
-        return [*self.of.given(args[:own]), *[numeric(self.parameters[-1], x) for x in flat(args[own:])]]
+        return [*self.of.given(args[:own]), *[numeric(self.parameters[-1], x) for x in arrays_in(args[own:])]]
 
     def derive(self, base: Instance) -> Instance:
         raise NotImplementedError
@@ -228,7 +228,7 @@ class Derived(TensorFunction):
         """What the arguments that `argnums` names mean. Errors: where one has no derivative."""
         named = base.arguments
         if self.argnums is None:
-            return [meaning for _, meaning in named if is_differentiable(meaning)]
+            return [meaning for _, meaning in named if has_derivative(meaning)]
         numbers = self.argnums if isinstance(self.argnums, tuple) else (self.argnums,)
         found = [(k, dict(named)[k]) if isinstance(k, str) else named[k] for k in numbers]
         return [differentiable(name, meaning) for name, meaning in found]
@@ -239,7 +239,7 @@ class Derived(TensorFunction):
         return self.argnums is not None and not isinstance(self.argnums, tuple)
 
 
-class Adjoint(Derived):
+class AdjointFunction(Derived):
     """The function of (*args, y_bar) that gives the cotangents of some arguments."""
 
     def __init__(self, of: TensorFunction, argnums: Argnums | None) -> None:
@@ -249,7 +249,7 @@ class Adjoint(Derived):
         return base.adjoint(self.wanted(base), self.single)
 
 
-class Gradient(Derived):
+class GradientFunction(Derived):
     """The gradient of a function that gives one number."""
 
     def __init__(self, of: TensorFunction, argnums: Argnums, with_value: bool) -> None:
@@ -267,7 +267,7 @@ class Gradient(Derived):
         return base.with_value(found) if self.with_value else found
 
 
-class Jacobian(Derived):
+class JacobianFunction(Derived):
     """The derivatives of each element of the result by each of an argument."""
 
     def derive(self, base: Instance) -> Instance:
@@ -280,7 +280,7 @@ class Jacobian(Derived):
         return base.jacobian(wanted)
 
 
-class Linearised(Derived):
+class LinearisedFunction(Derived):
     """A function of (*args, *tangents) that is linear in the tangents, one for each argument in `argnums`."""
 
     def __init__(self, of: TensorFunction, argnums: Argnums, name: str) -> None:
@@ -289,14 +289,14 @@ class Linearised(Derived):
         super().__init__(of, argnums, name, tuple(_new(f"{name}_dot", of.parameters) for name in named))
 
 
-class Differential(Linearised):
+class DifferentialFunction(LinearisedFunction):
     """The function of (*args, *tangents) that gives the tangent of the result."""
 
     def derive(self, base: Instance) -> Instance:
         return base.differential(self.wanted(base))
 
 
-class GaussNewton(Linearised):
+class GaussNewtonFunction(LinearisedFunction):
     """The function of (*args, *tangents) that gives JᵀJ times the tangents."""
 
     def derive(self, base: Instance) -> Instance:
@@ -313,7 +313,7 @@ def differentiable(name: str, meaning: Meaning) -> Meaning:
     """`meaning`, if there is a derivative by an argument of this meaning. Errors: where there is none."""
     if isinstance(meaning, Index):
         raise IntegerInputError(f"{name} is a whole number, a size: there is no derivative. For a number pass a float")
-    if not is_differentiable(meaning):
+    if not has_derivative(meaning):
         raise TensorLanguageError(f"{name} is {meaning}: there is no derivative by it")
     return meaning
 
@@ -339,7 +339,7 @@ def derived_rule(f: TensorFunction) -> Rule:
         listed = ["*args"]  # as many cotangents as the result has parts
     names = "*args" if plain is None else ", ".join(f.parameters)
     text = RULE.format(bar=bar, value=value, parameters=", ".join(listed), names=names, only=len(only))
-    space: dict[str, Any] = {"pullback": f.pullback, "places": places, "parts": parts}
+    space: dict[str, Any] = {"pullback": f.pullback, "places": places, "parts": cotangent_parts}
     exec(compile(text, f"<rule of {f.__name__!r}>", "exec"), space)
     body = space["tensor_rule"]
     if plain is not None:
@@ -354,10 +354,10 @@ def places(args: tuple[Any, ...]) -> tuple[int, ...]:
             "a tensor function that is part of another derivative got a tuple. Pass its arrays one by one, "
             "or take the derivative of the tensor function itself: f.grad, f.adjoint"
         )
-    return tuple(k for k, x in enumerate(args) if not isinstance(x, bool) and signature(x)[0] == "array")
+    return tuple(k for k, x in enumerate(args) if not isinstance(x, bool) and signature_of_argument(x)[0] == "array")
 
 
-def parts(y_bar: Any) -> Any:
+def cotangent_parts(y_bar: Any) -> Any:
     """The cotangents of a result's parts, one by one, as the adjoint takes them."""
     return y_bar if isinstance(y_bar, tuple) else (y_bar,)
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from wengert.errors import WengertError
-from wengert.tensor.language.predicates import fresh
+from wengert.tensor.language.predicates import fresh_name
 from wengert.tensor.language.relations import Relation
 from wengert.tensor.language.terms import TRUE, Expr, PairType, Program, Proj, TensorType, Type, Var
 from wengert.tensor.language.typechecking import shape_of
@@ -18,9 +18,9 @@ from wengert.tensor.passes.adjoint import adjoint, gauss_newton
 from wengert.tensor.passes.differential import differential
 from wengert.tensor.passes.jacobian import jacobian
 from wengert.tensor.passes.ssa import to_ssa
-from wengert.tensor.passes.statements import SSA, Constant, Input, Statement, evaluate_ssa, leaves, ssa_cost
+from wengert.tensor.passes.statements import SSA, Fill, Load, Statement, evaluate_ssa, output_names, ssa_cost
 from wengert.tensor.planning.enumeration import tabulated
-from wengert.tensor.planning.plan import Plan, Table, plan
+from wengert.tensor.planning.plan import Plan, RelationToMake, plan
 from wengert.tensor.planning.walks import Entries
 from wengert.tensor.reading.arguments import converted
 from wengert.tensor.reading.gathers import functional
@@ -49,7 +49,7 @@ class Instance:
     arguments: tuple[tuple[str, Meaning], ...]
     program: Program | None = None
     gathers: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-    tables: Mapping[str, Table] = field(default_factory=dict)
+    tables: Mapping[str, RelationToMake] = field(default_factory=dict)
     indexed: dict[str, tuple[np.ndarray, Relation]] = field(default_factory=dict)
     tabled: dict[str, tuple[dict[str, Entries], Relation]] = field(default_factory=dict)
     runners: dict[str, NumpyProgram] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class Instance:
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        return leaves(self.ssa.output)
+        return output_names(self.ssa.output)
 
     def values(self, given: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Relation]]:
         """The inputs and the relations of a call by name, from its arrays and relations one by one."""
@@ -75,7 +75,7 @@ class Instance:
             relations[name] = self.existential(name, table, relations)
         return inputs, relations
 
-    def existential(self, name: str, table: Table, relations: Mapping[str, Relation]) -> Relation:
+    def existential(self, name: str, table: RelationToMake, relations: Mapping[str, Relation]) -> Relation:
         """The relation that an ∃ in a predicate is, at these relations; made once while they stay the same."""
         entries, last = {of: x.entries for of, x in relations.items()}, self.tabled.get(name)
         if last is None or any(last[0].get(of) is not x for of, x in entries.items()):
@@ -100,8 +100,8 @@ class Instance:
         arrays = {f"in.{name}": x for name, x in inputs.items()}
         entries = {name: x.entries for name, x in relations.items()}
         dtype = np.result_type(*arrays.values()) if arrays else np.dtype(float)
-        results = flat(self.runner(backend, relations)(arrays, entries))
-        return [own(np.asarray(x, dtype), inputs.values()) for x in results], relations
+        results = arrays_in(self.runner(backend, relations)(arrays, entries))
+        return [unshared(np.asarray(x, dtype), inputs.values()) for x in results], relations
 
     def check(self, inputs: Mapping[str, Any]) -> None:
         """Errors: CotangentError for a cotangent or tangent that has not the shape of its primal."""
@@ -124,7 +124,7 @@ class Instance:
 
     def _evaluated(self, inputs: Mapping[str, Any], relations: Mapping[str, Relation]) -> list[np.ndarray]:
         tables = {name: x.dense for name, x in relations.items()}
-        return [np.asarray(x) for x in flat(evaluate_ssa(self.ssa, inputs, self.sizes, tables))]
+        return [np.asarray(x) for x in arrays_in(evaluate_ssa(self.ssa, inputs, self.sizes, tables))]
 
     def cost(self, relations: Mapping[str, Relation], sizes: Mapping[str, int] | None = None) -> int:
         tables = {name: x.dense for name, x in relations.items()}
@@ -179,8 +179,8 @@ class Instance:
         name = self.slots[-1]
 
         def constant(statement: Statement) -> Statement:
-            is_it = statement.form == Input(Var(name), ())
-            return replace(statement, form=Constant(TRUE, 1)) if is_it else statement
+            is_it = statement.form == Load(Var(name), ())
+            return replace(statement, form=Fill(TRUE, 1)) if is_it else statement
 
         statements = tuple(map(constant, self.ssa.statements))
         inputs = tuple(pair for pair in self.ssa.inputs if pair[0] != name)
@@ -188,10 +188,10 @@ class Instance:
         return replace(self, ssa=ssa, slots=self.slots[:-1], arguments=self.arguments[:-1], runners={}, derived={})
 
 
-def is_differentiable(meaning: Meaning) -> bool:
+def has_derivative(meaning: Meaning) -> bool:
     """Whether an argument of this meaning is made of numbers."""
     if isinstance(meaning, Group):
-        return all(map(is_differentiable, meaning.parts))
+        return all(map(has_derivative, meaning.parts))
     return isinstance(meaning, Value)
 
 
@@ -233,15 +233,15 @@ def separated(ssa: SSA, name: str) -> SSA:
     """The program in which the input `name`, made of pairs, is one input for each of its parts."""
     *others, (_, of) = ssa.inputs
     taken = {name for name, _ in ssa.inputs} | {statement.name for statement in ssa.statements}
-    new = {path: (fresh(f"{name}_{k}", taken), part) for k, (path, part) in enumerate(paths(Var(name), of))}
+    new = {path: (fresh_name(f"{name}_{k}", taken), part) for k, (path, part) in enumerate(paths(Var(name), of))}
     if list(new) == [Var(name)]:
         return ssa
 
     def input_of(statement: Statement) -> Statement:
         form = statement.form
-        if not isinstance(form, Input) or form.of not in new:
+        if not isinstance(form, Load) or form.of not in new:
             return statement
-        return replace(statement, form=Input(Var(new[form.of][0]), form.at))
+        return replace(statement, form=Load(Var(new[form.of][0]), form.at))
 
     return replace(ssa, statements=tuple(map(input_of, ssa.statements)), inputs=(*others, *new.values()))
 
@@ -255,7 +255,7 @@ def paths(of: Expr, type_of: Type) -> Iterator[tuple[Expr, Type]]:
         yield of, type_of
 
 
-def made(parsed: Any) -> Instance:
+def instance_of(parsed: Any) -> Instance:
     """The instance of a program that was read from a function."""
     slots = tuple(name for name in parsed.values if name not in parsed.constants)
     constants = {name: parsed.values[name] for name in parsed.constants}
@@ -265,16 +265,16 @@ def made(parsed: Any) -> Instance:
     return Instance(ssa, parsed.result, parsed.sizes, slots, constants, arguments, program, gathers, tables)
 
 
-def own(result: np.ndarray, inputs: Iterable[Any]) -> np.ndarray:
+def unshared(result: np.ndarray, inputs: Iterable[Any]) -> np.ndarray:
     """A copy of the result if it shares memory with an argument, else the result."""
     return result.copy() if any(np.may_share_memory(result, x) for x in inputs) else result
 
 
-def flat(x: Any) -> Iterator[Any]:
+def arrays_in(x: Any) -> Iterator[Any]:
     """The arrays in a result, in order, as a flat list."""
     if isinstance(x, tuple):
         for part in x:
-            yield from flat(part)
+            yield from arrays_in(part)
     else:
         yield x
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from wengert.errors import TensorLanguageError
 from wengert.tensor.instances import Instance
-from wengert.tensor.language.notation import show
+from wengert.tensor.language.notation import show_program
 from wengert.tensor.language.terms import Program
 from wengert.tensor.passes.gen_pushout import push_out_gens
 from wengert.tensor.passes.let_lifting import lift_lets
@@ -25,7 +25,7 @@ PASSES: dict[str, tuple[Callable[[Program], Program], ...]] = {
 STAGES = (*PASSES, "ssa", "simplified", "plan", "source")
 
 
-def text(instance: Instance, relations: Mapping[str, Any], stage: str) -> str:
+def stage_text(instance: Instance, relations: Mapping[str, Any], stage: str) -> str:
     """The program at a stage on its way from the user's function to what runs.
 
     "program" is as it was read; "lets", "pairs" and "gens" are after each pass; "ssa" is in SSA form; "simplified" is
@@ -35,7 +35,7 @@ def text(instance: Instance, relations: Mapping[str, Any], stage: str) -> str:
         program = instance.program
         for step in PASSES[stage]:
             program = step(program)
-        return show(program)
+        return show_program(program)
     if stage in PASSES or stage == "ssa":
         return show_ssa(instance.ssa)
     if stage == "simplified":

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.values.codes import code_of
-from wengert.values.names import home_of, in_line, is_name, place_of
+from wengert.values.names import home_of, import_path, in_line, is_name
 
 __all__ = [
     "callable_name", "called", "key_of", "named_parameters", "parameter_names", "place", "stub", "unwrapped",
@@ -67,7 +67,7 @@ def callable_name(f: Any) -> str:
         return f"{callable_name(owner)}.{f.__name__}"
     if not hasattr(f, "__name__") or isinstance(f, np.vectorize):
         return _of_object(f)
-    where = place_of(f)
+    where = import_path(f)
     if where is None:
         return _where_defined(f)
     if where.module in ("builtins", "__main__"):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class Place(NamedTuple):
+class ImportPath(NamedTuple):
     """Where a function can be imported from: `import module`, and then `module.path` names it."""
 
     module: str
@@ -50,18 +50,18 @@ def home_of(fn: Any) -> str:
     return home if isinstance(home, str) else ""
 
 
-def place_of(fn: Any) -> Place | None:
+def import_path(fn: Any) -> ImportPath | None:
     """Where a function, class or ufunc can be imported from, by the shortest public way; None where it cannot."""
     ufunc = ufunc_of(fn)
     if ufunc is not None:
-        home = place_of(ufunc)
-        return home and Place(home.module, f"{home.path}.{fn.__name__}")
+        home = import_path(ufunc)
+        return home and ImportPath(home.module, f"{home.path}.{fn.__name__}")
     path = getattr(fn, "__qualname__", None) or getattr(fn, "__name__", None)
     if not isinstance(path, str):
         return None
     for module in _modules(fn):
-        if all(map(is_name, [*module.split("."), *path.split(".")])) and found(module, path) is fn:
-            return Place(module, path)
+        if all(map(is_name, [*module.split("."), *path.split(".")])) and imported(module, path) is fn:
+            return ImportPath(module, path)
     return None
 
 
@@ -82,7 +82,7 @@ def _modules(fn: Any) -> list[str]:
     return [*public, home]
 
 
-def found(module: str, path: str) -> Any:
+def imported(module: str, path: str) -> Any:
     """The object at a dotted path of a module that is already imported, or None."""
     here: Any = sys.modules.get(module)
     for part in path.split("."):
@@ -157,7 +157,7 @@ def display(fn: Any) -> str:
     """A function's name on a tape: `mul`, `np.sin`, `math.exp`, `ndarray.sum`, or its own."""
     if method_name(fn):
         return f"{fn.__objclass__.__name__}.{fn.__name__}"
-    place = place_of(fn)
+    place = import_path(fn)
     own = getattr(fn, "__name__", None)
     if place is None or place.module in ("operator", "builtins"):
         return own if isinstance(own, str) else type(fn).__name__

@@ -26,7 +26,7 @@ MANY = 10_000  # objects; a larger one is not searched through
 _ATOMS = (str, bytes, int, type(None), types.CodeType, np.dtype, np.integer, np.bool_)
 
 
-class Leaf(NamedTuple):
+class LeafForm(NamedTuple):
     """What stands in the form of a result for a leaf: its key, and the Spec of its value."""
 
     key: Any
@@ -64,8 +64,8 @@ def leaves_of(value: Any) -> list[tuple[Any, Any]]:
 
 
 def form_of(value: Any) -> Any:
-    """The form of a result: the same tree with a Leaf for each leaf. The form of a form is itself."""
-    return with_leaves(value, lambda key, leaf: Leaf(key, spec_of(leaf)))
+    """The form of a result: the same tree with a LeafForm for each leaf. The form of a form is itself."""
+    return with_leaves(value, lambda key, leaf: LeafForm(key, spec_of(leaf)))
 
 
 def keys_of(value: Any) -> list[Any]:
@@ -73,7 +73,7 @@ def keys_of(value: Any) -> list[Any]:
     found = []
 
     def note(part: Any) -> Any:
-        if type(part) is Leaf:
+        if type(part) is LeafForm:
             found.append(part.key)
         return part
 
@@ -108,7 +108,7 @@ def cotangent(form: Any, bars: Mapping[Any, Any], fill: bool = True) -> Any:
     """
 
     def bar(part: Any) -> Any:
-        if type(part) is not Leaf:
+        if type(part) is not LeafForm:
             return None
         found = bars.get(part.key)
         return _zero(part.spec) if found is None and fill else found

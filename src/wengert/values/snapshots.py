@@ -20,15 +20,15 @@ from wengert.values.codes import code_of
 from wengert.values.owed import Owed
 from wengert.values.trees import form_of, is_filled, load_cell, namespace
 
-Read = Callable[[], list[Any]]
-Write = Callable[[list[Any]], None]
+ReadAll = Callable[[], list[Any]]
+WriteAll = Callable[[list[Any]], None]
 
 
-class Place(NamedTuple):
+class Contents(NamedTuple):
     """A container at the time of the snapshot: what it held, and functions that read and write all that it holds."""
 
-    read: Read
-    write: Write
+    read: ReadAll
+    write: WriteAll
     was: list[Any]
 
 
@@ -37,7 +37,7 @@ class Reach:
 
     def __init__(self, things: Iterable[Any], generators: Iterable[Any] | None = None) -> None:
         self.arrays: list[np.ndarray] = []
-        self._places: list[Place] = []
+        self._places: list[Contents] = []
         self._random: list[tuple[Any, Any]] = [
             (it, _random_state(it)) for it in (_SHARED if generators is None else generators)
         ]
@@ -79,7 +79,7 @@ class Reach:
             yield from tuple.__iter__(thing)
         for read, write in _access(thing, form):
             was = read()
-            self._places.append(Place(read, write, was))
+            self._places.append(Contents(read, write, was))
             yield from was
 
     def drop_unused_random(self) -> None:
@@ -97,7 +97,7 @@ class Reach:
             _set_random_state(it, state)
 
 
-def _access(thing: Any, form: Any) -> Iterator[tuple[Read, Write]]:
+def _access(thing: Any, form: Any) -> Iterator[tuple[ReadAll, WriteAll]]:
     """The functions that read and write the contents of a container, past the methods of its class."""
     if form.items is list:
         yield partial(list.__getitem__, thing, slice(None)), partial(list.__setitem__, thing, slice(None))
@@ -113,7 +113,7 @@ def _access(thing: Any, form: Any) -> Iterator[tuple[Read, Write]]:
         )
 
 
-def _items_access(base: Any, thing: Any) -> tuple[Read, Write]:
+def _items_access(base: Any, thing: Any) -> tuple[ReadAll, WriteAll]:
     """The functions that read and write a dictionary, as the list of its keys and values in turn."""
 
     def write(contents: list[Any]) -> None:
@@ -127,7 +127,7 @@ def _items_access(base: Any, thing: Any) -> tuple[Read, Write]:
 _EMPTY = object()
 
 
-def _slots_access(slots: list[Any], thing: Any) -> tuple[Read, Write]:
+def _slots_access(slots: list[Any], thing: Any) -> tuple[ReadAll, WriteAll]:
     """The functions that read and write slots or a cell, each of which may be empty."""
 
     def read() -> list[Any]:

@@ -27,7 +27,7 @@ from wengert.values.names import is_heap_type
 from wengert.values.specs import is_inexact
 
 Leaf: TypeAlias = Any
-Path: TypeAlias = Any  # the name of the whole, or (path to the container, how to write the key, key); see `written`
+TreePath: TypeAlias = Any  # the name of the whole, or (path to the container, how to write the key, key); see `written`
 Seen: TypeAlias = dict[int, tuple[Any, Any]]  # id -> (the object, kept alive; what stands in its place)
 
 _BASES = (object, list, tuple, dict, SimpleNamespace)
@@ -140,7 +140,7 @@ def namespace(value: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def written(path: Path) -> str:
+def written(path: TreePath) -> str:
     """A path as Python writes it: `x['w'][0].bias`."""
     steps: list[str] = []
     while type(path) is tuple:
@@ -204,10 +204,10 @@ def itself(value: Any, *_: Any) -> Any:
 
 def walk(
     value: Any,
-    path: Path,
+    path: TreePath,
     seen: Seen,
     *,
-    at_leaf: Callable[[Leaf, Path], Any] = itself,
+    at_leaf: Callable[[Leaf, TreePath], Any] = itself,
     at_other: Callable[[Any], Any] = itself,
     hold: Callable[[Any], Any] = itself,
     rebuilt: Callable[[Any, Any], Any] = itself,
@@ -218,10 +218,10 @@ def walk(
     changed in place, unless `hold(container)` returns another one (a copy) to fill. A tuple is made anew where
     something in it is replaced, and `rebuilt(new, old)` may exchange it. What `seen` knows is not walked through again.
     """
-    met: list[tuple[Path, Shelf, Iterator[Any]]] = []  # the shelves of containers just met
-    pending: list[tuple[Path, Shelf, Iterator[Any]]] = []  # those being read, the innermost last
+    met: list[tuple[TreePath, Shelf, Iterator[Any]]] = []  # the shelves of containers just met
+    pending: list[tuple[TreePath, Shelf, Iterator[Any]]] = []  # those being read, the innermost last
 
-    def stand_in(old: Any, path: Path) -> Any:
+    def stand_in(old: Any, path: TreePath) -> Any:
         """What stands in the place of `old`; a container is noted in `met`, to be read afterwards."""
         if id(old) in seen:
             return seen[id(old)][1]
@@ -305,7 +305,7 @@ def shallow_copy(container: Any) -> Any:
 
 def rebuild(
     value: Any,
-    at_leaf: Callable[[Leaf, Path], Any],
+    at_leaf: Callable[[Leaf, TreePath], Any],
     at_other: Callable[[Any], Any] = itself,
     seen: Seen | None = None,
 ) -> Any:
@@ -315,7 +315,7 @@ def rebuild(
     """
     arrays: Seen = {}
 
-    def once(leaf: Leaf, path: Path) -> Any:
+    def once(leaf: Leaf, path: TreePath) -> Any:
         if not isinstance(leaf, np.ndarray):
             return at_leaf(leaf, path)
         if id(leaf) not in arrays:
@@ -366,7 +366,7 @@ def leaves(value: Any, name: str = "") -> list[tuple[str, Leaf]]:
     """
     found: list[tuple[str, Leaf]] = []
 
-    def note(leaf: Leaf, path: Path) -> Leaf:
+    def note(leaf: Leaf, path: TreePath) -> Leaf:
         found.append((written(path), leaf))
         return leaf
 

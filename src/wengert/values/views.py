@@ -131,7 +131,7 @@ def content_of(view: np.ndarray, owner: np.ndarray, content: np.ndarray) -> np.n
     return shown
 
 
-def key_of(lens: Lens, owner: np.ndarray) -> Any:
+def basic_key(lens: Lens, owner: np.ndarray) -> Any:
     """The basic key with which the owner gives the view, or None where there is none.
 
     Each dimension of the view must be a dimension of the owner, in the owner's order, with a stride that is a multiple

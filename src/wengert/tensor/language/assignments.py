@@ -22,7 +22,7 @@ from wengert.tensor.language.predicates import (
     Related,
     Unrelated,
     conjuncts,
-    names,
+    free_names,
 )
 
 Indices = Iterable[tuple[str, Affine]]
@@ -40,7 +40,7 @@ class World:
 
 
 @dataclass(frozen=True)
-class Table:
+class Assignments:
     """Assignments: each row gives a number to each column, an index."""
 
     world: World
@@ -52,17 +52,17 @@ class Table:
         parts = (np.asarray(self.columns.get(name, self.world.sizes.get(name))) * c for name, c in a.terms)
         return np.broadcast_to(sum(parts, np.asarray(a.constant)), (self.rows,))
 
-    def take(self, rows: np.ndarray) -> Table:
-        return Table(self.world, len(rows), {name: column[rows] for name, column in self.columns.items()})
+    def take(self, rows: np.ndarray) -> Assignments:
+        return Assignments(self.world, len(rows), {name: column[rows] for name, column in self.columns.items()})
 
-    def having(self, name: str, column: np.ndarray) -> Table:
-        return Table(self.world, self.rows, {**self.columns, name: column})
+    def having(self, name: str, column: np.ndarray) -> Assignments:
+        return Assignments(self.world, self.rows, {**self.columns, name: column})
 
-    def without(self, names: Iterable[str]) -> Table:
+    def without(self, names: Iterable[str]) -> Assignments:
         hidden = set(names)
-        return Table(self.world, self.rows, {k: v for k, v in self.columns.items() if k not in hidden})
+        return Assignments(self.world, self.rows, {k: v for k, v in self.columns.items() if k not in hidden})
 
-    def where(self, p: Predicate) -> Table:
+    def where(self, p: Predicate) -> Assignments:
         return self if p == TRUE else self.take(np.flatnonzero(self.holds(p)))
 
     def holds(self, p: Predicate) -> np.ndarray:
@@ -98,7 +98,7 @@ class Table:
         found[self.extended(indices, p)[1]] = True
         return found
 
-    def extended(self, indices: Indices, p: Predicate = TRUE) -> tuple[Table, np.ndarray]:
+    def extended(self, indices: Indices, p: Predicate = TRUE) -> tuple[Assignments, np.ndarray]:
         """The table of all assignments of further `indices` to the rows at which p is true, and the row each came from.
 
         With p true they come in the order of nested loops.
@@ -106,9 +106,9 @@ class Table:
         pending = {index: self.world.size(size) for index, size in indices}
         table, atoms = self.without(pending).having("", np.arange(self.rows)), list(conjuncts(p))
         while True:
-            known = [q for q in atoms if names(q).isdisjoint(pending)]
+            known = [q for q in atoms if free_names(q).isdisjoint(pending)]
             atoms = [q for q in atoms if q not in known]
-            table = reduce(Table.where, known, table)
+            table = reduce(Assignments.where, known, table)
             if not pending:
                 return table.without([""]), table.columns[""]
             pin = next((q for q in atoms if isinstance(q, Compare) and _pins_one(q, pending)), None)
@@ -116,11 +116,11 @@ class Table:
             size = pending.pop(index)
             table = table._pinned(pin.side, index, size) if pin else table._crossed(index, size)
 
-    def _crossed(self, index: str, size: int) -> Table:
+    def _crossed(self, index: str, size: int) -> Assignments:
         rows = np.repeat(np.arange(self.rows), size)
         return self.take(rows).having(index, np.tile(np.arange(size), self.rows))
 
-    def _pinned(self, side: Affine, index: str, size: int) -> Table:
+    def _pinned(self, side: Affine, index: str, size: int) -> Assignments:
         """The rows in which the equality side = 0 has a solution for the index in its range, with this in a column."""
         c = side.coefficient(index)
         rest = self.value(side - affine(index) * c)

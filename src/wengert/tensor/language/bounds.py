@@ -10,7 +10,7 @@ from math import gcd
 
 from wengert.tensor.language.terms import Affine, And, Compare, Exists, Or, Predicate
 
-Row = tuple[tuple[tuple[str, int], ...], int]
+Constraint = tuple[tuple[tuple[str, int], ...], int]
 """Σ c·x + k >= 0."""
 
 MANY_CASES = 512  # of a disjunction that are looked at one by one; beyond, the guard counts for nothing
@@ -60,7 +60,7 @@ class Bounds:
                     pending += [index, self.indices[name] - 1 - index]
         return _infeasible(rows)
 
-    def _row(self, a: Affine) -> Row:
+    def _row(self, a: Affine) -> Constraint:
         constant = a.constant + sum(c * self.sizes[name] for name, c in a.terms if name in self.sizes)
         return _tight({name: c for name, c in a.terms if name not in self.sizes}, constant)
 
@@ -94,14 +94,14 @@ def _cases(p: Predicate) -> Iterator[list[Affine]]:
         yield []
 
 
-def _tight(terms: Mapping[str, int], constant: int) -> Row:
+def _tight(terms: Mapping[str, int], constant: int) -> Constraint:
     """The row of a constraint divided by the common divisor of its coefficients, its constant rounded down."""
     kept = {name: c for name, c in terms.items() if c}
     divisor = gcd(*kept.values()) or 1
     return tuple(sorted((name, c // divisor) for name, c in kept.items())), constant // divisor
 
 
-def _infeasible(rows: list[Row]) -> bool:
+def _infeasible(rows: list[Constraint]) -> bool:
     """Whether constraints have no solution: variables are eliminated one by one, until 0 ≥ 1 remains or nothing."""
     found = set(rows)
     while found:
@@ -114,19 +114,19 @@ def _infeasible(rows: list[Row]) -> bool:
     return False
 
 
-def _pairs(rows: set[Row], name: str) -> int:
+def _pairs(rows: set[Constraint], name: str) -> int:
     signs = [dict(terms).get(name, 0) for terms, _ in rows]
     return sum(s > 0 for s in signs) * sum(s < 0 for s in signs)
 
 
-def _eliminate(rows: set[Row], name: str) -> set[Row]:
+def _eliminate(rows: set[Constraint], name: str) -> set[Constraint]:
     below = [row for row in rows if dict(row[0]).get(name, 0) > 0]
     above = [row for row in rows if dict(row[0]).get(name, 0) < 0]
     rest = {row for row in rows if name not in dict(row[0])}
     return rest | {_combined(low, high, name) for low in below for high in above}
 
 
-def _combined(low: Row, high: Row, name: str) -> Row:
+def _combined(low: Constraint, high: Constraint, name: str) -> Constraint:
     """The sum of two rows, scaled so that `name` cancels."""
     left, right = dict(low[0]), dict(high[0])
     times, other = -right[name], left[name]

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from wengert.tensor.language.assignments import Table, World
-from wengert.tensor.language.evaluation import after, summands
+from wengert.tensor.language.assignments import Assignments, World
+from wengert.tensor.language.evaluation import behind_brackets, summands
 from wengert.tensor.language.substitution import children
 from wengert.tensor.language.terms import Add, Apply, Bracket, Expr, Gen, Mul, Program, Sum
 
@@ -20,10 +20,10 @@ from wengert.tensor.language.terms import Add, Apply, Bracket, Expr, Gen, Mul, P
 def cost(
     program: Program, sizes: Mapping[str, int] | None = None, relations: Mapping[str, np.ndarray] | None = None
 ) -> int:
-    return cost_at(program.body, Table(World(sizes or {}, relations or {}), 1, {}))
+    return cost_at(program.body, Assignments(World(sizes or {}, relations or {}), 1, {}))
 
 
-def cost_at(e: Expr, table: Table) -> int:
+def cost_at(e: Expr, table: Assignments) -> int:
     """The cost of e summed over the rows of a table."""
     match e:
         case Add(left, right):
@@ -38,14 +38,14 @@ def cost_at(e: Expr, table: Table) -> int:
     return own + sum(cost_at(child, table) for child in children(e))
 
 
-def _addition(left: Expr, right: Expr, table: Table) -> int:
+def _addition(left: Expr, right: Expr, table: Assignments) -> int:
     """4.24: [p]e0 + [q]e1 adds where both hold: cost [p]cost(e0) + [q]cost(e1) + [p∧q]."""
-    (p, e0), (q, e1) = after(left), after(right)
+    (p, e0), (q, e1) = behind_brackets(left), behind_brackets(right)
     first = table.where(p)
     return cost_at(e0, first) + cost_at(e1, table.where(q)) + first.where(q).rows
 
 
-def _summation(e: Sum, table: Table) -> int:
+def _summation(e: Sum, table: Assignments) -> int:
     """4.30: Σ ī [p]e adds one time less than p holds, where it holds at all: Σ_ī [p](cost(e)+1) − [∃ī.p]."""
     indices, where, body = summands(e)
     inner, origins = table.extended(indices.items(), where)

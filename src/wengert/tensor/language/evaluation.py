@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import OutOfRangeError
-from wengert.tensor.language.assignments import Table, World
+from wengert.tensor.language.assignments import Assignments, World
 from wengert.tensor.language.notation import show_affine, show_expr
 from wengert.tensor.language.terms import (
     TRUE,
@@ -37,28 +37,28 @@ from wengert.tensor.language.terms import (
     conjoin,
 )
 
-Value = Any  # an array, or a tuple of two values
+Evaluated = Any  # an array, or a tuple of two values
 
 
 def evaluate(
     program: Program,
-    inputs: Mapping[str, Value],
+    inputs: Mapping[str, Evaluated],
     sizes: Mapping[str, int] | None = None,
     relations: Mapping[str, np.ndarray] | None = None,
     number: Callable[[Any], Any] = float,
-) -> Value:
+) -> Evaluated:
     """The value of a program; `number` makes all of its numbers, so that `Fraction` makes it exact."""
     evaluator = Evaluator(number)
     table = evaluator.started(program.inputs, inputs, World(sizes or {}, relations or {}))
     return mapped(lambda leaf: leaf[0], evaluator.value(program.body, table))
 
 
-def mapped(f: Callable[..., Any], value: Value) -> Value:
+def mapped(f: Callable[..., Any], value: Evaluated) -> Evaluated:
     """The value with `f(array)` for each array in it."""
     return tuple(mapped(f, part) for part in value) if isinstance(value, tuple) else f(value)
 
 
-def after(e: Expr) -> tuple[Predicate, Expr]:
+def behind_brackets(e: Expr) -> tuple[Predicate, Expr]:
     """The predicates of the brackets with which e begins, and the expression in them."""
     where: Predicate = TRUE
     while isinstance(e, Bracket):
@@ -73,7 +73,7 @@ def summands(e: Sum) -> tuple[dict[str, Affine], Predicate, Expr]:
     while isinstance(body, Sum) and body.index not in indices:
         indices[body.index] = body.size
         body = body.body
-    return (indices, *after(body))
+    return (indices, *behind_brackets(body))
 
 
 class Evaluator:
@@ -81,16 +81,16 @@ class Evaluator:
         self.number = number
         self.zero = number(0)
         self.dtype = np.asarray(self.zero).dtype
-        self.held: dict[str, Value] = {}
+        self.held: dict[str, Evaluated] = {}
 
-    def started(self, named: Iterable[tuple[str, Any]], inputs: Mapping[str, Value], world: World) -> Table:
+    def started(self, named: Iterable[tuple[str, Any]], inputs: Mapping[str, Evaluated], world: World) -> Assignments:
         """The table of one row, in which the inputs have their values."""
-        table = Table(world, 1, {})
+        table = Assignments(world, 1, {})
         for name, _ in named:
             table = self.bound(name, self.given(inputs[name]), table)
         return table
 
-    def given(self, value: Value) -> Value:
+    def given(self, value: Evaluated) -> Evaluated:
         """An input as a value with one row."""
         return mapped(lambda leaf: self.array(np.asarray(leaf))[None], value)
 
@@ -102,12 +102,12 @@ class Evaluator:
     def zeros(self, *shape: int) -> np.ndarray:
         return np.full(shape, self.zero, self.dtype)
 
-    def bound(self, name: str, value: Value, table: Table) -> Table:
+    def bound(self, name: str, value: Evaluated, table: Assignments) -> Assignments:
         """Bind a name to a value; a new column of the table says in which row of the value each row looks."""
         self.held[name] = value
         return table.having(f"row of {name}", np.arange(table.rows))
 
-    def value(self, e: Expr, table: Table) -> Value:
+    def value(self, e: Expr, table: Assignments) -> Evaluated:
         match e:
             case Const(value):
                 return np.full(table.rows, self.number(value), self.dtype)
@@ -133,7 +133,7 @@ class Evaluator:
             case Let():
                 return self.let(e, table)
 
-    def let(self, e: Let, table: Table) -> Value:
+    def let(self, e: Let, table: Assignments) -> Evaluated:
         """The value of the body of a let; afterwards the name means what it meant before."""
         value, outer = self.value(e.value, table), self.held.get(e.name)
         result = self.value(e.body, self.bound(e.name, value, table))
@@ -146,26 +146,26 @@ class Evaluator:
         whole[rows] = leaf
         return whole
 
-    def generated(self, e: Gen, table: Table) -> Value:
+    def generated(self, e: Gen, table: Assignments) -> Evaluated:
         inner, _ = table.extended([(e.index, e.size)])
         shape = (table.rows, table.world.size(e.size))
         return mapped(lambda leaf: leaf.reshape(shape + leaf.shape[1:]), self.value(e.body, inner))
 
-    def summed(self, e: Sum, table: Table) -> np.ndarray:
+    def summed(self, e: Sum, table: Assignments) -> np.ndarray:
         indices, where, body = summands(e)
         inner, origins = table.extended(indices.items(), where)
         total = self.zeros(table.rows)
         np.add.at(total, origins, self.value(body, inner))
         return total
 
-    def part(self, e: Expr, at: tuple[np.ndarray, ...], table: Table) -> Value:
+    def part(self, e: Expr, at: tuple[np.ndarray, ...], table: Assignments) -> Evaluated:
         """The value of e[at..]; only what is read of e is copied."""
         if isinstance(e, Access):
             return self.part(e.of, (table.value(e.at), *at), table)
         found, rows = self.located(e, table)
         return mapped(lambda leaf: _read(e, leaf, rows, at), found)
 
-    def located(self, e: Expr, table: Table) -> tuple[Value, np.ndarray]:
+    def located(self, e: Expr, table: Assignments) -> tuple[Evaluated, np.ndarray]:
         """A value of e, and in which of its rows each row of the table finds its own."""
         match e:
             case Var(name):

@@ -36,7 +36,7 @@ from wengert.tensor.language.terms import (
 OPEN, ADD, BRACKET, MUL, PREFIX, TIGHT = range(6)
 
 
-def show(program: Program) -> str:
+def show_program(program: Program) -> str:
     """The whole program: its inputs, then one let per line, then the result."""
     inputs = "".join(f"input {name} : {show_type(of)}\n" for name, of in program.inputs)
     relations = "".join(f"relation {name} ⊆ {_product(shape)}\n" for name, shape in program.relations)

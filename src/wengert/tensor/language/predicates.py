@@ -191,8 +191,8 @@ def exists(indices: Iterable[tuple[str, Affine]], p: Predicate) -> Predicate:
 
 
 def _exists_one(index: str, size: Affine, p: Predicate) -> Predicate:
-    about = [q for q in conjuncts(p) if index in names(q)]
-    rest = conjoin(*(q for q in conjuncts(p) if index not in names(q)))
+    about = [q for q in conjuncts(p) if index in free_names(q)]
+    rest = conjoin(*(q for q in conjuncts(p) if index not in free_names(q)))
     pin = next((q for q in about if pins(q, index)), None)
     if isinstance(pin, Compare):
         at = solved(pin.side, index)
@@ -205,7 +205,7 @@ def _exists_one(index: str, size: Affine, p: Predicate) -> Predicate:
 
 def _quantified(index: str, size: Affine, p: Predicate) -> Exists:
     """∃[index:size] p, the index named by how deep it stands, so that predicates that say the same are equal."""
-    name = fresh(f"e{_depth(p)}", names(p) - {index})
+    name = fresh_name(f"e{_depth(p)}", free_names(p) - {index})
     return Exists(name, size, p if name == index else substituted(p, {index: affine(name)}))
 
 
@@ -234,7 +234,7 @@ def _bounds_meet(index: str, size: Affine, sides: list[Affine]) -> Predicate:
     return conjoin(*(at_most(low, high) for low in lows for high in highs))
 
 
-def names(p: Predicate) -> frozenset[str]:
+def free_names(p: Predicate) -> frozenset[str]:
     """The free names of indices and sizes in a predicate."""
     match p:
         case Compare(_, side):
@@ -242,26 +242,26 @@ def names(p: Predicate) -> frozenset[str]:
         case Related(_, at) | Unrelated(_, at):
             return frozenset().union(*(a.names for a in at))
         case And(parts) | Or(parts):
-            return frozenset().union(*map(names, parts))
+            return frozenset().union(*map(free_names, parts))
         case Exists(index, size, of):
-            return size.names | (names(of) - {index})
+            return size.names | (free_names(of) - {index})
 
 
-def relations(p: Predicate) -> frozenset[str]:
+def relation_names(p: Predicate) -> frozenset[str]:
     """The names of the relations in a predicate."""
     match p:
         case Related(relation, _) | Unrelated(relation, _):
             return frozenset({relation})
         case And(parts) | Or(parts):
-            return frozenset().union(*map(relations, parts))
+            return frozenset().union(*map(relation_names, parts))
         case Exists(_, _, of):
-            return relations(of)
+            return relation_names(of)
     return frozenset()
 
 
 def substituted(p: Predicate, indices: Mapping[str, Affine | int]) -> Predicate:
     """p[i ↦ a] for each index i in `indices`; a bound index is renamed where some a names it."""
-    if names(p).isdisjoint(indices):
+    if free_names(p).isdisjoint(indices):
         return p
     match p:
         case Compare(op, side):
@@ -274,12 +274,14 @@ def substituted(p: Predicate, indices: Mapping[str, Affine | int]) -> Predicate:
             return disjoin(*(substituted(q, indices) for q in parts))
         case Exists(index, size, of):
             inner = {name: a for name, a in indices.items() if name != index}
-            bound = fresh(index, names(of) | frozenset().union(*(affine(a).names for a in inner.values())) - {index})
+            bound = fresh_name(
+                index, free_names(of) | frozenset().union(*(affine(a).names for a in inner.values())) - {index}
+            )
             of = substituted(of, {index: affine(bound)}) if bound != index else of
             return exists([(bound, size.substitute(indices))], substituted(of, inner))
 
 
-def fresh(name: str, taken: Iterable[str]) -> str:
+def fresh_name(name: str, taken: Iterable[str]) -> str:
     """`name`, or that with the first number that makes it none of `taken`."""
     taken = frozenset(taken)
     if name not in taken:

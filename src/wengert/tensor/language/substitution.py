@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wengert.tensor.language.predicates import fresh, names, substituted
+from wengert.tensor.language.predicates import free_names, fresh_name, substituted
 from wengert.tensor.language.terms import (
     Access,
     Affine,
@@ -70,7 +70,7 @@ def all_names(e: Expr) -> Iterator[str]:
             yield index
             yield from size.names
         case Bracket(where, _):
-            yield from names(where)
+            yield from free_names(where)
     for child in children(e):
         yield from all_names(child)
 
@@ -97,7 +97,7 @@ class _Substitution:
         self.avoid, self.taken, self.every = avoid, taken, every
 
     def binder(self, name: str) -> str:
-        new = fresh(name, self.taken) if name in self.avoid else name
+        new = fresh_name(name, self.taken) if name in self.avoid else name
         self.taken.add(new)
         if self.every:
             self.avoid.add(new)

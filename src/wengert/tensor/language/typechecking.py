@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from wengert.errors import TensorLanguageError
 from wengert.tensor.language.notation import show_expr, show_type
-from wengert.tensor.language.predicates import And, Exists, Or, Related, Unrelated, names
+from wengert.tensor.language.predicates import And, Exists, Or, Related, Unrelated, free_names
 from wengert.tensor.language.terms import (
     REAL,
     Access,
@@ -36,17 +36,17 @@ from wengert.tensor.language.terms import (
 
 
 @dataclass(frozen=True)
-class Scope:
+class Environment:
     """What the names mean at a place: the types of variables, which are indices, how many arguments relations take."""
 
     types: Mapping[str, Type]
     indices: frozenset[str]
     relations: Mapping[str, int]
 
-    def typed(self, name: str, of: Type) -> Scope:
+    def typed(self, name: str, of: Type) -> Environment:
         return replace(self, types={**self.types, name: of})
 
-    def indexed(self, index: str) -> Scope:
+    def indexed(self, index: str) -> Environment:
         return replace(self, indices=self.indices | {index})
 
 
@@ -55,12 +55,12 @@ def type_of(program: Program) -> Type:
     return typed(program.body, scope_of(program))
 
 
-def scope_of(program: Program) -> Scope:
+def scope_of(program: Program) -> Environment:
     relations = {name: len(shape) for name, shape in program.relations}
-    return Scope(dict(program.inputs), frozenset(program.sizes), relations)
+    return Environment(dict(program.inputs), frozenset(program.sizes), relations)
 
 
-def typed(e: Expr, scope: Scope) -> Type:
+def typed(e: Expr, scope: Environment) -> Type:
     match e:
         case Var(name):
             if name not in scope.types:
@@ -92,7 +92,7 @@ def typed(e: Expr, scope: Scope) -> Type:
             return typed(body, scope.typed(name, typed(value, scope)))
 
 
-def _all_real(e: Expr, parts: tuple[Expr, ...], scope: Scope) -> Type:
+def _all_real(e: Expr, parts: tuple[Expr, ...], scope: Environment) -> Type:
     for part in parts:
         if (found := typed(part, scope)) != REAL:
             raise TensorLanguageError(
@@ -122,13 +122,13 @@ def _element(e: Expr, of: Type) -> Type:
     raise TensorLanguageError(f"{show_expr(e)} reads an element of a {show_type(of)}, which is no tensor")
 
 
-def _known(e: Expr, a: Affine, scope: Scope) -> None:
+def _known(e: Expr, a: Affine, scope: Environment) -> None:
     if unknown := a.names - scope.indices:
         raise TensorLanguageError(f"{show_expr(e)}: {', '.join(sorted(unknown))} is no index or size here")
 
 
-def _check_predicate(p: Predicate, scope: Scope) -> None:
-    if unknown := names(p) - scope.indices:
+def _check_predicate(p: Predicate, scope: Environment) -> None:
+    if unknown := free_names(p) - scope.indices:
         raise TensorLanguageError(f"the predicate speaks of {', '.join(sorted(unknown))}, no index or size here")
     match p:
         case And(parts) | Or(parts):

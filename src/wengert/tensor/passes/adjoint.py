@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wengert.tensor.language.assignments import Table, World
+from wengert.tensor.language.assignments import Assignments, World
 from wengert.tensor.language.predicates import FALSE, TRUE, Predicate, conjoin, disjoin, exists, substituted
 from wengert.tensor.language.ranges import tidied
 from wengert.tensor.language.terms import REAL, Expr, Mul, PairType, Proj, TensorType, Type, Var
@@ -22,7 +22,7 @@ from wengert.tensor.language.typechecking import arrays, shape_of
 from wengert.tensor.passes.differential import Along, Binding, Linear, Scaled, linearised, pushed_forward
 from wengert.tensor.passes.gen_pushout import accessed
 from wengert.tensor.passes.ssa import Builder, at, masked
-from wengert.tensor.passes.statements import SSA, Constant, Contract, Gens, Input, Output, Sum2, leaves
+from wengert.tensor.passes.statements import SSA, Contract, Fill, Gens, Load, Output, Sum2, output_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ def gauss_newton(ssa: SSA, wrt: Iterable[str]) -> SSA:
     """The program of JᵀJ at a further input x_dot for each x of `wrt`: the adjoint of the tangent of the result."""
     wrt, builder = tuple(wrt), Builder.of(ssa)
     tangents = pushed_forward(ssa, wrt, builder)
-    parts = [(name, functools.partial(tangents.__getitem__, name)) for name in leaves(ssa.output)]
+    parts = [(name, functools.partial(tangents.__getitem__, name)) for name in output_names(ssa.output)]
     return transposed(ssa, wrt, builder, parts).ssa
 
 
@@ -82,7 +82,7 @@ def interface_size(
     result: Adjoint, sizes: Mapping[str, int] | None = None, relations: Mapping[str, np.ndarray] | None = None
 ) -> int:
     """How many elements the filters at the inputs leave, summed over the inner products there."""
-    table = Table(World(sizes or {}, relations or {}), 1, {})
+    table = Assignments(World(sizes or {}, relations or {}), 1, {})
     return sum(table.extended(gens, where)[0].rows for _, gens, where in result.interface)
 
 
@@ -114,7 +114,7 @@ class Rewriting:
     def apply(self, binding: Binding, form: Linear, product: InnerProduct) -> None:
         p, a = product.where, product.a
         match form:
-            case Input(of, _):
+            case Load(of, _):
                 self.at_inputs[of] = (binding.gens, product)
             case Sum2(q0, du, q1, dv):
                 self.along_sum(product, ((q0, du), (q1, dv)))
@@ -166,7 +166,7 @@ class Rewriting:
                 else self.builder.emit(gens, masked(gens, product.within, product.a))
             )
         gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of(type_of)))
-        return self.builder.emit(gens, Constant(FALSE, 0))
+        return self.builder.emit(gens, Fill(FALSE, 0))
 
     def interface(self) -> Iterator[tuple[Expr, Gens, Predicate]]:
         return ((of, gens, product.where) for of, (gens, product) in self.at_inputs.items())

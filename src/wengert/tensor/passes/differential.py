@@ -15,7 +15,7 @@ from wengert.tensor.language.terms import BlackBox, Const, Expr, Mul, Proj, Var
 from wengert.tensor.language.typechecking import arrays
 from wengert.tensor.passes.gen_pushout import accessed
 from wengert.tensor.passes.ssa import Builder, at, masked
-from wengert.tensor.passes.statements import SSA, Constant, Contract, Gens, Input, Map, Output, Statement, Sum2
+from wengert.tensor.passes.statements import SSA, Contract, Fill, Gens, Load, Map, Output, Statement, Sum2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Along:
     factor: int
 
 
-Linear = Input | Sum2 | Scaled | Along
+Linear = Load | Sum2 | Scaled | Along
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ def tangent(builder: Builder, output: Output, of: Mapping[str, str]) -> Output:
     """The tangent of the result; a structural zero where the result is constant."""
     if not isinstance(output, str):
         return tuple(tangent(builder, part, of) for part in output)
-    return of[output] if output in of else builder.emit(builder.statements[output].gens, Constant(FALSE, 0))
+    return of[output] if output in of else builder.emit(builder.statements[output].gens, Fill(FALSE, 0))
 
 
 def emit_binding(builder: Builder, binding: Binding) -> None:
@@ -84,7 +84,7 @@ def emit_binding(builder: Builder, binding: Binding) -> None:
             builder.scalar(binding.gens, where, Mul(partial, accessed(Var(du), at(binding.gens))), binding.name)
         case Along(contraction, _):
             builder.emit(binding.gens, contraction, binding.name)
-        case Input() | Sum2() as form:
+        case Load() | Sum2() as form:
             builder.emit(binding.gens, form, binding.name)
 
 
@@ -120,9 +120,9 @@ class _Linearisation:
     def parts(self, statement: Statement) -> tuple[Predicate, list[Linear]]:
         """Where the differential of a statement may be nonzero, and the forms that it is the sum of."""
         match statement.form:
-            case Input(of, places):
-                return FALSE, [Input(_in_variable(of, self.tangents), places)] if root(of) in self.tangents else []
-            case Constant():
+            case Load(of, places):
+                return FALSE, [Load(_in_variable(of, self.tangents), places)] if root(of) in self.tangents else []
+            case Fill():
                 return FALSE, []
             case Sum2():
                 return FALSE, self.of_addition(statement.gens, statement.form)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from wengert.tensor.language.predicates import conjuncts, fresh, names
+from wengert.tensor.language.predicates import conjuncts, free_names, fresh_name
 from wengert.tensor.language.ranges import Ranges, known
 from wengert.tensor.language.substitution import all_names, children, substitute, with_children
 from wengert.tensor.language.terms import (
@@ -52,7 +52,7 @@ def elementwise(e: Expr, of: Type, taken: set[str]) -> Expr:
     own = [index for index, _ in gens_of(e)[0]]
     gens: list[tuple[str, Affine]] = []
     for d, size in enumerate(shape_of(of)):
-        name = own[d] if d < len(own) and own[d] not in own[:d] else fresh("i", taken | dict(gens).keys())
+        name = own[d] if d < len(own) and own[d] not in own[:d] else fresh_name("i", taken | dict(gens).keys())
         gens.append((name, size))
     return with_gens(tuple(gens), pushed(e, tuple(affine(name) for name, _ in gens), Facts(dict(gens), TRUE)))
 
@@ -65,7 +65,7 @@ class Facts:
     given: Predicate
 
     def indexed(self, index: str, size: Affine) -> Facts:
-        still = conjoin(*(q for q in conjuncts(self.given) if index not in names(q)))
+        still = conjoin(*(q for q in conjuncts(self.given) if index not in free_names(q)))
         return Facts({**self.ranges, index: size}, still)
 
     def where(self, p: Predicate) -> Facts:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from wengert.tensor.language.predicates import Predicate, at_most, conjoin, equal, names
+from wengert.tensor.language.predicates import Predicate, at_most, conjoin, equal, free_names
 from wengert.tensor.language.terms import affine
 from wengert.tensor.passes.merging import is_gather
 from wengert.tensor.passes.ssa import Builder, names_of, primed, same
-from wengert.tensor.passes.statements import SSA, Contract, Form, Gens, Input, Map, Statement, Sum2, predicates
+from wengert.tensor.passes.statements import SSA, Contract, Gens, Load, Map, Statement, StatementForm, Sum2, predicates
 
 
 def without_repetition(ssa: SSA) -> SSA:
@@ -27,9 +27,11 @@ def without_repetition(ssa: SSA) -> SSA:
 def _unused(statement: Statement, unused: dict[str, frozenset[int]]) -> frozenset[int]:
     """The positions of those indices of a statement on which its value does not depend."""
     form = statement.form
-    free = frozenset(d for d, index in enumerate(statement.at) if not any(index in names(p) for p in predicates(form)))
+    free = frozenset(
+        d for d, index in enumerate(statement.at) if not any(index in free_names(p) for p in predicates(form))
+    )
     match form:
-        case Input():
+        case Load():
             return frozenset()
         case Map(_, _, args):
             return free.intersection(*(unused[arg] for arg in args))
@@ -50,7 +52,7 @@ def _emit_once(builder: Builder, statement: Statement, unused: frozenset[int]) -
     builder.emit(statement.gens, Contract(js, same(js, kept), ((once, names_of(js)),)), statement.name)
 
 
-def _restricted(builder: Builder, form: Form, gens: Gens, kept: Gens, where: Predicate) -> Form:
+def _restricted(builder: Builder, form: StatementForm, gens: Gens, kept: Gens, where: Predicate) -> StatementForm:
     def first(name: str) -> str:
         """The argument where the unused indices are 0: its value wherever they stand."""
         js = primed(gens, "j")

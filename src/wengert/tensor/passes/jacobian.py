@@ -8,22 +8,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from wengert.tensor.language.predicates import Predicate, conjoin, equal, fresh
+from wengert.tensor.language.predicates import Predicate, conjoin, equal, fresh_name
 from wengert.tensor.language.terms import Var, affine
 from wengert.tensor.language.typechecking import arrays, shape_of
 from wengert.tensor.passes.differential import pushed_forward, tangent
 from wengert.tensor.passes.ssa import Builder
 from wengert.tensor.passes.statements import (
     SSA,
-    Constant,
     Contract,
-    Form,
+    Fill,
     Gens,
-    Input,
+    Load,
     Statement,
+    StatementForm,
     arguments,
     canonical,
-    leaves,
+    output_names,
 )
 
 
@@ -33,8 +33,8 @@ def jacobian(ssa: SSA, wrt: str) -> SSA:
     output = tangent(builder, ssa.output, pushed_forward(ssa, [wrt], builder))
     x_dot, of = builder.inputs[-1]
     sizes = shape_of(arrays(of))
-    further, inner = (tuple((fresh(f"{b}{d}", ssa.sizes), size) for d, size in enumerate(sizes)) for b in "bc")
-    widening = Widening(x_dot, further, inner, set(leaves(output)))
+    further, inner = (tuple((fresh_name(f"{b}{d}", ssa.sizes), size) for d, size in enumerate(sizes)) for b in "bc")
+    widening = Widening(x_dot, further, inner, set(output_names(output)))
     statements = tuple(canonical(widening.widened(s), ssa.sizes) for s in builder.statements.values())
     return replace(ssa, statements=statements, output=output)
 
@@ -51,14 +51,14 @@ class Widening:
     def widened(self, statement: Statement) -> Statement:
         """The statement with the further indices, if it is part of the result or depends on the tangent."""
         form = statement.form
-        if form == Input(Var(self.x_dot), statement.at):
-            form = Constant(self.same(statement.at), 1)
+        if form == Load(Var(self.x_dot), statement.at):
+            form = Fill(self.same(statement.at), 1)
         elif self.wide.isdisjoint((statement.name, *arguments(form))):
             return statement
         self.wide.add(statement.name)
         return Statement(statement.name, (*statement.gens, *self.further), self.product(form))
 
-    def product(self, form: Form) -> Form:
+    def product(self, form: StatementForm) -> StatementForm:
         """A product reads its differential where the indices are the statement's; a sum has indices of its own."""
         if not isinstance(form, Contract):
             return form

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from wengert.tensor.language.predicates import Compare, Predicate, conjoin, conjuncts, exists, pins, substituted
 from wengert.tensor.language.terms import affine
-from wengert.tensor.passes.statements import SSA, Contract, Statement, arguments, canonical, leaves
+from wengert.tensor.passes.statements import SSA, Contract, Statement, arguments, canonical, output_names
 
 
 def merged(ssa: SSA) -> SSA:
@@ -27,7 +27,7 @@ def merged(ssa: SSA) -> SSA:
 def readers(ssa: SSA) -> Counter[str]:
     """How often each statement is read, by other statements and as a result."""
     read = [name for statement in ssa.statements for name in arguments(statement.form)]
-    return Counter([*read, *leaves(ssa.output)])
+    return Counter([*read, *output_names(ssa.output)])
 
 
 def _merged(statement: Statement, done: dict[str, Statement], uses: Counter[str], sizes: tuple[str, ...]) -> Statement:

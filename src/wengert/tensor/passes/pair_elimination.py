@@ -8,7 +8,7 @@ Source: "Differentiating a Tensor Language", 5.11 to 5.20.
 
 from __future__ import annotations
 
-from wengert.tensor.language.predicates import fresh
+from wengert.tensor.language.predicates import fresh_name
 from wengert.tensor.language.substitution import all_names, children, with_children
 from wengert.tensor.language.terms import (
     Access,
@@ -24,7 +24,7 @@ from wengert.tensor.language.terms import (
     Type,
     Var,
 )
-from wengert.tensor.language.typechecking import Scope, arrays, scope_of, typed
+from wengert.tensor.language.typechecking import Environment, arrays, scope_of, typed
 from wengert.tensor.passes.let_lifting import Bindings, lets_of, with_lets
 
 
@@ -39,7 +39,7 @@ def eliminate_pairs(program: Program) -> Program:
 
 
 class _Elimination:
-    def __init__(self, scope: Scope, taken: set[str]) -> None:
+    def __init__(self, scope: Environment, taken: set[str]) -> None:
         self.scope, self.taken = scope, taken
         self.bindings: Bindings = []
         self.pairs: dict[str, Expr] = {}
@@ -59,7 +59,7 @@ class _Elimination:
             return Pair(left, self.leaves(name, projected(1, value), of.right))
         if isinstance(value, Var):
             return value
-        new = fresh(name, self.taken)
+        new = fresh_name(name, self.taken)
         self.taken.add(new)
         self.bindings.append((new, value))
         return Var(new)

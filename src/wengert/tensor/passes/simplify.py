@@ -17,16 +17,16 @@ from wengert.tensor.passes.merging import is_gather, merged, without_pinned
 from wengert.tensor.passes.ssa import masked
 from wengert.tensor.passes.statements import (
     SSA,
-    Constant,
     Contract,
-    Form,
+    Fill,
     Map,
     Output,
     Statement,
+    StatementForm,
     Sum2,
     arguments,
     canonical,
-    leaves,
+    output_names,
     with_arguments,
 )
 
@@ -44,7 +44,7 @@ def simplified(ssa: SSA) -> SSA:
 
 
 def without_dead_code(ssa: SSA) -> SSA:
-    wanted = set(leaves(ssa.output))
+    wanted = set(output_names(ssa.output))
     kept = []
     for statement in reversed(ssa.statements):
         if statement.name in wanted:
@@ -68,12 +68,12 @@ def shared(ssa: SSA) -> SSA:
     return replace(ssa, statements=tuple(kept), output=renamed(ssa.output, names))
 
 
-def _exactly(form: Form) -> Any:
+def _exactly(form: StatementForm) -> Any:
     """A key of a form that tells 1 from 1.0 and 0.0 from -0.0, which are equal."""
-    return repr(form.value) if isinstance(form, Constant) else None
+    return repr(form.value) if isinstance(form, Fill) else None
 
 
-def _ordered(statement: Statement, form: Form, position: Mapping[str, int]) -> Form:
+def _ordered(statement: Statement, form: StatementForm, position: Mapping[str, int]) -> StatementForm:
     """The form with its operands in the order in which they are computed: + and · commute."""
     if isinstance(form, Sum2) and position[form.x] > position[form.y]:
         return Sum2(form.where1, form.y, form.where0, form.x)
@@ -100,42 +100,42 @@ def folded(ssa: SSA) -> SSA:
     return replace(ssa, statements=tuple(done.values()))
 
 
-def _folded(statement: Statement, done: Statements) -> Form:
+def _folded(statement: Statement, done: Statements) -> StatementForm:
     match statement.form:
         case Sum2():
             return _sum(statement, statement.form, done)
         case Map(where, _, _) if where == FALSE:
-            return Constant(FALSE, 0)
+            return Fill(FALSE, 0)
         case Contract(_, where, factors):
             if where == FALSE or any(_is_zero(done[name]) for name, _ in factors):
-                return Constant(FALSE, 0)
+                return Fill(FALSE, 0)
             return _contraction(statement, statement.form, done)
     return statement.form
 
 
 def _is_zero(statement: Statement) -> bool:
-    return isinstance(statement.form, Constant) and statement.form.where == FALSE
+    return isinstance(statement.form, Fill) and statement.form.where == FALSE
 
 
-def _sum(statement: Statement, form: Sum2, done: Statements) -> Form:
+def _sum(statement: Statement, form: Sum2, done: Statements) -> StatementForm:
     terms = ((form.where0, form.x), (form.where1, form.y))
     left = [(where, name) for where, name in terms if where != FALSE and not _is_zero(done[name])]
     if len(left) == 2:
         return form
-    return masked(statement.gens, *left[0]) if left else Constant(FALSE, 0)
+    return masked(statement.gens, *left[0]) if left else Fill(FALSE, 0)
 
 
-def _contraction(statement: Statement, form: Contract, done: Statements) -> Form:
+def _contraction(statement: Statement, form: Contract, done: Statements) -> StatementForm:
     """The form of a contraction with constant factors folded: a factor [p]1 is [p]."""
     for k, (name, at) in enumerate(form.factors):
         constant = done[name].form
-        if isinstance(constant, Constant):
+        if isinstance(constant, Fill):
             where = conjoin(form.where, _at(constant.where, done[name], at))
             others = form.factors[:k] + form.factors[k + 1 :]
             if others and constant.value == 1:
                 return without_pinned(Contract(form.sums, where, others))
             if is_gather(statement):
-                return Constant(exists(form.sums, where), constant.value)
+                return Fill(exists(form.sums, where), constant.value)
     return form
 
 
@@ -163,7 +163,7 @@ def without_copies(ssa: SSA) -> SSA:
     return replace(ssa, statements=tuple(done.values()), output=renamed(ssa.output, copies))
 
 
-def _without_copies(statement: Statement, form: Form, done: Statements) -> Form:
+def _without_copies(statement: Statement, form: StatementForm, done: Statements) -> StatementForm:
     match form:
         case Sum2(p, x, q, y):
             (p0, x0), (q0, y0) = (_copy(done[name], done) or (TRUE, name) for name in (x, y))

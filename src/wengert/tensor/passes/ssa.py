@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import count
 
-from wengert.tensor.language.evaluation import after, summands
-from wengert.tensor.language.predicates import fresh, substituted
+from wengert.tensor.language.evaluation import behind_brackets, summands
+from wengert.tensor.language.predicates import fresh_name, substituted
 from wengert.tensor.language.substitution import substitute
 from wengert.tensor.language.terms import (
     TRUE,
@@ -40,14 +40,14 @@ from wengert.tensor.passes.let_lifting import lets_of, lift_lets
 from wengert.tensor.passes.pair_elimination import eliminate_pairs
 from wengert.tensor.passes.statements import (
     SSA,
-    Constant,
     Contract,
-    Form,
+    Fill,
     Gens,
-    Input,
+    Load,
     Map,
     Output,
     Statement,
+    StatementForm,
     Sum2,
     canonical,
 )
@@ -88,7 +88,7 @@ class Builder:
         """A Builder that has the statements of `ssa`."""
         builder = cls(ssa.inputs, ssa.relations, ssa.sizes, taken=(statement.name for statement in ssa.statements))
         builder.statements = {statement.name: statement for statement in ssa.statements}
-        builder.read = {s.form.of: s.name for s in ssa.statements if isinstance(s.form, Input)}
+        builder.read = {s.form.of: s.name for s in ssa.statements if isinstance(s.form, Load)}
         return builder
 
     def add_input(self, name: str, of: Type) -> str:
@@ -101,14 +101,14 @@ class Builder:
 
     def named(self, name: str) -> str:
         """`name`, or one like it that is not taken; it is from now on."""
-        name = fresh(name, self.taken)
+        name = fresh_name(name, self.taken)
         self.taken.add(name)
         return name
 
     def temporary(self) -> str:
         return self.named(next(name for name in (f"t{number}" for number in count()) if name not in self.taken))
 
-    def emit(self, gens: Gens, form: Form, name: str | None = None) -> str:
+    def emit(self, gens: Gens, form: StatementForm, name: str | None = None) -> str:
         name = name or self.temporary()
         self.statements[name] = canonical(Statement(name, gens, form), self.sizes)
         return name
@@ -117,7 +117,7 @@ class Builder:
         """The name of the statement that reads an input, or a projection of one."""
         if of not in self.read:
             gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of(self.type_of(of))))
-            self.read[of] = self.emit(gens, Input(of, tuple(index for index, _ in gens)), self.named(_input_name(of)))
+            self.read[of] = self.emit(gens, Load(of, tuple(index for index, _ in gens)), self.named(_input_name(of)))
         return self.read[of]
 
     def type_of(self, of: Expr) -> Type:
@@ -142,7 +142,7 @@ class Builder:
             case Bracket(where, body):
                 return self.scalar(gens, conjoin(p, where), body, name)
             case Const(value):
-                form: Form = Constant(p, value)
+                form: StatementForm = Fill(p, value)
             case Add(left, right):
                 form = self._addition(gens, p, left, right)
             case Mul(left, right):
@@ -158,20 +158,20 @@ class Builder:
                 form = self._reading(p, e)
         return self.emit(gens, form, name)
 
-    def _addition(self, gens: Gens, p: Predicate, left: Expr, right: Expr) -> Form:
-        (q0, e0), (q1, e1) = after(left), after(right)
+    def _addition(self, gens: Gens, p: Predicate, left: Expr, right: Expr) -> StatementForm:
+        (q0, e0), (q1, e1) = behind_brackets(left), behind_brackets(right)
         p0, p1 = conjoin(p, q0), conjoin(p, q1)
         return Sum2(p0, self.scalar(gens, p0, e0), p1, self.scalar(gens, p1, e1))
 
-    def _sum(self, gens: Gens, p: Predicate, e: Sum) -> Form:
+    def _sum(self, gens: Gens, p: Predicate, e: Sum) -> StatementForm:
         indices, q, body = summands(e)
-        new = {index: fresh(index, {*dict(gens), *self.sizes}) for index in indices}
+        new = {index: fresh_name(index, {*dict(gens), *self.sizes}) for index in indices}
         sums = tuple((new[index], size) for index, size in indices.items())
         rename = {old: affine(name) for old, name in new.items()}
         where = conjoin(p, substituted(q, rename))
         return total(gens, sums, where, self.scalar((*gens, *sums), where, substitute(body, rename)))
 
-    def _reading(self, p: Predicate, e: Expr) -> Form:
+    def _reading(self, p: Predicate, e: Expr) -> StatementForm:
         """The sum that an access x[a1, .., ad] is: over all of x where j̄ = ā, at most one term, hence free."""
         places: tuple[Affine, ...] = ()
         while isinstance(e, Access):

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tensor.language.assignments import Table, World
+from wengert.tensor.language.assignments import Assignments, World
 from wengert.tensor.language.cost import cost_at
-from wengert.tensor.language.evaluation import Evaluator, Value, mapped
-from wengert.tensor.language.notation import show
-from wengert.tensor.language.predicates import fresh, substituted
+from wengert.tensor.language.evaluation import Evaluated, Evaluator, mapped
+from wengert.tensor.language.notation import show_program
+from wengert.tensor.language.predicates import fresh_name, substituted
 from wengert.tensor.language.ranges import tidied
 from wengert.tensor.language.terms import (
     TRUE,
@@ -49,7 +49,7 @@ Output = str | tuple["Output", ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
+class Load:
     """The form inp[ī], of a variable or of projections of one."""
 
     of: Expr
@@ -57,7 +57,7 @@ class Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class Fill:
     """The form [where]·value."""
 
     where: Predicate
@@ -92,14 +92,14 @@ class Contract:
     factors: tuple[tuple[str, tuple[str, ...]], ...]
 
 
-Form = Input | Constant | Sum2 | Map | Contract
+StatementForm = Load | Fill | Sum2 | Map | Contract
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
     name: str
     gens: Gens
-    form: Form
+    form: StatementForm
 
     @property
     def at(self) -> tuple[str, ...]:
@@ -118,7 +118,7 @@ class SSA:
 # ---- what a statement reads ----
 
 
-def arguments(form: Form) -> tuple[str, ...]:
+def arguments(form: StatementForm) -> tuple[str, ...]:
     """The names of the statements that a form reads."""
     match form:
         case Sum2(_, x, _, y):
@@ -130,7 +130,7 @@ def arguments(form: Form) -> tuple[str, ...]:
     return ()
 
 
-def with_arguments(form: Form, new: Mapping[str, str]) -> Form:
+def with_arguments(form: StatementForm, new: Mapping[str, str]) -> StatementForm:
     """The same form, which reads other statements."""
     match form:
         case Sum2(p, x, q, y):
@@ -142,18 +142,18 @@ def with_arguments(form: Form, new: Mapping[str, str]) -> Form:
     return form
 
 
-def predicates(form: Form) -> tuple[Predicate, ...]:
+def predicates(form: StatementForm) -> tuple[Predicate, ...]:
     """The predicates that say where a form computes."""
     match form:
-        case Constant(where, _) | Map(where, _, _) | Contract(_, where, _):
+        case Fill(where, _) | Map(where, _, _) | Contract(_, where, _):
             return (where,)
         case Sum2(p, _, q, _):
             return (p, q)
     return ()
 
 
-def leaves(output: Output) -> tuple[str, ...]:
-    return (output,) if isinstance(output, str) else tuple(leaf for part in output for leaf in leaves(part))
+def output_names(output: Output) -> tuple[str, ...]:
+    return (output,) if isinstance(output, str) else tuple(leaf for part in output for leaf in output_names(part))
 
 
 # ---- the same as an expression: what it means, costs and looks like ----
@@ -166,9 +166,9 @@ def expression(statement: Statement) -> Expr:
         return accessed(Var(name), tuple(map(affine, at)))
 
     match statement.form:
-        case Input(of, at):
+        case Load(of, at):
             body = accessed(of, tuple(map(affine, at)))
-        case Constant(where, value):
+        case Fill(where, value):
             body = _where(where, Const(value))
         case Sum2(p, x, q, y):
             body = Add(_where(p, read(x)), _where(q, read(y)))
@@ -198,16 +198,16 @@ def _tuple(output: Output) -> Expr:
 
 
 def show_ssa(ssa: SSA) -> str:
-    return show(to_program(ssa))
+    return show_program(to_program(ssa))
 
 
 def evaluate_ssa(
     ssa: SSA,
-    inputs: Mapping[str, Value],
+    inputs: Mapping[str, Evaluated],
     sizes: Mapping[str, int] | None = None,
     relations: Mapping[str, np.ndarray] | None = None,
     number: Callable[[Any], Any] = float,
-) -> Value:
+) -> Evaluated:
     """The values of the names in the output, in its tuples, by the evaluator of the language."""
     evaluator = Evaluator(number)
     table = evaluator.started(ssa.inputs, inputs, World(sizes or {}, relations or {}))
@@ -216,14 +216,14 @@ def evaluate_ssa(
     return _picked(ssa.output, lambda name: mapped(lambda leaf: leaf[0], evaluator.held[name]))
 
 
-def _picked(output: Output, value: Callable[[str], Value]) -> Value:
+def _picked(output: Output, value: Callable[[str], Evaluated]) -> Evaluated:
     return value(output) if isinstance(output, str) else tuple(_picked(part, value) for part in output)
 
 
 def ssa_cost(
     ssa: SSA, sizes: Mapping[str, int] | None = None, relations: Mapping[str, np.ndarray] | None = None
 ) -> int:
-    table = Table(World(sizes or {}, relations or {}), 1, {})
+    table = Assignments(World(sizes or {}, relations or {}), 1, {})
     return sum(cost_at(expression(statement), table) for statement in ssa.statements)
 
 
@@ -252,18 +252,20 @@ def positions(statement: Statement, sizes: tuple[str, ...]) -> dict[str, str]:
         read = {index for group in groups for index in group}
         groups.append(tuple(index for index, _ in statement.form.sums if index not in read))
     return {
-        index: fresh(f"{letter}{position}", sizes)
+        index: fresh_name(f"{letter}{position}", sizes)
         for letter, group in zip("ijkl", groups, strict=False)
         for position, index in enumerate(group)
     }
 
 
-def _renamed_form(form: Form, new: Mapping[str, str], renamed: Callable[[Predicate], Predicate]) -> Form:
+def _renamed_form(
+    form: StatementForm, new: Mapping[str, str], renamed: Callable[[Predicate], Predicate]
+) -> StatementForm:
     match form:
-        case Input(of, at):
-            return Input(of, tuple(new[index] for index in at))
-        case Constant(where, value):
-            return Constant(renamed(where), value)
+        case Load(of, at):
+            return Load(of, tuple(new[index] for index in at))
+        case Fill(where, value):
+            return Fill(renamed(where), value)
         case Sum2(p, x, q, y):
             return Sum2(renamed(p), x, renamed(q), y)
         case Map(where, f, args):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wengert.tensor.language.predicates import names
+from wengert.tensor.language.predicates import free_names
 from wengert.tensor.passes.statements import (
     SSA,
     Contract,
@@ -13,7 +13,7 @@ from wengert.tensor.passes.statements import (
     Statement,
     Sum2,
     arguments,
-    leaves,
+    output_names,
     positions,
     predicates,
 )
@@ -26,7 +26,7 @@ def complaints(ssa: SSA) -> list[str]:
     for statement in ssa.statements:
         found += [f"{statement.name}: {complaint}" for complaint in _of_statement(statement, shapes, ssa.sizes)]
         shapes[statement.name] = statement.gens
-    return [*found, *(f"the result {name} is not defined" for name in leaves(ssa.output) if name not in shapes)]
+    return [*found, *(f"the result {name} is not defined" for name in output_names(ssa.output) if name not in shapes)]
 
 
 def _of_statement(statement: Statement, shapes: Mapping[str, Gens], sizes: tuple[str, ...]) -> Iterator[str]:
@@ -41,7 +41,7 @@ def _of_statement(statement: Statement, shapes: Mapping[str, Gens], sizes: tuple
         yield "indices are not named by position"
     sums = form.sums if isinstance(form, Contract) else ()
     scope = {index for index, _ in (*statement.gens, *sums)} | set(sizes)
-    yield from (f"{name} is no index here" for p in predicates(form) for name in names(p) - scope)
+    yield from (f"{name} is no index here" for p in predicates(form) for name in free_names(p) - scope)
 
 
 def _shapes(statement: Statement, shapes: Mapping[str, Gens]) -> Iterator[str]:

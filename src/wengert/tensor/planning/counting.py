@@ -15,9 +15,9 @@ import numpy as np
 from wengert.tensor.language.indices import Affine
 from wengert.tensor.language.predicates import And, Compare, Exists, Or, Predicate, Related, Unrelated
 from wengert.tensor.language.terms import Add, Apply, Const, Mul
-from wengert.tensor.passes.statements import leaves
-from wengert.tensor.planning.loops import Bound, Row, Solve, Span, Step, Test, steps
-from wengert.tensor.planning.nests import Body, Entry, Nest, Position, Read
+from wengert.tensor.passes.statements import output_names
+from wengert.tensor.planning.loops import Limit, Row, Solve, Span, Step, Test, steps
+from wengert.tensor.planning.nests import Body, EntryIndex, Nest, Position, Read
 from wengert.tensor.planning.plan import Plan
 from wengert.tensor.planning.walks import Entries
 
@@ -74,7 +74,7 @@ class Machine:
         return self.inputs[name][place] if place else self.inputs[name]
 
     def position(self, p: Position, at: Values) -> int:
-        if isinstance(p, Entry):
+        if isinstance(p, EntryIndex):
             return int(self.relations[p.relation].find(tuple(np.array(valued(a, at)) for a in p.at)))
         return valued(p, at)
 
@@ -136,11 +136,11 @@ def valued(a: Affine, at: Values) -> int:
     return a.constant + sum(c * at[name] for name, c in a.terms)
 
 
-def lowest(b: Bound, at: Values) -> int:
+def lowest(b: Limit, at: Values) -> int:
     return -(-valued(b.of, at) // b.by)
 
 
-def highest(b: Bound, at: Values) -> int:
+def highest(b: Limit, at: Values) -> int:
     return valued(b.of, at) // b.by
 
 
@@ -149,7 +149,7 @@ def counted(plan: Plan, inputs: Mapping[str, Any], relations: Mapping[str, Entri
     machine = Machine(plan, inputs, dict(relations))
     machine.run()
     shapes = {nest.name: nest.shape for nest in plan.nests}
-    outputs = {name: _array(machine.cells[name], shapes[name]) for name in leaves(plan.output)}
+    outputs = {name: _array(machine.cells[name], shapes[name]) for name in output_names(plan.output)}
     return nested(plan.output, outputs), machine.counted
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import count
 
 from wengert.tensor.language.indices import affine
-from wengert.tensor.language.predicates import conjoin, exists, names
+from wengert.tensor.language.predicates import conjoin, exists, free_names
 from wengert.tensor.language.terms import Add
 from wengert.tensor.planning.loops import points, steps
 from wengert.tensor.planning.nests import (
@@ -26,13 +26,13 @@ from wengert.tensor.planning.nests import (
     replaced,
     together,
 )
-from wengert.tensor.planning.pieces import Context, is_reduction, settled
+from wengert.tensor.planning.pieces import Planning, is_reduction, settled
 
 Split = tuple[Nest, Piece]
 UNNAMED = ""
 
 
-def eliminated(nests: Mapping[str, Nest], context: Context) -> dict[str, Nest]:
+def eliminated(nests: Mapping[str, Nest], context: Planning) -> dict[str, Nest]:
     """The nests with each piece as the cheapest sums of products found by summing one index after the other."""
     result: dict[str, Nest] = {}
     fresh = (name for name in (f"s{k}" for k in count()) if name not in nests)
@@ -41,7 +41,7 @@ def eliminated(nests: Mapping[str, Nest], context: Context) -> dict[str, Nest]:
     return result
 
 
-def _of_one(nest: Nest, fresh: Iterator[str], context: Context) -> dict[str, Nest]:
+def _of_one(nest: Nest, fresh: Iterator[str], context: Planning) -> dict[str, Nest]:
     result: dict[str, Nest] = {}
     pieces: list[Piece] = []
     for left in (part for piece in nest.pieces for part in _terms(piece)):
@@ -65,7 +65,7 @@ def _addends(body: Body) -> tuple[Body, ...]:
     return (*_addends(body.left), *_addends(body.right)) if isinstance(body, Add) else (body,)
 
 
-def _cheapest(piece: Piece, context: Context) -> Split | None:
+def _cheapest(piece: Piece, context: Planning) -> Split | None:
     """The split of a piece that leaves the fewest operations, if these are fewer than there are; else None."""
     kept = {i for a in piece.target for i in a.names}
     found = (_without(piece, index) for index in piece.ranges if index not in kept)
@@ -83,11 +83,11 @@ def _without(piece: Piece, index: str) -> Split | None:
     parts = factors(piece.body)
     own = [p for p in parts if index in body_names(p)]
     others = [p for p in parts if p not in own]
-    inside = tuple(p for p in piece.where if index in names(p))
-    about = {i for p in inside for i in names(p)} | {i for p in own for i in body_names(p)}
+    inside = tuple(p for p in piece.where if index in free_names(p))
+    about = {i for p in inside for i in free_names(p)} | {i for p in own for i in body_names(p)}
     free = tuple((i, n) for i, n in piece.indices if i in about and i != index)
     outside = tuple(p for p in piece.where if p not in inside)
-    if not own or not others or any(map(calls, own)) or any(names(p) & about for p in outside):
+    if not own or not others or any(map(calls, own)) or any(free_names(p) & about for p in outside):
         return None
     at = tuple(affine(i) for i, _ in free)
     some = exists([(index, affine(piece.ranges[index]))], conjoin(*inside))
@@ -104,12 +104,12 @@ def _named(split: Split, name: str) -> Split:
     return replace(nest, name=name), replace(outer, body=replaced(outer.body, read, Read(name, read.at)))
 
 
-def _operations(split: Split, context: Context) -> float:
+def _operations(split: Split, context: Planning) -> float:
     nest, outer = split
     return sum(_work(p, context) for p in (*nest.pieces, outer))
 
 
-def _work(piece: Piece, context: Context) -> float:
+def _work(piece: Piece, context: Planning) -> float:
     """About how many products and additions a piece takes."""
     if 0 in piece.ranges.values():
         return 0.0

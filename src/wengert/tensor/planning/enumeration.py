@@ -17,12 +17,12 @@ from wengert.tensor.language.predicates import (
     Unrelated,
     conjuncts,
     disjuncts,
-    fresh,
+    fresh_name,
     substituted,
 )
-from wengert.tensor.planning.loops import Bound, Row, Solve, Span, Step, Test, steps
+from wengert.tensor.planning.loops import Limit, Row, Solve, Span, Step, Test, steps
 from wengert.tensor.planning.regions import Conjunction, Ranges
-from wengert.tensor.planning.walks import Entries, key_of
+from wengert.tensor.planning.walks import Entries, row_keys
 
 Columns = dict[str, np.ndarray]
 Relations = Mapping[str, Entries]
@@ -91,7 +91,7 @@ def _range_of_keys(
         return np.zeros(length, np.int64), np.full(length, len(keys))
     inside = np.logical_and.reduce([(g >= 0) & (g < n) for g, n in zip(given, shape, strict=False)])
     after = prod(shape[len(given) :])
-    prefix = key_of(tuple(np.where(inside, g, 0) for g in given), shape[: len(given)])
+    prefix = row_keys(tuple(np.where(inside, g, 0) for g in given), shape[: len(given)])
     first = np.searchsorted(keys, prefix * after)
     return first, np.where(inside, np.searchsorted(keys, (prefix + 1) * after), first)
 
@@ -103,11 +103,11 @@ def valued(a: Affine, columns: Columns, length: int) -> np.ndarray:
     return value
 
 
-def lowest(b: Bound, columns: Columns, length: int) -> np.ndarray:
+def lowest(b: Limit, columns: Columns, length: int) -> np.ndarray:
     return -(-valued(b.of, columns, length) // b.by)
 
 
-def highest(b: Bound, columns: Columns, length: int) -> np.ndarray:
+def highest(b: Limit, columns: Columns, length: int) -> np.ndarray:
     return valued(b.of, columns, length) // b.by
 
 
@@ -142,7 +142,7 @@ def _alternatives(atoms: Conjunction, taken: frozenset[str]) -> Iterator[tuple[d
                 yield from _alternatives((*rest, *conjuncts(part)), taken)
             return
         if isinstance(atom, Exists):
-            index = fresh(atom.index, taken)
+            index = fresh_name(atom.index, taken)
             inside = conjuncts(substituted(atom.of, {atom.index: affine(index)}))
             for witnesses, where in _alternatives((*rest, *inside), taken | {index}):
                 yield {index: atom.size.constant, **witnesses}, where

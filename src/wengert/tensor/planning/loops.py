@@ -8,12 +8,12 @@ from itertools import permutations
 from math import prod
 
 from wengert.tensor.language.indices import Affine, affine
-from wengert.tensor.language.predicates import Compare, Predicate, Related, at_most, names
+from wengert.tensor.language.predicates import Compare, Predicate, Related, at_most, free_names
 from wengert.tensor.planning.regions import Conjunction, Ranges, all_implied, span
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Limit:
     """The bound of/by of a loop: rounded up for a lower one and down for an upper one."""
 
     of: Affine
@@ -25,8 +25,8 @@ class Span:
     """A loop: the index runs from the greatest of the lows to the least of the highs, both included."""
 
     index: str
-    lows: tuple[Bound, ...]
-    highs: tuple[Bound, ...]
+    lows: tuple[Limit, ...]
+    highs: tuple[Limit, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +99,8 @@ IN_STRIPS = "_strip"
 def in_strips(span: Span, size: int, length: int) -> tuple[Span, Span]:
     """A span as two loops: over strips of the index, and over the part of the span in a strip."""
     number = affine(span.index + IN_STRIPS)
-    over = Span(span.index + IN_STRIPS, (Bound(affine(0)),), (Bound(affine(-(-size // length) - 1)),))
-    first, last = Bound(number * length), Bound(number * length + length - 1)
+    over = Span(span.index + IN_STRIPS, (Limit(affine(0)),), (Limit(affine(-(-size // length) - 1)),))
+    first, last = Limit(number * length), Limit(number * length + length - 1)
     lows = (b for b in span.lows if not b.of.is_constant or b.of.constant > 0)
     return over, Span(span.index, (first, *lows), (last, *span.highs))
 
@@ -124,13 +124,13 @@ class _Maker:
         self.test()
 
     def test(self) -> None:
-        for atom in [a for a in self.left if names(a) <= self.bound]:
+        for atom in [a for a in self.left if free_names(a) <= self.bound]:
             self.left.remove(atom)
             self.steps.append(Test(atom))
 
     def _solve(self, index: str) -> Solve | None:
         for atom in self.left:
-            if isinstance(atom, Compare) and atom.op == "=" and index in names(atom) <= self.bound | {index}:
+            if isinstance(atom, Compare) and atom.op == "=" and index in free_names(atom) <= self.bound | {index}:
                 self.left.remove(atom)
                 c = atom.side.coefficient(index)
                 rest = atom.side - affine(index) * c
@@ -139,7 +139,7 @@ class _Maker:
 
     def _row(self, index: str) -> Row | None:
         for atom in self.left if self.walks else ():
-            if isinstance(atom, Related) and index in names(atom) and self._can_walk(atom):
+            if isinstance(atom, Related) and index in free_names(atom) and self._can_walk(atom):
                 self.left.remove(atom)
                 return self._walked(atom)
         return None
@@ -167,16 +167,16 @@ class _Maker:
         return argument, name, sign, rest, self.sizes[name]
 
     def _span(self, index: str) -> Span:
-        about = [a for a in self.left if isinstance(a, Compare) and index in names(a) <= self.bound | {index}]
+        about = [a for a in self.left if isinstance(a, Compare) and index in free_names(a) <= self.bound | {index}]
         self.left = [a for a in self.left if a not in about]
-        lows, highs = [Bound(affine(0))], [Bound(affine(self.sizes[index] - 1))]
+        lows, highs = [Limit(affine(0))], [Limit(affine(self.sizes[index] - 1))]
         for side in (a.side for a in about if isinstance(a, Compare)):
             c = side.coefficient(index)
             rest = side - affine(index) * c
-            (lows if c > 0 else highs).append(Bound(-rest if c > 0 else rest, abs(c)))
+            (lows if c > 0 else highs).append(Limit(-rest if c > 0 else rest, abs(c)))
         return Span(index, self._tightest(lows, 1), self._tightest(highs, -1))
 
-    def _tightest(self, bounds: list[Bound], sign: int) -> tuple[Bound, ...]:
+    def _tightest(self, bounds: list[Limit], sign: int) -> tuple[Limit, ...]:
         """The bounds without those that another one always meets; constants fold into one."""
         kept = list(dict.fromkeys(_folded(b, sign) for b in bounds))
         for b in list(kept):
@@ -184,14 +184,14 @@ class _Maker:
                 kept.remove(b)
         return tuple(kept)
 
-    def _beyond(self, a: Bound, b: Bound, sign: int) -> bool:
+    def _beyond(self, a: Limit, b: Limit, sign: int) -> bool:
         return a.by == b.by and span((a.of - b.of) * sign, self.sizes)[0] >= 0
 
 
-def _folded(b: Bound, sign: int) -> Bound:
+def _folded(b: Limit, sign: int) -> Limit:
     if not b.of.is_constant:
         return b
-    return Bound(affine(-(-b.of.constant // b.by) if sign > 0 else b.of.constant // b.by))
+    return Limit(affine(-(-b.of.constant // b.by) if sign > 0 else b.of.constant // b.by))
 
 
 def steps_in_order(
@@ -226,7 +226,7 @@ def is_mask(relation: str, shape: Sequence[int], counts: Mapping[str, int]) -> b
 
 def is_masked(atom: Related, sizes: Ranges, counts: Mapping[str, int]) -> bool:
     """`is_mask` over the indices that the atom names."""
-    return is_mask(atom.relation, [sizes[i] for i in names(atom)], counts)
+    return is_mask(atom.relation, [sizes[i] for i in free_names(atom)], counts)
 
 
 def iterations(made: Iterable[Step], sizes: Ranges, counts: Mapping[str, int]) -> float:
@@ -261,5 +261,5 @@ def _turns(step: Step, sizes: Ranges, counts: Mapping[str, int], middle: Mapping
     return 1.0
 
 
-def _value(b: Bound, middle: Mapping[str, float]) -> float:
+def _value(b: Limit, middle: Mapping[str, float]) -> float:
     return (b.of.constant + sum(c * middle.get(name, 0) for name, c in b.of.terms)) / b.by

@@ -19,22 +19,22 @@ from wengert.tensor.language.predicates import (
     disjoin,
     disjuncts,
     exists,
+    free_names,
     implies,
-    names,
     negate,
     pins,
     substituted,
 )
 from wengert.tensor.language.terms import Apply, BlackBox, Const, Expr, PairType, Proj, TensorType, Type, Var
-from wengert.tensor.passes.statements import SSA, Constant, Contract, Input, Map, Statement, Sum2, arguments, leaves
+from wengert.tensor.passes.statements import SSA, Contract, Fill, Load, Map, Statement, Sum2, arguments, output_names
 from wengert.tensor.planning.nests import Body, Nest, Piece, Read, product, renamed, sum_of
-from wengert.tensor.planning.pieces import Context
+from wengert.tensor.planning.pieces import Planning
 from wengert.tensor.planning.regions import split
 
 Sizes = Mapping[str, int]
 
 
-def lowered(statement: Statement, sizes: Sizes, context: Context) -> Nest:
+def lowered(statement: Statement, sizes: Sizes, context: Planning) -> Nest:
     """The nest that computes a statement."""
     gens = tuple((i, _value(n, sizes)) for i, n in statement.gens)
     pieces = (renamed(p, context.fresh) for p in _pieces(statement, gens, sizes, context))
@@ -44,12 +44,12 @@ def lowered(statement: Statement, sizes: Sizes, context: Context) -> Nest:
 Gens = tuple[tuple[str, int], ...]
 
 
-def _pieces(statement: Statement, gens: Gens, sizes: Sizes, context: Context) -> Iterator[Piece]:
+def _pieces(statement: Statement, gens: Gens, sizes: Sizes, context: Planning) -> Iterator[Piece]:
     own = tuple(affine(i) for i, _ in gens)
     match statement.form:
-        case Input(of, at):
+        case Load(of, at):
             yield Piece(gens, (), own, Read(input_name(of), tuple(map(affine, at))))
-        case Constant(where, value):
+        case Fill(where, value):
             yield from _parts(where, gens, own, Const(value), sizes, context)
         case Map(where, f, args):
             yield from _parts(where, gens, own, _applied(f, args, own), sizes, context)
@@ -69,7 +69,7 @@ def _sum(
     gens: Gens,
     own: tuple[Affine, ...],
     sizes: Sizes,
-    context: Context,
+    context: Planning,
 ) -> Iterator[Piece]:
     """The pieces of a guarded addition (S7): both summands add into the cells, or regions where the cells are few.
 
@@ -87,7 +87,7 @@ def _sum(
         yield from _parts(where, gens, own, body, {}, context)
 
 
-def _needed(where: Predicate, name: str, context: Context) -> Predicate:
+def _needed(where: Predicate, name: str, context: Planning) -> Predicate:
     """The guard of a summand; none where the summand is zero outside of it anyway, and will be put in its place."""
     if where == TRUE or name not in context.supports or not implies(context.supports[name], where):
         return where
@@ -98,7 +98,7 @@ def _needed(where: Predicate, name: str, context: Context) -> Predicate:
 def support(statement: Statement) -> Predicate:
     """The predicate outside of which a statement is zero."""
     match statement.form:
-        case Constant(where, _) | Map(where, _, _):
+        case Fill(where, _) | Map(where, _, _):
             return where
         case Sum2(where0, _, where1, _):
             return disjoin(where0, where1)
@@ -110,21 +110,21 @@ def support(statement: Statement) -> Predicate:
 def supports(ssa: SSA) -> dict[str, Predicate]:
     """The supports of those statements that only one statement reads, once."""
     uses = Counter(name for s in ssa.statements for name in arguments(s.form))
-    kept = leaves(ssa.output)
+    kept = output_names(ssa.output)
     return {s.name: support(s) for s in ssa.statements if uses[s.name] == 1 and s.name not in kept}
 
 
 THIN = 8  # a predicate is thin where it holds for less than one in so many assignments
 
 
-def is_thin(p: Predicate, gens: Gens, context: Context) -> bool:
+def is_thin(p: Predicate, gens: Gens, context: Planning) -> bool:
     """Whether every way to satisfy p pins an index of the statement, or needs one of a relation's few entries."""
     return not has_existential(p) and all(any(_thins(a, gens, context) for a in conjuncts(q)) for q in disjuncts(p))
 
 
-def _thins(atom: Predicate, gens: Gens, context: Context) -> bool:
+def _thins(atom: Predicate, gens: Gens, context: Planning) -> bool:
     if isinstance(atom, Related):
-        sizes = [n for i, n in gens if i in names(atom)]
+        sizes = [n for i, n in gens if i in free_names(atom)]
         return context.counts.get(atom.relation, prod(sizes)) * THIN < prod(sizes)
     return any(pins(atom, i) for i, n in gens if n > 1)
 
@@ -137,7 +137,7 @@ def has_existential(p: Predicate) -> bool:
 
 
 def _parts(
-    where: Predicate, indices: Gens, own: tuple[Affine, ...], body: Body, sizes: Sizes, context: Context
+    where: Predicate, indices: Gens, own: tuple[Affine, ...], body: Body, sizes: Sizes, context: Planning
 ) -> Iterator[Piece]:
     ranges = dict(indices)
     p = substituted(where, sizes) if where != TRUE else TRUE

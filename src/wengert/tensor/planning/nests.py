@@ -13,27 +13,27 @@ from math import prod
 from typing import Any
 
 from wengert.tensor.language.indices import Affine, affine
-from wengert.tensor.language.predicates import Predicate, conjuncts, names, substituted
+from wengert.tensor.language.predicates import Predicate, conjuncts, free_names, substituted
 from wengert.tensor.language.terms import Add, Apply, Const, Mul
 from wengert.tensor.planning.regions import Conjunction
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EntryIndex:
     """The position of R(at) in the list of R's entries, as an index of a tensor that is stored by entries."""
 
     relation: str
     at: tuple[Affine, ...]
 
-    def substitute(self, indices: Mapping[str, Affine | int]) -> Entry:
-        return Entry(self.relation, tuple(a.substitute(indices) for a in self.at))
+    def substitute(self, indices: Mapping[str, Affine | int]) -> EntryIndex:
+        return EntryIndex(self.relation, tuple(a.substitute(indices) for a in self.at))
 
     @property
     def names(self) -> frozenset[str]:
         return frozenset().union(*(a.names for a in self.at))
 
 
-Position = Affine | Entry
+Position = Affine | EntryIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ def fresh_indices() -> Iterator[str]:
 
 
 def where_names(where: Conjunction) -> frozenset[str]:
-    return frozenset().union(*(names(p) for p in where))
+    return frozenset().union(*(free_names(p) for p in where))
 
 
 def canonical(nest: Nest) -> Nest:

@@ -21,9 +21,9 @@ from wengert.tensor.language.predicates import (
     disjuncts,
     equal,
     exists,
-    fresh,
+    free_names,
+    fresh_name,
     in_range,
-    names,
     pins,
     solved,
     substituted,
@@ -31,7 +31,7 @@ from wengert.tensor.language.predicates import (
 from wengert.tensor.language.terms import Const
 from wengert.tensor.planning.nests import (
     ZERO,
-    Entry,
+    EntryIndex,
     Nest,
     Piece,
     Position,
@@ -52,7 +52,7 @@ FEW = 16  # pieces of a definition that is put where it is read: there they mult
 
 
 @dataclass
-class Context:
+class Planning:
     """What the passes share; `tables` are relations to be made of existentials, `settled` are pieces in their form."""
 
     counts: Mapping[str, int] = field(default_factory=dict)  # how many entries each relation has, where known
@@ -65,11 +65,11 @@ class Context:
 
     def table(self, p: Exists, ranges: Ranges) -> Predicate:
         """The ∃ p as a relation over its free indices, which is tabulated before the program runs."""
-        free = sorted(names(p))
+        free = sorted(free_names(p))
         canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
         indices = tuple((f"t{k}", ranges[name]) for k, name in enumerate(free)) or (("t0", 1),)
         known = {entry: name for name, entry in self.tables.items()}
-        name = known.get((indices, canonical)) or fresh("any", {*self.relations, *self.tables})
+        name = known.get((indices, canonical)) or fresh_name("any", {*self.relations, *self.tables})
         self.tables[name] = (indices, canonical)
         return Related(name, tuple(map(affine, free)) or (affine(0),))
 
@@ -88,7 +88,7 @@ def expanded(p: Predicate) -> Predicate:
 def witnessed(p: Exists, atoms: Conjunction, ranges: Ranges) -> bool:
     """Whether an entry that is known to be in a relation shows that there is one."""
     known = [a for a in atoms if isinstance(a, Related)]
-    wanted = [a for a in conjuncts(p.of) if isinstance(a, Related) and p.index in names(a)]
+    wanted = [a for a in conjuncts(p.of) if isinstance(a, Related) and p.index in free_names(a)]
     for want, have in product(wanted, known):
         if want.relation == have.relation:
             for side in (w - h for w, h in zip(want.at, have.at, strict=True) if abs(w.coefficient(p.index)) == 1):
@@ -106,14 +106,14 @@ def _holds_at(p: Exists, at: Affine, atoms: Conjunction, ranges: Ranges) -> bool
 # ---- one piece ----
 
 
-def settled(piece: Piece, context: Context) -> tuple[Piece, ...]:
+def settled(piece: Piece, context: Planning) -> tuple[Piece, ...]:
     """The piece as disjoint pieces without pinned indices, whose predicates say nothing that the ranges say already."""
     if piece not in context.settled:
         context.settled[piece] = tuple(_settled(piece, context))
     return context.settled[piece]
 
 
-def _settled(piece: Piece, context: Context) -> Iterator[Piece]:
+def _settled(piece: Piece, context: Planning) -> Iterator[Piece]:
     where, ranges = together(map(expanded, piece.where)), piece.ranges
     choices = any(isinstance(p, Or) for p in where)
     parts = split(conjoin(*where), ranges, lambda p: context.table(p, ranges)) if choices else (where,)
@@ -129,7 +129,7 @@ def _solved(piece: Piece, index: str, at: Affine, atom: Predicate) -> Piece:
     return moved_piece(replace(piece, where=(*rest, in_range(at, affine(piece.ranges[index])))), {index: at})
 
 
-def _unpinned(piece: Piece, context: Context) -> tuple[Piece, ...]:
+def _unpinned(piece: Piece, context: Planning) -> tuple[Piece, ...]:
     where = reduced(piece.where, piece.ranges)
     if where is None:
         return ()
@@ -153,7 +153,7 @@ def best_pin(piece: Piece) -> tuple[str, Affine, Predicate] | None:
 def only_value(piece: Piece) -> tuple[str, Affine, Predicate] | None:
     """An index to which its bounds leave one value, and this value."""
     for index, n in piece.indices:
-        sides = [a.side for a in piece.where if isinstance(a, Compare) and names(a) == {index}]
+        sides = [a.side for a in piece.where if isinstance(a, Compare) and free_names(a) == {index}]
         lows = [0, *(-s.constant for s in sides if s.coefficient(index) == 1)]
         highs = [n - 1, *(s.constant for s in sides if s.coefficient(index) == -1)]
         if max(lows) == min(highs):
@@ -166,7 +166,7 @@ def only_value(piece: Piece) -> tuple[str, Affine, Predicate] | None:
 
 def equalities(target: Iterable[Position], at: Iterable[Position]) -> Iterator[Predicate]:
     for t, a in zip(target, at, strict=True):
-        if isinstance(t, Entry) and isinstance(a, Entry):
+        if isinstance(t, EntryIndex) and isinstance(a, EntryIndex):
             yield from equalities(t.at, a.at)
         elif isinstance(t, Affine) and isinstance(a, Affine):
             yield equal(t, a)
@@ -174,13 +174,13 @@ def equalities(target: Iterable[Position], at: Iterable[Position]) -> Iterator[P
             raise TypeError(f"{t} and {a} count different things")
 
 
-def instance(piece: Piece, at: tuple[Position, ...], context: Context) -> Piece:
+def instance(piece: Piece, at: tuple[Position, ...], context: Planning) -> Piece:
     """The piece with indices of its own, restricted to where it fills the cell `at`."""
     own = renamed(piece, context.fresh)
     return replace(own, where=(*own.where, *(p for p in equalities(own.target, at) if p != TRUE)))
 
 
-def inlined(piece: Piece, read: Read, nest: Nest, context: Context) -> tuple[Piece, ...]:
+def inlined(piece: Piece, read: Read, nest: Nest, context: Planning) -> tuple[Piece, ...]:
     """The piece with the definition of `nest` in place of the read; where that is zero, with zero there."""
     given = [instance(p, read.at, context) for p in nest.pieces]
     parts = [
@@ -192,7 +192,7 @@ def inlined(piece: Piece, read: Read, nest: Nest, context: Context) -> tuple[Pie
     return tuple(chain.from_iterable(settled(p, context) for p in parts))
 
 
-def _remainder(piece: Piece, read: Read, given: list[Piece], context: Context) -> Piece:
+def _remainder(piece: Piece, read: Read, given: list[Piece], context: Planning) -> Piece:
     ranges = piece.ranges
     without = [negation(c, lambda p: context.table(p, ranges)) for c in _covered(given)]
     where = conjuncts(conjoin(*piece.where, *without))
@@ -204,7 +204,7 @@ def _covered(given: list[Piece]) -> Iterator[Predicate]:
     return (exists(((i, affine(n)) for i, n in g.indices), conjoin(*g.where)) for g in given)
 
 
-def adds_zeros(nests: Iterable[Nest], context: Context) -> bool:
+def adds_zeros(nests: Iterable[Nest], context: Planning) -> bool:
     """Whether, where pieces meet, one may read a cell that no piece of a definition fills."""
     named = {nest.name: nest for nest in nests}
     adding = (p for nest in named.values() if not are_disjoint(nest.pieces, context) for p in nest.pieces)
@@ -212,7 +212,7 @@ def adds_zeros(nests: Iterable[Nest], context: Context) -> bool:
     return any(_may_be_unfilled(*each, context) for each in found)
 
 
-def _may_be_unfilled(piece: Piece, read: Read, nest: Nest, context: Context) -> bool:
+def _may_be_unfilled(piece: Piece, read: Read, nest: Nest, context: Planning) -> bool:
     given = [instance(p, read.at, context) for p in nest.pieces]
     if any(isinstance(c, Exists) and witnessed(c, piece.where, piece.ranges) for c in _covered(given)):
         return False
@@ -225,7 +225,7 @@ def _may_be_unfilled(piece: Piece, read: Read, nest: Nest, context: Context) -> 
 def determined(at: Iterable[Position], known: Iterable[str] = ()) -> frozenset[str]:
     """The indices that the positions `at` determine, found one after the other."""
     found = set(known)
-    sides = [a for p in at for a in (p.at if isinstance(p, Entry) else (p,))]
+    sides = [a for p in at for a in (p.at if isinstance(p, EntryIndex) else (p,))]
     while True:
         new = {n for a in sides for n in a.names if len(a.names - found) == 1 and n not in found}
         if not new:
@@ -238,12 +238,12 @@ def is_reduction(piece: Piece) -> bool:
     return not determined(piece.target) >= piece.ranges.keys()
 
 
-def are_disjoint(pieces: tuple[Piece, ...], context: Context) -> bool:
+def are_disjoint(pieces: tuple[Piece, ...], context: Planning) -> bool:
     """Whether no cell is filled by two of the pieces."""
     return all(_apart(a, b, context) for a, b in combinations(pieces, 2))
 
 
-def _apart(a: Piece, b: Piece, context: Context) -> bool:
+def _apart(a: Piece, b: Piece, context: Planning) -> bool:
     other = instance(b, a.target, context)
     atoms = together((*a.where, *other.where))
     return FALSE in atoms or is_empty(atoms, {**a.ranges, **other.ranges})
@@ -253,7 +253,7 @@ def is_free(piece: Piece) -> bool:
     return isinstance(piece.body, Read | Const) and not is_reduction(piece)
 
 
-def is_virtual(nest: Nest, context: Context) -> bool:
+def is_virtual(nest: Nest, context: Planning) -> bool:
     """Whether a definition costs nothing wherever it is read: an access, a mask or a constant."""
     return len(nest.pieces) <= FEW and all(map(is_free, nest.pieces)) and are_disjoint(nest.pieces, context)
 
@@ -266,7 +266,7 @@ def used_names(piece: Piece) -> frozenset[str]:
     return body_names(piece.body) | where_names(piece.where)
 
 
-def virtuals_inlined(piece: Piece, virtual: Mapping[str, Nest], context: Context) -> tuple[Piece, ...]:
+def virtuals_inlined(piece: Piece, virtual: Mapping[str, Nest], context: Planning) -> tuple[Piece, ...]:
     """The piece with each read of a virtual definition replaced by it, until none is left."""
     read = next((r for r in reads(piece.body) if r.name in virtual), None)
     if read is None:

@@ -33,7 +33,7 @@ from wengert.tensor.language.predicates import (
 
 Ranges = Mapping[str, int]  # index → its size; the index runs over 0..size-1
 Conjunction = tuple[Predicate, ...]  # atoms: Compare, Related, Unrelated, Exists
-Table = Callable[[Exists], Predicate]  # an ∃ that has to be negated becomes a relation of its own
+Tabulate = Callable[[Exists], Predicate]  # an ∃ that has to be negated becomes a relation of its own
 
 FEW = 60  # inequalities that elimination may grow to before it gives up and answers "perhaps not empty"
 
@@ -140,12 +140,12 @@ def reduced(atoms: Conjunction, ranges: Ranges) -> Conjunction | None:
     return kept
 
 
-def split(p: Predicate, ranges: Ranges, table: Table) -> tuple[Conjunction, ...]:
+def split(p: Predicate, ranges: Ranges, table: Tabulate) -> tuple[Conjunction, ...]:
     """p as disjoint conjunctions that cover it: [p ∨ q] = [p] + [¬p ∧ q] (S4)."""
     return merged(tuple(_split(p, ranges, table)))
 
 
-def _split(p: Predicate, ranges: Ranges, table: Table) -> Iterator[Conjunction]:
+def _split(p: Predicate, ranges: Ranges, table: Tabulate) -> Iterator[Conjunction]:
     atoms = tuple(a for a in conjuncts(p) if not isinstance(a, Or))
     choice = next((q for q in conjuncts(p) if isinstance(q, Or)), None)
     if is_empty(atoms, ranges):
@@ -164,7 +164,7 @@ def _holds_existential(p: Predicate) -> bool:
     return any(isinstance(a, Exists) for a in conjuncts(p))
 
 
-def negation(p: Predicate, table: Table) -> Predicate:
+def negation(p: Predicate, table: Tabulate) -> Predicate:
     """¬p, where an ∃ in p is first made a relation."""
     match p:
         case Or(parts):

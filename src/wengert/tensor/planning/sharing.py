@@ -8,10 +8,19 @@ from itertools import chain, permutations
 from math import prod
 
 from wengert.tensor.language.indices import affine
-from wengert.tensor.language.predicates import Compare, Predicate, Related, conjoin, exists, fresh, in_range, names
+from wengert.tensor.language.predicates import (
+    Compare,
+    Predicate,
+    Related,
+    conjoin,
+    exists,
+    free_names,
+    fresh_name,
+    in_range,
+)
 from wengert.tensor.planning.loops import is_masked
 from wengert.tensor.planning.nests import (
-    Entry,
+    EntryIndex,
     Nest,
     Piece,
     Position,
@@ -29,7 +38,7 @@ from wengert.tensor.planning.nests import (
     where_names,
 )
 from wengert.tensor.planning.pieces import (
-    Context,
+    Planning,
     are_disjoint,
     determined,
     inlined,
@@ -84,7 +93,7 @@ def _renamed_reads(piece: Piece, other: dict[str, str]) -> Piece:
 # ---- free definitions ----
 
 
-def without_virtuals(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
+def without_virtuals(nests: Nests, outputs: Iterable[str], context: Planning) -> Nests:
     """The nests with accesses, masks and constants put where they are read, since they cost nothing there."""
     kept: Nests = {}
     virtual: Nests = {}
@@ -98,7 +107,7 @@ def without_virtuals(nests: Nests, outputs: Iterable[str], context: Context) -> 
 # ---- one reader: no need of a tensor between ----
 
 
-def fused(nests: Nests, outputs: Iterable[str], context: Context, repeats: bool = False) -> Nests:
+def fused(nests: Nests, outputs: Iterable[str], context: Planning, repeats: bool = False) -> Nests:
     """The nests in which a definition that one piece reads is put into it, if that costs no operation.
 
     The piece reads each cell at most once. With `repeats` it may name the cell several times; a compiler evaluates it
@@ -123,7 +132,7 @@ def _reads_of(piece: Piece, name: str) -> list[Read]:
     return [r for r in reads(piece.body) if r.name == name]
 
 
-def _fused_into(piece: Piece, nest: Nest, context: Context, repeats: bool) -> tuple[Piece, ...] | None:
+def _fused_into(piece: Piece, nest: Nest, context: Planning, repeats: bool) -> tuple[Piece, ...] | None:
     read, *more = _reads_of(piece, nest.name)
     once = not more or (repeats and _is_arithmetic(nest) and set(more) == {read})
     if not once or not determined(read.at) >= piece.ranges.keys():
@@ -139,7 +148,7 @@ def _is_arithmetic(nest: Nest) -> bool:
     return not any(calls(p.body) for p in nest.pieces)
 
 
-def _covers(piece: Piece, read: Read, nest: Nest, context: Context) -> bool:
+def _covers(piece: Piece, read: Read, nest: Nest, context: Planning) -> bool:
     """Whether the definition of a read is one piece that is not masked where it is read."""
     if len(nest.pieces) != 1:
         return False
@@ -153,7 +162,7 @@ def _covers(piece: Piece, read: Read, nest: Nest, context: Context) -> bool:
 # ---- only what is asked for ----
 
 
-def specialised(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
+def specialised(nests: Nests, outputs: Iterable[str], context: Planning) -> Nests:
     """The nests in which a definition is computed only at slices or diagonals, if these are all that is read."""
     for name in reversed(list(nests)):
         found = list(dict.fromkeys(r for n in nests.values() for p in n.pieces for r in _reads_of(p, name)))
@@ -178,7 +187,7 @@ def _pattern(read: Read, piece: Piece) -> tuple[tuple[Position, ...], tuple[tupl
     return at, tuple((f"s{k}", piece.ranges[i]) for k, i in enumerate(used))
 
 
-def _with_slices(nests: Nests, name: str, context: Context) -> Nests:
+def _with_slices(nests: Nests, name: str, context: Planning) -> Nests:
     result: Nests = {}
     slices: dict[object, str] = {}
     whole = nests[name]
@@ -188,7 +197,7 @@ def _with_slices(nests: Nests, name: str, context: Context) -> Nests:
             for read in _reads_of(piece, name):
                 pattern = _pattern(read, piece)
                 if pattern not in slices:
-                    slices[pattern] = fresh(f"{name}_{len(slices)}", {*nests, *result})
+                    slices[pattern] = fresh_name(f"{name}_{len(slices)}", {*nests, *result})
                     result[slices[pattern]] = _slice(whole, slices[pattern], *pattern, context)
                 order = sorted({i for a in read.at for i in a.names}, key=[i for i, _ in piece.indices].index)
                 new = Read(slices[pattern], tuple(map(affine, order)))
@@ -200,7 +209,7 @@ def _with_slices(nests: Nests, name: str, context: Context) -> Nests:
 
 
 def _slice(
-    whole: Nest, name: str, at: tuple[Position, ...], indices: tuple[tuple[str, int], ...], context: Context
+    whole: Nest, name: str, at: tuple[Position, ...], indices: tuple[tuple[str, int], ...], context: Planning
 ) -> Nest:
     own = {f"s{k}": affine(next(context.fresh)) for k in range(len(indices))}
     at = tuple(a.substitute(own) for a in at)
@@ -214,7 +223,7 @@ def _slice(
 # ---- numbers ----
 
 
-def constants_folded(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
+def constants_folded(nests: Nests, outputs: Iterable[str], context: Planning) -> Nests:
     return {
         name: replace(nest, pieces=tuple(replace(p, body=folded(p.body)) for p in nest.pieces))
         for name, nest in nests.items()
@@ -227,7 +236,7 @@ def constants_folded(nests: Nests, outputs: Iterable[str], context: Context) -> 
 NARROW = 4  # how many times shorter a band has to be than the index that it replaces
 
 
-def straightened(piece: Piece, context: Context) -> Piece:
+def straightened(piece: Piece, context: Planning) -> Piece:
     """The piece in which the difference of two indices takes the place of one, where the predicate keeps it small."""
     for (i, n), (j, m) in permutations(piece.indices, 2):
         low, high = _band(piece, i, j)
@@ -254,7 +263,7 @@ def _band(piece: Piece, i: str, j: str) -> tuple[int, int]:
 # ---- stored no larger than it is ----
 
 
-def compressed(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
+def compressed(nests: Nests, outputs: Iterable[str], context: Planning) -> Nests:
     """The nests in which pinned, unused and related dimensions are not stored: tensors are read from smaller ones."""
     result: Nests = {}
     for nest in nests.values():
@@ -265,14 +274,14 @@ def compressed(nests: Nests, outputs: Iterable[str], context: Context) -> Nests:
             continue
         nest = straight
         for k, piece in enumerate(nest.pieces):
-            small = _small(piece, fresh(f"{nest.name}_{k}c", {*nests, *result}), context)
+            small = _small(piece, fresh_name(f"{nest.name}_{k}c", {*nests, *result}), context)
             result[small[0].name] = small[0]
             nest = replace(nest, pieces=_with(nest.pieces, k, (small[1],)))
         result[nest.name] = nest
     return result
 
 
-def _is_wasteful(piece: Piece, context: Context) -> bool:
+def _is_wasteful(piece: Piece, context: Planning) -> bool:
     """Whether a tensor that is stored as a box would be mostly zeros or repetitions."""
     kept = {i for a in piece.target for i in a.names}
     return len(kept) < len(piece.target) or bool(_unused(piece)) or _relation(piece, context) is not None
@@ -281,52 +290,52 @@ def _is_wasteful(piece: Piece, context: Context) -> bool:
 def _unused(piece: Piece) -> set[str]:
     """The indices of the target on which the value of a piece does not depend."""
     kept = {i for a in piece.target for i in a.names}
-    others = {i for p in piece.where if not names(p) <= kept for i in names(p)}
+    others = {i for p in piece.where if not free_names(p) <= kept for i in free_names(p)}
     used = used_names(replace(piece, where=())) | others
-    found = {i for i in kept - used if not any(i in names(p) for p in piece.where if isinstance(p, Related))}
+    found = {i for i in kept - used if not any(i in free_names(p) for p in piece.where if isinstance(p, Related))}
     return found if all(isinstance(p, Compare) for p in _without(piece, found)) else set()
 
 
 def _without(piece: Piece, unused: set[str]) -> tuple[Predicate, ...]:
     """The predicate of a piece without the unused indices: what it says of these says that there are such."""
-    about = tuple(p for p in piece.where if not names(p).isdisjoint(unused))
+    about = tuple(p for p in piece.where if not free_names(p).isdisjoint(unused))
     rest = tuple(p for p in piece.where if p not in about)
     return together((*rest, exists([(i, affine(n)) for i, n in piece.indices if i in unused], conjoin(*about))))
 
 
-def _relation(piece: Piece, context: Context) -> Related | None:
+def _relation(piece: Piece, context: Planning) -> Related | None:
     """A relation over indices of the target that holds seldom, by whose entries the tensor can be stored; or None."""
-    kept = {a.terms[0][0] for a in piece.target if not isinstance(a, Entry) and len(a.terms) == 1}
-    if any(isinstance(a, Entry) for a in piece.target):
+    kept = {a.terms[0][0] for a in piece.target if not isinstance(a, EntryIndex) and len(a.terms) == 1}
+    if any(isinstance(a, EntryIndex) for a in piece.target):
         return None
-    plain = (p for p in piece.where if isinstance(p, Related) and names(p) <= kept and _is_plain(p))
+    plain = (p for p in piece.where if isinstance(p, Related) and free_names(p) <= kept and _is_plain(p))
     return next((p for p in plain if not is_masked(p, piece.ranges, context.counts)), None)
 
 
 def _is_plain(p: Related) -> bool:
     """Whether each argument of a relation is an index of its own, shifted or reversed."""
-    return len(names(p)) == len(p.at) > 1 and all(len(a.terms) == 1 and abs(a.terms[0][1]) == 1 for a in p.at)
+    return len(free_names(p)) == len(p.at) > 1 and all(len(a.terms) == 1 and abs(a.terms[0][1]) == 1 for a in p.at)
 
 
-def _small(piece: Piece, name: str, context: Context) -> tuple[Nest, Piece]:
+def _small(piece: Piece, name: str, context: Planning) -> tuple[Nest, Piece]:
     """The smaller tensor that is stored, and what the whole one is in terms of it."""
     kept = [i for i, _ in piece.indices if any(i in a.names for a in piece.target)]
     unused, over = _unused(piece), _relation(piece, context)
     inside = _without(piece, unused) if unused else piece.where
-    stored = [i for i in kept if i not in unused and (over is None or i not in names(over))]
-    position: tuple[Position, ...] = (*([Entry(over.relation, over.at)] if over else []), *map(affine, stored))
+    stored = [i for i in kept if i not in unused and (over is None or i not in free_names(over))]
+    position: tuple[Position, ...] = (*([EntryIndex(over.relation, over.at)] if over else []), *map(affine, stored))
     shape: tuple[Size, ...] = (*([over.relation] if over else []), *(piece.ranges[i] for i in stored))
     indices = tuple((i, n) for i, n in piece.indices if i not in unused)
     nest = Nest(name, shape, (Piece(indices, inside, position, piece.body),))
     gens = tuple((i, n) for i, n in piece.indices if i in kept)
-    guard = tuple(p for p in piece.where if names(p) <= set(kept))
+    guard = tuple(p for p in piece.where if free_names(p) <= set(kept))
     return nest, Piece(gens, guard, piece.target, Read(name, position))
 
 
 # ---- all of them ----
 
 
-def all_passes(nests: Nests, outputs: Sequence[str], context: Context) -> Nests:
+def all_passes(nests: Nests, outputs: Sequence[str], context: Planning) -> Nests:
     """The nests after all passes, until nothing changes; three rounds have been enough for every program seen."""
     for _ in range(4):
         before = nests

@@ -52,7 +52,7 @@ class Entries:
 
     @classmethod
     def of_columns(cls, shape: tuple[int, ...], columns: Iterable[np.ndarray]) -> Entries:
-        keys = np.unique(key_of(tuple(np.asarray(c, np.intp) for c in columns), shape))
+        keys = np.unique(row_keys(tuple(np.asarray(c, np.intp) for c in columns), shape))
         return cls(shape, tuple(np.unravel_index(keys, shape)) if shape else ())
 
     @cached_property
@@ -69,7 +69,7 @@ class Entries:
 
     def _sorted(self, order: tuple[int, ...]) -> Walk:
         shape = tuple(self.shape[k] for k in order)
-        keys = key_of(tuple(self.columns[k] for k in order), shape)
+        keys = row_keys(tuple(self.columns[k] for k in order), shape)
         by_key = np.argsort(keys, kind="stable")
         columns = tuple(np.ascontiguousarray(c[by_key], np.int64) for c in self.columns)
         starts = np.searchsorted(columns[order[0]], np.arange(shape[0] + 1))
@@ -81,7 +81,7 @@ class Entries:
         at = tuple(np.broadcast_arrays(*at))
         inside = np.logical_and.reduce([(a >= 0) & (a < n) for a, n in zip(at, self.shape, strict=True)])
         walk = self.walk(tuple(range(len(self.shape))))
-        wanted = key_of(tuple(np.where(inside, a, 0) for a in at), self.shape)
+        wanted = row_keys(tuple(np.where(inside, a, 0) for a in at), self.shape)
         if len(walk.table):
             return np.where(inside, walk.table[wanted], -1)
         keys = walk.keys
@@ -113,7 +113,7 @@ def coordinates(plain: Any) -> tuple[np.ndarray, ...]:
     return tuple(plain.coords) if hasattr(plain, "coords") else (plain.row, plain.col)
 
 
-def key_of(columns: tuple[np.ndarray, ...], shape: tuple[int, ...]) -> np.ndarray:
+def row_keys(columns: tuple[np.ndarray, ...], shape: tuple[int, ...]) -> np.ndarray:
     key = np.zeros(columns[0].shape if columns else (), np.int64)
     for column, n in zip(columns, shape, strict=True):
         key = key * n + column

@@ -20,7 +20,7 @@ from wengert.tensor.reading.meanings import (
     Kind,
     Known,
     Meaning,
-    Relation,
+    RelationArgument,
     TensorKind,
     Truth,
     Value,
@@ -94,13 +94,13 @@ def _input(name: str, x: Any, building: Building) -> Value:
     return Value(Var(variable), kind)
 
 
-def _relation(name: str, x: Any, building: Building) -> Relation:
+def _relation(name: str, x: Any, building: Building) -> RelationArgument:
     found = relation(x)
     variable = building.fresh(name)
     shape = tuple(building.dimension(size, f"n{axis}_{variable}") for axis, size in enumerate(found.shape))
     building.relations.append((variable, shape))
     building.values[variable] = x
-    return Relation(variable, shape, found.closed, numbers=found.numbers)
+    return RelationArgument(variable, shape, found.closed, numbers=found.numbers)
 
 
 def _is_floats(x: Any) -> bool:
@@ -108,7 +108,7 @@ def _is_floats(x: Any) -> bool:
     return type(x) is np.ndarray and (x.dtype == np.float64 or x.dtype == np.float32)
 
 
-def signature(x: Any) -> Any:
+def signature_of_argument(x: Any) -> Any:
     """What a program depends on of an argument: the shape of an array, the value of a whole number."""
     if _is_floats(x):
         return ("array", x.shape)
@@ -120,7 +120,7 @@ def signature(x: Any) -> Any:
         found = relation(x)
         return ("relation", found.shape, found.closed, found.numbers)
     if isinstance(x, tuple):
-        return tuple(map(signature, x))
+        return tuple(map(signature_of_argument, x))
     if isinstance(x, (numbers.Real, list)) or hasattr(x, "__array__"):
         array = _array("an argument", x)
         return ("whole numbers" if array.dtype.kind in "iu" else "array", array.shape)
@@ -147,7 +147,7 @@ class Itself:
         return id(self.it)
 
 
-def leaves(name: str, x: Any) -> Iterator[Any]:
+def argument_leaves(name: str, x: Any) -> Iterator[Any]:
     """The arrays and relations in an argument, in the order in which `argument` names them."""
     if _is_floats(x):
         yield x
@@ -157,6 +157,6 @@ def leaves(name: str, x: Any) -> Iterator[Any]:
         yield relation(x)
     elif isinstance(x, tuple):
         for k, part in enumerate(x):
-            yield from leaves(f"{name}_{k}", part)
+            yield from argument_leaves(f"{name}_{k}", part)
     elif isinstance(x, (numbers.Real, list)) or hasattr(x, "__array__"):
         yield numeric(name, x)

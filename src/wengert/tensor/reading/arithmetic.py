@@ -22,7 +22,7 @@ from wengert.tensor.reading.meanings import (
     Group,
     Index,
     Meaning,
-    Relation,
+    RelationArgument,
     Truth,
     Value,
 )
@@ -64,7 +64,7 @@ def binary(node: ast.BinOp, scope: Scope) -> Meaning:
     left, inner = settled(read(node.left, scope)), scope.inside()
     right = settled(read(node.right, inner))
     for meaning in (left, right):
-        if isinstance(node.op, ast.Mult) and isinstance(meaning, Relation) and meaning.numbers:
+        if isinstance(node.op, ast.Mult) and isinstance(meaning, RelationArgument) and meaning.numbers:
             raise scope.refusal(
                 node,
                 "a sparse matrix of numbers is a factor",
@@ -100,7 +100,7 @@ def binary(node: ast.BinOp, scope: Scope) -> Meaning:
 
 def _is_condition(factor: Meaning) -> bool:
     """Whether a factor is a condition, as in (p) * e, which guards nothing: Python evaluates e where p is false."""
-    return isinstance(factor, Truth) or (isinstance(factor, Relation) and len(factor.at) == len(factor.shape))
+    return isinstance(factor, Truth) or (isinstance(factor, RelationArgument) and len(factor.at) == len(factor.shape))
 
 
 def _times(left: Expr, right: Expr) -> Expr:

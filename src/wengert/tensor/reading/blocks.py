@@ -33,7 +33,7 @@ def read_function(
 ) -> Meaning:
     """What a function returns for arguments of these meanings; its lets go to the scope where it is called."""
     inner = Scope(scope.building, f, dict(names), scope.conditions, scope.lets, (*scope.calls, f))
-    result = run(tree.body, inner)
+    result = read_statements(tree.body, inner)
     if result is None:
         raise inner.refusal(tree, f"{f.__name__} returns nothing", "End it with `return`.")
     return result
@@ -42,7 +42,7 @@ def read_function(
 HELPERS.append(read_function)
 
 
-def run(statements: Sequence[ast.stmt], scope: Scope) -> Meaning | None:
+def read_statements(statements: Sequence[ast.stmt], scope: Scope) -> Meaning | None:
     """What the statements return; None where they end without a return."""
     for at, statement in enumerate(statements):
         if isinstance(statement, ast.Return):
@@ -61,7 +61,7 @@ def _if(statement: ast.If, rest: Sequence[ast.stmt], scope: Scope) -> Meaning | 
     known = _decided(p, scope)
     if known is not None:
         chosen = statement.body if known else statement.orelse
-        return run([*chosen, *rest], scope)
+        return read_statements([*chosen, *rest], scope)
     there, q = sides(p, scope)
     results = [_branch(p, statement.body, rest, scope), _branch(q, statement.orelse, rest, scope)]
     if results[0] is None or results[1] is None:
@@ -84,7 +84,7 @@ def _decided(p: Predicate, scope: Scope) -> bool | None:
 
 def _branch(p: Predicate, body: Sequence[ast.stmt], rest: Sequence[ast.stmt], scope: Scope) -> Value | None:
     inner = scope.inside(p)
-    result = run([*body, *rest], inner)
+    result = read_statements([*body, *rest], inner)
     if result is None:
         return None
     value = as_value(result, (list(body) or list(rest))[0], inner)

@@ -37,7 +37,7 @@ from wengert.tensor.reading.meanings import (
     Iteration,
     Known,
     Meaning,
-    Relation,
+    RelationArgument,
     TensorKind,
     Truth,
     Value,
@@ -75,7 +75,7 @@ def means(*functions: Any) -> Callable[[Any], Any]:
 @reads(ast.Call)
 def call(node: ast.Call, scope: Scope) -> Meaning:
     f = read(node.func, scope)
-    if isinstance(f, Relation):
+    if isinstance(f, RelationArgument):
         at = tuple(as_index(read(a, scope), a, scope) for a in node.args)
         return f.given(*at)
     if not isinstance(f, Known):
@@ -204,7 +204,7 @@ def len_(node: ast.Call, scope: Scope) -> Meaning:
         return length(meaning.kind)
     if isinstance(meaning, Group):
         return Index(Affine(len(meaning.parts)))
-    if isinstance(meaning, Relation):
+    if isinstance(meaning, RelationArgument):
         found = attribute(ast.copy_location(ast.Attribute(x, "shape"), node), scope)
         return found.parts[0] if isinstance(found, Group) else found
     raise scope.refusal(node, f"the length of {meaning}", "Arrays have one.")

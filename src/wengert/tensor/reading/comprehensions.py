@@ -22,7 +22,7 @@ from wengert.tensor.reading.meanings import (
     Index,
     Iteration,
     Meaning,
-    Relation,
+    RelationArgument,
     TensorKind,
     Value,
     size_of,
@@ -40,7 +40,7 @@ def iteration(node: ast.expr, scope: Scope) -> Iteration | Group:
         return meaning
     if isinstance(meaning, Value) and isinstance(meaning.kind, TensorKind):
         return over(scope.bind("t", meaning), node, scope)
-    if isinstance(meaning, Relation):
+    if isinstance(meaning, RelationArgument):
         raise scope.refusal(node, "a loop over a relation", "Loop over the ranges of its indices, with `if R[i, j]`.")
     raise scope.refusal(node, f"a loop over {meaning}", "Loops run over range(n), an array, or constants written out.")
 

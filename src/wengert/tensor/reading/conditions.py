@@ -26,7 +26,7 @@ from wengert.tensor.reading.meanings import (
     Kind,
     Known,
     Meaning,
-    Relation,
+    RelationArgument,
     TensorKind,
     Truth,
     TupleKind,
@@ -96,7 +96,7 @@ _ORDERS = {
 def _member(left: ast.expr, right: ast.expr, node: ast.Compare, scope: Scope) -> Predicate:
     """The predicate (i, j) in R."""
     relation = read(right, scope)
-    if not isinstance(relation, Relation):
+    if not isinstance(relation, RelationArgument):
         raise scope.refusal(node, "`in` asks something other than a set of index tuples", "Compare indices with ==.")
     at = read(left, scope)
     parts = at.parts if isinstance(at, Group) else (at,)
@@ -153,12 +153,12 @@ def choice(node: ast.IfExp, scope: Scope) -> Meaning:
     if p == TRUE:
         return read(node.body, scope)
     if p == FALSE:
-        return zero_like(node.body, scope) if is_zero(node.orelse) else read(node.orelse, scope)
-    if is_zero(node.orelse):
+        return zero_like(node.body, scope) if is_zero_literal(node.orelse) else read(node.orelse, scope)
+    if is_zero_literal(node.orelse):
         value = guarded(p, node.body, scope)
         return Value(Bracket(p, value.expr), value.kind)
     there, q = sides(p, scope)
-    if is_zero(node.body):
+    if is_zero_literal(node.body):
         value = guarded(q, node.orelse, scope)
         return Value(Bracket(q, value.expr), value.kind)
     return either(there, guarded(p, node.body, scope), q, guarded(q, node.orelse, scope), node, scope)
@@ -183,7 +183,7 @@ def _zero(kind: Kind, scope: Scope) -> Expr:
     return Const(0)
 
 
-def is_zero(node: ast.expr) -> bool:
+def is_zero_literal(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == 0
 
 

@@ -143,7 +143,7 @@ class Truth(Meaning):
 
 
 @dataclass(frozen=True, eq=False)
-class Relation(Meaning):
+class RelationArgument(Meaning):
     """A relation among the arguments; `at` are the indices given to it so far.
 
     `closed`: outside its shape it is false, as a set is. `numbers`: it came as a sparse matrix of numbers.
@@ -155,7 +155,7 @@ class Relation(Meaning):
     at: tuple[Affine, ...] = ()
     numbers: bool = False
 
-    def given(self, *at: Affine) -> Relation:
+    def given(self, *at: Affine) -> RelationArgument:
         """The relation with further indices."""
         return replace(self, at=(*self.at, *at))
 

@@ -11,8 +11,8 @@ from wengert.errors import TensorLanguageError
 from wengert.rulebook.syntax import definition
 from wengert.tensor.language.predicates import substituted
 from wengert.tensor.language.terms import Affine, Exists, Program
-from wengert.tensor.planning.plan import Table
-from wengert.tensor.reading.arguments import argument, signature
+from wengert.tensor.planning.plan import RelationToMake
+from wengert.tensor.reading.arguments import argument, signature_of_argument
 from wengert.tensor.reading.blocks import read_function
 from wengert.tensor.reading.meanings import Kind, Meaning, TensorKind, size_of, type_of
 from wengert.tensor.reading.reading import as_value
@@ -35,14 +35,14 @@ class Parsed:
     constants: frozenset[str]
     outside: tuple[Outside, ...]
     gathers: dict[str, tuple[str, int]]
-    tables: dict[str, Table]
+    tables: dict[str, RelationToMake]
 
     @property
     def holds(self) -> bool:
         """Whether all that was found around the function is still what it was."""
         for found in self.outside:
             it = found.now()
-            if it is not found.it or signature(it) != found.signature:
+            if it is not found.it or signature_of_argument(it) != found.signature:
                 return False
         return True
 
@@ -90,7 +90,7 @@ def gathers(building: Building) -> list[tuple[str, tuple[Affine, ...]]]:
     return [(name, (*sizes_of(kinds[of]), size)) for name, (of, size) in building.gathers.items()]
 
 
-def tabled(indices: tuple[tuple[str, Affine], ...], p: Exists, sizes: Mapping[str, int]) -> Table:
+def tabled(indices: tuple[tuple[str, Affine], ...], p: Exists, sizes: Mapping[str, int]) -> RelationToMake:
     """The relation that a predicate over `indices` is at the sizes of the call."""
     at = substituted(p, sizes)
     return tuple((name, size.substitute(sizes).constant) for name, size in indices), at

@@ -35,7 +35,7 @@ from wengert.tensor.reading.meanings import (
     Length,
     Meaning,
     RealKind,
-    Relation,
+    RelationArgument,
     Running,
     TensorKind,
     Truth,
@@ -113,7 +113,7 @@ def as_value(meaning: Meaning, node: ast.AST, scope: Scope) -> Value:
             raise scope.refusal(
                 node, "a truth value is used as a number", "Write `1.0 if p else 0.0`, or put it in front: (p) * e."
             )
-        case Relation():
+        case RelationArgument():
             raise scope.refusal(
                 node,
                 "a relation is used as a number",
@@ -172,7 +172,7 @@ def as_truth(meaning: Meaning, node: ast.AST, scope: Scope) -> Predicate:
     """The meaning as a predicate on indices."""
     if isinstance(meaning, Truth):
         return meaning.predicate
-    if isinstance(meaning, Relation):
+    if isinstance(meaning, RelationArgument):
         return related(meaning, node, scope)
     if isinstance(meaning, Known) and meaning.has_one_truth:
         return TRUE if meaning.it else FALSE
@@ -186,7 +186,7 @@ def as_truth(meaning: Meaning, node: ast.AST, scope: Scope) -> Predicate:
     )
 
 
-def related(relation: Relation, node: ast.AST, scope: Scope) -> Predicate:
+def related(relation: RelationArgument, node: ast.AST, scope: Scope) -> Predicate:
     """The predicate R(a1..ak), its arguments proven to be in range; a set is false outside."""
     if relation.closed and any(dimension.value == 0 for dimension in relation.shape):
         return FALSE  # the empty set, whose tuples have no length

@@ -19,7 +19,7 @@ _OPERATORS: dict[Any, str] = {
 }  # fmt: skip
 
 
-def is_zero(x: Any) -> bool:
+def is_structural_zero(x: Any) -> bool:
     """Whether x is a zero that nothing computed."""
     return type(x) in (int, float) and x == 0
 
@@ -71,7 +71,7 @@ class Counting(Scalar):
         return Counting(value, self.spent)
 
     def __add__(self, other: Any) -> Any:
-        return self if is_zero(other) else self._made(self.value + bare(other), 1)
+        return self if is_structural_zero(other) else self._made(self.value + bare(other), 1)
 
     __radd__ = __add__
 

@@ -14,7 +14,7 @@ from typing import Any
 from wengert.errors import OutOfRangeError, TensorLanguageError
 from wengert.rulebook.syntax import lookup
 from wengert.tensor.language.bounds import Bounds
-from wengert.tensor.language.predicates import names, substituted
+from wengert.tensor.language.predicates import free_names, substituted
 from wengert.tensor.language.terms import (
     Access,
     Affine,
@@ -87,7 +87,7 @@ class Building:
 
     def table(self, p: Exists) -> Predicate:
         """The ∃ p as a relation over its free indices, made before the program runs: a negated one would be a ∀."""
-        free = sorted(names(p) & self.bounds.indices.keys())
+        free = sorted(free_names(p) & self.bounds.indices.keys())
         canonical = substituted(p, {name: affine(f"t{k}") for k, name in enumerate(free)})
         assert isinstance(canonical, Exists)
         indices = tuple((f"t{k}", self.bounds.indices[name]) for k, name in enumerate(free)) or (("t0", Affine(1)),)

@@ -12,7 +12,7 @@ from wengert.tensor.language.terms import (
     Affine,
     Const,
 )
-from wengert.tensor.reading.arguments import outside, signature
+from wengert.tensor.reading.arguments import outside, signature_of_argument
 from wengert.tensor.reading.gathers import gathered, whole_numbers
 from wengert.tensor.reading.meanings import (
     REAL_KIND,
@@ -22,7 +22,7 @@ from wengert.tensor.reading.meanings import (
     Known,
     Length,
     Meaning,
-    Relation,
+    RelationArgument,
     TensorKind,
     Truth,
     TupleKind,
@@ -59,7 +59,7 @@ def around(node: ast.expr, text: str, scope: Scope) -> Meaning:
                 node, f"{text} is not known here", "Give it a value before; a name is known from there on."
             )
         building.outside[key] = Outside(
-            node, scope.function, it, signature(it), outside(text.rpartition(".")[2], it, building)
+            node, scope.function, it, signature_of_argument(it), outside(text.rpartition(".")[2], it, building)
         )
     return building.outside[key].meaning
 
@@ -83,15 +83,15 @@ def attribute(node: ast.Attribute, scope: Scope) -> Meaning:
     base = read(node.value, scope)
     if isinstance(base, Known) and isinstance(base.it, types.ModuleType):
         return around(node, ast.unparse(node), scope)
-    if node.attr == "shape" and isinstance(base, (Value, Relation)):
+    if node.attr == "shape" and isinstance(base, (Value, RelationArgument)):
         return Group(tuple(_axes(base)))
     if node.attr == "T":
         raise scope.refusal(node, "a transposed array", "Write the indices the other way round: A[j, i].")
     raise scope.refusal(node, f"the attribute {node.attr} of {base}", "Only .shape is known. Pass parts as arguments.")
 
 
-def _axes(of: Value | Relation) -> list[Meaning]:
-    if isinstance(of, Relation):
+def _axes(of: Value | RelationArgument) -> list[Meaning]:
+    if isinstance(of, RelationArgument):
         return [Length(d) for d in of.shape[len(of.at) :]]
     found: list[Meaning] = []
     kind = of.kind
@@ -154,7 +154,7 @@ def _part(base: Meaning, place: ast.expr, node: ast.Subscript, scope: Scope) -> 
     if numbers is not None and isinstance(base, Value):
         return gathered(base, numbers, node, scope)
     at = as_index(found, place, scope)
-    if isinstance(base, Relation):
+    if isinstance(base, RelationArgument):
         axis = len(base.at)
         if axis < len(base.shape):
             at = _from_the_end(at, place, matched(at, base.shape[axis], scope))

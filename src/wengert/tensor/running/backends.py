@@ -26,8 +26,8 @@ def built(plan: Plan, backend: Backend = "auto") -> NumpyProgram:
     if backend == "auto":
         backend = "native" if native.has_compiler() and saved_by_loops(plan) > SAVES else "numpy"
         if backend == "native":
-            return replace(native.compiled(plan), otherwise=numpy_backend.compiled(plan))
-    return native.compiled(plan) if backend == "native" else numpy_backend.compiled(plan)
+            return replace(native.compiled_loops(plan), otherwise=numpy_backend.numpy_program(plan))
+    return native.compiled_loops(plan) if backend == "native" else numpy_backend.numpy_program(plan)
 
 
 def saved_by_loops(plan: Plan) -> float:
@@ -40,14 +40,14 @@ def saved_by_loops(plan: Plan) -> float:
     return arrays - POINT * sum(points(steps(p.ranges, p.where, plan.counts), p.ranges, plan.counts) for p in pieces)
 
 
-def run(program: NumpyProgram, inputs: Mapping[str, Any], relations: Mapping[str, Any]) -> Any:
+def run_program(program: NumpyProgram, inputs: Mapping[str, Any], relations: Mapping[str, Any]) -> Any:
     """The outputs of a program, nested as they are, for inputs that may be pairs and relations of any form."""
     shapes = program.plan.relations
     entries = {name: Entries.of(r, shapes[name]) for name, r in relations.items() if name in shapes}
-    return program(named(inputs), entries)
+    return program(inputs_by_name(inputs), entries)
 
 
-def named(inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def inputs_by_name(inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The inputs under the names that plans have for them: in.x, or in.x.0 and in.x.1 for a pair."""
     return dict(leaf for name, value in inputs.items() for leaf in _leaves(f"in.{name}", value))
 

@@ -9,7 +9,7 @@ from math import prod
 from wengert.tensor.language.indices import Affine, affine
 from wengert.tensor.language.predicates import Compare, Predicate, conjoin, negate
 from wengert.tensor.planning.nests import Body, Nest, Piece, fresh_indices, moved_piece, sum_of
-from wengert.tensor.planning.pieces import Context, are_disjoint, is_reduction, settled
+from wengert.tensor.planning.pieces import Planning, are_disjoint, is_reduction, settled
 from wengert.tensor.planning.plan import legible
 from wengert.tensor.planning.regions import Conjunction, split
 
@@ -23,7 +23,7 @@ def joined(nest: Nest, least: int = 0) -> Nest:
     parts = [p for p in nest.pieces if _is_plain(p)]
     if len(parts) < 2 or cells < least or not all(isinstance(n, int) for n in nest.shape):
         return nest
-    context = Context()
+    context = Planning()
     gens = tuple((next(context.fresh), n) for n in nest.shape if isinstance(n, int))
     regions = _regions([_over(p, gens) for p in parts], dict(gens))
     if len(regions) > REGIONS:
@@ -35,7 +35,7 @@ def joined(nest: Nest, least: int = 0) -> Nest:
 
 def is_apart(nest: Nest) -> bool:
     """Whether no cell of the nest is written twice."""
-    return not any(map(is_reduction, nest.pieces)) and are_disjoint(nest.pieces, Context())
+    return not any(map(is_reduction, nest.pieces)) and are_disjoint(nest.pieces, Planning())
 
 
 def is_full(nest: Nest) -> bool:
@@ -100,5 +100,5 @@ def _with(regions: list[Region], where: Conjunction, body: Body, ranges: dict[st
 
 
 def _parts(p: Predicate, ranges: dict[str, int]) -> tuple[Conjunction, ...]:
-    context = Context(fresh=fresh_indices())
+    context = Planning(fresh=fresh_indices())
     return split(p, ranges, lambda e: context.table(e, ranges))

@@ -8,10 +8,10 @@ from itertools import combinations
 from math import prod
 
 from wengert.tensor.language.indices import Affine
-from wengert.tensor.language.predicates import Compare, Related, Unrelated, names
+from wengert.tensor.language.predicates import Compare, Related, Unrelated, free_names
 from wengert.tensor.language.terms import Add, Apply, Mul
 from wengert.tensor.planning.loops import Span, Step, in_strips, is_mask, points, steps, steps_in_order
-from wengert.tensor.planning.nests import Body, Entry, Piece, Position, calls, factors, reads
+from wengert.tensor.planning.nests import Body, EntryIndex, Piece, Position, calls, factors, reads
 from wengert.tensor.planning.plan import Plan
 from wengert.tensor.planning.regions import is_inside
 
@@ -98,13 +98,13 @@ def _in_strips(piece: Piece, box: Box) -> Box:
 
 def _has_entries(piece: Piece) -> bool:
     positions = (a for at in (piece.target, *(r.at for r in reads(piece.body))) for a in at)
-    return any(isinstance(a, Entry) for a in positions)
+    return any(isinstance(a, EntryIndex) for a in positions)
 
 
 def _is_box(piece: Piece, looped: tuple[str, ...]) -> bool:
     """Whether with these loops fixed each atom bounds one axis, and axes meet in a cell only to be summed."""
     for atom in piece.where:
-        free = names(atom) - set(looped)
+        free = free_names(atom) - set(looped)
         if len(free) > 1 or (free and isinstance(atom, Compare) and atom.op == "="):
             return False
     free_in_target = {i for a in piece.target for i in a.names} - set(looped)

@@ -158,7 +158,7 @@ def _insert(path: list[Loops], job: Job, shared: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class CellAccess:
     """An access to a cell of a nest, and the loops around it."""
 
     cell: Read
@@ -172,17 +172,17 @@ def without_storage(trees: Iterable[Loops], candidates: Iterable[str]) -> set[st
     return {name for name in candidates if _stays([a for a in found if a.cell.name == name])}
 
 
-def _accesses(parts: Iterable[Job | Loops], path: tuple[Loops, ...]) -> Iterator[Access]:
+def _accesses(parts: Iterable[Job | Loops], path: tuple[Loops, ...]) -> Iterator[CellAccess]:
     for part in parts:
         if isinstance(part, Loops):
             yield from _accesses(part.parts, (*path, part))
         else:
             ends = dict(zip(accumulate(len(node.steps) for node in path), path, strict=True))
-            yield Access(Read(part.nest, part.piece.target), path, ends.get(part.last))
-            yield from (Access(r, path, None) for r in reads(part.piece.body))
+            yield CellAccess(Read(part.nest, part.piece.target), path, ends.get(part.last))
+            yield from (CellAccess(r, path, None) for r in reads(part.piece.body))
 
 
-def _stays(accesses: Sequence[Access]) -> bool:
+def _stays(accesses: Sequence[CellAccess]) -> bool:
     written = [a for a in accesses if a.home]
     if not written or any(a.home is not written[0].home for a in written):
         return False

@@ -98,7 +98,7 @@ def _part(relation: Entries, order: tuple[int, ...], part: str) -> np.ndarray:
     return walk.coordinates[int(part[6:])] if part.startswith("column") else getattr(walk, part)
 
 
-def compiled(plan: Plan, interpreted: bool = False) -> NativeProgram:
+def compiled_loops(plan: Plan, interpreted: bool = False) -> NativeProgram:
     """The NativeProgram of a plan. With `interpreted`, its loops run as Python.
 
     Errors: NativeUnavailableError without numba.

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from wengert.tensor.language.indices import Affine
-from wengert.tensor.language.predicates import Compare, Predicate, Related, Unrelated, names
+from wengert.tensor.language.predicates import Compare, Predicate, Related, Unrelated, free_names
 from wengert.tensor.language.terms import Add, Apply, Const, Mul
-from wengert.tensor.passes.statements import leaves
+from wengert.tensor.passes.statements import output_names
 from wengert.tensor.planning.loops import (
     Row,
     Solve,
@@ -23,8 +23,8 @@ from wengert.tensor.planning.loops import (
     steps,
     turns,
 )
-from wengert.tensor.planning.nests import Body, Entry, Nest, Piece, Position, Read, factors, product, reads
-from wengert.tensor.planning.pieces import Context
+from wengert.tensor.planning.nests import Body, EntryIndex, Nest, Piece, Position, Read, factors, product, reads
+from wengert.tensor.planning.pieces import Planning
 from wengert.tensor.planning.plan import Plan, decided, legible, with_tables
 from wengert.tensor.planning.regions import is_inside
 from wengert.tensor.planning.sharing import fused
@@ -46,8 +46,8 @@ class NativeSource(Source):
     joins = 0
 
     def __init__(self, plan: Plan, threads: int = 1) -> None:
-        context = Context(plan.counts, tables=dict(plan.tables), relations=frozenset(plan.relations))
-        nests = fused({nest.name: nest for nest in plan.nests}, leaves(plan.output), context, repeats=True)
+        context = Planning(plan.counts, tables=dict(plan.tables), relations=frozenset(plan.relations))
+        nests = fused({nest.name: nest for nest in plan.nests}, output_names(plan.output), context, repeats=True)
         made = tuple(legible(decided(nest, context)) for nest in nests.values())
         super().__init__(with_tables(replace(plan, nests=made), context))
         self.kernels: list[str] = []
@@ -88,13 +88,13 @@ class NativeSource(Source):
 
     def allocation(self, nest: Nest) -> str:
         fill, shape = "empty" if is_full(nest) else "zeros", self.shape_text(nest)
-        is_result = nest.name in leaves(self.plan.output)
+        is_result = nest.name in output_names(self.plan.output)
         return f"np.{fill}({shape}, dtype)" if is_result else f"space.{fill}({nest.name!r}, {shape}, dtype)"
 
     def read_elsewhere(self) -> set[str]:
         own = {nest.name for nest in self.pending}
         others = (p for nest in self.plan.nests if nest.name not in own for p in nest.pieces)
-        return {*leaves(self.plan.output), *(r.name for p in others for r in reads(p.body))}
+        return {*output_names(self.plan.output), *(r.name for p in others for r in reads(p.body))}
 
 
 def is_blas(nest: Nest, plan: Plan) -> bool:
@@ -199,7 +199,7 @@ class Kernel:
     def split(self, job: Job) -> tuple[list[Body], Body]:
         """The factors that the loops of a sum do not change, if there are such loops, and the product of the others."""
         ranges = job.piece.ranges
-        facts = tuple(p for p in self.facts if names(p) <= ranges.keys())
+        facts = tuple(p for p in self.facts if free_names(p) <= ranges.keys())
         return _split(job) if turns(job.steps[job.last :], facts, ranges) else ([], job.piece.body)
 
     def job(self, job: Job, depth: int) -> None:
@@ -324,7 +324,7 @@ class Kernel:
         return f"{self.tensor(cell.name)}[{', '.join(map(self.position, cell.at)) or '()'}]"
 
     def position(self, a: Position) -> str:
-        if isinstance(a, Entry):
+        if isinstance(a, EntryIndex):
             return self.entries.get((a.relation, a.at)) or self.found(a.relation, a.at)
         return index_text(a)
 
@@ -349,7 +349,7 @@ def _split(job: Job) -> tuple[list[Body], Body]:
     inner = {i for s in job.steps[job.last :] for i in bound_by(s)}
     parts = factors(job.piece.body)
     moving = tuple(p for p in parts if any(i in inner for r in reads(p) for a in r.at for i in a.names))
-    if not moving or any(isinstance(a, Entry) for p in parts for r in reads(p) for a in r.at):
+    if not moving or any(isinstance(a, EntryIndex) for p in parts for r in reads(p) for a in r.at):
         return [], job.piece.body
     return [p for p in parts if p not in moving], product(moving)
 

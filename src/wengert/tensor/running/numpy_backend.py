@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.tensor.planning.enumeration import assignments, tabulated, valued
-from wengert.tensor.planning.nests import Entry
+from wengert.tensor.planning.nests import EntryIndex
 from wengert.tensor.planning.plan import Plan
 from wengert.tensor.planning.regions import Conjunction
 from wengert.tensor.planning.walks import Entries
@@ -41,7 +41,9 @@ class NumpyProgram:
         return last
 
 
-def _listed(ranges: dict[str, int], where: Conjunction, entries: dict[Entry, str], known: dict[str, Entries]) -> Any:
+def _listed(
+    ranges: dict[str, int], where: Conjunction, entries: dict[EntryIndex, str], known: dict[str, Entries]
+) -> Any:
     columns, count = assignments(ranges, where, known)
     at: dict[str, Any] = {**columns, "count": count}
     for entry, name in entries.items():
@@ -55,7 +57,7 @@ def support() -> dict[str, Any]:
     return {"window": window, "contracted": contracted, "summed_at": summed_at}
 
 
-def compiled(plan: Plan) -> NumpyProgram:
+def numpy_program(plan: Plan) -> NumpyProgram:
     source = Source(plan)
     text = source.text()
     boxes = {name: elementwise(f) for name, f in source.functions.items()}

@@ -11,7 +11,7 @@ from wengert.tensor.language.indices import Affine
 from wengert.tensor.language.predicates import Compare, Related, Unrelated
 from wengert.tensor.language.terms import Add, Apply, BlackBox, Const, Mul
 from wengert.tensor.planning.loops import Solve, Span, Step, Test
-from wengert.tensor.planning.nests import Body, Entry, Nest, Piece, Position, Read, Size, factors, reads
+from wengert.tensor.planning.nests import Body, EntryIndex, Nest, Piece, Position, Read, Size, factors, reads
 from wengert.tensor.planning.pieces import is_reduction
 from wengert.tensor.planning.plan import Plan
 from wengert.tensor.planning.regions import Conjunction
@@ -33,7 +33,9 @@ from wengert.tensor.running.spelling import (
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-Points = tuple[dict[str, int], Conjunction, dict[Entry, str]]  # what is enumerated, and what positions are looked up
+Points = tuple[
+    dict[str, int], Conjunction, dict[EntryIndex, str]
+]  # what is enumerated, and what positions are looked up
 
 
 class Source:
@@ -45,7 +47,7 @@ class Source:
         self.plan = plan
         self.functions: dict[str, Callable[..., Any]] = {}
         self.listed: dict[str, Points] = {}
-        self.entries: dict[Entry, str] = {}
+        self.entries: dict[EntryIndex, str] = {}
         self.taken = set(OWN)
         self.names: dict[str, str] = {}
         self.boxes: dict[BlackBox, str] = {}
@@ -349,7 +351,7 @@ class Source:
         return self.at_points(body)
 
     def gathered(self, a: Position) -> str:
-        if isinstance(a, Entry):
+        if isinstance(a, EntryIndex):
             return f"at[{self.entries.setdefault(a, f'entry{len(self.entries)}')!r}]"
         return index_text(Affine(a.constant, tuple((f"at[{i!r}]", c) for i, c in a.terms)))
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from keyword import kwlist, softkwlist
 
 from wengert.tensor.language.indices import Affine
-from wengert.tensor.planning.loops import IN_STRIPS, Bound
+from wengert.tensor.planning.loops import IN_STRIPS, Limit
 
 INDICES = [*"ijklmnpqrs", *(f"i{k}i" for k in range(100))]  # no name that is made fresh, none a bound of another
 LOW, END = "0", "1"  # behind the name of an index, for its bounds
@@ -42,12 +42,12 @@ def index_text(a: Affine) -> str:
     return text if not a.constant else f"{text} {'-' if a.constant < 0 else '+'} {abs(a.constant)}"
 
 
-def lowest_text(bounds: tuple[Bound, ...]) -> str:
+def lowest_text(bounds: tuple[Limit, ...]) -> str:
     texts = [index_text(b.of) if b.by == 1 else f"-(-({index_text(b.of)}) // {b.by})" for b in bounds]
     return texts[0] if len(texts) == 1 else f"max({', '.join(texts)})"
 
 
-def end_text(bounds: tuple[Bound, ...]) -> str:
+def end_text(bounds: tuple[Limit, ...]) -> str:
     """The text of the end of a range: one past the greatest."""
     texts = [index_text(b.of + 1) if b.by == 1 else f"({index_text(b.of)}) // {b.by} + 1" for b in bounds]
     return texts[0] if len(texts) == 1 else f"min({', '.join(texts)})"

@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import permutations, product
 
 from wengert.tensor.language.indices import affine
-from wengert.tensor.language.predicates import Compare, Related, at_most, less, names
+from wengert.tensor.language.predicates import Compare, Related, at_most, free_names, less
 from wengert.tensor.planning.nests import Nest, Piece, moved_piece, sum_of, together
-from wengert.tensor.planning.pieces import Context, settled
+from wengert.tensor.planning.pieces import Planning, settled
 from wengert.tensor.planning.regions import span
 
 SHORT, COPIES = 4, 16  # turns of a loop that is written out, and pieces that come of one
@@ -18,7 +18,7 @@ FEW, MANY = 64, 256  # terms of a sum with borders, and cells from which there i
 
 def unrolled(nest: Nest) -> Nest:
     """The nest with a piece for each turn of a short loop; the terms of a cell become one sum."""
-    context, made = Context(), dict[object, Piece]()
+    context, made = Planning(), dict[object, Piece]()
     for piece in nest.pieces:
         for turn in _turns(piece, context):
             key = turn.indices, turn.where, turn.target
@@ -26,9 +26,9 @@ def unrolled(nest: Nest) -> Nest:
     return replace(nest, pieces=tuple(made.values()))
 
 
-def _turns(piece: Piece, context: Context) -> Iterator[Piece]:
+def _turns(piece: Piece, context: Planning) -> Iterator[Piece]:
     short, copies = dict[str, int](), 1
-    walked = {i for p in piece.where if isinstance(p, Related) for i in names(p)}
+    walked = {i for p in piece.where if isinstance(p, Related) for i in free_names(p)}
     for index, size in sorted(piece.indices, key=lambda at: at[1]):
         if size <= SHORT and copies * size <= COPIES and index not in walked:
             short[index], copies = size, copies * size
@@ -38,14 +38,14 @@ def _turns(piece: Piece, context: Context) -> Iterator[Piece]:
 
 def with_borders(nest: Nest) -> Nest:
     """The nest with sums of a few terms near a border apart from those inside, which all have the same terms."""
-    context = Context()
+    context = Planning()
     return replace(nest, pieces=tuple(q for p in nest.pieces for part in _parts(p) for q in settled(part, context)))
 
 
 def _parts(piece: Piece) -> tuple[Piece, ...]:
     kept = {i for a in piece.target for i in a.names}
     for (i, n), (j, m) in permutations(piece.indices, 2):
-        bounds = [p for p in piece.where if isinstance(p, Compare) and p.op == ">=" and names(p) == {i, j}]
+        bounds = [p for p in piece.where if isinstance(p, Compare) and p.op == ">=" and free_names(p) == {i, j}]
         if i in kept and j not in kept and m <= FEW and n >= MANY and bounds and _steps(bounds, i):
             low, high = _inside(bounds, i, n, j, m)
             if 0 <= low < high < n and (high - low) * 2 > n:
