@@ -17,6 +17,7 @@ from wengert.tape.source import is_functional
 from wengert.tape.tape import Tape, verify
 from wengert.taping import trace
 from wengert.values.functional import getfield
+from wengert.values.nested import leaf_values
 from wengert.values.specs import is_inexact
 
 ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
@@ -99,22 +100,13 @@ def _enters(op: Call, v: Variable) -> bool:
     value, place = value_of(v), v.op
     if value is MISSING:
         raise _cannot(op, f"{v} has no value", "set tape.inputs, and push calls with mkcall")
-    if all(map(is_inexact, _numbers(value))):
+    if all(map(is_inexact, leaf_values(value))):
         return True
     if isinstance(place, Constant) or (isinstance(place, Call) and place.guard):
         return False
     if isinstance(place, Input) and place.callee:
         return False
     raise _cannot(op, f"{v} is {type_text(value)}, which a trace would freeze", "give it as a constant")
-
-
-def _numbers(value: Any) -> Iterator[Any]:
-    """The leaves of containers."""
-    if isinstance(value, tuple | list | dict):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(part)
-    else:
-        yield value
 
 
 def _caller(op: Call, traced: list[Variable]) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_new_memory, is_store, liveness
 from wengert.tape.ops import Call, Input, Op, Variable
 from wengert.values.names import display
+from wengert.values.nested import leaf_values
 
 
 def tape_signature(tape: AnyTape) -> inspect.Signature:
@@ -124,12 +125,8 @@ def _may_share(value: Any, other: Any) -> bool:
     return any(np.may_share_memory(a, b) for a in _arrays(value) for b in _arrays(other))
 
 
-def _arrays(value: Any) -> Iterator[np.ndarray]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, tuple | list | dict):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _arrays(part)
+def _arrays(value: Any) -> list[np.ndarray]:
+    return [leaf for leaf in leaf_values(value) if isinstance(leaf, np.ndarray)]
 
 
 def _nbytes(value: Any) -> int:

@@ -13,7 +13,7 @@ _WIDE = {np.dtype("e"): np.float64, np.dtype("f"): np.float64, np.dtype("F"): np
 
 
 def parts(x: Any) -> Iterator[Any]:
-    """The parts of nested tuples, lists and dicts."""
+    """The leaves of nested tuples, lists and dicts, and the keys of the dicts."""
     if isinstance(x, (tuple, list)):
         for item in x:
             yield from parts(item)
@@ -23,9 +23,18 @@ def parts(x: Any) -> Iterator[Any]:
         yield x
 
 
+def leaf_values(x: Any) -> Iterator[Any]:
+    """The leaves of nested tuples, lists and dicts."""
+    if isinstance(x, (tuple, list, dict)):
+        for part in x.values() if isinstance(x, dict) else x:
+            yield from leaf_values(part)
+    else:
+        yield x
+
+
 def numbers(x: Any) -> Iterator[Any]:
     """The inexact numbers and arrays in nested tuples, lists and dicts."""
-    return (leaf for leaf in parts(x) if is_inexact(leaf))
+    return (leaf for leaf in leaf_values(x) if is_inexact(leaf))
 
 
 def map_numbers(f: Callable[..., Any], x: Any, *others: Any) -> Any:
