@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 
+import numpy as np
 from program_table import LOG, Programs
 
 program = Programs()
@@ -162,6 +163,34 @@ class Session:
 
     async def __aexit__(self, *how):
         self.value = self.value * 3
+
+
+class Delegating:
+    def __init__(self, value):
+        self.value = value
+
+    async def wait(self):
+        return self.value * 3
+
+    def __await__(self):
+        return self.wait().__await__()
+
+
+@program(1.3, closed=(9 * 1.3**2 + 2 * 1.3,))
+def steps_called_by_name(x):
+    async def numbers():
+        yield x * x
+
+    async def main():
+        return await Delegating(x) * await numbers().__aiter__().__anext__()
+
+    return finish(main()) + map(lambda v: v * v, [x]).__iter__().__next__()
+
+
+@program(np.array([0.5, 1.5]), closed=(np.array([6.0, 1.0]),))
+def steps_of_arrays_called_by_name(a):
+    flat = a.flat
+    return flat.__next__() * 2 + flat.__next__() + a.__iter__().__next__() * 4
 
 
 @program(1.3, closed=(3 * 1.3**2,))

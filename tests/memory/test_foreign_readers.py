@@ -70,6 +70,7 @@ OBJECTS = {  # made of a contiguous array of N numbers; read at place 1
     "broadcast's iterators": (lambda a: np.broadcast(a, 1.0), lambda b: b.iters[0][1]),
     "flat": (lambda a: a.flat, lambda it: it[1]),
     "flat's next": (lambda a: a[1:].flat, next),
+    "flat's step": (lambda a: a[1:].flat, lambda it: it.__next__()),
     "ndenumerate": (np.ndenumerate, lambda it: [v for _, v in it][1]),
     "iter": (lambda a: iter(a[1:]), next),
     "iter in a loop": (iter, lambda it: [v for v in it][1]),  # noqa: C416
@@ -85,6 +86,7 @@ OBJECTS = {  # made of a contiguous array of N numbers; read at place 1
     "a generator": (lambda a: (v for v in a[1:]), next),
     "a generator that reads by place": (lambda a: (a[k] for k in (1, 2)), next),
     "a generator in a loop": (lambda a: (v for v in a), lambda it: list(it)[1]),
+    "a generator's step": (lambda a: (v for v in a[1:]), lambda it: it.__next__()),
     "a strided view": (lambda a: as_strided(a, (2, 2), (8, 8)), lambda v: v[0, 1]),
     "a window": (lambda a: sliding_window_view(a, 2), lambda v: v[0, 1]),
     "the bits": (lambda a: a.view(np.int64), lambda v: v[1:2].view(float)[0]),

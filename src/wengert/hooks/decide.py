@@ -213,10 +213,21 @@ def _stepped(f: Any) -> Any:
 )  # fmt: skip
 def _of_c(f: Any) -> Decision:
     owner = getattr(f, "__objclass__", None) or getattr(f, "__self__", None)
-    if type(f) is types.WrapperDescriptorType and f.__name__ == "__next__":
-        return replaced("It is `next`, whatever the iterator.", lambda f: next, next)
+    if type(f) is types.WrapperDescriptorType and f.__name__ in _STEPS:
+        return replaced("It is `iter` or `next`, but where a class that overrides it asks its base.", _step)
     found = UNBOUND[owner](f) if isinstance(owner, type) and owner in UNBOUND else None
     return found or searched(IN_C)
+
+
+_STEPS = {"__iter__": iter, "__next__": next}
+
+
+def _step(f: Any) -> Any:
+    def call(obj: Any, /) -> Any:
+        is_own = lookup(type(obj), f.__name__) is f
+        return enter(_STEPS[f.__name__])(obj) if is_own else f(obj)
+
+    return call
 
 
 @decides_type(types.MethodWrapperType)

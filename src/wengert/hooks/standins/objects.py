@@ -39,7 +39,9 @@ def _of_descriptor(f: Any) -> Decision | None:
     return plain("The descriptor binds, or reads and writes a slot, and runs no code.") if is_binding else None
 
 
-@decides_unbound(object, type, BaseException, Exception, types.GeneratorType)
+@decides_unbound(
+    object, type, BaseException, Exception, types.GeneratorType, types.CoroutineType, types.AsyncGeneratorType
+)  # fmt: skip
 def _of_basic_class(f: Any) -> Decision:
     return plain(MOVES)
 

@@ -106,7 +106,6 @@ DUNDERS: dict[str, Any] = {
     "__repr__": lambda a: convert(a, 2, STATE.site),
     "__str__": lambda a: convert(a, 1, STATE.site),
     "__bool__": lambda a: truth(a, STATE.site),
-    "__iter__": lambda a: iter(iterable(a, STATE.site)),
     "__contains__": lambda a, item: contains(a, item, STATE.site),
 }
 
