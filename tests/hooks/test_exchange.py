@@ -9,7 +9,7 @@ import threading
 import types
 import weakref
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -407,6 +407,57 @@ def awaited(given: Any) -> Any:
 
     made = once()
     return made.send(None) + made.send(None)
+
+
+class Asked:
+    """Notes what is computed where C asks it."""
+
+    def __init__(self, value: Any) -> None:
+        self.value, self.notes = value, NOTES
+
+    def __eq__(self, other: object) -> bool:
+        self.notes.append(self.value * 2.0)
+        return self is other
+
+    def __hash__(self) -> int:
+        self.notes.append(self.value * 3.0)
+        return 1
+
+    def __lt__(self, other: Any) -> bool:
+        self.notes.append(self.value * 5.0)
+        return id(self) < id(other)
+
+
+NOTES: list[Any] = []
+
+
+class Named(NamedTuple):
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        NOTES.append(self.value * 2.0)
+        return self is other
+
+
+@pytest.mark.parametrize(
+    ("ask", "made", "slope"),
+    [
+        (lambda a, b: b in [a], Asked, 2.0),
+        (lambda a, b: [a] == [b], Asked, 2.0),
+        (lambda a, b: {a: 1}, Asked, 3.0),
+        (lambda a, b: {a}, Asked, 3.0),
+        (lambda a, b: frozenset((a,)), Asked, 3.0),
+        (lambda a, b: [a] == [b], Named, 2.0),
+    ],
+)
+def test_objects_that_are_differentiated_are_seen_where_only_c_asks_them(ask: Any, made: Any, slope: float) -> None:
+    def f(objects: Any) -> Any:
+        NOTES.clear()
+        ask(*objects)
+        return sum(NOTES)
+
+    gradient = wg.grad(f)([made(1.5), made(2.5)])
+    assert sum([g.value for g in gradient]) == slope
 
 
 USES = [

@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import calls, generated, net
+from wengert.hooks.exchange import prepare
 from wengert.memory.storage import Memory
 from wengert.recording.inputs import Leaves, Swaps
 from wengert.recording.primitives import INPUT
@@ -141,6 +142,8 @@ def enter(
         place: Any = named if isinstance(key, str) else entered
         value = as_float(place[key]) if promote else place[key]
         place[key] = swaps.enter(value, key if isinstance(key, str) else f"argument {key + 1}")
+    for cls in swaps.classes:
+        prepare(cls)
     for other, value in (*enumerate(args), *kwargs.items()):
         if other not in wanted and isinstance(value, np.ndarray):
             recording.memory.note_argument(value)

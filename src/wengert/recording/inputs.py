@@ -69,6 +69,7 @@ class Swaps:
         self._templates: list[Any] = []  # per entered value, its gradient's form with fresh leaves in it
         self._plain: list[tuple[Any, Any, Any]] = []  # (list or dict, its copies before and after entering)
         self._all_plain = True  # there are no other holders
+        self.classes: list[type] = []  # of those, of rebuilt tuples and of callables
         self._is_restored = False
 
     @property
@@ -150,6 +151,7 @@ class Swaps:
             self._plain.append((container, container.copy(), None))
         else:
             self._all_plain = False
+            self.classes.append(type(container))
         return container
 
     def _walk(self, value: Any, name: str) -> Any:
@@ -181,6 +183,7 @@ class Swaps:
 
     def _note(self, new: Any, old: Any) -> Any:
         self._originals[id(new)] = new, old
+        self.classes.append(type(new))
         return new
 
     def _walk_callable(self, f: Any, name: str, seen: set[int]) -> Any:
