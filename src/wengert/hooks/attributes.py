@@ -141,7 +141,7 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
         if name == "flat":
             assign_flat(obj, slice(None), value)
             return
-        if slot_of(STATE.recording, obj) is not None or slot_of(STATE.recording, value) is not None:
+        if hasattr(np.ndarray, name) and slot_of(STATE.recording, obj) is not None:
             raise STATE.recording.refuse(
                 RefusedCallError(
                     f"{here()}: .{name} of a traced array is set in place. Make a new array (reshape, astype)."

@@ -104,11 +104,21 @@ def _put_in_all(value: Any, giving: bool) -> None:
         primitive = primitive_of(f)
         if primitive is not None and not primitive.vouched:
             exchange(f, code_of(f), _through(f, _by_rule))
-        elif (giving or original(f.__code__) is None) and _is_followed(f):
+        elif (giving or original(f.__code__) is None) and _is_followed(f) and not _is_numpys_to_call(f):
             try:
                 put_in(f, giving and not f.__code__.co_flags & _SUSPENDED)
             except BytecodeError as error:
                 exchange(f, f.__code__, _through(f, functools.partial(_refused, error)))
+
+
+def _is_numpys_to_call(f: types.FunctionType) -> bool:
+    """Whether NumPy alone calls a function, to no effect on numbers.
+
+    Those of `np.memmap` and `np.matrix` keep where the memory lies; what `__array_function__` makes of a call is taken
+    over by `hooks.standins.overrides`, or compared with what plain arrays give.
+    """
+    of_numpy = f.__name__ in ("__array_finalize__", "__array_wrap__") and home_of(f).partition(".")[0] == "numpy"
+    return of_numpy or f.__name__ == "__array_function__"
 
 
 def _is_followed(f: types.FunctionType) -> bool:

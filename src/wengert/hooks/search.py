@@ -19,6 +19,7 @@ from wengert.recording.decisions import decided, exact, guard, made_text
 from wengert.recording.recording import PLAIN, STATE, Recording, called_by_user, here
 from wengert.recording.session import apart
 from wengert.recording.slots import slot_of
+from wengert.recording.subclasses import takes_over
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name, stub, written_name
 from wengert.values.names import home_of, is_heap_type
@@ -88,7 +89,7 @@ def _parts(thing: Any) -> list[Any]:
     """What an object refers to: also iterators and generators, whose state no attribute shows."""
     t = type(thing)  # `isinstance` would ask the object for its class
     if issubclass(t, np.ndarray):
-        return list(thing.flat) if thing.dtype.kind == "O" else []
+        return [getattr(thing, "__dict__", None), *(thing.flat if thing.dtype.kind == "O" else ())]
     if issubclass(t, READERS):
         return [*behind(thing), *gc.get_referents(thing)]
     if t is types.FunctionType:
@@ -130,7 +131,9 @@ def _odd(things: Any) -> Iterator[Any]:
         t = type(thing)
         if t is list or t is tuple:
             yield from _odd(thing)
-        elif t not in PLAIN and not issubclass(t, (np.ndarray, np.generic)):
+        elif t not in PLAIN and issubclass(t, np.ndarray):
+            yield getattr(thing, "__dict__", None) if takes_over(thing) else None  # other methods are traced
+        elif t not in PLAIN and not issubclass(t, np.generic):
             yield thing
 
 
@@ -229,7 +232,7 @@ def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call without a rule, with a stub to paste."""
     called = called_by_user() or fn
     name = callable_name(called)
-    if called is fn and fn in rules and (rules[fn].kind == "rrule" or type(fn) is types.FunctionType):
+    if called is fn and fn in rules and (rules[fn].kind == "rrule" or type(fn) in _OF_NAMED_ARGUMENTS):
         return hidden_from(recording, fn, why)
     through = "" if called is fn else f" (through {callable_name(fn)})"
     error = NoRuleError(
@@ -241,11 +244,14 @@ def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     return error
 
 
+_OF_NAMED_ARGUMENTS = (types.FunctionType, type(np.sum))
+
+
 def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call with a rule, which sees arguments and what lists, dicts and objects among them hold."""
     error = NoRuleError(
         f"{here()}: {why} where the rule of {callable_name(fn)} ({rules[fn].where}) gives no derivative: in a closure, "
-        "a set, an iterator, an attribute of a function or class among the arguments. Make it an argument of its own."
+        "a set, an iterator, an attribute of an object among the arguments. Make it an argument of its own."
     )
     recording.refuse(error)
     return error
@@ -258,7 +264,7 @@ def watched(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...],
     given = [a for a in things if issubclass(type(a), np.ndarray)]
     given += [a for thing in things if issubclass(type(thing), READERS) for a in behind(thing)]
     arrays = [a for a in given if id(owner_of(a)) in memory.captured]
-    before = [(a, a.copy()) for a in arrays]
+    before = [(a, np.array(a)) for a in arrays]
     try:
         return fn(*args, **kwargs)
     finally:

@@ -20,10 +20,11 @@ from wengert.recording.recording import STATE, Level, Recording, flat_slots
 from wengert.recording.rule_reads import search_rest
 from wengert.recording.session import SESSION, followed
 from wengert.recording.shadow import SHADOW
+from wengert.recording.subclasses import renewed
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name
 from wengert.values.frames import users_frames as _users_frames
-from wengert.values.specs import as_float, fresh
+from wengert.values.specs import as_float
 
 
 class level:
@@ -95,7 +96,7 @@ def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -
     """A fresh object for an input's leaf, registered as a variable of this level."""
     memory, entries = recording.memory, recording.entries
     if len(recording.levels) == 1:
-        value = leaf.view() if type(leaf) is np.ndarray else fresh(leaf)
+        value = renewed(leaf)
         if isinstance(value, np.ndarray):
             memory.arguments.append((value, len(entries)))
             if recording.keep:
@@ -105,7 +106,7 @@ def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -
         outer = memory.slot(leaf) if isinstance(leaf, np.ndarray) else SHADOW.get(id(leaf))
         if outer is None and recording.keep:
             outer = recording.constant(leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
-        value, ins = fresh(leaf), () if outer is None else (outer,)
+        value, ins = renewed(leaf), () if outer is None else (outer,)
     slot = len(entries)
     entries.append((INPUT, value, ins, (), None, None))
     here.inputs.add(slot)
@@ -156,7 +157,7 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
     if len(recording.levels) > 1:
         here.swaps = Leaves([make_input(recording, here, leaf) for leaf in args], args)
         return here.swaps
-    made = [leaf.view() if type(leaf) is np.ndarray else fresh(leaf) for leaf in args]
+    made = [leaf.view() if type(leaf) is np.ndarray else renewed(leaf) for leaf in args]
     slots = range(len(entries), len(entries) + len(made))
     entries.extend([(INPUT, value, (), (), None, None) for value in made])
     SHADOW.update(zip(map(id, made), slots, strict=True))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, her
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_of
 from wengert.recording.static_arguments import check_keywords, check_statics
-from wengert.recording.subclasses import plain
+from wengert.recording.subclasses import is_called_back, plain, written_as_plain
 from wengert.recording.variables import keep_args, record_constant, splat
 from wengert.values.functional import setitem
 from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
@@ -178,6 +179,8 @@ def record_write(
     if not traced and not memory.is_traced(target):
         memory.before_write(target, ..., len(recording.entries))
         return run()
+    if any([is_called_back(a) for a in (target, *args) if type(a) is not np.ndarray]):
+        run = partial(written_as_plain, recording, primitive.fn, run, target, args, kwargs)
     if not constant:
         _check_dtype(recording, target, ins)
     if memory.lent:
@@ -187,7 +190,7 @@ def record_write(
     if not traced:
         memory.before_write(target, ..., len(recording.entries))
         value = _begin(memory, run)
-        slot, result = None, target.copy() if recording.keep else None
+        slot, result = None, np.array(target, order="C") if recording.keep else None
     else:
         slot, result, value = _write(recording, primitive, run, target, args, ins, kwargs)
     memory.put(storage, owner, target, result, slot, before)
@@ -215,6 +218,7 @@ def _write(
     kwargs: dict[str, Any],
 ) -> tuple[int, Any, Any]:
     """Run the call and record it as one that makes a new value: its variable, what it is like, and what `run` gave."""
+    args = tuple(map(plain, args))  # the call without `out` would give an array of another class
     made = _made(primitive, target, args)
     shown = _value(primitive, args, kwargs) if recording.keep else None
     if recording.loud:
@@ -227,14 +231,12 @@ def _write(
     else:
         bound = bind(recording, primitive, args, ins, kwargs)
         check_statics(recording, bound, args, ins)
-        if bound.of_subclass:
-            args = tuple(map(plain, args))  # the call without `out` would give an array of another class
         kept = keep_args(recording, bound, args)
         result = shown if recording.keep else None
         recording.memory.before_write(target, ..., len(recording.entries) + 1)
         value = _begin(recording.memory, run)
         if result is None:
-            result = target.copy() if bound.reads_y == "value" else made
+            result = np.array(target, order="C") if bound.reads_y == "value" else made
         slot = recording.append((bound, result, ins, kept, kwargs or None, STATE.site))
         if isinstance(result, np.ndarray):  # an outer trace sees the residual
             SHADOW[id(result)] = slot

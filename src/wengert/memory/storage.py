@@ -251,7 +251,8 @@ class Memory:
         known = id(owner) in self.captured or (is_foreign(owner) and overlaps_any(array, self.captured.values()))
         if known and array.flags.writeable:
             key = frozen(key)
-            self.undo.append([threshold, array.view(), key, np.array(array[key])])
+            array = np.ndarray.view(array, np.ndarray)
+            self.undo.append([threshold, array, key, np.array(array[key])])
 
     def join(self, array: np.ndarray) -> tuple[Storage, np.ndarray]:
         """The storage of an array that is about to be written with, or in, traced values."""
@@ -403,7 +404,7 @@ class Memory:
 
     def _copy(self, value: np.ndarray) -> np.ndarray:
         """A copy that stands for the same variable."""
-        copy, slot = value.copy(), self.slot(value)
+        copy, slot = np.array(value, order="C"), self.slot(value)
         if slot is not None:
             self.replaced.append({0: (copy, value, slot)})
             SHADOW[id(copy)] = slot

@@ -15,7 +15,8 @@ from wengert.recording.kept import nested
 from wengert.recording.primitives import Primitive
 from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import STATE, Recording, here
-from wengert.recording.slots import slot_of
+from wengert.recording.slots import flat, slot_of
+from wengert.recording.subclasses import renewed
 from wengert.values.codes import code_of
 from wengert.values.cotangents import is_exclusive
 from wengert.values.results import form_of, hidden, is_flat, is_tree, leaves_of, reaches, with_leaves
@@ -42,10 +43,10 @@ def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = N
     if not isinstance(value, np.ndarray):
         made = _new_number(value)
     elif vouched:
-        made = value.view() if was_there else value
+        made = renewed(value) if was_there else value
     else:
         del value
-        made = held[0] if is_exclusive(held) else held[0].view()
+        made = held[0] if is_exclusive(held) else renewed(held[0])
     if was_there:
         _note_stand(made, held[0])
     return made
@@ -61,11 +62,6 @@ def _note_stand(made: Any, given: Any) -> None:
 def _reference(thing: Any) -> Callable[[], Any]:
     """What leads to a number, or to an array while it lives."""
     return weakref.ref(thing) if isinstance(thing, np.ndarray) else lambda: thing
-
-
-def flat(args: Sequence[Any]) -> list[Any]:
-    """The arguments, those in lists and tuples one by one."""
-    return [b for a in args for b in (a if type(a) in (list, tuple) else (a,))]
 
 
 def _new_number(value: Any) -> Any:
@@ -107,7 +103,7 @@ def _cut(recording: Recording, leaf: Any) -> Any:
         return fresh(leaf)
     if not _is_of_traced(recording, leaf):
         return leaf
-    view = leaf.view()
+    view = renewed(leaf)
     recording.memory.lent.note(view)
     recording.memory.add_view(view, None)
     return view

@@ -24,6 +24,7 @@ class Primitive:
     is_simple = False
     __slots__ = (
         "anew",
+        "asks_subclasses",
         "bounds",
         "fn",
         "is_array_function",
@@ -63,6 +64,7 @@ class Primitive:
         home = home_of(fn)
         on_operands = (home == "_operator" or fn is pow or fn is divmod) and rule is not None and rule.broadcasts
         self.is_array_function = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy") or on_operands
+        self.asks_subclasses = self.is_array_function or getattr(fn, "__objclass__", None) in (np.ndarray, np.generic)
         self.bounds: dict[Any, Bound] = {}
         self.simple: dict[tuple[bool, ...], Bound] = {}
         self.scalars: dict[tuple[bool, ...], Bound] = {}

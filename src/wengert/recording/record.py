@@ -18,7 +18,7 @@ from wengert.recording.container_arguments import Inside, inside
 from wengert.recording.cuts import note_cut
 from wengert.recording.decisions import attempt
 from wengert.recording.layout import unchanged
-from wengert.recording.outcomes import check_result, flat, kept_parts, made_constant, made_new
+from wengert.recording.outcomes import check_result, kept_parts, made_constant, made_new
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pullback_reads import Hindsight
 from wengert.recording.pulls import Pull
@@ -27,9 +27,9 @@ from wengert.recording.rule_reads import refuse_unspoken
 from wengert.recording.rule_writes import called, note_kept, note_writes, watched_by
 from wengert.recording.session import apart
 from wengert.recording.shadow import held
-from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_in, slots_of
+from wengert.recording.slots import flat, holds_traced, recording_here, slot_of, slots_in, slots_of
 from wengert.recording.static_arguments import check_keywords, check_statics
-from wengert.recording.subclasses import is_of_subclass, refuse_own_value
+from wengert.recording.subclasses import is_called_back, is_of_subclass, refuse_own_value, run_by_numpy
 from wengert.recording.variables import (
     append_result,
     fields,
@@ -61,7 +61,7 @@ def bind(
         ins = splat(k, ins, ins[k] or (None,) * len(args[k]))
     mask = recording.mask(ins)
     bound: Bound = _at_line(recording, primitive.bound, len(mask), mask, tuple(kwargs))
-    return bound.with_subclass() if primitive.is_array_function and any(map(is_of_subclass, flat(args))) else bound
+    return bound.with_subclass() if primitive.asks_subclasses and any(map(is_of_subclass, flat(args))) else bound
 
 
 def _at_line(recording: Recording, ask: Callable[..., Any], *args: Any) -> Any:
@@ -110,7 +110,8 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if not primitive.vouched:
         refuse_unspoken(recording, primitive, 0)
     given = (*args, *kwargs.values()) if kwargs else args
-    made = called(recording, primitive, given, ins, attempt, recording, primitive.fn, run_args, run_kwargs)
+    fn = run_by_numpy(recording, primitive.fn, args) if bound.of_subclass else primitive.fn
+    made = called(recording, primitive, given, ins, attempt, recording, fn, run_args, run_kwargs)
     if rule.identity and any(made[0] is a for a in args):
         if recording.keep:
             unchanged(recording, primitive, made[0], args, ins, kwargs)
@@ -118,7 +119,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if not primitive.vouched or is_container(made[0]):
         check_result(recording, primitive, made[0], args)
     value = made_new(made, args, primitive)
-    if bound.of_subclass and type(primitive.fn) is not np.ufunc:
+    if bound.of_subclass and (type(primitive.fn) is not np.ufunc or any(map(is_called_back, args))):
         refuse_own_value(recording, primitive.fn, value, run_args, run_kwargs)
     if not primitive.vouched:
         note_kept(recording, value)

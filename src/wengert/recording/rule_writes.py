@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording.outcomes import flat
 from wengert.recording.primitives import Primitive
 from wengert.recording.pullback_reads import Hindsight
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, flat_slots, here, silent
-from wengert.recording.slots import slot_of
+from wengert.recording.slots import flat, slot_of
 from wengert.values.results import leaves_of
 from wengert.values.specs import is_inexact
 from wengert.values.trees import is_container
@@ -26,7 +25,7 @@ Watched = list[tuple[np.ndarray, np.ndarray]]
 def watched_by(recording: Recording, args: Iterable[Any]) -> Watched:
     """The arrays that a call may write, with what they hold before it."""
     given = [a for a in args if isinstance(a, np.ndarray) and a.flags.writeable and not a.dtype.hasobject]
-    return [(a, a.copy()) for a in (*given, *recording.memory.lent.workspaces())]
+    return [(a, np.array(a)) for a in (*given, *recording.memory.lent.workspaces())]
 
 
 def note_writes(

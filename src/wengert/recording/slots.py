@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,3 +45,8 @@ def holds_traced(items: Any) -> bool:
     """True where a list or tuple holds a traced value."""
     recording = STATE.recording
     return recording is not None and slots_in(recording, items) is not None
+
+
+def flat(args: Sequence[Any]) -> list[Any]:
+    """The arguments, those in lists and tuples one by one."""
+    return [b for a in args for b in (a if type(a) in (list, tuple) else (a,))]

@@ -1,4 +1,9 @@
-"""Arrays of classes made from `np.ndarray`: a rule is that of plain arrays, and must meet no operators of their own."""
+"""Arrays of classes made from `np.ndarray`: a rule is that of plain arrays, and must meet no methods of their own.
+
+NumPy calls `__array_finalize__` of each array that is made, and `__array_wrap__` of results. Where the user's code has
+an array made, these are traced; where the engine does, to keep one, they are not: it keeps plain arrays. What
+`__array_ufunc__` and `__array_function__` make of a call that has a rule is recorded as that call, if it is the same.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +13,12 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.recording.outcomes import flat
-from wengert.recording.recording import PLAIN, Recording, here
+from wengert.recording.recording import PLAIN, Recording, here, silent
+from wengert.recording.slots import flat, slot_of
 from wengert.values.callables import callable_name
+from wengert.values.results import reaches
+from wengert.values.specs import fresh
+from wengert.values.views import owner_of
 
 
 def is_of_subclass(a: Any) -> bool:
@@ -18,30 +26,125 @@ def is_of_subclass(a: Any) -> bool:
     return type(a) not in PLAIN and type(a) is not np.ndarray and issubclass(type(a), np.ndarray)
 
 
+def is_called_back(a: Any) -> bool:
+    """Whether it is one whose class has methods in Python that NumPy calls."""
+    return _defines(a, (*_TAKING_OVER, "__array_finalize__", "__array_wrap__"))
+
+
+def takes_over(a: Any) -> bool:
+    """Whether it is one whose class has methods in Python that NumPy calls instead of its functions."""
+    return _defines(a, _TAKING_OVER)
+
+
+_TAKING_OVER = ("__array_ufunc__", "__array_function__")
+
+
+def _defines(a: Any, names: tuple[str, ...]) -> bool:
+    if not is_of_subclass(a):
+        return False
+    own = type(a).__mro__[: type(a).__mro__.index(np.ndarray)]
+    return any([name in vars(base) for base in own for name in names])
+
+
+def run_by_numpy(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
+    """What runs a function of such arrays: what they take over is recorded as one call, not as what it consists of.
+
+    Refused where they hold traced values, from which it may make what the array that it gives holds.
+    """
+    taking = [*filter(takes_over, flat(args))]
+    if not taking:
+        return fn
+    for a in taking:
+        if reaches(getattr(a, "__dict__", None), lambda part: slot_of(recording, part) is not None):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: {callable_name(fn)} is taken over by {type(a).__name__}, an array whose attributes "
+                    "hold traced values: what becomes of these cannot be seen. Convert it first: np.asarray(x)."
+                )
+            )
+
+    def run(*given: Any, **words: Any) -> Any:
+        with silent():
+            return fn(*given, **words)
+
+    return run
+
+
 def plain(a: Any) -> Any:
     """Such an array as a plain one, all else as it is."""
-    return a.view(np.ndarray) if is_of_subclass(a) else a
+    return np.ndarray.view(a, np.ndarray) if is_of_subclass(a) else a  # `np.ma` has a view of its own
+
+
+def renewed(x: Any) -> Any:
+    """A new object with the bits of x: a copy of a number, a view of an array, of its class and with its attributes."""
+    if type(x) is np.ndarray:
+        return x.view()
+    if not isinstance(x, np.ndarray):
+        return fresh(x)
+    with silent():
+        made = x.view()
+    if hasattr(x, "__dict__"):
+        made.__dict__ = x.__dict__  # what is set on one is seen on the other
+    return made
 
 
 def refuse_own_value(
     recording: Recording, fn: Callable[..., Any], value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Refuse what a function of NumPy gave of such arrays, by methods of theirs, if it is not what plain ones give."""
-    if _gives(fn, value, [[*map(plain, a)] if type(a) in (list, tuple) else plain(a) for a in args], kwargs):
-        return
-    names = " and ".join(sorted({type(a).__name__ for a in flat(args) if is_of_subclass(a)}))
-    raise recording.refuse(
-        RefusedCallError(
-            f"{here()}: {callable_name(fn)} of {names} gives something else than of a plain array, for which its rule "
-            "is. Convert it first: np.asarray(x)."
-        )
-    )
-
-
-def _gives(fn: Callable[..., Any], value: Any, args: list[Any], kwargs: dict[str, Any]) -> bool:
-    try:
-        made = fn(*args, **kwargs)
-    except Exception:
-        return False
+    made = _of_plain(fn, args, kwargs)
     parts = zip(made, value, strict=True) if isinstance(value, tuple) else [(made, value)]
-    return all(np.shape(a) == np.shape(b) and np.array_equal(a, b, equal_nan=True) for a, b in parts)
+    if made is None or not all([_are_same(a, b) for a, b in parts]):
+        raise recording.refuse(_own_value(fn, args))
+
+
+def written_as_plain(
+    recording: Recording,
+    fn: Callable[..., Any],
+    run: Callable[[], Any],
+    target: np.ndarray,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """What `run` gives, which writes what `fn` gives into `target`; refused if plain arrays would give another."""
+    made, expected = _of_plain(fn, args, kwargs), np.empty(target.shape, target.dtype)
+    if made is not None:
+        np.copyto(expected, made, casting="unsafe")
+    with silent():
+        played = fn(*args, **kwargs) if recording.keep and made is not None else made
+    value = run_by_numpy(recording, run, (target, *args))()
+    if made is None or not (_shows(value, target) and _are_same(expected, target) and _are_same(played, made)):
+        raise recording.refuse(_own_value(fn, (*args, target)))
+    return value
+
+
+def _shows(value: Any, target: np.ndarray) -> bool:
+    """Whether it is the array that was written, or a view of all of it."""
+    if value is target:
+        return True
+    if not isinstance(value, np.ndarray) or owner_of(value) is not owner_of(target):
+        return False
+    places = [(a.ctypes.data, a.shape, a.strides, a.dtype) for a in (value, target)]
+    return places[0] == places[1]
+
+
+def _of_plain(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function gives of plain arrays, or None where it raises."""
+    try:
+        with np.errstate(all="ignore"):
+            return fn(*[[*map(plain, a)] if type(a) in (list, tuple) else plain(a) for a in args], **kwargs)
+    except Exception:
+        return None
+
+
+def _are_same(a: Any, b: Any) -> bool:
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+
+
+def _own_value(fn: Callable[..., Any], args: tuple[Any, ...]) -> RefusedCallError:
+    names = " and ".join(sorted({type(a).__name__ for a in flat(args) if is_of_subclass(a)}))
+    return RefusedCallError(
+        f"{here()}: {callable_name(fn)} of {names} gives something else than of a plain array, for which its rule "
+        "is. Convert it first: np.asarray(x)."
+    )

@@ -9,16 +9,17 @@ import numpy as np
 
 from wengert.recording.cuts import refuse_odd
 from wengert.recording.decisions import exact, guard
-from wengert.recording.outcomes import flat, kept_parts, made_new
+from wengert.recording.outcomes import kept_parts, made_new
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pullback_reads import Hindsight
 from wengert.recording.recording import STATE, Recording, Traced, users_site
 from wengert.recording.shadow import SHADOW, has_identity, held
-from wengert.recording.slots import slot_of
+from wengert.recording.slots import flat, slot_of
+from wengert.recording.subclasses import renewed
 from wengert.values.functional import getfield
 from wengert.values.keys import has_mask
 from wengert.values.results import is_tree, leaves_of, outline, with_leaves
-from wengert.values.specs import fresh, is_inexact, light
+from wengert.values.specs import is_inexact, light
 from wengert.values.trees import is_container
 from wengert.values.views import owner_of
 
@@ -128,7 +129,7 @@ def record_constant(
     args = tuple(recording.memory.capture(a) for a in args)
     if has_identity(value):
         if any(value is a for a in flat(args)):
-            value = fresh(value)
+            value = renewed(value)
         recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
         register(recording, value, slot)
         if isinstance(value, np.ndarray) and _sized_by_values(recording, primitive.fn, args, kwargs):

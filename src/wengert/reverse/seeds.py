@@ -79,4 +79,4 @@ def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, 
         if np.shape(seed) != np.shape(value):
             raise ValueError(f"the seed has shape {np.shape(seed)}, the result {np.shape(value)}")
         return [(slot, call(np.conj, seed))]
-    return [(slot, np.ones_like(value) if isinstance(value, np.ndarray) else type(value)(1))]
+    return [(slot, np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else type(value)(1))]

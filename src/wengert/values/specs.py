@@ -133,21 +133,16 @@ def has_dtype(x: Any) -> bool:
 
 
 def fresh(x: Any) -> Any:
-    """A new object with the bits of `x`: a copy of a number, a view of an array."""
+    """A new object with the bits of `x`, a number."""
     if type(x) is float:
         return -(-x)  # noqa: B002 -- not a decrement: the shortest way to a new float with the same bits
-    if isinstance(x, np.ndarray):
-        made = x.view()
-        if type(x) is not np.ndarray and hasattr(x, "__dict__"):
-            made.__dict__ = x.__dict__  # what is set on one is seen on the other
-        return made
     if type(x) is complex:
         return complex(x.real, x.imag)  # arithmetic on the whole would turn -0.0 and infinities into others
     if isinstance(x, np.generic):
         return x.copy()
     if isinstance(x, (float, complex)):
         return copy.copy(x)  # a user's subclass, with its attributes
-    raise TypeError(f"only numbers and arrays can be made anew, not {type(x).__name__}")
+    raise TypeError(f"only numbers can be made anew, not {type(x).__name__}")
 
 
 def light(value: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
 from wengert.hooks.lookups import tape
-from wengert.hooks.policy import IN_C, Decision, decides_methods_of, replaced, searched, stands_for
+from wengert.hooks.policy import IN_C, Decision, decides_methods_of, plain, replaced, searched, stands_for
 from wengert.hooks.search import guarded
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.hooks.standins.writers import ARRAY_WRITERS
@@ -141,6 +141,8 @@ def _of_value(t: type, name: str) -> Decision:
     """The decision on a method of traced objects of a class of arrays or numbers."""
     if name in ("__copy__", "__deepcopy__"):
         return replaced("A copy is another variable.", lambda f: functools.partial(copied, f.__self__), copied)
+    if name in ("__array_wrap__", "__array_finalize__"):
+        return plain("A method of a subclass calls it of its base, which gives a view, or does nothing.")
     if name == "conjugate" and t is float:
         return replaced("It is the number itself.", lambda f: lambda: f.__self__, _of_value)
     primitive, call = _primitive_of(t, name)

@@ -177,7 +177,7 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
         if kwargs and is_elementwise(primitive.fn):
             return with_options(recording, primitive.fn, args, kwargs)
         return record_call(primitive, args, kwargs)
-    if any(type(a) not in PLAIN and search(recording, (a,)) for a in (*args, *kwargs.values())):
+    if any([type(a) not in PLAIN and hides(recording, (a,)) for a in (*args, *kwargs.values())]):
         return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
     return _native(primitive)(*args, **kwargs)
 
