@@ -11,32 +11,12 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import ruled
-from wengert.recording.recording import STATE, Level, Recording, here
+from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.shadow import SHADOW, held
 from wengert.values.functional import getitem, setitem, setlens, setpart
 from wengert.values.functional import lens as read_lens
 from wengert.values.specs import Spec, spec_of
 from wengert.values.views import Lens, basic_key, covers, lens_of, memory_order, part_of
-
-
-class Root(list[tuple[Any, int, Level | None]]):
-    """Traced arrays that lie in one owner's memory beside what is traced of the owner itself: (lens, slot, level).
-
-    The level is None for the outermost.
-    """
-
-    def __init__(self, places: list[tuple[Any, int, Level | None]]) -> None:
-        super().__init__(places)
-        self.shared: list[Level | None] = []  # those of which two arguments lie here
-        self.has_others = False  # arrays of another dtype than the owner's
-        self.waiting: list[tuple[Any, int, Level | None]] = []  # not yet in the version of the owner
-
-    def locate(self, owner: np.ndarray) -> None:
-        """Find the lenses of those that were noted as arrays."""
-        self[:] = [
-            (lens_of(place, owner) if isinstance(place, np.ndarray) else place, slot, level)
-            for place, slot, level in self
-        ]
 
 
 def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int) -> int:

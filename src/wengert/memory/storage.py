@@ -18,7 +18,8 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.memory.lent_views import Lent
-from wengert.memory.regions import Root, append, known, read_region, store_region
+from wengert.memory.regions import append, known, read_region, store_region
+from wengert.memory.roots import Root, Roots, file, is_open, root_of
 from wengert.memory.undo import Everything, Finals, Undo, undo
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
 from wengert.recording.primitives import Bound
@@ -36,7 +37,6 @@ from wengert.values.views import (
     overlaps_itself,
     owner_of,
     part_of,
-    view_of,
 )
 
 _AT_THE_OUTSET = (IndexError, TypeError, ValueError)
@@ -82,7 +82,7 @@ class Memory:
         self.storages: dict[int, Storage] = {}
         self._captured: dict[int, np.ndarray] = {}
         self._captured_to = 0  # of the entries below this one, all is captured that their pullbacks keep
-        self._roots: dict[int, tuple[weakref.ref[np.ndarray], Root]] = {}
+        self._roots: Roots = {}
         self.arguments: list[tuple[np.ndarray, int]] = []  # of the outermost level, not yet among the roots
         self.undo: list[Undo] = []
         self.finals: Finals | None = None  # where memory is to be restored after the log is used up
@@ -93,11 +93,11 @@ class Memory:
         self.unfinished = 0  # steps that write or move memory and have begun; one that an exception cut never ends
 
     @property
-    def roots(self) -> dict[int, tuple[weakref.ref[np.ndarray], Root]]:
+    def roots(self) -> Roots:
         """Traced arrays by the owner of their memory; few traces ask, so arguments (2 µs each) are filed late."""
         while self.arguments:
             array, slot = self.arguments.pop(0)
-            self._file_root(self._roots, array, slot, None, True)
+            file(self._roots, array, slot, None, True)
         return self._roots
 
     @property
@@ -151,52 +151,17 @@ class Memory:
         """A traced array that lies in memory whose owner is not traced; `apart`: it is no part of what is filed."""
         owner = owner_of(array)
         if argument or not (owner is array or id(owner) in SHADOW or id(owner) in self.storages):
-            self._file_root(self.roots, array, slot, self._inner_level(), argument, apart)
+            file(self.roots, array, slot, self._inner_level(), argument, apart)
 
     def _inner_level(self) -> Level | None:
         levels = self.recording.levels
         return levels[-1] if len(levels) > 1 else None
 
-    def _file_root(
-        self,
-        filed: dict[int, Any],
-        array: np.ndarray,
-        slot: int,
-        level: Level | None,
-        argument: bool,
-        apart: bool = False,
-    ) -> None:
-        owner = owner_of(array)
-        key = id(owner)
-        filed_here = filed.get(key)
-        ends = level if argument else None
-        if filed_here is None or filed_here[0]() is not owner:
-            ref = weakref.ref(owner, forgetting(filed, key))
-            place = array if argument else lens_of(array, owner)  # an argument stays alive: its lens can wait
-            filed[key] = (ref, Root([(place, slot, level)]))
-            filed[key][1].has_others = array.dtype != owner.dtype
-            filed[key][1].waiting.append((place, slot, ends))
-            return
-        roots = filed_here[1]
-        if array.dtype != owner.dtype:
-            roots.has_others |= argument
-            if not argument:  # the parts of what is filed
-                return
-        lens = lens_of(array, owner)
-        roots.locate(owner)
-        if argument and any(other is level for _, _, other in roots):
-            roots.shared.append(level)
-        elif not (argument or apart) and any(place[0] != lens for place in roots):
-            return
-        roots[:] = [place for place in roots if place[0] != lens or place[2] is level]
-        roots.append((lens, slot, level))
-        roots.waiting.append((lens, slot, ends))
-
     def note_argument(self, array: np.ndarray) -> None:
         """An array argument that is not wanted: a write to memory that it shares with a wanted one is ambiguous."""
-        filed, level = self.roots.get(id(owner_of(array))), self._inner_level()
-        if filed is not None and any([other is level for _, _, other in filed[1]]):
-            filed[1].shared.append(level)
+        root, level = root_of(self.roots, owner_of(array)), self._inner_level()
+        if root is not None and any([other is level for _, _, other in root]):
+            root.shared.append(level)
 
     def is_traced(self, array: np.ndarray) -> bool:
         """True where the memory of an array holds traced values."""
@@ -209,12 +174,12 @@ class Memory:
         """The traced array that shows all of an owner's memory: itself, or the argument made of it; else None."""
         if id(owner) in self.storages or id(owner) in SHADOW:
             return owner
-        filed = self.roots.get(id(owner))
-        if filed is None:
+        root = root_of(self.roots, owner)
+        if root is None:
             return None
-        filed[1].locate(owner)
+        root.locate(owner)
         whole = lens_of(owner, owner)
-        return next((self.recording.value(slot) for lens, slot, _ in filed[1] if lens == whole), None)
+        return next((self.recording.value(slot) for lens, slot, _ in root if lens == whole), None)
 
     def log_all(self) -> None:
         """From now on each write is logged: a user's rule may read whatever there is."""
@@ -235,11 +200,10 @@ class Memory:
 
     def stood(self, array: np.ndarray, place: int) -> bool:
         """True where the memory of an array held a variable before this place on the recording."""
-        key = id(owner_of(array))
-        storage = self.storages.get(key)
-        slots = [SHADOW.get(key) if storage is None else storage.slot]
-        filed = self.roots.get(key)
-        slots += [] if filed is None else [slot for _, slot, _ in filed[1]]
+        owner = owner_of(array)
+        storage = self.storages.get(id(owner))
+        slots = [SHADOW.get(id(owner)) if storage is None else storage.slot]
+        slots += [slot for _, slot, _ in root_of(self.roots, owner) or ()]
         return any([slot is not None and slot < place for slot in slots])
 
     def before_write(self, array: np.ndarray, key: Any, threshold: int) -> None:
@@ -260,12 +224,12 @@ class Memory:
         storage = self.storages.get(id(owner))
         if storage is None or storage.slot is None:
             check_unseen(self.recording, owner)
-        filed = self.roots.get(id(owner))  # before the shadow table: it files the arguments
-        roots = Root([]) if filed is None or filed[0]() is not owner else filed[1]
-        if storage is None or roots.waiting:
-            is_shared = any(map(self._is_open, roots.shared))
-            check_alone(self.recording, owner, is_shared, roots.has_others)
-        slot = self._with_roots(roots, owner, SHADOW.get(id(owner)) if storage is None else storage.slot)
+        root = root_of(self.roots, owner)  # before the shadow table: it files the arguments
+        root = Root() if root is None else root
+        if storage is None or root.waiting:
+            is_shared = any([is_open(self.recording, level) for level in root.shared])
+            check_alone(self.recording, owner, is_shared, root.has_others)
+        slot = root.put_into(self.recording, owner, SHADOW.get(id(owner)) if storage is None else storage.slot)
         if storage is None:
             storage = self.follow(owner, slot)
         storage.slot = slot
@@ -278,24 +242,6 @@ class Memory:
         storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
         watch_arrays()
         return storage
-
-    def _is_open(self, level: Level | None) -> bool:
-        return level is None or level in self.recording.levels
-
-    def _with_roots(self, roots: Root, owner: np.ndarray, slot: int | None) -> int | None:
-        """The variable of an owner that was at `slot`, with what stands for its regions since: arguments of levels."""
-        waiting, roots.waiting = roots.waiting, []
-        for place, root, level in waiting:
-            if not self._is_open(level):
-                continue
-            lens = lens_of(place, owner) if isinstance(place, np.ndarray) else place
-            if lens == lens_of(owner, owner):
-                slot = root
-                continue
-            before = owner.copy(order="K") if self.recording.keep else spec_of(owner)
-            value = view_of(owner, owner, lens) if self.recording.keep else Spec(lens.shape, owner.dtype)
-            slot = store_region(self.recording, slot, owner, lens, before, value, root)
-        return slot
 
     def written(self, storage: Storage, owner: np.ndarray, slot: int | None) -> None:
         """The owner has a new version."""
