@@ -27,7 +27,7 @@ def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot:
     if covers(view, owner):
         return slot
     key = basic_key(lens, owner)
-    kept = owner if recording.keep else spec_of(owner)
+    kept = recording.unread(owner)
     if key is not None:
         if view.ndim == 0:
             key = (*key, ...) if type(key) is tuple else (key, ...)
@@ -47,8 +47,7 @@ def _read_part(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: 
         )
     part, region = found
     slot = read_region(recording, region, owner, slot)
-    kept = region if recording.keep else spec_of(region)
-    return append(recording, PARTS[part], view, (slot,), (kept,))
+    return append(recording, PARTS[part], view, (slot,), (recording.unread(region),))
 
 
 PARTS = {"real": np.real, "imag": np.imag}

@@ -28,7 +28,7 @@ from wengert.recording.shadow import SHADOW, forgetting
 from wengert.values.frames import ENGINE
 from wengert.values.functional import setitem, setpart
 from wengert.values.keys import frozen
-from wengert.values.specs import Spec, light, spec_of
+from wengert.values.specs import Spec, spec_of
 from wengert.values.views import (
     content_of,
     covers,
@@ -276,7 +276,7 @@ class Memory:
                     "Write through the array itself."
                 )
             )
-        value = self.capture(value) if self.recording.keep else light(value)
+        value = self.capture(self.recording.unread(value))
         if part is not None:
             self._put_part(storage, owner, *part, value, value_slot, before)
             return
@@ -317,9 +317,7 @@ class Memory:
         key_slot: Any = None,
     ) -> None:
         """Record `array[key] = value` as it stands: for the owner itself, and for keys that give no view."""
-        keep = self.recording.keep
-        value = self.capture(value) if keep else light(value)
-        key = self.capture(key)
+        value, key = self.capture(self.recording.unread(value)), self.capture(key)
         if array is owner or covers(array, owner):
             slot = known(self.recording, storage.slot, before)
             slot = append(self.recording, setitem, owner, (slot, key_slot, value_slot), (before, key, value))

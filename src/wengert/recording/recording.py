@@ -24,6 +24,7 @@ from wengert.recording.primitives import CONSTANT
 from wengert.values.frames import ENGINE
 from wengert.values.owed import Owed
 from wengert.values.sites import Site
+from wengert.values.specs import light
 
 Entry = tuple[Any, Any, tuple[Any, ...], tuple[Any, ...], Any, Site | None]
 
@@ -170,6 +171,10 @@ class Recording:
     def constant(self, value: Any) -> int:
         """Make a value that depends on no input a variable, for a tape's sake."""
         return self.append((CONSTANT, value, (), (), None, STATE.site))
+
+    def unread(self, value: Any) -> Any:
+        """What an entry keeps of a value that its pullback does not read: its form, and on a tape the value."""
+        return value if self.keep else light(value)
 
     def mask(self, ins: Iterable[int | None]) -> tuple[bool, ...]:
         """Which of these variables a derivative passes through."""

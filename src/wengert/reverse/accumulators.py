@@ -317,20 +317,12 @@ class TracedBars(Bars):
     def _in_place(self, fn: Any, buffer: np.ndarray, key: Any, value: Any, write: Callable[[], Any]) -> None:
         """Change an owned buffer and record the change as a functional call."""
         recording = self.recording
-        ins = (
-            slot_of(recording, buffer),
-            slot_of_key(recording, key),
-            slot_of(recording, value),
-        )
+        ins = slot_of(recording, buffer), slot_of_key(recording, key), slot_of(recording, value)
         write()
         if ins == (None, None, None):
             return
         bound = bind(recording, ruled(fn), (buffer, key, value), ins, {})
-        kept = (
-            buffer if recording.keep else spec_of(buffer),
-            key,
-            value if recording.keep or not isinstance(value, np.ndarray) else spec_of(value),
-        )
+        kept = recording.unread(buffer), key, recording.unread(value)
         SHADOW[id(buffer)] = recording.append((bound, buffer, ins, kept, None, STATE.site))
 
 
