@@ -61,8 +61,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     if memory.lent:
         basic = is_basic(key)
         memory.lent.before_write(array[as_view(key)] if basic else array, basic)
-    storage, owner = memory.join(array)
-    before = memory.content(owner, storage)
+    owner = memory.join(array)
     memory.before_write(array, key, len(recording.entries))
     memory.unfinished += 1
     try:
@@ -74,12 +73,12 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         elif recording.keep:
             writable(recording, [owner_of(array)])
         raise
-    at_key = key_slot is not None or (array is owner and is_basic(key) and not may_be_all(key))
+    at_key = key_slot is not None or (array is owner.array and is_basic(key) and not may_be_all(key))
     region = None if at_key else array[as_view(key)]
-    if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner:
-        memory.put(storage, owner, region, value, value_slot, before)
+    if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner.array:
+        memory.put(owner, region, value, value_slot)
     else:
-        memory.put_at(storage, owner, array, key, value, value_slot, before, key_slot)
+        memory.put_at(owner, array, key, value, value_slot, key_slot)
     memory.unfinished -= 1
 
 
@@ -185,15 +184,14 @@ def record_write(
         _check_dtype(recording, target, ins)
     if memory.lent:
         memory.lent.before_write(target, True)
-    storage, owner = memory.join(target)
-    before = memory.content(owner, storage)
+    owner = memory.join(target)
     if not traced:
         memory.before_write(target, ..., len(recording.entries))
         value = _begin(memory, run)
         slot, result = None, np.array(target, order="C") if recording.keep else None
     else:
         slot, result, value = _write(recording, primitive, run, target, args, ins, kwargs)
-    memory.put(storage, owner, target, result, slot, before)
+    memory.put(owner, target, result, slot)
     memory.unfinished -= 1
     return value
 

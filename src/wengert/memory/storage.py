@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import traceback
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,14 @@ class Storage:
         self.is_float64 = spec.dtype == np.float64
         self.stamp = 0
         self.views: dict[int, tuple[weakref.ref[np.ndarray], int, int | None]] = {}
+
+
+class Owner(NamedTuple):
+    """An array that is about to be written: the version of its content, and what an entry keeps of that."""
+
+    array: np.ndarray
+    storage: Storage
+    before: Any
 
 
 class Memory:
@@ -218,8 +226,8 @@ class Memory:
             array = np.ndarray.view(array, np.ndarray)
             self.undo.append([threshold, array, key, np.array(array[key])])
 
-    def join(self, array: np.ndarray) -> tuple[Storage, np.ndarray]:
-        """The storage of an array that is about to be written with, or in, traced values."""
+    def join(self, array: np.ndarray) -> Owner:
+        """The owner of an array that is about to be written with, or in, traced values."""
         owner = owner_of(array)
         storage = self.storages.get(id(owner))
         if storage is None or storage.slot is None:
@@ -233,7 +241,9 @@ class Memory:
         if storage is None:
             storage = self.follow(owner, slot)
         storage.slot = slot
-        return storage, owner
+        if not self.recording.keep:
+            return Owner(owner, storage, storage.spec)
+        return Owner(owner, storage, owner.copy(order="K") if slot is None else owner)  # else a variable stands for it
 
     def follow(self, owner: np.ndarray, slot: int | None) -> Storage:
         """From now on, an owner's content is at this slot, and its views are read through their lenses."""
@@ -252,24 +262,16 @@ class Memory:
         else:
             SHADOW[id(owner)] = slot
 
-    def put(
-        self,
-        storage: Storage,
-        owner: np.ndarray,
-        view: np.ndarray,
-        value: Any,
-        value_slot: int | None,
-        before: Any,
-    ) -> None:
-        """Record that a whole view of the owner now holds a value; `before` is the owner's content until then."""
+    def put(self, owner: Owner, view: np.ndarray, value: Any, value_slot: int | None) -> None:
+        """Record that a whole view of the owner now holds a value."""
         if view.size == 0:
             return
-        whole = covers(view, owner)
-        if whole and (value_slot is None or _is_like(value, owner)):
-            self.written(storage, owner, value_slot)
+        array, storage, before = owner
+        if covers(view, array) and (value_slot is None or _is_like(value, array)):
+            self.written(storage, array, value_slot)
             return
-        part = None if view.dtype == owner.dtype else part_of(view, owner)
-        if overlaps_itself(view) or (part is None and view.dtype != owner.dtype):
+        part = None if view.dtype == array.dtype else part_of(view, array)
+        if overlaps_itself(view) or (part is None and view.dtype != array.dtype):
             raise self.recording.refuse(
                 RefusedCallError(
                     f"{here()}: this line writes through a view whose entries overlap or have another dtype. "
@@ -278,60 +280,31 @@ class Memory:
             )
         value = self.capture(self.recording.unread(value))
         if part is not None:
-            self._put_part(storage, owner, *part, value, value_slot, before)
+            name, region = part
+            self._change(owner, region, setpart, (None, value_slot), (name, value))
             return
-        lens = lens_of(view, owner)
-        slot = store_region(self.recording, storage.slot, owner, lens, before, value, value_slot)
-        self.written(storage, owner, slot)
-
-    def _put_part(
-        self,
-        storage: Storage,
-        owner: np.ndarray,
-        part: str,
-        region: np.ndarray,
-        value: Any,
-        value_slot: int | None,
-        before: Any,
-    ) -> None:
-        """Record that the real or imaginary parts of a region of the owner now hold a value."""
-        was, slot = self._before(storage, owner, region, before)
-        changed = append(self.recording, setpart, region, (slot, None, value_slot), (was, part, value))
-        self.put(storage, owner, region, region, changed, before)
-
-    def _before(self, storage: Storage, owner: np.ndarray, view: np.ndarray, before: Any) -> tuple[Any, int | None]:
-        """What a view showed before its owner was written, and the variable of that."""
-        was = content_of(view, owner, before) if self.recording.keep else spec_of(view)
-        slot = None if storage.slot is None else read_region(self.recording, view, owner, storage.slot)
-        return was, known(self.recording, slot, was)
+        slot = store_region(self.recording, storage.slot, array, lens_of(view, array), before, value, value_slot)
+        self.written(storage, array, slot)
 
     def put_at(
-        self,
-        storage: Storage,
-        owner: np.ndarray,
-        array: np.ndarray,
-        key: Any,
-        value: Any,
-        value_slot: int | None,
-        before: Any,
-        key_slot: Any = None,
+        self, owner: Owner, array: np.ndarray, key: Any, value: Any, value_slot: int | None, key_slot: Any
     ) -> None:
         """Record `array[key] = value` as it stands: for the owner itself, and for keys that give no view."""
-        value, key = self.capture(self.recording.unread(value)), self.capture(key)
-        if array is owner or covers(array, owner):
-            slot = known(self.recording, storage.slot, before)
-            slot = append(self.recording, setitem, owner, (slot, key_slot, value_slot), (before, key, value))
-            self.written(storage, owner, slot)
+        ins = key_slot, value_slot
+        args = self.capture(key), self.capture(self.recording.unread(value))
+        if array is not owner.array and not covers(array, owner.array):
+            self._change(owner, array, setitem, ins, args)
             return
-        was, slot = self._before(storage, owner, array, before)
-        changed = append(self.recording, setitem, array, (slot, key_slot, value_slot), (was, key, value))
-        self.put(storage, owner, array, array, changed, before)
+        slot = known(self.recording, owner.storage.slot, owner.before)
+        slot = append(self.recording, setitem, owner.array, (slot, *ins), (owner.before, *args))
+        self.written(owner.storage, owner.array, slot)
 
-    def content(self, owner: np.ndarray, storage: Storage) -> Any:
-        """What an entry keeps of the owner before a store: on a tape the content, where no variable stands for it."""
-        if not self.recording.keep:
-            return storage.spec
-        return owner.copy(order="K") if storage.slot is None else owner
+    def _change(self, owner: Owner, view: np.ndarray, fn: Any, ins: tuple[Any, ...], args: tuple[Any, ...]) -> None:
+        """Record that a view of the owner now holds `fn(before, *args)`, of what it held before."""
+        recording, slot = self.recording, owner.storage.slot
+        was = content_of(view, owner.array, owner.before) if recording.keep else spec_of(view)
+        slot = known(recording, None if slot is None else read_region(recording, view, owner.array, slot), was)
+        self.put(owner, view, view, append(recording, fn, view, (slot, *ins), (was, *args)))
 
     def capture(self, value: Any) -> Any:
         """What an entry keeps of a value that a pullback reads later."""

@@ -69,11 +69,10 @@ def _leave_unspoken(recording: Recording, primitive: Primitive, array: np.ndarra
         raise error
 
     memory, site = recording.memory, STATE.site
-    storage, owner = memory.join(array)
-    before = memory.content(owner, storage)
+    owner = memory.join(array)
     pull = Pull(primitive, primitive.rule, pullback, 0, {}, Hindsight(pullback, site, memory.version))
     slot = recording.append((pull, None, (*ins, None), (None,) * len(ins), None, site))
-    memory.put(storage, owner, array, array, slot, before)
+    memory.put(owner, array, array, slot)
     memory.lent.unspoken.add(slot)
 
 

@@ -56,8 +56,7 @@ def _own(recording: Recording, value: np.ndarray, owner: np.ndarray, slot: int) 
         SHADOW[id(owner)] = slot
         return
     memory = recording.memory
-    storage, owner = memory.join(value)
-    memory.put(storage, owner, value, value, slot, memory.content(owner, storage))
+    memory.put(memory.join(value), value, value, slot)
 
 
 def append_result(
