@@ -51,7 +51,7 @@ def inside(recording: Recording, rule: Rule, args: Args, ins: Args, slot_of: Slo
             slots = tuple([slot_of(recording, leaf) for leaf in held])
             if any(s is not None for s in slots):
                 found[k] = Inside(form, slots)
-    on_tape = recording.context is not None or (recording.keep and len(recording.levels) == 1)
+    on_tape = recording.context is not None or recording.is_outermost_tape
     for k, (_, slots) in found.items():
         if not general or (on_tape and len(flat_slots((ins[k],))) < len(flat_slots(slots))):
             raise recording.refuse(_not_taken(rule, k, args[k]))

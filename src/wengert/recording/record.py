@@ -158,7 +158,7 @@ def _record_rrule(
         refuse_unspoken(recording, primitive, level)
     watched = [] if home_of(rule.body).startswith("wengert") else watched_by(recording, flat((*args, *kwargs.values())))
     try:
-        if level == 0 and recording.keep and len(recording.levels) == 1:
+        if recording.is_outermost_tape:
             with silent(primitive.is_python):
                 made = [attempt(recording, primitive.fn, args, kwargs)]
             check_result(recording, primitive, made[0], args)
@@ -170,7 +170,7 @@ def _record_rrule(
             value, pullback, inner = _entered_rule(recording, level, rule, args, kwargs)
     finally:
         note_writes(recording, primitive, watched, slots, level > 0)
-    if level == 0 and recording.keep and len(recording.levels) == 1:
+    if recording.is_outermost_tape:
         note_kept(recording, value)
         return append_result(recording, bound, value, args, ins, kwargs)
     check_result(recording, primitive, value, args)

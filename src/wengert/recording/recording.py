@@ -156,6 +156,11 @@ class Recording:
         self.memory: WrittenMemory = None  # type: ignore[assignment]
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
 
+    @property
+    def is_outermost_tape(self) -> bool:
+        """Whether what runs is recorded for a tape, and for no derivative inside of it."""
+        return self.keep and len(self.levels) == 1
+
     def append(self, entry: Entry) -> int:
         """Write an entry down; its slot."""
         self.entries.append(entry)

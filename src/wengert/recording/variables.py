@@ -85,9 +85,7 @@ def append_result(
         return value
     if not is_inexact(value):
         refuse_odd(recording, bound.name, value)
-        if recording.keep:
-            record_constant(recording, bound, args, ins, kwargs or {}, value)
-        return value
+        return record_constant(recording, bound, args, ins, kwargs or {}, value)
     needed = recording.keep or bound.reads_y == "value"
     if needed and isinstance(value, np.ndarray):
         recording.memory.capture(value)
