@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from tensor_examples import EXAMPLES, Example, chained_example, lets
 from tensor_random import random_case, random_value
-from test_tensor_derivatives import flat
+from test_adjoint import flat
 
 from wengert.tensor.language.predicates import Predicate
 from wengert.tensor.language.terms import REAL, TRUE, Add, Mul, Pair, Program, Type, Var

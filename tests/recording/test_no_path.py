@@ -103,9 +103,9 @@ def test_a_lost_path_is_told(cut: str, asking: str) -> None:
         return f(y)
 
     line = later.__code__.co_firstlineno + 1
-    with pytest.warns(wg.NoPathWarning, match="It was last traced at .*test_paths.py") as told:
+    with pytest.warns(wg.NoPathWarning, match="It was last traced at .*test_no_path.py") as told:
         assert _zero(ASKING[asking](later, x))
-    lines = [int(n) for n in re.findall(r"test_paths\.py:(\d+)", str(told[0].message))]
+    lines = [int(n) for n in re.findall(r"test_no_path\.py:(\d+)", str(told[0].message))]
     assert len(told) == 1
     assert line in lines or f.__code__.co_firstlineno in lines or cut in ("while", "written")
 
@@ -132,7 +132,7 @@ def test_a_comparison_of_the_argument_itself_is_told_with_its_line(mode: str) ->
         lines = " and ".join([str(first + k) for k in places])
         with pytest.warns(wg.NoPathWarning, match=rf"reads its arguments at line {lines}\."):
             ASKING[mode](f, 2.5)
-    with pytest.warns(wg.NoPathWarning, match=r"test_paths\.py:\d+\)\. int"):
+    with pytest.warns(wg.NoPathWarning, match=r"test_no_path\.py:\d+\)\. int"):
         ASKING[mode](lambda x: 3.0, 2.5)
 
 

@@ -53,7 +53,7 @@ def test_an_argument_that_a_rule_does_not_know_is_a_refusal() -> None:
         def scaled_rule(y_bar: Any, y: Any, x: Any) -> Any:
             return y_bar * 2
 
-        with pytest.raises(wg.NoRuleError, match=r"test_calls\.py:\d+ in .*does not know the argument 'w'"):
+        with pytest.raises(wg.NoRuleError, match=r"test_rule\.py:\d+ in .*does not know the argument 'w'"):
             wg.grad(f)(1.0)
 
 
@@ -66,7 +66,7 @@ def test_a_traced_keyword_that_a_rule_does_not_differentiate_is_refused() -> Non
 
         assert wg.grad(lambda x: scaled(x, w=2.0))(3.0) == 2.0
         for f in (lambda x: scaled(2.0, w=x), lambda x: scaled(x, w=x)):
-            with pytest.raises(wg.NoRuleError, match=r"test_calls\.py:\d+ in .*argument 'w' of scaled"):
+            with pytest.raises(wg.NoRuleError, match=r"test_rule\.py:\d+ in .*argument 'w' of scaled"):
                 wg.grad(f)(3.0)
 
 
@@ -75,5 +75,5 @@ def test_a_traced_keyword_beside_untraced_arguments_is_refused() -> None:
         lambda x: np.sum(np.ones(2), initial=x),
         lambda x: np.sum(np.ones((2, 2)), axis=0, initial=x, out=np.zeros(2)).sum(),
     ):
-        with pytest.raises(wg.WengertError, match=r"test_calls\.py:\d+"):
+        with pytest.raises(wg.WengertError, match=r"test_rule\.py:\d+"):
             wg.grad(f)(3.0)

@@ -80,7 +80,7 @@ def test_accumulates_adds_to_a_rule_that_exists(table: Registry) -> None:
     before = table.version
     assert accumulates(operator.getitem, arg=0, registry=table)(add) is add
     assert table[operator.getitem].accumulators[0].add is add and table.version > before
-    with pytest.raises(DuplicateRuleError, match=r"accumulates argument 0 at .*test_forms"):
+    with pytest.raises(DuplicateRuleError, match=r"accumulates argument 0 at .*test_declare"):
         accumulates(operator.getitem, arg=0, registry=table)(lambda *args: None)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-import test_tensor_surface as surface
+import test_surface as surface
 from tensor_checks import meant
 from tensor_programs import Case, cases
 from tensor_traps import TRAPS, Trap, band, convolution, product, squares, trace_of_outer, traces

@@ -705,7 +705,7 @@ def test_a_tangent_of_another_form_is_refused(bar: Callable[[Any], Any], match: 
     f = ruled(lambda p: p.x * p.y, lambda y_bar, p: (bar(y_bar),))
     with pytest.raises(RuleError, match=match) as caught:
         wg.grad(lambda a: f(Point(a, 3.0)))(2.0)
-    assert "test_tangents.py:" in str(caught.value)
+    assert "test_cotangents.py:" in str(caught.value)
 
 
 def test_other_rules_take_no_containers() -> None:
@@ -753,14 +753,14 @@ def test_an_action_that_returns_no_such_array(mistake: Callable[..., Any]) -> No
     with pytest.raises(RuleError, match="return x_bar") as caught:
         wg.grad(lambda a: f(a) + f(a))(A)
     assert "the rule of ruled.<locals>.f" in str(caught.value) or "the rule of f" in str(caught.value)
-    assert "test_tangents.py:" in str(caught.value)
+    assert "test_cotangents.py:" in str(caught.value)
 
 
 def test_debug_asks_for_the_very_object() -> None:
     f = wrong_add(lambda x_bar, g: x_bar + g)
     assert wg.grad(lambda a: f(a) + f(a) + f(a))(A).tolist() == [3.0] * 3  # what it returned is the sum
     with wg.debug():
-        with pytest.raises(RuleError, match=r"test_tangents\.py:"):
+        with pytest.raises(RuleError, match=r"test_cotangents\.py:"):
             wg.grad(lambda a: f(a) + f(a))(A)
         with pytest.raises(RuleError, match="not the array that it was given"):
             add_inplace(A.copy(), InplaceableThunk(val=lambda: B, add=lambda x: x + B))

@@ -248,7 +248,7 @@ HIDDEN: dict[str, F] = {
 def test_floats_where_no_variable_can_stand_are_refused(name: str, mode: str) -> None:
     f = HIDDEN[name]
     wg.rrule(f)(lambda x: (f(x), lambda y_bar: 0.0))
-    with pytest.raises(wg.WengertError, match=r"test_results\.py:\d+ in .* gave an? "):
+    with pytest.raises(wg.WengertError, match=r"test_outcomes\.py:\d+ in .* gave an? "):
         MODES[mode](lambda x: (f(x), x * x)[1], 1.5)
 
 
@@ -460,6 +460,6 @@ def test_traced_values_that_an_argument_hides_from_a_rule_are_refused(name: str,
         wg.rrule(applied)(lambda f, x: (applied(f, x), lambda y_bar: (None, y_bar)))
     else:
         wg.pullback(applied)(lambda y_bar, y, f, x: (None, y_bar))
-    with pytest.raises(wg.WengertError, match=r"test_results\.py:\d+ in "):
+    with pytest.raises(wg.WengertError, match=r"test_outcomes\.py:\d+ in "):
         MODES[mode](lambda p: applied(HIDING[name](p), 2 * p), 1.5)
     assert wg.grad(lambda p: applied(HIDING[name](3.0), 2 * p))(1.5) == 2

@@ -148,7 +148,7 @@ WRITTEN = [other_place, through_the_view, part_of_the_view, part_by_a_call, mask
 @pytest.mark.parametrize("program", WRITTEN, ids=lambda f: f.__name__)
 def test_a_view_that_was_partly_overwritten_is_refused(program: Any, mode: str, form: str) -> None:
     rev = reversal(form)
-    with pytest.raises(wg.RefusedCallError, match=r"test_lending\.py:\d+ in .*reads a view that a function"):
+    with pytest.raises(wg.RefusedCallError, match=r"test_lent_views\.py:\d+ in .*reads a view that a function"):
         MODES[mode](lambda x: program(rev, x), X)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-import test_tensor_surface as surface
+import test_surface as surface
 from tensor_checks import given, read
 from tensor_programs import Case, cases
 
