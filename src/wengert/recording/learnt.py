@@ -29,5 +29,6 @@ def forget() -> None:
     methods.clear()
     plain_names_of_classes.clear()
     if len(plain_names) > len(of_values):
-        plain_names.clear()
-        plain_names.update(of_values)
+        for t in [*plain_names]:  # one by one: where an interrupt hits, the rest goes the next time
+            if t not in of_values:
+                plain_names.pop(t, None)
