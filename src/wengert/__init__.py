@@ -17,6 +17,7 @@ from wengert.errors import (
     OutOfRangeError, PluginWarning, RecomputationError, RefusedCallError, RuleError, StaleTapeError, TapeError,
     TensorLanguageError, WengertError,
 )  # fmt: skip
+from wengert.explain import policy
 from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
 from wengert.hooks.net import strict
 from wengert.primitivize import primitivize
@@ -44,7 +45,7 @@ __all__ = [
     "checkpoint", "checkpoint_loop", "accumulation",
     # rules
     "rules", "partials", "pullback", "rrule", "accumulates", "non_differentiable", "primitivize", "test_rrule",
-    "extend",
+    "policy", "extend",
     # cotangents that a rule may return
     "ProjectTo", "Tangent", "Thunk", "InplaceableThunk", "NoTangent", "ZeroTangent", "unthunk", "add_inplace", "debug",
     # tapes

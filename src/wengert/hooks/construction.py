@@ -13,6 +13,7 @@ from wengert.hooks.policy import Decision, Kind, decides_type, itself, plain, re
 from wengert.hooks.search import CARRIER_TYPES, opaque
 from wengert.hooks.standins.containers import taken
 from wengert.recording.recording import STATE
+from wengert.values.names import is_heap_type
 
 _call: Any = type.__call__
 
@@ -46,7 +47,7 @@ def constructor(cls: Any) -> Decision:
         return replaced("Its functions are followed.", partial(partial, make_class, _call), make_class)
     if not python_new and not _takes_nothing(cls, new):
         return searched("C makes its objects, unseen, and it has no rule.", partial(partial, _closed))
-    if python_new or isinstance(init, types.FunctionType):
+    if is_heap_type(cls):
         return Decision(Kind.ENTERED, "CPython makes the object; its methods in Python are followed.", itself, cls)
     return plain("It keeps what it is given and computes nothing on it.")
 

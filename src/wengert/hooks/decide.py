@@ -21,6 +21,7 @@ from wengert.hooks.policy import (
     CALLABLES,
     IN_C,
     METHODS,
+    RECORDERS,
     RULED,
     TYPES,
     UNBOUND,
@@ -62,7 +63,7 @@ def decide(f: Any, by_rule: bool = True) -> Decision:
 
 
 def decide_method(f: Any, t: type, name: str) -> Decision:
-    """`decide` on a method of C, bound to an object of class `t`."""
+    """`decide` on a method of C of an object of class `t`, bound to it, or that of the class where none is at hand."""
     for base in t.__mro__:
         found = METHODS[base](f, t, name) if type(base) is type and base in METHODS else None
         if found is not None:
@@ -83,7 +84,10 @@ def _by_itself(f: Any) -> Decision | None:
     primitive, found = primitive_of(f), CALLABLES.get(f)
     if found is not None and (primitive is None or f in RULED):
         return found
-    return None if primitive is None else recorded(primitive)
+    if primitive is None:
+        return None
+    record = RECORDERS.get(f)
+    return recorded(primitive) if record is None else recorded(primitive, lambda _: record(primitive))
 
 
 def _of_function(f: types.FunctionType, by_rule: bool) -> Decision:
@@ -159,12 +163,12 @@ def _of_object(f: Any) -> Decision:
 @decides_methods_of(object)
 def _of_any_method(f: Any, t: type, name: str) -> Decision:
     if name in REDUCED_BY:
-        return plain("It gives what the object holds, by methods that are followed.")._replace(of=_with_class_prepared)
+        return plain("It gives what the object holds, by methods that are followed.", _with_class_prepared)
     if name in ("__dir__", "__sizeof__", "__init_subclass__"):
         return plain("It tells of the object what is no number of its.")
     if t.__module__ == "builtins" and issubclass(t, Generator):
         return plain("It is a step of a coroutine, which runs code that is instrumented.")
-    primitive = _rule_of_method(f)
+    primitive = _rule_of_method(f, t)
     return searched(IN_C, _method_of_c) if primitive is None else recorded(primitive, _method_of_c)
 
 
@@ -173,12 +177,13 @@ def _with_class_prepared(f: Any) -> Any:
     return f
 
 
-def _rule_of_method(f: Any) -> Primitive | None:
-    return primitive_of(f) or primitive_of(lookup(type(f.__self__), f.__name__))
+def _rule_of_method(f: Any, t: type) -> Primitive | None:
+    return primitive_of(f) or primitive_of(lookup(t, f.__name__))
 
 
 def _method_of_c(f: Any) -> Any:
-    primitive, owner = _rule_of_method(f), f.__self__
+    owner = f.__self__
+    primitive = _rule_of_method(f, type(owner))
     if primitive is None:
         return guarded(f, owner)
     return recorder(primitive) if primitive.fn == f else functools.partial(recorder(primitive), owner)
@@ -194,7 +199,7 @@ _CODE_OF: dict[type, Callable[[Any], types.CodeType]] = {
 @decides_methods_of(*_CODE_OF)
 def _of_generator(f: Any, t: type, name: str) -> Decision:
     """Its code is that of the object, not of the class: it is asked at each call."""
-    if name in ("close", "aclose") or (f is not None and original(_CODE_OF[t](f.__self__)) is not None):
+    if name in ("close", "aclose") or (hasattr(f, "__self__") and original(_CODE_OF[t](f.__self__))):
         return Decision(Kind.ENTERED, "It runs code that is instrumented.", _stepped)
     return searched("It was made where nothing was instrumented.", _stepped)
 

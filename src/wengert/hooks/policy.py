@@ -6,10 +6,12 @@ Decisions are entered here under what they are found by: a callable, its owner, 
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from wengert.hooks.search import guarded
+from wengert.values.sites import Site
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -27,7 +29,8 @@ class Kind(enum.Enum):
 class Decision(NamedTuple):
     """What a call site calls in place of a callable f: `of(f)`.
 
-    `why` is a sentence; `by` is the rule, the stand-in or what else makes it so.
+    `why` is a sentence; `by` is the rule, the stand-in or the line of this package that makes it so, None where the
+    callable's own code does.
     """
 
     kind: Kind
@@ -40,14 +43,20 @@ def itself(f: Any) -> Any:
     return f
 
 
-def plain(why: str, by: Any = None) -> Decision:
+def plain(why: str, of: Callable[[Any], Any] = itself, by: Any = None) -> Decision:
     """A callable that runs as it is, whatever it is given."""
-    return Decision(Kind.PLAIN, why, itself, by)
+    return Decision(Kind.PLAIN, why, of, by or _line())
 
 
-def searched(why: str, of: Callable[[Any], Any] = guarded, by: Any = None) -> Decision:
+def searched(why: str, of: Callable[[Any], Any] = guarded) -> Decision:
     """A callable that cannot be seen into."""
-    return Decision(Kind.SEARCHED, why, of, by)
+    return Decision(Kind.SEARCHED, why, of, _line())
+
+
+def _line() -> Site:
+    """The line that decides: it calls the function that calls this one."""
+    frame = sys._getframe(2)
+    return Site(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
 
 
 def replaced(why: str, of: Callable[[Any], Any], by: Any = None) -> Decision:
@@ -61,6 +70,8 @@ MOVES = "It moves what it is given and computes nothing on it."
 CALLABLES: dict[Any, Decision] = {}
 RULED: set[Any] = set()
 """Callables of which the stand-in applies the rule."""
+RECORDERS: dict[Any, Callable[[Any], Callable[..., Any]]] = {}
+"""Of callables with rules that are recorded in a way of their own: what makes, of the primitive, what records."""
 METHODS: dict[type, Callable[[Any, type, str], Decision | None]] = {}
 """By the class of an object, or a base of it: what decides on a method of C, that class and the method's name."""
 UNBOUND: dict[type, Callable[[Any], Decision | None]] = {}
@@ -108,9 +119,14 @@ def _as_called(native: Any, standin: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def records(*callables: Any) -> Callable[[_Function], _Function]:
+    """Have a function make, of the primitive, what records the calls of these callables, as long as they have rules."""
+    return _entering(RECORDERS, callables)
+
+
 def runs_plain(why: str, *callables: Any) -> None:
     """Have these callables run as they are."""
-    CALLABLES.update(dict.fromkeys(callables, plain(why)))
+    CALLABLES.update(dict.fromkeys(callables, plain(why, by=_line())))
 
 
 def decides_methods_of(*owners: type) -> Callable[[_Function], _Function]:
@@ -128,7 +144,7 @@ def decides_type(*types: type) -> Callable[[_Function], _Function]:
     return _entering(TYPES, types)
 
 
-def _entering(table: dict[type, Any], keys: tuple[type, ...]) -> Callable[[_Function], _Function]:
+def _entering(table: dict[Any, Any], keys: tuple[Any, ...]) -> Callable[[_Function], _Function]:
     def register(decide: _Function) -> _Function:
         table.update(dict.fromkeys(keys, decide))
         return decide

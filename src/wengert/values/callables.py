@@ -30,6 +30,9 @@ TOLD_APART = {
 _NOT_PLACES = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
+_NO_SIGNATURE = TypeError, ValueError, AttributeError, NameError  # the latter of C functions, for their defaults' names
+
+
 class Same:
     """A key for a callable object in a table: equal to a key of the same object only, whatever its `==` says."""
 
@@ -79,7 +82,7 @@ def _owner(f: Any) -> Any:
     """The class or ufunc of which a callable is a method written in C, or bound."""
     if isinstance(f, (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)):
         return f.__objclass__
-    bound = getattr(f, "__self__", None)
+    bound = None if isinstance(f, type) else getattr(f, "__self__", None)
     if bound is None or isinstance(bound, types.ModuleType) or not hasattr(f, "__name__"):
         return None
     return bound if isinstance(bound, (type, np.ufunc)) else type(bound)
@@ -133,7 +136,7 @@ def named_parameters(f: Callable[..., Any]) -> list[str]:
     """The names of the parameters of `f` that can be given by position; empty where it does not tell."""
     try:
         parameters = signature(f).parameters.values()
-    except (TypeError, ValueError):
+    except _NO_SIGNATURE:
         return []
     return [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
 
@@ -142,7 +145,7 @@ def parameter_names(f: Callable[..., Any]) -> list[str]:
     """The names of all parameters of `f`; empty where it does not tell."""
     try:
         return list(signature(f).parameters)
-    except (TypeError, ValueError):
+    except _NO_SIGNATURE:
         return []
 
 
@@ -150,7 +153,7 @@ def takes_any_keyword(f: Callable[..., Any]) -> bool:
     """Whether `f` has a `**` parameter; False where it does not tell."""
     try:
         return any([p.kind is p.VAR_KEYWORD for p in signature(f).parameters.values()])
-    except (TypeError, ValueError):
+    except _NO_SIGNATURE:
         return False
 
 
@@ -189,6 +192,6 @@ def _needed(f: Any) -> list[str]:
     """The names of the parameters without a default; `x` where they are not known."""
     try:
         parameters = list(inspect.signature(f).parameters.values())
-    except (TypeError, ValueError):
+    except _NO_SIGNATURE:
         return ["x"]
     return [p.name for p in parameters if p.default is p.empty and p.kind not in _NOT_PLACES] or ["x"]

@@ -12,13 +12,13 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
 from wengert.hooks.lookups import tape
-from wengert.hooks.policy import IN_C, Decision, decides_methods_of, plain, replaced, searched, stands_for
+from wengert.hooks.policy import IN_C, Decision, decides_methods_of, plain, records, replaced, searched, stands_for
 from wengert.hooks.search import guarded
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.hooks.standins.writers import ARRAY_WRITERS
 from wengert.recording.decisions import guard
 from wengert.recording.layout import laid_out
-from wengert.recording.primitives import Primitive, primitive_of, ruled
+from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import PLAIN, STATE, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
@@ -39,16 +39,16 @@ def _in_a_row(primitive: Primitive, a: Any, order: Any = "C") -> Any:
     return recorder(primitive)(a, order=_order(a, order))
 
 
-@stands_for(np.median, np.nanmedian, ruled=True, made=True)
-def _sparing(f: Any) -> Callable[..., Any]:
+@records(np.median, np.nanmedian)
+def _sparing(primitive: Primitive) -> Callable[..., Any]:
     """A function that may use its argument as scratch space: here it does not, since a pullback reads that."""
-    signature = inspect.signature(f)
+    signature = inspect.signature(primitive.fn)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         given = signature.bind(*args, **kwargs).arguments
         a = given.pop("a")
         given.pop("overwrite_input", None)
-        return recorder(ruled(f))(a, **given)
+        return recorder(primitive)(a, **given)
 
     return call
 
@@ -120,9 +120,9 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
-@stands_for(np.ravel, np.reshape, np.ndarray.view, ruled=True, made=True)
-def _called(f: Any) -> Callable[..., Any]:
-    return functools.partial(_METHODS[f.__name__], ruled(f))
+@records(np.ravel, np.reshape, np.ndarray.view)
+def _in_own_way(primitive: Primitive) -> Callable[..., Any]:
+    return functools.partial(_METHODS[primitive.name], primitive)
 
 
 @decides_methods_of(np.ndarray, np.generic, float, complex, int)

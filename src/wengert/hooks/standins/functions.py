@@ -270,7 +270,9 @@ def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
 def recorded(primitive: Primitive, of: Callable[[Any], Any] | None = None) -> Decision:
     """The decision on what a rule differentiates."""
     of = of or (lambda _: recorder(primitive))
-    return Decision(Kind.RECORDED, "It has a rule, which gives the derivative.", of, primitive.rule)
+    is_constant = primitive.rule is not None and primitive.rule.kind == "constant"
+    why = "It is declared to have no derivative." if is_constant else "It has a rule, which gives the derivative."
+    return Decision(Kind.RECORDED, why, of, primitive.rule)
 
 
 @decides_type(type(np.sum))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import types
 from collections.abc import Callable
@@ -10,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.hooks.policy import stands_for
+from wengert.hooks.policy import records, stands_for
 from wengert.hooks.search import search
 from wengert.hooks.standins.arrays import sized
-from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE
 
 core: Any = np._core._multiarray_umath  # type: ignore[attr-defined]
@@ -67,13 +67,8 @@ def _public(f: Any) -> Callable[..., Any]:
     return lambda *args, **kwargs: enter(f)(*args, **kwargs)
 
 
-def _sized(f: Any, deciding: slice) -> Callable[..., Any]:
-    return lambda *args, **kwargs: sized(ruled(f), deciding)(*args, **kwargs)
-
-
-stands_for(np.repeat, ruled=True)(_sized(np.repeat, slice(1, None)))
-for _fn in (np.bincount, np.flatnonzero, np.argwhere):
-    stands_for(_fn, ruled=True)(_sized(_fn, slice(0, 1)))
+records(np.repeat)(sized)
+records(np.bincount, np.flatnonzero, np.argwhere)(functools.partial(sized, deciding=slice(0, 1)))
 _functions: list[Any] = [f for f in vars(np).values() if type(f) is type(np.sum)]
 for _f in _functions:
     if isinstance(_f._implementation, types.BuiltinFunctionType):

@@ -13,11 +13,11 @@ import numpy as np
 from wengert.hooks.classes import enter, python_method
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import iterable
-from wengert.hooks.policy import stands_for
-from wengert.hooks.search import guarded, hides, opaque
+from wengert.hooks.policy import records
+from wengert.hooks.search import hides, opaque
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.ordering import extreme, first
-from wengert.recording.primitives import Primitive, primitive_of, ruled
+from wengert.recording.primitives import Primitive
 from wengert.recording.record import as_array, record_as, record_call
 from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced
@@ -25,12 +25,10 @@ from wengert.recording.slots import holds_traced
 _OF_EXTREMES = {"key", "default"}
 
 
-@stands_for(sum, min, max, math.fsum, math.prod, ruled=True, made=True)
-def _over_sequence(fn: Any) -> Callable[..., Any]:
+@records(sum, min, max, math.fsum, math.prod)
+def _over_sequence(primitive: Primitive) -> Callable[..., Any]:
     """`sum`, `min`, `max` and their like, which iterate over one argument."""
-    primitive = primitive_of(fn)
-    if primitive is None:
-        return guarded(fn)
+    fn = primitive.fn
     splat = fn in (min, max)
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -96,19 +94,17 @@ def _fold(fn: Any, items: list[Any], *start: Any, **words: Any) -> Any:
     return functools.reduce(lambda a, b: HOOKS[name](b, a, STATE.site), items, first)
 
 
-@stands_for(
-    statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev,
-    ruled=True, made=True,
-)  # fmt: skip
-def _of_numbers(fn: Any) -> Callable[..., Any]:
+@records(statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev)
+def _of_numbers(primitive: Primitive) -> Callable[..., Any]:
     """A function of Python's statistics, which iterates over one argument."""
-    record = recorder(ruled(fn))
+    record = recorder(primitive)
     return lambda data, *args, **kwargs: record([*iterable(data, STATE.site)], *args, **kwargs)
 
 
-@stands_for(math.dist, *([math.sumprod] if hasattr(math, "sumprod") else []), ruled=True, made=True)
-def _over_points(fn: Any) -> Any:
+@records(math.dist, getattr(math, "sumprod", None))
+def _over_points(primitive: Primitive) -> Callable[..., Any]:
     """`math.dist` and `math.sumprod`, whose two sequences are recorded as vectors."""
+    fn = primitive.fn
 
     def call(p: Any, q: Any, /) -> Any:
         p, q = ([*iterable(a, STATE.site)] if not isinstance(a, np.ndarray) else a for a in (p, q))
@@ -123,7 +119,7 @@ def _over_points(fn: Any) -> Any:
             return functools.reduce(lambda a, b: HOOKS["add"](b, a, STATE.site), products, 0)
         vectors = [as_array(a) if isinstance(a, list) else a for a in (p, q)]
         again = fn(*vectors)
-        made = record_as(ruled(fn), again, tuple(vectors))
+        made = record_as(primitive, again, tuple(vectors))
         return made if type(again) is type(value) else enter(float)(made)
 
     return call

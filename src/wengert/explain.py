@@ -1,0 +1,79 @@
+"""What wengert does with a callable, told to a user: the decision, why, by which line, and what to do next."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from wengert.errors import ArgumentError
+from wengert.hooks.decide import decide, decide_method
+from wengert.hooks.policy import Decision, Kind
+from wengert.rulebook.registry import rules
+from wengert.rulebook.rule import Rule
+from wengert.values.callables import callable_name, place, stub, written_name
+from wengert.values.sites import Site
+
+
+class Policy(NamedTuple):
+    """What becomes of a call: `kind` says it in a word, `why` in a sentence; the line `where` makes it so."""
+
+    name: str
+    kind: str
+    why: str
+    where: str
+    next: str
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.kind}", f"    {self.why}", f"    {self.where}"]
+        return "\n".join(lines + ([] if not self.next else ["", self.next]))
+
+
+def policy(f: Callable[..., Any]) -> Policy:
+    """What traced code does when it calls `f`: records it, enters it, calls something in its place, or refuses it.
+
+    A method of a class written in C, such as `list.append`, is explained as it is called on an object.
+
+    >>> print(wg.policy(np.sin).kind)
+    recorded as one call
+
+    Errors: ArgumentError where `f` cannot be called.
+    """
+    if not callable(f):
+        raise ArgumentError(f"policy tells what becomes of a call, and a {type(f).__name__} cannot be called")
+    rules.load()
+    owner = f.__objclass__ if isinstance(f, types.MethodDescriptorType | types.WrapperDescriptorType) else None
+    decision = decide(f) if owner is None else decide_method(f, owner, f.__name__)
+    return Policy(callable_name(f), decision.kind.value, decision.why, _where(f, decision.by), _next(f, decision))
+
+
+def _where(f: Any, by: Any) -> str:
+    """The line of what makes a decision so: of a rule, a stand-in, this package or the callable itself."""
+    if isinstance(by, Rule):
+        return f"{by.where} ({by.name})"
+    if isinstance(by, Site):
+        return f"{by.file}:{by.line}"
+    code = f if by is None else by
+    while isinstance(code, types.MethodType) or hasattr(code, "func"):
+        code = code.__func__ if isinstance(code, types.MethodType) else code.func
+    if isinstance(code, type):
+        return _of_class(code)
+    name = getattr(code, "__qualname__", type(code).__name__).partition(".")[0]  # of what made it, where it was made
+    return place(code) if by is None else f"{place(code)} ({name})"
+
+
+def _of_class(cls: type) -> str:
+    try:
+        return f"{inspect.getsourcefile(cls)}:{inspect.getsourcelines(cls)[1]}"
+    except (OSError, TypeError):
+        return callable_name(cls)
+
+
+def _next(f: Any, decision: Decision) -> str:
+    """What a user can do where the call is refused, or something that it calls."""
+    if decision.kind is Kind.ENTERED:
+        return f"What it calls is decided for itself. Where that is refused, a rule for the whole will do:\n\n{stub(f)}"
+    if decision.kind is Kind.SEARCHED:
+        return f"To give it a rule:\n\n{stub(f)}\n\nIf it has no derivative: wg.non_differentiable({written_name(f)})."
+    return ""
