@@ -42,7 +42,8 @@ def constructor(cls: Any) -> Decision:
     new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
     python_new = isinstance(new, staticmethod) and isinstance(new.__func__, types.FunctionType)
     if issubclass(cls, CARRIER_TYPES) and not (python_new and isinstance(init, types.FunctionType)):
-        return replaced("What a container is filled with is handed to it.", partial(partial, _filled), _filled)
+        fill = _made if isinstance(new, staticmethod) or isinstance(init, types.FunctionType) else _filled
+        return replaced("What a container is filled with is handed to it.", partial(partial, fill), fill)
     if issubclass(cls, type):
         return replaced("Its functions are followed.", partial(partial, make_class, _call), make_class)
     if not python_new and not _takes_nothing(cls, new):
@@ -58,11 +59,13 @@ def _takes_nothing(cls: Any, new: Any) -> bool:
 
 
 def _filled(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """A container that C makes and fills."""
+    given, words = taken(cls, args, kwargs)
+    return _call(cls, *given, **words)
+
+
+def _made(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """An object of a container's class, of which C makes or fills one."""
-    new, init = lookup(cls, "__new__"), lookup(cls, "__init__")
-    if not isinstance(new, staticmethod) and not isinstance(init, types.FunctionType):
-        given, words = taken(cls, args, kwargs)
-        return _call(cls, *given, **words)
     obj = enter(cls.__new__)(cls, *args, **kwargs)
     if isinstance(obj, cls) and enter(type(obj).__init__)(obj, *args, **kwargs) is not None:
         raise TypeError("__init__() should return None")

@@ -19,18 +19,15 @@ from wengert.hooks.lookups import in_hash_order, tape, told
 from wengert.hooks.policy import stands_for
 from wengert.hooks.protocols import truth
 from wengert.hooks.readers import is_reader, read_next
-from wengert.hooks.standins.containers import same, taken
+from wengert.hooks.standins.containers import same
 from wengert.hooks.standins.ordering import ordered
 from wengert.hooks.standins.texts import characters
 from wengert.recording.recording import PLAIN, STATE, Modes
 from wengert.recording.slots import holds_traced
 
-_OF_ITERTOOLS = [v for v in vars(itertools).values() if isinstance(v, type)]
 
-
-@stands_for(map, zip, enumerate, functools.reduce, list, tuple, *_OF_ITERTOOLS, made=True)
-def _higher(f: Any) -> Any:
-    """A C callable that calls back or iterates: functions among its arguments are entered, iterables recorded."""
+def _given(f: Any) -> Any:
+    """A C callable that calls back or iterates, given functions that are entered and iterables that are recorded."""
     first, *middle, rest = ROLES.get(f, (items_of, items_of))
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -56,8 +53,15 @@ def entered(a: Any) -> Any:
 
 def _tested(a: Any) -> Any:
     """A predicate, whose answer C tests."""
+    if tape() is None:
+        return entered(a)
     test = enter(bool if a is None else a)
-    return test if tape() is None else lambda *items: truth(test(*items), STATE.site)
+    return lambda *items: truth(test(*items), STATE.site)
+
+
+def _answers(a: Any) -> Any:
+    """Items that C tests one by one."""
+    return items_of(a) if tape() is None else (truth(item, STATE.site) for item in iterable(a, STATE.site))
 
 
 def _grouping(a: Any) -> Any:
@@ -86,6 +90,15 @@ def _later(a: Any) -> Iterator[Any]:
         yield item
 
 
+def _rows(a: Any) -> Any:
+    """Iterables that C iterates over one by one."""
+    return (items_of(items) for items in items_of(a))
+
+
+def _prepared(a: Any) -> Any:
+    return touched(a, STATE.site)
+
+
 _FOLLOWED = (np.ndarray, str)
 
 
@@ -94,18 +107,29 @@ _WORDS: dict[str, Callable[[Any], Any]] = {"key": entered, "iterable": items_of}
 
 ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
     map: (entered, items_of),
+    filter: (_tested, items_of),
+    any: (_answers, _as_it_is),
+    all: (_answers, _as_it_is),
+    aiter: (_prepared, _as_it_is),
+    anext: (_prepared, _as_it_is),
     functools.reduce: (entered, items_of, _as_it_is),
     itertools.starmap: (entered, items_of),
     itertools.takewhile: (_tested, items_of),
     itertools.dropwhile: (_tested, items_of),
     itertools.filterfalse: (_tested, items_of),
+    itertools.compress: (items_of, _answers),
     itertools.groupby: (items_of, _grouping),
     itertools.repeat: (_as_it_is, _as_it_is),
     itertools.chain: (_later, _later),
+    itertools.chain.from_iterable: (_rows, _as_it_is),
 }
 """What the arguments of a callable of C are, the last said of all that follow; where not said: iterables."""
 
+_OF_ITERTOOLS = [v for v in vars(itertools).values() if isinstance(v, type)]
+stands_for(zip, enumerate, itertools.tee, *ROLES, *_OF_ITERTOOLS, made=True)(_given)
 
+
+@stands_for(itertools.count)
 def _counting(start: Any = 0, step: Any = 1) -> Any:
     return _counted(start, step) if holds_traced((start, step)) else itertools.count(start, step)
 
@@ -116,12 +140,11 @@ def _counted(start: Any, step: Any) -> Any:
         start = HOOKS["add"](step, start, STATE.site)
 
 
+@stands_for(iter, native_errors=True)
 def _iter(obj: Any, /, *sentinel: Any) -> Any:
-    if len(sentinel) == 1 and callable(obj):
-        return _called_until(enter(obj), *sentinel)
-    if sentinel:
-        return iter(obj, *sentinel)
-    return iter(iterable(obj, STATE.site))
+    if len(sentinel) != 1 or not callable(obj):
+        return iter(iterable(obj, STATE.site), *sentinel)
+    return iter(enter(obj), *sentinel) if tape() is None else _called_until(enter(obj), *sentinel)
 
 
 class _Never:
@@ -143,6 +166,7 @@ def _called_until(f: Callable[[], Any], end: Any) -> Any:
     return iter(call, _Never())
 
 
+@stands_for(next, native_errors=True)
 def _next(iterator: Any, /, *default: Any) -> Any:
     if type(iterator) is np.flatiter:
         iterator = flat_items(iterator)
@@ -150,35 +174,12 @@ def _next(iterator: Any, /, *default: Any) -> Any:
     return (read_next if is_reader(iterator) else next)(iterator, *default)
 
 
-def _any(items: Any, /) -> bool:
-    return any(truth(item, STATE.site) for item in iterable(items, STATE.site))
-
-
-def _all(items: Any, /) -> bool:
-    return all(truth(item, STATE.site) for item in iterable(items, STATE.site))
-
-
-def _filter(f: Any, items: Any, /) -> Any:
-    f = enter(bool if f is None else f)
-    return filter(lambda item: truth(f(item), STATE.site), iterable(items, STATE.site))
-
-
-def _chained(iterables: Any) -> Any:
-    return itertools.chain.from_iterable(iterable(items, STATE.site) for items in iterable(iterables, STATE.site))
-
-
+@stands_for(itertools.accumulate)
 def _accumulate(iterable: Any, func: Any = operator.add, *, initial: Any = None) -> Any:
     return itertools.accumulate(items_of(iterable), enter(operator.add if func is None else func), initial=initial)
 
 
-def _set_of(t: type) -> Any:
-    return lambda *args, **kwargs: t(*taken(t, args, kwargs)[0], **kwargs)
-
-
-def _compress(data: Any, selectors: Any) -> Any:
-    return itertools.compress(items_of(data), (truth(item, STATE.site) for item in iterable(selectors, STATE.site)))
-
-
+@stands_for(reversed, native_errors=True)
 def _reversed(items: Any, /) -> Any:
     t = type(items)
     if t is str:
@@ -189,25 +190,4 @@ def _reversed(items: Any, /) -> Any:
     return reversed(items)
 
 
-ITERATION: dict[Any, Any] = {
-    iter: _iter,
-    next: _next,
-    aiter: lambda obj, /: aiter(touched(obj, None)),
-    anext: lambda iterator, /, *default: anext(touched(iterator, None), *default),
-    itertools.chain.from_iterable: _chained,
-    itertools.accumulate: _accumulate,
-    itertools.count: _counting,
-    itertools.tee: lambda items, n=2: itertools.tee(iterable(items, STATE.site), n),
-    reversed: _reversed,
-    sorted: ordered,
-    any: _any,
-    all: _all,
-    filter: _filter,
-    dict: lambda *args, **kwargs: dict(*taken(dict, args, kwargs)[0], **kwargs),
-    set: _set_of(set),
-    frozenset: _set_of(frozenset),
-    itertools.compress: _compress,
-}
-
-for _fn, _stand in ITERATION.items():
-    stands_for(_fn, native_errors=_fn in (iter, next, any, all, filter, reversed, sorted))(_stand)
+stands_for(sorted, native_errors=True)(ordered)
