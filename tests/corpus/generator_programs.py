@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 
 import numpy as np
 from program_table import LOG, Programs
@@ -191,6 +192,13 @@ def steps_called_by_name(x):
 def steps_of_arrays_called_by_name(a):
     flat = a.flat
     return flat.__next__() * 2 + flat.__next__() + a.__iter__().__next__() * 4
+
+
+@program(1.3, closed=(2 * 1.3,))
+def iterators_that_have_given_nothing(x):
+    made = [itertools.product([], [x], [x]), itertools.product([x], [], [x]), itertools.zip_longest([x], [])]
+    given = [next(it, (x, x)) for it in made] + [pair for it in made for pair in it]
+    return given[0][0] * given[1][1]
 
 
 @program(1.3, closed=(3 * 1.3**2,))

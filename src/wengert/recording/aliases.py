@@ -70,8 +70,10 @@ def behind(thing: Any) -> list[np.ndarray]:
             found.extend(filter(is_array, sources))
             stack.extend([*gc.get_referents(thing), *sources])
         elif issubclass(t, PASSING):
-            for part in gc.get_referents(thing):  # a tuple: of iterators, or what was given last
-                stack.extend([it for it in (part if type(part) is tuple else (part,)) if not is_array(it)])
+            for part in gc.get_referents(thing):
+                # a tuple: of iterators, or what was given last, of which C may have filled a part only
+                parts = gc.get_referents(part) if type(part) is tuple else (part,)
+                stack.extend([it for it in parts if not is_array(it)])
     return found
 
 

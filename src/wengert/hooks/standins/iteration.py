@@ -84,8 +84,13 @@ def items_of(a: Any) -> Any:
     return a if type(a) in PLAIN and type(a) not in _FOLLOWED else iterable(a, STATE.site)
 
 
-def _later(a: Any) -> Iterator[Any]:
-    """The items of what C iterates over when it comes to it; `yield from` would close a generator that others hold."""
+def _later(a: Any) -> Any:
+    """What C iterates over when it comes to it."""
+    return a if items_of(a) is a else _one_by_one(a)
+
+
+def _one_by_one(a: Any) -> Iterator[Any]:
+    """The items; `yield from` would close a generator that others hold."""
     for item in items_of(a):  # noqa: UP028
         yield item
 
