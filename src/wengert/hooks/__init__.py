@@ -1,1 +1,1 @@
-"""Running a function with every site seen: calls, operators, items, attributes, classes."""
+"""Running a function with every site seen: the hooks of operators, items, attributes, calls and classes."""

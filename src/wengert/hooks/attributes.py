@@ -29,7 +29,7 @@ from wengert.values.views import owner_of
 
 
 def _forget_changed(obj: Any) -> None:
-    """Drop what was learnt of a function or class that the traced code changes."""
+    """Drop what was learnt of a function or class that the traced code is about to change."""
     t = type(obj)
     if t is types.FunctionType:
         twins.pop(obj, None)
@@ -55,7 +55,7 @@ plain_names |= of_values
 
 
 def get_attribute(obj: Any, name: str, site: Site | None) -> Any:
-    """`obj.name`."""
+    """The hook of `obj.name`."""
     t = type(obj)
     if t is types.ModuleType:
         return getattr(obj, name)
@@ -101,7 +101,7 @@ def generic_attribute(obj: Any, name: str) -> Any:
 
 
 def _is_of_c(f: Any) -> bool:
-    """Whether the function of a property is no Python code, which sees to itself."""
+    """Whether the function of a property is written in C, and reads what it reads unseen."""
     return f is not None and type(f) not in (types.FunctionType, types.BuiltinFunctionType)
 
 
@@ -151,7 +151,7 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
 
 
 def _set_part(array: np.ndarray, name: str, value: Any) -> None:
-    """`array.real = value`, `array.imag = value`."""
+    """The store `array.real = value` or `array.imag = value`, recorded."""
     if name == "imag" and not np.iscomplexobj(array):
         setattr(array, name, value)  # raises
     record_store(getattr(array, name), ..., value)
@@ -163,7 +163,7 @@ def generic_set_attribute(obj: Any, value: Any, name: str) -> None:
 
 
 def _store_attribute(store: Callable[[Any, str, Any], None], obj: Any, value: Any, name: str) -> None:
-    """Set an attribute, entering a property's or descriptor's setter."""
+    """Set an attribute by `store`; the setter of a property or descriptor runs its twin."""
     _forget_changed(obj)
     prepare(type(obj))
     found = lookup(type(obj), name)
@@ -179,7 +179,7 @@ _SEEN = (types.MemberDescriptorType, property)
 
 
 def _check_kept(obj: Any, found: Any, value: Any, name: str) -> None:
-    """A C object that keeps a number in a form of its own loses its identity: refused."""
+    """Refuse to give a number to an object of C that keeps it in a form of its own, where it loses its identity."""
     recording = STATE.recording
     if recording is None or not _is_data(found) or slot_of(recording, value) is None or getattr(obj, name) is value:
         return

@@ -1,4 +1,4 @@
-"""What a call site calls in place of a callable: its twin, its recorder, or itself.
+"""What a call site calls in place of a callable: its twin, its recorder, or the callable itself.
 
 `resolve` sees the callable alone, right before the call; CPython makes the call, so there is no frame in between for a
 Python function, and recursion goes as deep as untraced. What is called is decided in `decide`.
@@ -45,7 +45,7 @@ For methods of C, by the class of the object and the name: what gives it for eac
 
 
 def _rules_changed() -> None:
-    """Forget what stood for callables under the rules before, also in the middle of a trace."""
+    """Forget what stands for callables by rules that have changed, also in the middle of a trace."""
     _let_go()
     if SESSION.recordings:
         rules.once(prepare)
@@ -53,7 +53,7 @@ def _rules_changed() -> None:
 
 @atexit.register
 def _let_go() -> None:
-    """Keep no function, and through it the names of its module, from being finalised with the interpreter."""
+    """Drop all functions when the interpreter ends: they would keep the names of their modules alive."""
     global _resolved
     _resolved = {}  # another, lest what is found meanwhile under the rules before be entered in it
     forget()
@@ -82,12 +82,12 @@ def resolve(f: Any, site: Site | None = None) -> Any:
 
 
 def resolve_plain(f: Any) -> Any:
-    """`resolve` where no line of the user's is at hand."""
+    """`resolve` where no line of the user's is known."""
     return resolve(f, STATE.site)
 
 
 def function(f: types.FunctionType) -> Any:
-    """The instrumented twin of a Python function, or its recorder where it has a rule."""
+    """What is called in place of a Python function: its recorder if it has a rule, else its instrumented twin."""
     recording = STATE.recording
     if recording is None:
         return f
@@ -97,7 +97,7 @@ def function(f: types.FunctionType) -> Any:
 
 
 def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
-    """What calls a function: its recorder if it has a rule (and `by_rule`), else its twin."""
+    """What is called in place of a Python function under no context: its recorder (`by_rule`) or its twin."""
     if f.__code__.co_filename in _SAYS_WHAT_IS_RAISED and tape() is not None:
         _be_loud()
     decision = decide(f, by_rule)
@@ -113,14 +113,14 @@ _SAYS_WHAT_IS_RAISED = {lookup(t, "__enter__").__code__.co_filename for t in SAY
 
 
 def _be_loud() -> None:
-    """From now on this tape guards that what raised no floating-point error raises none: no quick path does."""
+    """Guard on this tape from now on that what raised no floating-point error raises none: no short path does."""
     recording = tape()
     assert recording is not None
     recording.loud, STATE.quick = True, None
 
 
 def method(f: types.MethodType) -> Any:
-    """A bound method, entered or recorded with its object in front."""
+    """What is called in place of a bound method: its function entered or recorded, with its object in front."""
     inner = f.__func__
     if rules.has_methods and f in rules:
         return other(f, types.MethodType)
@@ -131,7 +131,7 @@ def method(f: types.MethodType) -> Any:
 
 
 def bound_builtin(f: Any, owner: Any) -> Any:
-    """A method of a built-in object, such as `x.sum`."""
+    """What is called in place of a method of an object of C, such as `x.sum`."""
     if STATE.recording is None:
         return f
     t = type(owner)
@@ -148,7 +148,7 @@ def bound_builtin(f: Any, owner: Any) -> Any:
 
 
 def other(f: Any, t: type) -> Any:
-    """The slow path: classes, C functions, callable objects."""
+    """What is called in place of any other callable, such as a class, a function of C or a callable object."""
     recording = STATE.recording
     if recording is None:
         return f

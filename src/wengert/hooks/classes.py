@@ -1,4 +1,4 @@
-"""What classes define: Python's lookup of methods, and their entering."""
+"""Methods as classes define them: Python's look-up of them, and entering them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ REDUCED_BY = ("__reduce__", "__reduce_ex__", "__getstate__")
 
 
 def enter(f: Any) -> Any:
-    """The twin of a callable, by the resolver of this thread's recording; itself where nothing records."""
+    """What this thread's recording calls in place of a callable: its twin, say; itself where nothing records."""
     recording = STATE.recording
     return f if recording is None else recording.enter(f)
 
 
 def lookup(t: type, name: str) -> Any:
-    """What a class defines under a name, undecorated by descriptors; None where it does not."""
+    """What a class defines under a name, before descriptors act; None where it defines nothing."""
     for base in t.__mro__ or ():  # there is none yet while a metaclass makes it
         found = base.__dict__.get(name, _MISSING)
         if found is not _MISSING:
@@ -37,12 +37,12 @@ def lookup(t: type, name: str) -> Any:
 
 
 def defines(t: type, name: str) -> bool:
-    """Whether a class has a name at all: `lookup` gives None also where it is set to None, to forbid it."""
+    """Whether a class defines a name at all; `lookup` gives None also where the name is set to None, to forbid it."""
     return any(name in base.__dict__ for base in t.__mro__ or ())
 
 
 def python_method(t: type, name: str) -> Any:
-    """The method of a class if it is written in Python, else None."""
+    """The method of a class if it is written in Python; else None."""
     key = (t, name)
     found = methods.get(key, _MISSING)
     if found is _MISSING:
@@ -55,7 +55,7 @@ def python_method(t: type, name: str) -> Any:
 
 
 def bind(method: Any, obj: Any) -> Any:
-    """A method found in a class, bound to an object by the descriptor protocol, entered."""
+    """A method found in a class, bound to an object as descriptors do, and entered."""
     if isinstance(method, types.FunctionType):
         return types.MethodType(enter(method), obj)
     get = lookup(type(method), "__get__")

@@ -1,4 +1,4 @@
-"""Classes called, and class statements: CPython makes them; what C takes of what it is given is followed or refused."""
+"""Calls of classes, and class statements: CPython makes the objects; what C does with arguments is seen or refused."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def constructor(cls: Any) -> Decision:
 
 
 def _takes_nothing(cls: Any, new: Any) -> bool:
-    """Whether code in C does no more with what it is given than to keep it, as exceptions do."""
+    """Whether code in C does no more with its arguments than to keep them, as exceptions do."""
     return issubclass(cls, BaseException) or new is lookup(object, "__new__")
 
 

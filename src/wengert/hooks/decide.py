@@ -1,4 +1,4 @@
-"""Which decision of the policy a callable falls under: by itself, by its owner and name, by its type, by its module.
+"""Which decision of the policy a callable falls under: by itself, its owner and name, its type, or its module.
 
 To decide changes nothing: what a decision does to a callable (its code exchanged, a stand-in made) it does at a call.
 """
@@ -51,7 +51,7 @@ HASHABLE = (TOLD_APART | {type(np.random.Generator.normal)}) - {types.MethodType
 
 
 def decide(f: Any, by_rule: bool = True) -> Decision:
-    """What a call site calls in place of a callable, and why; for a function, `by_rule` or though it has one."""
+    """The Decision on the callable `f`; for a function with a rule, that on its rule only where `by_rule`."""
     t = type(f)
     if t is types.FunctionType:
         return (_by_itself(f) if by_rule else None) or _of_function(f, by_rule)
@@ -63,7 +63,7 @@ def decide(f: Any, by_rule: bool = True) -> Decision:
 
 
 def decide_method(f: Any, t: type, name: str) -> Decision:
-    """`decide` on a method of C of an object of class `t`, bound to it, or that of the class where none is at hand."""
+    """The Decision on the method of C `name` of class `t`: bound to an object, or the class's where there is none."""
     for base in t.__mro__:
         found = METHODS[base](f, t, name) if type(base) is type and base in METHODS else None
         if found is not None:
@@ -77,7 +77,7 @@ def _is_bound(f: Any) -> bool:
 
 
 def _by_itself(f: Any) -> Decision | None:
-    """The decision on this very callable, if it has a rule or a stand-in, or is declared plain."""
+    """The Decision on this very callable, if it has a rule or a stand-in, or is declared plain; else None."""
     t = type(f)
     if t not in HASHABLE and not issubclass(t, type):
         return recorded(Primitive(f, rules[f])) if f in rules else None
@@ -105,7 +105,7 @@ def _of_function(f: types.FunctionType, by_rule: bool) -> Decision:
 
 
 def _by_hand(f: types.FunctionType) -> Any:
-    """A function that calls a rule outside a trace: nothing of what it does would be recorded."""
+    """The decision on a function that calls a rule, outside a trace: nothing of what it does would be recorded."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -127,9 +127,9 @@ def _put_in(f: types.FunctionType) -> Any:
 
 
 def _apart(f: types.FunctionType) -> types.FunctionType:
-    """Another function, which runs instrumented what this one runs plain: libraries' functions and those with a rule.
+    """The decision on functions of libraries and those with a rule: another function runs their twin.
 
-    Where a call is recorded as one, what it does is not; and such functions call each other.
+    Their own code stays, since others call them where nothing may be recorded; and such functions call each other.
     """
     return copied(f, twin_of(code_of(f), False))
 
@@ -146,7 +146,7 @@ _APART = Decision(
 
 
 def _of_method(f: types.MethodType) -> Decision:
-    """As the function that is bound; this gets the object in front."""
+    """The decision on the function that is bound, which gets the object in front."""
     inner = decide(f.__func__)
     bound = types.MethodType if type(f.__func__) is types.FunctionType else functools.partial
     return inner._replace(of=lambda f: bound(inner.of(f.__func__), f.__self__))
@@ -198,7 +198,7 @@ _CODE_OF: dict[type, Callable[[Any], types.CodeType]] = {
 
 @decides_methods_of(*_CODE_OF)
 def _of_generator(f: Any, t: type, name: str) -> Decision:
-    """Its code is that of the object, not of the class: it is asked at each call."""
+    """The decision on a generator's method: it depends on the generator's code, so that it is asked at each call."""
     if name in ("close", "aclose") or (hasattr(f, "__self__") and original(_CODE_OF[t](f.__self__))):
         return Decision(Kind.ENTERED, "It runs code that is instrumented.", _stepped)
     return searched("It was made where nothing was instrumented.", _stepped)
@@ -237,12 +237,12 @@ def _step(f: Any) -> Any:
 
 @decides_type(types.MethodWrapperType)
 def _of_method_wrapper(f: Any) -> Decision:
-    """As the method of C that is bound; this gets the object in front."""
+    """The decision on the method of C that is bound, which gets the object in front."""
     inner = decide(f.__objclass__.__dict__[f.__name__])
     return inner._replace(of=lambda f: functools.partial(enter(f.__objclass__.__dict__[f.__name__]), f.__self__))
 
 
 @decides_type(functools.partial)
 def _of_partial(f: Any) -> Decision:
-    """As what it calls."""
+    """The decision on what a partial calls."""
     return decide(f.func)._replace(of=lambda f: functools.partial(enter(f.func), *f.args, **f.keywords))

@@ -1,4 +1,4 @@
-"""In place: what the user's code calls, or C calls for it, runs the code of its twin until the last trace ends."""
+"""In place: what the user's code calls, or C calls for it, runs its twin's code until the last trace ends."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _OURS = MODULES.keys() | {"wengert", "wengert_rules"}
 
 
 def of_user(f: Any) -> bool:
-    """Whether a function or class is none of those that run as they are."""
+    """Whether a function or class is the user's, and none of those that run as they are."""
     return home_of(f).partition(".")[0] not in _OURS
 
 
 def twin_of(code: types.CodeType, deep: bool = True, giving: bool = False) -> types.CodeType:
-    """The twin of code: with `deep`, what it makes is instrumented too, with `giving`, what it returns is prepared."""
+    """The twin of a code. `deep`: what it makes is instrumented too; `giving`: what it returns is prepared."""
     rewriter = rewriter_of(HOOKS, deep, giving)
     found = rewriter.twins.get(id(code))
     if found is not None:
@@ -52,7 +52,7 @@ def put_in(f: types.FunctionType, giving: bool = False) -> None:
 
 
 def made(f: types.FunctionType, site: Site | None) -> types.FunctionType:
-    """A function that a twin has made: it runs its own from birth, but not where nothing records.
+    """The hook of a function that a twin has made: it runs its twin's code from birth, but not where nothing records.
 
     Twins run there, too: in other threads, in a generator that is left open, in what is recorded as one call.
     """
@@ -64,7 +64,7 @@ def made(f: types.FunctionType, site: Site | None) -> types.FunctionType:
 
 
 def touched(value: Any, site: Site | None) -> Any:
-    """A value, of which C is about to call methods."""
+    """The hook of a value of which C is about to call methods: its class is prepared."""
     prepare(type(value))
     return value
 
@@ -112,7 +112,7 @@ def _put_in_all(value: Any, giving: bool) -> None:
 
 
 def _is_numpys_to_call(f: types.FunctionType) -> bool:
-    """Whether NumPy alone calls a function, to no effect on numbers.
+    """Whether NumPy alone calls a function, which has no effect on numbers.
 
     Those of `np.memmap` and `np.matrix` keep where the memory lies; what `__array_function__` makes of a call is taken
     over by `hooks.standins.overrides`, or compared with what plain arrays give.
@@ -136,7 +136,7 @@ def _refused(error: BytecodeError, f: types.FunctionType, recording: Recording) 
 
 
 def _through(f: types.FunctionType, found: Callable[..., Any]) -> types.CodeType:
-    """Code by which a function that records nothing runs as it is, and calls what is `found` for it where it does."""
+    """Code for `f` that calls what is `found` for it where something records, and runs as it is elsewhere."""
     plain, own = copied(f), code_of(f)
 
     def chosen(_: Any, site: Site | None) -> Any:
@@ -161,7 +161,7 @@ _template: list[types.CodeType] = []
 
 
 def copied(f: types.FunctionType, code: types.CodeType | None = None) -> types.FunctionType:
-    """Another function like one, with the code that it was written with, or another."""
+    """Another function like `f`, with this code, or with the code that f was written with."""
     made = types.FunctionType(code or code_of(f), f.__globals__, f.__name__, f.__defaults__, f.__closure__)
     if f.__kwdefaults__ is not None:
         made.__kwdefaults__ = f.__kwdefaults__
@@ -171,7 +171,7 @@ def copied(f: types.FunctionType, code: types.CodeType | None = None) -> types.F
 
 
 def _functions_in(value: Any) -> Iterator[types.FunctionType]:
-    """The Python functions that an attribute of a class runs."""
+    """The Python functions that run for an attribute of a class."""
     t = type(value)
     if t is types.FunctionType:
         yield value

@@ -1,4 +1,4 @@
-"""Flat iterators, `a.flat`: what is read of them and written to them is read of and written to the array."""
+"""Flat iterators, `a.flat`: reads of them and writes to them are reads of the array and writes to it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def assign_flat(array: np.ndarray, key: Any, value: Any) -> None:
 
 
 def flat_items(flat: Any) -> Iterator[Any]:
-    """What is left of a flat iterator."""
+    """The items that a flat iterator has not given yet."""
     while True:
         k = flat.index
         if next(flat, _END) is _END:
@@ -69,7 +69,7 @@ def flat_items(flat: Any) -> Iterator[Any]:
 
 
 def _repeated(values: np.ndarray, count: int) -> Any:
-    """As many of the values as are needed, from the first again after the last."""
+    """So many of the values as are needed, beginning again after the last."""
     row = _call(np.ndarray.flatten, values)
     if row.size == count or row.size == 0:
         return row
@@ -77,7 +77,7 @@ def _repeated(values: np.ndarray, count: int) -> Any:
 
 
 def _place(array: np.ndarray, k: Any) -> tuple[int, ...]:
-    """The index of element k in C order."""
+    """The index of the k-th element of an array in C order."""
     k = range(array.size)[k]  # of a k below 0 too, with an IndexError of one outside
     return tuple([int(part) for part in np.unravel_index(k, array.shape)])
 

@@ -76,7 +76,7 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
 
 
 def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None) -> Any:
-    """Record an integer or slice of an array whose memory has not been written."""
+    """Record a read at an integer or slice of an array whose memory has not been written."""
     value = container[key]
     recording = STATE.recording
     assert recording is not None
@@ -132,7 +132,7 @@ def _subscript(container: Any, key: Any) -> Any:
 
 
 def dict_item(container: Any, key: Any) -> Any:
-    """`dict.__getitem__(container, key)`, entering what gives a missing item."""
+    """`dict.__getitem__(container, key)`; a method that gives missing items is entered."""
     t = type(container)
     if dict.__contains__(container, key):
         found(container, key)
@@ -189,7 +189,7 @@ def delitem(key: Any, container: Any, site: Site | None) -> None:
 
 
 def iterable(obj: Any, site: Site | None) -> Any:
-    """What the interpreter may iterate over itself: the object, or an iterator that records what it gives."""
+    """What the interpreter iterates over in place of an object: itself, or an iterator that records what it gives."""
     t = type(obj)
     if t in (list, tuple, dict, set, range, types.GeneratorType):
         if Modes.guarding:
@@ -251,7 +251,7 @@ class Mapping(Stand):
 
 
 def mapping(obj: Any, site: Site | None) -> Any:
-    """What `**` may unpack itself."""
+    """What `**` unpacks in place of an object."""
     t = type(obj)
     if Modes.guarding and issubclass(t, dict):
         told(*dict.keys(obj))
@@ -313,7 +313,7 @@ def build_map(items: tuple[Any, ...], site: Site | None) -> dict[Any, Any]:
 
 
 def match_keys(keys: tuple[Any, ...], subject: Any, site: Site | None) -> None:
-    """A pattern of a mapping is about to look for these keys."""
+    """The hook of a pattern of a mapping, which is about to look up these keys."""
     prepare(type(subject))
     if Modes.guarding:
         STATE.site = site
@@ -322,7 +322,7 @@ def match_keys(keys: tuple[Any, ...], subject: Any, site: Site | None) -> None:
 
 
 def added(key: Any, site: Site | None) -> Any:
-    """What a comprehension adds to a set, or as a key to a dictionary."""
+    """The hook of what a comprehension adds to a set, or as a key to a dictionary."""
     if Modes.guarding:
         STATE.site = site
         told(key)
@@ -330,7 +330,7 @@ def added(key: Any, site: Site | None) -> Any:
 
 
 def added_all(items: Any, site: Site | None) -> Any:
-    """What is added to a set one by one."""
+    """The hook of what is added to a set one by one."""
     if not Modes.guarding:
         return items
     STATE.site = site
@@ -340,6 +340,6 @@ def added_all(items: Any, site: Site | None) -> Any:
 
 
 class Quick:
-    """The forms of call that the hooks write down themselves."""
+    """The forms of call that the hooks of items record themselves, on the short path."""
 
     item: Any = None

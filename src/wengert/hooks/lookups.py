@@ -1,6 +1,6 @@
-"""What C code decides by traced values that it is given: which key of a dictionary, which item of a list, how often.
+"""What C code decides by traced values: which key of a dictionary, which item of a list, how often.
 
-Each is guarded before the C code runs, since it may raise.
+Each is guarded before the C code runs, since that may raise.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _BY_IDENTITY: Any = object.__hash__
 
 
 def tape() -> Recording | None:
-    """This thread's recording, where it is kept as a tape."""
+    """This thread's recording if it is kept as a tape; else None."""
     recording = STATE.recording if Modes.guarding else None
     return recording if recording is not None and recording.keep else None
 
 
 def told(*things: Any) -> None:
-    """Guard exactly what is traced within reach of these: C code decides by it, and nothing else tells what."""
+    """Guard exactly what is traced within reach of these things: C code decides by it, and nothing else tells what."""
     recording = tape()
     if recording is not None:
         exact(recording, within(recording, things))
 
 
 def decisive(thing: Any) -> Any:
-    """The thing itself, by which C code is about to decide."""
+    """The thing itself, guarded: C code is about to decide by it."""
     told(thing)
     return thing
 
@@ -95,7 +95,7 @@ def looked_up(recording: Recording, key: Any, keys: Any) -> None:
 
 
 def hashed(keys: Any) -> None:
-    """Guard which of these keys are equal, as a set or dictionary finds out when it takes them in."""
+    """Guard which of these keys are equal, as a set or dictionary finds out that takes them in."""
     recording = tape()
     if recording is None or all([type(key) is str and id(key) not in recording.origins for key in keys]):
         return

@@ -1,4 +1,4 @@
-"""Class patterns of `match`: CPython matches them; attributes of values are read as any others."""
+"""Class patterns of `match`: CPython matches them, and reads attributes of values as any others are read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wengert.values.sites import Site
 
 
 def match_class(cls: Any, names: tuple[str, ...], subject: Any, count: int, site: Site) -> tuple[Any, ...] | None:
-    """What `case cls(p1, .., name=..)` binds, or None where it does not match; `count` patterns are positional."""
+    """What `case cls(p1, .., name=..)` binds, or None where it does not match; `count` patterns are by position."""
     found = _matcher(count, names)(touched(cls, site), touched(subject, site))
     recording = STATE.recording
     if found is None or recording is None or slot_of(recording, subject) is None:
@@ -25,7 +25,7 @@ def match_class(cls: Any, names: tuple[str, ...], subject: Any, count: int, site
 
 @functools.cache
 def _matcher(count: int, names: tuple[str, ...]) -> Callable[[Any, Any], tuple[Any, ...] | None]:
-    """A function whose only pattern is that of a class, with so many positional ones and these names."""
+    """A function with one pattern, of a class, with `count` positional parts and these names."""
     bound = [f"p{k}" for k in range(count + len(names))]
     patterns = bound[:count] + [f"{name}={p}" for name, p in zip(names, bound[count:], strict=True)]
     case = f"case cls({', '.join(patterns)}): return ({''.join([p + ',' for p in bound])})"

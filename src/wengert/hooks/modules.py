@@ -1,4 +1,4 @@
-"""Modules of which the functions are not entered though they are written in Python, each with the reason."""
+"""The modules whose functions are not entered though they are written in Python, each with the reason."""
 
 from __future__ import annotations
 

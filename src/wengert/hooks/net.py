@@ -57,14 +57,14 @@ _starts: dict[int, int] = {}
 
 
 class Net:
-    """Which tool of `sys.monitoring` the net is, and whether functions were declined that the next trace must see."""
+    """Which tool of `sys.monitoring` the net is, and whether starts were declined that the next trace must see."""
 
     tool: int | None = None
     torn = monitoring is not None
 
 
 def mend() -> None:
-    """Have every start of a function reported again, at the start of a trace."""
+    """At the start of a trace, have every start of a function reported again."""
     with _lock:
         Net.torn = False
         _starts.clear()
@@ -75,7 +75,7 @@ def mend() -> None:
 
 
 def _claimed() -> int | None:
-    """A free tool, at work; None where there is none, and then there is no net."""
+    """The identifier of a free tool, which is at work from now on; None where none is free: then there is no net."""
     for tool in TOOLS:
         if monitoring.get_tool(tool) is None:
             monitoring.use_tool_id(tool, "wengert")
@@ -87,13 +87,13 @@ def _claimed() -> int | None:
 
 
 def _let_go(tool: int) -> None:
-    """What reports need is gone before the interpreter is."""
+    """Give the tool back when the interpreter ends: what reports need goes before it."""
     monitoring.set_events(tool, 0)
     monitoring.free_tool_id(tool)
 
 
 def _started(code: types.CodeType, offset: int) -> Any:
-    """A Python function has started: declined for good, declined until the next trace, or judged."""
+    """A Python function has started: say whether it is to be reported again, ever or in the next trace, or judge it."""
     frame = sys._getframe(1)
     if _is_innocent(frame):
         return monitoring.DISABLE
@@ -106,7 +106,7 @@ def _started(code: types.CodeType, offset: int) -> Any:
 
 
 def _is_innocent(frame: types.FrameType) -> bool:
-    """Is this code instrumented, or run as it is on purpose?"""
+    """Whether a frame's code is instrumented, or runs as it is on purpose."""
     code = frame.f_code
     if original(code) is not None or code.co_filename.startswith((ENGINE, "<wengert", "<frozen ")):
         return True
@@ -145,14 +145,14 @@ def strict() -> Iterator[None]:
 
 
 def _called(frame: types.FrameType, event: str, arg: Any) -> None:
-    """A refusal is noted and raised when the trace ends: an error raised here would switch the profile function off."""
+    """The profile function on 3.11. It notes a refusal, raised when the trace ends: an error here ends profiling."""
     recording = STATE.recording
     if event == "call" and recording is not None and not _is_innocent(frame) and _is_escaped(recording, frame):
         _escape(recording, frame.f_code)
 
 
 def _outside(code: types.CodeType) -> Any:
-    """This thread does not trace: patience, so that a trace that follows soon has nothing to mend."""
+    """A function has started where this thread does not trace: it is reported a few times more, for one may follow."""
     starts = _starts[id(code)] = _starts.get(id(code), 0) + 1
     if starts < PATIENCE or SESSION.recordings:
         return None
@@ -161,7 +161,7 @@ def _outside(code: types.CodeType) -> Any:
 
 
 def _receives(recording: Recording, frame: types.FrameType) -> bool:
-    """Is a traced value among the arguments, the items of one, or the variables of the functions around?"""
+    """Whether a traced value is among a function's arguments, their items, or the variables of functions around."""
     names = frame.f_locals
     values = [*names.values()] if hasattr(type(names), "values") else []  # of a text evaluated they may be anything
     if frame.f_code.co_name == "__del__":
@@ -176,7 +176,7 @@ def _receives(recording: Recording, frame: types.FrameType) -> bool:
 
 
 def _is_licensed(frame: types.FrameType | None) -> bool:
-    """Does the frame run for a primitive written in Python, for the rule of one, or for this package itself?"""
+    """Whether a frame runs for a primitive written in Python, for the rule of one, or for this package itself."""
     licensed = rules.once(_licensed)
     while frame is not None and original(frame.f_code) is None:
         if frame.f_code in licensed or (_is_ours(frame.f_back) and not frame.f_code.co_filename.startswith(ENGINE)):
@@ -186,13 +186,13 @@ def _is_licensed(frame: types.FrameType | None) -> bool:
 
 
 def _licensed() -> set[types.CodeType]:
-    """The code of what has rules, and of the rules."""
+    """The codes of what has rules, and of the rules."""
     functions = [f for target in rules for f in (*_functions_of(target), rules[target].body)]
     return {code_of(f) for f in functions if isinstance(f, types.FunctionType)}
 
 
 def _functions_of(target: Any) -> list[Any]:
-    """What a call of something with a rule may start: itself, a method, what makes an object of a class."""
+    """The functions that a call of `target` may start: itself, a method, what makes an object of a class."""
     inside = getattr(target, "__func__", None) or getattr(target, "func", None) or getattr(target, "pyfunc", None)
     if isinstance(target, type):
         makers = [(cls, name) for cls in target.__mro__ for name in ("__new__", "__init__")]
@@ -202,7 +202,7 @@ def _functions_of(target: Any) -> list[Any]:
 
 
 def _is_ours(frame: types.FrameType | None) -> bool:
-    """Is this package calling on its own account?"""
+    """Whether this package itself makes the call."""
     file = "" if frame is None else frame.f_code.co_filename
     return file.startswith(ENGINE) and not file.startswith(CALLERS)
 

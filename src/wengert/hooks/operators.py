@@ -1,4 +1,4 @@
-"""The table of Python's operators: symbol, function, and the methods that Python's protocol tries."""
+"""The table of Python's operators: the symbol, the function and the methods of each."""
 
 from __future__ import annotations
 

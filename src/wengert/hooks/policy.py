@@ -44,12 +44,12 @@ def itself(f: Any) -> Any:
 
 
 def plain(why: str, of: Callable[[Any], Any] = itself, by: Any = None) -> Decision:
-    """A callable that runs as it is, whatever it is given."""
+    """The Decision on a callable that runs as it is, whatever it is given."""
     return Decision(Kind.PLAIN, why, of, by or _line())
 
 
 def searched(why: str, of: Callable[[Any], Any] = guarded) -> Decision:
-    """A callable that cannot be seen into."""
+    """The Decision on a callable that cannot be seen into: its arguments are searched for traced values."""
     return Decision(Kind.SEARCHED, why, of, _line())
 
 
@@ -60,7 +60,7 @@ def _line() -> Site:
 
 
 def replaced(why: str, of: Callable[[Any], Any], by: Any = None) -> Decision:
-    """A callable that another function stands for: `by`, or what `of` makes."""
+    """The Decision on a callable for which another function stands: `by`, or what `of` makes."""
     return Decision(Kind.STAND_IN, why, of, by or of)
 
 

@@ -1,4 +1,4 @@
-"""Operators where no quick path applies: Python's own protocols, entering the user's methods."""
+"""Operators where no short path applies: Python's own protocols, whose methods run their twins."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ def _takes_apart(a: Any, name: str, b: Any, answer: str) -> bool:
 
 
 def _is_object(a: Any) -> bool:
-    """Whether it is of a class in Python, and neither a number nor a container of C's."""
+    """Whether `a` is of a class written in Python, and neither a number nor a container of C's."""
     return is_heap_type(type(a)) and not isinstance(a, (*_NUMBERS, *_SEQUENCES, *HASHED))
 
 
 def _apart(op: Binary, left: Any, right: Any) -> Any:
-    """An operator of an array or number of NumPy's with an object whose methods are asked number by number."""
+    """An operator of an array or number of NumPy's with an object whose methods NumPy asks number by number."""
     first = isinstance(left, (np.ndarray, np.generic))
     array, obj, answer = (left, right, op.reflected) if first else (right, left, op.method)
     compares, recording = op.name in COMPARE, STATE.recording
@@ -93,7 +93,7 @@ _NUMBERS = (int, float, complex, np.ndarray, np.generic)
 
 
 def _shows_numbers(a: Any) -> bool:
-    """Whether NumPy makes of it an array of what it shows; else one of objects, with it as the only one."""
+    """Whether NumPy makes an array of the numbers that `a` shows, and not one that holds the object."""
     return any([hasattr(type(a), name) for name in _SHOWING])
 
 
@@ -123,7 +123,7 @@ def _asked(op: Binary, left: Any, right: Any) -> Any:
 
 
 def binary(op: Binary, left: Any, right: Any) -> Any:
-    """`left op right`, recorded where an operand is traced."""
+    """`left op right`, recorded if an operand is traced."""
     tl, tr = type(left), type(right)
     if tl in NUMERIC and tr in NUMERIC and STATE.quick is not None:
         return _numeric(op, left, right)
@@ -165,7 +165,7 @@ def _recorded(op: Binary, left: Any, right: Any) -> Any:
 
 
 def _tell(op: Binary, left: Any, right: Any) -> bool:
-    """Guard what C decides by its operands: which keys of two sets are equal, how often a sequence is repeated."""
+    """Guard what C decides by the operands: which keys of two sets are equal, how often a sequence is repeated."""
     if issubclass(type(left), HASHED) and issubclass(type(right), HASHED):
         hashed([*left, *right])
         return True
@@ -181,12 +181,12 @@ _REPEATED = (list, tuple, str, bytes, bytearray, collections.deque)
 
 
 def _repeats(items: Any, count: Any) -> bool:
-    """Whether a product is a sequence several times over: a number of NumPy counts like Python's, an array does not."""
+    """Whether a product repeats a sequence: by a number, also one of NumPy's, but not by an array."""
     return isinstance(items, _SEQUENCES) and isinstance(count, np.generic)
 
 
 def _numeric(op: Binary, left: Any, right: Any) -> Any:
-    """`left op right` of arrays and numbers, while traced memory has been written."""
+    """`left op right` of arrays and numbers, where traced memory has been written."""
     recording = STATE.recording
     assert recording is not None
     i, j = slot_of(recording, left), slot_of(recording, right)
@@ -269,7 +269,7 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
 
 
 def are_sequences(a: Any, b: Any, method: str) -> bool:
-    """Whether two tuples or two lists are compared as C compares them, past no method of the user's."""
+    """Whether two tuples or two lists are compared as C does it, and by no method of the user's."""
     for kind in (tuple, list):
         if issubclass(type(a), kind) and issubclass(type(b), kind):
             own = getattr(kind, method)
@@ -278,7 +278,7 @@ def are_sequences(a: Any, b: Any, method: str) -> bool:
 
 
 def _compare_items(op: Binary, left: Any, right: Any) -> Any:
-    """The order of two lists or tuples: that of the first items which differ, else of their lengths."""
+    """The order of two lists or tuples: that of the first items that differ, else of their lengths."""
     if op.name in ("eq", "ne") and len(left) != len(right):
         return op.name == "ne"
     for a, b in zip(left, right, strict=False):
@@ -299,7 +299,7 @@ def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
 
 
 def truth(a: Any, site: Site | None) -> bool:
-    """The truth value of an object, as a test reads it; a guard where it depends on an input."""
+    """The truth value of an object in a test; a guard where it depends on an input."""
     if a is True or a is False or a is None:
         return a is True
     t = type(a)

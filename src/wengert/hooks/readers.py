@@ -1,4 +1,4 @@
-"""What reads arrays where no hook sees it: objects of C that give elements, generators made before the trace."""
+"""What reads arrays where no hook sees it: objects of C that give elements, and generators made before the trace."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ITERATED = (*PASSING, *READERS)
 
 
 def runs_unseen(generator: Any) -> bool:
-    """Whether a generator of the user's was made before the trace, and is not instrumented."""
+    """Whether a generator of the user's was made before the trace, so that it is not instrumented."""
     code = generator.gi_code
     return STATE.recording is not None and original(code) is None and not code.co_filename.startswith(ENGINE)
 
@@ -42,7 +42,7 @@ def check_read(recording: Recording, thing: Any) -> None:
 
 
 def read(reader: Any) -> Iterator[Any]:
-    """What a reader gives, as long as the arrays that it reads hold nothing traced."""
+    """The items of a reader, refused where the arrays that it reads hold traced values."""
     items = iter(reader)
     while (item := read_next(items, _END)) is not _END:
         yield item

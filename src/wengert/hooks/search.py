@@ -1,4 +1,4 @@
-"""Calls into code that cannot be seen: carriers move values, sinks show them, anything else may not receive them."""
+"""The search for traced values within reach of what is given to code that cannot be seen into, and the refusals."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ _VALUES = (float, complex, np.generic, np.ndarray, list, tuple, dict)
 
 
 class TooLarge(Exception):
-    """A search for traced values was given up."""
+    """A search for traced values met too many objects."""
 
 
 def traced_in(recording: Recording, things: Any) -> list[Any]:
-    """All traced values within reach: in containers, attributes, closures and bound objects.
+    """All traced values within reach of these things, in containers, attributes, closures and bound objects.
 
     Errors: TooLarge past 10,000 objects.
     """
@@ -86,7 +86,7 @@ def traced_in(recording: Recording, things: Any) -> list[Any]:
 
 
 def _parts(thing: Any) -> list[Any]:
-    """What an object refers to: also iterators and generators, whose state no attribute shows."""
+    """What an object refers to, also iterators and generators, whose state no attribute shows."""
     t = type(thing)  # `isinstance` would ask the object for its class
     if issubclass(t, np.ndarray):
         return [getattr(thing, "__dict__", None), *(thing.flat if thing.dtype.kind == "O" else ())]
@@ -103,7 +103,7 @@ def _parts(thing: Any) -> list[Any]:
 
 
 def _closures(t: type) -> list[Any]:
-    """The variables around a class, which its methods read, and the values of its attributes."""
+    """The variables around a class that its methods read, and the values of its attributes."""
     bases = [vars(base) for base in t.__mro__ if is_heap_type(base)]
     given = [getattr(f, "__func__", f) for space in bases for f in space.values()]
     methods = [f.fget if type(f) is property else f for f in given]
@@ -113,7 +113,7 @@ def _closures(t: type) -> list[Any]:
 
 
 def search(recording: Recording, things: Any) -> bool:
-    """True where a traced value is within reach, or the search grew too large to tell."""
+    """Whether a traced value is within reach; True also where the search grew too large to tell."""
     try:
         return bool(traced_in(recording, things))
     except TooLarge:
@@ -121,7 +121,7 @@ def search(recording: Recording, things: Any) -> bool:
 
 
 def hides(recording: Recording, things: Any) -> bool:
-    """Whether objects among these, or in lists of them, show code in C traced values by methods that nothing sees."""
+    """Whether objects among these things, or in lists of them, show traced values to C by methods that nothing sees."""
     odd = [*_odd(things)]
     return bool(odd) and search(recording, odd)
 
@@ -138,7 +138,7 @@ def _odd(things: Any) -> Iterator[Any]:
 
 
 def refuse_hidden(recording: Recording, what: str, things: Any) -> None:
-    """Refuse to hand to NumPy what it would ask for its numbers."""
+    """Refuse to hand NumPy things that it would ask for their numbers."""
     if hides(recording, things):
         raise recording.refuse(
             RefusedCallError(
@@ -156,7 +156,7 @@ def opaque(
     owner: Any = None,
     run: Callable[..., Any] | None = None,
 ) -> Any:
-    """Call code that cannot be seen: refused with a traced value within reach, else run as it is (or by `run`).
+    """Call `fn`, which cannot be seen into: refused if a traced value is within reach, else run as it is (or by `run`).
 
     Values without a derivative (masks, indices) may pass; a tape guards them.
     """
@@ -177,7 +177,7 @@ def opaque(
 
 
 def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
-    """A callable that is refused where a traced value can reach it."""
+    """A function that calls `f`, and refuses where a traced value can reach it."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -201,13 +201,13 @@ WAITING = {
 
 
 def _asks_numbers(fn: Any) -> bool:
-    """Whether a function reads nothing of an object but what the object gives as a number, array or text."""
+    """Whether a function reads of an object only what the object gives as a number, array or text."""
     t = type(fn)
     return t is np.ufunc or (t in _NAMED and (fn in ASKING_NUMBERS or fn.__module__ == "math"))
 
 
 def _has_no_number(thing: Any) -> bool:
-    """Whether an object is of a class in Python that answers nothing: such a call raises, or sees its type."""
+    """Whether an object, of a class in Python, gives no number: a call of it raises, or asks for its type."""
     t = type(thing)
     if not is_heap_type(t) or type.__getattribute__(t, "__new__") is not object.__new__:
         return False
@@ -258,7 +258,7 @@ def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:
 
 
 def watched(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run code that may write an array which a pullback keeps; note what it wrote in the undo log."""
+    """Run code that may write an array which a pullback keeps, and log what it wrote."""
     memory = recording.memory
     things = (*args, *kwargs.values())
     given = [a for a in things if issubclass(type(a), np.ndarray)]
@@ -278,7 +278,7 @@ def remember(
 ) -> Any:
     """Note a text (or the texts in a list) made from a traced value, so that a parser given it is refused.
 
-    `fn` is the C function that made it of the sources and the `words`, so that a tape can ask it again.
+    `fn` is the C function that made it of the `sources` and the `words`, so that a tape can ask it again.
     """
     if isinstance(text, (str, bytes, list, tuple)) and search(recording, (*sources, *(words or {}).values())):
         if recording.keep and fn is not None:

@@ -1,4 +1,4 @@
-"""Running a function while recording it: levels, inputs, and leaving nothing behind."""
+"""Running a function while it is recorded: levels, inputs, and leaving nothing behind."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from wengert.values.specs import as_float
 
 
 class level:
-    """A new level on this thread's recording, as a context; the outermost opens the recording and closes it again.
+    """A context with a new level on this thread's recording; the outermost opens the recording, and closes it.
 
-    A class, because a generator with `contextmanager` costs 2 µs more of the 30 that a gradient takes at least.
+    It is a class because a generator with `contextmanager` costs 2 µs more, of the 30 that a gradient takes at least.
     """
 
     __slots__ = ("context", "depth", "here", "keep", "outermost", "owed", "recording", "site")
@@ -74,7 +74,7 @@ class level:
 
 
 def _release(recording: Recording, start: int) -> None:
-    """At the end of an inner level, forget what depended on its inputs only: further out it is constant."""
+    """At the end of an inner level, forget what depends on its inputs only: further out that is constant."""
     live: set[int] = set()
     dead: set[int] = set()
     for slot in range(start, len(recording.entries)):
@@ -93,7 +93,7 @@ def _release(recording: Recording, start: int) -> None:
 
 
 def make_input(recording: Recording, here: Level, leaf: Any, path: Any = None) -> Any:
-    """A fresh object for an input's leaf, registered as a variable of this level."""
+    """A fresh object for the leaf of an input, which is a variable of this level."""
     memory, entries = recording.memory, recording.entries
     if len(recording.levels) == 1:
         value = renewed(leaf)
@@ -128,7 +128,11 @@ def enter(
     itself: bool = False,
     promote: bool = True,
 ) -> tuple[Swaps, Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
-    """The function and its arguments with fresh leaves where they are wanted, and the swaps that undo it."""
+    """The function and its arguments with fresh leaves where these are wanted: `(swaps, f, args, kwargs)`.
+
+    `swaps` undoes it. `wanted` are positions and keywords; with `itself`, also what the function holds; with `promote`,
+    a whole number that is wanted becomes a float.
+    """
     swaps = here.swaps = Swaps(partial(make_input, recording, here))
     recording.owed.append(swaps.restore)
     entered, named = list(args), dict(kwargs)
@@ -152,7 +156,7 @@ def enter(
 
 
 def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Leaves:
-    """`enter` where all arguments are wanted and all are leaves: nothing has to be searched."""
+    """`enter` where all arguments are wanted and all are leaves, so that nothing has to be searched."""
     entries, arguments = recording.entries, recording.memory.arguments
     if len(recording.levels) > 1:
         here.swaps = Leaves([make_input(recording, here, leaf) for leaf in args], args)
@@ -169,7 +173,7 @@ def enter_leaves(recording: Recording, here: Level, args: tuple[Any, ...]) -> Le
 
 
 class closed:
-    """Without the innermost level: what runs here is seen by the outer levels only, and by none where there is none.
+    """A context without the innermost level: what runs here is seen by outer levels only, by none in the outermost.
 
     Then no value is traced any more: a gradient inside a pullback has a recording, and the shadow table, of its own,
     and one of the user's may wait for other threads.
@@ -193,7 +197,7 @@ class closed:
 
 
 def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], recording: Recording) -> Any:
-    """Call the twin of a function; a refusal raised inside comes out, however the user's code caught it."""
+    """Call the twin of a function; a refusal raised inside comes out, even if the user's code caught it."""
     if recording.roots is None:
         recording.roots = f, args, kwargs
     memory, levels, context = recording.memory, recording.levels, recording.context
@@ -235,7 +239,7 @@ class LastTrace:
 
 
 def _with_trace(error: BaseException, f: Callable[..., Any], recording: Recording) -> BaseException:
-    """The exception, with what was recorded until then for `post_mortem`."""
+    """The exception, which from now on holds what was recorded until then, for `post_mortem`."""
     if len(recording.levels) == 1:
         vars(error)["__wengert__"] = LastTrace(f, recording.entries)
     return error

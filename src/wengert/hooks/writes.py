@@ -1,4 +1,4 @@
-"""Recording what is written in place: `a[key] = v`, `a += b`, `np.add(a, b, out=c)`.
+"""Recording writes in place: `a[key] = v`, `a += b`, `np.add(a, b, out=c)`.
 
 NumPy writes first what it would write untraced; the change is then written down as a functional call.
 """
@@ -33,7 +33,7 @@ from wengert.values.views import owner_of
 
 
 def record_store(array: np.ndarray, key: Any, value: Any) -> None:
-    """`array[key] = value`, seen by all views of the array."""
+    """Do and record `array[key] = value`, which all views of the array see."""
     recording = STATE.recording
     if recording is None:
         array[key] = value
@@ -83,7 +83,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
 
 
 def _as_stored(array: np.ndarray, key: Any, value: Any) -> np.ndarray:
-    """The array that a sequence is stored as. NumPy refuses sequences nested deeper than their place, but no arrays."""
+    """The array as which a sequence is stored; NumPy refuses sequences nested deeper than their place."""
     found = as_array(value)
     if found.ndim > np.ndim(array[key]):
         np.empty_like(array)[key] = value
@@ -91,7 +91,7 @@ def _as_stored(array: np.ndarray, key: Any, value: Any) -> np.ndarray:
 
 
 def slot_of_key(recording: Recording, key: Any) -> Any:
-    """The variables in a key, which only a tape knows; those in slices become guards."""
+    """The slots in a key, which only a tape knows; those in slices become guards."""
     for part in key if type(key) is tuple else (key,):
         for bound in (part.start, part.stop, part.step) if type(part) is slice else ():
             slot = slot_of(recording, bound)
@@ -101,7 +101,7 @@ def slot_of_key(recording: Recording, key: Any) -> Any:
 
 
 def _stays(memory: Memory, array: np.ndarray, key: Any, value: np.ndarray) -> bool:
-    """Whether a store puts back what stands there, with no other derivative."""
+    """Whether a store puts back what stands there already, with the same derivative."""
     if value.base is None or not is_basic(key):
         return False
     return _is_place(array[key], value) and not memory.lent.shows(value)
@@ -116,7 +116,7 @@ def _is_place(region: Any, value: np.ndarray) -> bool:
 
 
 def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: Any, value: Any) -> bool:
-    """The short way for one float into one entry of an array written before; False where it does not apply."""
+    """Store one float into one entry of an array written before, on a short path; False where that does not apply."""
     storage = memory.storages.get(id(array))
     if storage is None or storage.slot is None or not storage.is_float64 or recording.keep or memory.lent:
         return False
@@ -162,7 +162,7 @@ def record_write(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """A call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
+    """Do and record a call that writes its whole result into `target`: `a += b`, `np.add(a, b, out=c)`."""
     recording = recording_here() if STATE.recording is None else STATE.recording
     memory: Memory = recording.memory  # type: ignore[assignment]
     rule = primitive.rule
@@ -197,7 +197,7 @@ def record_write(
 
 
 def _begin(memory: WrittenMemory, run: Callable[[], Any]) -> Any:
-    """Write; until what was written is written down, it is unfinished."""
+    """Write by `run()`; until what was written is recorded, the write is unfinished."""
     memory.unfinished += 1
     try:
         return run()
@@ -215,7 +215,7 @@ def _write(
     ins: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> tuple[int, Any, Any]:
-    """Run the call and record it as one that makes a new value: its variable, what it is like, and what `run` gave."""
+    """Run the call and record it as one that makes a new value: its slot, its Spec, and what `run` gave."""
     args = tuple(map(plain, args))  # the call without `out` would give an array of another class
     made = _made(primitive, target, args)
     shown = _value(primitive, args, kwargs) if recording.keep else None
@@ -246,13 +246,13 @@ def _write(
 
 
 def _value(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The call's result before it is cast and broadcast into the target; what a tape shows of it."""
+    """The call's result before it is cast and broadcast into the target; a tape shows it."""
     with np.errstate(all="ignore"):
         return np.asarray(primitive.fn(*args, **kwargs))
 
 
 def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...]) -> Spec:
-    """Shape and dtype that the call gives by itself."""
+    """The Spec of what the call would give by itself."""
     k = primitive.rule.sequence if primitive.rule is not None else None
     items = splat(k, args, args[k]) if k is not None and type(args[k]) in (list, tuple) else args
     operands = [np.asarray(a) if type(a) in (list, tuple) else a for a in items]
@@ -278,7 +278,7 @@ def _is_product(fn: Any) -> bool:
 
 
 def _cast(recording: Recording, slot: int, made: Spec, target: np.ndarray) -> int:
-    """The variable after the silent cast of a write into an array of another dtype."""
+    """The slot of the value after the silent cast of a write into an array of another dtype."""
     if made.dtype.kind == "c" and target.dtype.kind != "c":
         raise recording.refuse(RefusedCallError(f"{here()}: a complex result is written into a real array."))
     bound = ruled(np.ndarray.astype).bound(2, recording.mask((slot, None)), ())

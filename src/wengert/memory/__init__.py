@@ -1,1 +1,1 @@
-"""What written arrays were and are: versions, views as lenses, the undo log, residuals."""
+"""What written arrays are and were: their versions, views as lenses on them, the undo log, and residuals."""

@@ -19,7 +19,10 @@ Ref = weakref.ref[np.ndarray]
 
 
 class Lent(dict[int, list[Ref]]):
-    """The views by the owner of their memory, those that are refused, and what functions keep of their results."""
+    """The views that functions with rules gave, by the owner of their memory, and those of them that are refused.
+
+    It also knows the arrays that functions keep of their results, such as workspaces.
+    """
 
     __slots__ = ("_kept", "spoilt", "unspoken")
 
@@ -29,29 +32,29 @@ class Lent(dict[int, list[Ref]]):
         self.unspoken: set[int] = set()  # variables of what such functions wrote into arrays that they were given
 
     def note(self, view: np.ndarray) -> None:
-        """A view that a function with a rule gave, or one of such a view."""
+        """Note a view that a function with a rule gave, or a view of such a view."""
         self.setdefault(id(owner_of(view)), []).append(weakref.ref(view))
 
     def shows(self, array: Any) -> bool:
-        """Whether an array is such a view."""
+        """Whether an array is a view that was noted."""
         known = self.get(id(owner_of(array)), ()) if isinstance(array, np.ndarray) else ()
         return any([ref() is array for ref in known])
 
     def keep(self, owner: np.ndarray) -> None:
-        """An array that a function with a rule gave, and that something else holds, too."""
+        """Note an array that a function with a rule gave, and that something else holds, too."""
         self._kept[id(owner)] = weakref.ref(owner)
 
     def workspaces(self) -> list[np.ndarray]:
-        """The arrays of `keep` that are still there."""
+        """The arrays noted by `keep` that are still alive."""
         return [owner for ref in self._kept.values() if (owner := ref()) is not None]
 
     def is_workspace(self, array: np.ndarray) -> bool:
-        """Whether an array is one of these."""
+        """Whether an array was noted by `keep`, or shows such an array."""
         ref = self._kept.get(id(array))
         return ref is not None and ref() is array
 
     def before_write(self, region: np.ndarray, whole: bool) -> None:
-        """The region, or some of it, is about to be overwritten."""
+        """A region is about to be overwritten, the `whole` of it or some: refuse the views that show the rest."""
         for ref in self.pop(id(owner_of(region)), ()):
             view = ref()
             if view is not None and not (whole and _is_within(view, region)):

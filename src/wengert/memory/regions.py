@@ -1,4 +1,4 @@
-"""What is recorded of regions of written memory: a view is read, or stored into, as a functional call on its owner.
+"""What is recorded for regions of written memory: a view is read, or stored into, by a functional call on its owner.
 
 An owner of complex numbers may be seen through views of their real or imaginary parts.
 """
@@ -20,7 +20,7 @@ from wengert.values.views import Lens, basic_key, covers, lens_of, memory_order,
 
 
 def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
-    """The variable of a view, read from that of its owner."""
+    """Record a read of `view` from the variable of its owner, at `slot`; returns the slot of what was read."""
     if view.dtype != owner.dtype:
         return _read_part(recording, view, owner, slot)
     lens = lens_of(view, owner)
@@ -54,7 +54,7 @@ PARTS = {"real": np.real, "imag": np.imag}
 
 
 def _flatten(recording: Recording, slot: int | None, owner: np.ndarray, kept: Any) -> tuple[Any, Any]:
-    """The owner as one row in the order of its memory, so that a lens on it means the same in any layout."""
+    """Record the owner as one row in the order of its memory, so that a lens on it means the same in any layout."""
     order = memory_order(owner)
     if order is not None:
         slot, kept = _shaped(recording, np.transpose, slot, kept, order, tuple(owner.shape[k] for k in order))
@@ -62,7 +62,7 @@ def _flatten(recording: Recording, slot: int | None, owner: np.ndarray, kept: An
 
 
 def _unflatten(recording: Recording, slot: int, owner: np.ndarray, kept: Any) -> int:
-    """The owner from its row."""
+    """Record the owner made of such a row again."""
     order = memory_order(owner)
     shape = owner.shape if order is None else tuple(owner.shape[k] for k in order)
     slot, kept = _shaped(recording, np.reshape, slot, kept, shape, shape)
@@ -85,7 +85,7 @@ def _shaped(recording: Recording, fn: Any, slot: Any, kept: Any, how: Any, shape
 
 
 def append(recording: Recording, fn: Any, value: np.ndarray, ins: tuple[Any, ...], args: tuple[Any, ...]) -> int:
-    """Record a call whose value is at hand."""
+    """Record a call whose value is known already; returns its slot."""
     primitive = ruled(fn)
     mask = recording.mask([None if type(slot) is tuple else slot for slot in ins])
     bound = primitive.bound(len(args), mask, ())
@@ -108,7 +108,10 @@ def store_region(
     value: Any,
     value_slot: int | None,
 ) -> int:
-    """The variable of an owner that was `before` at this slot, after a value was stored at a lens."""
+    """Record a store into an owner, and return the slot of what it then holds.
+
+    The owner was `before`, at `slot`; `value`, at `value_slot`, is stored at `lens`.
+    """
     key = basic_key(lens, owner)
     slot = known(recording, slot, before)
     if key is not None:
@@ -122,5 +125,5 @@ def store_region(
 
 
 def known(recording: Recording, slot: int | None, before: Any) -> int | None:
-    """The variable of an owner before a store; on a tape, content that was untraced becomes a constant."""
+    """The slot of an owner before a store; on a tape, a content that was not traced becomes a constant."""
     return recording.constant(before) if slot is None and recording.keep else slot

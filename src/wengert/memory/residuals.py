@@ -1,4 +1,4 @@
-"""Residuals of their own: what pullbacks read, as it was when it was kept, where memory may have changed since."""
+"""Residuals with memory of their own: what pullbacks read, as it was when it was kept."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from wengert.values.views import owner_of
 
 
 def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:
-    """Give entries residuals of their own, with the content that they had when they were kept.
+    """Give the entries from `start` to `end` residuals of their own, with the content they had when they were kept.
 
     A pullback that is kept, or that an outer trace sees, must not depend on memory that is written later; nor must a
-    tape's constants and inputs (`constants_only`).
+    tape's constants and inputs (`constants_only`). With `written_only`, only what was written is copied.
     """
     if recording.keep:
         views_or_copies(recording)  # of the arrays themselves, not of copies
@@ -50,7 +50,7 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
 
 
 class _Copies:
-    """Copies of residuals, one for each array and state of its memory."""
+    """Makes copies of residuals, one for each array and state of its memory."""
 
     def __init__(self, written: set[int] | None, constants_only: bool) -> None:
         self.written = written
@@ -58,7 +58,7 @@ class _Copies:
         self.made: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, Any]] = {}
 
     def of(self, entry: Entry, slot: int, done: int) -> Entry:
-        """The entry with copies in the place of what it keeps."""
+        """The entry with copies in place of what it keeps."""
         bound, y, ins, args, kwargs, site = entry
         if bound is INPUT:
             return bound, self.copy(y, None, done), ins, args, kwargs, site
@@ -76,7 +76,7 @@ class _Copies:
         return bound, self._result(y, slot, done) if reads_y else y, ins, kept, kwargs, site
 
     def _result(self, y: Any, slot: int, done: int) -> Any:
-        """What a pullback reads of its result; the parts of a tuple have variables of their own, behind it."""
+        """A copy of what a pullback reads of its result; the parts of a tuple have variables of their own, after it."""
         if not isinstance(y, tuple):
             return self.copy(y, slot, done)
         slots = count(slot + 1)

@@ -67,7 +67,7 @@ class Owner(NamedTuple):
 
 
 class Memory:
-    """The written and the kept arrays of one recording."""
+    """The written arrays of one recording, and those that its entries keep."""
 
     __slots__ = (
         "_captured",
@@ -127,7 +127,7 @@ class Memory:
                 self._captured[id(owner)] = owner
 
     def slot(self, array: np.ndarray) -> int | None:
-        """The variable of an array as it is now."""
+        """The slot of an array as it is now, or None."""
         if not self.storages:
             return SHADOW.get(id(array))
         owner_now = owner_of(array)
@@ -150,7 +150,7 @@ class Memory:
         return slot
 
     def add_view(self, view: np.ndarray, slot: int | None) -> None:
-        """A view that an operation made of written memory: its variable is known."""
+        """Note a view that an operation made of written memory, and its slot."""
         storage = self.storages.get(id(owner_of(view)))
         if storage is not None:
             storage.views[id(view)] = (weakref.ref(view), storage.stamp, slot)
@@ -166,13 +166,13 @@ class Memory:
         return levels[-1] if len(levels) > 1 else None
 
     def note_argument(self, array: np.ndarray) -> None:
-        """An array argument that is not wanted: a write to memory that it shares with a wanted one is ambiguous."""
+        """Note an array argument that is not wanted: a write to memory that it shares with others is ambiguous."""
         root, level = root_of(self.roots, owner_of(array)), self._inner_level()
         if root is not None and any([other is level for _, _, other in root]):
             root.shared.append(level)
 
     def is_traced(self, array: np.ndarray) -> bool:
-        """True where the memory of an array holds traced values."""
+        """Whether the memory of an array holds traced values."""
         key = id(owner_of(array))
         if key in self.storages:
             return self.storages[key].slot is not None
@@ -190,24 +190,24 @@ class Memory:
         return next((self.recording.value(slot) for lens, slot, _ in root if lens == whole), None)
 
     def log_all(self) -> None:
-        """From now on each write is logged: a user's rule may read whatever there is."""
+        """Log each write from now on: a user's rule may read anything."""
         self.runs_others = True
         if type(self._captured) is not Everything:
             self._captured = Everything()
 
     def version(self, array: np.ndarray) -> int | None:
-        """Which write made what a traced array holds."""
+        """The number of the write that made what a traced array holds."""
         storage = self.storages.get(id(owner_of(array)))
         return None if storage is None else storage.stamp
 
     def give_way(self, owner: np.ndarray) -> None:
-        """An owner was overwritten by what gave its views: they are refused from now on."""
+        """An owner was overwritten by the function that gave views of it: refuse these from now on."""
         self.lent.before_write(owner, False)
         storage = self.storages.get(id(owner)) or self.follow(owner, None)
         self.written(storage, owner, None)
 
     def stood(self, array: np.ndarray, place: int) -> bool:
-        """True where the memory of an array held a variable before this place on the recording."""
+        """Whether the memory of an array held a variable before this place on the recording."""
         owner = owner_of(array)
         storage = self.storages.get(id(owner))
         slots = [SHADOW.get(id(owner)) if storage is None else storage.slot]
@@ -215,9 +215,9 @@ class Memory:
         return any([slot is not None and slot < place for slot in slots])
 
     def before_write(self, array: np.ndarray, key: Any, threshold: int) -> None:
-        """Save the region about to be overwritten, if a pullback keeps memory of this owner.
+        """Save the region `array[key]`, which is about to be overwritten, if a pullback keeps memory of its owner.
 
-        Entries below the threshold see the memory as it is now.
+        Entries below `threshold` see the memory as it is now.
         """
         owner = owner_of(array)
         known = id(owner) in self.captured or (is_foreign(owner) and overlaps_any(array, self.captured.values()))
@@ -227,7 +227,7 @@ class Memory:
             self.undo.append([threshold, array, key, np.array(array[key])])
 
     def join(self, array: np.ndarray) -> Owner:
-        """The owner of an array that is about to be written with, or in, traced values."""
+        """The Owner of an array that is about to be written into, where the array or the value is traced."""
         owner = owner_of(array)
         storage = self.storages.get(id(owner))
         if storage is None or storage.slot is None:
@@ -246,7 +246,7 @@ class Memory:
         return Owner(owner, storage, owner.copy(order="K") if slot is None else owner)  # else a variable stands for it
 
     def follow(self, owner: np.ndarray, slot: int | None) -> Storage:
-        """From now on, an owner's content is at this slot, and its views are read through their lenses."""
+        """Have the content of an owner at this slot from now on, and its views read through their lenses."""
         ref = weakref.ref(owner, forgetting(self.storages, id(owner)))
         storage = self.storages[id(owner)] = Storage(ref, slot, spec_of(owner))
         storage.shadowed = weakref.ref(owner, forgetting(SHADOW, id(owner)))
@@ -254,7 +254,7 @@ class Memory:
         return storage
 
     def written(self, storage: Storage, owner: np.ndarray, slot: int | None) -> None:
-        """The owner has a new version."""
+        """Note that the owner of `storage` has a new version, at `slot`."""
         storage.slot = slot
         storage.stamp += 1
         if slot is None:
@@ -263,7 +263,7 @@ class Memory:
             SHADOW[id(owner)] = slot
 
     def put(self, owner: Owner, view: np.ndarray, value: Any, value_slot: int | None) -> None:
-        """Record that a whole view of the owner now holds a value."""
+        """Record that the region which `view` shows of the owner now holds `value`, the variable at `value_slot`."""
         if view.size == 0:
             return
         array, storage, before = owner
@@ -289,7 +289,7 @@ class Memory:
     def put_at(
         self, owner: Owner, array: np.ndarray, key: Any, value: Any, value_slot: int | None, key_slot: Any
     ) -> None:
-        """Record `array[key] = value` as it stands: for the owner itself, and for keys that give no view."""
+        """Record `array[key] = value` as it stands: for an owner itself, and for keys that give no view."""
         ins = key_slot, value_slot
         args = self.capture(key), self.capture(self.recording.unread(value))
         if array is not owner.array and not covers(array, owner.array):
@@ -307,7 +307,7 @@ class Memory:
         self.put(owner, view, view, append(recording, fn, view, (slot, *ins), (was, *args)))
 
     def capture(self, value: Any) -> Any:
-        """What an entry keeps of a value that a pullback reads later."""
+        """What an entry keeps of a value that a pullback reads later; writes into its memory are logged from now on."""
         if isinstance(value, np.ndarray):
             owner = owner_of(value)
             if is_foreign(owner):
@@ -320,7 +320,7 @@ class Memory:
         return value
 
     def _copy(self, value: np.ndarray) -> np.ndarray:
-        """A copy that stands for the same variable."""
+        """A copy of a value that stands for the same variable."""
         copy, slot = np.array(value, order="C"), self.slot(value)
         if slot is not None:
             self.replaced.append({0: (copy, value, slot)})
@@ -328,9 +328,9 @@ class Memory:
         return copy
 
     def rewind(self, position: int, done: int) -> int:
-        """Undo the writes that entries below `position + 1` had not seen; `done` counts those undone so far.
+        """Put memory back as the entry at `position` saw it; `done` counts the writes undone so far.
 
-        They are owed to the recording, which puts them back.
+        What is undone is owed to the recording, which does it again at the end.
         """
         log = self.undo
         while done < len(log) and log[-1 - done][0] > position:
@@ -339,12 +339,12 @@ class Memory:
         return done
 
     def use_up(self) -> None:
-        """From now on the log is used up by `unwind`: no write follows, and what pullbacks keep is theirs alone."""
+        """Have the log used up by `unwind` from now on: no write follows, and what pullbacks keep is theirs alone."""
         self._captured, self._captured_to = {}, len(self.recording.entries)
         self.finals = Finals(self.recording.owed)
 
     def unwind(self, position: int) -> int:
-        """`rewind` for the last time, which frees what the log saved; none is left undone."""
+        """`rewind` for the last time, which frees what the log saved; the writes are done again in the end."""
         while self.undo and self.undo[-1][0] > position:
             record = self.undo.pop()
             if self.finals is None:
@@ -354,7 +354,7 @@ class Memory:
         return 0
 
     def ended_by(self, error: BaseException) -> None:
-        """A write that had begun raised: where NumPy refused it at the outset, nothing is written, and it is over.
+        """A write that had begun raised `error`: where NumPy refused it at the outset, nothing is written.
 
         Else some of it may be written: a floating-point error is raised afterwards, a signal's handler at any time.
         """
@@ -364,7 +364,7 @@ class Memory:
 
 
 def memory_of(recording: Recording) -> Memory:
-    """A recording's memory with all that it can do; the recording knows of it what it needs itself."""
+    """The Memory of a recording, with all that it can do; the recording knows only what it needs of it itself."""
     return recording.memory  # type: ignore[return-value]
 
 

@@ -1,4 +1,4 @@
-"""The undo log: what written memory held before each write, put back as the reverse pass walks.
+"""The undo log: what memory held before each write, which is put back as the reverse pass walks.
 
 A record is `[threshold, array, key, saved]`: entries below the threshold saw the memory as it was saved.
 """
@@ -17,7 +17,7 @@ Undo = list[Any]
 
 
 class Everything(dict[int, np.ndarray]):
-    """Stands for the owners of kept memory where each write is to be logged."""
+    """Stands for the owners of kept memory where each write is to be logged, whatever it writes into."""
 
     def __contains__(self, key: object) -> bool:
         return True
@@ -27,7 +27,7 @@ class Everything(dict[int, np.ndarray]):
 
 
 def undo(record: Undo, owed: Owed) -> None:
-    """Put back what a record saved, for a while."""
+    """Put back what a record saved; `owed` gets what brings the present content back."""
     _, array, key, saved = record
     owed.append(partial(array.__setitem__, key, np.array(array[key])))
     array[key] = saved
@@ -43,7 +43,7 @@ class Finals:
         self._regions: set[Any] = set()
 
     def undo(self, record: Undo) -> None:
-        """Put back what a record saved; the record is free unless its region holds what no later one does."""
+        """Put back what a record saved; the record is free then, unless it holds the last content of its region."""
         region = _region(record)
         if region in self._regions:
             record[1][record[2]] = record[3]
@@ -54,7 +54,7 @@ class Finals:
 
 
 def _region(record: Undo) -> Any:
-    """The place in memory of a large record, where it has one that a view shows; the records keep it taken."""
+    """The place in memory of a large record, if a view shows it; None for others."""
     _, array, key, saved = record
     if saved.nbytes <= LARGE:
         return None

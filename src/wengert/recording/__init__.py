@@ -1,1 +1,1 @@
-"""What a trace writes down: entries, the shadow of traced values, recorders."""
+"""What a run writes down: its entries, and which live objects are traced values."""

@@ -1,4 +1,4 @@
-"""Who else shows an array's memory: exported buffers, and objects of C that give its elements as numbers of their own.
+"""What else shows an array's memory: exported buffers, and objects of C that give its elements as new numbers.
 
 Views among arrays are told by their owner. What C code keeps of an array without a buffer or a reference that the
 collector of cycles sees is not told.
@@ -32,7 +32,7 @@ PASSING = (zip, map, filter, enumerate, *(v for v in vars(itertools).values() if
 
 
 def _exported_once(array: np.ndarray) -> bool:
-    """Whether a buffer of an array has ever been asked for: NumPy notes it behind the list of weak references."""
+    """Whether a buffer of an array was ever asked for: NumPy notes it behind the list of weak references."""
     return bool(ctypes.c_void_p.from_address(id(array) + _POINTER).value)
 
 
@@ -47,14 +47,14 @@ _NOTED = _is_noted()  # else NumPy keeps its notes elsewhere, and all who refer 
 
 
 def is_exported(array: np.ndarray) -> bool:
-    """Whether a buffer of an array is in use, by a memoryview or by C code."""
+    """Whether a memoryview or C code holds a buffer of an array now."""
     if _NOTED and not _exported_once(array):
         return False
     return any([type(holder).__name__ in _BUFFERS for holder in gc.get_referrers(array)])
 
 
 def behind(thing: Any) -> list[np.ndarray]:
-    """The arrays whose elements an object of C gives as new numbers."""
+    """The arrays of which `thing`, an object of C, gives the elements as new numbers."""
     found: list[np.ndarray] = []
     stack, seen = [thing], set()
     while stack:
@@ -85,7 +85,7 @@ def _rest(it: Any) -> list[Any]:
 
 
 def _held(reader: Any, found: list[np.ndarray]) -> Iterable[Any]:
-    """Note the arrays that a reader refers to; what else it refers to."""
+    """Note in `found` the arrays to which a reader refers; returns what else it refers to."""
     stack, others = _referred(reader), []
     while stack:
         part = stack.pop()
@@ -112,7 +112,7 @@ def _referred(reader: Any) -> list[Any]:
 
 
 def check_alone(recording: Recording, owner: np.ndarray, is_shared: bool, shows_parts: bool) -> None:
-    """Refuse to write traced values into memory that two arguments share, or that is no array's own."""
+    """Refuse to write traced values into memory that two arguments share, or that belongs to no array."""
     if is_shared:
         raise recording.refuse(
             AliasedArgumentsError(
@@ -137,7 +137,7 @@ def check_alone(recording: Recording, owner: np.ndarray, is_shared: bool, shows_
 
 
 def check_unseen(recording: Recording, owner: np.ndarray) -> None:
-    """Refuse to write traced values into an array that others read by a buffer."""
+    """Refuse to write traced values into an array that others read through a buffer."""
     if is_exported(owner):
         raise recording.refuse(
             RefusedCallError(
@@ -148,7 +148,7 @@ def check_unseen(recording: Recording, owner: np.ndarray) -> None:
 
 
 def check_elsewhere(recording: Recording, array: np.ndarray, storages: Iterable[Any]) -> None:
-    """Refuse to read an array over foreign memory of which another array was written with traced values."""
+    """Refuse to read an array over foreign memory if traced values were written into another array over it."""
     if overlaps_any(array, [storage.owner() for storage in storages if storage.slot is not None]):
         raise recording.refuse(
             RefusedCallError(
@@ -159,5 +159,5 @@ def check_elsewhere(recording: Recording, array: np.ndarray, storages: Iterable[
 
 
 def overlaps_any(array: np.ndarray, others: Iterable[np.ndarray | None]) -> bool:
-    """Whether an array spans memory in common with one of these."""
+    """Whether an array spans memory in common with one of the others."""
     return any([other is not None and np.may_share_memory(array, other) for other in others])

@@ -1,7 +1,8 @@
-"""Caches that outlive a call: a traced value that is found equal to one that was kept from before the trace.
+"""Caches that outlive a call: a traced value is found equal to one that was kept from before the trace.
 
-What such a cache gives for it was computed without it, and counts as constant. The sign is an equality with a number
-that the function under the derivative reaches from outside: not a literal, not made during the trace.
+What such a cache gives for it was computed without it, and counts as constant; a warning says so. The sign is an
+equality with a number that the function under the derivative reaches from outside: not a literal, not made during the
+trace.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _PLAIN_KEYS = (str, bytes, tuple, frozenset)
 
 
 def compared(left: Any, right: Any) -> None:
-    """Two things were compared, or found equal: is one of them traced, and kept before the trace the other?"""
+    """Two things were compared, or found equal: warn if one is traced and the other was kept before the trace."""
     recording = STATE.recording
     if recording is None or recording.roots is None:
         return
@@ -56,14 +57,14 @@ def compared(left: Any, right: Any) -> None:
 
 
 def recognised(kept: Any) -> None:
-    """An argument was found to be an object: is that kept where another call may have put it?"""
+    """An argument was found to be the object `kept`: warn if that is kept where another call may have put it."""
     recording = STATE.recording
     if recording is not None and not _is_named(kept) and is_within(recording, _roots(recording), kept):
         _warn()
 
 
 def found(container: Any, key: Any) -> None:
-    """A key was found in a container: is it traced, and what it equals there kept before the trace?"""
+    """A key was found in a container: warn if it is traced and what it equals there was kept before the trace."""
     recording = STATE.recording
     if recording is None or recording.roots is None:
         return
@@ -83,7 +84,7 @@ def found(container: Any, key: Any) -> None:
 
 
 def _counts(recording: Recording, thing: Any) -> bool:
-    """Whether a thing is a whole number that was not made from a traced one."""
+    """Whether a thing is a whole number that was not made from a traced one, as a count is."""
     return type(thing) is int and id(thing) not in recording.rounded
 
 
@@ -92,7 +93,7 @@ def _holds_traced(recording: Recording, thing: Any) -> bool:
 
 
 def is_numeric(thing: Any) -> bool:
-    """Whether a thing is a float or complex number or an array; asked by type, of which no code of the user's knows."""
+    """Whether a thing is a float or complex number or an array; it is asked by type, which runs no user's code."""
     return issubclass(type(thing), _NUMBERS)
 
 
@@ -129,7 +130,7 @@ def _warn() -> None:
 
 
 def _pairs(left: Any, right: Any) -> Iterator[tuple[Any, Any]]:
-    """The numbers and arrays of two things that stand in the same places."""
+    """The pairs of numbers and arrays that stand in the same places of two things."""
     if type(left) is str:
         return iter(())
     return zip(_numbers(left), _numbers(right), strict=False)
@@ -148,7 +149,7 @@ def _hold_the_same(a: Any, b: Any) -> bool:
 
 
 class _Probe:
-    """Equals what a key equals, and remembers it."""
+    """A key that equals whatever another key equals, and remembers what that was."""
 
     __array_ufunc__ = None  # a number of NumPy's leaves the comparison to it
 
@@ -166,7 +167,7 @@ class _Probe:
 
 
 def _stored(container: Any, key: Any) -> Any:
-    """What a container holds that equals a key; no code of the user's is asked."""
+    """The key of a container that equals `key`, found without asking any code of the user's."""
     if not issubclass(type(key), (*_PLAIN_KEYS, *_NUMBERS)) or not issubclass(type(container), _HASHED):
         alike = [other for other in container if type(other) is type(key) or is_numeric(other)]
         return next((other for other in alike if other is key or _hold_the_same(other, key)), key)
@@ -182,7 +183,7 @@ def _stored(container: Any, key: Any) -> Any:
 
 
 def _is_kept(recording: Recording, thing: Any) -> bool:
-    """Whether the function under the derivative keeps a thing where it may have put it, not as a literal."""
+    """Whether the function under the derivative keeps a thing where it may have put it itself, not as a literal."""
     return not _is_literal(thing) and is_within(recording, _roots(recording), thing)
 
 
@@ -201,7 +202,7 @@ def _is_literal(thing: Any) -> bool:
 
 
 def _is_named(thing: Any) -> bool:
-    """Whether a variable that the running function never sets, or a module, has a thing: a default, a sentinel."""
+    """Whether a variable that the running function never sets, or a module, holds a thing: a default, a sentinel."""
     frame = user_frame(sys._getframe())
     if frame is None:
         return False

@@ -1,4 +1,4 @@
-"""Containers as arguments of a rule: their form, and which part of a structural cotangent belongs to which leaf."""
+"""Containers as arguments of a rule: their form, and which part of a container's cotangent belongs to which leaf."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ SlotOf = Callable[[Recording, Any], int | None]
 
 
 class Place(NamedTuple):
-    """In a form: the leaf of this number, and what is asked of its cotangent."""
+    """Stands in a form for the leaf of this number, and knows what is asked of its cotangent."""
 
     number: int
     spec: Spec
 
 
 class Inside(NamedTuple):
-    """A container: its form (itself, with Places for leaves), and the slot of each leaf or None."""
+    """A container among the arguments: its form (itself, with Places for leaves), and the slot of each leaf or None."""
 
     form: Any
     slots: tuple[int | None, ...]
@@ -38,8 +38,8 @@ class Inside(NamedTuple):
 def inside(recording: Recording, rule: Rule, args: Args, ins: Args, slot_of: SlotOf) -> dict[int, Inside]:
     """The containers among the arguments of a call that hold traced values, by position.
 
-    Errors: NoRuleError where the rule is not of the general form, which alone takes them, and on a tape, which names
-    what stands in lists and tuples only.
+    Errors: NoRuleError where the rule is not of the general form, which alone takes them; on a tape, where lists and
+    tuples only can be named.
     """
     general = rule.kind == "rrule"
     if rule.kind == "constant" or not (general or any([type(a) not in PLAIN or type(a) is dict for a in args])):
@@ -67,7 +67,7 @@ def _not_taken(rule: Rule, k: int, argument: Any) -> NoRuleError:
 
 
 def form_and_leaves(argument: Any) -> tuple[Any, list[Any]]:
-    """A container with Places for its leaves, and these; a leaf that is held twice is two."""
+    """The form of a container, with Places for its leaves, and the leaves; one that is held twice counts as two."""
     found: list[Any] = []
 
     def place(leaf: Any, _: Any) -> Place:
@@ -78,15 +78,16 @@ def form_and_leaves(argument: Any) -> tuple[Any, list[Any]]:
 
 
 def with_leaves(container: Any, held: Sequence[Any]) -> Any:
-    """A copy of a container with other leaves, in the order of `form_and_leaves`."""
+    """A copy of a container with the leaves `held`, in the order of `form_and_leaves`."""
     numbers = count()
     return walk(container, "", {}, at_leaf=lambda *_: held[next(numbers)], hold=shallow_copy)
 
 
 def spread(form: Any, x_bar: Any, call: Callable[..., Any]) -> Iterator[tuple[Place, Any]]:
-    """The leaves of a form with their parts of a cotangent, which are not zero; `call` calls what computes them.
+    """The pairs of a Place of `form` and its part of the cotangent `x_bar`, for parts that are not zero.
 
-    The cotangent is a Tangent, or a container of the same kind. Errors: RuleError where it is of another form.
+    The cotangent is a Tangent, or a container like the argument; `call(fn, *args)` runs what is computed. Errors:
+    RuleError where it has another form.
     """
     if type(form) is not Place and isinstance(x_bar, AbstractTangent):
         x_bar = call(force, x_bar)
@@ -108,13 +109,13 @@ def spread(form: Any, x_bar: Any, call: Callable[..., Any]) -> Iterator[tuple[Pl
 
 
 def _named(x_bar: Tangent, form: Any) -> dict[Any, Any]:
-    """The parts of a Tangent, those of a named tuple by position."""
+    """The parts of a Tangent by key; those of a named tuple by position."""
     fields = getattr(type(form), "_fields", ()) if isinstance(form, tuple) else ()
     return {fields.index(key) if key in fields else key: part for key, part in x_bar.parts.items()}
 
 
 def _given(x_bar: Any, form: Any, call: Callable[..., Any]) -> dict[Any, Any]:
-    """The parts of a cotangent that is a container itself."""
+    """The parts by key of a cotangent that is a container itself."""
     plain = isinstance(form, (tuple, list)) and isinstance(x_bar, (tuple, list, np.ndarray))
     if not plain and not isinstance(x_bar, (dict, type(form))):
         raise RuleError(

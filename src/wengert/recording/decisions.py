@@ -1,4 +1,4 @@
-"""The one place where a traced value turns into a decision of Python's: here each is written down as a guard.
+"""Where a traced value turns into a decision of Python's, and each decision is written down as a guard.
 
 A tape repeats what a run did, so what the run decided by a traced value must come out the same when the tape is played:
 a test, an integer used as an index, a key looked up, a text compared, a call that raised. Every door through which
@@ -32,7 +32,7 @@ from wengert.values.specs import is_inexact
 
 
 class Origin(NamedTuple):
-    """The call that made a text, and the variables of its arguments then, but for those that are texts themselves."""
+    """The call that made a text, and the slots of its arguments then, except of those that are texts themselves."""
 
     text: Any
     fn: Callable[..., Any]
@@ -42,14 +42,14 @@ class Origin(NamedTuple):
 
 
 def guard(recording: Recording, fn: Callable[..., Any], value: Any, slot: int) -> None:
-    """Note a fact about a traced value that a replay on other inputs must find again."""
+    """Record that `fn(value)` gave what it gave, so that a tape which is played asks it again."""
     recording.append((Primitive(fn, None, "guard"), fn(value), (slot,), (value,), None, users_site()))
 
 
 def decided(
     recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], outcome: Any, words: Any = None
 ) -> None:
-    """Guard that `fn(*args)` gives this outcome, where an argument is traced."""
+    """Guard that `fn(*args)` gives `outcome`, if an argument is traced."""
     ins = variables(recording, args)
     named = {name: _named(recording, value) for name, value in (words or {}).items()}
     if ins is not None or any([issubclass(type(value), Traced) for value in named.values()]):
@@ -59,7 +59,7 @@ def decided(
 
 
 def variables(recording: Recording, args: Iterable[Any], with_texts: bool = True) -> tuple[Any, ...] | None:
-    """The variables of arguments, of texts and of what lies in lists and tuples; None where there are none."""
+    """The slots of arguments, of texts and of items of lists and tuples; None where nothing is traced."""
     found = tuple([_variable(recording, a, with_texts) for a in args])
     return None if all([slot is None for slot in found]) else found
 
@@ -78,7 +78,7 @@ def _named(recording: Recording, value: Any) -> Any:
 def made_text(
     recording: Recording, text: Any, fn: Callable[..., Any], args: tuple[Any, ...], words: dict[str, Any] | None = None
 ) -> None:
-    """Note the call that made a text, should anything be decided by it.
+    """Note the call that made a text, for the case that something is decided by the text.
 
     Of a text of one character there is but one object, by which nothing can be told later: it is decided now.
     """
@@ -93,7 +93,7 @@ def made_text(
 
 
 def _unchanged(recording: Recording, text: Any, fn: Callable[..., Any], args: tuple[Any, ...], words: Any) -> None:
-    """Guard that a call gives back a text that it was given: `text.strip()` where nothing is to be stripped."""
+    """Guard that a call gives back the text that it was given: `text.strip()` where nothing is to be stripped."""
     ins = variables(recording, args)
     if ins is None or fn is str or fn is str.join:
         return
@@ -105,7 +105,7 @@ def _unchanged(recording: Recording, text: Any, fn: Callable[..., Any], args: tu
 
 
 def _text(recording: Recording, text: Any) -> int | None:
-    """The variable of a text; the call that made it is written down when it is first asked for."""
+    """The slot of a text; the call that made it is recorded when it is first asked for."""
     origin = recording.origins.get(id(text))
     if origin is None or type(origin) is int:
         return origin
@@ -146,7 +146,7 @@ def exact(recording: Recording, values: Iterable[Any]) -> None:
 
 
 def kinds_stay(recording: Recording) -> None:
-    """Guard of what kind and shape a result is, where that depends on values: all code after it may have asked."""
+    """Guard the kind and shape of each result that depends on values: all code after it may have asked for them."""
     seen: set[Any] = set()
     for slot, entry in enumerate(recording.entries[:]):
         if entry is None or entry[0].kind != "call":
@@ -162,7 +162,7 @@ def kinds_stay(recording: Recording) -> None:
 
 
 def _is_of_several_kinds(fn: Any) -> bool:
-    """Whether the kind or shape of what a call gives may depend on values, as none of what it is made of says it."""
+    """Whether the kind or shape of what a call gives may depend on values, not only on kinds and shapes."""
     return any([fn is f for f in (np.linalg.eig, np.linalg.eigvals, np.linalg.lstsq)]) or not is_of_library(fn)
 
 
@@ -177,7 +177,7 @@ def _power_is_real(recording: Recording, slot: int, entry: Any, seen: set[Any]) 
 
 
 def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`fn(*args, **kwargs)`; that it raises may decide how the user's code goes on."""
+    """`fn(*args, **kwargs)`, with a guard if it raises: that may decide how the user's code goes on."""
     try:
         value = fn(*args, **kwargs) if STATE.silenced is None else apart(recording, fn, *args, **kwargs)
     except Exception as error:
@@ -191,7 +191,7 @@ def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...],
 def raised(
     recording: Recording, error: Exception, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
-    """Guard that a call raises what it has just raised."""
+    """Guard that a call raises `error`, as it has just done."""
     if not recording.keep or issubclass(type(error), WengertError):
         return
     loud = _loud()
@@ -207,7 +207,7 @@ def raised(
 
 
 def unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Guard that a call raises no floating-point error and no warning, where it would."""
+    """Guard that a call raises no floating-point error and no warning, where the settings would let it."""
     if {"call", "log"} & {*np.geterr().values()}:
         raise recording.refuse(
             RefusedCallError(
@@ -221,7 +221,7 @@ def unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...]
 
 
 def _loud() -> tuple[dict[str, Any], type[Warning] | None]:
-    """How floating-point errors are raised, by themselves or as warnings; and the class of warnings that are raised."""
+    """Which floating-point errors are raised, by themselves or as warnings, and the class of warnings that are."""
     warned = _raised_warnings()
     return {name: how for name, how in np.geterr().items() if how == "raise" or (how == "warn" and warned)}, warned
 

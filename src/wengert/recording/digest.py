@@ -1,4 +1,4 @@
-"""The trail of a stretch of a recording: a digest of all that its derivative depends on, to compare two runs by."""
+"""The digest of a stretch of a recording: of all that its derivative depends on, to compare two runs by."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _WEIGHTS = np.random.default_rng(0).integers(1, 2**63, 1024, np.uint64) | np.uin
 
 
 class Trail:
-    """The stretch from `base` to the end of a recording, told apart from any other that it could have been.
+    """The stretch from `base` to the end of a recording, in a form in which it can be compared with another run of it.
 
-    `inputs` are the variables from outside that it reads, `arrays` what it keeps that it did not make, `digest` stands
-    for all else, wherever the stretch stands.
+    `inputs` are the slots from outside that it reads, `arrays` what it keeps that it did not make, `digest` stands for
+    all else, wherever the stretch stands.
     """
 
     __slots__ = ("arrays", "digest", "inputs")
@@ -43,7 +43,7 @@ class Trail:
 
 
 def _from_outside(stretch: list[Entry], base: int) -> list[weakref.ref[np.ndarray]]:
-    """The owners of the arrays among the residuals that come from before the stretch, or from nowhere."""
+    """The owners of the arrays among the residuals that were there before the stretch."""
     kept = [a for e in stretch for a, s in zip(e[3], e[2], strict=False) if type(s) is not int or s < base]
     for part in kept:
         if type(part) is list or type(part) is tuple:
@@ -53,7 +53,7 @@ def _from_outside(stretch: list[Entry], base: int) -> list[weakref.ref[np.ndarra
 
 
 def _lines(recording: Recording, base: int) -> list[Any]:
-    """What each pullback reads, with memory as each of them will find it."""
+    """What each pullback of the stretch reads, with memory as it will find it."""
     memory = recording.memory
     if not memory.undo:
         return [_line(entry) for entry in recording.entries[base:] if entry is not None]
@@ -99,7 +99,7 @@ def _told(value: Any) -> Any:
 
 
 def checksum(a: Any) -> Any:
-    """What tells the bits of an array, and their order: themselves where they are few."""
+    """What tells the bits of an array and their order; of few, the bits themselves."""
     if a.nbytes < SMALL or a.nbytes % 8:
         return None if a.dtype.hasobject else a.tobytes()
     words = np.ascontiguousarray(a).reshape(-1).view(np.uint64)

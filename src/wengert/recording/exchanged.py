@@ -1,4 +1,4 @@
-"""Functions that run their twins' code, with their own: all get it back when the last trace of the process ends.
+"""Functions that run their twins' code, with their own code: all get it back when the process's last trace ends.
 
 A twin computes what its function does where nothing records: until they are given back, calls from elsewhere, such as
 another thread's, are right and slower.
@@ -20,19 +20,19 @@ _born: dict[int, tuple[weakref.ref[types.FunctionType], types.CodeType]] = {}
 
 
 def exchange(f: types.FunctionType, own: types.CodeType, twin: types.CodeType) -> None:
-    """Have a function run other code than its own until `give_back`."""
+    """Have `f` run the code `twin` instead of its `own` until `give_back`."""
     exchanged.append((f, own, twin))
     f.__code__ = twin
 
 
 def note_born(f: types.FunctionType, code: types.CodeType) -> None:
-    """Remember what a function will run that runs other code from birth."""
+    """Remember the code that `f`, which was made with a twin's code, runs from `give_back` on."""
     forget: Any = functools.partial(_born.pop, id(f))  # the reference is the default
     _born[id(f)] = weakref.ref(f, forget), code
 
 
 def give_back() -> None:
-    """Have all functions run their own code again, but for those that were given another meanwhile."""
+    """Have all functions run their own code again, except those that were given another one meanwhile."""
     for f, own, twin in exchanged:
         if f.__code__ is twin:
             f.__code__ = own

@@ -1,4 +1,4 @@
-"""`is`: what stands for an object of the caller's, or for an argument that a call gave back, is that object.
+"""`is`: a fresh object answers for the caller's object that it stands for, so that identities are as untraced.
 
 Numbers and arrays are entered as fresh objects, and results are made new, so that variables are their own. Asked for
 their identity, they answer as untraced. Where that is with an object that the function keeps, a cache may decide by it:
@@ -28,7 +28,7 @@ ENTERED = (float, complex, np.inexact, np.ndarray, tuple, types.MethodType, func
 
 
 def given(recording: Recording, thing: Any) -> Any:
-    """The object in place of which a thing was made, or the thing itself."""
+    """The caller's object that `thing` stands for, or the thing itself."""
     for level in reversed(recording.levels):
         thing = _chosen(recording, thing)
         if level.swaps is not None:
@@ -37,7 +37,7 @@ def given(recording: Recording, thing: Any) -> Any:
 
 
 def found_by_identity(thing: Any, container: Any) -> Any:
-    """What a container may know a nan by, which equals nothing: the object that it stands for.
+    """The object by which a container knows a nan, which equals nothing: that for which it stands.
 
     Errors: RefusedCallError on a tape, which could not tell another nan from it.
     """
@@ -61,7 +61,7 @@ SEARCHED = (list, tuple, set, frozenset, dict, collections.deque)
 
 
 def _chosen(recording: Recording, thing: Any) -> Any:
-    """The argument that a result was (`max(a, b) is a`), or the thing itself."""
+    """The argument that a result is (`max(a, b) is a`), or the thing itself."""
     while _is_chosen(recording, thing):
         thing = recording.stands[id(thing)][1]()
     return thing
@@ -77,7 +77,7 @@ def _nothing() -> None:
 
 
 def is_(right: Any, left: Any, site: Site | None) -> bool:
-    """`left is right`."""
+    """What the hook of `left is right` gives."""
     if left is right:
         if type(left) is np.ndarray and Modes.guarding:
             sameness_asked(left)
@@ -122,7 +122,7 @@ def _entry(recording: Recording, thing: Any) -> Any:
 
 
 def _one_and_the_same(recording: Recording, left: Any, right: Any) -> None:
-    """Guard that an argument is an object from outside, as it is too where a tape is played on what it has stored."""
+    """Guard that an argument is an object from outside, which holds where a tape is played on its stored inputs."""
     for thing in (left, right):
         slot = slot_of(recording, thing)
         while slot is not None and recording.entries[slot][2]:  # type: ignore[index]
@@ -135,5 +135,5 @@ def _one_and_the_same(recording: Recording, left: Any, right: Any) -> None:
 
 
 def is_not(right: Any, left: Any, site: Site | None) -> bool:
-    """`left is not right`."""
+    """What the hook of `left is not right` gives."""
     return not is_(right, left, site)

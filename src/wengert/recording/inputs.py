@@ -29,7 +29,7 @@ class Leaves:
 
     @property
     def paths(self) -> list[tuple[str, Leaf]]:
-        """(path, fresh leaf), in order."""
+        """The pairs (path, fresh leaf), in order."""
         return [(f"argument {k + 1}", leaf) for k, leaf in enumerate(self.made)]
 
     def __init__(self, made: list[Leaf], given: Sequence[Leaf]) -> None:
@@ -37,28 +37,28 @@ class Leaves:
         self._given = given  # the caller's own object in place of which each was made
 
     def mirrors(self, gradient_of: Callable[[Leaf], Any]) -> list[Any]:
-        """The gradient of each argument; `gradient_of` gets fresh leaves."""
+        """The gradient of each argument, as `gradient_of(fresh leaf)` gives it."""
         return [gradient_of(leaf) for leaf in self.made]
 
     def leave(self, result: Any) -> Any:
-        """`result` with the caller's own object in place of each fresh one that it is or holds."""
+        """`result` with the caller's own object in place of each fresh one in it."""
         if is_inexact(result):
             return self.given(result)
         return walk(result, "", {id(f): (f, given) for f, given in zip(self.made, self._given, strict=True)})
 
     def given(self, thing: Any) -> Any:
-        """The caller's own object in place of which a thing was made, or the thing itself."""
+        """The caller's object for which `thing` was made, or the thing itself."""
         for fresh, own in zip(self.made, self._given, strict=True):
             if fresh is thing:
                 return own
         return thing
 
     def restore(self) -> None:
-        """There are no containers that hold fresh leaves."""
+        """Nothing: no containers hold fresh leaves."""
 
 
 class Swaps:
-    """The caller's structures with fresh leaves in place, and how to put everything back."""
+    """The caller's structures while fresh leaves stand in them, and how to put everything back."""
 
     def __init__(self, make: Make) -> None:
         self._leaves: list[tuple[Leaf, Leaf, TreePath]] = []  # each fresh leaf, the caller's own object, and where
@@ -79,7 +79,7 @@ class Swaps:
 
     @property
     def paths(self) -> list[tuple[str, Leaf]]:
-        """(path, fresh leaf), in order."""
+        """The pairs (path, fresh leaf), in order."""
         return [(written(path), fresh) for fresh, _, path in self._leaves]
 
     def enter(self, value: Any, name: str = "") -> Any:
@@ -107,7 +107,7 @@ class Swaps:
         return entered
 
     def mirrors(self, gradient_of: Callable[[Leaf], Any]) -> tuple[Any, ...]:
-        """The gradient of each entered value in the form it had on entry; `gradient_of` gets fresh leaves."""
+        """The gradient of each entered value in the form it had on entry, with `gradient_of(fresh leaf)` for a leaf."""
         return tuple(
             [
                 gradient_of(template) if type(template) is np.ndarray else mirror(template, gradient_of)
@@ -116,14 +116,14 @@ class Swaps:
         )
 
     def leave(self, result: Any) -> Any:
-        """`result` with the caller's own object in place of each fresh one that it is or holds."""
+        """`result` with the caller's own object in place of each fresh one in it."""
         if is_inexact(result):
             return next((own for fresh, own, _ in self._leaves if fresh is result), result)
         self._index()
         return walk(result, "", dict(self._originals))
 
     def given(self, thing: Any) -> Any:
-        """The caller's own object in place of which a thing was made, or the thing itself."""
+        """The caller's object for which `thing` was made, or the thing itself."""
         self._index()
         return self._originals[id(thing)][1] if id(thing) in self._originals else thing
 
@@ -174,7 +174,7 @@ class Swaps:
         return fresh
 
     def _index(self) -> None:
-        """File the fresh leaves made so far: arguments that are leaves themselves (most are) are never looked up."""
+        """File the fresh leaves made so far: only when one is looked up, for that is rare."""
         while self._indexed < len(self._leaves):
             fresh, own, _ = self._leaves[self._indexed]
             self._originals[id(fresh)] = fresh, own
@@ -223,15 +223,15 @@ def _unchanged(held: Any, after: Any) -> bool:
 
 
 def _cells(f: FunctionType) -> Iterator[tuple[str, CellType]]:
-    """The filled cells of a function's closure, by the names of the variables."""
+    """The filled cells of a function's closure, by the names of their variables."""
     for name, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
         if is_filled(cell, None, load_cell):
             yield name, cell
 
 
 def outline(f: Any) -> Any:
-    """The form of a callable's gradient: for a closure a dict of the free variables that hold leaves, for a
-    bound method its object, for a partial a dict of its parts, for a callable object the object, else None.
+    """What the gradient of a callable is made of: of a closure a dict of its free variables that hold leaves, of a
+    bound method its object, of a partial a dict of its parts, of a callable object the object; else None.
     """
     return _outline(f, set())
 
@@ -251,7 +251,7 @@ def _outline(f: Any, seen: set[int]) -> Any:
 
 
 def enter(value: Any, make: Make, swaps: Swaps | None = None, name: str = "") -> tuple[Any, Swaps]:
-    """`value` with what `make(leaf, path)` returns in place of each leaf, and the Swaps that undo it.
+    """`value` with `make(leaf, path)` in place of each leaf, and the Swaps that undo it.
 
     Values that may share containers (the arguments of one call) go into one Swaps: each is entered once.
     """

@@ -1,4 +1,4 @@
-"""What recording needs of written memory, which is built on it and given to each recording."""
+"""What recording needs of written memory; `memory` is built on recording, and gives each recording one."""
 
 from __future__ import annotations
 

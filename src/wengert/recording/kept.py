@@ -1,4 +1,4 @@
-"""Whether a function reaches a thing from outside, at a place that it writes: there an earlier call may have put it.
+"""Whether a function reaches a thing from outside at a place that it writes, where an earlier call may have put it.
 
 Which places those are is read off the code that runs and that it may call: a value that no store can have put there is
 a setting (bounds, knots, training data), not the key of a cache.
@@ -53,7 +53,7 @@ Held = tuple[str, Any]
 
 
 class Writes(NamedTuple):
-    """What code may store: by these names, in items, or anywhere."""
+    """What code may store into: attributes of these names, items, or anything."""
 
     names: set[str]
     items: bool
@@ -64,7 +64,7 @@ class Writes(NamedTuple):
 
 
 def is_within(recording: Recording, roots: Any, target: Any) -> bool:
-    """Whether a thing is within reach of others by way of a place that is written; also where nobody can tell."""
+    """Whether `roots` lead to `target` by way of a place that is written; True also where nobody can tell."""
     everything = [*_walk(roots)]
     if len(everything) > LIMIT:
         return True
@@ -79,12 +79,12 @@ def is_within(recording: Recording, roots: Any, target: Any) -> bool:
 
 
 def _leads_to(thing: Any, target: Any, known: dict[int, Any]) -> bool:
-    """Whether a thing is another, shows it, or holds it at any depth."""
+    """Whether a thing is the target, shows its memory, or holds it at any depth."""
     return _is_or_shows(thing, target) or any([_is_or_shows(part, target) for _, part in _walk(thing, known)])
 
 
 def _walk(root: Any, known: dict[int, Any] | None = None) -> Iterator[Held]:
-    """All that a thing leads to, with the names of the places that hold it; what is known already is not entered."""
+    """All that `root` leads to, with the names of the places that hold it, except through what is known already."""
     known = {} if known is None else known
     stack = [root]
     while stack and len(known) <= LIMIT:
@@ -96,7 +96,7 @@ def _walk(root: Any, known: dict[int, Any] | None = None) -> Iterator[Held]:
 
 
 def _is_or_shows(thing: Any, target: Any) -> bool:
-    """Whether a thing is another one, or an array of which that is a view, or an element that was read from it."""
+    """Whether a thing is the target, or an array of which the target is a view or an element."""
     if thing is target or not issubclass(type(thing), np.ndarray):
         return thing is target
     if isinstance(target, np.ndarray):
@@ -105,7 +105,7 @@ def _is_or_shows(thing: Any, target: Any) -> bool:
 
 
 def _parts(thing: Any) -> Iterable[Held]:
-    """What a thing refers to, by names; a function also to the globals that it names."""
+    """What a thing refers to, with the names of the places; a function refers to the globals that it names, too."""
     t = type(thing)
     if t is types.FunctionType:
         return _of_function(thing)
@@ -124,7 +124,7 @@ def _parts(thing: Any) -> Iterable[Held]:
 
 
 def _is_dict_of(part: Any, names: list[Held]) -> bool:
-    """Whether a dictionary is that of the attributes that are known already."""
+    """Whether a dictionary is the `__dict__` whose attributes are known already."""
     return type(part) is dict and all([any([value is p for _, p in names]) for value in part.values()])
 
 
@@ -146,7 +146,7 @@ def _of_function(f: types.FunctionType) -> Iterable[Held]:
 
 
 def _attributes(thing: Any) -> list[Held]:
-    """The attributes of an object, without asking it."""
+    """The attributes of an object, read without asking the object."""
     found: list[Held] = []
     for cls in type(thing).__mro__:
         for name, member in vars(cls).items():
@@ -168,7 +168,7 @@ def _slot(member: Any, thing: Any) -> Any:
 
 
 def _running(recording: Recording) -> list[types.CodeType]:
-    """The code of the user's that is running under the derivative."""
+    """The user's code objects that are running under the derivative."""
     codes, frame = [], sys._getframe()
     while frame.f_back is not None and frame is not recording.frame:
         if not is_ours(frame):
@@ -178,7 +178,7 @@ def _running(recording: Recording) -> list[types.CodeType]:
 
 
 def _writes(running: list[types.CodeType], functions: list[Held]) -> Writes:
-    """What running code may store, and the functions that it may call: those that it names, or that have no name."""
+    """What the running code may store, and the functions that it may call: those that it names, or without a name."""
     codes: dict[int, types.CodeType] = {}
     names: set[str] = set()
     new = running
@@ -210,7 +210,7 @@ def _has_out(codes: Iterable[types.CodeType]) -> bool:
 
 
 def nested(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Some code, and that of the functions in it."""
+    """A code object, and those of the functions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):

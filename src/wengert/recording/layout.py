@@ -24,7 +24,7 @@ def laid_out(recording: Recording) -> None:
 
 
 def kept_apart(recording: Recording) -> None:
-    """Guard that arguments which are written can be, and share no memory: they are variables of their own on a tape."""
+    """Guard that arguments which are written can be written, and share no memory: on a tape each is a variable."""
     given = _arrays_given(recording)
     written = [slot for slot, array in given if id(owner_of(array)) in recording.memory.storages]
     writable(recording, [owner_of(array) for slot, array in given if slot in written])
@@ -36,7 +36,7 @@ def kept_apart(recording: Recording) -> None:
 
 
 def is_of_an_argument(recording: Recording, array: np.ndarray) -> bool:
-    """Whether an array shows the memory of an argument, of which a tape knows neither whose nor how much there is."""
+    """Whether an array shows the memory of an argument: a tape knows neither whose it is nor how much there is."""
     return any([owner_of(array) is owner_of(given) for _, given in _arrays_given(recording)])
 
 
@@ -47,7 +47,7 @@ def _arrays_given(recording: Recording) -> list[tuple[int, np.ndarray]]:
 
 
 def views_or_copies(recording: Recording) -> None:
-    """Guard that what is a view of its argument, or a copy as that lies in memory, is so again, if one is written."""
+    """Guard that what is a view of its argument, or a copy, because of how that lies in memory, is so again."""
     if np.ndarray in PLAIN:
         return
     written, shares = recording.memory.storages, Primitive(np.shares_memory, None, "guard")
@@ -64,7 +64,7 @@ def views_or_copies(recording: Recording) -> None:
 
 
 def unchanged(recording: Recording, primitive: Primitive, value: Any, args: Any, ins: Any, kwargs: Any) -> None:
-    """Write down a call that gave back its argument because of how that lies in memory."""
+    """Record a call that gave back its argument because of how that lies in memory."""
     asks = any([primitive.fn is fn for fn in (np.ascontiguousarray, np.asfortranarray)]) or "order" in kwargs
     if (asks or len(args) > 2) and issubclass(type(value), np.ndarray):
         recording.caches.setdefault(unchanged, {})[id(value)] = value
@@ -72,7 +72,7 @@ def unchanged(recording: Recording, primitive: Primitive, value: Any, args: Any,
 
 
 def sameness_asked(array: np.ndarray) -> None:
-    """Guard how arrays lie where the code asks whether `np.ascontiguousarray(x)`, say, is x."""
+    """Guard how arrays lie in memory where code asks whether, say, `np.ascontiguousarray(x)` is x."""
     recording = STATE.recording
     if recording is not None and id(array) in recording.caches.get(unchanged, ()):
         laid_out(recording)

@@ -1,4 +1,4 @@
-"""What a call gave: made new, so that a variable is one of one call; refused where none can stand for it."""
+"""The results of calls: made new, so that a variable is that of one call; refused where none can stand for them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from wengert.values.trees import is_container, leaves
 
 
 def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = None) -> Any:
-    """The result of a call, handed over in a list, as a new object: a variable is one of this call alone.
+    """The result of a call, handed over in the list `held`, as a new object: a variable is that of one call alone.
 
-    It may be what was there before: an argument, a literal, a global, a workspace, a kept result. Of a container the
-    leaves are made new. `by`: the primitive whose function it comes from, if it does.
+    The result may have been there before: an argument, a literal, a global, a workspace, a kept result. Of a container
+    the leaves are made new. `by` is the primitive whose function gave it, if one did.
     """
     value = held[0]
     if by is not None and by.anew:
@@ -53,14 +53,14 @@ def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = N
 
 
 def _note_stand(made: Any, given: Any) -> None:
-    """Remember what a new object stands for: asked for its identity, it is that."""
+    """Remember what a new object stands for: asked for its identity, it answers as that."""
     recording = STATE.recording
     if recording is not None and made is not given:
         recording.stands[id(made)] = _reference(made), _reference(given)
 
 
 def _reference(thing: Any) -> Callable[[], Any]:
-    """What leads to a number, or to an array while it lives."""
+    """A function that gives a number, or an array while it lives."""
     return weakref.ref(thing) if isinstance(thing, np.ndarray) else lambda: thing
 
 
@@ -75,7 +75,7 @@ def _new_number(value: Any) -> Any:
 
 
 def made_constant(recording: Recording, primitive: Primitive, value: Any) -> Any:
-    """What a function declared constant gave: new objects for the traced values in it, which may be its arguments."""
+    """The result of a function declared constant, with new objects for the traced values in it: arguments, say."""
 
     def is_traced(part: Any) -> bool:
         return is_inexact(part) and slot_of(recording, part) is not None
@@ -98,7 +98,7 @@ def _is_of_traced(recording: Recording, leaf: Any) -> bool:
 
 
 def _cut(recording: Recording, leaf: Any) -> Any:
-    """A leaf as a constant: of traced memory a view, to which no write is allowed while it lives."""
+    """A leaf as a constant; of traced memory it is a view, and no write to that is allowed while the view lives."""
     if not isinstance(leaf, np.ndarray):
         return fresh(leaf)
     if not _is_of_traced(recording, leaf):
@@ -110,7 +110,7 @@ def _cut(recording: Recording, leaf: Any) -> Any:
 
 
 def check_result(recording: Recording, primitive: Primitive, value: Any, args: Sequence[Any]) -> None:
-    """Refuse a result that holds floats where no variable can stand for them, or where the rule has no form for it."""
+    """Refuse a result that holds floats where no variable can stand for them, or for which the rule has no form."""
     rule = primitive.rule
     assert rule is not None
     if type(value) is float or (type(value) is np.ndarray and is_inexact(value)):
@@ -132,7 +132,7 @@ def check_result(recording: Recording, primitive: Primitive, value: Any, args: S
 
 
 class _Known:
-    """What was there before a call: what it is given, what its function and the rule hold, name and spell out."""
+    """What was there before a call: what it is given, and what its function and the rule hold, name and spell out."""
 
     def __init__(self, primitive: Primitive, args: Sequence[Any]) -> None:
         self._primitive, self._args = primitive, args
@@ -162,5 +162,5 @@ def _in_other_form(recording: Recording, primitive: Primitive, part: Any) -> Any
 
 
 def kept_parts(recording: Recording, value: Any) -> Any:
-    """What the entry keeps of a result in parts: a tuple as it is, on a tape all of it, else its form."""
+    """What an entry keeps of a result in parts: a tuple as it is, on a tape everything, else the result's form."""
     return value if is_flat(value) else with_leaves(value, lambda _, leaf: leaf) if recording.keep else form_of(value)

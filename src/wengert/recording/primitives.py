@@ -1,4 +1,4 @@
-"""What is recorded and not entered: callables with rules, and each in its forms of call."""
+"""What is recorded and not entered: callables with rules, and the forms in which they are called."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Primitive:
         self.pairs: list[Bound | None] = [None] * 4  # simple forms: of one argument, then of two by which are traced
 
     def bound(self, nargs: int, mask: tuple[bool, ...], kwnames: tuple[str, ...]) -> Bound:
-        """This primitive for calls of one form: so many arguments, of which these are traced."""
+        """This primitive for calls of one form: `nargs` arguments, those in `mask` traced, and keywords."""
         key = (nargs, mask, kwnames)
         bound = self.bounds.get(key)
         if bound is None:
@@ -175,7 +175,7 @@ class Bound:
         self.scatter = first.action if first is not None and alone else None
 
     def seeing(self, seen: Hindsight) -> Bound:
-        """This form for one call, whose rule is to find what it reads beside its arguments as it is now."""
+        """This form for one call whose rule is to find what it reads beside its arguments as it is now."""
         made = self.in_general()
         made.seen = seen
         return made
@@ -194,7 +194,7 @@ class Bound:
 
 
 def _reads_outside(rule: Rule) -> bool:
-    """Whether a rule that is not called until the reverse pass reads what may change before."""
+    """Whether a rule that is called only in the reverse pass reads what may change before."""
     derived = rule.kind in ("partials", "pullback") and not home_of(rule.body).startswith("wengert")
     return derived and Hindsight(rule.body, None, id).finds_any()
 
@@ -216,14 +216,14 @@ rules.watchers.append(_rules_changed)
 
 
 def ruled(fn: Any) -> Primitive:
-    """The primitive for a callable that this package has a rule for."""
+    """The primitive of a callable that this package has a rule for."""
     primitive = primitive_of(fn)
     assert primitive is not None, f"no rule for {fn}"
     return primitive
 
 
 def primitive_of(fn: Any) -> Primitive | None:
-    """The primitive for a callable that has a rule, else None."""
+    """The primitive of a callable that has a rule; else None."""
     known = _primitives
     primitive = known.get(fn)
     if primitive is None:

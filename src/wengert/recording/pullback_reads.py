@@ -41,7 +41,7 @@ COMMON = {float, int, bool, complex, str, bytes, type(None), np.float64}
 
 
 class FarReach(Reach):
-    """All within reach of a function, by global names and classes too."""
+    """A snapshot of all within reach of a function, by global names and classes too."""
 
     def __init__(self, f: Any) -> None:
         self.classes: list[type] = []
@@ -98,7 +98,7 @@ class FarReach(Reach):
             yield from self._named(f.__globals__, set(_names(code_of(f))))
 
     def _named(self, space: dict[str, Any], names: set[str]) -> Iterator[Any]:
-        """The values of global names, and of those that are read of modules."""
+        """The values of global names, and those of attributes that are read of modules."""
         found = [(name, space[name]) for name in names & space.keys()]
         held = [name for name, value in found if not isinstance(value, _FIXED)]
         if held:
@@ -144,7 +144,7 @@ class Hindsight(FarReach):
         self._changed = [place for place in self._places if not identical(place.read(), place.was)]
 
     def settle(self, written: set[int] | None) -> None:
-        """Keep copies of the arrays of these owners (or all); they hold now what they held at the call."""
+        """Keep copies of the arrays of the owners in `written`, or of all: they hold now what they held at the call."""
         self._contents = [
             (array, version, array.tobytes())
             if (written is None or id(owner_of(array)) in written) and _content(array, content) == content
@@ -154,10 +154,9 @@ class Hindsight(FarReach):
 
     @contextmanager
     def shown(self, traced: bool, owed: Owed) -> Iterator[None]:
-        """For as long as a pullback runs, show what it reads as it was. What it writes itself stays written.
+        """A context in which a pullback finds what it reads as it was at the call; what it writes itself stays written.
 
-        What was there instead is owed until then.
-
+        What was there instead is `owed` until then.
         Errors: RefusedCallError where memory has been overwritten and cannot be put back, or not while an outer trace
         looks on.
         """
@@ -202,7 +201,7 @@ def _is_library(module: Any) -> bool:
 
 
 def _is_value(value: Any) -> bool:
-    """Whether a pullback may compute with it."""
+    """Whether a thing is a value with which a pullback may compute."""
     return type(value) is int or is_inexact(value)
 
 
@@ -238,7 +237,7 @@ def of_class(cls: type) -> Callable[[str], None]:
 
 
 def _collection(it: Any) -> Contents:
-    """A deque or set."""
+    """How to read and write a deque or set."""
 
     def write(values: Iterable[Any]) -> None:
         it.clear()
@@ -248,7 +247,7 @@ def _collection(it: Any) -> Contents:
 
 
 def _packed(it: Any) -> Contents:
-    """A bytearray or an array of Python's own, whose numbers are new objects at each look."""
+    """How to read and write a bytearray or an array of Python's own, whose numbers are new objects at each look."""
     content, was = bytes(it), list(it)
 
     def write(values: Iterable[Any]) -> None:
@@ -271,20 +270,20 @@ _COLUMNS = 1021  # a prime: rows of a matrix that change places are told, too
 
 
 def _written(array: np.ndarray, was: np.ndarray, now: np.ndarray) -> np.ndarray:
-    """What an array is to hold that a pullback may have written while it was as it had been."""
+    """What an array is to hold that a pullback may have written while it was shown as it had been."""
     if array.tobytes() == was.tobytes():
         return now
     return np.asarray(_sum(was, array, now)) if array.dtype.kind in "iufc" else array.copy()
 
 
 def _sum(was: Any, after: Any, now: Any) -> Any:
-    """What a place holds to which a pullback added something while it was as it had been."""
+    """What a place holds to which a pullback added something while it was shown as it had been."""
     with np.errstate(all="ignore"):
         return now + (after - was)
 
 
 def _merged(was: list[Any], after: list[Any], now: list[Any]) -> list[Any]:
-    """What was changed since the call, and what the pullback changed."""
+    """A container's content with what was changed since the call and with what the pullback changed."""
     if identical(after, was):
         return now
     if identical(after[: len(was)], was):

@@ -1,4 +1,4 @@
-"""What an entry holds for a call of a user's rule in the eager mode."""
+"""What an entry holds in place of a primitive for a call of a user's rule."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wengert.recording.pullback_reads import Hindsight
 
 
 class Pull:
-    """A call of a user's rule in the eager mode: its pullback, whose level's it is, the forms of its containers."""
+    """A call of a user's rule: its pullback, the level that this belongs to, and the forms of its containers."""
 
     is_simple = False
     __slots__ = ("fn", "forms", "kind", "level", "name", "pullback", "rule", "seen", "step")

@@ -53,7 +53,7 @@ def bind(
     ins: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Bound:
-    """The primitive in the form of this call."""
+    """The primitive in the form of this call: a Bound."""
     rule = primitive.rule
     assert rule is not None
     k = rule.sequence
@@ -65,7 +65,7 @@ def bind(
 
 
 def _at_line(recording: Recording, ask: Callable[..., Any], *args: Any) -> Any:
-    """Ask a rule about a call; an argument that it does not know is a refusal, at the user's line."""
+    """What `ask()`, a question to a rule about a call, gives; what the rule does not know is refused at this line."""
     try:
         return ask(*args)
     except NoRuleError as error:
@@ -73,7 +73,7 @@ def _at_line(recording: Recording, ask: Callable[..., Any], *args: Any) -> Any:
 
 
 def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Run a primitive on arguments of which some are traced, and record it; its value."""
+    """Run a primitive on arguments of which some are traced, record the call, and return its value."""
     if STATE.silenced is not None:
         return primitive.fn(*args, **kwargs)
     recording = recording_here()
@@ -129,7 +129,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:
-    """Record a value at hand as that of another, equivalent call."""
+    """Record `value`, which is known, as that of another, equivalent call."""
     recording = recording_here()
     if recording.context is not None:
         return record_call(primitive, args, {})
@@ -146,7 +146,7 @@ def _record_rrule(
     kwargs: dict[str, Any],
     contained: dict[int, Inside],
 ) -> Any:
-    """A user's rule: its value is the value, its pullback is kept. Outer levels see what its body does."""
+    """Record a call of a user's rule: its value is the value, its pullback is kept. Outer levels see its body."""
     bound = bind(recording, primitive, args, ins, kwargs)
     rule = primitive.rule
     assert rule is not None
@@ -199,7 +199,7 @@ def _record_rrule(
 
 
 def _entered_rule(recording: Recording, level: int, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a rule's body gives where outer levels record what it computes, and their variables of it."""
+    """What a rule's body gives, where outer levels record what it computes, and the slots that they have for it."""
     inside_of = recording.levels[level:]
     del recording.levels[level:]
     try:
@@ -210,14 +210,14 @@ def _entered_rule(recording: Recording, level: int, rule: Any, args: tuple[Any, 
 
 
 def _inner_slots(recording: Recording, value: Any) -> Any:
-    """The variables, of outer levels, of what a rule's body gave: of a tuple by place, of a tree by leaf."""
+    """The slots, on outer levels, of what a rule's body gave: of a tuple by position, of a tree by leaf."""
     if is_tree(value):
         return tuple([slot_of(recording, leaf) for _, leaf in leaves_of(value)])
     return slots_in(recording, value) if isinstance(value, tuple) else slot_of(recording, value)
 
 
 def arrays_for_lists(recording: Recording, primitive: Primitive, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Turn lists of traced values into recorded arrays where NumPy would do so silently."""
+    """Make recorded arrays of lists of traced values, where NumPy would make arrays of them unseen."""
     rule = primitive.rule
     assert rule is not None
     out = []

@@ -1,4 +1,4 @@
-"""The short paths of recording: calls by position on arrays and numbers of the common kinds.
+"""The short paths of recording, for calls by position on arrays and numbers of the common kinds.
 
 What `record_call` does for any call, these do for most calls in a third of the time; the rest they hand on.
 """
@@ -25,7 +25,7 @@ _ndarray = np.ndarray
 
 
 def record_plain(primitive: Primitive, args: tuple[Any, ...], slowly: Callable[..., Any]) -> Any:
-    """A call by position: quick where the arguments are arrays and numbers of the common kinds, else `slowly`."""
+    """Record a call by position; where an argument is not of the common kinds, by `slowly`."""
     recording = STATE.recording
     if recording is None or recording.context is not None:
         return slowly(primitive, args, {})
@@ -82,7 +82,7 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
 def record_two(
     recording: Recording, primitive: Primitive, left: Any, right: Any, i: int | None, j: int | None, site: Site | None
 ) -> Any:
-    """`record_quick` for two arguments, one by one: to put them into lists takes 1 µs more."""
+    """`record_quick` for two arguments, given one by one: to put them into lists takes 1 µs more."""
     bound = primitive.pairs[(i is not None) + 2 * (j is not None)]
     if bound is None or recording.keep:
         STATE.site = site

@@ -37,7 +37,7 @@ class Traced(NamedTuple):
 
 
 def flat_slots(ins: tuple[Any, ...]) -> list[int]:
-    """All slots in a (nested) tuple of slots."""
+    """The slots in a nested tuple of slots, as a flat list."""
     out: list[int] = []
     for part in ins:
         if type(part) is tuple:
@@ -48,7 +48,7 @@ def flat_slots(ins: tuple[Any, ...]) -> list[int]:
 
 
 class Level:
-    """One trace on the recording: where it starts, and what its inputs are; so many of them lead its entries."""
+    """One derivative on the recording: where it starts, and what its inputs are; `leading` of them come first."""
 
     __slots__ = ("dependent", "inputs", "leading", "seen", "start", "swaps")
 
@@ -62,7 +62,7 @@ class Level:
 
 
 class Around(NamedTuple):
-    """What a thread was at when a recording was opened in the middle of it: put back when that is closed."""
+    """What a thread was at when a recording was opened in the middle of it; it is put back when that is closed."""
 
     recording: Recording | None
     quick: list[Any] | None
@@ -71,7 +71,7 @@ class Around(NamedTuple):
 
 
 class Aside(NamedTuple):
-    """The traced values of a recording while those of another are in the shadow table."""
+    """The traced values of a recording that is put aside while another's are in the shadow table."""
 
     shadow: dict[int, int]
     held: list[Any]  # arrays that the table does not hold itself: none may go meanwhile
@@ -162,7 +162,7 @@ class Recording:
         return self.keep and len(self.levels) == 1
 
     def append(self, entry: Entry) -> int:
-        """Write an entry down; its slot."""
+        """Write an entry down; returns its slot."""
         self.entries.append(entry)
         slot = len(self.entries) - 1
         if self.keep and entry[0].kind != "input" and not any(self.mask(flat_slots(entry[2]))):
@@ -174,21 +174,21 @@ class Recording:
         return self.enter(fn)(*args, **kwargs)
 
     def constant(self, value: Any) -> int:
-        """Make a value that depends on no input a variable, for a tape's sake."""
+        """Make a value that depends on no input a variable, as a tape needs; returns its slot."""
         return self.append((CONSTANT, value, (), (), None, STATE.site))
 
     def unread(self, value: Any) -> Any:
-        """What an entry keeps of a value that its pullback does not read: its form, and on a tape the value."""
+        """What an entry keeps of a value that its pullback does not read: its Spec, and on a tape the value."""
         return value if self.keep else light(value)
 
     def mask(self, ins: Iterable[int | None]) -> tuple[bool, ...]:
-        """Which of these variables a derivative passes through."""
+        """For each of these slots, whether a derivative passes through it."""
         if not self.inert:
             return tuple([slot is not None for slot in ins])
         return tuple([slot is not None and slot not in self.inert for slot in ins])
 
     def refuse(self, error: WengertError) -> WengertError:
-        """Remember a refusal, so that the user's code cannot swallow it; the error to raise."""
+        """Remember a refusal, so that the user's code cannot swallow it; returns the error to raise."""
         self.refusals.append(error)
         return error
 
@@ -201,7 +201,7 @@ class Recording:
         return 0
 
     def depends(self, slot: int, level: Level) -> bool:
-        """True where a variable depends on an input of a level."""
+        """Whether a slot depends on an input of a level."""
         known = level.dependent
         for place in range(max(level.start, level.seen), slot + 1):
             entry = self.entries[place]
@@ -212,7 +212,7 @@ class Recording:
         return slot in known
 
     def value(self, slot: int) -> Any:
-        """The value at a slot, or None where it was not kept and is gone."""
+        """The value at a slot; None where it was not kept and is gone."""
         entry = self.entries[slot]
         value = None if entry is None else entry[1]
         return value() if type(value) is weakref.ref else value
@@ -231,7 +231,7 @@ STATE = State()
 
 
 class silent:
-    """While Python code runs that is recorded as one call: functions in it that are exchanged record nothing.
+    """A context for Python code that is recorded as one call: the instrumented functions in it record nothing.
 
     Whatever breaks in on this, `STATE.silenced` is set only while `STATE.recording` is None: who catches it is refused.
     """
@@ -260,14 +260,14 @@ _OTHERS = ("<string>", *_LIBRARIES)  # the methods of dataclasses are of no file
 
 
 def here() -> str:
-    """The user's line that is running, for a message; and the line of a library that it led to, if it did."""
+    """The user's line that is running, for a message, and the library's line that it led to, if there is one."""
     return str(users_site())
 
 
 def users_site() -> Site | None:
-    """The user's line that is running; its function is said with the line of a library that it led to, if it did.
+    """The user's line that is running; if it led to a library, the function's name has the library's line.
 
-    So is a line of code in no file, where another line in the trace led to it: a library made it.
+    So it has for a line of code in no file, where another line in the trace led to it: a library made that code.
     """
     inner = STATE.site
     if inner is None or not inner.file.startswith(("<", *_LIBRARIES)):
@@ -346,6 +346,6 @@ OPERANDS = PLAIN - {list, tuple, set, frozenset, dict, str, bytes}
 
 
 def watch_arrays() -> None:
-    """Take arrays out of the types that need no look."""
+    """Take arrays out of the types that hooks need not look at."""
     PLAIN.discard(np.ndarray)
     OPERANDS.discard(np.ndarray)

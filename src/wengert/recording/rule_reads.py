@@ -1,4 +1,4 @@
-"""Traced values that a function with a rule finds by itself, of which its rule cannot speak: refused."""
+"""Traced values that a function with a rule reads by itself: its rule does not know of them, so they are refused."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ SOME = 50  # at each end of a container
 
 
 class _Search(FarReach):
-    """Looks for the variables of a level, and of those inside it, within reach of a function.
+    """Looks for traced values of a level, and of those inside it, within reach of a function.
 
-    `most`: of so many things; of a larger container, its ends only, if nothing traced was stored in it.
+    It looks at `most` things at most; of a larger container, at its ends only, if nothing traced was stored in it.
     """
 
     def __init__(self, recording: Recording, f: Any, level: int, most: float = math.inf) -> None:
@@ -54,7 +54,7 @@ class _Search(FarReach):
         return [part for part in parts if type(part) not in COMMON or id(part) in SHADOW]
 
     def _is_workspace(self, thing: Any) -> bool:
-        """Whether it is what a function with a rule writes its results into."""
+        """Whether a thing is memory into which a function with a rule writes its results."""
         return isinstance(thing, np.ndarray) and self._recording.memory.lent.is_workspace(owner_of(thing))
 
 
@@ -65,7 +65,7 @@ def _length(thing: Any) -> int:
 
 
 def _ends(thing: Any) -> list[Any]:
-    """What stands first and last in a container that has an order."""
+    """The first and the last item of a container that has an order."""
     if type(thing) not in (list, tuple, collections.deque, dict):
         return []
     things = thing.values() if type(thing) is dict else thing
@@ -88,7 +88,7 @@ def refuse_unspoken(recording: Recording, primitive: Primitive, level: int) -> N
 
 
 def search_rest(recording: Recording) -> None:
-    """Look, now that a function has ended, at what was too much to be looked at in each call of those in it."""
+    """Look, at the end of a function, at what was too much to be looked at in each call of those in it."""
     depth, rest = len(recording.levels), recording.unsearched
     for (primitive, level), (noted, site) in [*rest.items()]:
         if noted >= depth:
@@ -130,7 +130,7 @@ def _only_keeps(recording: Recording, f: Any, level: int, seen: set[int]) -> boo
 
 
 def _names(f: Any) -> Iterator[tuple[str, Any]]:
-    """What a function holds, by name."""
+    """The things that a function holds, by name."""
     if isinstance(f, types.FunctionType):
         yield from zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
         yield from [(name, f.__globals__[name]) for name in code_of(f).co_names if name in f.__globals__]
@@ -144,7 +144,7 @@ def _only_appends(f: types.FunctionType, name: str) -> bool:
 
 
 def _uses(code: types.CodeType, name: str) -> list[Any]:
-    """What a variable of an outer function, or a global one, is used for: the name that is read of it."""
+    """What is read of a variable, of an outer function or a global one: the names of the attributes."""
     steps = pairwise(dis.get_instructions(code))
     return [after.argval for step, after in steps if step.argval == name and step.opname in _READS]
 

@@ -1,4 +1,4 @@
-"""Writes that nothing sees: what a function with a rule does to the arrays it is given, and to those it gave before."""
+"""Writes that nothing sees: those of functions with rules into arrays that they are given, and into earlier results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Watched = list[tuple[np.ndarray, np.ndarray]]
 
 
 def watched_by(recording: Recording, args: Iterable[Any]) -> Watched:
-    """The arrays that a call may write, with what they hold before it."""
+    """The arrays that a call may write into, each with a copy of what it holds before."""
     given = [a for a in args if isinstance(a, np.ndarray) and a.flags.writeable and not a.dtype.hasobject]
     return [(a, np.array(a)) for a in (*given, *recording.memory.lent.workspaces())]
 
@@ -31,9 +31,9 @@ def watched_by(recording: Recording, args: Iterable[Any]) -> Watched:
 def note_writes(
     recording: Recording, primitive: Primitive, watched: Watched, ins: tuple[Any, ...] = (), seen: bool = False
 ) -> None:
-    """Have the reverse pass see what was overwritten; refuse where a variable lost its value.
+    """Have the reverse pass see what a call has overwritten; refuse it where a variable lost its value.
 
-    `ins`: the variables of the call; `seen`: an outer trace has recorded the writes.
+    `ins` are the slots of its arguments; `seen`: an outer trace has recorded the writes.
     """
     depends = not seen and any(recording.mask(flat_slots(ins)))
     for array, before in watched:
@@ -57,7 +57,7 @@ def note_writes(
 
 
 def _leave_unspoken(recording: Recording, primitive: Primitive, array: np.ndarray, ins: tuple[Any, ...]) -> None:
-    """Make what a call wrote into an array that it was given a variable, of which its rule gives no derivative."""
+    """Make a variable of what a call wrote into an array that it was given, of which its rule gives no derivative."""
     error = RefusedCallError(
         f"{here()}: {primitive.name} has written an array that it was given, and the result depends on what it wrote, "
         "of which its rule cannot tell. Let it give that as its result."
@@ -91,7 +91,7 @@ def called(
     call: Callable[..., Any],
     *given: Any,
 ) -> list[Any]:
-    """What a primitive gives, by `call(*given)`, handed over in a list, with its writes to `args` noted."""
+    """The result of a primitive, from `call(*given)`, handed over in a list; its writes into `args` are noted."""
     if primitive.vouched:
         return [call(*given)]
     watched = watched_by(recording, flat(args))
@@ -103,7 +103,7 @@ def called(
 
 
 def note_kept(recording: Recording, value: Any, pullback: Any = None) -> None:
-    """Remember the memory of a result that others hold too, and may write: workspaces, a kept result."""
+    """Remember the memory of a result that others hold too, and may write into: a workspace, a kept result."""
     views: list[Any] = [leaf for _, leaf in leaves_of(value)] if is_container(value) else [value]
     views = [view for view in views if isinstance(view, np.ndarray) and isinstance(view.base, np.ndarray)]
     known = [] if not views else [*views, *_held_by(pullback)]

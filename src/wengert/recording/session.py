@@ -133,7 +133,7 @@ class Session:
             self.forget_values()
 
     def _show(self, recording: Recording) -> None:
-        """Have a recording's values in the shadow table; those of another one are put aside."""
+        """Put the values of a recording into the shadow table; those of another one are put aside."""
         shown = self.shown
         if shown is recording and recording.aside is None:
             return
@@ -148,7 +148,7 @@ class Session:
             recording.aside = None
 
     def _is_next(self, recording: Recording) -> bool:
-        """Whether it is its thread's turn: what else of that is before it waits for it."""
+        """Whether it is this thread's turn; what stands before it on the list it waits for."""
         self._bury(self.turns)
         return self.turns[0].thread == recording.thread
 
@@ -159,7 +159,7 @@ class Session:
             bell.acquire(timeout=PATIENCE)
 
     def _bury(self, recordings: list[Recording]) -> None:
-        """Close what is over and was not closed."""
+        """Close recordings that are over and were not closed."""
         for recording in [other for other in recordings if _is_over(other)]:
             recording.owed.pay()
             recording.is_open = False
@@ -168,7 +168,10 @@ class Session:
                     table.remove(recording)
 
     def settle(self, anew: int) -> None:
-        """All that follows from which recordings have begun; no array was written where they are `anew` at most."""
+        """Bring all that follows from the open recordings in line with them.
+
+        If at most `anew` of them have begun, no array has been written in any.
+        """
         begun = guarding = asking = 0
         for recording in self.recordings:
             if recording.is_open:
@@ -204,7 +207,7 @@ class Session:
         self.inside = ()
 
     def forked(self) -> None:
-        """In the child of a fork other threads are gone, and what they recorded with them."""
+        """In the child of a fork: forget other threads, which are gone, and what they recorded."""
         mine = [recording for recording in self.recordings if recording.thread == threading.get_ident()]
         if mine != self.recordings:
             self.recordings[:] = mine
@@ -218,7 +221,7 @@ SESSION = Session()
 
 
 def _around() -> Around | None:
-    """What a recording is opened in the middle of, where that goes on afterwards."""
+    """What a recording is opened in the middle of, if that goes on afterwards."""
     silenced, STATE.silenced = STATE.silenced, None
     recording = STATE.recording or silenced
     if recording is None or not recording.is_open:
@@ -227,7 +230,7 @@ def _around() -> Around | None:
 
 
 def _is_over(recording: Recording) -> bool:
-    """Whether the frame that opened a recording has ended, in whatever way: only then it can be cleared."""
+    """Whether the frame that opened a recording has ended, in whatever way; only then can it be cleared."""
     try:
         if recording.frame is not None:
             recording.frame.clear()
@@ -255,9 +258,9 @@ def followed() -> Recording | None:
 
 
 class aside:
-    """While a thread waits for others, or runs code of the user's that may: another thread may record.
+    """A context in which a thread waits for others, or runs code of the user's that may: another thread may record.
 
-    What runs here is seen by no trace.
+    What runs in it is seen by no trace.
     """
 
     __slots__ = ("before", "recording")
@@ -277,7 +280,7 @@ class aside:
 
 
 def apart(recording: Recording, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """`fn(*args, **kwargs)`, aside."""
+    """`fn(*args, **kwargs)` in the context `aside`."""
     with aside(recording):
         return fn(*args, **kwargs)
 

@@ -20,20 +20,23 @@ LARGE = 4096  # bytes; above it a weak reference (about 250 ns) costs less than 
 
 
 def has_identity(value: Any) -> bool:
-    """Whether a value may stand in the table: each such number or array is an object of its own."""
+    """Whether a value may stand in the table: a number or array of a kind of which each is an object of its own."""
     return isinstance(value, (np.ndarray, np.number, float, complex))
 
 
 def held(value: Any, strong: bool) -> Any:
-    """What an entry keeps of a fresh value: the value, or a weak reference to it."""
+    """What an entry keeps of a new value: the value, or a weak reference to it."""
     return value if strong or not isinstance(value, np.ndarray) or value.nbytes <= LARGE else weak(value)
 
 
 def weak(value: np.ndarray) -> weakref.ref[np.ndarray]:
-    """A reference to a value that takes its id out of the table when the value is gone."""
+    """A weak reference to a value, which takes the value's id out of the table when it is gone."""
     return weakref.ref(value, forgetting(SHADOW, id(value)))
 
 
 def forgetting(table: dict[int, Any], key: int) -> Callable[[Any], Any]:
-    """What takes a key out of a table when a weak reference calls it: C code all through, which no interrupt hits."""
+    """A function, C code all through, that takes a key out of a table when a weak reference calls it.
+
+    No interrupt hits C code.
+    """
     return functools.partial(table.pop, key)  # the reference is the default

@@ -1,4 +1,4 @@
-"""The variables of values: which slot of this thread's recording a value is, if it is traced."""
+"""The slots of values: where on this thread's recording a value stands, if it is traced."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def recording_here() -> Recording:
 
 
 def slot_of(recording: Recording, value: Any) -> int | None:
-    """The variable of a value on this recording, or None where it is not traced."""
+    """The slot of a value on this recording; None where it is not traced."""
     t = type(value)  # `isinstance` would ask an object its own `__class__`
     if t is np.ndarray or (t not in PLAIN and issubclass(t, np.ndarray)):
         return recording.memory.slot(value)
@@ -31,22 +31,22 @@ def slot_of(recording: Recording, value: Any) -> int | None:
 
 
 def slots_in(recording: Recording, items: Any) -> Any:
-    """The variables in a list or tuple, as a nested tuple; None where there are none."""
+    """The slots of what is in a list or tuple, as a nested tuple; None where nothing is traced."""
     found = tuple([slots_of(recording, item) for item in items])
     return found if any([slot is not None for slot in found]) else None
 
 
 def slots_of(recording: Recording, value: Any) -> Any:
-    """The variable of an argument, or those in it where it is a list or tuple."""
+    """The slot of an argument, or those in it where it is a list or tuple."""
     return slots_in(recording, value) if type(value) in (list, tuple) else slot_of(recording, value)
 
 
 def holds_traced(items: Any) -> bool:
-    """True where a list or tuple holds a traced value."""
+    """Whether a list or tuple holds a traced value."""
     recording = STATE.recording
     return recording is not None and slots_in(recording, items) is not None
 
 
 def flat(args: Sequence[Any]) -> list[Any]:
-    """The arguments, those in lists and tuples one by one."""
+    """The arguments, with the items of lists and tuples one by one."""
     return [b for a in args for b in (a if type(a) in (list, tuple) else (a,))]

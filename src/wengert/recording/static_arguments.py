@@ -1,4 +1,4 @@
-"""Traced values as arguments for which a rule gives no derivative: a silent zero, so they are refused."""
+"""Traced values given for arguments without derivative: a zero would be silently wrong, so they are refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wengert.values.specs import is_inexact
 
 
 def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins: tuple[Any, ...]) -> None:
-    """A traced float where the rule has no derivative would be a silent zero: refuse it."""
+    """Refuse a traced float as an argument of which the rule gives no derivative."""
     sequence = bound.rule.sequence
     if sequence is None:
         for place, slot in enumerate(ins):
@@ -21,7 +21,7 @@ def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins
 
 
 def check_keywords(recording: Recording, primitive: Primitive, kwargs: dict[str, Any]) -> None:
-    """`check_statics` for keyword arguments, none of which a rule differentiates once the call is normalised."""
+    """Refuse a traced float as a keyword, which no rule differentiates once the call is normalised."""
     assert primitive.rule is not None
     if primitive.rule.kind == "constant":
         return

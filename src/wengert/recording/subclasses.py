@@ -22,17 +22,17 @@ from wengert.values.views import owner_of
 
 
 def is_of_subclass(a: Any) -> bool:
-    """Whether a thing is an array of such a class."""
+    """Whether `a` is an array of a class made from `np.ndarray`."""
     return type(a) not in PLAIN and type(a) is not np.ndarray and issubclass(type(a), np.ndarray)
 
 
 def is_called_back(a: Any) -> bool:
-    """Whether it is one whose class has methods in Python that NumPy calls."""
+    """Whether `a` is such an array, whose class has methods in Python that NumPy calls."""
     return _defines(a, (*_TAKING_OVER, "__array_finalize__", "__array_wrap__"))
 
 
 def takes_over(a: Any) -> bool:
-    """Whether it is one whose class has methods in Python that NumPy calls instead of its functions."""
+    """Whether `a` is such an array, whose class has methods in Python that NumPy calls instead of its functions."""
     return _defines(a, _TAKING_OVER)
 
 
@@ -71,12 +71,12 @@ def run_by_numpy(recording: Recording, fn: Callable[..., Any], args: tuple[Any, 
 
 
 def plain(a: Any) -> Any:
-    """Such an array as a plain one, all else as it is."""
+    """Such an array as a plain one; anything else as it is."""
     return np.ndarray.view(a, np.ndarray) if is_of_subclass(a) else a  # `np.ma` has a view of its own
 
 
 def renewed(x: Any) -> Any:
-    """A new object with the bits of x: a copy of a number, a view of an array, of its class and with its attributes."""
+    """A new object with the bits of x: a copy of a number; a view of an array, of its class and with its attributes."""
     if type(x) is np.ndarray:
         return x.view()
     if not isinstance(x, np.ndarray):
@@ -119,7 +119,7 @@ def written_as_plain(
 
 
 def _shows(value: Any, target: np.ndarray) -> bool:
-    """Whether it is the array that was written, or a view of all of it."""
+    """Whether `value` is the array that was written, or a view of all of it."""
     if value is target:
         return True
     if not isinstance(value, np.ndarray) or owner_of(value) is not owner_of(target):
@@ -129,7 +129,7 @@ def _shows(value: Any, target: np.ndarray) -> bool:
 
 
 def _of_plain(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function gives of plain arrays, or None where it raises."""
+    """What a function gives for plain arrays; None where it raises."""
     try:
         with np.errstate(all="ignore"):
             return fn(*[[*map(plain, a)] if type(a) in (list, tuple) else plain(a) for a in args], **kwargs)

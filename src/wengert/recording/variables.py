@@ -27,7 +27,7 @@ METADATA = {len, np.shape, np.ndim, np.size}  # read off the shape alone: neithe
 
 
 def register(recording: Recording, value: Any, slot: int, args: tuple[Any, ...] = (), lends: int | None = None) -> None:
-    """Make the fresh result of an entry a variable.
+    """Make the fresh result of the entry at `slot` a variable.
 
     `lends`: a view of memory with variables from before this place is not just a view, its rule says otherwise.
     """
@@ -51,7 +51,7 @@ def register(recording: Recording, value: Any, slot: int, args: tuple[Any, ...] 
 
 
 def _own(recording: Recording, value: np.ndarray, owner: np.ndarray, slot: int) -> None:
-    """Have the memory that a rule's body made hold what the rule says of it, where an outer level has recorded it."""
+    """Have the memory that a rule's body made hold the rule's result, where an outer level has recorded the body."""
     if value.strides == owner.strides and value.size == owner.size:
         SHADOW[id(owner)] = slot
         return
@@ -67,7 +67,7 @@ def append_result(
     ins: tuple[Any, ...],
     kwargs: dict[str, Any] | None,
 ) -> Any:
-    """Write down a call whose value is at hand, and make the value a variable."""
+    """Record a call whose value is known, and make the value a variable."""
     if not bound.primitive.vouched:
         recording.memory.log_all()  # the rule's body may read arrays beside its arguments
     if bound.primitive.reads_outside:
@@ -118,7 +118,7 @@ def record_constant(
     kwargs: dict[str, Any],
     value: Any,
 ) -> Any:
-    """Record the value of a call without derivative: only a tape needs it. What has no identity becomes a guard."""
+    """Record the value of a call without derivative, which only a tape needs; without identity it becomes a guard."""
     if not recording.keep or primitive.fn in METADATA:
         return value
     kwargs = {name: keep_keyword(recording, v) for name, v in kwargs.items()}
@@ -146,7 +146,7 @@ def record_constant(
 
 
 def _inert_fields(recording: Recording, value: Any, slot: int) -> Any:
-    """What a function declared constant gave, with new objects for its leaves: on a tape they are variables."""
+    """The result of a function declared constant, with new objects for its leaves; on a tape they are variables."""
     primitive, whole = ruled(getfield), recording.value(slot)
 
     def field(key: Any, leaf: Any) -> Any:
@@ -176,13 +176,13 @@ def _constant_fields(recording: Recording, value: tuple[Any, ...], slot: int) ->
 
 
 def guard_outline(recording: Recording, primitive: Primitive, value: Any, slot: int) -> None:
-    """Note what stands beside the numbers in a result, where code may have decided by it."""
+    """Guard what stands beside the numbers in a result, where code may have decided by it."""
     if not primitive.vouched and (is_tree(value) or not all(map(is_inexact, value))):
         guard(recording, outline, value, slot)
 
 
 def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What the entry keeps of the arguments: values that the pullback reads, the shapes of others, statics."""
+    """What an entry keeps of the arguments: values that the pullback reads, Specs of others, and statics."""
     k = bound.rule.sequence
     if k is None or type(args[k]) not in (list, tuple):
         args = _operands(bound, args) if k is None else args
@@ -193,7 +193,7 @@ def keep_args(recording: Recording, bound: Bound, args: tuple[Any, ...]) -> tupl
 
 
 def _operands(bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The arguments with lists of constants as the arrays that NumPy made of them: rules index and transpose them."""
+    """The arguments, with arrays in place of lists of constants, as NumPy made them: rules index and transpose them."""
     if not bound.primitive.is_array_function:
         return args
     pairs = zip(bound.keeps, args, strict=True)
@@ -201,7 +201,7 @@ def _operands(bound: Bound, args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:
-    """Arguments (or their variables) with those of the sequence at place k one by one."""
+    """Arguments, or their slots, with those of the sequence at position k one by one."""
     return (*items[:k], *inner, *items[k + 1 :])
 
 
@@ -222,7 +222,7 @@ def keep_keyword(recording: Recording, value: Any) -> Any:
 
 
 def _sized_by_values(recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None) -> bool:
-    """Whether a result is as long as a traced value says: what a mask chooses, what a traced integer sizes."""
+    """Whether the length of a result follows from a traced value: what a mask chooses, what a traced integer sizes."""
     if fn is operator.getitem:
         return has_mask(args[1])
     if isinstance(fn, np.ufunc) or getattr(fn, "__module__", "") == "_operator":

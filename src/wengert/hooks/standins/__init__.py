@@ -1,1 +1,1 @@
-"""What stands for callables of C: builtins, iteration, the standard library, containers, texts, ufuncs."""
+"""What stands for callables of C while something is recorded: builtins, iteration, the library, containers, ufuncs."""

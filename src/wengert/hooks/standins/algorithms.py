@@ -18,7 +18,7 @@ _pure: Any = heapq  # what its functions in C are made of is there in Python, to
 
 
 def _sifted(down: Any, up: Any, before: Callable[[Any, Any], bool]) -> dict[str, Callable[..., Any]]:
-    """The functions of a heap of which the first item comes before the others."""
+    """The functions of a heap in which the item comes first that is `before` the others."""
 
     def push(heap: list[Any], item: Any, /) -> None:
         heap.append(item)

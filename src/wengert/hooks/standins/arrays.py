@@ -1,4 +1,4 @@
-"""Functions and methods of arrays that depend on more than values: on dtypes, sizes, how memory lies."""
+"""Functions and methods of arrays that depend on more than values: on dtypes, sizes, and how memory lies."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _reshape(primitive: Primitive, owner: Any, *shape: Any, **options: Any) -> A
 
 
 def _in_a_row(primitive: Primitive, a: Any, order: Any = "C") -> Any:
-    """`ravel` and `flatten`; in the order "K" the axes are read as they lie in memory."""
+    """The stand-in of `ravel` or `flatten`; in the order "K" the axes are read as they lie in memory."""
     _ask_layout(order)
     if order == "K" and isinstance(a, np.ndarray) and not (a.flags.c_contiguous or a.flags.f_contiguous):
         return recorder(primitive)(enter(np.transpose)(a, axes_in_memory(a)))
@@ -73,7 +73,7 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def sized(primitive: Primitive, deciding: slice = slice(1, None)) -> Callable[..., Any]:
-    """A recorder for a call whose arguments of these places decide, by their values, how long the result is."""
+    """A recorder for a call in which the arguments at these positions decide by their values how long the result is."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         value, recording = recorder(primitive)(*args, **kwargs), STATE.recording
@@ -91,7 +91,7 @@ def _sized_method(primitive: Primitive, owner: np.ndarray, *args: Any, **kwargs:
 
 
 def _order(a: Any, order: str | None) -> str | None:
-    """The order of elements that "K" and "A" (as in memory) mean for an array; a rule does not see its layout."""
+    """The order of elements that "K" or "A" (as in memory) means for an array, whose layout a rule does not see."""
     if order not in ("K", "A"):
         return order
     _ask_layout(order)
@@ -138,7 +138,7 @@ def _method_of_number(f: Any, t: type, name: str) -> Decision:
 
 
 def _of_value(t: type, name: str) -> Decision:
-    """The decision on a method of traced objects of a class of arrays or numbers."""
+    """The Decision on a method of traced objects of a class of arrays or numbers."""
     if name in ("__copy__", "__deepcopy__"):
         return replaced("A copy is another variable.", lambda f: functools.partial(copied, f.__self__), copied)
     if name in ("__array_wrap__", "__array_finalize__"):
@@ -153,7 +153,7 @@ def _of_value(t: type, name: str) -> Decision:
 
 
 def _primitive_of(t: type, name: str) -> tuple[Primitive | None, Callable[..., Any] | None]:
-    """The primitive for a method, and what records it other than its recorder; numbers have the rules of arrays."""
+    """The primitive of a method, and its recorder if that is no usual one; numbers have the rules of arrays."""
     primitive = primitive_of(getattr(t, name, None))
     if primitive is not None or not issubclass(t, np.generic):
         return primitive, _METHODS.get(name) if issubclass(t, np.ndarray) else None

@@ -1,4 +1,4 @@
-"""What in C moves values and computes nothing.
+"""Stand-ins of what in C moves values and computes nothing: containers and texts.
 
 What a container iterates over, or compares, is handed to it so that a trace sees it.
 """
@@ -37,7 +37,7 @@ ITERATING = {
 
 
 def taken(t: type, args: tuple[Any, ...], kwargs: dict[str, Any], held: Any = ()) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments with which a container of this type is made, or filled that holds something."""
+    """The arguments with which a container of this type is made, or one that holds `held` is filled."""
     if issubclass(t, dict):
         given = [pairs(a, STATE.site) for a in args]
         return (given if tape() is None else _with_told_keys(given, held)), kwargs
@@ -51,7 +51,7 @@ def taken(t: type, args: tuple[Any, ...], kwargs: dict[str, Any], held: Any = ()
 
 
 def _with_told_keys(given: list[Any], held: Any) -> list[Any]:
-    """What a dictionary is filled with, once it is guarded which of its keys are equal."""
+    """What a dictionary is filled with, with a guard on which of its keys are equal."""
     given = [a if hasattr(type(a), "keys") or not hasattr(type(a), "__iter__") else list(a) for a in given]
     keys = [key for a in given if isinstance(a, dict) for key in a]
     found = [pair[0] for a in given if type(a) is list for pair in a if type(pair) in (tuple, list) and pair]
@@ -101,7 +101,7 @@ _FINDING = {"get", "setdefault", "pop", "__contains__", "index", "count"}
 
 
 def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
-    """A method that looks for what it is given: a cache may hold it."""
+    """The stand-in of a method that looks for what it is given: a cache may hold it."""
     if args:
         args = (_known(owner, args[0]), *args[1:])
     if args and (type(args[0]) is tuple or type(args[0]) is str or is_numeric(args[0])) and _holds(owner, args[0]):
@@ -112,7 +112,7 @@ def _finding(f: Any, owner: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _known(owner: Any, value: Any) -> Any:
-    """What is looked for, or of a nan the object in its place."""
+    """What is looked for; of a nan, the object for which it stands."""
     return found_by_identity(value, owner) if type(value) in NUMBERS and value != value else value
 
 
@@ -121,7 +121,7 @@ _COUNTED = {"pop", "insert", "rotate", "__getitem__", "__setitem__", "__delitem_
 
 
 def _deciding(recording: Any, f: Any, owner: Any, name: str) -> Any:
-    """The method, which first guards what the container decides by what it is given: which key, or which place."""
+    """The stand-in of a method that decides by what it is given, which key or which place: that is guarded first."""
     if name == "__contains__":
         return lambda value: HOOKS["contains"](owner, value, STATE.site)
     is_hashed = isinstance(owner, (dict, *_SETS))
@@ -148,7 +148,7 @@ def _of_carriers_class(f: Any) -> Decision:
 
 
 def _unbound_method(f: Any) -> Callable[..., Any]:
-    """`list.extend` and its like, called with the container in front."""
+    """The stand-in of `list.extend` and its like, called with the container in front."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not args or not isinstance(args[0], f.__objclass__):
@@ -160,7 +160,7 @@ def _unbound_method(f: Any) -> Callable[..., Any]:
 
 
 def _class_method(f: Any) -> Callable[..., Any]:
-    """`tuple.__new__` and `dict.fromkeys`, which iterate over one argument."""
+    """The stand-in of `tuple.__new__` and `dict.fromkeys`, which iterate over one argument."""
     place = 1 if f.__name__ == "__new__" else 0
 
     def call(*args: Any, **kwargs: Any) -> Any:

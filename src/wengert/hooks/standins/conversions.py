@@ -47,7 +47,7 @@ class _Returning:
 
 
 def _through(name: str, fn: Any, convert: type | None = None) -> Any:
-    """A builtin that calls one method: `abs`, `len`, `round`, `float`."""
+    """The stand-in of a builtin that calls one method of its argument, such as `abs`, `len`, `round` or `float`."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -71,7 +71,7 @@ def _through(name: str, fn: Any, convert: type | None = None) -> Any:
 
 
 def _operands(op: Binary) -> Any:
-    """`divmod` and `pow` of two operands, of which either may have methods of its own."""
+    """The stand-in of `divmod` or `pow`, of whose operands either may have methods of its own."""
     alone = _through(op.method, op.fn)
 
     def call(*args: Any, **kwargs: Any) -> Any:

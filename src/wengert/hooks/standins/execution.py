@@ -27,7 +27,7 @@ _BY_NAME = sys.version_info >= (3, 13)
 
 @stands_for(eval, exec, native_errors=True, made=True)
 def _evaluated(f: Any) -> Callable[..., Any]:
-    """What stands for `eval` or `exec`."""
+    """The stand-in of `eval` or `exec`."""
 
     def call(source: Any, /, *given: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -49,7 +49,7 @@ def _evaluated(f: Any) -> Callable[..., Any]:
 
 
 def _namespaces(frame: types.FrameType, globals: Any = None, locals: Any = None) -> tuple[Any, Any]:
-    """The namespaces given, or those of a frame."""
+    """The namespaces in which code runs: those given, or those of a frame."""
     if globals is None:
         globals = frame.f_globals
         optimized = frame.f_code.co_flags & inspect.CO_OPTIMIZED

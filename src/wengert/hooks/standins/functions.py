@@ -36,7 +36,7 @@ _OF_CONTAINERS = (getfield, make_tuple, make_list, make_dict)  # of a tape that 
 
 
 def recorder(primitive: Primitive) -> Callable[..., Any]:
-    """A function that calls a primitive, and records the call where an argument is traced."""
+    """A function that calls a primitive, and records the call if an argument is traced."""
     if primitive.recorder is None:
         fn = primitive.fn
         if any([fn is native for native in (*ASKING_TYPES, *_OF_CONTAINERS)]):  # not by its hash, which it may not have
@@ -48,7 +48,7 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _native(primitive: Primitive) -> Callable[..., Any]:
-    """A primitive's function, to be run as it is: Python code of the user's with all that it calls."""
+    """The function of a primitive, to be run as it is: Python code of the user's, with all that it calls."""
     fn: Callable[..., Any] = primitive.fn
     if primitive.vouched or not primitive.is_python:
         return fn
@@ -95,7 +95,7 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _from_out_on(primitive: Primitive) -> list[tuple[int, str]]:
-    """(place, name) of `out` among the arguments by position, and of those behind it, in a function of NumPy."""
+    """The pairs (position, name) of `out`, and of what follows it by position, in a function of NumPy."""
     if primitive.fn is np.ndarray.choose or not callable_name(primitive.fn).startswith("np."):
         return []  # its method may be given the choices one by one
     names = named_parameters(primitive.fn) or named_parameters(getattr(np, primitive.name, primitive.fn))
@@ -103,7 +103,7 @@ def _from_out_on(primitive: Primitive) -> list[tuple[int, str]]:
 
 
 def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """`record_call`, unless an argument's class takes the call over."""
+    """`record_call`, unless the class of an argument takes the call over."""
     value = taken_over(primitive.fn, args, kwargs)
     if value is not NOT_TAKEN:
         return value
@@ -114,7 +114,7 @@ def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _lists_hide(recording: Recording, primitive: Primitive, args: tuple[Any, ...]) -> bool:
-    """Whether a list of an argument holds objects that NumPy or C would ask for traced numbers."""
+    """Whether a list among the arguments holds objects that NumPy or C would ask for traced numbers."""
     if primitive.rule is not None and primitive.rule.kind in ("constant", "rrule"):
         return False
     return any([(type(a) is list or type(a) is tuple) and hides(recording, a) for a in args])
@@ -128,7 +128,7 @@ def _takes_anything(primitive: Primitive) -> bool:
 
 
 def _watchful(primitive: Primitive) -> Callable[..., Any]:
-    """The recorder of what may be given anything, also what hides traced values."""
+    """The recorder of a primitive that may be given anything, also what hides traced values."""
     fn, record = primitive.fn, _recorder(primitive)
     general = primitive.rule is not None and primitive.rule.kind == "rrule"
 
@@ -147,7 +147,7 @@ def _watchful(primitive: Primitive) -> Callable[..., Any]:
 
 
 def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
-    """Whether traced values are within reach of an argument, other than itself and its leaves."""
+    """Whether an argument leads to traced values other than itself and its leaves."""
     t = type(a)
     if (t in PLAIN and t not in _HOLDERS) or slot_of(recording, a) is not None:
         return False
@@ -160,7 +160,7 @@ def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
 
 
 def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Arguments that are no traced objects themselves, but may hold or show traced values."""
+    """Record a call with arguments that are no traced objects themselves, but may hold or show traced values."""
     recording = STATE.recording
     if recording is None:
         return primitive.fn(*args, **kwargs)
@@ -209,7 +209,7 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
 def _write_whole(
     recording: Recording, primitive: Primitive, args: tuple[Any, ...], out: Any, words: dict[str, Any]
 ) -> Any:
-    """A call whose whole result is written into one array."""
+    """Record a call whose whole result is written into one array."""
     if isinstance(out, np.generic):
         return primitive.fn(*args, out=out, **words)  # raises
     if not isinstance(out, np.ndarray):
@@ -268,7 +268,7 @@ def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
 
 
 def recorded(primitive: Primitive, of: Callable[[Any], Any] | None = None) -> Decision:
-    """The decision on what a rule differentiates."""
+    """The Decision on a callable with a rule."""
     of = of or (lambda _: recorder(primitive))
     is_constant = primitive.rule is not None and primitive.rule.kind == "constant"
     why = "It is declared to have no derivative." if is_constant else "It has a rule, which gives the derivative."
@@ -286,7 +286,7 @@ def _of_array_function(f: Any) -> Decision:
 
 
 def _array_function(f: Any) -> Any:
-    """A NumPy function without a rule: run where nothing is traced, else its Python implementation is entered."""
+    """The stand-in of a NumPy function without a rule: run where nothing is traced, else its Python code is entered."""
     inner = f._implementation
 
     def call(*args: Any, **kwargs: Any) -> Any:

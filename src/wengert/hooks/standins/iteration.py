@@ -52,7 +52,7 @@ def entered(a: Any) -> Any:
 
 
 def _tested(a: Any) -> Any:
-    """A predicate, whose answer C tests."""
+    """A predicate whose answer C tests; it is tested before, where the trace sees it."""
     if tape() is None:
         return entered(a)
     test = enter(bool if a is None else a)
@@ -65,7 +65,7 @@ def _answers(a: Any) -> Any:
 
 
 def _grouping(a: Any) -> Any:
-    """A key that C compares with the one before."""
+    """A key function whose result C compares with the one before; the comparison is made where the trace sees it."""
     key = entered(a)
     if tape() is None:
         return key
@@ -85,7 +85,7 @@ def items_of(a: Any) -> Any:
 
 
 def _later(a: Any) -> Any:
-    """What C iterates over when it comes to it."""
+    """What C iterates over, looked at only when C comes to it."""
     return a if items_of(a) is a else _one_by_one(a)
 
 
@@ -153,14 +153,14 @@ def _iter(obj: Any, /, *sentinel: Any) -> Any:
 
 
 class _Never:
-    """Equal to nothing."""
+    """An object that equals nothing."""
 
     def __eq__(self, other: object) -> bool:
         return False
 
 
 def _called_until(f: Callable[[], Any], end: Any) -> Any:
-    """`iter(f, end)`, with the comparison that C would make made here."""
+    """The stand-in of `iter(f, end)`, which makes the comparison that C would make."""
 
     def call() -> Any:
         item = f()

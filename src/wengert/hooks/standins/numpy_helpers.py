@@ -1,4 +1,4 @@
-"""What stands for helpers of NumPy's in C that take traced arrays and give others: each made of what has a rule."""
+"""Stand-ins of helpers of NumPy's in C that take traced arrays and give others: each is made of what has a rule."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ core: Any = np._core._multiarray_umath  # type: ignore[attr-defined]
 
 @stands_for(core._array_converter)
 class Converter:
-    """As `_array_converter`, with which NumPy's functions in Python convert their arguments and wrap their results."""
+    """The stand-in of `_array_converter`, by which NumPy's Python functions convert arguments and wrap results."""
 
     def __init__(self, *items: Any) -> None:
         self.native = core._array_converter(*items)
@@ -63,7 +63,7 @@ def _holds(things: Any) -> bool:
 
 
 def _public(f: Any) -> Callable[..., Any]:
-    """The C function behind a function of NumPy's, which its own modules call."""
+    """The C function behind a function of NumPy's, as its own modules call it."""
     return lambda *args, **kwargs: enter(f)(*args, **kwargs)
 
 

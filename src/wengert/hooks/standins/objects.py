@@ -1,4 +1,4 @@
-"""Methods and calls of objects of C: descriptors, exceptions, contexts, slices, caches."""
+"""Stand-ins of methods and calls of objects of C: descriptors, exceptions, contexts, slices, caches."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _cached(f: Any) -> Any:
 
 
 def _identity(a: Any) -> Any:
-    """What tells an argument of a cached function: a traced value by itself, any other by equality."""
+    """The key of an argument of a cached function: of a traced value its identity, of any other the value."""
     if type(a) is tuple:
         return tuple([_identity(part) for part in a])
     return ("traced", id(a)) if id(a) in SHADOW else a

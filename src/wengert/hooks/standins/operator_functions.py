@@ -1,4 +1,4 @@
-"""The functions and callable objects of the module `operator`, and the methods of numbers that do the same."""
+"""Stand-ins of the functions and callable objects of the module `operator`, and of the methods that do the same."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _of_number(f: Any) -> Decision | None:
 
 
 def _past_override(f: Any) -> Any:
-    """`float.__repr__(x)`: where the class of x has a method of that name in Python, that is not meant."""
+    """The stand-in of `float.__repr__(x)`, which means that method also where the class of x has one in Python."""
     standin = DUNDERS[f.__name__]
 
     def call(*args: Any, **kwargs: Any) -> Any:

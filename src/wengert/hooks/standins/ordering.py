@@ -14,7 +14,7 @@ from wengert.recording.recording import STATE
 
 
 def extreme(fn: Any, items: Any, key: Any = None, **default: Any) -> Any:
-    """`min` or `max` with a key or a default."""
+    """The stand-in of `min` or `max` with a key or a default."""
     candidates = list(iterable(items, STATE.site))
     if not candidates:
         return fn(candidates, **default)
@@ -22,7 +22,7 @@ def extreme(fn: Any, items: Any, key: Any = None, **default: Any) -> Any:
 
 
 def first(fn: Any, candidates: list[Any], key: Callable[[Any], Any]) -> Any:
-    """The `min` or `max` of candidates by what a key gives of each: on a tape each comparison is a guard."""
+    """The `min` or `max` of candidates, compared by what a key gives for each; on a tape each comparison is a guard."""
     order = "lt" if fn is min else "gt"
     best, best_key = candidates[0], key(candidates[0])
     for item in candidates[1:]:

@@ -17,7 +17,7 @@ NOT_TAKEN = object()
 
 
 def taken_over(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What an argument's class makes of a call of NumPy; NOT_TAKEN where none takes it."""
+    """What an argument's class makes of a call of NumPy; NOT_TAKEN where no class takes it over."""
     if all([type(a) in PLAIN and type(a) not in (list, tuple) for a in (*args, *kwargs.values())]):
         return NOT_TAKEN
     if isinstance(f, np.ufunc) or isinstance(getattr(f, "__self__", None), np.ufunc):
@@ -28,7 +28,7 @@ def taken_over(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 
 
 def _by_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """NumPy itself asks some of the arguments only, and computes with the others where nothing sees it."""
+    """What classes make of a call by `__array_function__`, all asked; NumPy itself asks some of the arguments only."""
     things = [part for a in (*args, *kwargs.values()) for part in (a if type(a) in (list, tuple) else (a,))]
     asked: list[tuple[Any, Any]] = []
     for thing in things:  # from left to right, a subclass before its base, each class once
@@ -47,6 +47,6 @@ def _by_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _asked(a: Any, name: str) -> Any:
-    """The method in Python by which an argument's class takes calls over; None where it does not."""
+    """The method in Python by which the class of an argument takes calls over; None where there is none."""
     t = type(a)
     return None if t in PLAIN or issubclass(t, np.ndarray) else python_method(t, name)

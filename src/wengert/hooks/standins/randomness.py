@@ -29,14 +29,14 @@ def _times(a: Any, b: Any) -> Any:
 
 
 def _is_plain(parameters: tuple[Any, ...], scale: Any) -> bool:
-    """Nothing is traced, or NumPy has an error to raise."""
+    """Whether nothing is traced, or NumPy has an error to raise."""
     if STATE.recording is None or not holds_traced(parameters):
         return True
     return any(np.iscomplexobj(a) for a in parameters) or bool(np.any(np.signbit(scale)))
 
 
 def _given(parameters: tuple[Any, ...], size: Any) -> tuple[list[Any], Any]:
-    """The parameters as arrays, or as floats where one number is drawn, and the shape of the draws."""
+    """The parameters as arrays, or as floats where one number is drawn, and the shape of what is drawn."""
     parameters = tuple([as_array(a) if type(a) in (list, tuple) else a for a in parameters])
     shape = np.broadcast_shapes(*map(np.shape, parameters))
     if size is None and shape == ():
@@ -45,7 +45,7 @@ def _given(parameters: tuple[Any, ...], size: Any) -> tuple[list[Any], Any]:
 
 
 def _located(f: Any) -> Callable[..., Any]:
-    """`normal` and its like."""
+    """The stand-in of `normal` and its like, with a location and a scale."""
 
     def sample(rng: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         if _is_plain((loc, scale), scale):
@@ -57,7 +57,7 @@ def _located(f: Any) -> Callable[..., Any]:
 
 
 def _scaled(f: Any) -> Callable[..., Any]:
-    """`exponential` and `rayleigh`."""
+    """The stand-in of `exponential` and `rayleigh`, with a scale."""
 
     def sample(rng: Any, scale: Any = 1.0, size: Any = None) -> Any:
         if _is_plain((scale,), scale):

@@ -1,4 +1,4 @@
-"""What stands for each builtin and C function that calls back, follows a protocol or asks its frame."""
+"""Stand-ins of builtins and C functions that call back, follow a protocol or ask for the frame that calls them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from wengert.values.specs import is_certain
 
 @stands_for(np.broadcast)
 def _broadcast(*args: Any) -> np.broadcast:
-    """`np.broadcast`, for the shape's sake; what it gives when iterated over cannot be followed."""
+    """The stand-in of `np.broadcast`, for its shape's sake; what it gives when iterated over cannot be followed."""
     made = np.broadcast(*args)
     recording = STATE.recording
     if recording is not None and search(recording, args):
@@ -57,7 +57,7 @@ def _type(*args: Any, **kwargs: Any) -> Any:
 
 @stands_for(hash)
 def _hashed(a: Any, /) -> int:
-    """`hash`, which may be the key of a cache."""
+    """The stand-in of `hash`, whose result may be the key of a cache."""
     value, recording = hash(decisive(a)), STATE.recording
     if recording is not None and not is_certain(value) and search(recording, (a,)):
         recording.rounded[id(value)] = value
@@ -65,7 +65,7 @@ def _hashed(a: Any, /) -> int:
 
 
 def _checked(native: Any, name: str) -> Any:
-    """`isinstance` or `issubclass`, entering what a metaclass says of it."""
+    """The stand-in of `isinstance` or `issubclass`, which enters what a metaclass says of it."""
 
     def call(asked: Any, cls: Any, /) -> bool:
         t = type(cls)
@@ -114,7 +114,7 @@ def _generic_setattr(obj: Any, name: str, value: Any, /) -> None:
 
 @stands_for(object.__str__)
 def _str_of_object(obj: Any) -> Any:
-    """It is the `repr` of the object's own class."""
+    """The stand-in of `object.__str__`: the `repr` of the object's own class."""
     return convert(obj, 2, STATE.site)
 
 

@@ -29,7 +29,7 @@ def _of_text_file(f: Any, t: type, name: str) -> Decision | None:
 
 
 def _stream_method(f: Any) -> Any:
-    """A method of a stream in memory: what is read from one that traced values were written to is remembered."""
+    """The stand-in of a method of a stream in memory: a text read from one with traced values in it is remembered."""
     owner = f.__self__
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -46,7 +46,7 @@ def _stream_method(f: Any) -> Any:
 
 @stands_for(print)
 def printed(*args: Any, **kwargs: Any) -> None:
-    """`print`."""
+    """The stand-in of `print`."""
     print(*args, **kwargs)
     recording, stream = STATE.recording, kwargs.get("file") or sys.stdout
     if recording is not None and isinstance(stream, io.StringIO):
@@ -55,7 +55,7 @@ def printed(*args: Any, **kwargs: Any) -> None:
 
 @stands_for(np.array2string, np.array_repr, np.array_str, core.dragon4_positional, core.dragon4_scientific, made=True)
 def _shown(f: Any) -> Any:
-    """A function of NumPy's that makes a text."""
+    """The stand-in of a function of NumPy's that makes a text."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -73,13 +73,13 @@ def _note(recording: Recording, stream: Any, things: tuple[Any, ...]) -> None:
 
 
 def _read(recording: Recording, stream: Any) -> None:
-    """What is read from a stream may decide: that is guarded by all that was written."""
+    """What is read from a stream may decide: it is guarded by all that was written into the stream."""
     if recording.keep and id(stream) in recording.texts:
         exact(recording, traced_in(recording, recording.caches[io.StringIO][id(stream)]))
 
 
 def characters(text: Any) -> Any:
-    """What iterating over a text gives; of one made from a traced value the digits are remembered, too.
+    """The characters of a text; of one made from a traced value the digits are remembered, too.
 
     Python has each digit but once: a number needs one, and the fewer the better.
     """
@@ -94,7 +94,7 @@ def characters(text: Any) -> Any:
 
 
 def octets(text: bytes) -> bytes:
-    """Bytes about to be read as integers; not those that spell the digits of a traced value."""
+    """Bytes that are about to be read as integers, refused if they spell the digits of a traced value."""
     recording = STATE.recording
     if recording is not None and id(text) in recording.texts and any([c in b"0123456789" for c in text]):
         raise digits_told(recording, "reading bytes")
@@ -103,7 +103,7 @@ def octets(text: bytes) -> bytes:
 
 @stands_for(ord)
 def ordinal(character: Any, /) -> int:
-    """`ord`, which would read the digits of a traced value one by one."""
+    """The stand-in of `ord`, which would read the digits of a traced value one by one."""
     recording = STATE.recording
     if recording is not None and id(character) in recording.texts and character.isdigit():
         raise refusal(recording, ord, "a digit of a traced value reaches it")
@@ -112,7 +112,7 @@ def ordinal(character: Any, /) -> int:
 
 @stands_for(sys.intern)
 def interned(text: Any, /) -> Any:
-    """`sys.intern`."""
+    """The stand-in of `sys.intern`."""
     recording = STATE.recording
     made = sys.intern(text)
     if recording is not None and recording.keep:
@@ -121,7 +121,7 @@ def interned(text: Any, /) -> Any:
 
 
 def lines(stream: Any) -> Any:
-    """What iterating over a stream in memory gives."""
+    """The lines of a stream in memory."""
     recording = STATE.recording
     if recording is None or id(stream) not in recording.texts:
         return stream
@@ -130,7 +130,7 @@ def lines(stream: Any) -> Any:
 
 
 def holds_texts(recording: Recording, things: Any) -> bool:
-    """Is a text made from a traced value among these, or in a list of them?"""
+    """Whether a text made from a traced value is among these things, or in a list of them."""
     if not recording.texts:
         return False
     given = [

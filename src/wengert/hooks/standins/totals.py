@@ -1,4 +1,4 @@
-"""What totals up what it iterates over: `sum`, `min`, `max`, `math.prod`, `math.dist`, Python's statistics."""
+"""Stand-ins of what totals up what it iterates over: `sum`, `min`, `max`, `math.prod`, `math.dist`, statistics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OF_EXTREMES = {"key", "default"}
 
 @records(sum, min, max, math.fsum, math.prod)
 def _over_sequence(primitive: Primitive) -> Callable[..., Any]:
-    """`sum`, `min`, `max` and their like, which iterate over one argument."""
+    """The stand-in of `sum`, `min`, `max` and their like, which iterate over one argument."""
     fn = primitive.fn
     splat = fn in (min, max)
 
@@ -96,14 +96,14 @@ def _fold(fn: Any, items: list[Any], *start: Any, **words: Any) -> Any:
 
 @records(statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev)
 def _of_numbers(primitive: Primitive) -> Callable[..., Any]:
-    """A function of Python's statistics, which iterates over one argument."""
+    """The stand-in of a function of Python's statistics, which iterates over one argument."""
     record = recorder(primitive)
     return lambda data, *args, **kwargs: record([*iterable(data, STATE.site)], *args, **kwargs)
 
 
 @records(math.dist, getattr(math, "sumprod", None))
 def _over_points(primitive: Primitive) -> Callable[..., Any]:
-    """`math.dist` and `math.sumprod`, whose two sequences are recorded as vectors."""
+    """The stand-in of `math.dist` or `math.sumprod`, whose two sequences are recorded as vectors."""
     fn = primitive.fn
 
     def call(p: Any, q: Any, /) -> Any:

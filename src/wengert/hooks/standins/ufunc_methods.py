@@ -58,7 +58,7 @@ def _method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
 
 
 def _by_rule(record: Callable[..., Any], name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
-    """A reduction or accumulation; what is not given says so by absence."""
+    """Record a reduction or accumulation by the rule of its method; options that are not given are left out."""
     words = {**dict(zip(_PARAMETERS[name], args, strict=False)), **kwargs}
     absent = {word for word, value in words.items() if value is np._NoValue or (value is None and word in _OPTIONAL)}
     return record(array, **{word: value for word, value in words.items() if word not in absent})
@@ -68,7 +68,7 @@ _OPTIONAL = {"dtype", "out"}
 
 
 def _outer(f: Any, ufunc: np.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
-    """The ufunc itself on `a`, with an axis of length 1 for each axis of `b`."""
+    """The stand-in of `outer`: the ufunc itself on `a`, with an axis of length 1 for each axis of `b`."""
     recording = STATE.recording
     if recording is None or not search(recording, (a, b, *kwargs.values())):
         return f(a, b, **kwargs)
@@ -76,7 +76,7 @@ def _outer(f: Any, ufunc: np.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
 
 
 def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any:
-    """`a[indices] = ufunc(a[indices], operand)`, where an index that is repeated is met each time."""
+    """The stand-in of `at`: `a[indices] = ufunc(a[indices], operand)`; a repeated index is met each time."""
     recording = STATE.recording
     if recording is None:
         return f(a, indices, *operands)
@@ -98,7 +98,7 @@ def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any
 
 
 def _add_at(recording: Recording, a: np.ndarray, indices: Any, term: Any) -> None:
-    """`np.add.at`, of which only the places that are named are read and written."""
+    """The stand-in of `np.add.at`, which reads and writes only the places that are named."""
     parts = indices if type(indices) is tuple else (indices,)
     known = len(parts) == a.ndim and all([_is_integers(part) and slot_of(recording, part) is None for part in parts])
     if not known:
@@ -116,14 +116,14 @@ def _is_integers(part: Any) -> bool:
 
 
 def _places(shape: tuple[int, ...], indices: tuple[np.ndarray, ...]) -> np.ndarray:
-    """The number of each element that arrays of integers name, one for each axis."""
+    """The number of each element that arrays of integers, one for each axis, name."""
     wide = [index.astype(np.intp) for index in indices]  # a small integer would overflow
     inside = [np.where(index < 0, index + n, index) for index, n in zip(wide, shape, strict=True)]
     return np.asarray(np.ravel_multi_index(np.broadcast_arrays(*inside), shape))
 
 
 def _rounds(a: np.ndarray, indices: Any, operands: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """The index and the operands in parts of which none names an element twice: first uses, second uses and so on."""
+    """The index and the operands in parts, none of which names an element twice: first uses, second uses and so on."""
     places = np.arange(a.size).reshape(a.shape)[indices]
     turns = _turns(places)
     if not np.any(turns):
@@ -138,14 +138,14 @@ def _rounds(a: np.ndarray, indices: Any, operands: tuple[Any, ...]) -> Iterator[
 
 
 def _by_turn(turns: np.ndarray) -> list[tuple[np.ndarray, ...]]:
-    """The indices of the places whose turn it is, turn by turn."""
+    """For each turn the indices of the places whose turn it is."""
     order = np.argsort(turns, axis=None, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(np.ravel(turns)))[:-1])
     return [np.unravel_index(part, turns.shape) for part in parts]
 
 
 def _turns(places: Any) -> np.ndarray:
-    """How often each place was named before."""
+    """For each place how often it was named before."""
     order = np.argsort(places, axis=None, kind="stable")
     sorted_places = np.ravel(places)[order]
     turns = np.empty(np.size(places), int)

@@ -1,4 +1,4 @@
-"""The options of elementwise ufuncs, in calls that have rules: `dtype=` as casts, `where=` as a choice of elements."""
+"""The options of elementwise ufuncs in calls that have rules: `dtype=` as casts, `where=` as a choice of elements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_elementwise(fn: Any) -> bool:
 
 
 def with_options(recording: Recording, ufunc: np.ufunc, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
-    """A call with options and without `out=`."""
+    """Record a call with options and without `out=`."""
     if not _everywhere(words.get("where", True)):
         raise recording.refuse(
             RefusedCallError(
@@ -50,7 +50,7 @@ def cast_first(ufunc: np.ufunc, args: tuple[Any, ...], words: dict[str, Any]) ->
 
 
 def write_where(ufunc: np.ufunc, args: tuple[Any, ...], out: np.ndarray, where: Any) -> np.ndarray:
-    """`out[where] = ufunc(*args)` there only: elsewhere it is not computed, and its derivative may be infinite."""
+    """Record `out[where] = ufunc(*args)`; elsewhere it is not computed, since its derivative may be infinite there."""
     mask = enter(np.broadcast_to)(as_mask(where), out.shape)
     chosen = [a if np.ndim(a) == 0 else HOOKS["getitem"](mask, _broadcast(a, out.shape), STATE.site) for a in args]
     record_store(out, mask, enter(ufunc)(*chosen))
@@ -58,13 +58,13 @@ def write_where(ufunc: np.ufunc, args: tuple[Any, ...], out: np.ndarray, where: 
 
 
 def as_mask(where: Any) -> Any:
-    """A mask as one of bools: NumPy takes numbers too, which as an index would name places."""
+    """A mask as one of bools: NumPy also takes numbers, which as an index would name places."""
     is_mask = type(where) is bool or getattr(where, "dtype", None) == np.dtype(bool)
     return where if is_mask else enter(np.not_equal)(where, 0)
 
 
 def write_parts(run: Callable[[], Any], outs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The results of a ufunc of several, stored where there is an array for them."""
+    """Store the results of a ufunc that has several, as far as there is an array for each."""
     values = run()
     for out, value in zip(outs, values, strict=True):
         if out is not None:
@@ -81,7 +81,7 @@ def _broadcast(a: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _as_dtype(dtype: Any) -> np.dtype:
-    """What `dtype=` names, which may be the class of a dtype: `np.dtype` would take that for one of objects."""
+    """The dtype that `dtype=` names; it may be the class of a dtype, which `np.dtype` takes for one of objects."""
     is_class = isinstance(dtype, type) and issubclass(dtype, np.dtype)
     named: np.dtype = dtype() if is_class else np.dtype(dtype)
     return named
@@ -94,7 +94,7 @@ def _as_operand(a: Any) -> Any:
 
 
 def _cast(a: Any, dtype: np.dtype) -> Any:
-    """An operand in a dtype; a Python number is cast by that dtype's type."""
+    """An operand in a dtype; a Python number is cast by the dtype's type."""
     if getattr(a, "dtype", None) == dtype:
         return a
     if isinstance(a, np.ndarray):

@@ -1,4 +1,4 @@
-"""C functions that write into arrays."""
+"""Stand-ins of C functions that write into arrays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where
 
 
 def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
-    """A method that rearranges an array in place: run and logged where nothing is traced, else refused."""
+    """The stand-in of a method that rearranges an array: refused where anything is traced, else run and logged."""
     recording = STATE.recording
     if recording is None:
         return f(*args, **kwargs)
@@ -50,7 +50,7 @@ def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _rearrange(function: Any) -> Any:
-    """`a.sort()` or `a.partition(k)`: what the function of that name gives is stored."""
+    """The stand-in of `a.sort()` or `a.partition(k)`, which stores what the function of that name gives."""
 
     def call(array: np.ndarray, f: Any, *args: Any, **kwargs: Any) -> None:
         recording = STATE.recording
@@ -70,7 +70,7 @@ def _put(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str = "rais
 
 
 def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
-    """Each value is taken from the place of the element that it replaces."""
+    """The stand-in of `np.putmask`: each value is taken from the place of the element that it replaces."""
     key = enter(np.ravel)(as_mask(mask))
     if np.ndim(values):
         values = HOOKS["getitem"](key, enter(np.ravel)(enter(np.resize)(values, a.shape)), STATE.site)
@@ -78,7 +78,7 @@ def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
 
 
 def _place(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
-    """The values are taken one after the other, also those that have been replaced by then."""
+    """The stand-in of `np.place`: values are taken one after the other, also those that have been replaced by then."""
     recording = STATE.recording
     if recording is not None and isinstance(vals, np.ndarray) and np.may_share_memory(arr, vals):
         raise recording.refuse(
