@@ -20,6 +20,7 @@ from instructions import Watch, instructions
 
 import wengert as wg
 from wengert.hooks import tracer
+from wengert.recording import learnt
 from wengert.recording.recording import OPERANDS, PLAIN, STATE, Modes
 from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
@@ -102,9 +103,36 @@ def _state() -> tuple[Any, ...]:
         (np.ndarray in PLAIN, np.ndarray in OPERANDS),
         (gc.get_threshold(), sys.getrecursionlimit()),
         (SETTINGS.add, SETTINGS.strategy),
+        _learnt(),
         [id(value) for value in held],
         id(CLOSURE.__closure__[0].cell_contents),  # type: ignore[index]
     )
+
+
+def _learnt() -> dict[str, set[Any]]:
+    return {name: {*table} for name, table in vars(learnt).items() if isinstance(table, dict) and name[0] != "_"}
+
+
+def test_what_was_learnt_is_forgotten_wherever_an_error_hit_the_first_time() -> None:
+    class Own:
+        pass
+
+    def forgetting() -> None:
+        for table in (learnt.twins, learnt.methods, learnt.plain_names, learnt.plain_names_of_classes):
+            table[Own] = Own  # type: ignore[index]
+        learnt.forget()
+
+    before = _learnt()
+    for k in range(1, instructions(forgetting) + 1):
+        with pytest.raises(KeyboardInterrupt):
+            Watch(k, _interrupt).over(forgetting)
+        learnt.plain_names[Own] = set()
+        learnt.forget()
+        assert _learnt() == before, k
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
