@@ -11,6 +11,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 from wengert.errors import RuleError
+from wengert.recording.subclasses import renewed
 from wengert.values import functional as fn
 from wengert.values.projection import project, unbroadcast
 from wengert.values.specs import Spec, fresh, is_complex, is_inexact, spec_of
@@ -41,12 +42,12 @@ def test_fresh_numpy_scalar_keeps_its_type(kind: type) -> None:
     assert y is not x and type(y) is kind and y.tobytes() == x.tobytes()
 
 
-def test_fresh_array_is_a_view_never_a_copy() -> None:
+def test_a_renewed_array_is_a_view_never_a_copy() -> None:
     class Mine(np.ndarray):
         pass
 
     x = np.arange(6.0).reshape(2, 3).T[::2].view(Mine)
-    y = fresh(x)
+    y = renewed(x)
     assert y is not x and type(y) is Mine and y.strides == x.strides and np.shares_memory(x, y)
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert.recording.inputs import Swaps, enter, enter_callable
-from wengert.values.specs import fresh
+from wengert.recording.subclasses import renewed
 from wengert.values.trees import is_container, leaves, mirror, rebuild, written
 
 T = TypeVar("T")
@@ -31,7 +31,7 @@ class Fresh:
         self.made: list[tuple[str, Any, Any]] = []
 
     def __call__(self, leaf: Any, path: str) -> Any:
-        new = fresh(leaf)
+        new = renewed(leaf)
         self.made.append((written(path), leaf, new))
         return new
 
@@ -191,8 +191,8 @@ def test_a_leaf_is_entered_and_given_back(leaf: Any) -> None:
 def test_anything_else_stays_and_has_no_gradient(other: Any) -> None:
     inside, swaps, make = entered(other)
     assert inside is other and make.made == []
-    assert swaps.mirrors(fresh) == (None,)
-    assert mirror([other], fresh) == [None]
+    assert swaps.mirrors(renewed) == (None,)
+    assert mirror([other], renewed) == [None]
 
 
 def test_classes_enums_and_library_objects_are_no_containers() -> None:
@@ -389,7 +389,7 @@ def test_restored_when_making_a_leaf_fails() -> None:
     def make(leaf: Any, path: str) -> Any:
         if written(path).endswith("['z']"):
             raise KeyboardInterrupt
-        return fresh(leaf)
+        return renewed(leaf)
 
     with pytest.raises(KeyboardInterrupt):
         enter(params, make)
@@ -543,7 +543,7 @@ def test_a_closure_is_restored_when_making_a_leaf_fails() -> None:
     def make(leaf: Any, path: str) -> Any:
         if written(path) == "f.b":
             raise ValueError
-        return fresh(leaf)
+        return renewed(leaf)
 
     with pytest.raises(ValueError):  # noqa: PT011
         enter_callable(f, make)
@@ -585,7 +585,7 @@ def test_entering_and_restoring_is_the_identity(value: Any) -> None:
 
 @given(structures)
 def test_a_mirror_has_a_gradient_at_the_path_of_each_leaf(value: Any) -> None:
-    gradient = mirror(value, fresh)
+    gradient = mirror(value, renewed)
     assert [path for path, _ in leaves(gradient)] == [path for path, _ in leaves(value)]
     copied = rebuild(value, lambda leaf, path: leaf)
     assert repr(copied) == repr(value)
