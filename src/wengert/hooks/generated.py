@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.attributes import delete_attribute, get_attribute, set_attribute, super_attribute
-from wengert.hooks.classes import IMMUTABLE, bind, lookup, python_method
+from wengert.hooks.classes import IMMUTABLE, lookup, python_method
 from wengert.hooks.exchange import HOOKS
 from wengert.hooks.items import (
     Quick,
@@ -163,23 +163,16 @@ def convert(value: Any, how: int, site: Site | None) -> Any:
     method = python_method(type(value), name)
     if method is None and how == 1 and lookup(type(value), name) is object.__str__:
         method = python_method(type(value), "__repr__")
-    text = fn(value) if method is None or how == 3 else bind(method, value)()
-    if not isinstance(text, str):
-        raise TypeError(f"{name} returned non-string (type {type(text).__name__})")
-    return (
-        text if STATE.recording is None else remember(STATE.recording, text, (value,), fn if method is None else None)
-    )
+    text, recording = fn(value), STATE.recording
+    return text if recording is None else remember(recording, text, (value,), fn if method is None else None)
 
 
 def format_value(value: Any, spec: str, site: Site | None) -> Any:
     """`format(value, spec)`."""
     STATE.site = site
-    method = python_method(type(value), "__format__")
-    text = format(value, spec) if method is None else bind(method, value)(spec)
-    if not isinstance(text, str):
-        raise TypeError(f"__format__ must return a str, not {type(text).__name__}")
-    made = None if method is not None else format
-    return text if STATE.recording is None else remember(STATE.recording, text, (value, spec), made)
+    made = format if python_method(type(value), "__format__") is None else None
+    text, recording = format(value, spec), STATE.recording
+    return text if recording is None else remember(recording, text, (value, spec), made)
 
 
 def join(parts: tuple[str, ...], site: Site | None) -> str:

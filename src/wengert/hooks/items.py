@@ -18,7 +18,7 @@ from wengert.hooks.exchange import prepare
 from wengert.hooks.flat_iterators import assign_flat, flat_items, read_flat
 from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
 from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
-from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember
+from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember, waits
 from wengert.hooks.standins.texts import characters, lines, octets
 from wengert.hooks.writes import record_store, slot_of_key
 from wengert.recording.aliases import READERS, behind
@@ -215,8 +215,17 @@ def iterable(obj: Any, site: Site | None) -> Any:
         return read(obj)
     if issubclass(t, io.StringIO):
         return lines(obj)
-    prepare(t)
-    return obj
+    return _waiting(obj) if waits(python_method(t, "__next__")) else obj
+
+
+def _waiting(iterator: Any) -> Iterator[Any]:
+    """What an iterator gives that waits for other threads: at each step it gives up its turn."""
+    while True:
+        try:
+            item = enter(iterator.__next__)()
+        except StopIteration:
+            return
+        yield item
 
 
 def _items(array: np.ndarray, site: Site | None) -> Iterator[Any]:

@@ -54,9 +54,11 @@ def _through(name: str, fn: Any, convert: type | None = None) -> Any:
         if recording is None or not (args or kwargs):
             return fn(*args, **kwargs)
         found = python_method(type(args[0]), name) if args else None
-        if found is not None and (convert is None or (len(args) == 1 and not kwargs)):
-            value = bind(found, args[0])(*args[1:], **kwargs)
-            if convert is None or type(value) is convert:
+        if found is not None and convert is None:
+            return fn(*args, **kwargs)
+        if found is not None and len(args) == 1 and not kwargs:
+            value = bind(found, args[0])()
+            if type(value) is convert:
                 return value
             made, primitive = fn(_Returning(value)), primitive_of(fn)
             return made if primitive is None or slot_of(recording, value) is None else recorder(primitive)(value)

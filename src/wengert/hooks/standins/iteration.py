@@ -12,13 +12,13 @@ import numpy as np
 
 from wengert.hooks.classes import enter, python_method
 from wengert.hooks.exchange import prepare, touched
-from wengert.hooks.flat_iterators import flat_items
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import iterable
 from wengert.hooks.lookups import in_hash_order, tape, told
 from wengert.hooks.policy import stands_for
 from wengert.hooks.protocols import truth
 from wengert.hooks.readers import is_reader, read_next
+from wengert.hooks.search import waits
 from wengert.hooks.standins.containers import same
 from wengert.hooks.standins.ordering import ordered
 from wengert.hooks.standins.texts import characters
@@ -173,9 +173,9 @@ def _called_until(f: Callable[[], Any], end: Any) -> Any:
 
 @stands_for(next, native_errors=True)
 def _next(iterator: Any, /, *default: Any) -> Any:
-    if type(iterator) is np.flatiter:
-        iterator = flat_items(iterator)
-    prepare(type(iterator))
+    t = type(iterator)
+    if t is np.flatiter or waits(python_method(t, "__next__")):
+        iterator = iterable(iterator, STATE.site)
     return (read_next if is_reader(iterator) else next)(iterator, *default)
 
 
