@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "wengert"
@@ -14,13 +17,19 @@ CHANGES = set("append extend insert remove add discard update setdefault pop pop
 EMPTY = {"{}", "[]", "set()", "weakref.WeakKeyDictionary()", "WeakKeyDictionary()", "weakref.WeakValueDictionary()"}
 
 Place = tuple[str, str]  # a file, and a name in it
-MODULES = {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
 
 
-def assigned(tree: ast.Module) -> dict[str, ast.expr | ast.ClassDef]:
+@cache
+def modules() -> dict[str, ast.Module]:
+    """The files of the package, by their names."""
+    return {path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text()) for path in SOURCE.rglob("*.py")}
+
+
+@cache
+def assigned(file: str) -> dict[str, ast.expr | ast.ClassDef]:
     """The names that a module gives to values and classes."""
     found: dict[str, ast.expr | ast.ClassDef] = {}
-    for node in tree.body:
+    for node in modules()[file].body:
         if isinstance(node, ast.ClassDef):
             found[node.name] = node
         elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
@@ -29,18 +38,15 @@ def assigned(tree: ast.Module) -> dict[str, ast.expr | ast.ClassDef]:
     return found
 
 
-ASSIGNED = {file: assigned(tree) for file, tree in MODULES.items()}
-
-
 def places(file: str) -> dict[str, Place]:
     """What the names of a module stand for: its own, and those that it imports from the package."""
     found = {}
-    for node in MODULES[file].body:
+    for node in modules()[file].body:
         if isinstance(node, ast.ImportFrom) and node.module is not None:
             origin = node.module.removeprefix("wengert.").replace(".", "/") + ".py"
-            owned = ASSIGNED.get(origin, {})
+            owned = assigned(origin) if origin in modules() else {}
             found |= {alias.asname or alias.name: (origin, alias.name) for alias in node.names if alias.name in owned}
-    return found | {name: (file, name) for name in ASSIGNED[file]}
+    return found | {name: (file, name) for name in assigned(file)}
 
 
 def changed_by(function: ast.AST) -> Iterator[str]:
@@ -73,16 +79,16 @@ def changes_itself(cls: ast.ClassDef) -> bool:
 def state() -> set[Place]:
     """What modules hold that changes after they were imported, or that is empty and will be filled."""
     found = set()
-    for file, values in ASSIGNED.items():
+    for file in modules():
         known = places(file)
-        for function in ast.walk(MODULES[file]):
+        for function in ast.walk(modules()[file]):
             if isinstance(function, ast.FunctionDef | ast.Lambda):
                 changed = [known[name] for name in changed_by(function) if name in known]
                 found.update(place for place in changed if not calls_by_class(place))
-        for name, value in values.items():
+        for name, value in assigned(file).items():
             made = value.func if isinstance(value, ast.Call) else None
             origin, of = known.get(made.id, ("", "")) if isinstance(made, ast.Name) else ("", "")
-            cls = ASSIGNED.get(origin, {}).get(of)
+            cls = assigned(origin).get(of) if origin else None
             if (isinstance(cls, ast.ClassDef) and changes_itself(cls)) or ast.unparse(value) in EMPTY:
                 found.add((file, name))
     return {(file, name) for file, name in found if not name.startswith("__")}
@@ -90,7 +96,7 @@ def state() -> set[Place]:
 
 def calls_by_class(place: Place) -> bool:
     """Whether a name stands for a class with a method named as a container's: what it changes is an object."""
-    found = ASSIGNED[place[0]][place[1]]
+    found = assigned(place[0])[place[1]]
     return isinstance(found, ast.ClassDef) and not CHANGES.isdisjoint(methods(found))
 
 
@@ -105,6 +111,7 @@ def explained() -> set[Place]:
     return found
 
 
+@pytest.mark.slow
 def test_state_of_modules_is_explained_and_what_is_explained_is_there() -> None:
     assert state() == explained()
 
