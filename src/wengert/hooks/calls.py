@@ -22,10 +22,12 @@ from wengert.hooks.standins import (  # noqa: F401 (they enter their decisions i
     containers,
     execution,
     iteration,
+    number_methods,
     numpy_helpers,
     objects,
     randomness,
     specials,
+    standard,
     totals,
     ufunc_methods,
 )

@@ -22,8 +22,11 @@ from wengert.values.frames import ENGINE
 from wengert.values.names import home_of, is_heap_type
 from wengert.values.sites import Site
 
-HOOKS: dict[str, Callable[..., Any]] = {}
-"""What twins call, by the names of `rewrite.emitter`; the modules of this package enter their own."""
+HOOKS: dict[str, Any] = {}
+"""What twins call, by the names of `rewrite.emitter`; the modules of this package enter their own.
+
+And `state`, which knows the line that calls a stand-in.
+"""
 
 _OURS = MODULES.keys() | {"wengert", "wengert_rules"}
 
@@ -69,7 +72,7 @@ def touched(value: Any, site: Site | None) -> Any:
     return value
 
 
-HOOKS |= {"made": made, "touched": touched}
+HOOKS |= {"made": made, "touched": touched, "state": STATE}
 
 
 GIVING = {"__iter__", "__aiter__", "__anext__", "__await__"}
@@ -168,6 +171,11 @@ def copied(f: types.FunctionType, code: types.CodeType | None = None) -> types.F
     if f.__qualname__ != made.__code__.co_qualname:
         made.__qualname__ = f.__qualname__
     return made
+
+
+def instrumented(f: types.FunctionType) -> types.FunctionType:
+    """A stand-in in plain Python, as it runs: with all that it makes."""
+    return copied(f, twin_of(code_of(f)))
 
 
 def _functions_in(value: Any) -> Iterator[types.FunctionType]:

@@ -117,12 +117,20 @@ class Emitter:
         """Call the hook `name` on so many operands, which lie on top of the stack; its result takes their place."""
         self.op("LOAD_CONST", self.hooks[name])
         self.op("SWAP", operands + 1)
-        for constant in (*constants, self.site):
+        for constant in constants:
             self.op("LOAD_CONST", constant)
+        self.load_site()
         arguments = operands + len(constants)
         if self.table.precall:
             self.op("PRECALL", arguments)
         self.op("CALL", arguments)
+
+    def load_site(self) -> None:
+        if self.site is not None:
+            self.op("LOAD_CONST", self.site)
+        else:  # that of the caller
+            self.op("LOAD_CONST", self.hooks["state"])
+            self.op("LOAD_ATTR", (False, "site") if self.table.version >= (3, 12) else "site")
 
     def command(self, name: str, operands: int, *constants: Any) -> None:
         """Call a hook as `hook` does, and drop its result."""

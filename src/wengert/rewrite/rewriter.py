@@ -21,6 +21,7 @@ from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Nested, OpcodeTable
 from wengert.rewrite.nulls import calls_without_self
 from wengert.rewrite.tables import running_table
 from wengert.values.codes import note_original, original
+from wengert.values.frames import AT_CALLER
 from wengert.values.sites import Site
 
 ROOM = 5
@@ -168,7 +169,9 @@ class Sites:
         self.code = code
         self.by_line: dict[int, Site] = {}
 
-    def of(self, instr: Instr) -> Site:
+    def of(self, instr: Instr) -> Site | None:
+        if self.code.co_filename in AT_CALLER:
+            return None
         line = instr.location.lineno if instr.location else None
         line = self.code.co_firstlineno if line is None else line
         site = self.by_line.get(line)

@@ -12,6 +12,10 @@ from wengert.values.sites import Site
 
 ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OURS = (ENGINE, "<wengert")
+PLAIN = os.path.join(ENGINE, "hooks", "standins", "plain.py")
+STANDARD = "<wengert standard library>"
+AT_CALLER = {PLAIN, STANDARD}
+"""Files of stand-ins whose code is instrumented, and counts as being at the line that calls it."""
 
 
 def is_ours(frame: types.FrameType) -> bool:

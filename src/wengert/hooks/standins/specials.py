@@ -28,11 +28,8 @@ from wengert.hooks.lookups import decisive
 from wengert.hooks.policy import stands_for
 from wengert.hooks.protocols import truth
 from wengert.hooks.search import search
-from wengert.hooks.standins.algorithms import ALGORITHMS
 from wengert.hooks.standins.conversions import CONVERSIONS
 from wengert.hooks.standins.iteration import entered
-from wengert.hooks.standins.operator_functions import OPERATOR_FUNCTIONS
-from wengert.hooks.standins.ordering import cmp_to_key
 from wengert.recording.recording import STATE
 from wengert.values.frames import frame_module_name, get_frame, warn
 from wengert.values.specs import is_certain
@@ -91,7 +88,6 @@ stands_for(builtins.__build_class__)(build_class)
 stands_for(object.__getattribute__)(generic_attribute)
 stands_for(type.__call__)(instantiate)
 stands_for(type.__new__)(functools.partial(make_class, type.__new__))
-stands_for(functools.cmp_to_key)(cmp_to_key)
 stands_for(sys._getframe)(get_frame)
 stands_for(warnings.warn)(warn)
 stands_for(getattr(sys, "_getframemodulename", frame_module_name))(frame_module_name)
@@ -148,6 +144,5 @@ def _called(ufunc: Any, *args: Any, **kwargs: Any) -> Any:
     return enter(ufunc)(*args, **kwargs)
 
 
-for _table in (CONVERSIONS, OPERATOR_FUNCTIONS, ALGORITHMS):
-    for _fn, _stand in _table.items():
-        stands_for(_fn, ruled=True, native_errors=_fn in (len, bool, repr, ascii, format))(_stand)
+for _fn, _stand in CONVERSIONS.items():
+    stands_for(_fn, ruled=True, native_errors=_fn in (len, bool, repr, ascii, format))(_stand)

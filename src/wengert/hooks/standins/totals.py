@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 import statistics
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter, python_method
-from wengert.hooks.generated import HOOKS
 from wengert.hooks.items import iterable
 from wengert.hooks.policy import records
 from wengert.hooks.search import hides, opaque
@@ -62,12 +62,9 @@ def _over_sequence(primitive: Primitive) -> Callable[..., Any]:
 
 def _extreme(primitive: Primitive, items: list[Any]) -> Any:
     """`min` or `max`: numbers are recorded; of other things, such as tuples, one is handed out as it is."""
-    fn, recording = primitive.fn, STATE.recording
+    fn = primitive.fn
     if len(items) > 1 and not all([isinstance(item, _NUMBERS) for item in items]):
-        is_told = recording is not None and recording.keep
-        if is_told or any([python_method(type(item), name) for item in items for name in ("__lt__", "__gt__")]):
-            return first(fn, items, lambda item: item)
-        return fn(items)
+        return first(fn, items)
     if not holds_traced(items):
         return fn(items)
     return items[0] if len(items) == 1 else record_call(primitive, tuple(items), {})
@@ -76,22 +73,21 @@ def _extreme(primitive: Primitive, items: list[Any]) -> Any:
 _NUMBERS = (float, int, complex, np.ndarray, np.generic)
 
 
-_FOLDED = {sum: ("add", 0), math.prod: ("mul", 1)}
+_FOLDED = {sum: (operator.add, 0, "__add__", "__radd__"), math.prod: (operator.mul, 1, "__mul__", "__rmul__")}
 
 
 def _is_folded(fn: Any, items: list[Any], args: tuple[Any, ...], words: dict[str, Any]) -> bool:
     """Whether an item's class, or that of the start, has an operator written in Python."""
     if len(args) > 1 or words.keys() - {"start"}:
         return False  # raises
-    names = f"__{_FOLDED[fn][0]}__", f"__r{_FOLDED[fn][0]}__"
+    names = _FOLDED[fn][2:]
     given = (*items, *args, *words.values())
     return any([python_method(type(item), name) is not None for item in given for name in names])
 
 
 def _fold(fn: Any, items: list[Any], *start: Any, **words: Any) -> Any:
-    name, neutral = _FOLDED[fn]
-    first = start[0] if start else words.get("start", neutral)
-    return functools.reduce(lambda a, b: HOOKS[name](b, a, STATE.site), items, first)
+    op, neutral, *_ = _FOLDED[fn]
+    return functools.reduce(enter(op), items, start[0] if start else words.get("start", neutral))
 
 
 @records(statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev)
@@ -114,9 +110,8 @@ def _over_points(primitive: Primitive) -> Callable[..., Any]:
         if STATE.recording is None or not holds_traced((p, q)):
             return value
         if isinstance(value, complex):  # of an array it would take the real parts
-            pairs = zip(iterable(p, STATE.site), iterable(q, STATE.site), strict=True)
-            products = [HOOKS["mul"](b, a, STATE.site) for a, b in pairs]
-            return functools.reduce(lambda a, b: HOOKS["add"](b, a, STATE.site), products, 0)
+            products = map(enter(operator.mul), iterable(p, STATE.site), iterable(q, STATE.site))
+            return functools.reduce(enter(operator.add), products, 0)
         vectors = [as_array(a) if isinstance(a, list) else a for a in (p, q)]
         again = fn(*vectors)
         made = record_as(primitive, again, tuple(vectors))

@@ -1,0 +1,56 @@
+"""Methods of numbers and arrays that do what an operator or builtin does: `x.__add__(y)`, `float.__repr__(x)`."""
+
+from __future__ import annotations
+
+import operator
+import types
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.classes import enter, python_method
+from wengert.hooks.operators import BINARY, COMPARE
+from wengert.hooks.policy import Decision, decides_unbound, replaced
+from wengert.hooks.search import guarded
+from wengert.hooks.standins.functions import dunder
+
+
+def _classes_under(t: type) -> list[type]:
+    classes: list[type] = type.__subclasses__(t)
+    return [t, *[under for each in classes for under in _classes_under(each)]]
+
+
+@decides_unbound(float, complex, np.ndarray, *_classes_under(np.generic))
+def _of_number(f: Any) -> Decision | None:
+    if type(f) is not types.WrapperDescriptorType or f.__name__ not in DUNDERS:
+        return None
+    return replaced("It is an operator, which is recorded.", _past_override, DUNDERS[f.__name__])
+
+
+def _past_override(f: Any) -> Any:
+    """`float.__repr__(x)`: where the class of x has a method of that name in Python, that is not meant."""
+    standin = DUNDERS[f.__name__]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or not args or python_method(type(args[0]), f.__name__) is not None:
+            return guarded(f)(*args, **kwargs)
+        return enter(standin)(*args)
+
+    return call
+
+
+DUNDERS: dict[str, Any] = {
+    "__getitem__": operator.getitem,
+    "__setitem__": operator.setitem,
+    "__len__": len,
+    "__hash__": hash,
+    "__repr__": repr,
+    "__str__": str,
+    "__bool__": bool,
+    "__contains__": operator.contains,
+}
+
+for _op in (*BINARY.values(), *COMPARE.values()):
+    DUNDERS[_op.method] = dunder(_op, False)
+    if _op.name not in COMPARE:
+        DUNDERS[_op.reflected] = dunder(_op, True)

@@ -1,0 +1,45 @@
+"""Stand-ins in plain Python: instrumented like the user's functions, with the line of their caller for their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+ENTERED = "It is instrumented like the user's functions."
+
+
+class Ordered:
+    """A sort key whose comparisons are seen."""
+
+    __slots__ = ("key",)
+
+    def __init__(self, key: Any) -> None:
+        self.key = key
+
+    def __lt__(self, other: Ordered) -> bool:
+        return bool(self.key < other.key)
+
+
+def extreme(fn: Any, candidates: list[Any], key: Callable[[Any], Any]) -> Any:
+    """The `min` or `max` of candidates by what `key` gives of each."""
+    best, best_key = candidates[0], key(candidates[0])
+    for item in candidates[1:]:
+        item_key = key(item)
+        if item_key < best_key if fn is min else item_key > best_key:
+            best, best_key = item, item_key
+    return best
+
+
+def count_elements(mapping: Any, items: Iterable[Any], /) -> None:
+    """Add to the counts in a mapping, of which a class may have its own way to give one."""
+    count = mapping.get
+    for item in items:
+        mapping[item] = count(item, 0) + 1
+
+
+def iconcat(a: Any, b: Any, /) -> Any:
+    """Not `a += b`, which leaves that to an array."""
+    if isinstance(a, list):
+        return a.__iadd__(b)
+    a += b
+    return a

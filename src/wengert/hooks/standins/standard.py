@@ -1,0 +1,91 @@
+"""What the standard library has in C and, by PEP 399, in Python too: the text in Python runs, instrumented."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import functools
+import heapq
+import importlib.util
+import operator
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from wengert.hooks.classes import enter
+from wengert.hooks.exchange import instrumented, prepare
+from wengert.hooks.lookups import tape
+from wengert.hooks.policy import Decision, decides_type, replaced, stands_for
+from wengert.hooks.standins import plain
+from wengert.values.frames import STANDARD
+
+
+def _in_python(module: types.ModuleType, accelerator: str) -> types.ModuleType:
+    """A module of the standard library once more, without its part in C."""
+    name, held = module.__name__, sys.modules[accelerator]
+    made, loader = types.ModuleType(name), importlib.util.find_spec(name).loader  # type: ignore[union-attr]
+    sys.modules[accelerator] = None  # type: ignore[assignment]
+    try:
+        exec(_at_caller(loader.get_code(name)), vars(made))  # type: ignore[union-attr]
+    finally:
+        sys.modules[accelerator] = held
+    return made
+
+
+def _at_caller(code: types.CodeType) -> types.CodeType:
+    """Code whose lines are those of its caller."""
+    consts = tuple([_at_caller(part) if type(part) is types.CodeType else part for part in code.co_consts])
+    return code.replace(co_filename=STANDARD, co_consts=consts)
+
+
+OPERATOR = _in_python(operator, "_operator")
+
+
+@decides_type(operator.itemgetter, operator.attrgetter, operator.methodcaller)
+def _of_getter(f: Any) -> Decision:
+    return replaced("It reads a part of what it is given, which is recorded.", _getter_in_python)
+
+
+def _getter_in_python(f: Any) -> Any:
+    made: Any = f.__reduce__()
+    how, given = made[0], made[1]
+    if not isinstance(how, type):  # a method caller with words
+        return enter(OPERATOR.methodcaller(*how.args, *given, **how.keywords))
+    return enter(getattr(OPERATOR, type(f).__name__)(*given))
+
+
+def _ordering(native: Any, text: Any) -> Any:
+    """A function that moves items by their order: on a tape each comparison is a guard."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if "key" in kwargs or tape() is not None:
+            return enter(text)(*args, **kwargs)
+        for a in args:
+            prepare(type(a))
+        return native(*args, **kwargs)
+
+    return call
+
+
+def _shared(module: types.ModuleType, text: types.ModuleType) -> Iterator[tuple[Any, Any]]:
+    """The functions that a module has in C, and in Python."""
+    for name, f in vars(text).items():
+        native = getattr(module, name, None)
+        if type(f) is types.FunctionType and type(native) is types.BuiltinFunctionType:
+            yield native, f
+
+
+def _stands_in(native: Any, text: Any, **options: bool) -> None:
+    stands_for(native, made=True, **options)(lambda _: instrumented(text))
+
+
+_stands_in(collections._count_elements, plain.count_elements)  # type: ignore[attr-defined]
+_stands_in(operator.iconcat, plain.iconcat)
+_stands_in(functools.cmp_to_key, _in_python(functools, "_functools").cmp_to_key)
+for _native, _text in _shared(operator, OPERATOR):
+    if _native not in (operator.index, operator.length_hint, operator.iconcat):  # the text does something else
+        _stands_in(_native, _text, ruled=True)
+for _module, _accelerator in ((heapq, "_heapq"), (bisect, "_bisect")):
+    for _native, _text in _shared(_module, _in_python(_module, _accelerator)):
+        stands_for(_native)(_ordering(_native, _text))

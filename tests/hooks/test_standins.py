@@ -1,0 +1,98 @@
+"""Stand-ins in plain Python: they are at the line of their caller, and do what the callable in C does."""
+
+from __future__ import annotations
+
+import bisect
+import collections
+import functools
+import heapq
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import wengert as wg
+
+
+class Given(dict):
+    """A dictionary that tells what is not there."""
+
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        return super().get(key, self.value)
+
+
+def counted(x: float) -> float:
+    counts = Given(x * x)
+    collections._count_elements(counts, "aab")  # type: ignore[attr-defined]
+    return counts["a"] * counts["b"]
+
+
+def keys(x: float) -> float:
+    key = functools.cmp_to_key(lambda a, b: a - b)
+    same, more = key(x) == key(x * 1.0), key(x * x) > key(x)
+    return key(x * x).obj * (2.0 if same else 3.0) * (5.0 if more else 7.0)
+
+
+def called(x: float) -> float:
+    class Twice:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+        def scaled(self, by: float, *, power: int) -> float:
+            return (self.value * by) ** power
+
+    pair = [Twice(x), Twice(x * x)]
+    scaled = operator.methodcaller("scaled", 3.0, power=2)
+    return sum(map(scaled, pair)) + operator.attrgetter("value")(operator.itemgetter(1)(pair))
+
+
+@pytest.mark.parametrize("f", [counted, keys, called])
+def test_a_text_in_python_computes_what_the_callable_in_c_does(f: Callable[[float], float]) -> None:
+    assert wg.value_and_grad(f)(1.3)[0] == f(1.3)
+    assert wg.grad(f)(1.3) == pytest.approx(wg.ngradient(f, 1.3)[0], rel=1e-6)
+    assert wg.trace(f, 1.3)[1].play(1.3) == f(1.3)
+
+
+DECIDING: dict[str, Callable[[float], Any]] = {
+    "bisect": lambda x: bisect.bisect([1.0, 2.0], x),
+    "bisect with a key": lambda x: bisect.bisect_left([1.0, 2.0], x, key=lambda a: a + 0.0),
+    "heapify": lambda x: heapq.heapify([2.0, x]),
+    "heappush": lambda x: heapq.heappush([1.7], x),
+    "sorted": lambda x: sorted([x, 1.7]),
+    "cmp_to_key": lambda x: sorted([x, 1.7], key=functools.cmp_to_key(operator.sub)),
+    "max": lambda x: max((x, 0), (1.7, 0)),
+    "min with a key": lambda x: min(x, 1.7, key=operator.neg),
+    "operator": lambda x: operator.truth(operator.lt(x, 1.7)),
+}
+
+
+@pytest.mark.parametrize("name", DECIDING)
+def test_what_a_standin_decides_is_decided_at_the_line_of_its_caller(name: str) -> None:
+    decide = DECIDING[name]
+
+    def f(x: float) -> float:
+        decide(x)
+        return x * x
+
+    tape = wg.trace(f, 1.5)[1]
+    assert tape.play(1.5) == 2.25
+    line = decide.__code__.co_firstlineno
+    with pytest.raises(wg.StaleTapeError, match=rf"test_standins\.py:{line} in <lambda>"):
+        tape.play(2.5)
+
+
+def test_a_heap_of_a_gradient_moves_what_it_is_given() -> None:
+    def f(x: float) -> float:
+        heap: list[Any] = []
+        for k, c in enumerate((3.0, -1.0, 2.0, 0.5)):
+            heapq.heappush(heap, (c * x, k, [c * x * x]))
+        first = heapq.heapreplace(heap, (x**3, 9, [x]))
+        return first[0] * first[2][0] + heapq.nsmallest(2, heap)[1][0]
+
+    assert wg.value_and_grad(f)(1.3)[0] == f(1.3)
+    assert wg.grad(f)(1.3) == pytest.approx(wg.ngradient(f, 1.3)[0], rel=1e-6)
