@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 from tensor_examples import EXAMPLES  # noqa: E402
 from tensor_runs import example_run  # noqa: E402
 
-from wengert.tensor.passes.adjoint import adjoint, interface_size  # noqa: E402
+from wengert.tensor.passes.adjoint import adjoint_program, interface_size  # noqa: E402
 from wengert.tensor.passes.differential import differential  # noqa: E402
 from wengert.tensor.passes.statements import ssa_cost  # noqa: E402
 from wengert.tensor.planning.counting import counted  # noqa: E402
@@ -30,7 +30,7 @@ HEAD = ("y = f(x)", "sizes", "f", "Df", "f*", "left", "f* + left ≤ Df + |y|", 
 def row(name: str, sizes: dict[str, int]) -> tuple[str, ...]:
     run, wrt = example_run(name, sizes, reverse=False), EXAMPLES[name].wrt
     world = run.sizes, run.relations
-    reverse = adjoint(run.ssa, wrt)
+    reverse = adjoint_program(run.ssa, wrt)
     programs = run.ssa, differential(run.ssa, wrt), reverse.ssa
     f, d, back = (ssa_cost(each, *world) for each in programs)
     left, output = interface_size(reverse, *world), int(np.size(run.value))

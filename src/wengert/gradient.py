@@ -26,9 +26,9 @@ from wengert.values.specs import fresh, is_complex
 from wengert.values.trees import leaves
 from wengert.wanted import (
     Argnums,
+    argument_names,
     check_argnums,
     check_inputs,
-    names_of,
     places_of,
     refuse_positions,
     refuse_shared,
@@ -277,7 +277,7 @@ def _at_once(
     finally:
         SESSION.tidy()
     result = Gradients(gradients)
-    result.names = ("", *names_of(f, args, kwargs, places))
+    result.names = ("", *argument_names(f, args, kwargs, places))
     return value, result
 
 
@@ -360,7 +360,7 @@ def _are_leaves(args: tuple[Any, ...]) -> bool:
 
 def _asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> str:
     """The arguments that a derivative is asked for, in a message."""
-    return " or ".join(names_of(f, args, kwargs, wanted)) or "any argument"
+    return " or ".join(argument_names(f, args, kwargs, wanted)) or "any argument"
 
 
 def _wraps(f: Any) -> Callable[[Any], Any]:

@@ -55,7 +55,7 @@ def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     raise ArgumentError(f"argnums={key}, but the call gives {len(args)} positional arguments")
 
 
-def names_of(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> list[str]:
+def argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> list[str]:
     """The names of arguments, as their function has them."""
     names = named_parameters(f)
     return [
@@ -73,7 +73,7 @@ def check_inputs(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: 
         found = None if is_inexact(value) else _without_derivative(value)
         if found is None:
             continue
-        name = names_of(f, args, kwargs, (key,))[0]
+        name = argument_names(f, args, kwargs, (key,))[0]
         if isinstance(value, np.ndarray):
             raise IntegerInputError(
                 f"argument {name!r} is an array of {value.dtype}, which has no derivative. Pass {name}.astype(float), "

@@ -17,7 +17,7 @@ from wengert.recording.primitives import Bound, primitive_of
 from wengert.reverse import walk
 from wengert.reverse.accumulators import Bars
 from wengert.rulebook.array_steps import array_step
-from wengert.rulebook.bodies import Body
+from wengert.rulebook.bodies import RuleBody
 from wengert.rulebook.steps import scalar_step
 from wengert.rulebook.syntax import DERIVING
 from wengert.values.specs import is_inexact
@@ -97,7 +97,7 @@ def rebinding(y: Any, x: Any) -> Any:
 
 def test_a_body_that_rebinds_its_parameters_keeps_the_general_step() -> None:
     slow = lambda *args: None
-    assert array_step(Body(rebinding, "partials"), (True,), False, None, slow, walk._fit) is slow
+    assert array_step(RuleBody(rebinding, "partials"), (True,), False, None, slow, walk._fit) is slow
 
 
 def weighted(x: np.ndarray, w: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ import pytest
 
 import wengert_rules  # noqa: F401 -- enters the rules that the steps are tested on
 from wengert.errors import RuleError
-from wengert.rulebook.bodies import Body
+from wengert.rulebook.bodies import RuleBody
 from wengert.rulebook.declare import adjoint
 from wengert.rulebook.registry import rules
 from wengert.rulebook.steps import scalar_step
@@ -94,7 +94,7 @@ def joined(y_bar, y, *arrays, axis=0):
 def test_a_variant_holds_only_what_the_wanted_cotangents_need(
     rule: Any, kind: str, wanted: Any, source: str, read: Any, read_y: str
 ) -> None:
-    variant = Body(rule, kind).variant(wanted)
+    variant = RuleBody(rule, kind).variant(wanted)
     assert textwrap.dedent("\n".join(variant.source.splitlines()[1:])) == source
     assert (variant.reads, variant.reads_y) == (read, read_y)
 
@@ -102,42 +102,42 @@ def test_a_variant_holds_only_what_the_wanted_cotangents_need(
 def test_a_variant_computes_what_the_rule_says() -> None:
     a, b = np.array([[1.0, 2j]]), np.array([[3.0], [4.0 + 1j]])
     y_bar = np.array([[2.0 - 1j]])
-    both = Body(matmul, "pullback").variant((True, True)).call(y_bar, None, a, b)
+    both = RuleBody(matmul, "pullback").variant((True, True)).call(y_bar, None, a, b)
     assert np.allclose(both[0], y_bar @ b.conj().T) and np.allclose(both[1], a.conj().T @ y_bar)
-    only = Body(matmul, "pullback").variant((True, False)).call(y_bar, None, None, b)
+    only = RuleBody(matmul, "pullback").variant((True, False)).call(y_bar, None, None, b)
     assert only[1] is None and np.array_equal(only[0], both[0])
-    assert Body(multiply, "partials").variant((True, False)).call(2.0, None, None, 1j) == (-2j, None)
-    assert Body(add, "partials").variant((True, True)).call(2.0, None, None, None) == (2.0, 2.0)
+    assert RuleBody(multiply, "partials").variant((True, False)).call(2.0, None, None, 1j) == (-2j, None)
+    assert RuleBody(add, "partials").variant((True, True)).call(2.0, None, None, None) == (2.0, 2.0)
 
 
 def test_a_variant_without_the_dead_branch_warns_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        got = Body(power, "partials").variant((True, False)).call(1.0, None, np.array([-2.0]), 2.0)
+        got = RuleBody(power, "partials").variant((True, False)).call(1.0, None, np.array([-2.0]), 2.0)
     assert got[0] == [-4.0]
 
 
 def test_a_variant_gives_numpys_answer_where_python_raises() -> None:
-    variant = Body(power, "partials").variant((True, False))
+    variant = RuleBody(power, "partials").variant((True, False))
     with np.errstate(all="ignore"):
         assert variant.call(1.0, None, 0.0, 0.5) == (math.inf, None)
 
 
 def test_shapes_are_enough_where_only_shapes_are_read() -> None:
-    variant = Body(total, "pullback").variant((True,))
+    variant = RuleBody(total, "pullback").variant((True,))
     assert variant.reads == ("shape",)
     y, kept = variant.residuals(np.ones(3), (np.ones((2, 3), np.float32),))
     assert y is None and kept == (spec_of(np.ones((2, 3), np.float32)),)
     assert np.array_equal(variant.call(np.arange(3.0), y, *kept, axis=0)[0], [[0, 1, 2], [0, 1, 2]])
-    assert Body(joined, "pullback").variant((True, True)).reads == ("shape", "shape")
+    assert RuleBody(joined, "pullback").variant((True, True)).reads == ("shape", "shape")
 
 
 def test_branches_on_shapes_keep_what_is_read_in_them() -> None:
-    left = Body(branching, "pullback").variant((True, False))
+    left = RuleBody(branching, "pullback").variant((True, False))
     assert left.reads == ("shape", "value") and "unread" not in left.source
     assert left.call(2.0, None, np.ones((3, 1)), None) == (6.0, None)
     assert left.call(2.0, None, np.ones(1), 5.0) == (10.0, None)
-    nothing = Body(branching, "pullback").variant((False, False))
+    nothing = RuleBody(branching, "pullback").variant((False, False))
     assert nothing.reads == ("nothing", "nothing") and "if" not in nothing.source
 
 
@@ -151,7 +151,7 @@ def test_the_rest_of_a_tuple_assignment_stays() -> None:
             last = k  # noqa: F841
         return (y_bar * n,)
 
-    variant = Body(rule, "pullback").variant((True,))
+    variant = RuleBody(rule, "pullback").variant((True,))
     assert "m, n = np.shape(a)" in variant.source and "s +=" not in variant.source
     assert "last = k" in variant.source  # loops are kept whole
     assert variant.reads == ("shape",)
@@ -163,7 +163,7 @@ def test_closures_globals_and_defaults_are_the_rules_own() -> None:
     def rule(y_bar, y, a, b=10.0, *, power=1):
         return y_bar * factor * SCALE * b**power, None
 
-    body = Body(rule, "pullback")
+    body = RuleBody(rule, "pullback")
     variant = body.variant((True,))
     assert variant.source is not None
     assert variant.call(1.0, None, 0.0) == (60.0,)
@@ -177,7 +177,7 @@ def test_names_of_the_rule_do_not_clash_with_those_of_the_engine() -> None:
         g = times
         return g * 2, y_bar
 
-    body = Body(rule, "partials")
+    body = RuleBody(rule, "partials")
     assert body.variant((True, True)).call(10.0, None, 3.0, 4.0) == (80.0, 30.0)
     bars = [None, None]
     scalar_step(body, (True, True))(10.0, (None, 0.0, (0, 1), (3.0, 4.0), None, None), bars)
@@ -195,7 +195,7 @@ def test_a_nested_function_keeps_its_returns_and_decorators() -> None:
 
         return step(y_bar)
 
-    variant = Body(rule, "pullback").variant((True,))
+    variant = RuleBody(rule, "pullback").variant((True,))
     assert variant.call(1.0, None, 2.0) == (5.0,)
 
 
@@ -208,13 +208,13 @@ def make(source: str, name: str = "rule") -> Any:
 def test_a_rule_without_source_is_called_whole() -> None:
     rule = make("def rule(y, a, b):\n    return b, a\n")
     assert definition(rule) is None
-    variant = Body(rule, "partials").variant((False, True))
+    variant = RuleBody(rule, "partials").variant((False, True))
     assert variant.call(2.0, None, 3.0, 4.0) == (None, 6.0)
     assert variant.reads == ("value", "value") and variant.reads_y == "value" and variant.source is None
-    single = Body(make("def rule(y_bar, y, a):\n    return y_bar * 2\n"), "pullback").variant((True,))
+    single = RuleBody(make("def rule(y_bar, y, a):\n    return y_bar * 2\n"), "pullback").variant((True,))
     assert single.call(2.0, None, None) == (4.0,)
     bars = [1.0, None]
-    scalar_step(Body(rule, "partials"), (True, True))(2.0, (None, 12.0, (0, 0), (3.0, 4.0), None, None), bars)
+    scalar_step(RuleBody(rule, "partials"), (True, True))(2.0, (None, 12.0, (0, 0), (3.0, 4.0), None, None), bars)
     assert bars == [15.0, None]
 
 
@@ -223,9 +223,9 @@ def test_a_result_that_is_not_written_out_is_taken_apart_at_run_time() -> None:
         results = [y_bar * b, y_bar * a]
         return tuple(results)
 
-    variant = Body(rule, "pullback").variant((False, True))
+    variant = RuleBody(rule, "pullback").variant((False, True))
     assert variant.call(2.0, None, 3.0, 4.0) == (None, 6.0) and variant.reads_y == "nothing"
-    split = Body(joined, "pullback").variant((True, False, True))
+    split = RuleBody(joined, "pullback").variant((True, False, True))
     bars = split.call(np.arange(5.0), None, *map(np.ones, (1, 3, 1)))
     assert bars[1] is None and bars[0] == [0.0] and bars[2] == [4.0]
 
@@ -233,7 +233,7 @@ def test_a_result_that_is_not_written_out_is_taken_apart_at_run_time() -> None:
         return y_bar, y_bar
 
     with pytest.raises(RuleError, match="2 results for 1 argument"):
-        Body(many, "pullback").variant((True,)).call(1.0, 0, 0)
+        RuleBody(many, "pullback").variant((True,)).call(1.0, 0, 0)
 
 
 def test_source_that_changed_after_the_import_is_not_believed(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_source_that_changed_after_the_import_is_not_believed(tmp_path: Path) ->
     file.write_text("def rule(y, a):\n    return 3 * a\n")
     linecache.checkcache(str(file))
     assert definition(rule) is None
-    assert Body(rule, "partials").variant((True,)).call(1.0, None, 5.0) == (10.0,)
+    assert RuleBody(rule, "partials").variant((True,)).call(1.0, None, 5.0) == (10.0,)
 
 
 def make_from(file: Path) -> Any:
@@ -258,7 +258,7 @@ def test_a_variant_shows_the_rules_own_lines_in_a_traceback() -> None:
         return y_bar, a @ b
 
     try:
-        Body(rule, "pullback").variant((False, True)).call(1.0, None, 1.0, 1.0)
+        RuleBody(rule, "pullback").variant((False, True)).call(1.0, None, 1.0, 1.0)
     except TypeError as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
     assert (last.filename, last.lineno) == (__file__, rule.__code__.co_firstlineno + 1)
@@ -267,9 +267,9 @@ def test_a_variant_shows_the_rules_own_lines_in_a_traceback() -> None:
 def test_a_rule_takes_the_cotangent_and_the_result_first() -> None:
     for kind, bad in [("pullback", lambda y_bar: None), ("partials", lambda: None)]:
         with pytest.raises(RuleError, match=f"a {kind} rule takes y"):
-            Body(bad, kind)
+            RuleBody(bad, kind)
     with pytest.raises(RuleError, match="Python function"):
-        Body(math.sin, "rrule")
+        RuleBody(math.sin, "rrule")
 
 
 # Steps.
@@ -280,7 +280,7 @@ def entry(ins: Any, *args: float, y: float = 0.0) -> Any:
 
 
 def test_a_step_unpacks_what_it_reads_and_nothing_else() -> None:
-    step = scalar_step(Body(multiply, "partials"), (True, False))
+    step = scalar_step(RuleBody(multiply, "partials"), (True, False))
     assert isinstance(step, types.FunctionType)
     assert "".join(linecache.getlines(step.__code__.co_filename)).splitlines()[:4] == [
         "def step(g, e, bars):",
@@ -296,7 +296,7 @@ def test_a_step_unpacks_what_it_reads_and_nothing_else() -> None:
 
 def test_a_step_whose_arguments_are_one_variable_adds_twice() -> None:
     bars = [None]
-    scalar_step(Body(multiply, "partials"), (True, True))(2.0, entry((0, 0), 3.0, 3.0), bars)
+    scalar_step(RuleBody(multiply, "partials"), (True, True))(2.0, entry((0, 0), 3.0, 3.0), bars)
     assert bars == [12.0]
 
 
@@ -305,13 +305,13 @@ def test_a_step_falls_back_on_numpy_where_python_raises_and_adds_once() -> None:
         return 1 / b, -y / b
 
     bars = [1.0, 1.0]
-    step = scalar_step(Body(divide, "partials"), (True, True))
+    step = scalar_step(RuleBody(divide, "partials"), (True, True))
     with np.errstate(all="ignore"):
         step(1.0, entry((0, 1), 1.0, 0.0, y=math.inf), bars)
     assert bars == [math.inf, -math.inf]
     with np.errstate(all="ignore"):
         bars = [None]
-        scalar_step(Body(power, "partials"), (False, True))(1.0, entry((None, 0), 0.0, 2.0, y=1.0), bars)
+        scalar_step(RuleBody(power, "partials"), (False, True))(1.0, entry((None, 0), 0.0, 2.0, y=1.0), bars)
     assert bars == [-math.inf]
 
 
@@ -321,7 +321,7 @@ def test_a_step_uses_math_and_early_returns() -> None:
             return np.cos(x) * np.pi
         return np.where(x < -1, np.conj(x), 1j if np.iscomplexobj(y) else 0.0)
 
-    step = scalar_step(Body(rule, "partials"), (True,))
+    step = scalar_step(RuleBody(rule, "partials"), (True,))
     text = "".join(linecache.getlines(step.__code__.co_filename))
     assert "complex" not in text
     assert "math_cos(x) * 3.14" in text and "np." not in text
@@ -346,7 +346,7 @@ def test_a_step_means_on_floats_what_numpy_means(source: str, tmp_path: Path) ->
     rule = make_from(file)
     assert definition(rule) is not None
     bars = [None]
-    scalar_step(Body(rule, "partials"), (True,))(1.0, entry((0,), 0.0, y=0.0), bars)
+    scalar_step(RuleBody(rule, "partials"), (True,))(1.0, entry((0,), 0.0, y=0.0), bars)
     assert bars[0] == float(rule(np.float64(0.0), np.float64(0.0)))
 
 

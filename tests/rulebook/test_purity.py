@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.rulebook.bodies import Body
+from wengert.rulebook.bodies import RuleBody
 
 A, B = np.array([1.5, -2.0, 0.5]), np.array([0.25, 3.0, -4.0])
 
@@ -348,7 +348,7 @@ COMPUTE = {
 @pytest.mark.parametrize("name", COMPUTE)
 def test_what_only_computes_is_left_out(name: str) -> None:
     helper = "def helper(x):\n    y = np.exp(x)\n    return y * CONSTANT\nCONSTANT = 2.0\n"
-    body = Body(made_function(helper + body_of(COMPUTE[name], "g, y_bar")), "pullback")
+    body = RuleBody(made_function(helper + body_of(COMPUTE[name], "g, y_bar")), "pullback")
     variant = body.variant((False, True))
     assert body.computes and variant.source is not None
     assert textwrap.dedent(variant.source).splitlines()[1:] == ["    return (None, y_bar)"]

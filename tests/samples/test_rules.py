@@ -18,7 +18,7 @@ from samples import BY_FUNCTION, BY_HAND, SAMPLES, Sample
 import wengert_rules  # noqa: F401 (registers the rules)
 from wengert.errors import NoDerivativeError, RuleError
 from wengert.extend import rules
-from wengert.rulebook.syntax import definition, lookup
+from wengert.rulebook.syntax import definition, named_object
 from wengert.rulecheck import test_rrule
 from wengert.tape.liveness import is_new_memory
 from wengert.tape.ops import Call
@@ -90,7 +90,7 @@ def calls(function: Any, seen: set[Any]) -> Iterator[Any]:
         elif isinstance(n, ast.Compare):
             yield from (OPERATORS[type(op)] for op in n.ops if type(op) not in (ast.Is, ast.IsNot, ast.In, ast.NotIn))
         elif isinstance(n, ast.Call) and not (isinstance(n.func, ast.Attribute) and n.func.attr in METHODS):
-            called = lookup(n.func, function)
+            called = named_object(n.func, function)
             if isinstance(called, types.FunctionType) and called not in rules:
                 yield from calls(called, seen)
             else:

@@ -14,7 +14,7 @@ import pytest
 from tapes import array_tape, scalar_tape
 
 import wengert as wg
-from wengert.tape.notebook import ENDS, LONG
+from wengert.tape.notebook import ENDS, LONG_TAPE
 
 TAPES = [scalar_tape(random.Random(3)), array_tape(random.Random(3)), wg.Tape()]
 
@@ -112,9 +112,9 @@ def test_notes_and_lines_stand_in_the_notebook() -> None:
 def test_a_long_tape_is_collapsed() -> None:
     tape = wg.Tape()
     v = x = tape.push(wg.Input(1.0))
-    for _ in range(LONG):
+    for _ in range(LONG_TAPE):
         v = tape.push(wg.mkcall(operator.add, v, x))
     cells = Cells(tape._repr_html_())
-    assert len(cells.rows) == LONG + 1 and cells.folded == LONG + 1 - 2 * ENDS
-    assert f"%{ENDS + 1} … %{LONG + 1 - ENDS}" in tape._repr_html_()
+    assert len(cells.rows) == LONG_TAPE + 1 and cells.folded == LONG_TAPE + 1 - 2 * ENDS
+    assert f"%{ENDS + 1} … %{LONG_TAPE + 1 - ENDS}" in tape._repr_html_()
     assert "<details" not in wg.Tape()._repr_html_()

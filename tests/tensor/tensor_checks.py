@@ -11,7 +11,7 @@ import numpy as np
 from wengert.tensor.language.evaluation import evaluate
 from wengert.tensor.language.relations import Relation
 from wengert.tensor.planning.enumeration import tabulated
-from wengert.tensor.reading.arguments import converted, numeric
+from wengert.tensor.reading.arguments import numeric, runtime_form
 from wengert.tensor.reading.gathers import functional
 from wengert.tensor.reading.parsing import Parsed, parse
 
@@ -30,7 +30,7 @@ def read(f: Any, *args: Any) -> Parsed:
 
 def given(parsed: Parsed) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """The inputs and the relations of a program by name."""
-    values = {name: converted(name, x) for name, x in parsed.values.items()}
+    values = {name: runtime_form(name, x) for name, x in parsed.values.items()}
     values |= {name: functional(of, values[of], size) for name, (of, size) in parsed.gathers.items()}
     relations = {name: x.entries for name, x in values.items() if isinstance(x, Relation)}
     for name, table in parsed.tables.items():

@@ -14,7 +14,7 @@ from tensor_random import random_case, random_value
 
 from wengert.tensor.language.terms import Program
 from wengert.tensor.language.typechecking import arrays
-from wengert.tensor.passes.adjoint import adjoint
+from wengert.tensor.passes.adjoint import adjoint_program
 from wengert.tensor.passes.ssa import to_ssa
 from wengert.tensor.passes.statements import SSA, evaluate_ssa, ssa_cost
 from wengert.tensor.planning.plan import Plan, plan
@@ -80,7 +80,7 @@ def run_of(
     program: Program, sizes: dict[str, int], relations: dict[str, np.ndarray], wrt: Any = (), seed: int = 0
 ) -> Run:
     ssa = to_ssa(program)
-    return completed(adjoint(ssa, wrt).ssa if wrt else ssa, sizes, {}, relations, seed)
+    return completed(adjoint_program(ssa, wrt).ssa if wrt else ssa, sizes, {}, relations, seed)
 
 
 @lru_cache(4)
@@ -89,7 +89,7 @@ def random_run(seed: int, reverse: bool) -> Run:
     case = random_case(seed, binary=seed % 3 == 0)
     ssa = to_ssa(case.program)
     if reverse:
-        ssa = adjoint(ssa, [name for name, _ in case.program.inputs]).ssa
+        ssa = adjoint_program(ssa, [name for name, _ in case.program.inputs]).ssa
     return completed(ssa, case.sizes, case.inputs, case.relations, seed)
 
 

@@ -33,7 +33,7 @@ from wengert.tensor.language.terms import (
     at_most,
 )
 from wengert.tensor.language.typechecking import arrays, type_of
-from wengert.tensor.passes.adjoint import adjoint, interface_size
+from wengert.tensor.passes.adjoint import adjoint_program, interface_size
 from wengert.tensor.passes.differential import differential
 from wengert.tensor.passes.simplify import simplified
 from wengert.tensor.passes.ssa import to_ssa
@@ -99,7 +99,7 @@ def test_derivatives(seed: int) -> None:
     assert flat(y_dot) == [y.x_dot for y in flat(evaluate(case.program, duals, case.sizes, case.relations, dual))]
 
     y_bar = random_value(arrays(type_of(case.program)), case.sizes, rng)
-    result = adjoint(ssa, wrt)
+    result = adjoint_program(ssa, wrt)
     assert inner(exact(result.ssa, case, y_bar=y_bar), tuple(dx[x] for x in wrt)) == inner(y_bar, y_dot)
 
     assert not [*complaints(tangent), *complaints(result.ssa)]
@@ -116,7 +116,7 @@ def test_second_derivatives(seed: int) -> None:
     """The tangent of a simplified adjoint against dual numbers, and the transpose of that again."""
     case, rng = random_case(seed, binary=seed % 4 == 0), random.Random(seed)
     x = next(name for name, _ in case.program.inputs)
-    gradient = simplified(adjoint(to_ssa(case.program), [x]).ssa)
+    gradient = simplified(adjoint_program(to_ssa(case.program), [x]).ssa)
     types = {**dict(case.program.inputs), "y_bar": type_of(case.program)}
     y_bar, dx = (random_value(arrays(types[name]), case.sizes, rng) for name in ("y_bar", x))
 
@@ -125,7 +125,7 @@ def test_second_derivatives(seed: int) -> None:
     assert flat(tangent) == [g.x_dot for g in flat(evaluate_ssa(gradient, duals, case.sizes, case.relations, dual))]
 
     seed_value = random_value(arrays(types[x]), case.sizes, rng)
-    second = adjoint(gradient, [x], "x_bar_bar")
+    second = adjoint_program(gradient, [x], "x_bar_bar")
     assert not complaints(second.ssa)
     assert inner(exact(second.ssa, case, y_bar=y_bar, x_bar_bar=seed_value), dx) == inner(seed_value, tangent)
 
@@ -140,7 +140,7 @@ def test_a_partial_is_not_evaluated_where_it_is_masked() -> None:
     inputs = {"x": np.array([0.0, 1.0, 2.0]), "x_dot": np.ones(3), "y_bar": np.ones(3)}
     with np.errstate(all="raise"):
         tangent = evaluate_ssa(differential(ssa, ["x"]), inputs, {"n": 3})
-        (x_bar,) = evaluate_ssa(adjoint(ssa, ["x"]).ssa, inputs, {"n": 3})
+        (x_bar,) = evaluate_ssa(adjoint_program(ssa, ["x"]).ssa, inputs, {"n": 3})
     np.testing.assert_array_equal(tangent, [0, 1, 0.5])
     np.testing.assert_array_equal(x_bar, [0, 1, 0.5])
 
@@ -150,6 +150,6 @@ def test_a_partial_may_be_any_expression_and_a_zero_one_is_absent() -> None:
     a_part = lambda a, b: Let("t", Mul(a, b), Mul(Const(2), Var("t")))
     box = BlackBox("box", lambda a, b: a * a * b, (a_part, lambda a, b: Const(0)))
     ssa = to_ssa(Program((("a", REAL), ("b", REAL)), Apply(box, (Var("a"), Var("b")))))
-    result = adjoint(ssa, ["a", "b"])
+    result = adjoint_program(ssa, ["a", "b"])
     assert evaluate_ssa(result.ssa, {"a": 3.0, "b": 5.0, "y_bar": 1.0}) == (30.0, 0.0)
     assert interface_size(result) == 1

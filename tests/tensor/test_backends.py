@@ -29,7 +29,7 @@ from wengert.tensor.language.terms import (
     Var,
     at_most,
 )
-from wengert.tensor.passes.adjoint import adjoint
+from wengert.tensor.passes.adjoint import adjoint_program
 from wengert.tensor.passes.gen_pushout import accessed
 from wengert.tensor.passes.ssa import to_ssa
 from wengert.tensor.planning import loops
@@ -198,7 +198,7 @@ def test_a_matrix_product_is_one() -> None:
 def test_no_square_is_stored_where_a_line_is_asked_for(name: str) -> None:
     """n = 3000: a matrix is 72 MB, everything that is needed under 2 MB."""
     example = EXAMPLES[name]
-    program = built(plan(adjoint(to_ssa(example.program), example.wrt).ssa, {"n": 3000}), "numpy")
+    program = built(plan(adjoint_program(to_ssa(example.program), example.wrt).ssa, {"n": 3000}), "numpy")
     inputs = {"x": np.full(3000, 0.01), "y_bar": 1.0}
     tracemalloc.start()
     run_program(program, inputs, {})

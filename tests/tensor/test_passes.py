@@ -50,7 +50,7 @@ from wengert.tensor.passes import let_lifting
 from wengert.tensor.passes.gen_pushout import gens_are_pushed_out, push_out_gens
 from wengert.tensor.passes.let_lifting import lets_are_lifted, lift_lets
 from wengert.tensor.passes.pair_elimination import eliminate_pairs, pairs_are_eliminated
-from wengert.tensor.passes.ssa import converted, to_ssa
+from wengert.tensor.passes.ssa import statements_of, to_ssa
 from wengert.tensor.passes.statements import (
     SSA,
     Contract,
@@ -102,7 +102,7 @@ def test_passes(seed: int) -> None:
     pushed = push_out_gens(unpaired)
     check_pass(unpaired, pushed, case)
     assert gens_are_pushed_out(pushed) and pairs_are_eliminated(pushed) and lets_are_lifted(pushed)
-    ssa = converted(pushed)
+    ssa = statements_of(pushed)
     check_pass(pushed, to_program(ssa), case)
     assert not complaints(ssa)
     assert ssa_cost(ssa, case.sizes, case.relations) == cost(to_program(ssa), case.sizes, case.relations)

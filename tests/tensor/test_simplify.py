@@ -34,16 +34,22 @@ from wengert.tensor.language.terms import (
     less,
 )
 from wengert.tensor.language.typechecking import arrays, type_of
-from wengert.tensor.passes.adjoint import adjoint
+from wengert.tensor.passes.adjoint import adjoint_program
 from wengert.tensor.passes.invariants import without_repetition
 from wengert.tensor.passes.merging import merged
-from wengert.tensor.passes.simplify import folded, shared, simplified, without_copies, without_dead_code
+from wengert.tensor.passes.simplify import (
+    constants_folded,
+    simplified,
+    without_copies,
+    without_dead_code,
+    without_duplicates,
+)
 from wengert.tensor.passes.ssa import to_ssa
 from wengert.tensor.passes.statements import SSA, evaluate_ssa, show_ssa, ssa_cost
 from wengert.tensor.passes.wellformed import complaints
 
 PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300")) // 3
-STEPS = (folded, without_copies, merged, without_repetition, shared, without_dead_code)
+STEPS = (constants_folded, without_copies, merged, without_repetition, without_duplicates, without_dead_code)
 i, j, k, n = map(affine, "ijkn")
 
 
@@ -59,7 +65,7 @@ def test_every_step(seed: int) -> None:
     case = random_case(seed, binary=seed % 4 == 0)
     y_bar = random_value(arrays(type_of(case.program)), case.sizes, random.Random(seed))
     primal = to_ssa(case.program)
-    for ssa in (primal, adjoint(primal, dict(case.program.inputs)).ssa):
+    for ssa in (primal, adjoint_program(primal, dict(case.program.inputs)).ssa):
         check_steps(ssa, {**case.inputs, "y_bar": y_bar}, case.sizes, case.relations)
 
 
@@ -103,7 +109,7 @@ def test_a_convolution_is_one_contraction() -> None:
 
 def test_a_masked_product_keeps_its_mask_and_nothing_else() -> None:
     example = EXAMPLES["15 masked matrix times vector"]
-    shown = show_ssa(simplified(adjoint(to_ssa(example.program), example.wrt).ssa))
+    shown = show_ssa(simplified(adjoint_program(to_ssa(example.program), example.wrt).ssa))
     assert "∃" not in shown and shown.count("R(") == 2
 
 
@@ -178,7 +184,7 @@ def test_a_guarded_sum_that_reads_an_input_masks_its_cotangent(simplify: bool) -
     """y = [i > 0]·x[i] + s: x̄ is ȳ, but 0 at the first place."""
     e = Gen("i", n, Add(Bracket(less(0, i), read(x, i)), Var("s")))
     ssa = to_ssa(program(e, x=VECTOR, s=REAL))
-    result = adjoint(simplified(ssa) if simplify else ssa, ["x", "s"])
+    result = adjoint_program(simplified(ssa) if simplify else ssa, ["x", "s"])
     found = evaluate_ssa(result.ssa, {"x": np.ones(3), "s": 1.0, "y_bar": np.array([5.0, 6.0, 7.0])}, {"n": 3})
     np.testing.assert_array_equal(found[0], [0.0, 6.0, 7.0])
     assert found[1] == 18.0
@@ -195,6 +201,6 @@ def test_the_adjoint_of_simplified_statements(seed: int) -> None:
 
     def cotangents(ssa: SSA) -> list[Any]:
         inputs = {**case.inputs, "y_bar": y_bar}
-        return flat(evaluate_ssa(adjoint(ssa, wrt).ssa, inputs, case.sizes, case.relations, Fraction))
+        return flat(evaluate_ssa(adjoint_program(ssa, wrt).ssa, inputs, case.sizes, case.relations, Fraction))
 
     assert cotangents(simplified(ssa)) == cotangents(ssa)

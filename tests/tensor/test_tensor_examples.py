@@ -15,7 +15,7 @@ from test_adjoint import flat
 from wengert.tensor.language.predicates import Predicate
 from wengert.tensor.language.terms import REAL, TRUE, Add, Mul, Pair, Program, Type, Var
 from wengert.tensor.language.typechecking import arrays, shape_of, type_of
-from wengert.tensor.passes.adjoint import Adjoint, Rewriting, adjoint, interface_size
+from wengert.tensor.passes.adjoint import Adjoint, Rewriting, adjoint_program, interface_size
 from wengert.tensor.passes.differential import differential
 from wengert.tensor.passes.let_lifting import lets_of
 from wengert.tensor.passes.ssa import to_ssa
@@ -37,7 +37,7 @@ def relations(example: Example, sizes: dict[str, int]) -> dict[str, np.ndarray]:
 def counts(example: Example, sizes: dict[str, int]) -> tuple[int, int, int, int]:
     """Primal; D with the primal; adjoint with the primal; interface."""
     ssa = to_ssa(example.program)
-    result = adjoint(ssa, example.wrt)
+    result = adjoint_program(ssa, example.wrt)
     world = sizes, relations(example, sizes)
     programs = ssa, differential(ssa, example.wrt), result.ssa
     first, second, third = (ssa_cost(each, *world) for each in programs)
@@ -49,7 +49,7 @@ def test_gradient(name: str, sizes: dict[str, int]) -> None:
     example, rng = EXAMPLES[name], np.random.default_rng(0)
     inputs = {x: integers(of, sizes, rng) for x, of in example.program.inputs}
     y_bar = integers(type_of(example.program), sizes, rng)
-    result = adjoint(to_ssa(example.program), example.wrt)
+    result = adjoint_program(to_ssa(example.program), example.wrt)
     found = evaluate_ssa(result.ssa, {**inputs, "y_bar": y_bar}, sizes, relations(example, sizes))
     for x_bar, expected in zip(found, example.gradient(y_bar, **inputs, **sizes), strict=True):
         np.testing.assert_array_equal(x_bar, expected)
@@ -111,7 +111,7 @@ def test_a_weaker_filter_changes_no_value_and_saves_nothing(seed: int, monkeypat
     world = case.sizes, case.relations
 
     def found() -> tuple[Any, int]:
-        result = adjoint(ssa, wrt).ssa
+        result = adjoint_program(ssa, wrt).ssa
         return evaluate_ssa(result, {**case.inputs, "y_bar": y_bar}, *world, Fraction), ssa_cost(result, *world)
 
     value, cost = found()
@@ -161,14 +161,14 @@ def test_additions_of_a_transpose(seed: int) -> None:
     ssa = to_ssa(program)
     adds = ssa_cost(ssa)
     assert adds == len(lets_of(program.body)[0])
-    assert ssa_cost(adjoint(ssa, dict(program.inputs)).ssa) - adds == adds + outputs - inputs
+    assert ssa_cost(adjoint_program(ssa, dict(program.inputs)).ssa) - adds == adds + outputs - inputs
 
 
 def test_an_input_that_nothing_comes_to_has_a_structural_zero() -> None:
     program = Program(
         (("x", REAL), ("p", type_of(Program((("a", REAL),), Pair(Var("a"), Var("a")))))), Mul(Var("x"), Var("x"))
     )
-    result = adjoint(to_ssa(program), ("x", "p"))
+    result = adjoint_program(to_ssa(program), ("x", "p"))
     assert evaluate_ssa(result.ssa, {"x": 3.0, "p": (1.0, 2.0), "y_bar": 1.0}) == (6.0, (0.0, 0.0))
     assert interface_size(result) == 1
 
@@ -176,7 +176,7 @@ def test_an_input_that_nothing_comes_to_has_a_structural_zero() -> None:
 def test_a_function_of_an_adjoint_is_a_program_again() -> None:
     """Twice: the Hessian of Σ x³ at x, times v, is 6xv."""
     ssa = to_ssa(EXAMPLES["3 sum of squares"].program)
-    gradient: Adjoint = adjoint(ssa, ("x",))
+    gradient: Adjoint = adjoint_program(ssa, ("x",))
     second: SSA = differential(gradient.ssa, ("x",))
     inputs = {"x": np.arange(3.0), "y": np.ones(3), "y_bar": 1.0, "x_dot": np.array([1.0, 5.0, 2.0])}
     (found,) = evaluate_ssa(second, inputs, {"n": 3})

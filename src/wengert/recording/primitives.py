@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.recording.pullback_reads import Hindsight
 from wengert.rulebook.registry import rules
-from wengert.rulebook.rule import MANY, ArgumentPlan, Rule, Variant
+from wengert.rulebook.rule import MOST_ARGUMENTS, ArgumentPlan, Rule, Variant
 from wengert.values.functional import getfield, setitem
 from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 
@@ -76,7 +76,7 @@ class Primitive:
         bound = self.bounds.get(key)
         if bound is None:
             bound = Bound(self, nargs, mask, kwnames)
-            if nargs <= MANY:
+            if nargs <= MOST_ARGUMENTS:
                 self.bounds[key] = bound
         return bound
 

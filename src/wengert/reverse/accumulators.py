@@ -18,7 +18,7 @@ from wengert.recording.record import bind
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
-from wengert.reverse.windows import Windows, joined
+from wengert.reverse.windows import Windows, root_of_view
 from wengert.rulebook.rule import Rule
 from wengert.values.callables import place
 from wengert.values.cotangents import InplaceableThunk, add_into, as_given, debugging, force, is_exclusive, is_zero
@@ -292,7 +292,7 @@ class TracedBars(Bars):
         assert bound.scatter is not None
         (x, key), entries = args, self.recording.entries
         if slot_of_key(self.recording, key) is None:
-            slot, x, key = joined(self, entries, slot, key) or (slot, x, key)
+            slot, x, key = root_of_view(self, entries, slot, key) or (slot, x, key)
         buffer = self.buffer(slot, x)
         self._in_place(additem, buffer, key, y_bar, lambda: getitem_onto(buffer, key, y_bar))
         return True

@@ -65,7 +65,7 @@ class Windows:
         return part
 
 
-def joined(bars: Any, entries: list[Any], slot: int, key: Any) -> tuple[int, Any, Any] | None:
+def root_of_view(bars: Any, entries: list[Any], slot: int, key: Any) -> tuple[int, Any, Any] | None:
     """The array at the end of the chain of views from `slot`, its Spec, and the key in it that `key` is in the view.
 
     None where `slot` is no view, or a view with a cotangent already, or where there is no such key.

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.rulebook.bodies import Body
+from wengert.rulebook.bodies import RuleBody
 from wengert.rulebook.declare import adjoint
 from wengert.rulebook.steps import Step, is_none, take
-from wengert.rulebook.syntax import DERIVING, lookup, parts_of, unit
+from wengert.rulebook.syntax import DERIVING, named_object, parts_of, unit
 from wengert.values.specs import is_complex
 
 ArrayStep = Callable[[Any, Any, Any, Any], None]  # step(bars, table, y_bar, entry)
@@ -28,7 +28,7 @@ _KNOWN = {"ndarray": np.ndarray, "double": np.dtype(float), "type": type, "float
 
 
 def array_step(
-    body: Body,
+    body: RuleBody,
     wanted: tuple[bool, ...],
     reads_y: bool,
     above: int | None,
@@ -48,7 +48,7 @@ def array_step(
         return _ArrayStep(body, wanted, slow, fit).build(reads_y, above)
 
 
-def _rebinds(body: Body) -> bool:
+def _rebinds(body: RuleBody) -> bool:
     """Whether the body gives one of its parameters another value."""
     assert body.node is not None
     parameters = {n.arg for n in ast.walk(body.node.args) if isinstance(n, ast.arg)}
@@ -61,7 +61,9 @@ class _ArrayStep(Step):
 
     title = "array step"
 
-    def __init__(self, body: Body, wanted: tuple[bool, ...], slow: ArrayStep, fit: Callable[[Any, Any], Any]) -> None:
+    def __init__(
+        self, body: RuleBody, wanted: tuple[bool, ...], slow: ArrayStep, fit: Callable[[Any, Any], Any]
+    ) -> None:
         names = ["table", *_KNOWN, "fit", *(f"i{k}" for k in range(len(wanted)))]
         super().__init__(body, wanted, slow, (*names, *(f"d{k}" for k in range(len(wanted)))))
         known = {**_KNOWN, "fit": fit}
@@ -91,7 +93,7 @@ class _ArrayStep(Step):
         """Whether the body asks the parameter `name` for an attribute that only arrays have."""
         asking = {*_METADATA, id(adjoint)}
         calls = [n for n in ast.walk(self.node) if isinstance(n, ast.Call) and n.args]
-        return any(_name(n.args[0]) == name and id(lookup(n.func, self.function)) in asking for n in calls)
+        return any(_name(n.args[0]) == name and id(named_object(n.func, self.function)) in asking for n in calls)
 
     def _guard(self, reads_y: bool, above: int | None) -> str:
         """The test for what is not usual: a wanted argument that is no array of doubles, another that is not real."""
@@ -147,7 +149,7 @@ class _ArrayStep(Step):
         return f"{g} * ({text})" if not sign else g if sign > 0 else f"-{g}"
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        found = lookup(node.func, self.function)
+        found = named_object(node.func, self.function)
         self.generic_visit(node)
         if len(node.args) != 1 or node.keywords:
             return node

@@ -21,7 +21,7 @@ from wengert.rulebook.purity import ACTS, Effects
 from wengert.rulebook.syntax import (
     DERIVING,
     compiled,
-    copied,
+    copied_tree,
     definition,
     is_exact,
     parts_of,
@@ -68,7 +68,7 @@ class Variant(NamedTuple):
         return _keep(y, self.reads_y), tuple(map(_keep, args, self.reads))
 
 
-class Body:
+class RuleBody:
     """The function of a rule: its parameters, and what can be derived from it where it states a pullback."""
 
     def __init__(self, function: Callable[..., Any], kind: str) -> None:
@@ -150,7 +150,7 @@ class Body:
             if self.node is None or not self.exact:
                 made = self._whole(wanted)
             else:
-                made = self._pruned(copied(self.node), wanted)
+                made = self._pruned(copied_tree(self.node), wanted)
             return made if self.computes else made._replace(call=_apart(made.call))
 
     def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...]) -> Variant:

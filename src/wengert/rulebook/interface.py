@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
-from wengert.rulebook.bodies import Body, Variant
+from wengert.rulebook.bodies import RuleBody, Variant
 
 Args = tuple[Any, ...]
 
@@ -27,7 +27,7 @@ class AnyRule(Protocol):
     broadcasts: bool
     sequence: int | None
     names: dict[str, str]
-    analysis: Body | None
+    analysis: RuleBody | None
 
     @property
     def primitive(self) -> str: ...

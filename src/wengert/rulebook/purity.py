@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.rulebook.syntax import MISSING, defined, lookup
+from wengert.rulebook.syntax import UNKNOWN, defined, named_object
 from wengert.values import functional
 from wengert.values.callables import named_parameters
 from wengert.values.names import home_of
@@ -64,7 +64,7 @@ _WITHOUT_OUT = {"reshape", "transpose", "swapaxes", "repeat", "item"}  # whose a
 def _numpy(name: str) -> Any:
     found: Any = np
     for part in name.split("."):
-        found = getattr(found, part, MISSING)  # some came with later versions of NumPy
+        found = getattr(found, part, UNKNOWN)  # some came with later versions of NumPy
     return found
 
 
@@ -177,7 +177,7 @@ class Effects:
         root = n
         while isinstance(root, ast.Attribute):
             root = root.value
-        return MISSING if isinstance(root, ast.Name) and root.id in self.bound else lookup(n, self.function)
+        return UNKNOWN if isinstance(root, ast.Name) and root.id in self.bound else named_object(n, self.function)
 
     def _makes(self, v: ast.AST | None) -> bool:
         """Whether an expression gives an array that nobody else has, or a number."""
@@ -215,7 +215,7 @@ class Effects:
         f, given = self._found(n.func), [*n.args, *[k.value for k in n.keywords]]
         if any([self._lets_write(k) for k in n.keywords]):
             return ACTS
-        if f is MISSING:
+        if f is UNKNOWN:
             called = self._method(n)
         else:
             called = self._called(f, len(n.args))
@@ -274,7 +274,7 @@ class Effects:
 
     def _calls_the_blind(self, func: ast.expr) -> bool:
         f = self._found(func)
-        if f is MISSING:
+        if f is UNKNOWN:
             if isinstance(func, ast.Name):
                 return func.id in self.inner
             return isinstance(func, ast.Attribute) and func.attr in _KNOWN_METHODS

@@ -12,7 +12,7 @@ from wengert.rulebook.calling import Pullback, by_hand, rrule
 from wengert.rulebook.journal import Journal
 from wengert.rulebook.plugins import Plugins
 from wengert.rulebook.rule import Accumulator, Carrier, Rule
-from wengert.values.callables import callable_name, called, key_of, place, stub
+from wengert.values.callables import callable_name, callable_of, key_of, place, stub
 from wengert.values.locks import lock_of_process
 
 __all__ = ["Registry", "rules"]
@@ -59,7 +59,7 @@ class Registry:
 
     def __iter__(self) -> Iterator[Callable[..., Any]]:
         self.load()
-        return iter([called(key) for key in tuple(self._rules)])
+        return iter([callable_of(key) for key in tuple(self._rules)])
 
     def __len__(self) -> int:
         self.load()

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.errors import NoRuleError, RuleError
 from wengert.rulebook import showing
-from wengert.rulebook.bodies import Body, Variant, given_own
+from wengert.rulebook.bodies import RuleBody, Variant, given_own
 from wengert.rulebook.purity import TESTED
 from wengert.rulebook.steps import scalar_step
 from wengert.values.callables import callable_name, named_parameters, unwrapped
@@ -19,7 +19,7 @@ from wengert.values.specs import Spec
 
 __all__ = ["Accumulator", "ArgumentPlan", "Carrier", "Rule", "Variant"]
 
-MANY = 256  # arguments; what is derived for longer calls is not remembered: each length would be kept
+MOST_ARGUMENTS = 256  # arguments; what is derived for longer calls is not remembered: each length would be kept
 
 Args = tuple[Any, ...]
 
@@ -58,7 +58,7 @@ class Rule:
         self.broadcasts, self.view, self.identity, self.sequence = broadcasts, view, identity, sequence
         self.parts, self.names = parts, dict(names or {})
         self.accumulators: dict[int, Accumulator] = {}
-        self.analysis = Body(body, kind) if body is not None else None
+        self.analysis = RuleBody(body, kind) if body is not None else None
         self._plans: dict[tuple[int, tuple[str, ...]], ArgumentPlan] = {}
         self._variants: dict[tuple[bool, ...], Variant] = {}
         self._steps: dict[tuple[bool, ...], Callable[[Any, Any, Any], None]] = {}
@@ -111,7 +111,7 @@ class Rule:
         found = self._plans.get(key)
         if found is None:
             found = ArgumentPlan(self, nargs, kwnames)
-            if nargs <= MANY:
+            if nargs <= MOST_ARGUMENTS:
                 self._plans[key] = found
         return found
 
@@ -122,7 +122,7 @@ class Rule:
             if self.kind == "rrule" or self.analysis is None:
                 raise RuleError(f"{self!r} states no pullback that could be derived from; call the rule")
             found = self.analysis.variant(wanted)
-            if len(wanted) <= MANY:
+            if len(wanted) <= MOST_ARGUMENTS:
                 self._variants[wanted] = found
         return found
 

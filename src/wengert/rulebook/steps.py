@@ -11,8 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from wengert.rulebook.bodies import Body
-from wengert.rulebook.syntax import DERIVING, all_unused, compiled, copied, lookup, parts_of, prune, reads, unit, unused
+from wengert.rulebook.bodies import RuleBody
+from wengert.rulebook.syntax import (
+    DERIVING,
+    all_unused,
+    compiled,
+    copied_tree,
+    named_object,
+    parts_of,
+    prune,
+    reads,
+    unit,
+    unused,
+)
 from wengert.values.codes import code_of
 from wengert.values.cotangents import AbstractTangent
 from wengert.values.projection import project
@@ -40,7 +51,7 @@ _MATH = {
 _DOUBLE = Spec((), float, float)
 
 
-def scalar_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
+def scalar_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
     """`step(g, entry, bars)`: add the cotangents of a call on floats, whose result has the cotangent `g`."""
     slow = _slow_step(body, wanted)
     rest_has_defaults = body.defaults.keys() >= {*body.names[len(wanted) :]}
@@ -50,7 +61,7 @@ def scalar_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any
         return _ScalarStep(body, wanted, slow).build()
 
 
-def _slow_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
+def _slow_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
     call = body.variant(wanted).call
 
     def step(g: Any, e: Any, bars: Any) -> None:
@@ -65,7 +76,7 @@ def _slow_step(body: Body, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any]
     return step
 
 
-def _differs_on_floats(body: Body) -> bool:
+def _differs_on_floats(body: RuleBody) -> bool:
     """Whether the body may mean something else on Python's floats and bools than on NumPy's.
 
     An argument's attribute (a float has no shape), `~` (of True it is -2), a sum of two truths (2, not True).
@@ -98,11 +109,13 @@ class Step(ast.NodeTransformer):
 
     title = "step"
 
-    def __init__(self, body: Body, wanted: tuple[bool, ...], slow: Callable[..., None], names: Sequence[str]) -> None:
+    def __init__(
+        self, body: RuleBody, wanted: tuple[bool, ...], slow: Callable[..., None], names: Sequence[str]
+    ) -> None:
         assert body.node is not None
         self.body, self.wanted = body, wanted
         self.function = body.function
-        self.node = copied(body.node)
+        self.node = copied_tree(body.node)
         self.last = self.node.body[-1]
         self.name = all_unused(("g", "e", "bars", "slow", *names), self.node, self.function)
         self.cells = {self.name["slow"]: types.CellType(slow)}
@@ -132,7 +145,7 @@ class Step(ast.NodeTransformer):
 class _ScalarStep(Step):
     """Generate `step(g, e, bars)`; as a transformer, put `math` for NumPy in a partial."""
 
-    def __init__(self, body: Body, wanted: tuple[bool, ...], slow: Callable[..., None]) -> None:
+    def __init__(self, body: RuleBody, wanted: tuple[bool, ...], slow: Callable[..., None]) -> None:
         super().__init__(body, wanted, slow, ("i", "j", "t", "d", "k"))
 
     def build(self) -> Callable[[Any, Any, Any], None]:
@@ -171,7 +184,7 @@ class _ScalarStep(Step):
         return ast.parse("\n".join([*first, *then, *ending])).body
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        found = lookup(node.func, self.function)
+        found = named_object(node.func, self.function)
         if found is np.where and len(node.args) == 3:
             c, x, y = map(self.visit, node.args)
             return ast.IfExp(c, x, y)
@@ -196,7 +209,7 @@ class _ScalarStep(Step):
         return node.body if node.test.value else node.orelse
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        found = lookup(node, self.function)
+        found = named_object(node, self.function)
         return ast.Constant(found) if type(found) is float and math.isfinite(found) else node
 
 

@@ -20,7 +20,7 @@ from wengert.values.specs import is_complex, spec_of
 DERIVING = lock_of_process()
 """Held while trees are made: CPython counts for all threads together how deep `ast.parse` is, else a SystemError."""
 
-MISSING = object()
+UNKNOWN = object()
 _SHAPE_ATTRIBUTES = {"shape", "dtype", "ndim", "size"}
 _SHAPE_FUNCTIONS = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, is_complex, spec_of}
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
@@ -28,20 +28,20 @@ _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all
 
 def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
     """The syntax tree of a function; None where there is no source, or where the source is not what runs."""
-    node = copied(defined(function))
+    node = copied_tree(defined(function))
     if node is not None:
         node.decorator_list = []
     return node
 
 
-def copied(node: Any) -> Any:
+def copied_tree(node: Any) -> Any:
     """A copy of a syntax tree. `copy.deepcopy` would run beside a trace, where each of its calls is looked at."""
     if isinstance(node, list):
-        return [copied(part) for part in node]
+        return [copied_tree(part) for part in node]
     if not isinstance(node, ast.AST):
         return node
     made = type(node).__new__(type(node))
-    vars(made).update({name: copied(part) for name, part in vars(node).items()})
+    vars(made).update({name: copied_tree(part) for name, part in vars(node).items()})
     return made
 
 
@@ -87,7 +87,7 @@ def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool
     harmless: set[int] = set()
     for n in ast.walk(node):
         if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name):
-            found = lookup(n.func, function)
+            found = named_object(n.func, function)
             if any(found is f for f in ([len] if variadic else _SHAPE_FUNCTIONS)):
                 harmless.add(id(n.args[0]))
         elif isinstance(n, ast.Attribute) and n.attr in _SHAPE_ATTRIBUTES and _is_read(n) and not variadic:
@@ -253,21 +253,21 @@ def unit(part: ast.expr) -> int:
 # Names and code objects.
 
 
-def lookup(node: ast.AST, function: types.FunctionType) -> Any:
+def named_object(node: ast.AST, function: types.FunctionType) -> Any:
     """The object that a global, closure or module attribute names in the body of `function`."""
     if isinstance(node, ast.Attribute):
-        base = lookup(node.value, function)
-        return getattr(base, node.attr, MISSING) if isinstance(base, types.ModuleType) else MISSING
+        base = named_object(node.value, function)
+        return getattr(base, node.attr, UNKNOWN) if isinstance(base, types.ModuleType) else UNKNOWN
     code = code_of(function)
     if not isinstance(node, ast.Name) or node.id in code.co_varnames + code.co_cellvars:
-        return MISSING
+        return UNKNOWN
     cell = _cells(function).get(node.id)
     if cell is not None:
         try:
             return cell.cell_contents
         except ValueError:  # not filled yet
-            return MISSING
-    return function.__globals__.get(node.id, getattr(builtins, node.id, MISSING))
+            return UNKNOWN
+    return function.__globals__.get(node.id, getattr(builtins, node.id, UNKNOWN))
 
 
 def _cells(function: types.FunctionType) -> dict[str, types.CellType]:

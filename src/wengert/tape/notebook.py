@@ -10,7 +10,7 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.ops import MISSING, Call, Op
 from wengert.values.names import in_line
 
-LONG = 60  # lines; of a longer tape the first and the last are shown
+LONG_TAPE = 60  # lines; of a longer tape the first and the last are shown
 ENDS = 25
 _COLOURS = {
     "variable": "#0b7285",
@@ -25,7 +25,7 @@ _CELL = "text-align:left;padding:0 1em 0 0;vertical-align:top;white-space:pre"
 def html_text(tape: AnyTape) -> str:
     """The tape as a table: op, type, note and the user's line."""
     ops = list(tape)
-    if len(ops) <= LONG:
+    if len(ops) <= LONG_TAPE:
         body = _table(ops)
     else:
         middle = ops[ENDS:-ENDS]

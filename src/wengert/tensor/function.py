@@ -25,10 +25,10 @@ from wengert.values.callables import place
 LastCall = tuple[Instance, dict[str, Relation]]  # a program, and the relations that it was called with
 Argnums = int | str | tuple[int | str, ...]
 
-MANY = 64  # sizes of a function for which its program is remembered
-Chosen = Literal["auto", "numpy", "native", "reference"]
+SIZES_KEPT = 64  # sizes of a function for which its program is remembered
+BackendName = Literal["auto", "numpy", "native", "reference"]
 
-BACKENDS = get_args(Chosen)
+BACKENDS = get_args(BackendName)
 
 
 class TensorFunction(Carrier):
@@ -48,7 +48,7 @@ class TensorFunction(Carrier):
 
     like: Any = None  # the Python function whose parameters it has
 
-    def __init__(self, name: str, parameters: tuple[str, ...], backend: Chosen) -> None:
+    def __init__(self, name: str, parameters: tuple[str, ...], backend: BackendName) -> None:
         if backend not in BACKENDS:
             raise ValueError(f"backend {backend!r}: there are {', '.join(BACKENDS)}")
         self.__name__, self.parameters, self.backend = name, parameters, backend
@@ -184,7 +184,7 @@ def _remembered(f: TensorFunction, *key_and_make: Any) -> TensorFunction:
 class FromPython(TensorFunction):
     """A tensor function read from the source of a Python function."""
 
-    def __init__(self, plain: types.FunctionType, backend: Chosen) -> None:
+    def __init__(self, plain: types.FunctionType, backend: BackendName) -> None:
         functools.update_wrapper(self, plain, updated=())  # attributes of the function are not ours
         super().__init__(plain.__name__, tuple(inspect.signature(plain).parameters), backend)
         self.plain = self.like = plain
@@ -197,7 +197,7 @@ class FromPython(TensorFunction):
             parsed = parse(self.plain, dict(zip(self.parameters, args, strict=True)))
             found = replace(parsed, values={}), instance_of(parsed)  # the arguments themselves are not kept
         self._instances[key] = found
-        for old in list(self._instances)[:-MANY]:  # another thread may have dropped it
+        for old in list(self._instances)[:-SIZES_KEPT]:  # another thread may have dropped it
             self._instances.pop(old, None)
         return found[1]
 
@@ -362,7 +362,7 @@ def cotangent_parts(y_bar: Any) -> Any:
     return y_bar if isinstance(y_bar, tuple) else (y_bar,)
 
 
-def function(plain: Any = None, *, backend: Chosen = "auto") -> Any:
+def function(plain: Any = None, *, backend: BackendName = "auto") -> Any:
     """Make a `TensorFunction` of `plain`, a Python function made of comprehensions. A decorator.
 
     Its derivative takes at most four times its operations. `backend` says what runs it: "numpy", "native" (compiled by

@@ -14,7 +14,7 @@ from wengert.tensor.language.predicates import fresh_name
 from wengert.tensor.language.relations import Relation
 from wengert.tensor.language.terms import TRUE, Expr, PairType, Program, Proj, TensorType, Type, Var
 from wengert.tensor.language.typechecking import shape_of
-from wengert.tensor.passes.adjoint import adjoint, gauss_newton
+from wengert.tensor.passes.adjoint import adjoint_program, gauss_newton
 from wengert.tensor.passes.differential import differential
 from wengert.tensor.passes.jacobian import jacobian
 from wengert.tensor.passes.ssa import to_ssa
@@ -22,7 +22,7 @@ from wengert.tensor.passes.statements import SSA, Fill, Load, Statement, evaluat
 from wengert.tensor.planning.enumeration import tabulated
 from wengert.tensor.planning.plan import Plan, RelationToMake, plan
 from wengert.tensor.planning.walks import Entries
-from wengert.tensor.reading.arguments import converted
+from wengert.tensor.reading.arguments import runtime_form
 from wengert.tensor.reading.gathers import functional
 from wengert.tensor.reading.meanings import REAL_KIND, Group, Kind, Meaning, TensorKind, TupleKind, Value
 from wengert.tensor.running.backends import Backend, built
@@ -61,7 +61,7 @@ class Instance:
 
     def values(self, given: Sequence[Any]) -> tuple[dict[str, Any], dict[str, Relation]]:
         """The inputs and the relations of a call by name, from its arrays and relations one by one."""
-        found = {name: converted(name, x) for name, x in self.constants.items()}
+        found = {name: runtime_form(name, x) for name, x in self.constants.items()}
         if len(given) != len(self.slots):
             raise CotangentError(
                 f"{len(given)} arrays are given, where {len(self.slots)} are needed: {', '.join(self.slots)}. A "
@@ -134,7 +134,7 @@ class Instance:
 
     def adjoint(self, wanted: Sequence[Meaning], single: bool) -> Instance:
         """The program of the cotangents of these arguments; those of the result's parts are further arguments."""
-        made = adjoint(self.ssa, inputs_of(wanted), self.free("y_bar")).ssa
+        made = adjoint_program(self.ssa, inputs_of(wanted), self.free("y_bar")).ssa
         kinds = tuple(map(kind_of, wanted))
         return self.further(separated(made, made.inputs[-1][0]), kinds[0] if single else TupleKind(kinds))
 

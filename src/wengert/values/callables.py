@@ -15,7 +15,7 @@ from wengert.values.codes import code_of
 from wengert.values.names import home_of, import_path, in_line, is_name
 
 __all__ = [
-    "callable_name", "called", "key_of", "named_parameters", "parameter_names", "place", "stub", "unwrapped",
+    "callable_name", "callable_of", "key_of", "named_parameters", "parameter_names", "place", "stub", "unwrapped",
     "written_name",
 ]  # fmt: skip
 
@@ -53,7 +53,7 @@ def key_of(f: Any) -> Any:
     return f if type(f) in TOLD_APART else Same(f)
 
 
-def called(key: Any) -> Any:
+def callable_of(key: Any) -> Any:
     """The callable that `key_of` made this key of."""
     return key.it if type(key) is Same else key
 

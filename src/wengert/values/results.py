@@ -22,7 +22,7 @@ from wengert.values.names import is_heap_type
 from wengert.values.specs import Spec, is_inexact, spec_of
 from wengert.values.trees import is_container, namespace, shallow_copy, walk
 
-MANY = 10_000  # objects; a larger one is not searched through
+MOST_OBJECTS = 10_000  # objects; a larger one is not searched through
 _ATOMS = (str, bytes, int, type(None), types.CodeType, np.dtype, np.integer, np.bool_)
 
 
@@ -194,7 +194,7 @@ def reaches(thing: Any, counts: Callable[[Any], bool], is_old: Callable[[Any], b
         part = stack.pop()
         if issubclass(type(part), _ATOMS) or id(part) in seen:
             continue
-        if counts(part) or len(seen) > MANY:
+        if counts(part) or len(seen) > MOST_OBJECTS:
             return True
         seen.add(id(part))
         stack.extend(_inside(part, is_old))

@@ -21,10 +21,10 @@ from wengert.tensor.language.predicates import (
     substituted,
 )
 
-Ranges = Mapping[str, Affine]
+IndexRanges = Mapping[str, Affine]
 
 
-def least(a: Affine, ranges: Ranges) -> int | None:
+def least(a: Affine, ranges: IndexRanges) -> int | None:
     """A lower bound of `a` while each index is in its range, or None; no such range is empty then."""
     extremes = {name: affine(0) if c > 0 else ranges[name] - 1 for name, c in a.terms if name in ranges}
     a = a.substitute(extremes)
@@ -34,12 +34,12 @@ def least(a: Affine, ranges: Ranges) -> int | None:
     return a.constant + sum(c for name, c in a.terms if name in full)
 
 
-def known(p: Predicate, ranges: Ranges, given: Predicate = TRUE) -> bool:
+def follows(p: Predicate, ranges: IndexRanges, given: Predicate = TRUE) -> bool:
     """Whether p follows from ranges and from what is `given`; True is certain."""
     if implies(given, p):
         return True
     if isinstance(p, Or):
-        return any(known(part, ranges, given) for part in p.parts)
+        return any(follows(part, ranges, given) for part in p.parts)
     if isinstance(p, Exists):
         return _witnessed(p, ranges, given)
     facts = [*_sides(conjuncts(given)), Affine(0)]
@@ -50,10 +50,10 @@ def known(p: Predicate, ranges: Ranges, given: Predicate = TRUE) -> bool:
     )
 
 
-def _witnessed(p: Exists, ranges: Ranges, given: Predicate) -> bool:
+def _witnessed(p: Exists, ranges: IndexRanges, given: Predicate) -> bool:
     """Whether an index in scope of the same range shows that p, an ∃, holds."""
     return any(
-        size == p.size and known(substituted(p.of, {p.index: affine(index)}), ranges, given)
+        size == p.size and follows(substituted(p.of, {p.index: affine(index)}), ranges, given)
         for index, size in ranges.items()
         if index != p.index
     )
@@ -68,12 +68,12 @@ def _both(q: Compare) -> tuple[Affine, ...]:
     return (q.side, -q.side) if q.op == "=" else (q.side if q.op == ">=" else q.side - 1,)
 
 
-def _nonnegative(a: Affine, ranges: Ranges) -> bool:
+def _nonnegative(a: Affine, ranges: IndexRanges) -> bool:
     bound = least(a, ranges)
     return bound is not None and bound >= 0
 
 
-def tidied(p: Predicate, ranges: Ranges) -> Predicate:
+def tidied(p: Predicate, ranges: IndexRanges) -> Predicate:
     """A predicate equal to p for indices in their ranges, without what the ranges and other parts of it say anyway."""
     if isinstance(p, Or):
         return disjoin(*(tidied(part, ranges) for part in p.parts))
@@ -81,7 +81,7 @@ def tidied(p: Predicate, ranges: Ranges) -> Predicate:
     kept = _distinct(conjuncts(conjoin(*parts)))
     for part in tuple(kept):
         others = conjoin(*(q for q in kept if q is not part))
-        if known(part, ranges, others):
+        if follows(part, ranges, others):
             kept.remove(part)
     return conjoin(*kept)
 
@@ -109,7 +109,7 @@ def _solution(equalities: Iterable[Compare]) -> dict[str, Affine]:
     return solution
 
 
-def _tidied_part(p: Predicate, ranges: Ranges) -> Predicate:
+def _tidied_part(p: Predicate, ranges: IndexRanges) -> Predicate:
     if isinstance(p, Compare):
         return FALSE if _impossible(p, ranges) else p
     if isinstance(p, Exists):
@@ -117,5 +117,5 @@ def _tidied_part(p: Predicate, ranges: Ranges) -> Predicate:
     return tidied(p, ranges) if isinstance(p, Or) else p
 
 
-def _impossible(p: Compare, ranges: Ranges) -> bool:
+def _impossible(p: Compare, ranges: IndexRanges) -> bool:
     return any(_nonnegative(-side - 1, ranges) for side in _both(p))

@@ -21,7 +21,7 @@ from wengert.tensor.language.terms import REAL, Expr, Mul, PairType, Proj, Tenso
 from wengert.tensor.language.typechecking import arrays, shape_of
 from wengert.tensor.passes.differential import Along, Binding, Linear, Scaled, linearised, pushed_forward
 from wengert.tensor.passes.gen_pushout import accessed
-from wengert.tensor.passes.ssa import Builder, at, masked
+from wengert.tensor.passes.ssa import Builder, at, masked_form
 from wengert.tensor.passes.statements import SSA, Contract, Fill, Gens, Load, Output, Sum2, output_names
 
 
@@ -46,7 +46,7 @@ class Adjoint:
     interface: tuple[tuple[Expr, Gens, Predicate], ...]
 
 
-def adjoint(ssa: SSA, wrt: Iterable[str], cotangent: str = "y_bar") -> Adjoint:
+def adjoint_program(ssa: SSA, wrt: Iterable[str], cotangent: str = "y_bar") -> Adjoint:
     """D*[e; X]: the program of the cotangents of `wrt`; a further input is the cotangent of the result."""
     builder = Builder.of(ssa)
     given = builder.add_input(cotangent, _type_of(builder, ssa.output))
@@ -163,7 +163,7 @@ class Rewriting:
             return (
                 product.a
                 if product.within == TRUE
-                else self.builder.emit(gens, masked(gens, product.within, product.a))
+                else self.builder.emit(gens, masked_form(gens, product.within, product.a))
             )
         gens = tuple((f"i{d}", size) for d, size in enumerate(shape_of(type_of)))
         return self.builder.emit(gens, Fill(FALSE, 0))

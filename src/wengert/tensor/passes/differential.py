@@ -14,7 +14,7 @@ from wengert.tensor.language.predicates import FALSE, Predicate, exists
 from wengert.tensor.language.terms import BlackBox, Const, Expr, Mul, Proj, Var
 from wengert.tensor.language.typechecking import arrays
 from wengert.tensor.passes.gen_pushout import accessed
-from wengert.tensor.passes.ssa import Builder, at, masked
+from wengert.tensor.passes.ssa import Builder, at, masked_form
 from wengert.tensor.passes.statements import SSA, Contract, Fill, Gens, Load, Map, Output, Statement, Sum2
 
 
@@ -136,7 +136,7 @@ class _Linearisation:
         du, dv = self.differentials.get(form.x), self.differentials.get(form.y)
         if du and dv:
             return [Sum2(form.where0, du, form.where1, dv)]
-        return [Along(masked(gens, p, d), 0) for p, d in ((form.where0, du), (form.where1, dv)) if d]
+        return [Along(masked_form(gens, p, d), 0) for p, d in ((form.where0, du), (form.where1, dv)) if d]
 
     def of_map(self, statement: Statement, where: Predicate, f: BlackBox, args: tuple[str, ...]) -> list[Linear]:
         """6.6: Σ_m f'_m(e..)·D em."""

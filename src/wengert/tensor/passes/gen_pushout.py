@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from wengert.tensor.language.predicates import conjuncts, free_names, fresh_name
-from wengert.tensor.language.ranges import Ranges, known
+from wengert.tensor.language.ranges import IndexRanges, follows
 from wengert.tensor.language.substitution import all_names, children, substitute, with_children
 from wengert.tensor.language.terms import (
     TRUE,
@@ -43,11 +43,11 @@ def push_out_gens(program: Program) -> Program:
     for name, value in bindings:
         of = typed(value, scope)
         scope = scope.typed(name, of)
-        pushed_out.append((name, elementwise(value, of, taken)))
+        pushed_out.append((name, gens_outside(value, of, taken)))
     return replace(program, body=with_lets(pushed_out, body))
 
 
-def elementwise(e: Expr, of: Type, taken: set[str]) -> Expr:
+def gens_outside(e: Expr, of: Type, taken: set[str]) -> Expr:
     """The expression ⊞[ī:n̄] e[ī], with every ⊞ of e pushed out; an outermost one keeps the name of its index."""
     own = [index for index, _ in gens_of(e)[0]]
     gens: list[tuple[str, Affine]] = []
@@ -61,7 +61,7 @@ def elementwise(e: Expr, of: Type, taken: set[str]) -> Expr:
 class Facts:
     """What holds at a place in an expression: the ranges of indices and the brackets around it."""
 
-    ranges: Ranges
+    ranges: IndexRanges
     given: Predicate
 
     def indexed(self, index: str, size: Affine) -> Facts:
@@ -78,7 +78,7 @@ def pushed(e: Expr, at: tuple[Affine, ...], facts: Facts) -> Expr:
         case Gen(index, size, body):
             inside = in_range(at[0], size)
             element = pushed(substitute(body, {index: at[0]}), at[1:], facts.where(inside))
-            return element if known(inside, facts.ranges, facts.given) else Bracket(inside, element)
+            return element if follows(inside, facts.ranges, facts.given) else Bracket(inside, element)
         case Access(of, place):
             return pushed(of, (place, *at), facts)
         case Bracket(where, body):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from wengert.tensor.language.predicates import Predicate, at_most, conjoin, equal, free_names
 from wengert.tensor.language.terms import affine
 from wengert.tensor.passes.merging import is_gather
-from wengert.tensor.passes.ssa import Builder, names_of, primed, same
+from wengert.tensor.passes.ssa import Builder, equal_indices, names_of, primed
 from wengert.tensor.passes.statements import SSA, Contract, Gens, Load, Map, Statement, StatementForm, Sum2, predicates
 
 
@@ -49,7 +49,7 @@ def _emit_once(builder: Builder, statement: Statement, unused: frozenset[int]) -
     somewhere = conjoin(*(at_most(1, size) for d, (_, size) in enumerate(statement.gens) if d in unused))
     once = builder.emit(kept, _restricted(builder, statement.form, statement.gens, kept, somewhere))
     js = primed(kept, "j")
-    builder.emit(statement.gens, Contract(js, same(js, kept), ((once, names_of(js)),)), statement.name)
+    builder.emit(statement.gens, Contract(js, equal_indices(js, kept), ((once, names_of(js)),)), statement.name)
 
 
 def _restricted(builder: Builder, form: StatementForm, gens: Gens, kept: Gens, where: Predicate) -> StatementForm:

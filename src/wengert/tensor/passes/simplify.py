@@ -10,11 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 from wengert.tensor.language.predicates import FALSE, Predicate, conjoin, conjuncts, equal, exists, substituted
-from wengert.tensor.language.ranges import known
+from wengert.tensor.language.ranges import follows
 from wengert.tensor.language.terms import TRUE, affine
 from wengert.tensor.passes.invariants import without_repetition
 from wengert.tensor.passes.merging import is_gather, merged, without_pinned
-from wengert.tensor.passes.ssa import masked
+from wengert.tensor.passes.ssa import masked_form
 from wengert.tensor.passes.statements import (
     SSA,
     Contract,
@@ -36,8 +36,8 @@ Statements = Mapping[str, Statement]
 def simplified(ssa: SSA) -> SSA:
     """The program after all simplifications, repeated until nothing changes."""
     while True:
-        before, ssa = ssa, folded(ssa)
-        for step in (without_copies, merged, without_repetition, shared, without_dead_code):
+        before, ssa = ssa, constants_folded(ssa)
+        for step in (without_copies, merged, without_repetition, without_duplicates, without_dead_code):
             ssa = step(ssa)
         if ssa == before:
             return ssa
@@ -53,7 +53,7 @@ def without_dead_code(ssa: SSA) -> SSA:
     return replace(ssa, statements=tuple(reversed(kept)))
 
 
-def shared(ssa: SSA) -> SSA:
+def without_duplicates(ssa: SSA) -> SSA:
     """The program without common subexpressions: statements that say the same become one."""
     first: dict[Any, str] = {}
     names: dict[str, str] = {}
@@ -91,7 +91,7 @@ def renamed(output: Output, names: Mapping[str, str]) -> Output:
 # ---- zeros and constants ----
 
 
-def folded(ssa: SSA) -> SSA:
+def constants_folded(ssa: SSA) -> SSA:
     """The program in which structural zeros vanish from sums and take products with them, and constants are put in."""
     done: dict[str, Statement] = {}
     for statement in ssa.statements:
@@ -122,7 +122,7 @@ def _sum(statement: Statement, form: Sum2, done: Statements) -> StatementForm:
     left = [(where, name) for where, name in terms if where != FALSE and not _is_zero(done[name])]
     if len(left) == 2:
         return form
-    return masked(statement.gens, *left[0]) if left else Fill(FALSE, 0)
+    return masked_form(statement.gens, *left[0]) if left else Fill(FALSE, 0)
 
 
 def _contraction(statement: Statement, form: Contract, done: Statements) -> StatementForm:
@@ -176,7 +176,7 @@ def _without_copies(statement: Statement, form: StatementForm, done: Statements)
 def _seen(where: Predicate, name: str, statement: Statement, done: Statements) -> str:
     """The statement behind a copy that is masked only where the map does not look."""
     found = _copy(done[name], done)
-    return found[1] if found and known(found[0], dict(statement.gens), where) else name
+    return found[1] if found and follows(found[0], dict(statement.gens), where) else name
 
 
 def _copy(statement: Statement, done: Statements) -> tuple[Predicate, str] | None:

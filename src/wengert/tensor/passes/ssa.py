@@ -55,10 +55,10 @@ from wengert.tensor.passes.statements import (
 
 def to_ssa(program: Program) -> SSA:
     """The SSA form of a program, by all four passes."""
-    return converted(push_out_gens(eliminate_pairs(lift_lets(program))))
+    return statements_of(push_out_gens(eliminate_pairs(lift_lets(program))))
 
 
-def converted(program: Program) -> SSA:
+def statements_of(program: Program) -> SSA:
     """The SSA form of a program in the normal form of the third pass, by the fourth alone."""
     bindings, body = lets_of(program.body)
     builder = Builder(program.inputs, program.relations, program.sizes, taken=(name for name, _ in bindings))
@@ -146,7 +146,7 @@ class Builder:
             case Add(left, right):
                 form = self._addition(gens, p, left, right)
             case Mul(left, right):
-                form = product(gens, p, self.scalar(gens, p, left), self.scalar(gens, p, right))
+                form = product_form(gens, p, self.scalar(gens, p, left), self.scalar(gens, p, right))
             case Apply(f, args):
                 form = Map(p, f, tuple(self.scalar(gens, p, arg) for arg in args))
             case Sum():
@@ -169,7 +169,7 @@ class Builder:
         sums = tuple((new[index], size) for index, size in indices.items())
         rename = {old: affine(name) for old, name in new.items()}
         where = conjoin(p, substituted(q, rename))
-        return total(gens, sums, where, self.scalar((*gens, *sums), where, substitute(body, rename)))
+        return summed_form(gens, sums, where, self.scalar((*gens, *sums), where, substitute(body, rename)))
 
     def _reading(self, p: Predicate, e: Expr) -> StatementForm:
         """The sum that an access x[a1, .., ad] is: over all of x where j̄ = ā, at most one term, hence free."""
@@ -196,28 +196,30 @@ def primed(gens: Gens, letter: str) -> Gens:
     return tuple((f"{letter}{d}'", size) for d, (_, size) in enumerate(gens))
 
 
-def same(gens: Gens, others: Gens) -> Predicate:
+def equal_indices(gens: Gens, others: Gens) -> Predicate:
     """The predicate ī = j̄."""
     return conjoin(*(equal(a, b) for a, b in zip(at(gens), at(others), strict=True)))
 
 
-def product(gens: Gens, p: Predicate, x: str, y: str) -> Contract:
+def product_form(gens: Gens, p: Predicate, x: str, y: str) -> Contract:
     """The form [p]·x[ī]·y[ī]."""
     js, ks = primed(gens, "j"), primed(gens, "k")
-    return Contract((*js, *ks), conjoin(p, same(js, gens), same(ks, gens)), ((x, names_of(js)), (y, names_of(ks))))
+    return Contract(
+        (*js, *ks), conjoin(p, equal_indices(js, gens), equal_indices(ks, gens)), ((x, names_of(js)), (y, names_of(ks)))
+    )
 
 
-def total(gens: Gens, sums: Gens, where: Predicate, x: str) -> Contract:
+def summed_form(gens: Gens, sums: Gens, where: Predicate, x: str) -> Contract:
     """The form Σ sums [where]·x[ī, sums]."""
     new = primed((*gens, *sums), "j")
     mine, summed = new[: len(gens)], new[len(gens) :]
     renamed = substituted(where, dict(zip(names_of(sums), at(summed), strict=True)))
-    return Contract(new, conjoin(renamed, same(mine, gens)), ((x, names_of(new)),))
+    return Contract(new, conjoin(renamed, equal_indices(mine, gens)), ((x, names_of(new)),))
 
 
-def masked(gens: Gens, p: Predicate, x: str) -> Contract:
+def masked_form(gens: Gens, p: Predicate, x: str) -> Contract:
     """The form [p]·x[ī]."""
-    return total(gens, (), p, x)
+    return summed_form(gens, (), p, x)
 
 
 def _input_name(of: Expr) -> str:

@@ -150,7 +150,7 @@ def counted(plan: Plan, inputs: Mapping[str, Any], relations: Mapping[str, Entri
     machine.run()
     shapes = {nest.name: nest.shape for nest in plan.nests}
     outputs = {name: _array(machine.cells[name], shapes[name]) for name in output_names(plan.output)}
-    return nested(plan.output, outputs), machine.counted
+    return output_values(plan.output, outputs), machine.counted
 
 
 def _array(cells: Cells, shape: Any) -> Any:
@@ -160,6 +160,6 @@ def _array(cells: Cells, shape: Any) -> Any:
     return result
 
 
-def nested(output: Any, values: Mapping[str, Any]) -> Any:
+def output_values(output: Any, values: Mapping[str, Any]) -> Any:
     """The output with values in the places of their names."""
-    return tuple(nested(part, values) for part in output) if isinstance(output, tuple) else values[output]
+    return tuple(output_values(part, values) for part in output) if isinstance(output, tuple) else values[output]

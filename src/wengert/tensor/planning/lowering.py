@@ -41,10 +41,10 @@ def lowered(statement: Statement, sizes: Sizes, context: Planning) -> Nest:
     return Nest(statement.name, tuple(n for _, n in gens), tuple(pieces))
 
 
-Gens = tuple[tuple[str, int], ...]
+SizedGens = tuple[tuple[str, int], ...]
 
 
-def _pieces(statement: Statement, gens: Gens, sizes: Sizes, context: Planning) -> Iterator[Piece]:
+def _pieces(statement: Statement, gens: SizedGens, sizes: Sizes, context: Planning) -> Iterator[Piece]:
     own = tuple(affine(i) for i, _ in gens)
     match statement.form:
         case Load(of, at):
@@ -66,7 +66,7 @@ def _sum(
     x: Read,
     where1: Predicate,
     y: Read,
-    gens: Gens,
+    gens: SizedGens,
     own: tuple[Affine, ...],
     sizes: Sizes,
     context: Planning,
@@ -117,12 +117,12 @@ def supports(ssa: SSA) -> dict[str, Predicate]:
 THIN = 8  # a predicate is thin where it holds for less than one in so many assignments
 
 
-def is_thin(p: Predicate, gens: Gens, context: Planning) -> bool:
+def is_thin(p: Predicate, gens: SizedGens, context: Planning) -> bool:
     """Whether every way to satisfy p pins an index of the statement, or needs one of a relation's few entries."""
     return not has_existential(p) and all(any(_thins(a, gens, context) for a in conjuncts(q)) for q in disjuncts(p))
 
 
-def _thins(atom: Predicate, gens: Gens, context: Planning) -> bool:
+def _thins(atom: Predicate, gens: SizedGens, context: Planning) -> bool:
     if isinstance(atom, Related):
         sizes = [n for i, n in gens if i in free_names(atom)]
         return context.counts.get(atom.relation, prod(sizes)) * THIN < prod(sizes)
@@ -137,7 +137,7 @@ def has_existential(p: Predicate) -> bool:
 
 
 def _parts(
-    where: Predicate, indices: Gens, own: tuple[Affine, ...], body: Body, sizes: Sizes, context: Planning
+    where: Predicate, indices: SizedGens, own: tuple[Affine, ...], body: Body, sizes: Sizes, context: Planning
 ) -> Iterator[Piece]:
     ranges = dict(indices)
     p = substituted(where, sizes) if where != TRUE else TRUE

@@ -48,7 +48,7 @@ from wengert.tensor.planning.nests import (
 )
 from wengert.tensor.planning.regions import Conjunction, Ranges, all_implied, is_empty, negation, reduced, split
 
-FEW = 16  # pieces of a definition that is put where it is read: there they multiply
+FEW_PIECES = 16  # pieces of a definition that is put where it is read: there they multiply
 
 
 @dataclass
@@ -255,7 +255,7 @@ def is_free(piece: Piece) -> bool:
 
 def is_virtual(nest: Nest, context: Planning) -> bool:
     """Whether a definition costs nothing wherever it is read: an access, a mask or a constant."""
-    return len(nest.pieces) <= FEW and all(map(is_free, nest.pieces)) and are_disjoint(nest.pieces, context)
+    return len(nest.pieces) <= FEW_PIECES and all(map(is_free, nest.pieces)) and are_disjoint(nest.pieces, context)
 
 
 def names_read(nest: Nest) -> frozenset[str]:

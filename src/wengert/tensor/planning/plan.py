@@ -52,7 +52,7 @@ def _planned(ssa: SSA, sizes: Mapping[str, int], context: Planning, optimise: bo
     if optimise:
         nests = contracted_in_order(all_passes(live(shared(nests, names), names), names, context), names, context)
         nests = {name: banded(nest, context) for name, nest in nests.items()}
-    made = tuple(legible(decided(nest, context)) for nest in nests.values())
+    made = tuple(legible(without_existentials(nest, context)) for nest in nests.values())
     shapes = dict(shape for name, of in ssa.inputs for shape in input_shapes(f"in.{name}", of, sizes))
     related = {name: tuple(a.substitute(sizes).constant for a in of) for name, of in ssa.relations}
     return with_tables(Plan(made, ssa.output, {}, context.counts, shapes, related), context)
@@ -76,7 +76,7 @@ def contracted_in_order(nests: Mapping[str, Nest], names: list[str], context: Pl
     return made
 
 
-def decided(nest: Nest, context: Planning) -> Nest:
+def without_existentials(nest: Nest, context: Planning) -> Nest:
     """The nest with relations in place of the existentials that are left."""
     return replace(nest, pieces=tuple(q for p in nest.pieces for q in _decided(p, context)))
 

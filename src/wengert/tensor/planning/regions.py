@@ -35,7 +35,7 @@ Ranges = Mapping[str, int]  # index → its size; the index runs over 0..size-1
 Conjunction = tuple[Predicate, ...]  # atoms: Compare, Related, Unrelated, Exists
 Tabulate = Callable[[Exists], Predicate]  # an ∃ that has to be negated becomes a relation of its own
 
-FEW = 60  # inequalities that elimination may grow to before it gives up and answers "perhaps not empty"
+MOST_INEQUALITIES = 60  # inequalities that elimination may grow to before it gives up and answers "perhaps not empty"
 
 
 def span(side: Affine, ranges: Ranges) -> tuple[int, int]:
@@ -88,7 +88,7 @@ def _contradiction(atoms: set[Predicate], names: list[str]) -> bool:
         sides = _eliminated(sides, name)
         if any(s.is_constant and s.constant < 0 for s in sides):
             return True
-        if len(sides) > FEW:
+        if len(sides) > MOST_INEQUALITIES:
             return False
     return False
 
@@ -142,7 +142,7 @@ def reduced(atoms: Conjunction, ranges: Ranges) -> Conjunction | None:
 
 def split(p: Predicate, ranges: Ranges, table: Tabulate) -> tuple[Conjunction, ...]:
     """p as disjoint conjunctions that cover it: [p ∨ q] = [p] + [¬p ∧ q] (S4)."""
-    return merged(tuple(_split(p, ranges, table)))
+    return merged_conjunctions(tuple(_split(p, ranges, table)))
 
 
 def _split(p: Predicate, ranges: Ranges, table: Tabulate) -> Iterator[Conjunction]:
@@ -176,13 +176,13 @@ def negation(p: Predicate, table: Tabulate) -> Predicate:
     return negate(p)
 
 
-def merged(parts: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
+def merged_conjunctions(parts: tuple[Conjunction, ...]) -> tuple[Conjunction, ...]:
     """The conjunctions, where two that differ in an atom and its complement become one without it."""
     for k, a in enumerate(parts):
         for b in parts[k + 1 :]:
             both = _without_complement(a, b)
             if both is not None:
-                return merged((*(c for c in parts if c not in (a, b)), both))
+                return merged_conjunctions((*(c for c in parts if c not in (a, b)), both))
     return parts
 
 

@@ -53,7 +53,7 @@ from wengert.tensor.planning.pieces import (
 
 Nests = dict[str, Nest]
 
-LONG = 100  # operations and reads of a body, from which no more is put into it: squares of squares double each time
+LONGEST_BODY = 100  # operations and reads, from which no more is put in: squares of squares double each time
 
 
 # ---- dead code, common subexpressions ----
@@ -118,7 +118,7 @@ def fused(nests: Nests, outputs: Iterable[str], context: Planning, repeats: bool
         if name not in outputs and len(users) == 1:
             reader, k = users[0]
             pieces = _fused_into(reader.pieces[k], nests[name], context, repeats)
-            if pieces is not None and all(length(p.body) <= LONG for p in pieces):
+            if pieces is not None and all(length(p.body) <= LONGEST_BODY for p in pieces):
                 nests = {**nests, reader.name: replace(reader, pieces=_with(reader.pieces, k, pieces))}
                 del nests[name]
     return nests

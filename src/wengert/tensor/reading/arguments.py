@@ -77,7 +77,7 @@ def _array(name: str, x: Any) -> np.ndarray:
         raise TensorLanguageError(f"{name} is no array: {error}. Its rows must all have one length") from None
 
 
-def converted(name: str, x: Any) -> Any:
+def runtime_form(name: str, x: Any) -> Any:
     """An input or relation in the form that programs take when they run."""
     return relation(x) if is_relation(x) else numeric(name, x)
 

@@ -33,9 +33,9 @@ from wengert.tensor.reading.reading import (
     read,
     read_truth,
     reads,
-    settled,
+    with_named_length,
 )
-from wengert.tensor.reading.rule_bodies import plus, raised
+from wengert.tensor.reading.rule_bodies import plus_folded, powered
 from wengert.tensor.reading.scopes import Scope
 
 
@@ -45,7 +45,7 @@ def unary(node: ast.UnaryOp, scope: Scope) -> Meaning:
         return Truth(opposite(read_truth(node.operand, scope), scope))
     if isinstance(node.op, ast.Invert):
         raise scope.refusal(node, "~", "Write `not R[i, j]`.")
-    operand = settled(read(node.operand, scope))
+    operand = with_named_length(read(node.operand, scope))
     if isinstance(node.op, ast.UAdd):
         return operand
     return Index(-operand.affine) if isinstance(operand, Index) else number(minus(as_scalar(operand, node, scope)))
@@ -61,8 +61,8 @@ def minus(e: Expr) -> Expr:
 
 @reads(ast.BinOp)
 def binary(node: ast.BinOp, scope: Scope) -> Meaning:
-    left, inner = settled(read(node.left, scope)), scope.inside()
-    right = settled(read(node.right, inner))
+    left, inner = with_named_length(read(node.left, scope)), scope.inside()
+    right = with_named_length(read(node.right, inner))
     for meaning in (left, right):
         if isinstance(node.op, ast.Mult) and isinstance(meaning, RelationArgument) and meaning.numbers:
             raise scope.refusal(
@@ -119,8 +119,8 @@ def _divided(left: Expr, right: Expr) -> Expr:
 
 
 _OPERATIONS = {
-    ast.Add: plus,
-    ast.Sub: lambda left, right: plus(left, minus(right)),
+    ast.Add: plus_folded,
+    ast.Sub: lambda left, right: plus_folded(left, minus(right)),
     ast.Mult: _times,
     ast.Div: _divided,
 }
@@ -134,7 +134,7 @@ def _power(base: Expr, exponent: Meaning, node: ast.BinOp, scope: Scope) -> Expr
     if not isinstance(at, Const):
         return Apply(_the_power(), (base, at))
     if at.value not in (2, 3, 4):
-        return raised(base, at.value, black_box)
+        return powered(base, at.value, black_box)
     once = scope.bind("t", number(base)).expr
     if at.value == 4:
         twice = scope.bind("t", number(Mul(once, once))).expr

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from wengert.tensor.language.terms import Affine, And, Bracket, Compare, Const, Expr, Or, Predicate, Sum
 from wengert.tensor.reading.arithmetic import minus
 from wengert.tensor.reading.calls import HELPERS
-from wengert.tensor.reading.comprehensions import bracketed, iteration
+from wengert.tensor.reading.comprehensions import bracket_of, iteration
 from wengert.tensor.reading.conditions import sides
 from wengert.tensor.reading.meanings import REAL_KIND, Group, Iteration, Meaning, Running, Value
 from wengert.tensor.reading.reading import as_value, either, read, read_scalar, read_truth
-from wengert.tensor.reading.rule_bodies import plus
+from wengert.tensor.reading.rule_bodies import plus_folded
 from wengert.tensor.reading.scopes import Scope
 from wengert.tensor.reading.surface import bind_target
 
@@ -137,7 +137,7 @@ def _for(statement: ast.For, scope: Scope) -> None:
         return
     for name, added in _added(statement, found, scope).items():
         old = as_value(scope.names[name], statement, scope)
-        scope.names[name] = scope.bind(name, Value(plus(old.expr, added), REAL_KIND))
+        scope.names[name] = scope.bind(name, Value(plus_folded(old.expr, added), REAL_KIND))
 
 
 def _each(statements: Sequence[ast.stmt], scope: Scope) -> None:
@@ -181,7 +181,7 @@ def _added(statement: ast.For, found: Iteration, scope: Scope) -> dict[str, Expr
     terms = _terms(statement.body, inner, sums)
     if len(terms) > 1 and inner.lets:
         raise scope.refusal(statement, "a loop that adds to several numbers", "Write one loop for each.")
-    return {text: Sum(name, found.size, bracketed(p, inner.closed(e))) for text, e in terms.items()}
+    return {text: Sum(name, found.size, bracket_of(p, inner.closed(e))) for text, e in terms.items()}
 
 
 def _refuse_rebinding(parts: Sequence[ast.AST], scope: Scope) -> None:
@@ -210,7 +210,7 @@ def _terms(body: Sequence[ast.stmt], scope: Scope, sums: set[str]) -> dict[str, 
     found: dict[str, Expr] = {}
 
     def add(name: str, e: Expr) -> None:
-        found[name] = plus(found.get(name, Const(0)), e)
+        found[name] = plus_folded(found.get(name, Const(0)), e)
 
     for statement in body:
         match statement:

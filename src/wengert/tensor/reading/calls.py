@@ -52,9 +52,9 @@ from wengert.tensor.reading.reading import (
     read_truth,
     read_value,
     reads,
-    settled,
+    with_named_length,
 )
-from wengert.tensor.reading.rule_bodies import plus
+from wengert.tensor.reading.rule_bodies import plus_folded
 from wengert.tensor.reading.scopes import Scope
 from wengert.tensor.reading.surface import attribute, bind_target, length
 from wengert.values.callables import callable_name
@@ -140,7 +140,7 @@ def least(node: ast.Call, scope: Scope) -> Meaning:
 def absolute(node: ast.Call, scope: Scope) -> Meaning:
     """|a| of an index is the larger of a and -a."""
     (x,) = positional(node, scope, 1)
-    found = settled(read(x, scope))
+    found = with_named_length(read(x, scope))
     if isinstance(found, Index):
         value = scope.building.bounds.value(found.affine)
         return Extreme(True, (found.affine, -found.affine)) if value is None else Index(Affine(abs(value)))
@@ -157,7 +157,7 @@ def extremum(f: Any, node: ast.Call, scope: Scope) -> Meaning:
     """max(a, b, ...) or min of two or more numbers; of sizes it is a size."""
     if len(node.args) < 2 or node.keywords:
         raise scope.refusal(node, "an extremum over an array", "max(a, b) of single numbers is in the language.")
-    found = [settled(read(a, scope)) for a in node.args]
+    found = [with_named_length(read(a, scope)) for a in node.args]
     known = [scope.building.bounds.value(m.affine) for m in found if isinstance(m, Index)]
     if len(known) == len(found) and None not in known:
         return Index(Affine(f(k for k in known if k is not None)))
@@ -274,13 +274,13 @@ def sum_(node: ast.Call, scope: Scope) -> Meaning:
         if isinstance(found, Group):
             expr = Const(0)
             for part in found.parts:
-                expr = plus(expr, as_scalar(part, terms, scope))
+                expr = plus_folded(expr, as_scalar(part, terms, scope))
         else:
             name, i = scope.building.index("i", found.size)
             p = found.guard(i)
             body = as_scalar(found.at(i), terms, scope.inside(p))
             expr = Sum(name, found.size, body if p == TRUE else Bracket(p, body))
-    return Value(plus(expr, read_scalar(start[0], scope)) if start else expr, REAL_KIND)
+    return Value(plus_folded(expr, read_scalar(start[0], scope)) if start else expr, REAL_KIND)
 
 
 @means(builtins.any)

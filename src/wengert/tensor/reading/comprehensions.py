@@ -28,7 +28,7 @@ from wengert.tensor.reading.meanings import (
     size_of,
 )
 from wengert.tensor.reading.reading import element, read, read_scalar, read_truth, read_value, reads
-from wengert.tensor.reading.rule_bodies import plus
+from wengert.tensor.reading.rule_bodies import plus_folded
 from wengert.tensor.reading.scopes import Scope
 from wengert.tensor.reading.surface import bind_target
 
@@ -165,7 +165,7 @@ def total(
 ) -> Expr:  # fmt: skip
     """Σ over the `for`s of [p]·leaf; conditions move inwards, so that nested sums stand directly in each other."""
     if not generators:
-        return bracketed(p, leaf(scope))
+        return bracket_of(p, leaf(scope))
     first, *rest = generators
     if first.is_async:
         raise scope.refusal(first.iter, "an asynchronous loop", "Use a plain one.")
@@ -174,7 +174,7 @@ def total(
         return _written_out(first, found, rest, scope, p, leaf)
     name, inner, q = entered(first, found, scope, _index_name(first.target))
     if inner.lets:
-        body = bracketed(conjoin(p, q), inner.closed(total(rest, inner, TRUE, leaf)))
+        body = bracket_of(conjoin(p, q), inner.closed(total(rest, inner, TRUE, leaf)))
     else:
         body = _within(inner, rest, conjoin(p, q), leaf)
     return Sum(name, found.size, body)
@@ -186,7 +186,7 @@ def _within(inner: Scope, rest: Sequence[ast.comprehension], p: Predicate, leaf:
         body = total(rest, inner, p, leaf)
         return inner.closed(body)
     body = leaf(inner)
-    return bracketed(p, inner.closed(body))
+    return bracket_of(p, inner.closed(body))
 
 
 def _written_out(
@@ -202,10 +202,10 @@ def _written_out(
         for test in first.ifs:
             r = read_truth(test, inner)
             q, inner.conditions = conjoin(q, r), (*inner.conditions, r)
-        body = bracketed(conjoin(p, q), inner.closed(total(rest, inner, TRUE, leaf)))
-        terms = plus(terms, body)
+        body = bracket_of(conjoin(p, q), inner.closed(total(rest, inner, TRUE, leaf)))
+        terms = plus_folded(terms, body)
     return terms
 
 
-def bracketed(p: Predicate, e: Expr) -> Expr:
+def bracket_of(p: Predicate, e: Expr) -> Expr:
     return e if p == TRUE else Bracket(p, e)

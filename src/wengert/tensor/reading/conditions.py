@@ -41,8 +41,8 @@ from wengert.tensor.reading.reading import (
     read_truth,
     read_value,
     reads,
-    settled,
     tupled,
+    with_named_length,
 )
 from wengert.tensor.reading.scopes import Scope
 
@@ -63,7 +63,7 @@ def _compared(op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.Compare,
     if isinstance(op, (ast.In, ast.NotIn)):
         p = _member(left, right, node, scope)
         return opposite(p, scope) if isinstance(op, ast.NotIn) else p
-    a, b = settled(read(left, scope)), settled(read(right, scope))
+    a, b = with_named_length(read(left, scope)), with_named_length(read(right, scope))
     if isinstance(a, Known) or isinstance(b, Known):
         return _of_known(op, a, b, node, scope)
     if isinstance(a, Value) or isinstance(b, Value):

@@ -19,7 +19,15 @@ from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import Rule
 from wengert.tensor.elementwise import Elementwise
 from wengert.tensor.language.terms import Apply, BlackBox, Const, Expr, Var
-from wengert.tensor.reading.rule_bodies import Power, as_function, body_partials, derivative, raised, substituted, times
+from wengert.tensor.reading.rule_bodies import (
+    Power,
+    as_function,
+    body_partials,
+    partial_derivative,
+    powered,
+    substituted,
+    times_folded,
+)
 from wengert.tensor.running.spelling import number_text
 from wengert.values.callables import callable_name
 
@@ -192,7 +200,7 @@ def _derived_box(name: str, params: tuple[str, ...], e: Expr) -> BlackBox:
 
     def partial(m: int) -> Partial:
         where = f"{name}'{_place(m, params)}"
-        return lambda *args: _called(where, params, derivative(e, params[m]), args)
+        return lambda *args: _called(where, params, partial_derivative(e, params[m]), args)
 
     return BlackBox(name, as_function(name, params, e), tuple(map(partial, range(len(params)))))
 
@@ -203,7 +211,7 @@ def _power(f: Power) -> BlackBox:
     name = f"pow{f.exponent}"
 
     def partial(*args: Expr) -> Expr:
-        formula = times(Const(f.exponent), raised(Var("x"), f.exponent - 1, black_box))
+        formula = times_folded(Const(f.exponent), powered(Var("x"), f.exponent - 1, black_box))
         return _called(f"{name}'", ("x",), formula, args)
 
     return BlackBox(name, _function(f"lambda x: x ** {number_text(f.exponent)}"), (partial,))

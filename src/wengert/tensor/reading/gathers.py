@@ -12,7 +12,7 @@ from wengert.tensor.language.relations import Relation
 from wengert.tensor.language.terms import Access, Affine, Bracket, Expr, Gen, Related, Sum, Var
 from wengert.tensor.planning.walks import Entries
 from wengert.tensor.reading.meanings import Kind, RealKind, TensorKind, TupleKind, Value, size_of
-from wengert.tensor.reading.scopes import Chosen, Scope
+from wengert.tensor.reading.scopes import ChosenIndex, Scope
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Gather:
 
     of: str
     at: tuple[Affine, ...]
-    by: tuple[Chosen, ...]
+    by: tuple[ChosenIndex, ...]
 
 
 def whole_numbers(value: Value, scope: Scope) -> Gather | None:
@@ -50,7 +50,7 @@ def gathered(value: Value, gather: Gather, node: ast.AST, scope: Scope) -> Value
 
 
 def _numbers(
-    x: Expr, kind: Kind, j: Affine, by: tuple[Chosen, ...], then: tuple[Affine, ...], node: ast.AST, scope: Scope
+    x: Expr, kind: Kind, j: Affine, by: tuple[ChosenIndex, ...], then: tuple[Affine, ...], node: ast.AST, scope: Scope
 ) -> Expr:
     if isinstance(kind, TupleKind):
         raise scope.refusal(node, "an array of tuples is indexed by whole numbers", "Index its parts one by one.")

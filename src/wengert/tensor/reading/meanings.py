@@ -61,13 +61,13 @@ def size_of(kind: TensorKind) -> Affine:
     return kind.size.named() if isinstance(kind.size, Dimension) else kind.size
 
 
-def type_of(kind: Kind) -> Type:
+def type_of_kind(kind: Kind) -> Type:
     """The type of a kind: tuples are pairs nested to the right; a tuple of one is its part."""
     if isinstance(kind, TensorKind):
-        return TensorType(size_of(kind), type_of(kind.of))
+        return TensorType(size_of(kind), type_of_kind(kind.of))
     if isinstance(kind, TupleKind):
         first, *rest = kind.parts
-        return PairType(type_of(first), type_of(TupleKind(tuple(rest)))) if rest else type_of(first)
+        return PairType(type_of_kind(first), type_of_kind(TupleKind(tuple(rest)))) if rest else type_of_kind(first)
     return REAL
 
 

@@ -14,7 +14,7 @@ from wengert.tensor.language.terms import Affine, Exists, Program
 from wengert.tensor.planning.plan import RelationToMake
 from wengert.tensor.reading.arguments import argument, signature_of_argument
 from wengert.tensor.reading.blocks import read_function
-from wengert.tensor.reading.meanings import Kind, Meaning, TensorKind, size_of, type_of
+from wengert.tensor.reading.meanings import Kind, Meaning, TensorKind, size_of, type_of_kind
 from wengert.tensor.reading.reading import as_value
 from wengert.tensor.reading.scopes import Building, Outside, Scope
 
@@ -63,7 +63,7 @@ def parse(f: types.FunctionType, arguments: Mapping[str, Any]) -> Parsed:
     given = set(building.values)
     value = as_value(read_function(f, tree, names, tree, scope), tree, scope)
     program = Program(
-        tuple((name, type_of(kind)) for name, kind in building.inputs),
+        tuple((name, type_of_kind(kind)) for name, kind in building.inputs),
         scope.closed(value.expr),
         relations(building),
         tuple(building.bounds.sizes),

@@ -91,7 +91,7 @@ def read_truth(node: ast.expr, scope: Scope) -> Predicate:
     return as_truth(read(node, scope), node, scope)
 
 
-def settled(meaning: Meaning) -> Meaning:
+def with_named_length(meaning: Meaning) -> Meaning:
     """The meaning, with a name for a length that has none."""
     if isinstance(meaning, Length):
         return Index(meaning.dimension.named(), meaning.dimension)
@@ -100,7 +100,7 @@ def settled(meaning: Meaning) -> Meaning:
 
 def as_value(meaning: Meaning, node: ast.AST, scope: Scope) -> Value:
     """The meaning as an expression of the language."""
-    match settled(meaning):
+    match with_named_length(meaning):
         case Value() as value:
             return value
         case Index(affine):
@@ -155,7 +155,7 @@ def as_scalar(meaning: Meaning, node: ast.AST, scope: Scope) -> Expr:
 
 def as_index(meaning: Meaning, node: ast.AST, scope: Scope) -> Affine:
     """The meaning as an affine expression of indices and sizes."""
-    meaning = settled(meaning)
+    meaning = with_named_length(meaning)
     if isinstance(meaning, Index):
         return meaning.affine
     if isinstance(meaning, Value):

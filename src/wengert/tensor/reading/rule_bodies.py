@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import TensorLanguageError
-from wengert.rulebook.syntax import definition, lookup, parts_of
+from wengert.rulebook.syntax import definition, named_object, parts_of
 from wengert.tensor.language.terms import Add, Apply, BlackBox, Const, Expr, Mul, Var
 from wengert.tensor.running.spelling import number_text
 
@@ -35,28 +35,28 @@ class _Body:
             case ast.Name(id=name) if name in self.names:
                 return self.names[name]
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return times(Const(-1), self.read(operand))
+                return times_folded(Const(-1), self.read(operand))
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
                 return self._operation(_OPERATORS[type(op)], self.read(left), self.read(right))
             case ast.Call(func=func, args=args, keywords=[]):
-                return self._call(lookup(func, self.function), args, node)
+                return self._call(named_object(func, self.function), args, node)
             case ast.IfExp(test=ast.Call(func=func), body=body, orelse=orelse):
-                return self._chosen(lookup(func, self.function), body, orelse, node)
-        known = lookup(node, self.function)
+                return self._chosen(named_object(func, self.function), body, orelse, node)
+        known = named_object(node, self.function)
         if isinstance(known, (int, float)):
             return Const(known)
         raise _Unreadable(ast.unparse(node))
 
     def _operation(self, op: str, left: Expr, right: Expr) -> Expr:
         if op == "*":
-            return times(left, right)
+            return times_folded(left, right)
         if op == "/":
             return divided(left, right, self.boxes)
         if op == "**" and isinstance(right, Const):
-            return raised(left, right.value, self.boxes)
+            return powered(left, right.value, self.boxes)
         if op == "**":
             return Apply(_the(self.boxes, np.power), (left, right))
-        return plus(left, right if op == "+" else times(Const(-1), right))
+        return plus_folded(left, right if op == "+" else times_folded(Const(-1), right))
 
     def _call(self, f: Any, args: list[ast.expr], node: ast.expr) -> Expr:
         box, parts = self.boxes(f), tuple(map(self.read, args))
@@ -108,7 +108,7 @@ def _assign(statement: ast.stmt, body: _Body) -> None:
             raise _Unreadable(ast.unparse(statement))
 
 
-def plus(left: Expr, right: Expr) -> Expr:
+def plus_folded(left: Expr, right: Expr) -> Expr:
     if Const(0) in (left, right):
         return right if left == Const(0) else left
     if isinstance(left, Const) and isinstance(right, Const):
@@ -116,7 +116,7 @@ def plus(left: Expr, right: Expr) -> Expr:
     return Add(left, right)
 
 
-def times(left: Expr, right: Expr) -> Expr:
+def times_folded(left: Expr, right: Expr) -> Expr:
     """The product, with constants folded; a literal 0 makes it 0, since a zero in a rule is a structural one."""
     if Const(0) in (left, right):
         return Const(0)
@@ -129,8 +129,8 @@ def times(left: Expr, right: Expr) -> Expr:
 
 def divided(left: Expr, right: Expr, boxes: Boxes) -> Expr:
     if isinstance(right, Const):
-        return times(left, Const(1 / right.value))
-    return times(left, Apply(_the(boxes, np.reciprocal), (right,)))
+        return times_folded(left, Const(1 / right.value))
+    return times_folded(left, Apply(_the(boxes, np.reciprocal), (right,)))
 
 
 @dataclass(frozen=True)
@@ -143,13 +143,13 @@ class Power:
         return x**self.exponent
 
 
-def raised(base: Expr, exponent: int | float | Fraction, boxes: Boxes) -> Expr:
+def powered(base: Expr, exponent: int | float | Fraction, boxes: Boxes) -> Expr:
     if exponent == 0:
         return Const(1)
     if exponent == 1:
         return base
     if exponent == 2 and isinstance(base, (Var, Const)):
-        return times(base, base)
+        return times_folded(base, base)
     return Apply(_the(boxes, Power(exponent)), (base,))
 
 
@@ -159,21 +159,23 @@ def _the(boxes: Boxes, f: Any) -> BlackBox:
     return box
 
 
-def derivative(e: Expr, name: str) -> Expr:
+def partial_derivative(e: Expr, name: str) -> Expr:
     """∂e/∂name of a scalar expression without sums and brackets."""
     match e:
         case Var(found):
             return Const(int(found == name))
         case Add(left, right):
-            return plus(derivative(left, name), derivative(right, name))
+            return plus_folded(partial_derivative(left, name), partial_derivative(right, name))
         case Mul(left, right):
-            return plus(times(derivative(left, name), right), times(left, derivative(right, name)))
+            return plus_folded(
+                times_folded(partial_derivative(left, name), right), times_folded(left, partial_derivative(right, name))
+            )
         case Apply(box, args):
-            inner = [derivative(a, name) for a in args]
-            parts = [times(box.partials[m](*args), d) for m, d in enumerate(inner) if d != Const(0)]
+            inner = [partial_derivative(a, name) for a in args]
+            parts = [times_folded(box.partials[m](*args), d) for m, d in enumerate(inner) if d != Const(0)]
             total: Expr = Const(0)
             for part in parts:
-                total = plus(total, part)
+                total = plus_folded(total, part)
             return total
     return Const(0)
 

@@ -185,10 +185,10 @@ def scaled(a: Any, c: Any) -> Any:
     return None if a is None else a * c
 
 
-def mapped(f: Callable[[Any], Any], x: Any) -> Any:
+def mapped_numbers(f: Callable[[Any], Any], x: Any) -> Any:
     """An array, tuple or list with f(number) for each number in it; arrays become arrays of objects."""
     if isinstance(x, (tuple, list)):
-        return type(x)(mapped(f, part) for part in x)
+        return type(x)(mapped_numbers(f, part) for part in x)
     if isinstance(x, np.ndarray):
         return filled(x.shape, [f(v) for v in x.flat])
     return f(x)
@@ -204,7 +204,7 @@ def filled(shape: tuple[int, ...], numbers: list[Any]) -> np.ndarray:
 def plain_cost(f: Callable[..., Any], *args: Any) -> int:
     """How many operations a plain run takes; arguments that are not floats stay as they are."""
     spent = [0]
-    f(*(mapped(lambda v: Counting(v, spent), a) if is_differentiable(a) else a for a in args))
+    f(*(mapped_numbers(lambda v: Counting(v, spent), a) if is_differentiable(a) else a for a in args))
     return spent[0]
 
 

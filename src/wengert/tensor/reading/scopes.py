@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wengert.errors import OutOfRangeError, TensorLanguageError
-from wengert.rulebook.syntax import lookup
+from wengert.rulebook.syntax import named_object
 from wengert.tensor.language.bounds import Bounds
 from wengert.tensor.language.predicates import free_names, substituted
 from wengert.tensor.language.terms import (
@@ -45,10 +45,10 @@ class Outside:
 
     def now(self) -> Any:
         """What the name stands for now."""
-        return lookup(self.node, self.function)
+        return named_object(self.node, self.function)
 
 
-Chosen = tuple[str, Affine, Predicate]  # an index, its range, and what leaves it one value
+ChosenIndex = tuple[str, Affine, Predicate]  # an index, its range, and what leaves it one value
 
 
 @dataclass
@@ -74,9 +74,9 @@ class Building:
         self.taken.add(found)
         return found
 
-    def unwrapped(self, expr: Expr) -> tuple[tuple[Chosen, ...], Expr]:
+    def unwrapped(self, expr: Expr) -> tuple[tuple[ChosenIndex, ...], Expr]:
         """The gathers around a read, the outermost first, and the read itself."""
-        by: tuple[Chosen, ...] = ()
+        by: tuple[ChosenIndex, ...] = ()
         while isinstance(expr, Sum) and isinstance(expr.body, Bracket) and self._gathers(expr.body.where):
             by = (*by, (expr.index, expr.size, expr.body.where))
             expr = expr.body.body

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import types
 
-from wengert.rulebook.syntax import MISSING, lookup
+from wengert.rulebook.syntax import UNKNOWN, named_object
 from wengert.tensor.language.terms import (
     FALSE,
     TRUE,
@@ -37,7 +37,7 @@ from wengert.tensor.reading.reading import (
     matched,
     read,
     reads,
-    settled,
+    with_named_length,
 )
 from wengert.tensor.reading.scopes import Outside, Scope
 
@@ -53,8 +53,8 @@ def around(node: ast.expr, text: str, scope: Scope) -> Meaning:
     """The meaning of a global, closure or module attribute; the program is right only for that object."""
     building, key = scope.building, (scope.function, text)
     if key not in building.outside:
-        it = lookup(node, scope.function)
-        if it is MISSING:
+        it = named_object(node, scope.function)
+        if it is UNKNOWN:
             raise scope.refusal(
                 node, f"{text} is not known here", "Give it a value before; a name is known from there on."
             )
@@ -149,7 +149,7 @@ def _part(base: Meaning, place: ast.expr, node: ast.Subscript, scope: Scope) -> 
                 node, f"{base} is indexed by {ast.unparse(place)}", "Its parts are found by literal numbers."
             )
         return component(base, k, node, scope)
-    found = settled(read(place, scope))
+    found = with_named_length(read(place, scope))
     numbers = whole_numbers(found, scope) if isinstance(found, Value) and isinstance(base, Value) else None
     if numbers is not None and isinstance(base, Value):
         return gathered(base, numbers, node, scope)
@@ -166,7 +166,7 @@ def _part(base: Meaning, place: ast.expr, node: ast.Subscript, scope: Scope) -> 
 
 
 def _literal(place: ast.expr, scope: Scope) -> int | None:
-    meaning = settled(read(place, scope))
+    meaning = with_named_length(read(place, scope))
     return scope.building.bounds.value(meaning.affine) if isinstance(meaning, Index) else None
 
 

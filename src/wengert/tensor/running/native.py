@@ -23,7 +23,7 @@ from wengert.tensor.running.native_source import NativeSource
 from wengert.tensor.running.numpy_backend import NumpyProgram, support
 from wengert.tensor.running.workspace import Workspaces
 
-HELPERS = (
+KERNEL_HELPERS = (
     """
 def first_of(keys, key):
     low, high = 0, len(keys)
@@ -125,7 +125,7 @@ def _threads() -> int:
 
 
 def _kernels(source: NativeSource) -> str:
-    return "\n\n".join([*map(str.strip, HELPERS), *source.kernels])
+    return "\n\n".join([*map(str.strip, KERNEL_HELPERS), *source.kernels])
 
 
 def _interpreted(source: NativeSource) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def _interpreted(source: NativeSource) -> dict[str, Any]:
 
 def _compiled(source: NativeSource) -> dict[str, Any]:
     options = f"fastmath={{'reassoc', 'contract', 'nsz', 'arcp'}}, error_model='numpy', cache={not source.functions}"
-    decorated = [f"@njit({options})\n{helper.strip()}" for helper in HELPERS]
+    decorated = [f"@njit({options})\n{helper.strip()}" for helper in KERNEL_HELPERS]
     decorated += [f"@njit({options}, parallel={source.parallel})\n{kernel}" for kernel in source.kernels]
     text = "\n\n\n".join(["import numpy as np\nfrom numba import njit, prange", *decorated])
     if not source.functions:

@@ -25,7 +25,7 @@ from wengert.tensor.planning.loops import (
 )
 from wengert.tensor.planning.nests import Body, EntryIndex, Nest, Piece, Position, Read, factors, product, reads
 from wengert.tensor.planning.pieces import Planning
-from wengert.tensor.planning.plan import Plan, decided, legible, with_tables
+from wengert.tensor.planning.plan import Plan, legible, with_tables, without_existentials
 from wengert.tensor.planning.regions import is_inside
 from wengert.tensor.planning.sharing import fused
 from wengert.tensor.running.joining import is_apart, is_full
@@ -48,7 +48,7 @@ class NativeSource(Source):
     def __init__(self, plan: Plan, threads: int = 1) -> None:
         context = Planning(plan.counts, tables=dict(plan.tables), relations=frozenset(plan.relations))
         nests = fused({nest.name: nest for nest in plan.nests}, output_names(plan.output), context, repeats=True)
-        made = tuple(legible(decided(nest, context)) for nest in nests.values())
+        made = tuple(legible(without_existentials(nest, context)) for nest in nests.values())
         super().__init__(with_tables(replace(plan, nests=made), context))
         self.kernels: list[str] = []
         self.walks: dict[str, tuple[str, tuple[int, ...], str]] = {}

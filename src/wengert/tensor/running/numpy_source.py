@@ -22,8 +22,8 @@ from wengert.tensor.running.spelling import (
     LOW,
     OWN,
     aligned,
-    bracketed,
     end_text,
+    in_parentheses,
     index_text,
     lowest_text,
     number_text,
@@ -233,7 +233,7 @@ class Source:
             text, axes = self.multiplied(parts, result)
         else:
             text, axes = self.summed(parts, result), result
-        return (f"{' * '.join(absent)} * {bracketed(text)}" if absent else text), axes
+        return (f"{' * '.join(absent)} * {in_parentheses(text)}" if absent else text), axes
 
     def masked(self, parts: list[tuple[str, list[str]]], how: Box) -> tuple[str, list[str]]:
         """The text of a product where all masks hold, and zero elsewhere, also where a factor is infinite."""
@@ -241,7 +241,7 @@ class Source:
         axes = list(dict.fromkeys(i for _, own in (*masks, *parts) for i in own))
         condition = " & ".join(aligned(text, own, axes) for text, own in masks)
         value = " * ".join(
-            bracketed(aligned(text, own, axes)) if parts[1:] else aligned(text, own, axes) for text, own in parts
+            in_parentheses(aligned(text, own, axes)) if parts[1:] else aligned(text, own, axes) for text, own in parts
         )
         return f"np.where({condition}, {value}, 0.0)", axes
 
@@ -261,18 +261,18 @@ class Source:
         if len(parts) == 1:
             return parts[0]
         return " * ".join(
-            bracketed(aligned(text, axes, result)) if axes else bracketed(text) for text, axes in parts
+            in_parentheses(aligned(text, axes, result)) if axes else in_parentheses(text) for text, axes in parts
         ), result
 
     def summed(self, parts: list[tuple[str, list[str]]], result: list[str]) -> str:
-        scalars = [bracketed(text) for text, axes in parts if not axes]
+        scalars = [in_parentheses(text) for text, axes in parts if not axes]
         arrays = [(text, axes) for text, axes in parts if axes]
         letters = {i: LETTERS[k] for k, i in enumerate(dict.fromkeys(i for _, axes in arrays for i in axes))}
         if len(arrays) == 1:
             text, axes = arrays[0]
             over = tuple(k for k, i in enumerate(axes) if i not in result)
             left = [i for i in axes if i in result]
-            text = f"{bracketed(text)}.sum({over[0] if len(over) == 1 else over})"
+            text = f"{in_parentheses(text)}.sum({over[0] if len(over) == 1 else over})"
             text = aligned(text, left, result)
         else:
             text = self.contraction(arrays, result, letters)
@@ -305,7 +305,7 @@ class Source:
     def joined(self, op: str, parts: list[tuple[str, list[str]]], call: bool = False) -> tuple[str, list[str]]:
         axes = list(dict.fromkeys(i for _, own in parts for i in own))
         texts = [aligned(text, own, axes) if own else text for text, own in parts]
-        return (f"{op}({', '.join(texts)})" if call else op.join(map(bracketed, texts))), axes
+        return (f"{op}({', '.join(texts)})" if call else op.join(map(in_parentheses, texts))), axes
 
     def function(self, f: BlackBox) -> str:
         if f not in self.boxes:
@@ -370,8 +370,8 @@ def _matrix_product(a: tuple[str, list[str]], b: tuple[str, list[str]], result: 
     out = [i for i in left if i != k] + [i for i in right if i != k]
     if out != result:
         return _matrix_product(b, a, result) if out == result[::-1] and len(out) == 2 else None
-    x = bracketed(x) + (".T" if len(left) == 2 and left[0] == k else "")
-    y = bracketed(y) + (".T" if len(right) == 2 and right[1] == k else "")
+    x = in_parentheses(x) + (".T" if len(left) == 2 and left[0] == k else "")
+    y = in_parentheses(y) + (".T" if len(right) == 2 and right[1] == k else "")
     return f"{x} @ {y}"
 
 

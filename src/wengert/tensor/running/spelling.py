@@ -71,18 +71,18 @@ def aligned(text: str, axes: list[str], wanted: list[str]) -> str:
         return text
     order = sorted(axes, key=wanted.index)
     if order != axes:
-        text = f"{bracketed(text)}.transpose({', '.join(str(axes.index(i)) for i in order)})"
+        text = f"{in_parentheses(text)}.transpose({', '.join(str(axes.index(i)) for i in order)})"
     if len(order) == len(wanted):
         return text
     first = next(k for k, i in enumerate(wanted) if i in axes)  # leading axes of one come by themselves
     return (
-        f"{bracketed(text)}[{', '.join(':' if i in axes else 'None' for i in wanted[first:])}]"
+        f"{in_parentheses(text)}[{', '.join(':' if i in axes else 'None' for i in wanted[first:])}]"
         if len(wanted) - first > len(order)
         else text
     )
 
 
-def bracketed(text: str) -> str:
+def in_parentheses(text: str) -> str:
     return f"({text})" if " " in text and not _is_closed(text) else text
 
 
