@@ -12,7 +12,7 @@ import types
 from typing import Any
 
 from wengert.hooks.classes import lookup
-from wengert.hooks.decide import GOES_ON, HASHABLE, decide, decide_method
+from wengert.hooks.decide import CALLS_ON, GOES_ON, HASHABLE, decide, decide_method
 from wengert.hooks.exchange import HOOKS
 from wengert.hooks.generated import prepare
 from wengert.hooks.items import SAYING_WHAT_IS_RAISED
@@ -31,7 +31,7 @@ from wengert.hooks.standins import (  # noqa: F401 (they enter their decisions i
     totals,
     ufunc_methods,
 )
-from wengert.recording.learnt import forget, twins
+from wengert.recording.learnt import calling_on, forget, twins
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, Modes
 from wengert.recording.session import SESSION
@@ -77,6 +77,8 @@ def resolve(f: Any, site: Site | None = None) -> Any:
         owner = f.__self__
         if owner is not None and type(owner) is not types.ModuleType:
             return bound_builtin(f, owner)
+    if t in calling_on:
+        return f
     found = _resolved.get(f) if t in HASHABLE else None
     if found is None or (Modes.asking and primitive_of(f) is not None):  # a context is asked at each call
         return other(f, t)
@@ -124,7 +126,7 @@ def _be_loud() -> None:
 def method(f: types.MethodType) -> Any:
     """What is called in place of a bound method: its function entered or recorded, with its object in front."""
     inner = f.__func__
-    if rules.has_methods and f in rules:
+    if types.MethodType in rules.types and f in rules:
         return other(f, types.MethodType)
     if type(inner) is types.FunctionType:
         twin = twins.get(inner)
@@ -161,7 +163,10 @@ def other(f: Any, t: type) -> Any:
 
 def _other(f: Any, t: type) -> Any:
     if t not in HASHABLE:
-        return decide(f).of(f)
+        decision = decide(f)
+        if decision is CALLS_ON and STATE.recording.context is None and t not in rules.types:  # type: ignore[union-attr]
+            calling_on.add(t)
+        return decision.of(f)
     known = twins if issubclass(t, type) and is_heap_type(f) else _resolved
     if known is twins and f in twins:
         return twins[f]

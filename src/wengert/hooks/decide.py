@@ -55,7 +55,7 @@ def decide(f: Any, by_rule: bool = True) -> Decision:
     t = type(f)
     if t is types.FunctionType:
         return (_by_itself(f) if by_rule else None) or _of_function(f, by_rule)
-    if t is types.MethodType and not (rules.has_methods and f in rules):
+    if t is types.MethodType and not (types.MethodType in rules.types and f in rules):
         return _of_method(f)
     if t is types.BuiltinFunctionType and _is_bound(f):
         return decide_method(f, type(f.__self__), f.__name__)
@@ -137,6 +137,7 @@ def _apart(f: types.FunctionType) -> types.FunctionType:
 _OURS = plain("It is a function of wengert's own, which records what it computes.")
 _BY_HAND = searched("It calls a rule by hand, and nothing of what that computes is recorded.", _by_hand)
 GOES_ON = Decision(Kind.ENTERED, "It is written in Python, and instrumented already.", itself)
+CALLS_ON = Decision(Kind.ENTERED, "Its class has a `__call__` in Python, which is instrumented.", itself)
 _IN_PLACE = Decision(Kind.ENTERED, "It is written in Python: while a trace lasts it runs instrumented code.", _put_in)
 _APART = Decision(
     Kind.ENTERED,
@@ -154,6 +155,8 @@ def _of_method(f: types.MethodType) -> Decision:
 
 def _of_object(f: Any) -> Decision:
     call = python_method(type(f), "__call__")
+    if type(call) is types.FunctionType and original(call.__code__) is not None:
+        return CALLS_ON
     if call is not None:
         why = "Its class has a `__call__` in Python, which is followed."
         return Decision(Kind.ENTERED, why, functools.partial(bind, call), call)

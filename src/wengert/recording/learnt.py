@@ -12,6 +12,8 @@ twins: dict[Any, Any] = {}
 """What stands for functions that have no closure and for classes: mostly themselves."""
 prepared: dict[int, type] = {}
 """Classes of which all functions have been exchanged, by their ids: a metaclass may say that they have no hash."""
+calling_on: set[type] = set()
+"""Classes whose objects are called as they are: `__call__` runs instrumented code, and no rule is for an object."""
 methods: dict[tuple[type, str], Any] = {}
 """The methods of classes that are written in Python; None where one of C stands."""
 plain_names: dict[type, set[str]] = {}
@@ -26,6 +28,7 @@ def forget() -> None:
     """Nothing is known of any function or class from now on."""
     twins.clear()
     prepared.clear()
+    calling_on.clear()
     methods.clear()
     plain_names_of_classes.clear()
     if len(plain_names) > len(of_values):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -36,7 +35,7 @@ class Registry:
         self.version = 0
         self.watchers: list[Callable[[], None]] = []  # called after each change
         self._made: dict[Callable[[], Any], Any] = {}
-        self.has_methods = False  # whether a bound method ever was a target
+        self.types: set[type] = set()  # those of what ever was a target
         self._rules: dict[Any, Rule] = {}
         self._lock = lock_of_process()
         self._journal = Journal()
@@ -97,7 +96,7 @@ class Registry:
                     )
             for f in rule.targets:
                 self._journal.put(self._rules, key_of(f), rule)
-                self.has_methods |= type(f) is types.MethodType
+                self.types.add(type(f))
             self._changed()
         return rule
 
