@@ -21,7 +21,6 @@ from wengert.explain import policy
 from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
 from wengert.hooks.net import strict
 from wengert.primitivize import primitivize
-from wengert.reverse.settings import accumulation
 from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
 from wengert.rulebook.declare import accumulates, non_differentiable, partials, pullback, rrule
 from wengert.rulebook.registry import rules
@@ -33,9 +32,8 @@ from wengert.tape.rrules import RRuleContext, rrule_tape
 from wengert.tape.tape import Context, Tape, bound, verify
 from wengert.taping import gradtape, trace
 from wengert.values.projection import ProjectTo
-from wengert.values.cotangents import (
-    InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, debug, unthunk,
-)  # fmt: skip
+from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
+from wengert.values.settings import accumulation, debug
 
 __version__ = "0.1.0"
 __all__ = [

@@ -15,12 +15,12 @@ from wengert.recording.layout import kept_apart, views_or_copies
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.session import SESSION, followed
 from wengert.recording.slots import slot_of
-from wengert.reverse.settings import SETTINGS, accumulation
 from wengert.tape.contexts import Context
 from wengert.tape.entries import Slot
 from wengert.tape.live import LiveContext
 from wengert.tape.tape import Tape
 from wengert.values.callables import signature
+from wengert.values.settings import SETTINGS, accumulation
 from wengert.values.sites import Site
 from wengert.values.trees import rebuild
 from wengert.wanted import refuse_swallowed

@@ -24,7 +24,7 @@ from wengert.recording import learnt
 from wengert.recording.recording import OPERANDS, PLAIN, STATE, Modes
 from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
-from wengert.reverse.settings import SETTINGS
+from wengert.values.settings import SETTINGS
 
 pytestmark = pytest.mark.slow
 

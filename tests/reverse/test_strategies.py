@@ -13,8 +13,8 @@ from programs import PROGRAMS
 from view_programs import FOLLOWED
 
 import wengert as wg
-from wengert.reverse.settings import STRATEGIES
 from wengert.tape.ops import value_of
+from wengert.values.settings import STRATEGIES
 from wengert.values.trees import leaves
 
 A, B = np.array([0.3, 1.2]), np.array([0.7, -0.4])

@@ -16,7 +16,7 @@ import pytest
 import wengert as wg
 from wengert import InplaceableThunk, NoTangent, ProjectTo, RuleError, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
 from wengert.reverse.accumulators import Bars
-from wengert.values.cotangents import debugging
+from wengert.values.settings import SETTINGS
 
 A, B = np.array([1.0, -2.0, 3.0]), np.array([0.5, 4.0, -1.0])
 
@@ -775,16 +775,16 @@ def test_debug_lets_right_rules_pass() -> None:
 
 def test_debug_is_over_after_an_exception_and_is_of_one_thread() -> None:
     def fail() -> None:
-        thread = threading.Thread(target=lambda: seen.append(debugging()))
+        thread = threading.Thread(target=lambda: seen.append(SETTINGS.debug))
         thread.start()
         thread.join()
-        seen.append(debugging())
+        seen.append(SETTINGS.debug)
         raise ZeroDivisionError
 
     seen: list[bool] = []
     with pytest.raises(ZeroDivisionError), wg.debug():
         fail()
-    assert seen == [False, True] and not debugging()
+    assert seen == [False, True] and not SETTINGS.debug
 
 
 def test_debug_finds_a_shared_buffer() -> None:

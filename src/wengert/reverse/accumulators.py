@@ -21,11 +21,12 @@ from wengert.recording.slots import slot_of
 from wengert.reverse.windows import Windows, root_of_view
 from wengert.rulebook.rule import Rule
 from wengert.values.callables import place
-from wengert.values.cotangents import InplaceableThunk, add_into, as_given, debugging, force, is_exclusive, is_zero
+from wengert.values.cotangents import InplaceableThunk, add_into, as_given, force, is_exclusive, is_zero
 from wengert.values.functional import additem, getitem, setitem
 from wengert.values.keys import may_repeat
 from wengert.values.owed import Owed
 from wengert.values.projection import project
+from wengert.values.settings import SETTINGS
 from wengert.values.specs import FLOATS, Spec, is_complex, spec_of
 from wengert.values.views import owner_of
 
@@ -127,7 +128,7 @@ class Bars:
         return is_whole and bar.shape == x.shape and bar.dtype == x.dtype
 
     def _add_into(self, slot: int, thunk: InplaceableThunk, buffer: np.ndarray) -> None:
-        if debugging():
+        if SETTINGS.debug:
             owner = owner_of(buffer)
             for other, bar in enumerate(self.table):
                 if other != slot and isinstance(bar, np.ndarray) and owner_of(bar) is owner:

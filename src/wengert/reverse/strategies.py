@@ -17,8 +17,8 @@ from wengert.recording.primitives import Bound
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import Level, Recording, flat_slots
 from wengert.reverse.accumulators import Bars, TracedBars
-from wengert.reverse.settings import SETTINGS
 from wengert.values.functional import getfield, setitem
+from wengert.values.settings import SETTINGS
 from wengert.values.specs import Spec
 from wengert.values.trees import is_container
 

@@ -16,7 +16,6 @@ from wengert.recording.recording import STATE, Entry, Level, Recording, Traced
 from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Bars, plus
 from wengert.reverse.checkpoint import Folded
-from wengert.reverse.settings import SETTINGS
 from wengert.reverse.strategies import PassingBars, PassingTracedBars, Seeds, choosing
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
@@ -26,6 +25,7 @@ from wengert.values.functional import getfield, setitem
 from wengert.values.keys import may_repeat
 from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
+from wengert.values.settings import SETTINGS
 from wengert.values.specs import FLOATS, Spec, spec_of
 
 _ndarray, _ref = np.ndarray, weakref.ref

@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
-from wengert.reverse.settings import SETTINGS, accumulation
 from wengert.rulebook.registry import rules
 from wengert.rulebook.rule import Rule
 from wengert.tape.dump import line
@@ -27,6 +26,7 @@ from wengert.tape.ops import Call, Constant, Op, Variable, mkcall, references, v
 from wengert.tape.tape import Context, Tape
 from wengert.values.functional import Path, getfield, make_tuple
 from wengert.values.results import keys_of
+from wengert.values.settings import SETTINGS, accumulation
 from wengert.values.specs import is_complex, is_inexact
 
 

@@ -13,15 +13,14 @@ Source: the seed "Gradient Accumulation" (ChainRulesCore.jl).
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import RuleError
 from wengert.values import functional
+from wengert.values.settings import SETTINGS
 
 ENTERED = "Pullbacks compute with it, also on values that an outer derivative watches."
 
@@ -35,8 +34,6 @@ __all__ = [
     "add_inplace",
     "add_into",
     "as_given",
-    "debug",
-    "debugging",
     "force",
     "is_exclusive",
     "is_zero",
@@ -328,43 +325,12 @@ def as_given(made: Any, buffer: np.ndarray, action: str) -> np.ndarray:
     """
     if made is buffer:
         return buffer
-    if debugging() or type(made) is not np.ndarray or made.shape != buffer.shape or made.dtype != buffer.dtype:
+    if SETTINGS.debug or type(made) is not np.ndarray or made.shape != buffer.shape or made.dtype != buffer.dtype:
         raise RuleError(
             f"{action} returned {_what(made)}, not the array that it was given\n"
             "  fix: add to x_bar in place (x_bar[key] += ..., x_bar += ...) and `return x_bar`"
         )
     return made
-
-
-class _Mode(threading.local):
-    debug = False
-
-
-_mode = _Mode()
-
-
-def debugging() -> bool:
-    """Whether this thread is inside `debug`."""
-    return _mode.debug
-
-
-@contextmanager
-def debug() -> Iterator[None]:
-    """Check, inside the `with` block and on this thread, each thunk that adds itself to a buffer.
-
-    What is checked: its `add` returns the very array that it was given, and no other cotangent shares that memory.
-
-    >>> with wg.debug():
-    ...     wg.grad(lambda x: np.sum(x * x) + np.sum(x[:1]))(np.array([1.0, 2.0]))
-    array([3., 4.])
-
-    Errors: RuleError, which names the rule and its line.
-    """
-    before, _mode.debug = _mode.debug, True
-    try:
-        yield
-    finally:
-        _mode.debug = before
 
 
 def is_exclusive(held: list[Any], k: int = 0, own: int = 0) -> bool:

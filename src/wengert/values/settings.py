@@ -1,4 +1,4 @@
-"""How cotangents are summed: by what kind of addition, and when a sum goes on to the arguments of a call."""
+"""What is in force inside a `with` block of the user's: how cotangents are summed, and whether thunks are checked."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["SETTINGS", "accumulation"]
+__all__ = ["SETTINGS", "accumulation", "debug"]
 
 ADDITIONS = ("actions", "in place", "plus")
 STRATEGIES = ("auto", "accumulate", "pass through")
 
 
 class Settings(threading.local):
-    """What is in force on this thread."""
+    """Of this thread: by what kind of addition, when a sum goes on to the arguments of a call, and the checks."""
 
     add = "actions"
     strategy = "auto"
+    debug = False
 
 
 SETTINGS = Settings()
@@ -51,3 +52,22 @@ def _one_of(words: tuple[str, ...], word: str, name: str) -> str:
     if word not in words:
         raise ValueError(f"{name}={word!r}: it is one of {', '.join(map(repr, words))}")
     return word
+
+
+@contextmanager
+def debug() -> Iterator[None]:
+    """Check, inside the `with` block and on this thread, each thunk that adds itself to a buffer.
+
+    What is checked: its `add` returns the very array that it was given, and no other cotangent shares that memory.
+
+    >>> with wg.debug():
+    ...     wg.grad(lambda x: np.sum(x * x) + np.sum(x[:1]))(np.array([1.0, 2.0]))
+    array([3., 4.])
+
+    Errors: RuleError, which names the rule and its line.
+    """
+    before, SETTINGS.debug = SETTINGS.debug, True
+    try:
+        yield
+    finally:
+        SETTINGS.debug = before
