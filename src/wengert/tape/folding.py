@@ -14,10 +14,10 @@ from wengert.tape.play import like_recorded, same_outcome
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.names import display
+from wengert.values.views import read_only
 
 _OF_MODULES = ("math", "cmath", "_operator")
 _BUILTINS = (abs, bool, complex, divmod, float, int, len, max, min, pow, round, sum)
-_DISPLAYS = (functional.make_tuple, functional.make_list, functional.make_dict)
 _EMPTY = (np.empty, np.empty_like)  # what they give is left over from before
 _METHODS = (np.ndarray, np.generic, float, complex, int)
 _NUMPY_FUNCTIONS = (type(np.sum), type(np.where), types.FunctionType)
@@ -54,7 +54,11 @@ def fold_constants(tape: Tape, pure: Iterable[Callable[..., Any]] = ()) -> Tape:
 
 def _fold(tape: Tape, op: Call, is_read: bool, also: tuple[Any, ...]) -> Op | None:
     fn = value_of(op.fn)
-    if not (is_pure(fn) or any(fn is f for f in also)) or "out" in op.kwargs or any(fn is f for f in _DISPLAYS):
+    if (
+        not (is_pure(fn) or any(fn is f for f in also))
+        or "out" in op.kwargs
+        or any(fn is f for f in functional.DISPLAYS)
+    ):
         return None
     try:
         with np.errstate(all="ignore"):
@@ -73,10 +77,7 @@ def _fold(tape: Tape, op: Call, is_read: bool, also: tuple[Any, ...]) -> Op | No
 
 def _locked(value: Any) -> Any:
     """A value that cannot be written into: a call that tries raises and is not folded, and readers cannot change it."""
-    if type(value) is np.ndarray:
-        value = value.view()
-        value.flags.writeable = False
-    return value
+    return read_only(value) if type(value) is np.ndarray else value
 
 
 def _delete_unread(tape: Tape, read: set[Op | None]) -> None:

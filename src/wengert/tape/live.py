@@ -31,7 +31,7 @@ from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.results import is_flat, is_tree, with_leaves
 from wengert.values.specs import is_inexact
-from wengert.values.views import owner_of
+from wengert.values.views import owner_of, read_only
 
 
 class LiveContext:
@@ -141,7 +141,7 @@ class LiveContext:
                 "  fix: return what tape.push(mkcall(...)) gave"
             )
         op = self.tape[v]
-        op.val = _locked(op.val) if isinstance(op.val, np.ndarray) else op.val
+        op.val = read_only(op.val) if isinstance(op.val, np.ndarray) else op.val
         return v
 
     def own(self, arg: Any, slot: Any) -> Any:
@@ -155,7 +155,7 @@ class LiveContext:
             return arg
         known = self.copies.get(id(arg))
         if known is None or known[0] is not arg or known[1].tobytes() != arg.tobytes():
-            known = self.copies[id(arg)] = arg, _locked(_copy(arg))
+            known = self.copies[id(arg)] = arg, read_only(functional.strided_copy(arg))
         return known[1]
 
     def _given_back(
@@ -169,7 +169,7 @@ class LiveContext:
             self._compare(recording, value, v)
         elif isinstance(value, np.ndarray):
             shared = primitive.rule is None and self._shares(value, v)
-            value = _copy(value)
+            value = functional.strided_copy(value)
             value.flags.writeable = not shared  # a write would have to reach the array that it was a view of
         return made_new([value], args, primitive)
 
@@ -298,15 +298,3 @@ def _untraced(args: Iterable[Any], ins: Iterable[Any]) -> Iterator[Any]:
 def _named(recording: Recording, value: Any) -> Any:
     slot = slot_of(recording, value)
     return value if slot is None else Traced(slot, value)
-
-
-def _copy(x: np.ndarray) -> np.ndarray:
-    """A copy with the strides of `x`, on which sums and products come out bit for bit the same."""
-    return functional._copy(x)
-
-
-def _locked(x: np.ndarray) -> np.ndarray:
-    """A view that cannot be written."""
-    view = x.view()
-    view.flags.writeable = False
-    return view

@@ -13,8 +13,6 @@ from wengert.tape.liveness import drops, liveness
 from wengert.tape.ops import MISSING, Call, Input, Op
 from wengert.values import functional
 
-_WINDOWED = (functional.lens, functional.setlens, functional.addlens)
-
 
 class Schedule(NamedTuple):
     """How to run a tape: its ops, the given inputs by position, the stores in place, and the position of the result.
@@ -46,7 +44,7 @@ def _bind(ops: list[Op], inputs: tuple[Any, ...]) -> dict[int, Any]:
         return {}
     if len(inputs) != len(places):
         raise StaleTapeError(f"the tape has {len(places)} inputs, {len(inputs)} were given")
-    strided = any(isinstance(op, Call) and any(op.fn is fn for fn in _WINDOWED) for op in ops)
+    strided = any(isinstance(op, Call) and any(op.fn is fn for fn in functional.WINDOWED) for op in ops)
     for op, value in zip(places, inputs, strict=True):
         misfit = _misfit(value, op.val, strided)
         if misfit:

@@ -31,14 +31,12 @@ from wengert.values.keys import may_repeat
 from wengert.values.names import COMPARE, LOOSE, TIGHT, import_path, in_line, is_name, method_name, ufunc_of
 
 WIDTH = 80
-_WINDOWED = (functional.lens, functional.setlens, functional.addlens)
 _STALE = '''try:
     from wengert import StaleTapeError
 except ImportError:
     class StaleTapeError(RuntimeError):
         """The function would have run differently on these inputs."""
 '''
-_DISPLAYS = (functional.make_tuple, functional.make_list, functional.make_dict)
 _numbers = itertools.count(1)
 
 
@@ -137,7 +135,7 @@ class _Writer(Expressions):
         test = f"type({name}) is not {self.outside.expr(type(recorded)).text}"
         if isinstance(recorded, np.ndarray):
             test += f" or {name}.shape != {recorded.shape} or {name}.dtype != {str(recorded.dtype)!r}"
-            if any(isinstance(call, Call) and any(call.fn is fn for fn in _WINDOWED) for call in self.ops):
+            if any(isinstance(call, Call) and any(call.fn is fn for fn in functional.WINDOWED) for call in self.ops):
                 test += f" or {name}.strides != {recorded.strides}"
         return test
 
@@ -169,7 +167,7 @@ class _Writer(Expressions):
 
     def folds(self, op: Call) -> bool:
         """Whether a call may stand inside the line that reads it: it gives the result, a number, or a display."""
-        display = any(op.fn is fn for fn in _DISPLAYS)
+        display = any(op.fn is fn for fn in functional.DISPLAYS)
         return op.id == self.final or ((display or is_atom(op.val)) and _pure(op.fn))
 
     def assign(self, op: Op, build: Callable[[], Snippet]) -> None:

@@ -14,6 +14,8 @@ from numpy.lib.stride_tricks import as_strided
 from wengert.values.keys import may_repeat
 
 __all__ = [
+    "DISPLAYS",
+    "WINDOWED",
     "Path",
     "additem",
     "addlens",
@@ -27,6 +29,7 @@ __all__ = [
     "setitem",
     "setlens",
     "setpart",
+    "strided_copy",
 ]
 
 
@@ -36,7 +39,7 @@ def setitem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
     >>> wg.extend.setitem(np.zeros(3), slice(1, None), 5.0)
     array([0., 5., 5.])
     """
-    out = _copy(x)
+    out = strided_copy(x)
     out[key] = value
     return out
 
@@ -47,7 +50,7 @@ def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
     >>> wg.extend.additem(np.zeros(3), [1, 1], 5.0)
     array([ 0., 10.,  0.])
     """
-    out = _copy(x)
+    out = strided_copy(x)
     if may_repeat(key):
         # broadcast first: ufunc.at on a vector with a matrix of indices reads past the end of a shorter value
         np.add.at(out, key, np.broadcast_to(value, out[key].shape))
@@ -74,7 +77,7 @@ def setlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
     >>> wg.extend.setlens(np.zeros(4), 8, (2,), (16,), 5.0)
     array([0., 5., 0., 5.])
     """
-    out = _copy(x)
+    out = strided_copy(x)
     _window(out, offset, shape, strides)[...] = value
     return out
 
@@ -87,7 +90,7 @@ def addlens(x: np.ndarray, offset: int, shape: tuple[int, ...], strides: tuple[i
     >>> wg.extend.addlens(np.zeros(2), 8, (3,), (0,), 1.0)
     array([0., 3.])
     """
-    out = _copy(x)
+    out = strided_copy(x)
     window = _window(out, offset, shape, strides)
     if not overlaps(window):
         window += value
@@ -106,7 +109,7 @@ def setpart(x: np.ndarray, part: str, value: Any) -> np.ndarray:
     >>> wg.extend.setpart(np.zeros(2, complex), "imag", 5.0)
     array([0.+5.j, 0.+5.j])
     """
-    out = _copy(x)
+    out = strided_copy(x)
     setattr(out, part, value)
     return out
 
@@ -182,7 +185,7 @@ def _raised(warned: type[Warning] | None) -> Any:
     return nullcontext() if warned is None else warnings.catch_warnings(action="error", category=warned)
 
 
-def _copy(x: np.ndarray) -> np.ndarray:
+def strided_copy(x: np.ndarray) -> np.ndarray:
     """A copy with the strides of `x`: a window is stated in bytes, and must mean the same on the copy."""
     x = np.asarray(x)  # a cotangent of a 0-d array may be a NumPy scalar
     out = x.copy(order="K")
@@ -241,3 +244,7 @@ def is_destination(x: Any) -> bool:
     while type(owner) is np.ndarray and owner.base is not None:
         owner = owner.base
     return type(owner) is np.ndarray and not overlaps(x)
+
+
+WINDOWED = (lens, setlens, addlens)  # speak of memory by strides
+DISPLAYS = (make_tuple, make_list, make_dict)

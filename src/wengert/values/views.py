@@ -39,6 +39,13 @@ def owner_of(array: Any) -> np.ndarray:
         array = base
 
 
+def read_only(array: np.ndarray) -> np.ndarray:
+    """A view of an array that cannot be written into."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 def is_foreign(owner: np.ndarray) -> bool:
     """True where the memory belongs to an object that is no array, and may be written behind its back."""
     return owner.base is not None
