@@ -38,6 +38,8 @@ CALLERS = tuple(
     [ENGINE + name for name in ("hooks/", "recording/record.py", "recording/recorders.py", "recording/decisions.py")]
 )
 """Files of this package that call what the user's code calls. The others call it themselves and know why."""
+MAKING_CLASSES = ENGINE + "hooks/construction.py"
+"""The file that has C make a class: functions of the library do so for `typing.NamedTuple`, and move what it holds."""
 PASSING = {
     "__array_finalize__",
     "__array_wrap__",
@@ -204,7 +206,7 @@ def _functions_of(target: Any) -> list[Any]:
 def _is_ours(frame: types.FrameType | None) -> bool:
     """Whether this package itself makes the call."""
     file = "" if frame is None else frame.f_code.co_filename
-    return file.startswith(ENGINE) and not file.startswith(CALLERS)
+    return file == MAKING_CLASSES or (file.startswith(ENGINE) and not file.startswith(CALLERS))
 
 
 def _escape(recording: Recording, code: types.CodeType) -> WengertError:
