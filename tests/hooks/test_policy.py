@@ -8,6 +8,7 @@ import contextvars
 import datetime
 import decimal
 import functools
+import gc
 import importlib
 import io
 import pkgutil
@@ -18,6 +19,7 @@ import sys
 import threading
 import types
 import warnings
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -205,6 +207,22 @@ def test_what_records_by_a_rule_goes_with_it() -> None:
         with pytest.raises(NoRuleError, match="sum has no rule"):
             wg.grad(lambda x: sum([x, x]))(1.0)
     assert wg.policy(np.ravel).kind == Kind.RECORDED.value
+
+
+def test_classes_made_inside_may_go() -> None:
+    made: list[weakref.ref[type]] = []
+
+    def f(x: float) -> float:
+        class Table(dict):  # type: ignore[type-arg]
+            pass
+
+        made.append(weakref.ref(Table))
+        Table.fromkeys([1])
+        return x * Table(a=x).get("a")
+
+    assert wg.grad(f)(3.0) == 6.0
+    gc.collect()
+    assert made[0]() is None
 
 
 @pytest.mark.parametrize(

@@ -135,19 +135,23 @@ def method(f: types.MethodType) -> Any:
 
 
 def bound_builtin(f: Any, owner: Any) -> Any:
-    """What is called in place of a method of an object of C, such as `x.sum`."""
+    """What to call where the user's code calls `f`, a method of C of the object `owner`, as in `x.sum(...)`."""
     if STATE.recording is None:
         return f
     t = type(owner)
-    if issubclass(t, type):
-        return f if f.__name__ == "__prepare__" else other(f, type(f))
-    if type(t) is not type:  # a metaclass may say that the class has no hash
-        return decide_method(f, t, f.__name__).of(f)
     key = t, f.__name__
+    of = _resolved.get(key) or twins.get(key) if type(t) is type else None  # else the class may have no hash
+    return _first_of_class(f, t, key) if of is None else of(f)
+
+
+def _first_of_class(f: Any, t: type, key: tuple[type, str]) -> Any:
+    """`bound_builtin` where nothing is known yet of methods of this name, or of a class itself."""
+    if issubclass(t, type):
+        return other(f, type(f))
     known = twins if is_heap_type(t) else _resolved
-    of = known.get(key)
-    if of is None:
-        of = known[key] = decide_method(f, t, f.__name__).of
+    of = decide_method(f, *key).of
+    if type(t) is type:
+        known[key] = of
     return of(f)
 
 
@@ -167,11 +171,18 @@ def _other(f: Any, t: type) -> Any:
         if decision is CALLS_ON and STATE.recording.context is None and t not in rules.types:  # type: ignore[union-attr]
             calling_on.add(t)
         return decision.of(f)
-    known = twins if issubclass(t, type) and is_heap_type(f) else _resolved
-    if known is twins and f in twins:
+    passing = is_heap_type(f) if issubclass(t, type) else t is types.BuiltinFunctionType and _is_of_heap_type(f)
+    known = twins if passing else _resolved
+    if passing and f in twins:
         return twins[f]
     known[f] = found = decide(f).of(f)
     return found
+
+
+def _is_of_heap_type(f: Any) -> bool:
+    """Whether a method is bound to a class that may go when the trace is over."""
+    owner = f.__self__
+    return issubclass(type(owner), type) and is_heap_type(owner)
 
 
 HOOKS["resolve"] = resolve

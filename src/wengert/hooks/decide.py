@@ -91,6 +91,9 @@ def _by_itself(f: Any) -> Decision | None:
 
 
 def _of_function(f: types.FunctionType, by_rule: bool) -> Decision:
+    has_rule = not by_rule and primitive_of(f) is not None
+    if not has_rule and original(f.__code__) is not None:
+        return GOES_ON
     home, is_ours = home_of(f).partition(".")[0], f.__code__.co_filename.startswith(ENGINE)
     if is_ours and getattr(f, "by_hand", False):
         return _BY_HAND
@@ -98,9 +101,6 @@ def _of_function(f: types.FunctionType, by_rule: bool) -> Decision:
         return _OURS
     if home in MODULES:
         return MODULES[home]
-    has_rule = not by_rule and primitive_of(f) is not None
-    if original(f.__code__) is not None and not has_rule:
-        return GOES_ON
     return _APART if has_rule or is_ours or home in LIBRARIES else _IN_PLACE
 
 
@@ -223,6 +223,8 @@ def _of_c(f: Any) -> Decision:
     owner = getattr(f, "__objclass__", None) or getattr(f, "__self__", None)
     if type(f) is types.WrapperDescriptorType and f.__name__ in _STEPS:
         return replaced("It is `iter` or `next`, but where a class that overrides it asks its base.", _step)
+    if f.__name__ == "__prepare__" and isinstance(owner, type):
+        return plain("It gives the namespace of a class that is about to be made.")
     found = UNBOUND[owner](f) if isinstance(owner, type) and owner in UNBOUND else None
     return found or searched(IN_C)
 

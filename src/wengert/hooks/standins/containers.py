@@ -64,32 +64,43 @@ _SETS = (set, frozenset)
 
 @decides_methods_of(*CARRIER_TYPES)
 def _of_carrier(f: Any, t: type, name: str) -> Decision:
-    if name not in _ASKING:
-        return plain(MOVES)
-    return replaced(_ITERATES, lambda f: carrier_method(f, f.__self__, f.__name__), carrier_method)
+    return replaced(_ITERATES, _standin(t, name)) if name in _ASKING else plain(MOVES)
 
 
-def carrier_method(f: Any, owner: Any, name: str) -> Any:
-    """What stands for a method of a list, dictionary, set or deque."""
-    recording = tape()
-    if recording is not None:
-        f = _deciding(recording, f, owner, name)
+def _standin(t: type, name: str) -> Callable[[Any], Any]:
+    """What makes the stand-in of a method of a list, dictionary, set or deque."""
     if name in ITERATING:
-
-        def fill(*args: Any, **kwargs: Any) -> Any:
-            args_taken, words = taken(type(owner), args, kwargs, owner)
-            return f(*args_taken, **words)
-
-        return fill
-    if name == "__setitem__" and isinstance(owner, list):
-        return lambda key, value: f(key, iterable(value, STATE.site) if type(key) is slice else value)
-    if isinstance(owner, dict) and name in _ITEMS:
-        return functools.partial(_ITEMS[name], owner)
+        return _filling
+    if name == "__setitem__" and issubclass(t, list):
+        return _setting
+    if name in _ITEMS and issubclass(t, dict):
+        return lambda f: functools.partial(_ITEMS[name], f.__self__)
     if name == "sort":
-        return lambda *, key=None, reverse=False: sort_list(f, list(owner), key, reverse)
-    if name in _SEARCHES and recording is not None and not isinstance(owner, _SETS):
-        return functools.partial(_SEARCHES[name], owner)
-    return functools.partial(_finding, f, owner) if STATE.recording is not None and name in _FINDING else f
+        return lambda f: lambda *, key=None, reverse=False: sort_list(f, list(f.__self__), key, reverse)
+    looking = _looking if name in _FINDING else _deciding
+    return functools.partial(_searching, looking) if name in _SEARCHES and not issubclass(t, _SETS) else looking
+
+
+def _filling(f: Any) -> Any:
+    def fill(*args: Any, **kwargs: Any) -> Any:
+        owner = f.__self__
+        given, words = taken(type(owner), args, kwargs, owner)
+        return f(*given, **words)
+
+    return fill
+
+
+def _setting(f: Any) -> Any:
+    method = _deciding(f)
+    return lambda key, value: method(key, iterable(value, STATE.site) if type(key) is slice else value)
+
+
+def _searching(looking: Callable[[Any], Any], f: Any) -> Any:
+    return looking(f) if tape() is None else functools.partial(_SEARCHES[f.__name__], f.__self__)
+
+
+def _looking(f: Any) -> Any:
+    return f if STATE.recording is None else functools.partial(_finding, _deciding(f), f.__self__)
 
 
 def _holds(owner: Any, value: Any) -> bool:
@@ -120,8 +131,11 @@ _KEYED = {"get", "pop", "setdefault", "add", "discard", "remove", "__getitem__",
 _COUNTED = {"pop", "insert", "rotate", "__getitem__", "__setitem__", "__delitem__", "__mul__", "__rmul__", "__imul__"}
 
 
-def _deciding(recording: Any, f: Any, owner: Any, name: str) -> Any:
-    """The stand-in of a method that decides by what it is given, which key or which place: that is guarded first."""
+def _deciding(f: Any) -> Any:
+    """The stand-in of a method that decides by what it is given, which key or which place: a tape guards that first."""
+    owner, name, recording = f.__self__, f.__name__, tape()
+    if recording is None:
+        return f
     if name == "__contains__":
         return lambda value: HOOKS["contains"](owner, value, STATE.site)
     is_hashed = isinstance(owner, (dict, *_SETS))
@@ -154,7 +168,7 @@ def _unbound_method(f: Any) -> Callable[..., Any]:
         if not args or not isinstance(args[0], f.__objclass__):
             return f(*args, **kwargs)  # raises
         owner = args[0]
-        return carrier_method(f.__get__(owner, type(owner)), owner, f.__name__)(*args[1:], **kwargs)
+        return _standin(type(owner), f.__name__)(f.__get__(owner, type(owner)))(*args[1:], **kwargs)
 
     return call
 
