@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 import collections
+import functools
 
+import numpy as np
 from class_programs import Base
 from program_table import Programs
 
@@ -178,3 +180,129 @@ class Coefficient(float):
 @program(0.6)
 def float_subclass_constant(x):
     return Coefficient(1.5) * x + Coefficient(2.0).twice() * x
+
+
+# -- what only the interpreter and C call
+
+
+class Rising:
+    """An iterator without `__iter__`, which C and the interpreter step all the same."""
+
+    def __init__(self, v):
+        self.v, self.n = v, 0
+
+    def __next__(self):
+        self.n += 1
+        if self.n > 3:
+            raise StopIteration
+        return self.v * self.n
+
+
+class Given:
+    def __init__(self, v):
+        self.v = v
+
+    def __iter__(self):
+        return Rising(self.v)
+
+
+@program(0.7, closed=(6 + 6 + 3 + 4 * 0.7 + 1 + 2 + 3 * 0.7**2 * 6,))
+def an_iterator_that_has_no_iter(x):
+    a, b, c = Given(x)
+    return (
+        sum(Given(x)) + sum([*Given(x)]) + max(Given(x)) + a * b + [v for v, _ in zip(Given(x), Given(1.0))][0]
+        + list(Given(x))[1] + tuple(Given(a * b * c))[0]
+    )
+
+
+class Shouting:
+    def __init__(self, v, swallows):
+        self.v, self.swallows, self.heard = v, swallows, 0.0
+
+    def __enter__(self):
+        return self.v * 2
+
+    def __exit__(self, kind, error, traceback):
+        if error is not None:
+            self.heard = error.args[0] * self.v
+        return self.swallows
+
+
+@program(0.7, closed=(3 * 0.7**2 * 2 + 3 * 0.7**2 * 2 + 2 * 0.7,))
+def what_leaves_a_context(x):
+    swallowing, telling = Shouting(x, True), Shouting(x, False)
+    with swallowing as twice:
+        raise ValueError(twice * x)
+    try:
+        with telling as twice:
+            raise KeyError(twice * x)
+    except KeyError as error:
+        return swallowing.heard + telling.heard + error.args[0] / 2
+
+
+@program(0.7, closed=(14 + 6 * 0.7,))
+def a_generator_that_is_closed(x):
+    seen = []
+
+    def numbers(v):
+        try:
+            while True:
+                v = (yield v * v) or v
+        except GeneratorExit:
+            seen.append(v * 7)
+
+    left = numbers(x)
+    total = next(left)
+    left.close()
+    for square in numbers(x):
+        total = total + square * 2
+        break
+    return total + sum(seen)
+
+
+@program(0.7, closed=(2 * 0.7 + 3 + 2 * 0.7 * 3 + 3 * 0.7**2,))
+def patterns_of_values(x):
+    total = 0.0
+    match x:
+        case float(v):
+            total = total + v * v
+    match x:
+        case float(real=v):
+            total = total + v * 3
+    match np.array([x, x * x / x]):
+        case np.ndarray(T=turned, size=2):
+            total = total + np.sum(turned * turned) * 1.5
+    match complex(x, x * x):
+        case complex(real=a, imag=b):
+            return total + a * b
+
+
+@program(0.7, closed=(2 + 3 + 9 + 4 * 0.7 + 8,))
+def what_is_missing(x):
+    class Doubling(dict):
+        def __missing__(self, key):
+            self[key] = value = x * key
+            return value
+
+    class Factor(collections.defaultdict):
+        def __missing__(self, key):
+            return super().__missing__(key) * key
+
+    doubling, product = Doubling(), collections.defaultdict(functools.partial(np.multiply, x, x))
+    return doubling[2] + doubling[3] + sum([doubling[3] for _ in range(3)]) + product["a"] * 2 + Factor(lambda: x)[8]
+
+
+@program(0.7, closed=(3.0 + 4.0,))
+def classes_that_are_indexed(x):
+    class Meta(type):
+        def __getitem__(cls, key):
+            return x * key
+
+    class ByMeta(metaclass=Meta):
+        pass
+
+    class ByMethod:
+        def __class_getitem__(cls, key):
+            return x * key
+
+    return ByMeta[3.0] + ByMethod[4.0]
