@@ -87,8 +87,8 @@ def watched(patch: pytest.MonkeyPatch) -> None:
         program.function = function
         return program
 
-    patch.setattr(numpy_backend, "compiled", lambda plan: enclosed(numpy_compiled(plan)))
-    patch.setattr(native, "compiled", lambda plan: enclosed(native_compiled(plan, interpreted=True)))
+    patch.setattr(numpy_backend, "numpy_program", lambda plan: enclosed(numpy_compiled(plan)))
+    patch.setattr(native, "compiled_loops", lambda plan: enclosed(native_compiled(plan, interpreted=True)))
 
 
 def ways(seed: int, patch: pytest.MonkeyPatch) -> None:
