@@ -110,7 +110,7 @@ def _state() -> tuple[Any, ...]:
 
 
 def _learnt() -> dict[str, set[Any]]:
-    return {name: {*table} for name, table in vars(learnt).items() if isinstance(table, dict) and name[0] != "_"}
+    return {name: {*table} for name, table in vars(learnt).items() if isinstance(table, dict | set) and name[0] != "_"}
 
 
 def test_what_was_learnt_is_forgotten_wherever_an_error_hit_the_first_time() -> None:
