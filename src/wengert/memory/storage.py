@@ -87,18 +87,18 @@ class Memory:
 
     def __init__(self, recording: Recording) -> None:
         self.recording = recording
-        self.storages: dict[int, Storage] = {}
-        self._captured: dict[int, np.ndarray] = {}
-        self._captured_to = 0  # of the entries below this one, all is captured that their pullbacks keep
+        self.storages: dict[int, Storage] = {}  # of the owners that were written, by id
+        self._captured: dict[int, np.ndarray] = {}  # owners of what pullbacks keep, by id
+        self._captured_to = 0  # `_captured` has the owners of all entries below this one
         self._roots: Roots = {}
         self.arguments: list[tuple[np.ndarray, int]] = []  # of the outermost level, not yet among the roots
         self.undo: list[Undo] = []
         self.finals: Finals | None = None  # where memory is to be restored after the log is used up
-        self.replaced: list[Any] = []  # residuals that gave way to copies: variables by their ids as long as we record
-        self.has_pulls = False  # pullbacks of users' rules, which may read whatever there is
-        self.runs_others = False  # a rule of the user's was called, whose pullback may do whatever
+        self.replaced: list[Any] = []  # residuals that entries hold copies of now: alive, for their ids mean variables
+        self.has_pulls = False  # whether there are pullbacks of users' rules, which may read anything
+        self.runs_others = False  # whether a user's rule was called, whose pullback may do anything
         self.lent = Lent()
-        self.unfinished = 0  # steps that write or move memory and have begun; one that an exception cut never ends
+        self.unfinished = 0  # how many writes have begun and not ended; one that an exception cut short never ends
 
     @property
     def roots(self) -> Roots:

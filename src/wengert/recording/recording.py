@@ -128,18 +128,18 @@ class Recording:
         self.keep = keep
         self.context = context
         self.refusals: list[WengertError] = []
-        self.texts: dict[int, Any] = {}
-        self.origins: dict[int, Any] = {}  # of texts on a tape: the call that made one, or its variable
-        self.specs: dict[int, Any] = {}
-        self.caches: dict[Any, dict[Any, Any]] = {}
-        self.stands: dict[int, Any] = {}  # what was made new for a result that had been there: it, and what it was
-        self.inert: set[int] = set()  # variables that a tape needs and no derivative passes through
-        self.notes: list[tuple[int, str, int]] = []
-        self.loud = False  # on a tape, whether the code says which floating-point errors are raised
+        self.texts: dict[int, Any] = {}  # texts made from traced values, by id
+        self.origins: dict[int, Any] = {}  # of texts on a tape, by id: the call that made the text, or its slot
+        self.specs: dict[int, Any] = {}  # by slot: the Specs of arrays that were read at keys
+        self.caches: dict[Any, dict[Any, Any]] = {}  # what functions with a cache have given in this trace
+        self.stands: dict[int, Any] = {}  # new objects made for old ones, by id: the new one, and the old one
+        self.inert: set[int] = set()  # slots that a tape needs and no derivative passes through
+        self.notes: list[tuple[int, str, int]] = []  # (slot, what the entries from it on are, the slot it is about)
+        self.loud = False  # on a tape, whether the code sets which floating-point errors are raised
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
-        self.own = NOTHING  # the variables of what the function itself holds
-        self.rounded: dict[int, Any] = {}  # numbers that are constant, but made from traced ones: keys of caches
+        self.own = NOTHING  # the slots of what the function itself holds
+        self.rounded: dict[int, Any] = {}  # constants that were rounded from traced values, by id: keys of caches
         self.roots: Any = None  # the outermost function, and what it is given
         self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose
         self.folds: list[int] = []  # where entries were dropped for a checkpoint's sake
@@ -150,7 +150,7 @@ class Recording:
         self.is_open = False
         self.around: Around | None = None
         self.aside: Aside | None = None
-        self.below: tuple[Recording, Aside | None] | None = None  # whose values its own took the place of
+        self.below: tuple[Recording, Aside | None] | None = None  # the one whose values its own displaced
         self.bell: Any = None  # rung when its turn may have come, where it waits
         self.owed = Owed()
         self.memory: WrittenMemory = None  # type: ignore[assignment]
@@ -219,7 +219,11 @@ class Recording:
 
 
 class State(threading.local):
-    """What hooks look up first: this thread's recording, its entries where the quick path is allowed, and the line."""
+    """What hooks look up first, on each thread: its recording, and the user's line `site`.
+
+    `quick` is the list of entries where the short path may append to it, else None; `silenced` is the recording while
+    what runs is recorded as one call.
+    """
 
     recording: Recording | None = None
     quick: list[Any] | None = None

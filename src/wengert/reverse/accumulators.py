@@ -34,7 +34,7 @@ ENTERED = "It adds cotangents up, also those that an outer derivative watches."
 
 
 class Bars:
-    """The cotangents of one reverse pass, eager: plain arithmetic, in place on owned buffers."""
+    """The cotangents of one reverse pass, by slot; they are summed in place, in buffers of the engine's own."""
 
     acts = True  # whether rules and thunks may add themselves to a buffer
     windows: Windows | None = None  # where the parts of arrays stand that views show
@@ -47,18 +47,18 @@ class Bars:
         self.live: set[int] | None = None  # the slots that depend on this level's inputs, where there are other levels
 
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Run a piece of a rule."""
+        """Run a piece of a rule: `fn(*args, **kwargs)`."""
         return fn(*args, **kwargs)
 
     def start(self, slot: int, seed: Any) -> None:
-        """Add a cotangent of a result, which is no one's own."""
+        """Add a seed to a slot; its array belongs to the user, so it is never written into."""
         self.add(slot, seed.view(np.ndarray) if isinstance(seed, np.ndarray) else seed)
 
     def note(self, words: str, slot: int) -> None:
-        """Say what is computed next; a tape shows it."""
+        """Say what is computed next, in `words` about a slot: a tape shows it."""
 
     def take(self, slot: int) -> tuple[Any, bool]:
-        """A complete cotangent, handed over; whether its buffer is owned."""
+        """The complete cotangent of a slot, which gives it up, and whether its buffer is the engine's own."""
         bar = self.table[slot]
         owned = type(bar) is np.ndarray and slot in self.owned  # a sum of arrays without axes is a number
         self.table[slot] = None
@@ -66,7 +66,7 @@ class Bars:
         return bar, owned
 
     def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
-        """Set or add one contribution."""
+        """Set or add a contribution to the cotangent of a slot; `owned` says whether its buffer is the engine's own."""
         old = self.table[slot]
         if old is None:
             self.table[slot] = x_bar
@@ -87,14 +87,14 @@ class Bars:
             self.owned.add(slot)
 
     def forget(self, start: int) -> None:
-        """Forget all about the slots from here on: other entries will stand there."""
+        """Forget the cotangents of the slots from `start` on, where other entries will stand."""
         self.owned.difference_update(range(start, len(self.table)))
         del self.table[start:]
         if self.windows is not None:
             self.windows.places.clear()
 
     def project(self, x_bar: Any, x: Any, broadcasts: bool) -> Any:
-        """Bring a cotangent to the shape, dtype and realness of its primal."""
+        """`x_bar` brought to the shape, dtype and realness of its primal `x`."""
         kind = type(x_bar)
         if kind in FLOATS and type(x) in FLOATS:
             return x_bar
@@ -103,9 +103,10 @@ class Bars:
         return self.call(project, x_bar, spec_of(x), broadcasts)
 
     def settle(self, slot: int, held: list[Any], x: Any, broadcasts: bool, y_bar: Any) -> None:
-        """Add what a rule made, of whatever kind: nothing for a zero, the value of a thunk, or by its own action.
+        """Add what a rule returned for `x`, of any kind: nothing for a zero, a thunk's value, or by a thunk's action.
 
-        It is handed over in a list. What others hold too is copied: they may write it (a workspace).
+        It is handed over in the list `held`. An array that others refer to is copied: they may write it, as a
+        workspace.
         """
         if is_zero(held[0]):
             return
@@ -120,7 +121,7 @@ class Bars:
         self.add(slot, made, is_array)
 
     def _takes(self, slot: int, x: Any, y_bar: Any) -> bool:
-        """Whether the sum so far is in the form of its primal, and no part of a complex ȳ would be lost in it."""
+        """Whether a thunk may add itself to the sum so far, which is like `x`, without losing a part of a complex ȳ."""
         bar = self.table[slot]
         if type(bar) is not np.ndarray or not bar.ndim or not isinstance(x, (np.ndarray, Spec)):
             return False
@@ -141,7 +142,7 @@ class Bars:
             self.owned.discard(slot)
 
     def buffer(self, slot: int, x: Any) -> np.ndarray:
-        """An owned buffer that holds what has been added for an array so far."""
+        """A buffer of the engine's own with the sum so far of the array `x`, zeros if there is none."""
         bar = self.table[slot]
         if bar is None:
             bar = self.zeros(x)
@@ -155,7 +156,7 @@ class Bars:
         return type(self.table[slot]) is np.ndarray and (slot in self.owned or is_exclusive(self.table, slot, 1))
 
     def zeros(self, x: Any) -> np.ndarray:
-        """A new buffer of zeros like a primal."""
+        """A new buffer of zeros like `x`."""
         return np.zeros(x.shape, x.dtype)
 
     def copy(self, bar: Any) -> np.ndarray:
@@ -163,7 +164,10 @@ class Bars:
         return np.array(bar)
 
     def scatter(self, bound: Bound, slot: int, y_bar: Any, y: Any, args: tuple[Any, ...]) -> bool:
-        """Let a rule add what is zero in most places to the cotangent of its first argument; whether it did."""
+        """Let a rule add its contribution to the cotangent of its first argument in place; returns whether it did.
+
+        For rules whose contribution is zero in most places.
+        """
         assert bound.scatter is not None
         if self.acts:
             part = self.windows.onto(self, slot) if self.windows is not None and bound.fn is getitem else None
@@ -179,7 +183,7 @@ class Bars:
     def absorb(
         self, rule: Rule, ins: Any, y_bar: Any, y: Any, primals: tuple[Any, ...], static: Any, wanted: tuple[bool, ...]
     ) -> tuple[bool, ...]:
-        """Let a rule add what it can in place; the arguments that are still wanted."""
+        """Let a rule add in place what it can; returns which arguments are still wanted."""
         if not self.acts:
             return wanted
         left = list(wanted)
@@ -208,19 +212,19 @@ class Bars:
         return part.copy() if isinstance(part, np.ndarray) else part
 
     def clear(self, y_bar: Any, owned: bool, key: Any) -> np.ndarray:
-        """A cotangent with zeros at a key: in place where the buffer is owned."""
+        """A cotangent with zeros at a key, in place where the buffer is the engine's own."""
         y_bar = y_bar if owned else self.copy(y_bar)
         y_bar[key] = 0
         return y_bar
 
     def can_unstore(self, y_bar: Any, key: Any) -> bool:
-        """Whether `read_last` can number the places of a key, in the precision of a cotangent."""
+        """Whether `read_last` can number the places of a key in the precision of a cotangent."""
         return not may_repeat(key) or y_bar.dtype.char in "dD"
 
     def read_last(self, y_bar: np.ndarray, key: Any) -> Any:
-        """`read`, of a buffer; of places that a key names twice the last has it all, and the buffer is spoilt there.
+        """`read` for a store, which spoils the buffer: of the places that a key names twice, the last gets the cotangent.
 
-        Each writes its number: the one that stays was the last.
+        Each place gets its number written; the number that stays tells which was the last.
         """
         part = self.read(y_bar, key)
         if may_repeat(key):
@@ -231,7 +235,7 @@ class Bars:
 
 
 def getitem_onto(x_bar: np.ndarray, key: Any, y_bar: Any) -> None:
-    """Add the cotangent of x[key]."""
+    """Add ȳ, the cotangent of x[key], to `x_bar` in place."""
     if not may_repeat(key):
         x_bar[key] += y_bar
     else:
@@ -239,7 +243,7 @@ def getitem_onto(x_bar: np.ndarray, key: Any, y_bar: Any) -> None:
 
 
 class TracedBars(Bars):
-    """The same, seen by an outer trace: each piece runs through the hooks, each change in place is recorded."""
+    """Bars that an outer trace sees: each piece runs through the hooks, and each change in place is recorded."""
 
     def __init__(self, recording: Recording, is_own: bool) -> None:
         super().__init__(0)
@@ -316,7 +320,7 @@ class TracedBars(Bars):
         return buffer
 
     def _in_place(self, fn: Any, buffer: np.ndarray, key: Any, value: Any, write: Callable[[], Any]) -> None:
-        """Change an owned buffer and record the change as a functional call."""
+        """Change a buffer by `write`, and record the change as the functional call `fn(buffer, key, value)`."""
         recording = self.recording
         ins = slot_of(recording, buffer), slot_of_key(recording, key), slot_of(recording, value)
         write()
@@ -328,13 +332,13 @@ class TracedBars(Bars):
 
 
 class InPlaceBars(Bars):
-    """The same without what rules and thunks add themselves."""
+    """Bars to which rules and thunks do not add themselves."""
 
     acts = False
 
 
 class PlusBars(InPlaceBars):
-    """The same with a new array for each sum."""
+    """Bars that make a new array for each sum."""
 
     def add(self, slot: int, x_bar: Any, owned: bool = False) -> None:
         old = self.table[slot]
@@ -356,12 +360,12 @@ _ZEROS = Primitive(np.zeros, None)
 
 
 def plus(a: Any, b: Any) -> Any:
-    """a + b, of two contributions to one cotangent."""
+    """The sum of two contributions to one cotangent."""
     return a + b
 
 
 def take(y_bar: Any, key: Any) -> Any:
-    """y_bar[key]."""
+    """y_bar[key], as a function."""
     return y_bar[key]
 
 

@@ -1,4 +1,4 @@
-"""A table whose changes can be undone, each thread its own."""
+"""Changes of tables that can be undone, by the thread that made them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ Undo = Callable[[], None]
 
 
 class Journal(threading.local):
-    """The changes of this thread that a block around them may undo, the innermost block last."""
+    """The changes of this thread, for each block that may undo them, the innermost block last."""
 
     def __init__(self) -> None:
         self.blocks: list[list[Undo]] = []
 
     def put(self, table: dict[Any, Any], key: Any, new: Any) -> None:
-        """Set an item of a table, or take it out (None), and note how to undo that."""
+        """Set an item of a table to `new`, or take it out (None), and note how to undo that."""
         old = table.get(key)
         _put(table, key, new)
         if self.blocks:
@@ -25,7 +25,7 @@ class Journal(threading.local):
 
     @contextmanager
     def block(self, undone: Callable[[BaseException | None], bool]) -> Iterator[list[Undo]]:
-        """A block whose changes are undone at its end if `undone(error)`; the list of them."""
+        """A block at whose end its changes are undone if `undone(error)`; it gives the list of them."""
         changes: list[Undo] = []
         self.blocks.append(changes)
         error: BaseException | None = None

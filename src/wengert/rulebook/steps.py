@@ -52,7 +52,7 @@ _DOUBLE = Spec((), float, float)
 
 
 def scalar_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
-    """`step(g, entry, bars)`: add the cotangents of a call on floats, whose result has the cotangent `g`."""
+    """The function `step(g, entry, bars)` that adds the cotangents of a call on floats; `g` is that of its result."""
     slow = _slow_step(body, wanted)
     rest_has_defaults = body.defaults.keys() >= {*body.names[len(wanted) :]}
     with DERIVING:
@@ -95,7 +95,7 @@ def _differs_on_floats(body: RuleBody) -> bool:
 
 
 def _is_truth(n: ast.expr, truths: set[str]) -> bool:
-    """Whether an expression is a comparison, or a name for one."""
+    """Whether an expression is a comparison, or one of the names `truths` for one."""
     return isinstance(n, ast.Compare) or (isinstance(n, ast.Name) and n.id in truths)
 
 
@@ -105,7 +105,7 @@ def is_none(n: ast.expr) -> bool:
 
 
 class Step(ast.NodeTransformer):
-    """What the generators of steps share: the body to work on, names that it does not use, the way to a function."""
+    """What the generators of steps share: the rule's body, names that it does not use, and how to make a function."""
 
     title = "step"
 
@@ -122,7 +122,7 @@ class Step(ast.NodeTransformer):
         self.cells |= {n: types.CellType(body.defaults[n]) for n in body.names[len(wanted) :]}
 
     def compile(self, text: str) -> Callable[..., None]:
-        """The function `step` in the text, where the rule's body was."""
+        """The function `step` that the text defines, with the globals and closure of the rule's body."""
         code = code_of(self.function)
         wants = "".join("01"[w] for w in self.wanted)
         file = f"<{self.title} {wants} of {self.function.__qualname__}, {code.co_filename}:{code.co_firstlineno}>"
@@ -133,7 +133,7 @@ class Step(ast.NodeTransformer):
         return made
 
     def prune(self, results: Callable[[ast.Return], list[ast.stmt]]) -> None:
-        """Put something in the place of the results, and leave out what nobody reads then."""
+        """Replace each `return` by `results(statement)`, and leave out what nobody reads any more."""
         assert self.body.effects is not None
         prune(self.node, results, self.body.effects.is_free)
 
@@ -143,7 +143,7 @@ class Step(ast.NodeTransformer):
 
 
 class _ScalarStep(Step):
-    """Generate `step(g, e, bars)`; as a transformer, put `math` for NumPy in a partial."""
+    """Generates `step(g, e, bars)`; as a transformer it puts functions of `math` for those of NumPy into a partial."""
 
     def __init__(self, body: RuleBody, wanted: tuple[bool, ...], slow: Callable[..., None]) -> None:
         super().__init__(body, wanted, slow, ("i", "j", "t", "d", "k"))
@@ -159,7 +159,7 @@ class _ScalarStep(Step):
         return self.compile("\n".join(text))
 
     def _unpack(self) -> Iterator[str]:
-        """Take from the entry what the step reads, nothing else."""
+        """The statements that take from the entry what the step reads, and nothing else."""
         e = self.name["e"]
         if self.uses(self.body.y):
             yield f"{self.body.y} = {e}[1]"
@@ -168,7 +168,7 @@ class _ScalarStep(Step):
         yield from take(f"{e}[3]", names, tuple(map(self.uses, names)))
 
     def _stores(self, statement: ast.Return) -> list[ast.stmt]:
-        """In place of `return`: compute what is wanted, then add it; an exception must leave `bars` alone."""
+        """The statements in place of a `return`: all is computed first, so that an exception leaves `bars` alone."""
         given = zip("ij", parts_of(statement), self.wanted, strict=False)
         parts = [(n, part) for n, part, want in given if want and not is_none(part)]
         g, bars, t = (self.name[n] for n in ("g", "bars", "t"))
@@ -214,7 +214,7 @@ class _ScalarStep(Step):
 
 
 def take(of: str, names: Sequence[str], used: Sequence[bool]) -> Iterator[str]:
-    """Name the used ones among the parts of a tuple."""
+    """The line, if any, that unpacks the tuple `of` into `names`, of which only the `used` ones are named."""
     if sum(used) == 1:
         k = used.index(True)
         yield f"{names[k]} = {of}[{k}]"
