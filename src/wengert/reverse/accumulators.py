@@ -222,7 +222,7 @@ class Bars:
         return not may_repeat(key) or y_bar.dtype.char in "dD"
 
     def read_last(self, y_bar: np.ndarray, key: Any) -> Any:
-        """`read` for a store, which spoils the buffer: of the places that a key names twice, the last gets the cotangent.
+        """`read` for a store, which spoils the buffer; of places that a key names twice, the last one gets it.
 
         Each place gets its number written; the number that stays tells which was the last.
         """
