@@ -20,6 +20,7 @@ from wengert.hooks.lookups import tape
 from wengert.hooks.standins import (  # noqa: F401 (they enter their decisions in the policy)
     arrays,
     containers,
+    conversions,
     execution,
     iteration,
     number_methods,

@@ -10,6 +10,7 @@ from wengert.hooks.exchange import prepare
 from wengert.hooks.generated import convert, format_value
 from wengert.hooks.lookups import tape
 from wengert.hooks.operators import BINARY, Binary
+from wengert.hooks.policy import stands_for
 from wengert.hooks.protocols import binary, truth
 from wengert.hooks.search import opaque, remember
 from wengert.hooks.standins.functions import recorder
@@ -19,6 +20,7 @@ from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
 
 
+@stands_for(str, ruled=True)
 def _str(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and not kwargs:
         return convert(args[0], 1, STATE.site)
@@ -26,6 +28,7 @@ def _str(*args: Any, **kwargs: Any) -> Any:
     return made if recording is None else remember(recording, made, args, str, kwargs)
 
 
+@stands_for(len, ruled=True, native_errors=True)
 def _len(a: Any, /) -> Any:
     recording = tape() if type(a) is str or type(a) is bytes else None
     if recording is not None:
@@ -46,8 +49,10 @@ class _Returning:
     __int__ = __complex__ = __float__
 
 
-def _through(name: str, fn: Any, convert: type | None = None) -> Any:
-    """The stand-in of a builtin that calls one method of its argument, such as `abs`, `len`, `round` or `float`."""
+@stands_for(abs, round, float, int, complex, math.floor, math.ceil, math.trunc, ruled=True, made=True)
+def _through(fn: Any) -> Any:
+    """The stand-in of a builtin that calls one method of its argument, such as `abs`, `round` or `float`."""
+    name, convert = f"__{fn.__name__}__", fn if isinstance(fn, type) else None
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -64,7 +69,7 @@ def _through(name: str, fn: Any, convert: type | None = None) -> Any:
             return made if primitive is None or slot_of(recording, value) is None else recorder(primitive)(value)
         primitive = primitive_of(fn)
         if primitive is None:
-            return opaque(recording, fn, args, kwargs) if fn is not len else fn(*args)
+            return opaque(recording, fn, args, kwargs)
         if any(id(a) in recording.texts for a in (*args, *kwargs.values())):
             return opaque(recording, fn, args, kwargs)
         return recorder(primitive)(*args, **kwargs)
@@ -72,9 +77,16 @@ def _through(name: str, fn: Any, convert: type | None = None) -> Any:
     return call
 
 
-def _operands(op: Binary) -> Any:
+_TWO_SIDED = {
+    pow: BINARY["pow"]._replace(fn=pow, symbol="** or pow()"),
+    divmod: Binary("divmod", "divmod()", divmod, "__divmod__", "__rdivmod__"),
+}
+
+
+@stands_for(pow, divmod, ruled=True, made=True)
+def _operands(fn: Any) -> Any:
     """The stand-in of `divmod` or `pow`, of whose operands either may have methods of its own."""
-    alone = _through(op.method, op.fn)
+    op, alone = _TWO_SIDED[fn], _through(fn)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         return binary(op, *args) if len(args) == 2 and not kwargs else alone(*args, **kwargs)
@@ -82,21 +94,21 @@ def _operands(op: Binary) -> Any:
     return call
 
 
-CONVERSIONS: dict[Any, Any] = {
-    str: _str,
-    repr: lambda a, /: convert(a, 2, STATE.site),
-    ascii: lambda a, /: convert(a, 3, STATE.site),
-    format: lambda a, spec="", /: format_value(a, spec, STATE.site) if isinstance(spec, str) else format(a, spec),
-    bool: lambda a=False, /: truth(a, STATE.site),
-    len: _len,
-    abs: _through("__abs__", abs),
-    round: _through("__round__", round),
-    float: _through("__float__", float, float),
-    int: _through("__int__", int, int),
-    complex: _through("__complex__", complex, complex),
-    math.floor: _through("__floor__", math.floor),
-    math.ceil: _through("__ceil__", math.ceil),
-    math.trunc: _through("__trunc__", math.trunc),
-    pow: _operands(BINARY["pow"]._replace(fn=pow, symbol="** or pow()")),
-    divmod: _operands(Binary("divmod", "divmod()", divmod, "__divmod__", "__rdivmod__")),
-}
+@stands_for(repr, native_errors=True)
+def _repr(a: Any, /) -> Any:
+    return convert(a, 2, STATE.site)
+
+
+@stands_for(ascii, native_errors=True)
+def _ascii(a: Any, /) -> Any:
+    return convert(a, 3, STATE.site)
+
+
+@stands_for(format, native_errors=True)
+def _format(a: Any, spec: Any = "", /) -> Any:
+    return format_value(a, spec, STATE.site) if isinstance(spec, str) else format(a, spec)
+
+
+@stands_for(bool, ruled=True, native_errors=True)
+def _bool(a: Any = False, /) -> Any:
+    return truth(a, STATE.site)

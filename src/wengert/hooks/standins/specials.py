@@ -28,7 +28,6 @@ from wengert.hooks.lookups import decisive
 from wengert.hooks.policy import stands_for
 from wengert.hooks.protocols import truth
 from wengert.hooks.search import search
-from wengert.hooks.standins.conversions import CONVERSIONS
 from wengert.hooks.standins.iteration import entered
 from wengert.recording.recording import STATE
 from wengert.values.frames import frame_module_name, get_frame, warn
@@ -142,7 +141,3 @@ def _finalize(obj: Any, func: Any, /, *args: Any, **kwargs: Any) -> Any:
 @stands_for(np.ufunc.__call__)
 def _called(ufunc: Any, *args: Any, **kwargs: Any) -> Any:
     return enter(ufunc)(*args, **kwargs)
-
-
-for _fn, _stand in CONVERSIONS.items():
-    stands_for(_fn, ruled=True, native_errors=_fn in (len, bool, repr, ascii, format))(_stand)
