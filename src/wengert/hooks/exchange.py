@@ -173,7 +173,7 @@ def copied(f: types.FunctionType, code: types.CodeType | None = None) -> types.F
     return made
 
 
-def instrumented(f: types.FunctionType) -> types.FunctionType:
+def instrumented(f: Any) -> types.FunctionType:
     """A stand-in in plain Python, as it runs: with all that it makes."""
     return copied(f, twin_of(code_of(f)))
 

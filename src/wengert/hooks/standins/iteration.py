@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter, python_method
-from wengert.hooks.exchange import prepare, touched
-from wengert.hooks.generated import HOOKS
+from wengert.hooks.exchange import instrumented, prepare, touched
 from wengert.hooks.items import iterable
 from wengert.hooks.lookups import in_hash_order, tape, told
 from wengert.hooks.policy import stands_for
-from wengert.hooks.protocols import truth
 from wengert.hooks.readers import is_reader, read_next
 from wengert.hooks.search import waits
+from wengert.hooks.standins import plain
 from wengert.hooks.standins.containers import same
 from wengert.hooks.standins.ordering import ordered
 from wengert.hooks.standins.texts import characters
@@ -53,15 +52,12 @@ def entered(a: Any) -> Any:
 
 def _tested(a: Any) -> Any:
     """A predicate whose answer C tests; it is tested before, where the trace sees it."""
-    if tape() is None:
-        return entered(a)
-    test = enter(bool if a is None else a)
-    return lambda *items: truth(test(*items), STATE.site)
+    return entered(a) if tape() is None else instrumented(plain.tested)(bool if a is None else a)
 
 
 def _answers(a: Any) -> Any:
     """Items that C tests one by one."""
-    return items_of(a) if tape() is None else (truth(item, STATE.site) for item in iterable(a, STATE.site))
+    return items_of(a) if tape() is None else instrumented(plain.answers)(a)
 
 
 def _grouping(a: Any) -> Any:
@@ -136,13 +132,8 @@ stands_for(zip, enumerate, itertools.tee, *ROLES, *_OF_ITERTOOLS, made=True)(_gi
 
 @stands_for(itertools.count)
 def _counting(start: Any = 0, step: Any = 1) -> Any:
-    return _counted(start, step) if holds_traced((start, step)) else itertools.count(start, step)
-
-
-def _counted(start: Any, step: Any) -> Any:
-    while True:
-        yield start
-        start = HOOKS["add"](step, start, STATE.site)
+    count = instrumented(plain.count) if holds_traced((start, step)) else itertools.count
+    return count(start, step)
 
 
 @stands_for(iter, native_errors=True)
@@ -190,7 +181,7 @@ def _reversed(items: Any, /) -> Any:
     if t is str:
         return reversed([*characters(items)])
     if issubclass(t, np.ndarray) and python_method(t, "__reversed__") is None:
-        return (HOOKS["getitem"](k, items, STATE.site) for k in range(len(items) - 1, -1, -1))
+        return instrumented(plain.backwards)(items)
     prepare(t)
     return reversed(items)
 

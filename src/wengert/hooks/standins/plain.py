@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 ENTERED = "It is instrumented like the user's functions."
@@ -28,6 +28,30 @@ def extreme(fn: Any, candidates: list[Any], key: Callable[[Any], Any]) -> Any:
         if item_key < best_key if fn is min else item_key > best_key:
             best, best_key = item, item_key
     return best
+
+
+def answers(items: Iterable[Any]) -> Iterator[bool]:
+    """The truth of each item."""
+    for item in items:
+        yield bool(item)
+
+
+def tested(test: Callable[..., Any]) -> Callable[..., bool]:
+    """The truth of what a predicate gives."""
+    return lambda *items: bool(test(*items))
+
+
+def count(start: Any, step: Any) -> Iterator[Any]:
+    """`itertools.count`."""
+    while True:
+        yield start
+        start = start + step
+
+
+def backwards(items: Any) -> Iterator[Any]:
+    """The items of an array from the last on."""
+    for k in range(len(items) - 1, -1, -1):
+        yield items[k]
 
 
 def count_elements(mapping: Any, items: Iterable[Any], /) -> None:
