@@ -184,6 +184,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
 
 def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> Any:
+    """`vjp` itself; what an interrupt may have left open is tidied around it."""
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         swaps, f, entered, named = enter(recording, here, f, primals, {}, dict.fromkeys(range(len(primals))))
@@ -263,6 +264,7 @@ def _at_once(
     seed: Any,
     options: dict[str, Any],
 ) -> Any:
+    """`grad(f, *args)` with arguments: the value, and the Gradients."""
     refuse_swallowed(f, kwargs)
     refuse_shared(f, {"argnums": argnums, "seed": seed, **options})
     if argnums is None:

@@ -110,6 +110,7 @@ class _Check:
         self.call: Callable[[], tuple[Any, Any]] = lambda: registry.rrule(f, *args, **kwargs)
 
     def run(self) -> None:
+        """Check all claims, in order; the first that fails raises."""
         self.y, self.pullback = self.call()
         self.same_bits("the value", self.y, self.expected)
         self.same_bits("the arguments after the rule", (self.args, self.kwargs), self.before)
@@ -309,6 +310,7 @@ class _Check:
                 self.accumulator_adds(k, accumulator.add, bars[k], y_bar)
 
     def accumulator_adds(self, k: int, add: Callable[..., Any], x_bar: Any, y_bar: Any) -> None:
+        """Check that the accumulator of argument k adds to a buffer what the rule gives for it."""
         variant = self.plan.variant(tuple([i == k for i in range(len(self.primals))]))
         y, primals = variant.residuals(self.y, self.primals)
         for order in (np.ascontiguousarray, np.asfortranarray):
@@ -337,6 +339,7 @@ class _Check:
                     self.close(f"step on floats, argument {k} against the pullback", sums[k], bars[k])
 
     def close(self, what: str, got: Any, expected: Any) -> None:
+        """Raise where two arrays differ by more than the tolerance, with the place and both numbers."""
         got, expected = np.asarray(got), np.asarray(expected)
         if got.shape not in (expected.shape, ()):
             raise self.error(f"{what}: shape {got.shape}, not {expected.shape}")

@@ -82,6 +82,7 @@ def _traced(
     ctx: Context | None,
     named: Callable[..., Any],
 ) -> tuple[Any, Tape]:
+    """Run and record f, whose name and arguments are those of `named`; returns the value and the tape."""
     if followed() is not None:
         raise WengertError("trace and gradtape cannot run inside another trace; call them outside")
     live = None if ctx is None else LiveContext(ctx, named)

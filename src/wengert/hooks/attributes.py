@@ -110,6 +110,7 @@ def _is_data(found: Any) -> bool:
 
 
 def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
+    """The attribute of a traced array or number: recorded, guarded where it tells of memory, or refused."""
     if name in _LAYOUT:
         if recording.keep:
             laid_out(recording)

@@ -167,6 +167,7 @@ def other(f: Any, t: type) -> Any:
 
 
 def _other(f: Any, t: type) -> Any:
+    """What stands for a callable that is found by itself, or by its type where it cannot be a key."""
     if t not in HASHABLE:
         decision = decide(f)
         if decision is CALLS_ON and STATE.recording.context is None and t not in rules.types:  # type: ignore[union-attr]

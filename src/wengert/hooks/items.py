@@ -108,6 +108,7 @@ _BASIC = {int, slice}
 
 
 def _subscript(container: Any, key: Any) -> Any:
+    """`container[key]` where no short path applies: of the user's class, of an object of C, or recorded."""
     t = type(container)
     if python_method(t, "__getitem__") is not None:
         return container[key]

@@ -133,6 +133,7 @@ def binary(op: Binary, left: Any, right: Any) -> Any:
 
 
 def _recorded(op: Binary, left: Any, right: Any) -> Any:
+    """`left op right` of what C computes with: recorded where an operand is traced, with what it decides guarded."""
     tl, tr = type(left), type(right)
     recording = STATE.recording
     if recording is None:

@@ -37,6 +37,7 @@ def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot:
 
 
 def _read_part(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
+    """Record a read of real or imaginary parts, by a view of them."""
     found = part_of(view, owner)
     if found is None:
         raise recording.refuse(

@@ -84,6 +84,7 @@ class _Copies:
         return tuple.__new__(type(y), parts)
 
     def copy(self, value: Any, variable: Any, done: int) -> Any:
+        """The copy of a value in the state after `done` writes were undone, which stands for the same variable."""
         if type(value) is list or type(value) is tuple:
             variables = variable if type(variable) is tuple else (None,) * len(value)
             return type(value)([self.copy(v, s, done) for v, s in zip(value, variables, strict=True)])

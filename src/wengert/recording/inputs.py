@@ -155,6 +155,7 @@ class Swaps:
         return container
 
     def _walk(self, value: Any, name: str) -> Any:
+        """`value` with fresh leaves in place, each array entered once."""
         arrays: Seen = {}
 
         def enter_leaf(leaf: Leaf, path: TreePath) -> Leaf:
@@ -187,6 +188,7 @@ class Swaps:
         return new
 
     def _walk_callable(self, f: Any, name: str, seen: set[int]) -> Any:
+        """`f` with fresh leaves in its cells, bound object or partial arguments; itself where these change in place."""
         if isinstance(f, FunctionType):
             if id(f) not in seen:  # a recursive function is in its own closure
                 seen.add(id(f))
@@ -237,6 +239,7 @@ def outline(f: Any) -> Any:
 
 
 def _outline(f: Any, seen: set[int]) -> Any:
+    """`outline`, where `seen` are the functions on the way here: one may be in its own closure."""
     if isinstance(f, FunctionType):
         seen.add(id(f))
         contents = {name: cell.cell_contents for name, cell in _cells(f)}

@@ -56,6 +56,7 @@ class FarReach(Reach):
         return [part for part in parts if type(part) not in COMMON]
 
     def _parts(self, thing: Any) -> Iterable[Any]:
+        """What a thing leads to directly, by any way that a pullback could read."""
         t = type(thing)
         if issubclass(t, _ATOMS):
             return

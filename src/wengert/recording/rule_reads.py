@@ -38,6 +38,7 @@ class _Search(FarReach):
         super().__init__(f)
 
     def _parts(self, thing: Any) -> Iterable[Any]:
+        """What a thing leads to; of a large container that holds nothing traced, its ends."""
         if is_inexact(thing) and not self._is_workspace(thing):
             slot = slot_of(self._recording, thing)
             if any(self._recording.mask((slot,))) and slot not in self._recording.own:
@@ -98,6 +99,7 @@ def search_rest(recording: Recording) -> None:
 
 
 def _refuse(recording: Recording, primitive: Primitive, level: int, site: str) -> None:
+    """Raise the refusal of a call whose function reads traced values beside its arguments."""
     f = primitive.fn
     names = _leading(recording, f, level)
     if _only_keeps(recording, f, level, set()):

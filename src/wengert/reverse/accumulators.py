@@ -352,6 +352,8 @@ EAGER: dict[str, type[Bars]] = {"actions": Bars, "in place": InPlaceBars, "plus"
 
 
 class _Sparse(dict[int, Any]):
+    """A table of cotangents for few slots among many: a slot without one has None."""
+
     def __missing__(self, slot: int) -> None:
         return None
 

@@ -73,6 +73,10 @@ def reverse(
 
 
 def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, consume: bool) -> None:
+    """Walk back from `end` to the start of the level, where no outer trace looks on.
+
+    Most steps are generated ones; `general_step` takes any other.
+    """
     entries: Any = recording.entries
     table, memory = bars.table, recording.memory
     done, log = 0, memory.undo

@@ -69,6 +69,7 @@ class Rewriter:
         self.twins: dict[int, tuple[weakref.ref[CodeType], CodeType]] = {}
 
     def twin(self, code: CodeType) -> CodeType:
+        """The twin of a code, made at the first time; that of a twin is the twin itself."""
         found = self.twins.get(id(code))
         if found is None:
             source = original(code)
@@ -143,6 +144,7 @@ def read(code: CodeType, table: OpcodeTable) -> Bytecode:
 
 
 def rewrite_one(emitter: Emitter, instr: Any, sites: Sites) -> None:
+    """Write what stands for one instruction: it itself, or what its handler writes."""
     table, name = emitter.table, instr.name
     if emitter.nested is not None and type(instr.arg) is CodeType:
         instr.arg = emitter.nested(instr.arg)

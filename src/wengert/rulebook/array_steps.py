@@ -72,6 +72,7 @@ class _ArrayStep(Step):
         self.arrays = {name for name, want in zip(body.names, wanted, strict=False) if want}
 
     def build(self, reads_y: bool, above: int | None) -> ArrayStep:
+        """The generated step."""
         if not self.body.multiplies:
             self.name["g"] = (self.node.args.posonlyargs or self.node.args.args)[0].arg
         self.prune(self._stores)
@@ -149,6 +150,7 @@ class _ArrayStep(Step):
         return f"{g} * ({text})" if not sign else g if sign > 0 else f"-{g}"
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A call in the formula, with what is known of real arrays: `np.conj(x)` is x."""
         found = named_object(node.func, self.function)
         self.generic_visit(node)
         if len(node.args) != 1 or node.keywords:

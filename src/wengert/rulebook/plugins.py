@@ -58,6 +58,7 @@ class Plugins:
         return [] if "all" in self.skipped else entry_points(group=self.group)
 
     def _load(self, point: EntryPoint) -> None:
+        """Load one entry point; a PluginWarning tells of one that fails, of which nothing stays."""
         name = point.dist.name if point.dist else "an unnamed distribution"
         if _names([name]) & self.skipped:
             return

@@ -212,6 +212,7 @@ class Effects:
         return self.of(n)
 
     def _call(self, n: ast.Call) -> int:
+        """The effect of a call: that of the function, on top of its arguments'."""
         f, given = self._found(n.func), [*n.args, *[k.value for k in n.keywords]]
         if any([self._lets_write(k) for k in n.keywords]):
             return ACTS

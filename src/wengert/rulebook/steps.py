@@ -62,6 +62,7 @@ def scalar_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any,
 
 
 def _slow_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
+    """The step that calls the variant on NumPy's floats, for bodies whose text cannot be copied."""
     call = body.variant(wanted).call
 
     def step(g: Any, e: Any, bars: Any) -> None:
@@ -184,6 +185,7 @@ class _ScalarStep(Step):
         return ast.parse("\n".join([*first, *then, *ending])).body
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A call in the partial, by the function of `math` where NumPy's has one."""
         found = named_object(node.func, self.function)
         if found is np.where and len(node.args) == 3:
             c, x, y = map(self.visit, node.args)

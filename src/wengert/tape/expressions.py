@@ -49,6 +49,7 @@ class Expressions:
         return self.arg(tree) if isinstance(tree, Variable) else self.outside.bind(tree)
 
     def container(self, tree: Any) -> Snippet:
+        """The text of a tuple, list or dict; a long one without Variables becomes a constant."""
         if len(tree) > 4 * 6 and not any(references(tree)):
             return self.outside.bind(tree)
         if isinstance(tree, dict):

@@ -53,6 +53,7 @@ def fold_constants(tape: Tape, pure: Iterable[Callable[..., Any]] = ()) -> Tape:
 
 
 def _fold(tape: Tape, op: Call, is_read: bool, also: tuple[Any, ...]) -> Op | None:
+    """Fold one call of constants; returns the Constant in its place, or None where it stays or goes."""
     fn = value_of(op.fn)
     if (
         not (is_pure(fn) or any(fn is f for f in also))

@@ -79,6 +79,7 @@ class Externals:
         return Snippet(f"{place.module}.{place.path}", TIGHT)
 
     def _literal(self, value: Any) -> Snippet | None:
+        """The text of a value that has one; else None."""
         if value is None or value is Ellipsis or type(value) in (bool, str, bytes):
             return Snippet("..." if value is Ellipsis else repr(value), TIGHT)
         if type(value) is int:

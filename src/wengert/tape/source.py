@@ -116,6 +116,7 @@ class _Writer(Expressions):
         return wish
 
     def parameter(self, op: Input) -> str:
+        """The name of an input as a parameter, with a test that its argument is of the recorded kind."""
         wish = re.sub(r"\W+", "_", op.name or f"x{op.id}").strip("_") or f"x{op.id}"
         wish = f"x{wish}" if wish[0].isdigit() or re.fullmatch(r"c\d+", wish) else wish
         wish = wish if is_name(wish) or keyword.iskeyword(wish) else f"x{op.id}"
@@ -198,6 +199,7 @@ class _Writer(Expressions):
         self.exprs[k] = Snippet(name, TIGHT)
 
     def guard(self, op: Call) -> None:
+        """Write a test that raises StaleTapeError where a decision is not as recorded."""
         self.checked = True
         if op.fn is functional.raises and not self.uses[op.id]:
             self.raising(op)
@@ -251,6 +253,7 @@ class _Writer(Expressions):
         return self.window("{}", value_of(x), op) and "window"
 
     def store(self, op: Call, target: str) -> None:
+        """Write a store, in place where nobody reads the old array afterwards, else into a copy."""
         x = op.args[0]
         if op.id in self.in_place:
             name = self.exprs[x.id].text

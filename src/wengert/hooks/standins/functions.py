@@ -64,6 +64,7 @@ _ONE = {*FLOATS, np.ndarray}
 
 
 def _recorder(primitive: Primitive) -> Callable[..., Any]:
+    """The recorder of a primitive for calls by position on values of the common kinds; it hands on any others."""
     fn, named = _native(primitive), _from_out_on(primitive)
     place = named[0][0] if named else sys.maxsize
 
@@ -183,6 +184,7 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call with `out=`: it writes its result into an array, which is recorded as a write."""
     out = kwargs["out"]
     out = out[0] if type(out) is tuple and len(out) == 1 else out
     rest = {name: value for name, value in kwargs.items() if name != "out"}

@@ -81,6 +81,8 @@ def _of_cached(f: Any) -> Decision:
 
 
 def _cached(f: Any) -> Any:
+    """The stand-in of a function with `functools.lru_cache`, with a cache of its own in each recording."""
+
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
         if recording is None:

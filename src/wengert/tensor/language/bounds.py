@@ -76,6 +76,7 @@ def cases(conditions: tuple[Predicate, ...]) -> list[list[Affine]]:
 
 
 def _cases(p: Predicate) -> Iterator[list[Affine]]:
+    """The alternatives of which one holds where p does, each a list of affine expressions that are ≥ 0."""
     if isinstance(p, Compare):
         if p.op == "=":
             yield [p.side, p.side * -1]

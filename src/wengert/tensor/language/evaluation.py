@@ -77,6 +77,8 @@ def summands(e: Sum) -> tuple[dict[str, Affine], Predicate, Expr]:
 
 
 class Evaluator:
+    """Evaluates expressions on tables of assignments: what each name stands for, and how numbers are made."""
+
     def __init__(self, number: Callable[[Any], Any]) -> None:
         self.number = number
         self.zero = number(0)
@@ -108,6 +110,7 @@ class Evaluator:
         return table.having(f"row of {name}", np.arange(table.rows))
 
     def value(self, e: Expr, table: Assignments) -> Evaluated:
+        """The value of e for each row of the table."""
         match e:
             case Const(value):
                 return np.full(table.rows, self.number(value), self.dtype)

@@ -64,6 +64,7 @@ def show_expr(e: Expr, needs: int = OPEN) -> str:
 
 
 def _expr(e: Expr) -> tuple[int, str]:
+    """The text of an expression, and how tightly its outermost sign binds."""
     match e:
         case Var(name):
             return TIGHT, name

@@ -40,11 +40,15 @@ class Unrelated:
 
 @dataclass(frozen=True, slots=True)
 class And:
+    """All of the parts hold."""
+
     parts: tuple[Predicate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
+    """One of the parts holds, or several."""
+
     parts: tuple[Predicate, ...]
 
 

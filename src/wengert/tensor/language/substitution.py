@@ -23,6 +23,7 @@ from wengert.tensor.language.terms import (
 
 
 def children(e: Expr) -> tuple[Expr, ...]:
+    """The expressions of which an expression is made."""
     match e:
         case Var() | Const():
             return ()

@@ -36,11 +36,13 @@ from wengert.tensor.language.predicates import negate as negate
 
 @dataclass(frozen=True, slots=True)
 class Real:
-    pass
+    """The type of numbers."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairType:
+    """The type of pairs, left × right."""
+
     left: Type
     right: Type
 
@@ -70,40 +72,54 @@ class BlackBox:
 
 @dataclass(frozen=True, slots=True)
 class Var:
+    """A variable, bound by a let, or an input."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Const:
+    """A number."""
+
     value: int | float | Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Add:
+    """left + right, of scalars."""
+
     left: Expr
     right: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Mul:
+    """left · right, of scalars."""
+
     left: Expr
     right: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Apply:
+    """of(*args): the call of a black box."""
+
     of: BlackBox
     args: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
+    """The pair (left, right)."""
+
     left: Expr
     right: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Proj:
+    """The part `of` a pair: the first (0) or the second (1)."""
+
     k: int
     of: Expr
 
@@ -144,6 +160,8 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True)
 class Let:
+    """let name = value in body."""
+
     name: str
     value: Expr
     body: Expr

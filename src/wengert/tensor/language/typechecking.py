@@ -61,6 +61,7 @@ def scope_of(program: Program) -> Environment:
 
 
 def typed(e: Expr, scope: Environment) -> Type:
+    """The type of an expression in an environment. Errors: TensorLanguageError."""
     match e:
         case Var(name):
             if name not in scope.types:

@@ -97,6 +97,8 @@ def linearised(ssa: SSA, tangents: Mapping[str, str], builder: Builder) -> Diffe
 
 
 class _Linearisation:
+    """Builds the Differential, statement by statement."""
+
     def __init__(self, tangents: Mapping[str, str], builder: Builder) -> None:
         self.tangents, self.builder = tangents, builder
         self.bindings: list[Binding] = []

@@ -39,6 +39,8 @@ def eliminate_pairs(program: Program) -> Program:
 
 
 class _Elimination:
+    """Rewrites lets so that pairs vanish; it knows what stands for each variable that was a pair."""
+
     def __init__(self, scope: Environment, taken: set[str]) -> None:
         self.scope, self.taken = scope, taken
         self.bindings: Bindings = []

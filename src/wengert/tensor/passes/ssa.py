@@ -138,6 +138,7 @@ class Builder:
         return e.name if isinstance(e, Var) and e.name in self.statements else self.input(e)
 
     def scalar(self, gens: Gens, p: Predicate, e: Expr, name: str | None = None) -> str:
+        """S[⊞ ī:n̄ [p] e]: emit the statements that compute it; returns the name of the one that holds it."""
         match e:
             case Bracket(where, body):
                 return self.scalar(gens, conjoin(p, where), body, name)

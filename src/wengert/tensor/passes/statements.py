@@ -97,6 +97,8 @@ StatementForm = Load | Fill | Sum2 | Map | Contract
 
 @dataclass(frozen=True, slots=True)
 class Statement:
+    """let name = ⊞[ī:n̄] form, with `gens` for the indices and their sizes."""
+
     name: str
     gens: Gens
     form: StatementForm
@@ -108,6 +110,8 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class SSA:
+    """A program in SSA form: its typed inputs, the statements in order, and the names of its output."""
+
     statements: tuple[Statement, ...]
     output: Output
     inputs: tuple[tuple[str, Type], ...] = ()

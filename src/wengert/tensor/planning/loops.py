@@ -55,6 +55,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Test:
+    """The turn goes on only where the atom holds."""
+
     atom: Predicate
 
 

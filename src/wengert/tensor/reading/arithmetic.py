@@ -61,6 +61,7 @@ def minus(e: Expr) -> Expr:
 
 @reads(ast.BinOp)
 def binary(node: ast.BinOp, scope: Scope) -> Meaning:
+    """A binary operator of numbers or of indices."""
     left, inner = with_named_length(read(node.left, scope)), scope.inside()
     right = with_named_length(read(node.right, inner))
     for meaning in (left, right):

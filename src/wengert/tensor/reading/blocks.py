@@ -121,6 +121,7 @@ def step(statement: ast.stmt, scope: Scope) -> None:
 
 
 def _for(statement: ast.For, scope: Scope) -> None:
+    """A `for` statement: unrolled where it is over constants, else a sum for each number that it adds up."""
     if statement.orelse:
         raise scope.refusal(statement, "`else` of a loop", "Leave it out.")
     found = iteration(statement.iter, scope)

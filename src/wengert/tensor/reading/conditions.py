@@ -60,6 +60,7 @@ def comparison(node: ast.Compare, scope: Scope) -> Meaning:
 
 
 def _compared(op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.Compare, scope: Scope) -> Predicate:
+    """The predicate of one comparison, of indices, relations or things known beforehand."""
     if isinstance(op, (ast.In, ast.NotIn)):
         p = _member(left, right, node, scope)
         return opposite(p, scope) if isinstance(op, ast.NotIn) else p

@@ -33,12 +33,16 @@ class Kind:
 
 @dataclass(frozen=True)
 class RealKind(Kind):
+    """The kind of a number."""
+
     def __str__(self) -> str:
         return "a number"
 
 
 @dataclass(frozen=True)
 class TupleKind(Kind):
+    """The kind of a tuple, by the kinds of its parts."""
+
     parts: tuple[Kind, ...]
 
     def __str__(self) -> str:
@@ -47,6 +51,8 @@ class TupleKind(Kind):
 
 @dataclass(frozen=True, eq=False)
 class TensorKind(Kind):
+    """The kind of a tensor: its size, and the kind of its elements."""
+
     size: Dimension | Affine
     of: Kind
 

@@ -135,6 +135,7 @@ def subscript(node: ast.Subscript, scope: Scope) -> Meaning:
 
 
 def _part(base: Meaning, place: ast.expr, node: ast.Subscript, scope: Scope) -> Meaning:
+    """The meaning of base[place], with one index: a part of a tuple, an element, or an element by a gather."""
     if isinstance(base, Group):
         k = _literal(place, scope)
         if k is None or not -len(base.parts) <= k < len(base.parts):
