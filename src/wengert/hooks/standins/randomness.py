@@ -136,7 +136,6 @@ _FAMILIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
     "choice": _choice,
 }
 
-METHOD = type(np.random.Generator.normal)
 for _generator in (np.random.Generator, np.random.RandomState):
     for _name, _make in _FAMILIES.items():
         _fn = getattr(_generator, _name)
