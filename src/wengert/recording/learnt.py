@@ -1,7 +1,7 @@
 """What was learnt of functions and classes: it is true for one trace, since they may change between two.
 
-The session forgets it when it opens a recording and when the last one ends, the hooks where traced code changes a class
-or a rule is changed.
+The session forgets it when the last recording ends and when one is opened beside another thread's; the hooks do where
+traced code changes a class or a rule is changed.
 """
 
 from __future__ import annotations

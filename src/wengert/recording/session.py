@@ -58,6 +58,7 @@ class Session:
         if shown is not None and shown.thread == recording.thread:
             recording.below = shown, shown.aside
         self.recordings.append(recording)
+        is_alone = len(self.recordings) == 1
         self.turns.append(recording)
         if self.turns[0] is recording and self.shown is None:
             recording.is_open = True
@@ -67,8 +68,8 @@ class Session:
             self.take_turn(recording)
             recording.is_open = True
         self.settle(1)
-        if recording.around is None:
-            forget()
+        if not is_alone and recording.around is None:
+            forget()  # what the others have learnt: with the last of them it is forgotten
 
     def close(self, recording: Recording) -> None:
         """Stop recording, with all put back as it was; may be repeated until it goes through."""
@@ -76,9 +77,10 @@ class Session:
         if recording.memory is not None:
             recording.memory.recording = None  # no cycle for the collector: 30 µs a gradient
         if recording in self.recordings:
-            if recording.is_open and (not self.turns or self.turns[0] is not recording):
-                self.take_turn(recording)
             first = self.turns[0] if self.turns else None
+            if recording.is_open and first is not recording:
+                self.take_turn(recording)
+                first = self.turns[0]
             if first is not None and (first is recording or first.thread == recording.thread):  # else it never began
                 self._resume(recording)
                 recording.is_open = False
