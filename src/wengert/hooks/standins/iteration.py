@@ -109,8 +109,6 @@ _WORDS: dict[str, Callable[[Any], Any]] = {"key": entered, "iterable": items_of}
 ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
     map: (entered, items_of),
     filter: (_tested, items_of),
-    any: (_answers, _as_it_is),
-    all: (_answers, _as_it_is),
     aiter: (_prepared, _as_it_is),
     anext: (_prepared, _as_it_is),
     functools.reduce: (entered, items_of, _as_it_is),
@@ -128,6 +126,11 @@ ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
 
 _OF_ITERTOOLS = [v for v in vars(itertools).values() if isinstance(v, type)]
 stands_for(zip, enumerate, itertools.tee, *ROLES, *_OF_ITERTOOLS, made=True)(_given)
+
+
+@stands_for(any, all, made=True, native_errors=True)
+def _testing(f: Any) -> Any:
+    return lambda items, /: f(_answers(items))
 
 
 @stands_for(itertools.count)
