@@ -23,7 +23,7 @@ from wengert.recording.recording import STATE, Modes, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.values.sites import Site
 
-ENTERED = (float, complex, np.inexact, np.ndarray, tuple, types.MethodType, functools.partial)
+MADE_ANEW = (float, complex, np.inexact, np.ndarray, tuple, types.MethodType, functools.partial)
 """What is made anew when it is entered, or holds what is and has no identity of its own."""
 
 
@@ -84,7 +84,7 @@ def is_(right: Any, left: Any, site: Site | None) -> bool:
         return True
     if type(left) is not type(right) and not Modes.guarding:
         return False
-    if not issubclass(type(left), ENTERED) or not issubclass(type(right), ENTERED):
+    if not issubclass(type(left), MADE_ANEW) or not issubclass(type(right), MADE_ANEW):
         return False
     recording = STATE.recording
     if recording is None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.generated import HOOKS
+from wengert.hooks.classes import enter
 from wengert.hooks.items import default_item, dict_item, iterable, pairs
 from wengert.hooks.lookups import hashed, looked_up, tape, told
 from wengert.hooks.policy import MOVES, Decision, decides_methods_of, decides_unbound, plain, replaced, runs_plain
@@ -137,7 +137,7 @@ def _deciding(f: Any) -> Any:
     if recording is None:
         return f
     if name == "__contains__":
-        return lambda value: HOOKS["contains"](owner, value, STATE.site)
+        return functools.partial(enter(operator.contains), owner)
     is_hashed = isinstance(owner, (dict, *_SETS))
     if name not in (_KEYED if is_hashed else _COUNTED):
         return f
@@ -189,7 +189,7 @@ def _class_method(f: Any) -> Callable[..., Any]:
 
 def same(item: Any, value: Any) -> bool:
     """`item is value or item == value`, as containers ask it, with a guard where it depends on an input."""
-    return item is value or bool(HOOKS["truth"](HOOKS["eq"](value, item, STATE.site), STATE.site))
+    return item is value or enter(bool)(enter(operator.eq)(item, value))
 
 
 def _index(owner: Any, value: Any, *bounds: int) -> int:

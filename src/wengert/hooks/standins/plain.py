@@ -67,3 +67,13 @@ def iconcat(a: Any, b: Any, /) -> Any:
         return a.__iadd__(b)
     a += b
     return a
+
+
+def located(loc: Any, scale: Any, draw: Any) -> Any:
+    """A random number of a distribution with a location and a scale."""
+    return loc + scale * draw
+
+
+def between(low: Any, high: Any, draw: Any) -> Any:
+    """A random number of an interval."""
+    return low + (high - low) * draw

@@ -5,27 +5,20 @@ Each distribution here is drawn by NumPy as `location + scale * standard draw`, 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.hooks.generated import HOOKS
 from wengert.hooks.policy import stands_for
 from wengert.hooks.search import guarded
+from wengert.hooks.standins import plain
 from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array
 from wengert.recording.recording import STATE
 from wengert.recording.slots import holds_traced
-
-
-def _add(a: Any, b: Any) -> Any:
-    return HOOKS["add"](b, a, STATE.site)
-
-
-def _times(a: Any, b: Any) -> Any:
-    return HOOKS["mul"](b, a, STATE.site)
 
 
 def _is_plain(parameters: tuple[Any, ...], scale: Any) -> bool:
@@ -51,7 +44,7 @@ def _located(f: Any) -> Callable[..., Any]:
         if _is_plain((loc, scale), scale):
             return guarded(f)(rng, loc, scale, size)
         (loc, scale), size = _given((loc, scale), size)
-        return _add(loc, _times(scale, f(rng, 0.0, 1.0, size)))
+        return enter(plain.located)(loc, scale, f(rng, 0.0, 1.0, size))
 
     return sample
 
@@ -63,7 +56,7 @@ def _scaled(f: Any) -> Callable[..., Any]:
         if _is_plain((scale,), scale):
             return guarded(f)(rng, scale, size)
         (scale,), size = _given((scale,), size)
-        return _times(scale, f(rng, 1.0, size))
+        return enter(operator.mul)(scale, f(rng, 1.0, size))
 
     return sample
 
@@ -73,7 +66,7 @@ def _gamma(f: Any) -> Callable[..., Any]:
         if holds_traced((shape,)) or _is_plain((scale,), scale):
             return guarded(f)(rng, shape, scale, size)
         (scale, shape), size = _given((scale, shape), size)
-        return _times(scale, f(rng, shape, 1.0, size))
+        return enter(operator.mul)(scale, f(rng, shape, 1.0, size))
 
     return sample
 
@@ -83,7 +76,7 @@ def _uniform(f: Any) -> Callable[..., Any]:
         if _is_plain((low, high), 1.0) or not np.all(np.isfinite(np.subtract(high, low))):
             return guarded(f)(rng, low, high, size)
         (low, high), size = _given((low, high), size)
-        return _add(low, _times(HOOKS["sub"](low, high, STATE.site), f(rng, 0.0, 1.0, size)))
+        return enter(plain.between)(low, high, f(rng, 0.0, 1.0, size))
 
     return sample
 
@@ -121,7 +114,7 @@ def _choice(f: Any) -> Callable[..., Any]:
         if STATE.recording is None or not isinstance(a, np.ndarray) or not holds_traced((a,)) or holds_traced(args):
             return guarded(f)(rng, a, size, *args, **kwargs, **({"axis": axis} if axis else {}))
         chosen = guarded(f)(rng, a.shape[axis], size, *args, **kwargs)
-        return HOOKS["getitem"]((slice(None),) * (axis % a.ndim) + (chosen,), a, STATE.site)
+        return enter(operator.getitem)(a, (slice(None),) * (axis % a.ndim) + (chosen,))
 
     return choose
 

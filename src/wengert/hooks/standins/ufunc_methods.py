@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.hooks.generated import HOOKS
 from wengert.hooks.policy import IN_C, Decision, decides_methods_of, replaced, searched
 from wengert.hooks.search import guarded, search, watched
 from wengert.hooks.standins.functions import recorded, recorder
@@ -93,7 +93,7 @@ def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any
         if recording.keep and slot is not None:
             guard(recording, np.asarray, part, slot)  # the rounds depend on which indices are repeated
     for key, parts in _rounds(a, indices, operands):
-        record_store(a, key, enter(ufunc)(HOOKS["getitem"](key, a, STATE.site), *parts))
+        record_store(a, key, enter(ufunc)(enter(operator.getitem)(a, key), *parts))
     return None
 
 
@@ -107,7 +107,7 @@ def _add_at(recording: Recording, a: np.ndarray, indices: Any, term: Any) -> Non
     named, inverse = np.unique(places, return_inverse=True)
     key = np.unravel_index(named, a.shape)
     spread = enter(np.broadcast_to)(term, places.shape) if np.shape(term) != places.shape else term
-    old = HOOKS["getitem"](key, a, STATE.site)
+    old = enter(operator.getitem)(a, key)
     return record_store(a, key, enter(additem)(old, inverse.reshape(places.shape), spread))
 
 
@@ -133,7 +133,7 @@ def _rounds(a: np.ndarray, indices: Any, operands: tuple[Any, ...]) -> Iterator[
     for now in _by_turn(turns):
         yield (
             np.unravel_index(places[now], a.shape),
-            tuple([HOOKS["getitem"](now, b, STATE.site) for b in spread]),
+            tuple([enter(operator.getitem)(b, now) for b in spread]),
         )
 
 

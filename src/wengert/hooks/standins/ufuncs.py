@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +10,9 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
-from wengert.hooks.generated import HOOKS
 from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import Recording, here
 from wengert.recording.slots import holds_traced
 
 LAYOUT = {"casting", "subok", "order", "out"}  # say how a result is stored, not which
@@ -52,7 +52,7 @@ def cast_first(ufunc: np.ufunc, args: tuple[Any, ...], words: dict[str, Any]) ->
 def write_where(ufunc: np.ufunc, args: tuple[Any, ...], out: np.ndarray, where: Any) -> np.ndarray:
     """Record `out[where] = ufunc(*args)`; elsewhere it is not computed, since its derivative may be infinite there."""
     mask = enter(np.broadcast_to)(as_mask(where), out.shape)
-    chosen = [a if np.ndim(a) == 0 else HOOKS["getitem"](mask, _broadcast(a, out.shape), STATE.site) for a in args]
+    chosen = [a if np.ndim(a) == 0 else enter(operator.getitem)(_broadcast(a, out.shape), mask) for a in args]
     record_store(out, mask, enter(ufunc)(*chosen))
     return out
 

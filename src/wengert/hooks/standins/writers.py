@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
 from wengert.hooks.flat_iterators import write_flat
-from wengert.hooks.generated import HOOKS
 from wengert.hooks.search import search
 from wengert.hooks.standins.ufuncs import as_mask
 from wengert.hooks.writes import record_store
@@ -27,10 +27,9 @@ def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where
         record_store(dst, ..., as_array(src) if type(src) in (list, tuple) else src)
     else:
         where = enter(np.broadcast_to)(as_mask(where), dst.shape)
-        source = (
-            src if np.ndim(src) == 0 else HOOKS["getitem"](where, enter(np.broadcast_to)(src, dst.shape), STATE.site)
-        )
-        record_store(dst, where, source)
+        if np.ndim(src):
+            src = enter(operator.getitem)(enter(np.broadcast_to)(src, dst.shape), where)
+        record_store(dst, where, src)
 
 
 def _writer_refused(array: Any, f: Any, *args: Any, **kwargs: Any) -> Any:
@@ -73,7 +72,7 @@ def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
     """The stand-in of `np.putmask`: each value is taken from the place of the element that it replaces."""
     key = enter(np.ravel)(as_mask(mask))
     if np.ndim(values):
-        values = HOOKS["getitem"](key, enter(np.ravel)(enter(np.resize)(values, a.shape)), STATE.site)
+        values = enter(operator.getitem)(enter(np.ravel)(enter(np.resize)(values, a.shape)), key)
     write_flat(a, key, values)
 
 
