@@ -55,10 +55,25 @@ class Cached:
     def __add__(self, other: Any) -> Any:
         return other * other
 
-    __radd__ = __iadd__ = __lt__ = __gt__ = __add__
+    __radd__ = __iadd__ = __lt__ = __gt__ = __getitem__ = __round__ = __add__
+
+    @functools.lru_cache  # noqa: B019
+    def __set__(self, holder: Any, value: Any) -> None:
+        holder.squared = value * value
 
 
-CACHED = Cached()
+class Holder:
+    cached = Cached()
+
+
+CACHED, HOLDER = Cached(), Holder()
+
+
+def stored(x: Any, _: Any) -> Any:
+    HOLDER.cached = x
+    return HOLDER.squared
+
+
 NUMBERS: list[Any] = [
     type("Number", (base,), {"__add__": nothing, "__radd__": nothing, "__divmod__": nothing, "__rdivmod__": nothing})(2)
     for base in (float, int, np.float64)
@@ -145,7 +160,7 @@ def test_comparisons_that_give_values_are_right_or_refused() -> None:
         wg.grad(lambda x: (x < Compared(x)) * x)(np.float64(1.3))
 
 
-@pytest.mark.parametrize("how", ["add", "radd", "iadd", "lt", "gt"])
+@pytest.mark.parametrize("how", ["add", "radd", "iadd", "lt", "gt", "getitem", "round", "set"])
 def test_a_cached_operator_has_a_cache_of_the_trace(how: str) -> None:
     """It knows the value again by equality, from the plain run before."""
     f = {
@@ -153,9 +168,20 @@ def test_a_cached_operator_has_a_cache_of_the_trace(how: str) -> None:
         "iadd": lambda x, c: operator.iadd(c, x),
         "lt": lambda x, c: c < x,
         "gt": lambda x, c: x > c,
+        "getitem": lambda x, c: c[x],
+        "round": lambda x, c: round(c, x),
+        "set": stored,
     }[how]
     agrees(lambda x: f(x, CACHED), 1.3)
+    assert type(vars(Cached)["__add__"]) is functools._lru_cache_wrapper
 
 
 def test_fractions_compare_with_numbers_of_numpy() -> None:
     agrees(lambda x: x * (x > Fraction(1, 2)), np.float64(1.3))
+
+
+@pytest.mark.parametrize("turn", [lambda a, b: a @ b, lambda a, b: b @ a])
+def test_an_operator_that_no_number_has_raises_as_untraced(turn: Callable[[Any, Any], Any]) -> None:
+    number = type("Number", (float,), {"__matmul__": nothing, "__rmatmul__": nothing})(2.0)
+    with pytest.raises(TypeError, match="unsupported operand type"):
+        wg.grad(lambda x: turn(x, number))(1.5)

@@ -10,7 +10,7 @@ from typing import Any
 
 from wengert.errors import BytecodeError
 from wengert.hooks.modules import MODULES
-from wengert.recording.exchanged import exchange, note_born
+from wengert.recording.exchanged import exchange, note_born, replace
 from wengert.recording.learnt import prepared
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, Recording, silent
@@ -95,11 +95,24 @@ def prepare(t: type) -> bool:
             if is_heap_type(base) and home_of(base).partition(".")[0] not in MODULES:
                 for name, value in [("", base), *vars(base).items()]:
                     _put_in_all(value, name in GIVING)
+                    if type(value) is functools._lru_cache_wrapper and name.startswith("__"):
+                        replace(base, name, value, _with_a_cache_of_the_trace(value))
                     if id(type(value)) not in done:
                         done[id(type(value))] = type(value)
                         todo.append(type(value))
     prepared.update(done)
     return True
+
+
+def _with_a_cache_of_the_trace(cached: Any) -> Any:
+    """What stands for a special method behind `lru_cache`: C would be answered by what was computed before."""
+
+    @functools.wraps(cached)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        return (cached if recording is None else recording.enter(cached))(*args, **kwargs)
+
+    return call
 
 
 def _put_in_all(value: Any, giving: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import array
 import collections
-import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -34,8 +33,7 @@ from wengert.values.specs import NUMERIC, is_certain
 def protocol(op: Binary, left: Any, right: Any) -> Any:
     """An operator of an object whose class is written in Python: Python asks its methods, which run their twins.
 
-    NumPy asks those of what it makes an array of on other numbers. And what C answers of numbers has to be recorded; a
-    cache of C would answer by what it was given before the trace.
+    NumPy asks those of what it makes an array of on other numbers. And what C answers of numbers has to be recorded.
     """
     if _takes_apart(left, op.method, right, op.reflected):
         return _apart(op, left, right)
@@ -43,8 +41,7 @@ def protocol(op: Binary, left: Any, right: Any) -> Any:
         method = python_method(type(left), op.method)
         value = NotImplemented if method is None else bind(method, left)(right)
         return _apart(op, left, right) if value is NotImplemented else value
-    methods = python_method(type(left), op.method), python_method(type(right), op.reflected)
-    if functools._lru_cache_wrapper in map(type, methods) or (op.name not in COMPARE and _are_numbers(left, right)):
+    if op.name not in COMPARE and _are_numbers(left, right):
         return _asked(op, left, right)
     return op.fn(left, right)
 
@@ -113,8 +110,8 @@ def _asked(op: Binary, left: Any, right: Any) -> Any:
     elif tl in tr.__mro__ and lookup(tr, op.reflected) is not lookup(tl, op.reflected):
         tries.reverse()
     for a, name, b in tries:
-        method = python_method(type(a), name)
-        if method is None and _are_numbers(a, b) and getattr(type(a), name)(a, b) is not NotImplemented:
+        method, native = python_method(type(a), name), getattr(type(a), name, None)
+        if method is None and native is not None and native(a, b) is not NotImplemented:
             return _recorded(op, left, right)
         value = NotImplemented if method is None else bind(method, a)(b)
         if value is not NotImplemented:

@@ -18,6 +18,15 @@ exchanged: list[tuple[types.FunctionType, types.CodeType, types.CodeType]] = []
 _born: dict[int, tuple[weakref.ref[types.FunctionType], types.CodeType]] = {}
 """Functions that were made by instrumented code, and that may be gone before the trace ends."""
 
+_replaced: list[tuple[type, str, Any, Any]] = []
+"""Classes, names, what stood there, and what stands there now."""
+
+
+def replace(cls: type, name: str, own: Any, stand: Any) -> None:
+    """Have a class hold `stand` under a name instead of its `own` until `give_back`."""
+    _replaced.append((cls, name, own, stand))
+    type.__setattr__(cls, name, stand)
+
 
 def exchange(f: types.FunctionType, own: types.CodeType, twin: types.CodeType) -> None:
     """Have `f` run the code `twin` instead of its `own` until `give_back`."""
@@ -37,6 +46,10 @@ def give_back() -> None:
         if f.__code__ is twin:
             f.__code__ = own
     exchanged.clear()
+    for cls, name, held, stand in _replaced:
+        if vars(cls).get(name) is stand:
+            type.__setattr__(cls, name, held)
+    _replaced.clear()
     if _born:
         for reference, code in [*_born.values()]:
             born = reference()
