@@ -477,3 +477,41 @@ USES = [
 @pytest.mark.parametrize(("use", "made"), USES)
 def test_what_methods_give_to_c_is_seen(use: Any, made: Any) -> None:
     assert wg.grad(use)(Gives(made(1.5, 2.5))).it.items == [1.0, 2.0]
+
+
+class Counted(type):
+    changes = 0
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        if name != "changes":
+            cls.changes += 1
+        super().__setattr__(name, value)
+
+
+class Changed(metaclass=Counted):
+    def __call__(self, x: float) -> float:
+        return x
+
+
+OF_CHANGED = Changed.__call__
+FACTOR: list[Any] = []
+
+
+def doubled(self: Any, x: float) -> Any:
+    return FACTOR[0] * 2.0
+
+
+@pytest.mark.parametrize("change", [setattr, type.__setattr__])
+def test_methods_that_a_class_gets_past_its_metaclass_are_entered(change: Any) -> None:
+    def f(x: float) -> Any:
+        FACTOR[:] = [x]
+        obj = Changed()
+        before = obj(x)
+        change(Changed, "__call__", doubled)
+        try:
+            return before * obj(1.0)
+        finally:
+            change(Changed, "__call__", OF_CHANGED)
+
+    assert wg.grad(f)(1.5) == 6.0
+    assert wg.grad(f)(1.5) == 6.0

@@ -185,3 +185,36 @@ def test_an_operator_that_no_number_has_raises_as_untraced(turn: Callable[[Any, 
     number = type("Number", (float,), {"__matmul__": nothing, "__rmatmul__": nothing})(2.0)
     with pytest.raises(TypeError, match="unsupported operand type"):
         wg.grad(lambda x: turn(x, number))(1.5)
+
+
+class Leaving:
+    """An object whose methods leave the operator to the other one's."""
+
+    __mul__ = __iadd__ = __add__ = __divmod__ = __lt__ = __eq__ = nothing  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+
+MODEL: list[Any] = []
+ASKED = {
+    "mul": (operator.mul, "__rmul__"),
+    "iadd": (operator.iadd, "__radd__"),
+    "divmod": (divmod, "__rdivmod__"),
+    "lt": (operator.lt, "__gt__"),
+    "eq": (operator.eq, "__eq__"),
+    "extended": (lambda _, other: operator.iadd([2.0], other)[-1], "__iter__"),
+}
+
+
+@pytest.mark.parametrize("how", ASKED)
+def test_the_right_operand_made_before_the_trace_is_asked(how: str) -> None:
+    f, method = ASKED[how]
+    answer = (lambda self: iter(MODEL)) if method == "__iter__" else lambda self, other: MODEL[0]
+    computed = (lambda self: iter([MODEL[0] * 3.0])) if method == "__iter__" else lambda self, other: MODEL[0] * 3.0
+    for there in (answer, computed):
+        other = type("Other", (), {method: there})()
+
+        def g(x: float, other: Any = other) -> Any:
+            MODEL[:] = [x]
+            return f(Leaving(), other) * x
+
+        agrees(g, 1.3)

@@ -182,3 +182,47 @@ def test_what_has_one_comparison_only_is_asked_for_it() -> None:
 def test_the_examples_that_failed() -> None:
     assert wg.grad(lambda x: max([(x, 1.0), (2 * x, 2.0)])[0])(1.3) == 2.0
     assert wg.grad(lambda x: min((abs(x - c), c * x) for c in (0.2, 1.0, 3.0))[1])(1.3) == 1.0
+
+
+class Counting(list):
+    """A list that counts the calls of its methods, of which C calls none."""
+
+    calls = 0
+
+    def append(self, item: Any) -> None:
+        self.calls += 1
+        super().append(item)
+
+    def pop(self, *place: Any) -> Any:
+        self.calls += 1
+        return super().pop(*place)
+
+    def __getitem__(self, place: Any) -> Any:
+        self.calls += 1
+        return super().__getitem__(place)
+
+
+def test_a_heap_is_moved_past_the_methods_of_its_class_on_a_tape_too() -> None:
+    def f(x: float) -> float:
+        heap = Counting([x * 3.0, x, x * 2.0])
+        heapq.heapify(heap)
+        heapq.heappush(heap, x * 0.5)
+        return heapq.heappop(heap) * heapq.heapreplace(heap, x * x) * list.__getitem__(heap, 0) * (1 + heap.calls)
+
+    value, tape = wg.trace(f, 1.3)
+    assert value == f(1.3) and tape.play(1.3) == f(1.3)
+    with pytest.raises(wg.StaleTapeError):
+        tape.play(5.0)
+
+
+@pytest.mark.parametrize("arguments", [([],), ((), 1.0), ([], 1.0, 2.0), (collections.deque(), 1.0), (5, 1.0)])
+@pytest.mark.parametrize("move", [heapq.heappush, heapq.heappop, heapq.heapify, heapq.heapreplace])
+def test_heaps_raise_on_a_tape_as_untraced(move: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    def f(x: float) -> tuple[float, str]:
+        try:
+            move(*arguments)
+        except (TypeError, IndexError) as error:
+            return x, str(error)
+        return x, ""
+
+    assert wg.trace(f, 1.3)[0] == f(1.3)

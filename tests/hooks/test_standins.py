@@ -96,3 +96,81 @@ def test_a_heap_of_a_gradient_moves_what_it_is_given() -> None:
 
     assert wg.value_and_grad(f)(1.3)[0] == f(1.3)
     assert wg.grad(f)(1.3) == pytest.approx(wg.ngradient(f, 1.3)[0], rel=1e-6)
+
+
+def typed(x: float) -> float:
+    @functools.lru_cache(typed=True)
+    def scaled(by: float) -> float:
+        return x * by if type(by) is int else x * x * by
+
+    return scaled(2) + scaled(2.0)
+
+
+def named(x: float) -> float:
+    @functools.cache
+    def scaled(by: Any) -> float:
+        return x if by == 1 else x * x
+
+    return scaled(("by", 1)) + scaled(by=1)
+
+
+def full(x: float, size: int = 1) -> float:
+    calls: list[int] = []
+
+    @functools.lru_cache(size)
+    def scaled(by: int) -> float:
+        calls.append(by)
+        return x * by
+
+    return sum([scaled(by) for by in (1, 1, 2, 1, 3, 1, 2)]) * len(calls)
+
+
+def cleared(x: float) -> float:
+    factor = [x]
+
+    @functools.cache
+    def scaled(by: Any) -> float:
+        return factor[0] * by
+
+    first = scaled(x) * scaled((x, 1.0)[0])
+    factor[0] = x * x
+    scaled.cache_clear()
+    return first * scaled(x)
+
+
+@pytest.mark.parametrize("f", [typed, named, full, lambda x: full(x, 0), lambda x: full(x, 2), cleared])
+def test_the_cache_of_a_trace_finds_what_lru_cache_finds(f: Callable[[float], float]) -> None:
+    assert wg.value_and_grad(f)(1.3)[0] == f(1.3)
+    assert wg.grad(f)(1.3) == pytest.approx(wg.ngradient(f, 1.3)[0], rel=1e-6)
+
+
+ASKED: dict[str, Callable[[float], Any]] = {
+    "a value of a dictionary": lambda x: 1.3 in {"a": x}.values(),
+    "an item of a deque": lambda x: 1.3 in collections.deque([x]),
+    "a key of a dictionary": lambda x: 1.3 in {x: 1}.keys(),
+    "an item of a dictionary": lambda x: ("a", 1.3) in {"a": x}.items(),
+}
+COMPARED: dict[str, Callable[[float], Any]] = {
+    "items": lambda x: {"a": x}.items() == {"a": 1.3}.items(),
+    "fewer items": lambda x: {"a": x}.items() <= {"a": 1.3, "b": 2}.items(),
+    "keys": lambda x: {x: 1}.keys() == {1.3},
+}
+
+
+@pytest.mark.parametrize("name", [*ASKED, *COMPARED])
+def test_what_a_view_of_a_container_is_found_to_hold_is_guarded_or_refused(name: str) -> None:
+    def f(x: float) -> float:
+        return x * x if {**ASKED, **COMPARED}[name](x) else x
+
+    if name in COMPARED:
+        with pytest.raises(wg.RefusedCallError, match="containers of traced values are compared"):
+            wg.trace(f, 1.3)
+        return
+    tape = wg.trace(f, 1.3)[1]
+    assert tape.play(1.3) == f(1.3)
+    with pytest.raises(wg.StaleTapeError):
+        tape.play(2.0)
+
+
+def test_keys_of_dictionaries_that_hold_traced_values_are_compared() -> None:
+    assert wg.trace(lambda x: x if {"a": x}.keys() == {"a"} else x * x, 1.3)[1].play(2.0) == 2.0

@@ -28,7 +28,7 @@ from wengert.values.sites import Site
 from wengert.values.views import owner_of
 
 
-def _forget_changed(obj: Any) -> None:
+def forget_changed(obj: Any) -> None:
     """Drop what was learnt of a function or class that the traced code is about to change."""
     t = type(obj)
     if t is types.FunctionType:
@@ -165,7 +165,7 @@ def generic_set_attribute(obj: Any, value: Any, name: str) -> None:
 
 def _store_attribute(store: Callable[[Any, str, Any], None], obj: Any, value: Any, name: str) -> None:
     """Set an attribute by `store`; the setter of a property or descriptor runs its twin."""
-    _forget_changed(obj)
+    forget_changed(obj)
     prepare(type(obj))
     found = lookup(type(obj), name)
     if isinstance(found, property) and _is_of_c(found.fset):
@@ -195,7 +195,7 @@ def _check_kept(obj: Any, found: Any, value: Any, name: str) -> None:
 def delete_attribute(obj: Any, name: str, site: Site | None) -> None:
     """`del obj.name`."""
     STATE.site = site
-    _forget_changed(obj)
+    forget_changed(obj)
     prepare(type(obj))
     delattr(obj, name)
 

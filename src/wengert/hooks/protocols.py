@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
+from wengert.hooks.exchange import prepare
 from wengert.hooks.items import iterable, pairs
 from wengert.hooks.lookups import HASHED, hashed, looked_up, told
 from wengert.hooks.operators import COMPARE, Binary
@@ -35,6 +36,7 @@ def protocol(op: Binary, left: Any, right: Any) -> Any:
 
     NumPy asks those of what it makes an array of on other numbers. And what C answers of numbers has to be recorded.
     """
+    prepare(type(right))  # the left operand's method may leave it to the right one's
     if _takes_apart(left, op.method, right, op.reflected):
         return _apart(op, left, right)
     if _takes_apart(right, op.reflected, left, op.method):
@@ -226,6 +228,7 @@ def _fill(op: Binary, fn: Callable[[Any, Any], Any], left: Any, right: Any) -> A
     if Modes.guarding:
         _tell(op, left, right)
     if _is_object(right):
+        prepare(type(right))
         return fn(left, right)
     if isinstance(left, dict):
         return fn(left, pairs(right, STATE.site))
@@ -254,8 +257,8 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
             outcome = op.fn(left, right)
             decided(recording, op.fn, (left, right), outcome)
             return outcome
-        both = all(issubclass(type(it), CARRIER_TYPES) for it in (left, right))
-        if both and search(recording, (left, right)):
+        both = all(issubclass(type(it), _WHOLE) for it in (left, right))
+        if both and search(recording, [[*it] if type(it) is _KEYS else it for it in (left, right)]):
             raise recording.refuse(
                 RefusedCallError(
                     f"{here()}: containers of traced values are compared where a tape cannot see it, so that a "
@@ -264,6 +267,11 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
             )
         return op.fn(left, right)
     return record_call(constant(op.fn), (left, right), {})
+
+
+_KEYS: Any = type({}.keys())
+_WHOLE: tuple[type, ...] = (*CARRIER_TYPES, _KEYS, type({}.items()))
+"""Containers that C compares with each other."""
 
 
 def are_sequences(a: Any, b: Any, method: str) -> bool:
@@ -345,7 +353,7 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
             slot_of(recording, right) is not None or slot_of(recording, left) is not None
         ):
             return bool(record_call(constant(operator.contains), (right, left), {}))
-        if issubclass(t, _LISTED) and (type(left) not in PLAIN or variables(recording, (left, right)) is not None):
+        if issubclass(t, _LISTED) and (type(left) not in PLAIN or variables(recording, (left, [*right])) is not None):
             return any(left is item or truth(compare(COMPARE["eq"], item, left), site) for item in right)
         if isinstance(right, (str, bytes)):
             outcome = left in right

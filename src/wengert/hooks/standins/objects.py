@@ -82,16 +82,25 @@ def _of_cached(f: Any) -> Decision:
 
 def _cached(f: Any) -> Any:
     """The stand-in of a function with `functools.lru_cache`, with a cache of its own in each recording."""
+    limits = f.cache_parameters()
+    size, typed = limits["maxsize"], limits["typed"]
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
         memo = recording.caches.setdefault(f, {})
-        key = tuple([_identity(a) for a in (*args, *kwargs.items())])
-        if key not in memo:
-            memo[key] = args, enter(f.__wrapped__)(*args, **kwargs)
-        return memo[key][1]
+        words = {name: _identity(a) for name, a in kwargs.items()}
+        key = functools._make_key(tuple([_identity(a) for a in args]), words, typed)
+        if key in memo:
+            found = memo[key] = memo.pop(key)  # the last used is the last to go
+            return found[1]
+        value = enter(f.__wrapped__)(*args, **kwargs)
+        if size != 0:
+            memo[key] = (*args, *kwargs.values()), value
+            if size is not None and len(memo) > size:
+                del memo[next(iter(memo))]
+        return value
 
     return call
 
@@ -101,6 +110,20 @@ def _identity(a: Any) -> Any:
     if type(a) is tuple:
         return tuple([_identity(part) for part in a])
     return ("traced", id(a)) if id(a) in SHADOW else a
+
+
+@decides_methods_of(functools._lru_cache_wrapper)
+def _of_cache(f: Any, t: type, name: str) -> Decision | None:
+    return replaced("The cache of this trace is cleared, too.", _clearing) if name == "cache_clear" else None
+
+
+def _clearing(f: Any) -> Any:
+    def clear() -> None:
+        if STATE.recording is not None:
+            STATE.recording.caches.pop(f.__self__, None)
+        f()
+
+    return clear
 
 
 def _condition(a: Any) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.hooks.attributes import (
     asked_attribute,
     delete_attribute,
+    forget_changed,
     generic_attribute,
     generic_set_attribute,
     has_attribute,
@@ -105,6 +106,17 @@ def _delattr(obj: Any, name: str, /) -> None:
 @stands_for(object.__setattr__)
 def _generic_setattr(obj: Any, name: str, value: Any, /) -> None:
     generic_set_attribute(obj, value, name)
+
+
+@stands_for(type.__setattr__, type.__delattr__, made=True)
+def _changing(change: Any) -> Any:
+    """What stands for the change of a class past a metaclass: what was learnt of it is true no more."""
+
+    def call(cls: Any, /, *args: Any) -> None:
+        forget_changed(cls)
+        change(cls, *args)
+
+    return call
 
 
 @stands_for(object.__str__)

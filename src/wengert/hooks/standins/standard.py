@@ -68,6 +68,24 @@ def _ordering(native: Any, text: Any) -> Any:
     return call
 
 
+def _on_heap(native: Any, text: Any) -> Any:
+    """A function of `heapq`: C takes lists only, past methods of their class, and raises where the text would not."""
+    move, taken = _ordering(native, text), text.__code__.co_argcount
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if kwargs or len(args) != taken or not isinstance(args[0], list) or not list.__len__(args[0]):
+            return native(*args, **kwargs)  # it compares nothing
+        if type(args[0]) is list or tape() is None:
+            return move(*args)
+        heap, *rest = args
+        items = list.copy(heap)
+        result = move(items, *rest)
+        list.__setitem__(heap, slice(None), items)
+        return result
+
+    return call
+
+
 def _shared(module: types.ModuleType, text: types.ModuleType) -> Iterator[tuple[Any, Any]]:
     """The functions that a module has in C, and in Python."""
     for name, f in vars(text).items():
@@ -86,6 +104,6 @@ _stands_in(functools.cmp_to_key, _in_python(functools, "_functools").cmp_to_key)
 for _native, _text in _shared(operator, OPERATOR):
     if _native not in (operator.index, operator.length_hint, operator.iconcat):  # the text does something else
         _stands_in(_native, _text, ruled=True)
-for _module, _accelerator in ((heapq, "_heapq"), (bisect, "_bisect")):
+for _module, _accelerator, _moving in ((heapq, "_heapq", _on_heap), (bisect, "_bisect", _ordering)):
     for _native, _text in _shared(_module, _in_python(_module, _accelerator)):
-        stands_for(_native)(_ordering(_native, _text))
+        stands_for(_native)(_moving(_native, _text))
