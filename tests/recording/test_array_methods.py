@@ -233,3 +233,134 @@ def test_what_takes_calls_over_is_told_by_name() -> None:
     w = W.view(Doubles)
     with pytest.raises(wg.RefusedCallError, match=r"np\.multiply of Doubles gives something else than"):
         wg.grad(lambda x: np.sum(np.asarray(np.multiply(w, x))))(X)
+
+
+FACTOR: dict[str, Any] = {}
+
+
+class TimesFactor(np.ndarray):
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
+        made = getattr(ufunc, method)(*map(np.asarray, inputs), **options) * FACTOR["k"]
+        if out is None:
+            return made
+        np.asarray(out[0])[...] = made
+        return out[0]
+
+
+class WrapsTimes(np.ndarray):
+    def __array_finalize__(self, obj):
+        self.k = getattr(obj, "k", 1.0)
+
+    def __array_wrap__(self, a, *rest):
+        return np.asarray(a) * self.k
+
+
+class LargeTwice(np.ndarray):
+    def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
+        made = getattr(ufunc, method)(*map(np.asarray, inputs), **options)
+        made = made * 2 if np.max(made) > 3.0 else made
+        if out is None:
+            return made
+        np.asarray(out[0])[...] = made
+        return out[0]
+
+
+class LargeWrappedTwice(np.ndarray):
+    def __array_wrap__(self, a, *rest):
+        return np.asarray(a) * (2 if np.max(np.asarray(a)) > 3.0 else 1)
+
+
+def by_global_name(x):
+    FACTOR["k"] = x[0]
+    return np.sum(np.asarray(W.view(TimesFactor) * x))
+
+
+def by_global_name_in_place(x):
+    FACTOR["k"] = x[0]
+    w = W.copy().view(TimesFactor)
+    w *= x
+    return np.sum(np.asarray(w))
+
+
+def by_closure_of_a_wrapper(x):
+    k = x[0]
+
+    class Times(np.ndarray):
+        def __array_wrap__(self, a, *rest):
+            return np.asarray(a) * k
+
+    return np.sum(np.asarray(W.view(Times) * x))
+
+
+def by_attribute_of_the_class(x):
+    class Times(np.ndarray):
+        k = x[0]
+
+        def __array_wrap__(self, a, *rest):
+            return np.asarray(a) * self.k
+
+    return np.sum(np.asarray(W.view(Times) * x))
+
+
+def by_attribute_of_a_wrapper(x):
+    w = W.view(WrapsTimes)
+    w.k = x[0]
+    return np.sum(np.asarray(w * x))
+
+
+def by_attribute_of_a_wrapper_of_sums(x):
+    w = np.ones(3).view(WrapsTimes)
+    w[:] = x
+    w.k = x[0]
+    return np.sum(w) + w.mean()
+
+
+FACTORS = [
+    by_global_name, by_global_name_in_place, by_closure_of_a_wrapper, by_attribute_of_the_class,
+    by_attribute_of_a_wrapper, by_attribute_of_a_wrapper_of_sums,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", FACTORS)
+def test_a_traced_factor_that_is_one_is_seen_or_refused(f: Callable[[Any], Any]) -> None:
+    """What the methods make is that of plain arrays here, but for the derivative."""
+    x = np.array([1.0, -1.1, 0.9])
+    for gradient in MODES.values():
+        try:
+            got = gradient(f, x)
+        except wg.WengertError:
+            continue
+        np.testing.assert_allclose(got, differences(f, x), rtol=1e-6)
+
+
+def _large_in_place(x):
+    w = np.ones(3).view(LargeTwice)
+    w *= x
+    return np.sum(np.asarray(w) * x)
+
+
+LARGE = {
+    "by __array_ufunc__": lambda x: np.sum(np.asarray(np.ones(3).view(LargeTwice) * x * x)),
+    "by __array_ufunc__, of a list": lambda x: np.sum(np.concatenate([np.ones(3).view(LargeTwice) * x, x]) ** 2),
+    "by __array_ufunc__, in place": _large_in_place,
+    "by __array_wrap__": lambda x: np.sum(np.asarray(np.ones(3).view(LargeWrappedTwice) * x * x)),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_methods_decide_by_numbers_is_asked_again_by_tapes(name: str) -> None:
+    f, x = LARGE[name], np.array([1.0, -1.1, 0.9])
+    value, tape = wg.trace(f, x)
+    gradient = wg.gradtape(f, x)
+    assert tape.play(x) == value == f(x)
+    np.testing.assert_allclose(gradient.play(0.5 * x)[1][1], differences(f, 0.5 * x), rtol=1e-6)
+    for play in (lambda: tape.play(5 * x), lambda: gradient.play(5 * x)[0]):
+        try:
+            assert play() == pytest.approx(f(5 * x))
+        except wg.StaleTapeError:
+            pass
+    try:
+        got = gradient.play(5 * x)[1][1]
+    except wg.StaleTapeError:
+        return
+    np.testing.assert_allclose(got, differences(f, 5 * x), rtol=1e-6)

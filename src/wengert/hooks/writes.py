@@ -24,7 +24,7 @@ from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, her
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_of
 from wengert.recording.static_arguments import check_keywords, check_statics
-from wengert.recording.subclasses import is_called_back, plain, written_as_plain
+from wengert.recording.subclasses import guard_as_plain, is_called_back, plain, written_as_plain
 from wengert.recording.variables import keep_args, record_constant, splat
 from wengert.values.functional import setitem
 from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
@@ -179,6 +179,7 @@ def record_write(
         memory.before_write(target, ..., len(recording.entries))
         return run()
     if any([is_called_back(a) for a in (target, *args) if type(a) is not np.ndarray]):
+        guard_as_plain(recording, primitive.fn, args, kwargs)
         run = partial(written_as_plain, recording, primitive.fn, run, target, args, kwargs)
     if not constant:
         _check_dtype(recording, target, ins)

@@ -29,7 +29,13 @@ from wengert.recording.session import apart
 from wengert.recording.shadow import held
 from wengert.recording.slots import flat, holds_traced, recording_here, slot_of, slots_in, slots_of
 from wengert.recording.static_arguments import check_keywords, check_statics
-from wengert.recording.subclasses import is_called_back, is_of_subclass, refuse_own_value, run_by_numpy
+from wengert.recording.subclasses import (
+    guard_as_plain,
+    is_called_back,
+    is_of_subclass,
+    refuse_own_value,
+    run_by_numpy,
+)
 from wengert.recording.variables import (
     append_result,
     fields,
@@ -121,6 +127,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     value = made_new(made, args, primitive)
     if bound.of_subclass and (type(primitive.fn) is not np.ufunc or any(map(is_called_back, args))):
         refuse_own_value(recording, primitive.fn, value, run_args, run_kwargs)
+        guard_as_plain(recording, primitive.fn, run_args, run_kwargs)
     if not primitive.vouched:
         note_kept(recording, value)
     if recording.keep:

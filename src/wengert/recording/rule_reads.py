@@ -88,6 +88,11 @@ def refuse_unspoken(recording: Recording, primitive: Primitive, level: int) -> N
         _refuse(recording, primitive, level, here())
 
 
+def reads_traced(recording: Recording, thing: Any) -> bool:
+    """Whether a thing, in all within reach of it, leads to a traced value."""
+    return _Search(recording, thing, 0).found
+
+
 def search_rest(recording: Recording) -> None:
     """Look, at the end of a function, at what was too much to be looked at in each call of those in it."""
     depth, rest = len(recording.levels), recording.unsearched

@@ -8,15 +8,18 @@ an array made, these are traced; where the engine does, to keep one, they are no
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.recording.decisions import decided
 from wengert.recording.recording import PLAIN, Recording, here, silent
-from wengert.recording.slots import flat, slot_of
+from wengert.recording.rule_reads import reads_traced
+from wengert.recording.slots import flat
 from wengert.values.callables import callable_name
-from wengert.values.results import reaches
+from wengert.values.names import home_of
 from wengert.values.specs import fresh
 from wengert.values.views import owner_of
 
@@ -31,6 +34,11 @@ def is_called_back(a: Any) -> bool:
     return _defines(a, (*_TAKING_OVER, "__array_finalize__", "__array_wrap__"))
 
 
+def computes(a: Any) -> bool:
+    """Whether `a` is such an array, whose class has methods in Python, not NumPy's, that make what a call gives."""
+    return _defines(a, (*_TAKING_OVER, "__array_wrap__"), "numpy")
+
+
 def takes_over(a: Any) -> bool:
     """Whether `a` is such an array, whose class has methods in Python that NumPy calls instead of its functions."""
     return _defines(a, _TAKING_OVER)
@@ -39,29 +47,29 @@ def takes_over(a: Any) -> bool:
 _TAKING_OVER = ("__array_ufunc__", "__array_function__")
 
 
-def _defines(a: Any, names: tuple[str, ...]) -> bool:
+def _defines(a: Any, names: tuple[str, ...], but: str = "") -> bool:
     if not is_of_subclass(a):
         return False
     own = type(a).__mro__[: type(a).__mro__.index(np.ndarray)]
-    return any([name in vars(base) for base in own for name in names])
+    return any([name in vars(base) for base in own for name in names if home_of(base).partition(".")[0] != but])
 
 
 def run_by_numpy(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...]) -> Callable[..., Any]:
     """What runs a function of such arrays: what they take over is recorded as one call, not as what it consists of.
 
-    Refused where they hold traced values, from which it may make what the array that it gives holds.
+    Refused where methods of theirs can read traced values, from which they may make what they give.
     """
-    taking = [*filter(takes_over, flat(args))]
-    if not taking:
-        return fn
-    for a in taking:
-        if reaches(getattr(a, "__dict__", None), lambda part: slot_of(recording, part) is not None):
+    for a in filter(computes, flat(args)):
+        if reads_traced(recording, (getattr(a, "__dict__", None), type(a))):
             raise recording.refuse(
                 RefusedCallError(
                     f"{here()}: {callable_name(fn)} is taken over by {type(a).__name__}, an array whose attributes "
-                    "hold traced values: what becomes of these cannot be seen. Convert it first: np.asarray(x)."
+                    "or class lead to traced values: what becomes of these cannot be seen. Convert it first: "
+                    "np.asarray(x)."
                 )
             )
+    if not any(map(takes_over, flat(args))):
+        return fn
 
     def run(*given: Any, **words: Any) -> Any:
         with silent():
@@ -92,10 +100,41 @@ def refuse_own_value(
     recording: Recording, fn: Callable[..., Any], value: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Refuse what a function of NumPy gave of such arrays, by methods of theirs, if it is not what plain ones give."""
-    made = _of_plain(fn, args, kwargs)
-    parts = zip(made, value, strict=True) if isinstance(value, tuple) else [(made, value)]
-    if made is None or not all([_are_same(a, b) for a, b in parts]):
+    if not _is_of_plain(value, fn, args, kwargs):
         raise recording.refuse(_own_value(fn, args))
+
+
+def guard_as_plain(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Guard that a function gives of such arrays what it gives of plain ones: methods of theirs may decide by numbers.
+
+    A tape plays with plain arrays where these were made by calls: they are given their classes again.
+    """
+    if recording.keep and any(map(computes, flat(args))):
+        decided(recording, partial(_is_as_plain, fn, _likes(args)), args, True, kwargs)
+
+
+def _likes(a: Any) -> Any:
+    """The class and the attributes of such an array; of a list or tuple, those of its items."""
+    if type(a) in (list, tuple):
+        return [*map(_likes, a)]
+    return (type(a), dict(getattr(a, "__dict__", {}))) if is_of_subclass(a) else None
+
+
+def _is_as_plain(fn: Callable[..., Any], likes: Any, *args: Any, **kwargs: Any) -> bool:
+    with silent():
+        value = fn(*[_made_like(a, like) for a, like in zip(args, likes, strict=True)], **kwargs)
+        return _is_of_plain(value, fn, args, kwargs)
+
+
+def _made_like(a: Any, like: Any) -> Any:
+    if type(like) is list:
+        return type(a)([_made_like(item, kind) for item, kind in zip(a, like, strict=True)])
+    if like is None:
+        return a
+    made = np.asarray(a).view(like[0])
+    if like[1]:
+        made.__dict__.update(like[1])
+    return made
 
 
 def written_as_plain(
@@ -135,6 +174,15 @@ def _of_plain(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
             return fn(*[[*map(plain, a)] if type(a) in (list, tuple) else plain(a) for a in args], **kwargs)
     except Exception:
         return None
+
+
+def _is_of_plain(value: Any, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a value is what a function gives for plain arrays."""
+    made = _of_plain(fn, args, kwargs)
+    if made is None:
+        return False
+    parts = zip(made, value, strict=True) if isinstance(value, tuple) else [(made, value)]
+    return all([_are_same(a, b) for a, b in parts])
 
 
 def _are_same(a: Any, b: Any) -> bool:
