@@ -11,6 +11,7 @@ import decimal
 import fractions
 import functools
 import io
+import itertools
 import json
 import math
 import pickle
@@ -566,3 +567,64 @@ def test_properties_in_class_patterns_are_entered() -> None:
         return x
 
     assert wg.grad(f)(3.0) == 12.0
+
+
+class Holding:
+    """Held by generators that are made before the trace."""
+
+    value: Any = 1.0
+    other: Any = 1.0
+
+
+def of_an_attribute(held: Holding) -> Any:
+    while True:
+        yield held.value * 3.0
+
+
+def of_a_list(held: list) -> Any:
+    while True:
+        yield held[0] * 3.0
+
+
+def of_a_dictionary(held: dict) -> Any:
+    while True:
+        yield held[0] * 3.0
+
+
+STEPS = {
+    "next": next,
+    "for": lambda made: [a for a, _ in zip(made, [0])][0],
+    "send": lambda made: made.send(None),
+    "islice": lambda made: sum(itertools.islice(made, 2)),
+    "map": lambda made: next(map(abs, made)),
+}
+
+
+@pytest.mark.parametrize("way", STEPS)
+@pytest.mark.parametrize("make, held", [(of_an_attribute, Holding), (of_a_list, lambda: [1.0]), (of_a_dictionary, dict)])
+@pytest.mark.parametrize("x", [1.5, np.array([1.5])], ids=["float", "array"])
+def test_a_generator_from_before_that_can_read_traced_numbers_is_refused(way: str, make: Any, held: Any, x: Any) -> None:
+    place = held()
+    made = make(place)
+
+    def f(x: Any) -> Any:
+        value = x if isinstance(x, float) else x[0]
+        if isinstance(place, Holding):
+            place.value = value
+        else:
+            place[0] = value
+        return STEPS[way](made) * value
+
+    with pytest.raises(wg.RefusedCallError, match=r"test_refusals\.py:.*made before the traced call reads"):
+        wg.grad(f)(x)
+
+
+def test_a_generator_from_before_that_reads_other_attributes_goes_on() -> None:
+    place = Holding()
+    made = of_an_attribute(place)
+
+    def f(x: float) -> Any:
+        place.other = x
+        return next(made) * x
+
+    assert wg.grad(f)(1.5) == 3.0

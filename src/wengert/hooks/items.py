@@ -195,7 +195,10 @@ def iterable(obj: Any, site: Site | None) -> Any:
     if t in (list, tuple, dict, set, range, types.GeneratorType):
         if Modes.guarding:
             in_hash_order(obj)
-        return read(obj) if t is types.GeneratorType and runs_unseen(obj) else obj
+        if t is types.GeneratorType and runs_unseen(obj):
+            STATE.site = site
+            return read(obj)
+        return obj
     if t is str or t is bytes:
         return characters(obj)
     if t is frozenset and Modes.guarding:

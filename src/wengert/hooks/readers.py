@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
 from wengert.errors import RefusedCallError
+from wengert.hooks.classes import IMMUTABLE
 from wengert.recording.aliases import PASSING, READERS, behind
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.session import apart
+from wengert.recording.shadow import SHADOW
+from wengert.recording.slots import slot_of
 from wengert.rewrite import original
 from wengert.values.frames import ENGINE
-from wengert.values.specs import is_array
+from wengert.values.names import is_heap_type
+from wengert.values.specs import is_array, is_inexact
 from wengert.values.trees import is_filled, load_cell
 
 _END = object()
@@ -59,10 +62,32 @@ def check_step(reader: Any) -> None:
     """Refuse the next step of a reader that would read traced memory."""
     recording = STATE.recording
     if recording is not None and type(reader) is types.GeneratorType:
-        found = [array for thing in _variables(reader) for array in (thing, *behind(thing)) if is_array(array)]
+        found = [value for thing in _read_by(reader) for value in (thing, *behind(thing)) if is_inexact(value)]
         _check(recording, found, "a generator that was made before the traced call reads", "Make the generator inside.")
     elif recording is not None:
         check_read(recording, reader)
+
+
+_SEARCHED = 100
+"""How many objects, and items of each container, are looked at before each step of a generator."""
+
+
+def _read_by(generator: Any) -> Iterator[Any]:
+    """What a generator can read: its variables, what lists and dictionaries hold, and attributes that it names."""
+    names = generator.gi_code.co_names
+    stack, seen = [*_variables(generator)], set[int]()
+    while stack and len(seen) < _SEARCHED:
+        thing, t = stack[-1], type(stack.pop())
+        yield thing
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if t is list or t is tuple or t is dict:
+            items = itertools.islice(thing.values() if t is dict else thing, _SEARCHED)
+            stack.extend([item for item in items if id(item) in SHADOW or type(item) not in IMMUTABLE])
+        elif is_heap_type(t) and t.__dictoffset__:
+            space = object.__getattribute__(thing, "__dict__")
+            stack.extend([space[name] for name in names if name in space])
 
 
 def _variables(generator: Any) -> Iterable[Any]:
@@ -76,10 +101,14 @@ def _variables(generator: Any) -> Iterable[Any]:
         yield from [space[name] for name in (original(code) or code).co_names if name in space]
 
 
-def _check(recording: Recording, arrays: Iterable[np.ndarray], who: str, remedy: str) -> None:
-    if any([recording.memory.is_traced(array) for array in arrays]):
+def _check(recording: Recording, values: Iterable[Any], who: str, remedy: str) -> None:
+    if any([_is_traced(recording, value) for value in values]):
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: {who} an array that holds traced values, and gives numbers that nothing follows. {remedy}"
+                f"{here()}: {who} what holds traced values, and gives numbers that nothing follows. {remedy}"
             )
         )
+
+
+def _is_traced(recording: Recording, value: Any) -> bool:
+    return recording.memory.is_traced(value) if is_array(value) else slot_of(recording, value) is not None
