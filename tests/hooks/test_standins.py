@@ -174,3 +174,45 @@ def test_what_a_view_of_a_container_is_found_to_hold_is_guarded_or_refused(name:
 
 def test_keys_of_dictionaries_that_hold_traced_values_are_compared() -> None:
     assert wg.trace(lambda x: x if {"a": x}.keys() == {"a"} else x * x, 1.3)[1].play(2.0) == 2.0
+
+
+class Odd(list):
+    """A list with methods that C uses none of where it searches."""
+
+    def __getitem__(self, place: Any) -> Any:
+        return super().__getitem__(place) * 2
+
+    def __iter__(self) -> Any:
+        return iter([9.0])
+
+    def __delitem__(self, place: Any) -> None:
+        self.clear()
+
+
+def removed(x: float) -> float:
+    items = Odd([9.0, x, x * x])
+    items.remove(x)
+    return list.__getitem__(items, 1)
+
+
+def refused(x: float) -> float:
+    try:
+        collections.deque([x]).remove(99.0)
+    except ValueError as error:
+        return x * len(str(error))
+    return x
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: Odd([9.0, x]).index(x) * x,
+        lambda x: Odd([9.0, x, x]).count(x) * x,
+        lambda x: x * x if x in Odd([1.0, x]) else x,
+        removed,
+        refused,
+    ],
+)
+def test_a_tape_searches_a_sequence_past_the_methods_of_its_class(f: Callable[[float], float]) -> None:
+    assert wg.trace(f, 1.3)[0] == f(1.3)
+    assert wg.trace(f, 1.3)[1].play(1.3) == f(1.3)

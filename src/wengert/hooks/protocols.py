@@ -328,7 +328,7 @@ def not_(a: Any, site: Site | None) -> bool:
     return not truth(a, site)
 
 
-_LISTED: tuple[type, ...] = (list, tuple, collections.deque, type({}.values()))
+_LISTED: tuple[Any, ...] = (list, tuple, collections.deque, type({}.values()))
 
 
 def contains(right: Any, left: Any, site: Site | None) -> bool:
@@ -353,8 +353,10 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
             slot_of(recording, right) is not None or slot_of(recording, left) is not None
         ):
             return bool(record_call(constant(operator.contains), (right, left), {}))
-        if issubclass(t, _LISTED) and (type(left) not in PLAIN or variables(recording, (left, [*right])) is not None):
-            return any(left is item or truth(compare(COMPARE["eq"], item, left), site) for item in right)
+        if issubclass(t, _LISTED):
+            items = [*next(base for base in _LISTED if issubclass(t, base)).__iter__(right)]
+            if type(left) not in PLAIN or variables(recording, (left, items)) is not None:
+                return any(left is item or truth(compare(COMPARE["eq"], item, left), site) for item in items)
         if isinstance(right, (str, bytes)):
             outcome = left in right
             decided(recording, operator.contains, (right, left), outcome)

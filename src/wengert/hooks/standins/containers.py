@@ -105,7 +105,7 @@ def _looking(f: Any) -> Any:
 
 def _holds(owner: Any, value: Any) -> bool:
     """Whether a container holds a value, past its class's own `__contains__`, in which this may be asked."""
-    return next(t for t in CARRIER_TYPES if isinstance(owner, t)).__contains__(owner, value)
+    return bool(_base(owner).__contains__(owner, value))
 
 
 _FINDING = {"get", "setdefault", "pop", "__contains__", "index", "count"}
@@ -192,23 +192,50 @@ def same(item: Any, value: Any) -> bool:
     return item is value or enter(bool)(enter(operator.eq)(item, value))
 
 
+class _Absent:
+    """An object that equals nothing, shown as the value that was not found."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return False
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
+def _base(owner: Any) -> Any:
+    """The class of C's of which a container is: its methods are those that C uses."""
+    return next(t for t in CARRIER_TYPES if isinstance(owner, t))
+
+
+def _items(owner: Any) -> list[Any]:
+    return [*_base(owner).__iter__(owner)]
+
+
 def _index(owner: Any, value: Any, *bounds: int) -> int:
     start, stop = (*bounds, None, None)[:2]
     refuse_digit(STATE.recording, value, owner, "index")
-    value = _known(owner, value)
-    for k in range(*slice(start, stop).indices(len(owner))):
-        if same(owner[k], value):
+    value, items = _known(owner, value), _items(owner)
+    for k in range(*slice(start, stop).indices(len(items))):
+        if same(items[k], value):
             return k
-    return owner.index(object(), *bounds)  # raises as it does
+    return int(_base(owner).index(owner, _Absent(value), *bounds))  # raises as it does
 
 
 def _count(owner: Any, value: Any) -> int:
     value = _known(owner, value)
-    return sum([same(item, value) for item in owner])
+    return sum([same(item, value) for item in _items(owner)])
 
 
 def _remove(owner: Any, value: Any) -> None:
-    del owner[_index(owner, value)]
+    value = _known(owner, value)
+    for k, item in enumerate(_items(owner)):
+        if same(item, value):
+            _base(owner).__delitem__(owner, k)
+            return
+    _base(owner).remove(owner, _Absent(value))  # raises as it does
 
 
 _ITEMS = {"__getitem__": dict_item, "__missing__": default_item}  # the second of dictionaries with a factory only
