@@ -78,9 +78,7 @@ def resolve(f: Any, site: Site | None = None) -> Any:
         owner = f.__self__
         if owner is not None and type(owner) is not types.ModuleType:
             return bound_builtin(f, owner)
-    if t in calling_on:
-        return f
-    found = _resolved.get(f) if t in HASHABLE else None
+    found = _resolved.get(f) if t in HASHABLE else f if t in calling_on else None
     if found is None or (Modes.asking and primitive_of(f) is not None):  # a context is asked at each call
         return other(f, t)
     return found
