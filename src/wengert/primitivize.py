@@ -18,7 +18,7 @@ from wengert.tape.tape import Tape, verify
 from wengert.taping import trace
 from wengert.values.functional import getfield
 from wengert.values.nested import leaf_values
-from wengert.values.specs import is_inexact
+from wengert.values.specs import is_inexact, same_numbers
 
 ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
 
@@ -176,7 +176,7 @@ def _same(a: Any, b: Any) -> bool:
     if isinstance(a, dict):
         return isinstance(b, dict) and list(a) == list(b) and all(_same(a[key], b[key]) for key in a)
     if isinstance(a, np.ndarray | np.generic | float | complex | int):
-        return np.shape(a) == np.shape(b) and np.array_equal(a, b, equal_nan=is_inexact(a))
+        return same_numbers(a, b)
     return a is b or (isinstance(a, str) and a == b)
 
 

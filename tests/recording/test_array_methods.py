@@ -364,3 +364,15 @@ def test_what_methods_decide_by_numbers_is_asked_again_by_tapes(name: str) -> No
     except wg.StaleTapeError:
         return
     np.testing.assert_allclose(got, differences(f, 5 * x), rtol=1e-6)
+
+
+class Pairs(np.ndarray):
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        made = getattr(ufunc, method)(*[np.asarray(a) for a in inputs], **options)
+        return (*made, made[0]) if isinstance(made, tuple) else (made,)
+
+
+@pytest.mark.parametrize("f", [lambda z: np.sum(np.sin(z)[0]), lambda z: np.sum(np.modf(z)[0])])
+def test_a_tuple_of_another_length_is_refused(f: Callable[[Any], Any]) -> None:
+    with pytest.raises(wg.RefusedCallError, match="of Pairs gives something else than"):
+        wg.grad(f)(W.view(Pairs))

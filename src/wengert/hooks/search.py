@@ -23,7 +23,7 @@ from wengert.recording.subclasses import takes_over
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name, stub, written_name
 from wengert.values.names import home_of, is_heap_type
-from wengert.values.specs import is_inexact
+from wengert.values.specs import is_inexact, same_numbers
 from wengert.values.views import owner_of
 
 CARRIER_TYPES = (
@@ -269,7 +269,7 @@ def watched(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...],
         return fn(*args, **kwargs)
     finally:
         for array, saved in before:
-            if not np.array_equal(array, saved, equal_nan=array.dtype.kind in "fc"):
+            if not same_numbers(array, saved):
                 memory.undo.append([len(recording.entries), array, ..., saved])
 
 

@@ -16,7 +16,7 @@ from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, flat_slots, here, silent
 from wengert.recording.slots import flat, slot_of
 from wengert.values.results import leaves_of
-from wengert.values.specs import is_inexact
+from wengert.values.specs import is_inexact, same_numbers
 from wengert.values.trees import is_container
 
 Watched = list[tuple[np.ndarray, np.ndarray]]
@@ -37,7 +37,7 @@ def note_writes(
     """
     depends = not seen and any(recording.mask(flat_slots(ins)))
     for array, before in watched:
-        if np.array_equal(array, before, equal_nan=array.dtype.kind in "fc"):
+        if same_numbers(array, before):
             continue
         if recording.memory.lent.is_workspace(array):
             if recording.keep:

@@ -20,7 +20,7 @@ from wengert.recording.rule_reads import reads_traced
 from wengert.recording.slots import flat
 from wengert.values.callables import callable_name
 from wengert.values.names import home_of
-from wengert.values.specs import fresh
+from wengert.values.specs import fresh, same_numbers
 from wengert.values.views import owner_of
 
 
@@ -152,7 +152,7 @@ def written_as_plain(
     with silent():
         played = fn(*args, **kwargs) if recording.keep and made is not None else made
     value = run_by_numpy(recording, run, (target, *args))()
-    if made is None or not (_shows(value, target) and _are_same(expected, target) and _are_same(played, made)):
+    if made is None or not (_shows(value, target) and same_numbers(expected, target) and same_numbers(played, made)):
         raise recording.refuse(_own_value(fn, (*args, target)))
     return value
 
@@ -179,15 +179,9 @@ def _of_plain(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 def _is_of_plain(value: Any, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a value is what a function gives for plain arrays."""
     made = _of_plain(fn, args, kwargs)
-    if made is None:
-        return False
-    parts = zip(made, value, strict=True) if isinstance(value, tuple) else [(made, value)]
-    return all([_are_same(a, b) for a, b in parts])
-
-
-def _are_same(a: Any, b: Any) -> bool:
-    a, b = np.asarray(a), np.asarray(b)
-    return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+    if isinstance(made, tuple) and isinstance(value, tuple):
+        return len(made) == len(value) and all(map(same_numbers, made, value))
+    return made is not None and not isinstance(value, tuple) and same_numbers(made, value)
 
 
 def _own_value(fn: Callable[..., Any], args: tuple[Any, ...]) -> RefusedCallError:

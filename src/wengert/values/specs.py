@@ -145,6 +145,12 @@ def fresh(x: Any) -> Any:
     raise TypeError(f"only numbers can be made anew, not {type(x).__name__}")
 
 
+def same_numbers(a: Any, b: Any) -> bool:
+    """Whether two numbers or arrays have one shape and the same numbers, nan beside nan, whatever their classes say."""
+    a, b = np.asarray(a), np.asarray(b)
+    return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+
+
 def light(value: Any) -> Any:
     """What is kept where a pullback reads shape and dtype only: the Spec of an array, a number as it is."""
     return spec_of(value) if isinstance(value, np.ndarray) else value
