@@ -22,7 +22,7 @@ from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
 from wengert.hooks.net import strict
 from wengert.primitivize import primitivize
 from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
-from wengert.rulebook.declare import accumulates, non_differentiable, partials, pullback, rrule
+from wengert.rulebook.declare import accumulates, non_differentiable, partials, pullback, pushforward, rrule
 from wengert.rulebook.registry import rules
 from wengert.rulecheck import test_rrule
 from wengert.tape.folding import fold_constants
@@ -42,8 +42,8 @@ __all__ = [
     # what they keep
     "checkpoint", "checkpoint_loop", "accumulation",
     # rules
-    "rules", "partials", "pullback", "rrule", "accumulates", "non_differentiable", "primitivize", "test_rrule",
-    "policy", "extend",
+    "rules", "partials", "pullback", "rrule", "pushforward", "accumulates", "non_differentiable", "primitivize",
+    "test_rrule", "policy", "extend",
     # cotangents that a rule may return
     "ProjectTo", "Tangent", "Thunk", "InplaceableThunk", "NoTangent", "ZeroTangent", "unthunk", "add_inplace", "debug",
     # tapes

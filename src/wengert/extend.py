@@ -1,7 +1,18 @@
 """The public door for rules; those of this package come in through it too."""
 
 from wengert.errors import NoDerivativeError, RuleError
-from wengert.rulebook.declare import accumulates, adjoint, non_differentiable, partials, pullback, rrule, times
+from wengert.rulebook.declare import (
+    accumulates,
+    adjoint,
+    linear,
+    multilinear,
+    non_differentiable,
+    partials,
+    pullback,
+    pushforward,
+    rrule,
+    times,
+)
 from wengert.rulebook.registry import rules
 from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
 from wengert.values.functional import (
@@ -40,13 +51,16 @@ __all__ = [
     "getitem",
     "is_complex",
     "lens",
+    "linear",
     "make_dict",
     "make_list",
     "make_tuple",
+    "multilinear",
     "non_differentiable",
     "overlaps",
     "partials",
     "pullback",
+    "pushforward",
     "rrule",
     "rules",
     "setitem",

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import operator
 import types
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -174,12 +175,46 @@ class RuleBody:
         found = self._read(node, self.names[: len(wanted)])
         source = ast.unparse(node)
         cells = {multiply: types.CellType(times)}
-        if self.multiplies:
-            retry = unused("retry", node, self.function)
-            _catch(node, retry)
-            cells[retry] = types.CellType(lambda *args, **static: _retry(call, *args, **static))
-        call: Callable[..., Any] = compiled(node, self.function, cells)
+        call = self._with_retry(node, cells) if self.multiplies else compiled(node, self.function, cells)
         return Variant(call, *found, source)
+
+    def _with_retry(self, node: ast.FunctionDef, cells: dict[str, types.CellType]) -> Callable[..., Any]:
+        """The function of partials `node`, for which NumPy's floats answer where Python's raise."""
+        retry = unused("retry", node, self.function)
+        _catch(node, retry)
+        cells[retry] = types.CellType(lambda *args, **static: _retry(call, *args, **static))
+        call: Callable[..., Any] = compiled(node, self.function, cells)
+        return call
+
+    def pushing(self, wanted: tuple[bool, ...]) -> Callable[..., Any]:
+        """The function `(dots, y, *args) -> ẏ` of a body that states partials: Σ pₖ ẋₖ over the `wanted`, or None."""
+        with DERIVING:
+            if self.node is None or not self.exact:
+                return self._whole_sum(wanted)
+            node = copied_tree(self.node)
+            dots = unused("dots", node, self.function)
+
+            def results(statement: ast.Return) -> list[ast.stmt]:
+                parts = zip(parts_of(statement), wanted, strict=False)
+                value = _total([_scaled(f"{dots}[{k}]", part) for k, (part, want) in enumerate(parts) if want])
+                return [ast.copy_location(ast.Return(value), statement)]
+
+            assert self.effects is not None
+            prune(node, results, self.effects.is_free)
+            (node.args.posonlyargs or node.args.args).insert(0, ast.arg(dots))
+            return self._with_retry(node, {})
+
+    def _whole_sum(self, wanted: tuple[bool, ...]) -> Callable[..., Any]:
+        """The function of `pushing` that calls the whole body."""
+        function = self.function
+
+        def call(dots: Any, y: Any, *args: Any, **static: Any) -> Any:
+            got = function(y, *args, **static)
+            terms = zip(got if isinstance(got, (tuple, list)) else (got,), dots, wanted, strict=False)
+            found = [dot * p for p, dot, want in terms if want and p is not None]
+            return functools.reduce(operator.add, found) if found else None
+
+        return call
 
     def _whole(self, wanted: tuple[bool, ...]) -> Variant:
         """The variant that calls the whole body and drops what is not wanted."""
@@ -268,6 +303,22 @@ def _retry(call: Callable[..., Any], error: ArithmeticError, *args: Any, **stati
 
 def _keep(x: Any, what: str) -> Any:
     return x if what == "value" else spec_of(x) if what == "shape" else None
+
+
+def _total(parts: Sequence[ast.expr | None]) -> ast.expr:
+    """The sum of expressions, without those that are None; None where nothing is left."""
+    left = [part for part in parts if part is not None]
+    return functools.reduce(lambda a, b: ast.BinOp(a, ast.Add(), b), left) if left else ast.Constant(None)
+
+
+def _scaled(dot: str, part: ast.expr) -> ast.expr | None:
+    """The product of a tangent, the text `dot`, and a partial."""
+    if isinstance(part, ast.Constant) and part.value is None:
+        return None
+    sign, factor = unit(part), ast.parse(dot, mode="eval").body
+    if sign:
+        return factor if sign > 0 else ast.UnaryOp(ast.USub(), factor)
+    return ast.BinOp(factor, ast.Mult(), part)
 
 
 def _multiplied(y_bar: str, multiply: str, part: ast.expr) -> ast.expr:

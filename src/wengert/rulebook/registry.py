@@ -10,7 +10,7 @@ from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
 from wengert.rulebook.calling import Pullback, by_hand, rrule
 from wengert.rulebook.journal import Journal
 from wengert.rulebook.plugins import Plugins
-from wengert.rulebook.rule import Accumulator, Carrier, Rule
+from wengert.rulebook.rule import Accumulator, Carrier, Pushforward, Rule
 from wengert.values.callables import callable_name, callable_of, key_of, place, stub
 from wengert.values.locks import lock_of_process
 
@@ -121,6 +121,18 @@ class Registry:
             )
         with self._lock:
             self._journal.put(rule.accumulators, arg, accumulator)
+            self._changed()
+
+    def push_by(self, f: Callable[..., Any], pushforward: Pushforward) -> None:
+        """Let `pushforward` push tangents through calls of `f`: what `@pushforward` and `linear` do."""
+        rule, where = self._find(f) or self[f], place(pushforward.function)
+        old = rule.forward
+        if old is not None and place(old.function) != where:
+            raise DuplicateRuleError(
+                f"{callable_name(f)} already has a pushforward at {place(old.function)}; the second is at {where}"
+            )
+        with self._lock:
+            self._journal.put(rule.pushforwards, "push", pushforward)
             self._changed()
 
     @contextmanager

@@ -41,6 +41,16 @@ class Accumulator(NamedTuple):
         return self.add if (getattr(self.add, "__module__", None) or "").startswith(TESTED) else given_own(self.add, 1)
 
 
+class Pushforward(NamedTuple):
+    """How a rule pushes tangents: `kind` is "declared", "linear" or "multilinear".
+
+    What is declared is `function(dots, y, *args, **static) -> ẏ`; the others call the primitive itself.
+    """
+
+    kind: str
+    function: Callable[..., Any]
+
+
 class Rule:
     """How one primitive is differentiated, under all its names (`targets`).
 
@@ -58,6 +68,8 @@ class Rule:
         self.broadcasts, self.view, self.identity, self.sequence = broadcasts, view, identity, sequence
         self.parts, self.names = parts, dict(names or {})
         self.accumulators: dict[int, Accumulator] = {}
+        self.pushforwards: dict[str, Pushforward] = {}  # one at most, under "push"
+        self._pushing: dict[tuple[bool, ...], Callable[..., Any]] = {}
         self.analysis = RuleBody(body, kind) if body is not None else None
         self._plans: dict[tuple[int, tuple[str, ...]], ArgumentPlan] = {}
         self._variants: dict[tuple[bool, ...], Variant] = {}
@@ -124,6 +136,21 @@ class Rule:
             found = self.analysis.variant(wanted)
             if len(wanted) <= MOST_ARGUMENTS:
                 self._variants[wanted] = found
+        return found
+
+    @property
+    def forward(self) -> Pushforward | None:
+        """The Pushforward that was declared for this rule."""
+        return self.pushforwards.get("push")
+
+    def pushing(self, wanted: tuple[bool, ...]) -> Callable[..., Any]:
+        """The function `(dots, y, *args) -> ẏ` of a rule that states partials, for the wanted among its arguments."""
+        found = self._pushing.get(wanted)
+        if found is None:
+            assert self.analysis is not None
+            found = self.analysis.pushing(wanted)
+            if len(wanted) <= MOST_ARGUMENTS:
+                self._pushing[wanted] = found
         return found
 
     def passes_on(self, k: int) -> bool:

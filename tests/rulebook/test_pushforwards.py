@@ -1,0 +1,87 @@
+"""Pushforwards of all sampled calls: the dot test against the pullbacks, which are tested against numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from samples import BY_FUNCTION, SAMPLES, Sample
+
+import wengert as wg
+from wengert.rulebook.pushforwards import plainly, push
+from wengert.values.projection import project
+from wengert.values.specs import is_inexact, spec_of
+
+FIRST = {id(samples[0]) for samples in BY_FUNCTION.values()}
+RULED = [sample for sample in SAMPLES if wg.rules[sample.f].kind in ("partials", "pullback")]
+EACH = [pytest.param(sample, marks=() if id(sample) in FIRST else pytest.mark.slow) for sample in RULED]
+
+
+def random_like(x: Any, random: np.random.Generator) -> Any:
+    """Random numbers in the form of `x`, and None for what has no derivative."""
+    if isinstance(x, tuple):
+        return tuple([random_like(part, random) for part in x])
+    if isinstance(x, list):
+        return [random_like(part, random) for part in x] if any(leaves(x)) else None
+    if isinstance(x, dict):
+        return {key: random_like(part, random) for key, part in x.items()}
+    if not is_inexact(x):
+        return None
+    made = random.uniform(-1, 1, np.shape(x)) + 1j * random.uniform(-1, 1, np.shape(x))
+    return project(made, spec_of(x), False)
+
+
+def inner(a: Any, b: Any) -> float:
+    """Re⟨a, b⟩ over all parts."""
+    if a is None or b is None:
+        return 0.0
+    if isinstance(a, (list, tuple)):
+        return sum(map(inner, a, b))
+    if isinstance(a, dict):
+        return sum(inner(a[key], b[key]) for key in a)
+    return float(np.sum(np.real(np.conj(a) * b)))
+
+
+def as_recorded(argument: Any) -> Any:
+    """A list of numbers as the array that NumPy makes of it; a trace records it so."""
+    is_list = isinstance(argument, list) and all(map(is_inexact, argument))
+    return np.array(argument) if is_list and {np.shape(x) for x in argument} in ({()}, {(3,)}) else argument
+
+
+def directions(sample: Sample, random: np.random.Generator) -> tuple[Any, tuple[Any, ...], dict[str, Any], Any]:
+    """The rule of a call, its arguments as an entry has them, and a tangent for each."""
+    rule = wg.rules[sample.f]
+    args, kwargs = rule.normalise(tuple(map(as_recorded, sample.args)), sample.kwargs)
+    count = len(rule.plan(len(rule.splat(args)), tuple(kwargs)).positions)
+    held = sample.f is wg.extend.getfield
+    dots = [random_like(a, random) if k == rule.sequence or held or is_inexact(a) else None for k, a in enumerate(args)]
+    return rule, args, kwargs, tuple([dot if k < count else None for k, dot in enumerate(dots)])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("sample", EACH, ids=str)
+def test_the_dot_test(sample: Sample) -> None:
+    random = np.random.default_rng(1)
+    rule, args, kwargs, dots = directions(sample, random)
+    y, pullback = wg.rrule(sample.f, *args, **kwargs)
+    y_bar = random_like(y, random)
+    if y_bar is None:
+        assert push(plainly, sample.f, rule, y, args, kwargs, dots) is None
+        return
+    bars = pullback(y_bar if not isinstance(y, tuple) else tuple(0.0 if bar is None else bar for bar in y_bar))
+    y_dot = push(plainly, sample.f, rule, y, args, kwargs, dots)
+    left, right = inner(dots, bars), inner(y_bar, y_dot)
+    eps = max([float(np.finfo(np.asarray(x).dtype).eps) for x in leaves((args, y), True)])
+    assert left == pytest.approx(right, rel=1e3 * eps, abs=1e3 * eps)
+
+
+def leaves(x: Any, as_is: bool = False) -> Any:
+    """The numbers and arrays in a structure, or True for each."""
+    if isinstance(x, (list, tuple)):
+        for part in x:
+            yield from leaves(part, as_is)
+    elif isinstance(x, dict):
+        yield from leaves(tuple(x.values()), as_is)
+    elif is_inexact(x):
+        yield x if as_is else True
