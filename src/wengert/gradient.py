@@ -37,6 +37,9 @@ from wengert.wanted import (
     refuse_words,
 )
 
+Args = tuple[Any, ...]
+Places = tuple[int | str, ...]
+
 _DOUBLE = np.dtype(float)
 _LEADING = {n: tuple(range(n)) for n in range(1, 20)}  # as argnums has them: all of n arguments
 
@@ -117,7 +120,7 @@ def grad(
         return lambda f: grad(f, argnums=argnums, **options)
     both = value_and_grad(f, argnums=0 if argnums is None else argnums, **options)
 
-    @_wraps(f)
+    @wraps(f)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, result = both(*args, **kwargs)
         return (result, value[1]) if has_aux else result
@@ -148,7 +151,7 @@ def value_and_grad(
         return lambda f: value_and_grad(f, argnums=argnums, **options)
     check_argnums(argnums)
 
-    @_wraps(f)
+    @wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         if kwargs:
             refuse_swallowed(f, kwargs)
@@ -178,17 +181,30 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
 
     Errors: those of `grad`; ValueError for a ȳ of another structure or shape.
     """
+    y, pullback, aux = pulled(f, primals, {}, tuple(range(len(primals))), has_aux)
+    return (y, pullback, aux) if has_aux else (y, pullback)
+
+
+def pulled(
+    f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, has_aux: bool, quiet: bool = False
+) -> tuple[Any, Callable[[Any], Args], Any]:
+    """The value of a call, its pullback onto the `wanted` arguments, and what it returns besides, or None.
+
+    `quiet`: it is meant where these hold nothing that has a derivative.
+    """
     try:
-        return _vjp(f, primals, has_aux)
+        return _pulled(f, args, kwargs, wanted, has_aux, quiet)
     finally:
         SESSION.tidy()
 
 
-def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> Any:
-    """`vjp` itself; what an interrupt may have left open is tidied around it."""
+def _pulled(
+    f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, has_aux: bool, quiet: bool
+) -> tuple[Any, Callable[[Any], Args], Any]:
+    """`pulled` itself; what an interrupt may have left open is tidied around it."""
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
-        swaps, f, entered, named = enter(recording, here, f, primals, {}, dict.fromkeys(range(len(primals))))
+        swaps, f, entered, named = enter(recording, here, f, args, kwargs, wanted)
         slots = {id(leaf): slot_of(recording, leaf) for leaf in swaps.made}
         try:
             result = run(f, entered, named, recording)
@@ -198,8 +214,8 @@ def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> Any:
         if has_aux:
             result, aux = result
         outputs = [(path, slot_of(recording, leaf), leaf) for path, leaf in leaves(result)]
-        if all(is_lost(recording, here, slot) for _, slot, _ in outputs):
-            warn_of_loss(recording, here, f, "the primals")
+        if outputs and (swaps.made or not quiet) and all(is_lost(recording, here, slot) for _, slot, _ in outputs):
+            warn_of_loss(recording, here, f, _asked(f, args, kwargs, wanted))
         materialise(recording, here.start, len(recording.entries), written_only=False)
         public = swaps.leave(result)
         kept, folds = _part(recording, here.start), len(recording.folds)
@@ -222,9 +238,11 @@ def _vjp(f: Callable[..., Any], primals: tuple[Any, ...], has_aux: bool) -> Any:
             bars = reverse(walked, here, seeds, depth, False, watching)
         finally:
             walked.owed.pay(owed)  # what an interrupt kept from being paid
+        if is_own:
+            recording.stopped = len(recording.entries)  # that of a linear function is a constant
         return swaps.mirrors(LeafGradients(bars, slots, watching is not None))
 
-    return (public, pullback, swaps.leave(aux)) if has_aux else (public, pullback)
+    return public, pullback, swaps.leave(aux)
 
 
 def _part(recording: Recording, start: int) -> Recording:
@@ -316,7 +334,7 @@ def _gradient(
             swaps.restore()
         value, aux = result if has_aux else (result, None)
         if holomorphic:
-            _check_complex(swaps.paths, value)
+            check_complex(swaps.paths, value)
         watching = recording if depth else None
         seeds = scalar_seed(recording, value, seed, holomorphic, _calling(watching))
         with closed(recording):
@@ -350,7 +368,7 @@ def _slopes(call: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ..
 ReverseMode.gradients = staticmethod(_slopes)
 
 
-def _check_complex(paths: list[tuple[str, Any]], value: Any) -> None:
+def check_complex(paths: list[tuple[str, Any]], value: Any) -> None:
     """A holomorphic function is one of complex numbers to complex numbers: else a part of its derivative is dropped."""
     real = [path for path, leaf in paths if not is_complex(leaf)]
     if real:
@@ -375,7 +393,7 @@ def _asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[
     return " or ".join(argument_names(f, args, kwargs, wanted)) or "any argument"
 
 
-def _wraps(f: Any) -> Callable[[Any], Any]:
+def wraps(f: Any) -> Callable[[Any], Any]:
     try:
         return functools.wraps(f)
     except AttributeError:
