@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wengert_rules import (
     averages,
+    batches,
     complexes,
     constants,
     contractions,

@@ -13,9 +13,9 @@ from wengert.checks import check_grads
 from wengert.differences import ngradient
 from wengert.errors import (
     AliasedArgumentsError, ArgumentError, BytecodeError, CacheWarning, DuplicateRuleError, GradientCheckError,
-    IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError, NoPathWarning, NoRuleError,
-    OutOfRangeError, PluginWarning, RecomputationError, RefusedCallError, RuleError, StaleTapeError, TapeError,
-    TensorLanguageError, WengertError,
+    IntegerInputError, NoBatchingRuleWarning, NoDerivativeError, NoGradientPathError, NonScalarOutputError,
+    NoPathWarning, NoRuleError, OutOfRangeError, PluginWarning, RecomputationError, RefusedCallError, RuleError,
+    StaleTapeError, TapeError, TensorLanguageError, WengertError,
 )  # fmt: skip
 from wengert.explain import policy
 from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
@@ -56,7 +56,7 @@ __all__ = [
     "WengertError", "AliasedArgumentsError", "ArgumentError", "BytecodeError", "DuplicateRuleError",
     "GradientCheckError", "IntegerInputError", "NoDerivativeError", "NoGradientPathError", "NonScalarOutputError",
     "NoRuleError", "OutOfRangeError", "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError",
-    "TapeError", "TensorLanguageError", "CacheWarning", "NoPathWarning", "PluginWarning",
+    "TapeError", "TensorLanguageError", "CacheWarning", "NoBatchingRuleWarning", "NoPathWarning", "PluginWarning",
 ]  # fmt: skip
 
 

@@ -94,5 +94,9 @@ class NoPathWarning(UserWarning):
     """A result depends on nothing of what its derivative is asked for, so that this is zero; it names the last line."""
 
 
+class NoBatchingRuleWarning(UserWarning):
+    """A function is called on the examples of a batch one by one, for want of a batching rule."""
+
+
 class PluginWarning(UserWarning):
     """The rules that another distribution brings could not be loaded, and are left out."""

@@ -1,6 +1,7 @@
 """The public door for rules; those of this package come in through it too."""
 
 from wengert.errors import NoDerivativeError, RuleError
+from wengert.rulebook.batching import Batch, batching
 from wengert.rulebook.declare import (
     accumulates,
     adjoint,
@@ -33,6 +34,7 @@ from wengert.values.projection import ProjectTo
 from wengert.values.specs import Spec, is_complex
 
 __all__ = [
+    "Batch",
     "InplaceableThunk",
     "NoDerivativeError",
     "NoTangent",
@@ -47,6 +49,7 @@ __all__ = [
     "additem",
     "addlens",
     "adjoint",
+    "batching",
     "getfield",
     "getitem",
     "is_complex",

@@ -21,6 +21,7 @@ from wengert.recording.slots import slot_of
 from wengert.reverse.leaf_gradients import LeafGradients
 from wengert.reverse.seeds import scalar_seed, seeds_of
 from wengert.reverse.walk import reverse
+from wengert.rulebook.batching import batching
 from wengert.rulebook.declare import non_differentiable
 from wengert.rulebook.pushforwards import ReverseMode, plainly
 from wengert.values.specs import fresh, is_complex
@@ -273,6 +274,7 @@ def stop_gradient(x: Any) -> Any:
 
 
 non_differentiable(stop_gradient)
+batching(stop_gradient)(lambda batch, x: stop_gradient(x))
 
 
 def _at_once(

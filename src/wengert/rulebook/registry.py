@@ -37,6 +37,7 @@ class Registry:
         self._made: dict[Callable[[], Any], Any] = {}
         self.types: set[type] = set()  # those of what ever was a target
         self._rules: dict[Any, Rule] = {}
+        self._batching: dict[Any, Callable[..., Any]] = {}
         self._lock = lock_of_process()
         self._journal = Journal()
         self._plugins = None if group is None else Plugins(group, self, lambda: self._undone(_on_error))
@@ -134,6 +135,20 @@ class Registry:
         with self._lock:
             self._journal.put(rule.pushforwards, "push", pushforward)
             self._changed()
+
+    def batch(self, targets: tuple[Any, ...], body: Callable[..., Any]) -> None:
+        """Let `body` be the batching rule of the functions `targets`: what `@batching` does."""
+        with self._lock:
+            for f in targets:
+                old = self._batching.get(key_of(f))
+                if old is not None and place(old) != place(body):
+                    raise DuplicateRuleError(f"{callable_name(f)} already has a batching rule, at {place(old)}")
+                self._journal.put(self._batching, key_of(f), body)
+
+    def batching_of(self, f: Any) -> Callable[..., Any] | None:
+        """The batching rule of the function `f`, or None."""
+        self.load()
+        return self._batching.get(key_of(f))
 
     @contextmanager
     def scope(self) -> Iterator[Registry]:

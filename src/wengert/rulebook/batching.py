@@ -1,0 +1,146 @@
+"""Batches: the call of a primitive on many examples at once, along a leading axis.
+
+A batching rule is found by the callable, as a rule is. Where there is none, the examples are taken one by one.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from wengert.errors import NoBatchingRuleWarning
+from wengert.rulebook.registry import Registry, rules
+from wengert.values.callables import callable_name
+from wengert.values.frames import levels_above
+
+ENTERED = "It takes the examples of a batch one by one, also where a derivative watches."
+
+__all__ = ["Batch", "batched", "batching"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+_METHODS = (np.ndarray, np.generic)
+
+
+class Batch(NamedTuple):
+    """What a batching rule is told of a call besides its arguments: the function `fn`, and how many examples (`size`).
+
+    `axes` says for each argument whether it has a leading axis of the examples; it is a tuple for a sequence of
+    arguments. `named` are the keywords whose arguments have one.
+
+    >>> batch = wg.extend.Batch(np.sum, 8, (True,))
+    >>> batch.first
+    True
+    """
+
+    fn: Callable[..., Any]
+    size: int
+    axes: tuple[Any, ...]
+    named: tuple[str, ...] = ()
+
+    @property
+    def first(self) -> bool:
+        """Whether the first argument has the examples, and no other."""
+        return bool(self.axes) and self.axes[0] is True and not any(self.axes[1:]) and not self.named
+
+
+def batching(*targets: Any, registry: Registry = rules) -> Callable[[F], F]:
+    """Declare how functions are called on a batch: below it stands `(batch, *args, **kwargs) -> value`.
+
+    `batch` is a `Batch`; the arguments that it names have a leading axis of `batch.size` examples, and so has the
+    value, which is for each example what `batch.fn` gives for it. NotImplemented has the examples taken one by one.
+    `targets` are the functions; `np.ufunc` stands for all that work element by element, and a method of it, such as
+    `np.ufunc.reduce`, for that method of all. `registry` is the table that the batching rule goes into.
+
+    >>> def norm2(x):
+    ...     return np.sum(x * x)
+    >>> @wg.extend.batching(norm2)
+    ... def batched_norm2(batch, x):
+    ...     return np.einsum("bi,bi->b", x, x)
+    """
+
+    def declare(function: F) -> F:
+        registry.batch(targets, function)
+        return function
+
+    return declare
+
+
+def batched(
+    call: Callable[..., Any], fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any], axes: Sequence[Any], size: int,
+    named: Sequence[str] = (),
+) -> Any:  # fmt: skip
+    """The value of `fn(*args, **kwargs)` on a batch of `size` examples: each leaf of it has them as its first axis.
+
+    `axes` says for each argument whether it has that axis, in a tuple for a sequence of arguments; `named` are the
+    keywords whose arguments have it. `call(f, *args, **kwargs)` runs what is computed, so that an outer level sees it.
+    """
+    rule, fn = _rule_of(fn)
+    batch = Batch(fn, size, tuple(axes), tuple(named))
+    value = NotImplemented if rule is None else call(rule, batch, *args, **kwargs)
+    if value is NotImplemented:
+        _warn(fn)
+        value = call(one_by_one, batch, *args, **kwargs)
+    return value
+
+
+def _rule_of(fn: Any) -> tuple[Any, Any]:
+    """The batching rule of a function, and the function as it is called on batches."""
+    found = rules.batching_of(fn)
+    owner = getattr(fn, "__self__", None)
+    if found is None and isinstance(owner, np.ufunc):
+        found = rules.batching_of(getattr(np.ufunc, fn.__name__))
+    elif found is None and isinstance(fn, np.ufunc) and fn.signature is None:
+        found = rules.batching_of(np.ufunc)
+    elif found is None and getattr(fn, "__objclass__", None) in _METHODS and hasattr(np, fn.__name__):
+        return _rule_of(getattr(np, fn.__name__))
+    return found, fn
+
+
+def _warn(fn: Any) -> None:
+    warnings.warn(
+        f"{callable_name(fn)} has no batching rule for this call: its examples are taken one by one. "
+        "wengert.extend.batching gives it one.",
+        NoBatchingRuleWarning,
+        levels_above(1, sys._getframe()),
+    )
+
+
+def one_by_one(batch: Batch, *args: Any, **kwargs: Any) -> Any:
+    """The values of the function for each example, stacked; of an empty batch that of ones has their shape."""
+    whole = getattr(batch.fn, "__objclass__", None) is np.ndarray  # whose methods do not take numbers
+    made = []
+    for i in range(batch.size or 1):
+        given = [example(x, on, i, whole) for x, on in zip(args, batch.axes, strict=False)]
+        words = {name: example(x, name in batch.named, i, whole) for name, x in kwargs.items()}
+        made.append(batch.fn(*given, *args[len(given) :], **words))
+    return stacked(made, batch.size)
+
+
+def example(x: Any, on: Any, i: int, whole: bool) -> Any:
+    """Example `i` of an argument; of scalars a number, with `whole` an array without axes."""
+    if type(on) is tuple:
+        return type(x)([example(part, has, i, whole) for part, has in zip(x, on, strict=True)])
+    if not on:
+        return x
+    if type(x) is tuple:
+        return tuple([example(part, True, i, whole) for part in x])
+    if type(x) is not np.ndarray:
+        return x
+    if not len(x):
+        return np.ones(x.shape[1:], x.dtype) if x.ndim > 1 or whole else x.dtype.type(1)
+    return x[i, ...] if whole else x[i]
+
+
+def stacked(made: list[Any], size: int) -> Any:
+    """The results of the examples as one: each leaf with a leading axis of them."""
+    first = made[0]
+    if isinstance(first, tuple | list):
+        parts = [stacked([result[k] for result in made], size) for k in range(len(first))]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+    if isinstance(first, dict):
+        return {key: stacked([result[key] for result in made], size) for key in first}
+    return np.stack(made)[:size]

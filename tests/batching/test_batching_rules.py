@@ -1,0 +1,262 @@
+"""Every batching rule against the loop over the examples, on the samples of all functions that have rules."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from samples import BY_FUNCTION, Sample
+
+from wengert.errors import DuplicateRuleError, NoBatchingRuleWarning
+from wengert.extend import Batch, batching, rules
+from wengert.rulebook.batching import batched, stacked
+from wengert.values.callables import callable_name
+
+Axes = tuple[Any, ...]
+LOOPED = {
+    "statistics.variance", "statistics.pvariance", "statistics.stdev", "statistics.pstdev", "np.meshgrid", "np.vander",
+    "np.convolve", "np.correlate", "np.interp", "np.vecdot", "math.remainder", "math.dist", "math.sumprod", "math.fma",
+    "cmath.polar", "cmath.rect", "np.linalg.tensorsolve", "np.linalg.lstsq",
+    "wengert_rules.special_functions.polygamma", "wengert_rules.sorting.given_to_equals",
+}  # fmt: skip
+"""Functions of which no rule, or one for some calls only, is known."""
+UNKNOWN_WHEN_EMPTY = {"np.linalg.tensorsolve", "np.linalg.lstsq", "np.median"}
+"""Functions whose shape the numbers decide, and one that NumPy does not have of arrays without elements."""
+CHANGES_TYPE = {operator.pow, pow, max, min}
+"""Functions that give of Python's numbers one of another type, as the numbers are."""
+
+
+def call(f: Any, *args: Any, **kwargs: Any) -> Any:
+    return f(*args, **kwargs)
+
+
+def is_numeric(x: Any) -> bool:
+    if isinstance(x, (list, tuple)):
+        return len(x) > 0 and all(map(is_numeric, x))
+    return isinstance(x, (float, complex, np.inexact)) or (isinstance(x, np.ndarray) and x.dtype.kind in "fc")
+
+
+def flags(x: Any) -> Any:
+    return tuple(map(flags, x)) if isinstance(x, (list, tuple)) else True
+
+
+def grown(x: Any, size: int) -> Any:
+    """A batch of examples like `x`."""
+    if isinstance(x, (list, tuple)):
+        return type(x)([grown(part, size) for part in x])
+    factors = np.reshape(1 - 0.02 * np.arange(size), (size,) + (1,) * np.ndim(x))
+    return (np.asarray(x) * factors).astype(np.asarray(x).dtype)
+
+
+def taken(batch: Any, like: Any, on: Any, i: int) -> Any:
+    """Example `i`, of the type of the sample's argument."""
+    if type(on) is tuple:
+        return type(like)([taken(*parts, i) for parts in zip(batch, like, on, strict=True)])
+    if not on:
+        return batch
+    return np.asarray(batch[i]) if isinstance(like, np.ndarray) else type(like)(batch[i])
+
+
+def patterns(sample: Sample) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], list[int]]]:
+    """The sample's arguments, normalised, and the places of those that the examples have for themselves."""
+    rule = rules[sample.f]
+    args, kwargs = rule.normalise(sample.args, sample.kwargs)
+    assert rule.analysis is not None
+    last = len(args) if rule.analysis.variadic and rule.sequence is None else len(rule.analysis.names)
+    last = last if rule.sequence is None else rule.sequence + 1
+    places = [k for k, x in enumerate(args[:last]) if is_numeric(x)]
+    for on in [*[[k] for k in places], *([places] if len(places) > 1 else [])]:
+        yield args, kwargs, on
+
+
+def assert_same(found: Any, expected: Any, mixed: bool) -> None:
+    if isinstance(expected, (tuple, list)):
+        assert len(found) == len(expected)
+        assert type(found) is type(expected) or isinstance(expected, tuple)
+        for pair in zip(found, expected, strict=True):
+            assert_same(*pair, mixed)
+    elif isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for key in expected:
+            assert_same(found[key], expected[key], mixed)
+    else:
+        assert isinstance(found, np.ndarray)
+        assert found.shape == expected.shape
+        assert mixed or found.dtype == expected.dtype
+        tolerance = 1e-9 if expected.dtype.char in "dDgG" else 2e-5
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", BY_FUNCTION)
+@pytest.mark.parametrize("size", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_batch_gives_what_the_examples_give_one_by_one(name: str, size: int) -> None:
+    tried = 0
+    for sample in BY_FUNCTION[name]:
+        for args, kwargs, on in patterns(sample):
+            axes = [flags(x) if k in on else False for k, x in enumerate(args)]
+            batch = [grown(x, size) if k in on else x for k, x in enumerate(args)]
+            try:
+                examples = [[taken(*parts, i) for parts in zip(batch, args, axes, strict=True)] for i in range(size)]
+                expected = stacked([sample.f(*example, **kwargs) for example in examples], size)
+            except (ValueError, np.linalg.LinAlgError):  # outside of what the function is defined for
+                continue
+            if sample.f in (pow, operator.pow) and np.iscomplexobj(expected) and not any(map(np.iscomplexobj, batch)):
+                continue  # Python's power of a negative float is complex, NumPy's is nan
+            found = batched(call, sample.f, batch, kwargs, axes, size)
+            assert_same(found, expected, sample.f in CHANGES_TYPE)
+            tried += 1
+    assert tried
+
+
+@pytest.mark.parametrize("name", [name for name in BY_FUNCTION if name not in LOOPED])
+def test_the_examples_are_not_taken_one_by_one(name: str) -> None:
+    """All that have a batching rule, of their first sample."""
+    args, kwargs, on = next(pattern for sample in BY_FUNCTION[name] for pattern in patterns(sample))
+    axes = [flags(x) if k in on else False for k, x in enumerate(args)]
+    batch = [grown(x, 2) if k in on else x for k, x in enumerate(args)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", NoBatchingRuleWarning)
+        batched(call, BY_FUNCTION[name][0].f, batch, kwargs, axes, 2)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name in BY_FUNCTION if name not in UNKNOWN_WHEN_EMPTY])
+def test_an_empty_batch_has_the_shape_of_an_example(name: str) -> None:
+    cases = (pattern for sample in BY_FUNCTION[name] for pattern in patterns(sample))
+    for args, kwargs, on in itertools.islice(cases, 3):
+        axes = [flags(x) if k in on else False for k, x in enumerate(args)]
+        whole, empty = [[grown(x, n) if k in on else x for k, x in enumerate(args)] for n in (1, 0)]
+        expected = batched(call, BY_FUNCTION[name][0].f, whole, kwargs, axes, 1)
+        found = batched(call, BY_FUNCTION[name][0].f, empty, kwargs, axes, 0)
+        assert shapes(found) == [(0, *shape[1:]) for shape in shapes(expected)]
+
+
+def shapes(value: Any) -> list[tuple[int, ...]]:
+    if isinstance(value, dict):
+        value = [*value.values()]
+    if isinstance(value, (tuple, list)):
+        return [shape for part in value for shape in shapes(part)]
+    return [np.shape(value)]
+
+
+X = np.arange(24.0).reshape(2, 3, 4)
+KEYS: list[tuple[Any, Any]] = [
+    (np.array([2, 0]), True),
+    ((np.array([2, 0]), slice(1, 3)), (True, False)),
+    ((slice(None), np.array([3, 1])), (False, True)),
+    ((slice(None), None, np.array([3, 1])), (False, False, True)),
+    ((..., np.array([3, 1])), (False, True)),
+    (np.array([[0, 1], [2, 2]]), True),
+    ((slice(None), np.array([[0, 1, 1], [2, 2, 3]])), (False, True)),
+    ((np.array([[0, 1], [2, 2]]), np.array([3, 1])), (True, True)),
+    ((np.array([[0, 1], [2, 2]]), 1), (True, False)),
+    ((np.array([[0, 1], [2, 2]]), np.array([3, 1])), (True, False)),
+    ((np.array([0, 2]), np.array([[3, 1], [0, 0]])), (False, True)),
+    ((1, slice(None, 2)), (False, False)),
+    (([0, 2, 2], slice(None), None), (False, False, False)),
+    ((np.array([True, False, True]),), (False,)),
+    ((slice(None), np.array([True, False, True, True])), (False, False)),
+]
+
+
+def example_key(key: Any, on: Any, i: int) -> Any:
+    if isinstance(on, tuple):
+        return tuple([example_key(part, own, i) for part, own in zip(key, on, strict=True)])
+    return key[i] if on else key
+
+
+@pytest.mark.parametrize(("key", "on"), KEYS, ids=str)
+@pytest.mark.parametrize("on_x", [True, False])
+def test_keys_of_each_example(key: Any, on: Any, on_x: bool) -> None:
+    own = any(on) if isinstance(on, tuple) else on
+    if not (own or on_x):
+        return
+    x = X if on_x else X[0]
+    found = batched(call, operator.getitem, (x, key), {}, (on_x, on if own else False), 2)
+    expected = np.stack([(x[i] if on_x else x)[example_key(key, on, i)] for i in range(2)])
+    np.testing.assert_array_equal(found, expected)
+    for value in (0.5, expected[0] + 0.5, expected + 0.5):
+        has = isinstance(value, np.ndarray) and value.shape == expected.shape and value.ndim > expected[0].ndim
+        stores(x, key, on if own else False, value, (on_x, has))
+
+
+def stores(x: np.ndarray, key: Any, on: Any, value: Any, has: tuple[bool, bool]) -> None:
+    """A write, and a sum at places that may be named twice, at a key of each example."""
+    from wengert.extend import additem, setitem
+
+    for store in (setitem, additem):
+        expected = np.stack(
+            [store(x[i] if has[0] else x, example_key(key, on, i), value[i] if has[1] else value) for i in range(2)]
+        )
+        found = batched(call, store, (x, key, value), {}, (has[0], on, has[1]), 2)
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_axes_of_arrays_that_something_stands_between_come_first() -> None:
+    x = np.arange(120.0).reshape(2, 3, 4, 5)
+    for key in [(0, slice(None), np.array([1, 2, 2])), (np.array([0, 1]), slice(1, 3), np.array([1, 2]))]:
+        found = batched(call, operator.getitem, (x, key), {}, (True, False), 2)
+        np.testing.assert_array_equal(found, np.stack([x[i][key] for i in range(2)]))
+
+
+def test_masks_of_each_example_are_written_through() -> None:
+    from wengert.extend import setitem
+
+    mask = X > 11
+    mask[0, 0, 0] = True
+    for value, on in [(0.5, False), (np.array([1.0, 2.0]), True)]:
+        expected = np.stack([setitem(X[i], mask[i], value[i] if on else value) for i in range(2)])  # type: ignore[index]
+        np.testing.assert_array_equal(batched(call, setitem, (X, mask, value), {}, (True, True, on), 2), expected)
+
+
+def test_masks_of_each_example_in_a_reduction() -> None:
+    found = batched(call, np.sum, (X,), {"axis": 0, "where": X > 5}, (True,), 2, ("where",))
+    np.testing.assert_array_equal(found, [np.sum(x, axis=0, where=x > 5) for x in X])
+
+
+def test_pythons_errors_are_those_of_the_examples() -> None:
+    with pytest.warns(NoBatchingRuleWarning), pytest.raises(ValueError, match=r"math domain error|expected"):
+        batched(call, math.sqrt, (np.array([1.0, -1.0]),), {}, (True,), 2)
+
+
+def test_a_function_without_a_rule_takes_the_examples_one_by_one() -> None:
+    def pair(x: Any, factor: Any) -> Any:
+        assert isinstance(x, np.float64)
+        return {"sum": x + factor, "both": (x, [x * factor])}
+
+    with pytest.warns(NoBatchingRuleWarning, match="pair has no batching rule"):
+        found = batched(call, pair, (np.array([1.0, 2.0]), 3.0), {}, (True, False), 2)
+    assert {key: repr(part) for key, part in found.items()} == {
+        "sum": "array([4., 5.])",
+        "both": "(array([1., 2.]), [array([3., 6.])])",
+    }
+
+
+def test_a_batching_rule_of_the_users() -> None:
+    def norm2(x: Any) -> Any:
+        return np.sum(x * x)
+
+    with rules.scope():
+
+        @batching(norm2)
+        def batched_norm2(batch: Batch, x: Any) -> Any:
+            assert batch.first
+            return np.einsum("bi,bi->b", x, x)
+
+        x = np.arange(6.0).reshape(2, 3)
+        np.testing.assert_allclose(batched(call, norm2, (x,), {}, (True,), 2), [5.0, 50.0])
+        with pytest.raises(DuplicateRuleError, match="norm2 already has a batching rule"):
+            batching(norm2)(lambda batch, x: x)
+    assert rules.batching_of(norm2) is None
+
+
+def test_names_in_the_list_of_loops_have_samples() -> None:
+    assert {name for name in LOOPED if not name.startswith("math.")} <= {callable_name(f) for f in rules}
