@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import statistics
 
-from wengert.extend import pullback
+from wengert.extend import pullback, pushforward
 from wengert_rules.elementwise import nonzero
+from wengert_rules.products import weighted
 
 
 @pullback(statistics.mean, sequence=0)
@@ -14,10 +15,20 @@ def mean(y_bar, y, *data):
     return (y_bar / len(data),) * len(data)
 
 
+@pushforward(statistics.mean)
+def push_mean(dots, y, *data):
+    return weighted(mean(1.0, y, *data), dots)
+
+
 @pullback(statistics.variance, sequence=0)
 def variance(y_bar, y, *data, xbar=None):
     """∂y/∂xᵢ = 2 (xᵢ - x̄)/(n - 1)."""
     return tuple([2 * y_bar / (len(data) - 1) * d for d in deviations(data, xbar)])
+
+
+@pushforward(statistics.variance)
+def push_variance(dots, y, *data, xbar=None):
+    return weighted(variance(1.0, y, *data, xbar=xbar), dots)
 
 
 @pullback(statistics.pvariance, sequence=0)
@@ -26,16 +37,31 @@ def pvariance(y_bar, y, *data, mu=None):
     return tuple([2 * y_bar / len(data) * d for d in deviations(data, mu)])
 
 
+@pushforward(statistics.pvariance)
+def push_pvariance(dots, y, *data, mu=None):
+    return weighted(pvariance(1.0, y, *data, mu=mu), dots)
+
+
 @pullback(statistics.stdev, sequence=0)
 def stdev(y_bar, y, *data, xbar=None):
     """∂y/∂xᵢ = (xᵢ - x̄)/((n - 1) y); 0 where all are equal."""
     return tuple([y_bar / ((len(data) - 1) * nonzero(y)) * d for d in deviations(data, xbar)])
 
 
+@pushforward(statistics.stdev)
+def push_stdev(dots, y, *data, xbar=None):
+    return weighted(stdev(1.0, y, *data, xbar=xbar), dots)
+
+
 @pullback(statistics.pstdev, sequence=0)
 def pstdev(y_bar, y, *data, mu=None):
     """∂y/∂xᵢ = (xᵢ - μ)/(n y); 0 where all are equal."""
     return tuple([y_bar / (len(data) * nonzero(y)) * d for d in deviations(data, mu)])
+
+
+@pushforward(statistics.pstdev)
+def push_pstdev(dots, y, *data, mu=None):
+    return weighted(pstdev(1.0, y, *data, mu=mu), dots)
 
 
 def deviations(data, centre):

@@ -6,7 +6,7 @@ import cmath
 
 import numpy as np
 
-from wengert.extend import partials, pullback
+from wengert.extend import partials, pullback, pushforward
 from wengert_rules.elementwise import nonzero
 
 
@@ -17,11 +17,23 @@ def phase(y_bar, y, z):
     return y_bar * 1j * (z / size) / size
 
 
+@pushforward(cmath.phase)
+def push_phase(dots, y, z):
+    return np.imag(dots[0] / nonzero(z))
+
+
 @pullback(cmath.polar)
 def polar(y_bar, y, z):
     """y = (|z|, phase z)  ⇒  z̄ = (ȳ₀ + ȳ₁ i/|z|) z/|z|; 0 at 0."""
     size = nonzero(y[0])
     return (y_bar[0] + y_bar[1] * 1j / size) * (z / size)
+
+
+@pushforward(cmath.polar)
+def push_polar(dots, y, z):
+    size = nonzero(y[0])
+    turned = np.conjugate(z / size) * dots[0]
+    return np.real(turned), np.imag(turned) / size
 
 
 @partials(cmath.rect)

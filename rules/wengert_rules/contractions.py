@@ -6,7 +6,7 @@ import string
 
 import numpy as np
 
-from wengert.extend import accumulates, pullback
+from wengert.extend import accumulates, linear, multilinear, pullback
 from wengert_rules.diagonals import add_diagonal, onto_diagonal
 from wengert_rules.products import conj
 
@@ -119,3 +119,7 @@ def kron(y_bar, y, a, b):
 def lengths(x, n):
     """The shape of `x` with leading axes of length 1, n in all."""
     return (1,) * (n - np.ndim(x)) + np.shape(x)
+
+
+linear(np.trace)
+multilinear(np.einsum, np.kron)

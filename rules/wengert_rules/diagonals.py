@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import accumulates, pullback, setitem
+from wengert.extend import accumulates, linear, pullback, setitem
 from wengert_rules.shapes import inverse_permutation
 
 
@@ -66,3 +66,6 @@ def tril(y_bar, y, m, *, k=0):
 @pullback(np.triu, broadcasts=True)
 def triu(y_bar, y, m, *, k=0):
     return np.triu(y_bar, k)
+
+
+linear(np.diagonal, np.diag, np.diagflat, np.tril, np.triu)

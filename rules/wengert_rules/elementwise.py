@@ -11,7 +11,7 @@ import operator
 
 import numpy as np
 
-from wengert.extend import accumulates, partials, pullback
+from wengert.extend import accumulates, linear, partials, pullback, pushforward
 from wengert_rules.blas import PAYS, onto_scaled
 
 LOG_2 = math.log(2.0)
@@ -68,10 +68,22 @@ def divmod_(y_bar, y, a, b):
     return y_bar[1], y_bar[1] * -y[0]
 
 
+@pushforward(np.divmod)
+def push_divmod(dots, y, a, b):
+    a_dot, b_dot = dots
+    moved = 0.0 if b_dot is None else -y[0] * b_dot
+    return None, moved if a_dot is None else a_dot + moved
+
+
 @pullback(np.modf, math.modf)
 def modf(y_bar, y, x):
     """(fraction, whole part): the whole part is piecewise constant."""
     return y_bar[0]
+
+
+@pushforward(np.modf)
+def push_modf(dots, y, x):
+    return dots[0], None
 
 
 @pullback(np.frexp, math.frexp)
@@ -80,9 +92,17 @@ def frexp(y_bar, y, x):
     return np.ldexp(y_bar[0], -y[1])
 
 
+@pushforward(np.frexp)
+def push_frexp(dots, y, x):
+    return np.ldexp(dots[0], -y[1]), None
+
+
 @pullback(np.ldexp, math.ldexp, broadcasts=True)
 def ldexp(y_bar, y, x, i):
     return np.ldexp(y_bar, i), None
+
+
+linear(np.ldexp, args=(0,))
 
 
 @partials(np.negative, operator.neg)
@@ -135,6 +155,12 @@ def sign(y_bar, y, x):
         return np.zeros_like(y_bar)
     turned = (y_bar - y * np.real(np.conjugate(y) * y_bar)) / nonzero(np.absolute(x))
     return np.where(y == 0, 0, turned)
+
+
+@pushforward(np.sign)
+def push_sign(dots, y, x):
+    """As the pullback, which is its own transpose."""
+    return sign(dots[0], y, x)
 
 
 @partials(np.nextafter, math.nextafter)
@@ -313,6 +339,16 @@ def extremum(y_bar, y, a, b):
     return np.where(a == y, y_bar, 0) / chosen, np.where(b == y, y_bar, 0) / chosen
 
 
+@pushforward(np.maximum)
+def push_extremum(dots, y, a, b):
+    return total_where([(dot, x == y) for dot, x in zip(dots, (a, b), strict=True)]) / (ONE + (a == b))
+
+
+def total_where(pairs):
+    """The sum of tangents, each where its mask holds; None is zero."""
+    return sum([np.where(mask, dot, 0) for dot, mask in pairs if dot is not None])
+
+
 clip_ufunc = getattr(np, "_core").umath.clip  # noqa: B009 -- what np.clip ends in, and type stubs do not show
 
 
@@ -333,9 +369,17 @@ def clip(y_bar, y, a, a_min=None, a_max=None):
     return np.where(inside, y_bar, 0), np.where(at_low, y_bar, 0), np.where(at_high, y_bar, 0)
 
 
+@pushforward(np.clip)
+def push_clip(dots, y, a, a_min=None, a_max=None):
+    return total_where(zip(dots, clip_masks(y, a_min, a_max), strict=False))
+
+
 @pullback(np.where, broadcasts=True)
 def where(y_bar, y, condition, a, b):
     return None, np.where(condition, y_bar, 0), np.where(condition, 0, y_bar)
+
+
+linear(np.where, args=(1, 2))
 
 
 @pullback(
@@ -355,3 +399,6 @@ def real(y_bar, y, z):
 def imag(y_bar, y, z):
     """z̄ = i ȳ; the imaginary part of a real z is the constant 0, and projecting i ȳ on the reals gives it."""
     return 1j * y_bar
+
+
+linear(np.conjugate, np.real, np.imag)

@@ -13,11 +13,13 @@ from wengert.extend import (
     addlens,
     getfield,
     lens,
+    linear,
     make_dict,
     make_list,
     make_tuple,
     overlaps,
     pullback,
+    pushforward,
     setitem,
     setlens,
     setpart,
@@ -133,6 +135,9 @@ def compress(y_bar, y, a, *, condition, axis=None, out=None):
     return np.reshape(setitem(np.zeros(shape, a.dtype), key, y_bar), np.shape(a))
 
 
+linear(operator.getitem, np.take, np.take_along_axis, np.ndarray.compress)
+
+
 @pullback(np.ndarray.choose, np.choose, sequence=1, broadcasts=True)
 def choose(y_bar, y, a, *choices, out=None, mode="raise"):
     """ȳ goes to the array that each element was taken from."""
@@ -140,9 +145,18 @@ def choose(y_bar, y, a, *choices, out=None, mode="raise"):
     return (None, *[np.where(chosen == i, y_bar, 0) for i in range(len(choices))])
 
 
+@pushforward(np.choose)
+def push_choose(dots, y, a, *choices, out=None, mode="raise"):
+    """At once, as each choice is no more than broadcast."""
+    return np.choose(a, [0.0 if dot is None else dot for dot in dots[1:]], mode=mode)
+
+
 @pullback(np.bincount)
 def bincount(y_bar, y, x, weights=None, *, minlength=0):
     return None, y_bar[x]
+
+
+linear(np.bincount, args=(1,))
 
 
 @pullback(setitem, broadcasts=True)
@@ -155,6 +169,30 @@ def setitem_(y_bar, y, x, key, value):
 @pullback(additem, broadcasts=True)
 def additem_(y_bar, y, x, key, value):
     return y_bar, None, y_bar[key]
+
+
+def written(dot, y):
+    """A tangent that a write may start from: zeros for None, a copy of one that shows an element twice."""
+    if dot is None:
+        return np.zeros(np.shape(y), y.dtype)
+    return np.copy(dot) if overlaps(dot) else dot
+
+
+@pushforward(setitem)
+def push_setitem(dots, y, x, key, value):
+    return setitem(written(dots[0], y), key, writing(dots[2], y))
+
+
+@pushforward(additem)
+def push_additem(dots, y, x, key, value):
+    return additem(written(dots[0], y), key, writing(dots[2], y))
+
+
+def writing(dot, y):
+    """A tangent that is written: real where y is, as NumPy writes."""
+    if dot is None:
+        return 0
+    return dot if y.dtype.kind == "c" else np.real(dot)
 
 
 @pullback(lens)
@@ -195,6 +233,31 @@ def addlens_(y_bar, y, x, offset, shape, strides, value):
     return y_bar, None, None, None, lens(like(y_bar, x), offset, shape, strides)
 
 
+@pushforward(lens)
+def push_lens(dots, y, x, *, offset, shape, strides):
+    return lens(like(dots[0], x), offset, shape, strides)
+
+
+@pushforward(setlens)
+def push_setlens(dots, y, x, offset, shape, strides, value):
+    return setlens(laid_out(dots[0], x), offset, shape, strides, writing(dots[4], y))
+
+
+@pushforward(addlens)
+def push_addlens(dots, y, x, offset, shape, strides, value):
+    return addlens(laid_out(dots[0], x), offset, shape, strides, writing(dots[4], y))
+
+
+def laid_out(dot, x):
+    """A tangent with the strides of `x`; zeros for None."""
+    return blank(x) if dot is None else like(dot, x)
+
+
+@pushforward(setpart)
+def push_setpart(dots, y, x, part, value):
+    return setpart(written(dots[0], y), part, writing(dots[2], np.real(dots[2])))
+
+
 @pullback(make_tuple)
 def make_tuple_(y_bar, y, *xs):
     return tuple(y_bar[i] for i in range(len(xs)))
@@ -210,7 +273,27 @@ def make_dict_(y_bar, y, keys, *values):
     return (None, *[y_bar[key] for key in keys])
 
 
+@pushforward(make_tuple)
+def push_make_tuple(dots, y, *xs):
+    return dots
+
+
+@pushforward(make_list)
+def push_make_list(dots, y, *xs):
+    return list(dots)
+
+
+@pushforward(make_dict)
+def push_make_dict(dots, y, keys, *values):
+    return dict(zip(keys, dots[1:], strict=True))
+
+
 @pullback(getfield)
 def getfield_(y_bar, y, t, i):
     """The cotangent of a container names only the parts that have one."""
     return {i: y_bar}, None
+
+
+@pushforward(getfield)
+def push_getfield(dots, y, t, i):
+    return getfield(dots[0], i)

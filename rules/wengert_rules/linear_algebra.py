@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import NoDerivativeError, adjoint, is_complex, pullback
-from wengert_rules.decompositions import completed, from_triangle, singular_values_bar
+from wengert.extend import NoDerivativeError, adjoint, is_complex, pullback, pushforward
+from wengert_rules.decompositions import completed, from_triangle, singular_values_bar, singular_values_dot
 from wengert_rules.products import conj
 from wengert_rules.shapes import inverse_permutation
 
@@ -36,16 +36,44 @@ def solve(y_bar, y, a, b):
     return -b_bar @ adjoint(y), b_bar
 
 
+@pushforward(np.linalg.solve)
+def push_solve(dots, y, a, b):
+    """Ẏ = A⁻¹ (Ḃ - Ȧ Y)."""
+    a_dot, b_dot = dots
+    if np.ndim(b) == 1:
+        column = None if b_dot is None else b_dot[:, np.newaxis]
+        return push_solve((a_dot, column), y[..., np.newaxis], a, b[:, np.newaxis])[..., 0]
+    if a_dot is not None:
+        b_dot = -(a_dot @ y) if b_dot is None else b_dot - a_dot @ y
+    return np.linalg.solve(a, b_dot)
+
+
 @pullback(np.linalg.tensorsolve)
 def tensorsolve(y_bar, y, a, b, *, axes=None):
     """`solve`, of `a` as a matrix whose columns run over its last axes, after `axes` were moved to the end."""
-    moved = [] if axes is None else list(axes)
-    order = [k for k in range(np.ndim(a)) if k not in moved] + moved
+    order = columns_last(np.ndim(a), axes)
     front = np.transpose(a, order)
-    matrix = np.reshape(front, (np.size(b), np.size(b)))
-    b_bar = np.linalg.solve(adjoint(matrix), np.reshape(y_bar, (-1,)))
+    b_bar = np.linalg.solve(adjoint(square(front, np.size(b))), np.reshape(y_bar, (-1,)))
     front_bar = np.reshape(-np.outer(b_bar, conj(y)), np.shape(front))
     return np.transpose(front_bar, inverse_permutation(order, np.ndim(a))), np.reshape(b_bar, np.shape(b))
+
+
+def columns_last(ndim, axes):
+    """The order of all axes in which `axes` come last."""
+    moved = [] if axes is None else list(axes)
+    return [k for k in range(ndim) if k not in moved] + moved
+
+
+def square(x, n):
+    return np.reshape(x, (n, n))
+
+
+@pushforward(np.linalg.tensorsolve)
+def push_tensorsolve(dots, y, a, b, *, axes=None):
+    order = columns_last(np.ndim(a), axes)
+    matrix, a_dot = [x if x is None else square(np.transpose(x, order), np.size(y)) for x in (a, dots[0])]
+    b_dot = None if dots[1] is None else np.reshape(dots[1], (-1, 1))
+    return np.reshape(push_solve((a_dot, b_dot), np.reshape(y, (-1, 1)), matrix, np.reshape(y, (-1, 1))), np.shape(y))
 
 
 @pullback(np.linalg.inv)
@@ -54,10 +82,25 @@ def inv(y_bar, y, a):
     return -adjoint(y) @ y_bar @ adjoint(y)
 
 
+@pushforward(np.linalg.inv)
+def push_inv(dots, y, a):
+    return -y @ dots[0] @ y
+
+
 @pullback(np.linalg.det)
 def det(y_bar, y, a):
     """dy = y tr(A⁻¹ dA)  ⇒  Ā = ȳ y* A⁻ᴴ."""
     return over_matrices(y_bar * conj(y)) * adjoint(inverse(a))
+
+
+@pushforward(np.linalg.det)
+def push_det(dots, y, a):
+    return y * relative(a, dots[0])
+
+
+def relative(a, a_dot):
+    """tr(A⁻¹ Ȧ), the tangent of log det A."""
+    return np.einsum("...ij,...ji->...", inverse(a), a_dot)
 
 
 @pullback(np.linalg.slogdet, parts=True)
@@ -69,6 +112,12 @@ def slogdet(y_bar, y, a):
         return np.zeros(np.shape(a), a.dtype)
     turn = 1j * np.imag(sign_bar * np.conjugate(y[0])) if turns else 0
     return over_matrices(turn if log_bar is None else log_bar + turn) * adjoint(inverse(a))
+
+
+@pushforward(np.linalg.slogdet)
+def push_slogdet(dots, y, a):
+    moved = relative(a, dots[0])
+    return (y[0] * 1j * np.imag(moved), np.real(moved)) if is_complex(a) else (None, moved)
 
 
 @pullback(np.linalg.pinv)
@@ -83,6 +132,16 @@ def pinv(y_bar, y, a, *, rcond=None, hermitian=False, rtol=None):
     right, left = adjoint(y_bar) @ y @ adjoint(y), adjoint(y) @ y @ adjoint(y_bar)
     a_bar = right - whole @ (y @ right) + left - (left @ y) @ whole - adjoint(y) @ y_bar @ adjoint(y)
     return from_triangle(a_bar, "L") if hermitian else a_bar
+
+
+@pushforward(np.linalg.pinv)
+def push_pinv(dots, y, a, *, rcond=None, hermitian=False, rtol=None):
+    """Ẏ = -Y Ȧ Y + Y Yᴴ Ȧᴴ (1 - A Y) + (1 - Y A) Ȧᴴ Yᴴ Y."""
+    if np.size(a) == 0:
+        return np.zeros(np.shape(y), y.dtype)
+    whole, a_dot = [completed(x, "L") if hermitian else x for x in (a, dots[0])]
+    left, right = y @ adjoint(y) @ adjoint(a_dot), adjoint(a_dot) @ adjoint(y) @ y
+    return left - (left @ whole) @ y + right - y @ (whole @ right) - y @ a_dot @ y
 
 
 @pullback(np.linalg.lstsq, parts=True)
@@ -105,6 +164,23 @@ def lstsq(y_bar, y, a, b, *, rcond=None):
     if values_bar is not None:
         a_bar = a_bar + singular_values_bar(values_bar, a)
     return a_bar, np.reshape(b_bar, np.shape(b))
+
+
+@pushforward(np.linalg.lstsq)
+def push_lstsq(dots, y, a, b, *, rcond=None):
+    """Ẋ = Y Ṙ + Y Yᴴ Ȧᴴ (B - A X) + (1 - Y A) Ȧᴴ Yᴴ X with Y = A⁺ and Ṙ = Ḃ - Ȧ X."""
+    a_dot, b_dot = dots
+    x, columns = (as_columns(part, np.ndim(b)) for part in (y[0], b))
+    moved = 0.0 if b_dot is None else as_columns(b_dot, np.ndim(b))
+    moved = moved if a_dot is None else moved - a_dot @ x
+    inverted, rest = np.linalg.pinv(a, cutoff(rcond, a)), columns - a @ x
+    x_dot, values_dot = inverted @ moved, None
+    if a_dot is not None:
+        null = adjoint(a_dot) @ (adjoint(inverted) @ x)
+        x_dot = x_dot + inverted @ (adjoint(inverted) @ (adjoint(a_dot) @ rest)) + null - inverted @ (a @ null)
+        values_dot = singular_values_dot(a_dot, a)
+    sums_dot = 2 * np.real(np.sum(conj(rest) * moved, axis=0)) if np.size(y[1]) else None
+    return np.reshape(x_dot, np.shape(y[0])), sums_dot, None, values_dot
 
 
 def as_columns(x, ndim):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import adjoint, pullback
+from wengert.extend import adjoint, pullback, pushforward
 from wengert_rules.elementwise import nonzero
+from wengert_rules.products import conj
 from wengert_rules.shapes import inverse_permutation
 
 
@@ -23,6 +24,15 @@ def norm(y_bar, y, x, *, ord=None, axis=None, keepdims=False):
     if ord in ("nuc", 2, -2):
         return spectral_bar(y_bar, x, ord, axes)
     return sums_bar(y_bar, x, ord, axes)
+
+
+@pushforward(np.linalg.norm)
+def push_norm(dots, y, x, *, ord=None, axis=None, keepdims=False):
+    """Each element counts in one norm: Σ p ẋ, with p from the pullback; |x| of all elements by one product."""
+    if axis is None and (ord is None or (ord == 2 and np.ndim(x) == 1)):
+        return np.vdot(x, dots[0]) / nonzero(y)
+    partial = norm(np.ones(np.shape(y), y.dtype), y, x, ord=ord, axis=axis, keepdims=keepdims)
+    return np.sum(conj(partial) * dots[0], axis=axis, keepdims=keepdims)
 
 
 def vector_bar(y_bar, y, x, ord, axes):
@@ -81,6 +91,11 @@ def cond(y_bar, y, x, *, p=None):
     of_inverse = matrix_bar(y_bar * np.linalg.norm(x, p, axis=(-2, -1)), inverse, p)
     of_x = matrix_bar(y_bar * np.linalg.norm(inverse, p, axis=(-2, -1)), x, p)
     return of_x - adjoint(inverse) @ of_inverse @ adjoint(inverse)
+
+
+@pushforward(np.linalg.cond)
+def push_cond(dots, y, x, *, p=None):
+    return np.sum(conj(cond(np.ones(np.shape(y), y.dtype), y, x, p=p)) * dots[0], axis=(-2, -1))
 
 
 def matrix_bar(y_bar, x, ord):

@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 
-from wengert.extend import accumulates, adjoint, is_complex, pullback
+from wengert.extend import accumulates, adjoint, is_complex, multilinear, pullback
 from wengert_rules.blas import PAYS, as_column, as_row, onto_product
 
 
@@ -22,6 +22,15 @@ def as_matrices(y_bar, from_row, from_column):
 def conj(x):
     """The conjugate of `x`, which is `x` itself where that is real: NumPy would copy it."""
     return np.conjugate(x) if is_complex(x) else x
+
+
+def weighted(bars, dots):
+    """Σ x̄ₖ* ẋₖ: the tangent of one number, from the cotangents that its pullback gives for 1; None is zero."""
+    total = 0.0
+    for x_bar, dot in zip(bars, dots, strict=True):
+        if dot is not None:
+            total = total + np.sum(conj(x_bar) * dot)
+    return total
 
 
 def flat(x):
@@ -164,3 +173,8 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         """y = aᴴ B  ⇒  ā = B ȳ*,  B̄ = a ȳ, in which a* turns the other way."""
         row = y_bar[..., np.newaxis, :]
         return (b @ conj(y_bar)[..., np.newaxis])[..., 0], a[..., np.newaxis] * row
+
+
+multilinear(np.matmul, np.dot, np.inner, np.outer, np.vdot, np.vecdot)
+if hasattr(np, "matvec"):
+    multilinear(np.matvec, np.vecmat)

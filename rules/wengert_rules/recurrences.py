@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import pullback
+from wengert.extend import pullback, pushforward
 from wengert_rules.products import conj
 
 FEW = 16  # steps that are taken one by one
@@ -29,6 +29,12 @@ def share(bar, factor, both=False):
 @pullback(share, broadcasts=True)
 def share_(y_bar, y, bar, factor, *, both=False):
     return share(y_bar, conj(factor), both), share(y_bar, conj(bar), both)
+
+
+@pushforward(share)
+def push_share(dots, y, bar, factor, *, both=False):
+    parts = [share(dot, x, both) for dot, x in zip(dots, (factor, bar), strict=True) if dot is not None]
+    return sum(parts)
 
 
 def sums_onward(weights, z):
@@ -72,6 +78,17 @@ def sums_onward_(y_bar, y, weights, z):
     return share(z_bar[..., :-1], conj(y[..., 1:]), True), z_bar
 
 
+@pushforward(sums_onward)
+def push_sums_onward(dots, y, weights, z):
+    """Ṙᵢ = żᵢ + ẇᵢ Rᵢ₊₁ + wᵢ Ṙᵢ₊₁."""
+    weights_dot, z_dot = dots
+    if weights_dot is None:
+        return sums_onward(weights, z_dot)
+    moved = share(weights_dot, y[..., 1:], True)
+    fed = np.concatenate([moved, np.zeros((*np.shape(moved)[:-1], 1), moved.dtype)], axis=-1)
+    return sums_onward(weights, fed if z_dot is None else fed + z_dot)
+
+
 def products_of_others(a):
     """For each place the product of all others, exact where some are 0: a quotient where that loses nothing."""
     with np.errstate(all="ignore"):
@@ -105,3 +122,9 @@ def products_of_others_(y_bar, y, a):
     onward = sums_onward(a[..., :-1], share(y_bar, after))
     back = sums_onward(np.flip(a[..., 1:], -1), np.flip(share(y_bar, before), -1))
     return share(np.flip(moved_on(np.flip(onward, -1)), -1), before) + share(moved_on(np.flip(back, -1)), after)
+
+
+@pushforward(products_of_others)
+def push_products_of_others(dots, y, a):
+    """ẏₖ = Σᵢ ȧᵢ Π aⱼ over all j but i and k: the pullback, but for the conjugate."""
+    return products_of_others_(dots[0], y, conj(a))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import NoDerivativeError, is_complex, pullback
+from wengert.extend import NoDerivativeError, is_complex, linear, pullback, pushforward
 
 SMALL = 1000  # elements; up to about here filling an array costs less than making a view of one number (4 µs)
 
@@ -23,6 +23,21 @@ def spread(y, shape, axis, keepdims):
 def masked(every, where):
     """`every` where `where` holds, else 0."""
     return every if where is True else np.where(where, every, 0)
+
+
+def push_by(pull, as_axes=None, axis=None):
+    """The pushforward of a reduction of which each element goes into one result: Σ p ẋ, with p from its pullback.
+
+    `axis` is the default of the reduction, and `as_axes(axis)` what `np.sum` takes for its axes.
+    """
+    default = axis
+
+    def push_reduction(dots, y, a, *, axis=default, keepdims=False, **static):
+        partial = pull(np.ones(np.shape(y), y.dtype), y, a, axis=axis, keepdims=keepdims, **static)
+        axes = axis if as_axes is None or axis is None else as_axes(axis)
+        return np.sum(np.conjugate(partial) * dots[0], axis=axes, keepdims=keepdims)
+
+    return push_reduction
 
 
 @pullback(np.sum, np.ndarray.sum, np.generic.sum)
@@ -132,3 +147,12 @@ def cumsum(y_bar, y, a, *, axis=None, dtype=None, out=None):
     """The sum of ȳ from each place to the end."""
     along = 0 if axis is None else axis
     return np.reshape(np.flip(np.cumsum(np.flip(y_bar, along), along), along), np.shape(a))
+
+
+linear(np.sum, np.add.reduce, without=("initial",))
+linear(np.mean, np.cumsum)
+pushforward(np.var)(push_by(var))
+pushforward(np.std)(push_by(std))
+pushforward(np.nanvar)(push_by(nanvar))
+pushforward(np.nanstd)(push_by(nanstd))
+pushforward(np.max)(push_by(extremum))

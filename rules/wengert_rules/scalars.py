@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
-from wengert.extend import partials, pullback
+from wengert.extend import linear, partials, pullback, pushforward
 from wengert_rules.elementwise import nonzero
-from wengert_rules.products import conj
+from wengert_rules.products import conj, weighted
 
 TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
@@ -37,11 +37,21 @@ def hypot(y_bar, y, *coordinates):
     return tuple(scale * x for x in coordinates)
 
 
+@pushforward(math.hypot)
+def push_hypot(dots, y, *coordinates):
+    return weighted(hypot(1.0, y, *coordinates), dots)
+
+
 @pullback(math.dist)
 def dist(y_bar, y, p, q):
     """The unit vector from q to p, and its opposite; 0 where the points meet."""
     p_bar = y_bar / nonzero(y) * (np.real(np.asarray(p)) - np.real(np.asarray(q)))  # `float` drops imaginary parts
     return p_bar, -p_bar
+
+
+@pushforward(math.dist)
+def push_dist(dots, y, p, q):
+    return weighted(dist(1.0, y, p, q), dots)
 
 
 @pullback(math.fsum, sequence=0)
@@ -61,11 +71,20 @@ def prod(y_bar, y, *factors, start=1):
     return tuple(b * a for b, a in zip(before, after[::-1], strict=True))
 
 
+@pushforward(math.prod)
+def push_prod(dots, y, *factors, start=1):
+    return weighted(prod(1.0, y, *factors, start=start), dots)
+
+
 if hasattr(math, "sumprod"):  # from Python 3.12
 
     @pullback(math.sumprod)
     def sumprod(y_bar, y, p, q):
         return y_bar * conj(np.asarray(q)), y_bar * conj(np.asarray(p))
+
+    @pushforward(math.sumprod)
+    def push_sumprod(dots, y, p, q):
+        return weighted(sumprod(1.0, y, p, q), dots)
 
 
 if hasattr(math, "fma"):  # from Python 3.13
@@ -80,12 +99,21 @@ def sum_(y_bar, y, *terms, start=0):
     return (y_bar,) * len(terms)
 
 
+linear(math.fsum)
+linear(builtins.sum, without=("start",))
+
+
 @pullback(builtins.max, builtins.min)
 def extremum(y_bar, y, *candidates):
     """ȳ is shared equally by the arguments that tie. A call on one iterable is recorded on its items."""
     ties = [x == y for x in candidates]
     share = y_bar / max(sum(ties), 1)
     return tuple(share * tie for tie in ties)
+
+
+@pushforward(builtins.max, builtins.min)
+def push_extremum(dots, y, *candidates):
+    return weighted(extremum(1.0, y, *candidates), dots)
 
 
 @partials(float, np.float64, np.float32, np.float16, np.complex128, np.complex64, identity=True)

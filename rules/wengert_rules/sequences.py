@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import pullback
+from wengert.extend import pullback, pushforward
 
 
 @pullback(np.linspace, broadcasts=True)
@@ -20,6 +20,24 @@ def linspace(y_bar, y, start, stop, *, num=50, endpoint=True, retstep=False, dty
     return np.sum(samples * (1 - t), axis=axis) - step_bar, np.sum(samples * t, axis=axis) + step_bar
 
 
+@pushforward(np.linspace)
+def push_linspace(dots, y, start, stop, *, num=50, endpoint=True, retstep=False, dtype=None, axis=0, device=None):
+    num, samples = int(num), y[0] if retstep else y
+    intervals = max(num - 1 if endpoint else num, 1)
+    start_dot, stop_dot = [across(0.0 if dot is None else dot, np.ndim(samples), axis) for dot in dots]
+    shape = [1] * np.ndim(samples)
+    shape[axis] = num
+    t = np.reshape(np.arange(num) / intervals, tuple(shape))
+    made = (1 - t) * start_dot + t * stop_dot
+    step_dot = (stop_dot - start_dot) / intervals
+    return (made, np.squeeze(step_dot, axis)) if retstep else made
+
+
+def across(x, ndim, axis):
+    """`x` with a new axis, so that it broadcasts against an array of `ndim` axes."""
+    return np.expand_dims(np.reshape(x, (*(1,) * (ndim - 1 - np.ndim(x)), *np.shape(x))), axis)
+
+
 @pullback(np.vander)
 def vander(y_bar, y, x, *, N=None, increasing=False):
     """The columns of y are the powers of x, highest first unless `increasing`."""
@@ -27,3 +45,12 @@ def vander(y_bar, y, x, *, N=None, increasing=False):
     slopes = rising[:, 1:] * np.arange(1, np.shape(y)[1])
     powers = np.vander(x, max(np.shape(y)[1] - 1, 0), increasing=True)
     return np.sum(slopes * np.conjugate(powers), axis=1)
+
+
+@pushforward(np.vander)
+def push_vander(dots, y, x, *, N=None, increasing=False):
+    columns = np.shape(y)[1]
+    powers = np.vander(x, max(columns - 1, 0), increasing=True) * np.arange(1, columns)
+    constant = np.zeros((np.shape(x)[0], min(columns, 1)), y.dtype)
+    rising = np.concatenate([constant, powers * dots[0][:, np.newaxis]], axis=1)
+    return rising if increasing else np.flip(rising, 1)

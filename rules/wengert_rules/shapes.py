@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import RuleError, additem, pullback
+from wengert.extend import RuleError, additem, linear, pullback, pushforward
 
 ALL = slice(None)
 SHORT = 32  # elements, up to which `np.sum` along an axis is up to five times slower than `np.einsum`
@@ -53,6 +53,11 @@ def ravel(y_bar, y, a, *, order="C"):
     return np.reshape(y_bar, np.shape(a), order=element_order(order))
 
 
+@pushforward(np.reshape, np.ndarray.reshape, np.ravel)
+def push_reshape(dots, y, a, *given, order="C", **options):
+    return np.reshape(dots[0], np.shape(y), order=element_order(order))
+
+
 @pullback(np.squeeze, np.ndarray.squeeze, np.generic.squeeze, view=True, identity=True)
 def squeeze(y_bar, y, a, *, axis=None):
     return np.reshape(y_bar, np.shape(a))
@@ -61,6 +66,11 @@ def squeeze(y_bar, y, a, *, axis=None):
 @pullback(np.expand_dims, view=True)
 def expand_dims(y_bar, y, a, *, axis):
     return np.reshape(y_bar, np.shape(a))
+
+
+@pushforward(np.squeeze, np.expand_dims)
+def push_axes(dots, y, a, *, axis=None):
+    return np.reshape(dots[0], np.shape(y))
 
 
 @pullback(np.broadcast_to, broadcasts=True, view=True)
@@ -200,12 +210,26 @@ def array(y_bar, y, *items, dtype=None, order="K", copy=None, subok=False, devic
     return tuple(y_bar[i] for i in range(len(shapes)))
 
 
+@pushforward(np.array)
+def push_array(dots, y, *items, dtype=None, order="K", copy=None, subok=False, device=None, like=None, ndmin=0):
+    if len(items) == 1:
+        return np.reshape(dots[0], np.shape(y))
+    parts = [np.zeros(np.shape(x)) if dot is None else dot for dot, x in zip(dots, items, strict=True)]
+    return np.reshape(np.stack(parts), np.shape(y))
+
+
 @pullback(np.ndarray.view, view=True)
 def view(y_bar, y, a, *, dtype=None, type=None):
     """Of the same dtype; others read the bytes of the numbers."""
     if y.dtype != a.dtype:
         raise RuleError(f"an array of {a.dtype} is viewed as {y.dtype}: convert it with .astype")
     return y_bar
+
+
+@pushforward(np.broadcast_to, np.full, np.copy, np.ndarray.astype, np.ndarray.view)
+def push_same(dots, y, *given, **options):
+    """The tangent itself, which the engine brings to the shape and dtype of y."""
+    return dots[-1] if dots[0] is None else dots[0]
 
 
 @pullback(np.ndarray.item, np.generic.item)
@@ -217,3 +241,9 @@ def item(y_bar, y, a, *index):
     if len(place) == 1:
         place = np.unravel_index(place[0] % np.size(a), np.shape(a))
     return additem(np.zeros(np.shape(a), a.dtype), place, y_bar)
+
+
+linear(np.ndarray.item, args=(0,))
+linear(np.transpose, np.swapaxes, np.matrix_transpose, np.flip, np.roll, np.repeat, np.tile, np.meshgrid)
+linear(np.concatenate, np.stack, np.hstack, np.vstack)
+linear(np.ndarray.transpose, args=(0,))

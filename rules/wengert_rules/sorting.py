@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from wengert.extend import accumulates, additem, pullback, setitem
+from wengert.extend import accumulates, additem, linear, pullback, pushforward, setitem
 from wengert_rules.blas import PAYS
-from wengert_rules.reductions import spread
+from wengert_rules.reductions import push_by, spread
 from wengert_rules.shapes import integers
 
 MANY = 8  # marks, for each of which an element is compared twice
@@ -61,6 +61,15 @@ def sent_back(y_bar, matrix, axis):
     return places, shared(np.reshape(rows(y_bar, axis), (-1,)), values, np.shape(matrix)[1])
 
 
+@pushforward(np.sort)
+def push_sort(dots, y, a, *, axis=-1, kind=None, order=None, stable=None):
+    matrix = rows(a, axis)
+    places = ranked(matrix)
+    moved = np.reshape(rows(dots[0], axis), (-1,))[places]
+    made = shared(moved, np.reshape(matrix, (-1,))[places], np.shape(matrix)[1])
+    return from_rows(np.reshape(made, np.shape(matrix)), np.shape(y), axis)
+
+
 @accumulates(np.sort, arg=0, above=PAYS)
 def sort_onto(x_bar, y_bar, y, a, axis=-1, kind=None, order=None, stable=None):
     """Where the rows that were sorted lie one after another."""
@@ -77,6 +86,13 @@ def partition(y_bar, y, a, *, kth, axis=-1, kind="introselect", order=None):
     parted = rows(y, axis)
     marks = parted[:, np.reshape(np.asarray(kth), (-1,))]
     return from_rows(given_to_equals(rows(y_bar, axis), parted, rows(a, axis), marks), np.shape(a), axis)
+
+
+@pushforward(np.partition)
+def push_partition(dots, y, a, *, kth, axis=-1, kind="introselect", order=None):
+    parted = rows(y, axis)
+    marks = parted[:, np.reshape(np.asarray(kth), (-1,))]
+    return from_rows(given_to_equals(rows(dots[0], axis), rows(a, axis), parted, marks), np.shape(y), axis)
 
 
 def given_to_equals(x, source, target, marks):
@@ -121,6 +137,9 @@ def given_to_equals_(y_bar, y, x, source, target, marks):
     return given_to_equals(y_bar, target, source, marks), None, None, None
 
 
+linear(given_to_equals, args=(0,))
+
+
 def share(y_bar, hits, axis):
     """`y_bar` shared equally by the elements of a reduced axis that are marked."""
     return np.where(hits, y_bar / np.maximum(np.sum(hits, axis=axis, dtype=y_bar.dtype, keepdims=True), 1), 0)
@@ -144,3 +163,6 @@ def median(y_bar, y, a, *, axis=None, out=None, overwrite_input=False, keepdims=
     half = spread(y_bar / 2, np.shape(a), axis, keepdims)
     from_lower = share(half, np.where(is_below, a == lower, equal), axis)
     return from_lower + share(half, np.where(is_above, a == upper, equal), axis)
+
+
+pushforward(np.median)(push_by(median, integers))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import partials, pullback
+from wengert.extend import partials, pullback, pushforward
 from wengert_rules.products import conj
 
 # B₂ₖ, the Bernoulli numbers of Stirling's series, in which x ≥ 20 leaves an error below 1e-17.
@@ -54,6 +54,11 @@ def polygamma_(y_bar, y, x, *, order):
     return y_bar * polygamma(x, order + 1)
 
 
+@pushforward(polygamma)
+def push_polygamma(dots, y, x, *, order):
+    return dots[0] * polygamma(x, order + 1)
+
+
 @partials(math.gamma)
 def gamma(y, x):
     return y * polygamma(x, 0)
@@ -77,6 +82,11 @@ def bessel_i(x, order):
 @pullback(bessel_i)
 def bessel_i_(y_bar, y, x, *, order):
     return y_bar * conj((bessel_i(x, order - 1) + bessel_i(x, order + 1)) / 2)
+
+
+@pushforward(bessel_i)
+def push_bessel_i(dots, y, x, *, order):
+    return dots[0] * (bessel_i(x, order - 1) + bessel_i(x, order + 1)) / 2
 
 
 @partials(np.i0)

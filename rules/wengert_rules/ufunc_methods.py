@@ -9,11 +9,11 @@ import math
 
 import numpy as np
 
-from wengert.extend import additem, pullback
+from wengert.extend import additem, linear, pullback, pushforward, rules
 from wengert_rules import elementwise
 from wengert_rules.products import conj
 from wengert_rules.recurrences import products_of_others, share, sums_onward
-from wengert_rules.reductions import extremum, masked, spread
+from wengert_rules.reductions import extremum, masked, push_by, spread
 from wengert_rules.shapes import inverse_permutation
 
 ALL = slice(None)
@@ -61,13 +61,36 @@ def recurrence(y_bar, over, by, axis):
     return np.swapaxes(np.concatenate([reach[..., :1], share(reach[..., 1:], conj(by))], axis=-1), line(axis), -1)
 
 
-def prod_bar(y_bar, y, a, axis, keepdims, initial, where):
-    """ȳ times the product of the other factors, among which is `initial`."""
+def pushes_on(formula):
+    """The pushforward of an accumulation: ẏₖ = ∂f/∂yₖ₋₁ ẏₖ₋₁ + ∂f/∂xₖ ẋₖ, with the partials of the step f."""
+
+    def push_accumulation(dots, y, a, *, axis=0, dtype=None, out=None):
+        over, by = formula(*steps(y, a, axis))
+        dot = np.swapaxes(dots[0], line(axis), -1)
+        fed = np.concatenate([dot[..., :1], share(dot[..., 1:], by)], axis=-1)
+        return np.swapaxes(np.flip(sums_onward(np.flip(over, -1), np.flip(fed, -1)), -1), line(axis), -1)
+
+    return push_accumulation
+
+
+def others(y, a, axis, where):
+    """For each element of `a` the product of the other factors."""
     factors = a if where is True else np.where(where, a, 1)
     factors = factors if np.result_type(factors) == y.dtype else factors * np.ones((), y.dtype)
-    others = parted(products_of_others(joined(factors, axis)), np.shape(a), axis)
+    return parted(products_of_others(joined(factors, axis)), np.shape(a), axis)
+
+
+def prod_bar(y_bar, y, a, axis, keepdims, initial, where):
+    """ȳ times the product of the other factors, among which is `initial`."""
     start = 1 if initial is None else initial
-    return masked(share(spread(y_bar * np.conjugate(start), np.shape(a), axis, keepdims), conj(others)), where)
+    spread_out = spread(y_bar * np.conjugate(start), np.shape(a), axis, keepdims)
+    return masked(share(spread_out, conj(others(y, a, axis, where))), where)
+
+
+def push_prod(dot, y, a, axis, keepdims, initial, where):
+    """ẏ = Σ ẋₖ times the product of the other factors."""
+    each = masked(share(dot, others(y, a, axis, where)), where)
+    return np.sum(each, axis=axis, keepdims=keepdims) * (1 if initial is None else initial)
 
 
 @pullback(np.prod, np.ndarray.prod, np.generic.prod)
@@ -75,9 +98,19 @@ def prod(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initia
     return prod_bar(y_bar, y, a, axis, keepdims, initial, where)
 
 
+@pushforward(np.prod)
+def prod_pushed(dots, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True):
+    return push_prod(dots[0], y, a, axis, keepdims, initial, where)
+
+
 @pullback(np.multiply.reduce)
 def multiply_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=1, where=True):
     return prod_bar(y_bar, y, a, axis, keepdims, initial, where)
+
+
+@pushforward(np.multiply.reduce)
+def multiply_reduce_pushed(dots, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=1, where=True):
+    return push_prod(dots[0], y, a, axis, keepdims, initial, where)
 
 
 @pullback(np.subtract.reduce)
@@ -139,6 +172,14 @@ def cumprod(y_bar, y, a, *, axis=None, dtype=None, out=None):
     return multiply_accumulate(y_bar, y, a, axis=axis)
 
 
+@pushforward(np.cumprod)
+def push_cumprod(dots, y, a, *, axis=None, dtype=None, out=None):
+    if axis is None or np.ndim(a) == 0:
+        flat, dot = np.reshape(a, (-1,)), np.reshape(dots[0], (-1,))
+        return pushes_on(elementwise.multiply)((dot,), y, flat)
+    return pushes_on(elementwise.multiply)(dots, y, a, axis=axis)
+
+
 @pullback(np.multiply.accumulate)
 def multiply_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     over, by = elementwise.multiply(*steps(y, a, axis))
@@ -169,15 +210,33 @@ def hypot_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     return recurrence(y_bar, over, by, axis)
 
 
+for _ufunc in (np.multiply, np.true_divide, np.logaddexp, np.logaddexp2, np.hypot):
+    pushforward(_ufunc.accumulate)(pushes_on(rules[_ufunc].body))
+
+
 @pullback(np.maximum.accumulate, np.minimum.accumulate, np.fmax.accumulate, np.fmin.accumulate)
 def extremum_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     """ȳₖ is shared equally by the elements up to k that equal yₖ: those of the run in which y has that value."""
     y, a, y_bar = [np.swapaxes(x, line(axis), -1) for x in (y, a, y_bar)]
+    hits, goes_on, ties = runs(y, a)
+    x_bar = np.where(hits, sums_onward(goes_on, y_bar / ties), 0)
+    return np.swapaxes(x_bar, line(axis), -1)
+
+
+def runs(y, a):
+    """Where `a` has the running extremum y, whether that goes on after each place, and how many have it up to there."""
     one = np.ones((), y.dtype)
     hits, goes_on = a == y, (y[..., 1:] == y[..., :-1]) * one
     ties = np.flip(sums_onward(np.flip(goes_on, -1), np.flip(hits * one, -1)), -1)
-    x_bar = np.where(hits, sums_onward(goes_on, y_bar / elementwise.nonzero(ties)), 0)
-    return np.swapaxes(x_bar, line(axis), -1)
+    return hits, goes_on, elementwise.nonzero(ties)
+
+
+@pushforward(np.maximum.accumulate)
+def push_extremum_accumulate(dots, y, a, *, axis=0, dtype=None, out=None):
+    y, a, dot = [np.swapaxes(x, line(axis), -1) for x in (y, a, dots[0])]
+    hits, goes_on, ties = runs(y, a)
+    total = np.flip(sums_onward(np.flip(goes_on, -1), np.flip(np.where(hits, dot, 0), -1)), -1)
+    return np.swapaxes(total / ties, line(axis), -1)
 
 
 @pullback(np.add.reduceat)
@@ -191,3 +250,11 @@ def add_reduceat(y_bar, y, array, *, indices, axis=0, dtype=None, out=None):
     places = np.arange(len(sums)) + (starts - np.cumsum(lengths) + lengths)[sums]
     blank = np.zeros(np.shape(array), y.dtype)
     return additem(blank, (ALL,) * along + (places,), np.take(y_bar, sums, along))
+
+
+linear(np.add.accumulate, np.subtract.accumulate, np.add.reduceat)
+pushforward(np.subtract.reduce)(push_by(subtract_reduce, axis=0))
+pushforward(np.maximum.reduce)(push_by(extremum_reduce, axis=0))
+pushforward(np.logaddexp.reduce)(push_by(logaddexp_reduce, axis=0))
+pushforward(np.logaddexp2.reduce)(push_by(logaddexp2_reduce, axis=0))
+pushforward(np.hypot.reduce)(push_by(hypot_reduce, axis=0))

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from wengert.extend import additem, pullback, setitem
+from wengert.extend import additem, linear, multilinear, pullback, pushforward, setitem
 from wengert_rules.shapes import integers
 
 # Convolution and correlation
@@ -44,6 +44,9 @@ def correlate(y_bar, y, a, v, *, mode="valid"):
     return np.reshape(a_bar, np.shape(a)), np.reshape(v_bar, np.shape(v))
 
 
+multilinear(np.convolve, np.correlate)
+
+
 # Windows
 
 
@@ -58,6 +61,9 @@ def sliding_window_view(y_bar, y, x, *, window_shape, axis=None, subok=False, wr
         key = tuple(slice(i, i + n) for i, n in zip(start, np.shape(y), strict=False))
         x_bar = additem(x_bar, key, y_bar[(..., *place)])
     return x_bar
+
+
+linear(np.lib.stride_tricks.sliding_window_view)
 
 
 # Interpolation
@@ -103,3 +109,31 @@ def interp(y_bar, y, x, xp, fp, left=None, right=None, *, period=None):
     fp_bar = additem(np.zeros(np.shape(fp), values.dtype), which[k], y_bar_of_points * (1 - t))
     fp_bar = additem(fp_bar, which[j], y_bar_of_points * t)
     return x_bar, xp_bar, fp_bar, np.where(below, y_bar, 0), np.where(above, y_bar, 0)
+
+
+@pushforward(np.interp)
+def push_interp(dots, y, x, xp, fp, left=None, right=None, *, period=None):
+    """ẏ = (slope at x) (ẋ - ẋp between the points) + ḟp between the points."""
+    x_dot, xp_dot, fp_dot, *ends = dots
+    moved = [] if x_dot is None else [x_dot]
+    if xp_dot is not None:
+        moved.append(-np.interp(x, xp, xp_dot, period=period))
+    total = sum(moved) * slopes(x, xp, fp, period) if moved else 0.0
+    if fp_dot is None and not any([dot is not None for dot in ends]):
+        return total
+    fp_dot = np.zeros(np.shape(fp)) if fp_dot is None else fp_dot
+    given = zip((left, right), (*ends, None, None), strict=False)
+    low, high = [(0.0 if dot is None else dot) if end is not None else None for end, dot in given]
+    return total + np.interp(x, xp, fp_dot, low, high, period)
+
+
+def slopes(x, xp, fp, period):
+    """The slope of the segment in which each x is, 0 beyond the points."""
+    points, which = knots(1.0 * np.asarray(xp), period)
+    values = 1.0 * np.asarray(fp)[which]
+    at = x if period is None else x % abs(period)
+    k = segments(at, points)
+    j = np.minimum(k + 1, np.size(points) - 1)
+    width = points[j] - points[k]
+    inside = (at >= points[0]) & (at <= points[-1])
+    return np.where(inside, (values[j] - values[k]) / np.where(width == 0, 1, width), 0)

@@ -207,10 +207,15 @@ def pushforward(*targets: Callable[..., Any], registry: Registry = rules) -> Cal
     return declare
 
 
-def linear(*targets: Callable[..., Any], registry: Registry = rules) -> None:
+def linear(
+    *targets: Callable[..., Any], args: tuple[int, ...] | None = None, without: tuple[str, ...] = (),
+    registry: Registry = rules,
+) -> None:  # fmt: skip
     """Declare that the functions `targets`, which have a rule, are linear in all differentiable arguments together.
 
-    Their tangent is then their value at the tangents. `registry` is the table in which the rules stand.
+    Their tangent is then their value at the tangents. `args` are the positions of these arguments where they are not
+    all that the rule has by position; `without` names static arguments that only add a constant. `registry` is the
+    table in which the rules stand.
 
     >>> def swapped(x):
     ...     return x[::-1].copy()
@@ -222,7 +227,7 @@ def linear(*targets: Callable[..., Any], registry: Registry = rules) -> None:
     Errors: those of `pushforward`.
     """
     for f in targets:
-        registry.push_by(f, Pushforward("linear", linear))
+        registry.push_by(f, Pushforward("linear", linear, args, without))
 
 
 def multilinear(*targets: Callable[..., Any], registry: Registry = rules) -> None:

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import RuleError, WengertError
-from wengert.rulebook.interface import AnyRule
-from wengert.values.cotangents import force, is_zero
+from wengert.rulebook.interface import AnyPushforward, AnyRule
+from wengert.values.cotangents import AbstractTangent, force, is_zero
 from wengert.values.projection import project
 from wengert.values.results import LeafForm, cotangent, form_of, is_flat, with_leaves
 from wengert.values.specs import Spec, is_complex, is_inexact, spec_of
@@ -93,23 +93,36 @@ def _single(
             return _transposed(call, rule, y, primals, static, dots)
         if forward.kind == "declared":
             return fitted(call, call(forward.function, dots, y, *primals, **static), y)
-        terms = _terms(forward.kind, flat, dots)
-        return fitted(call, call(_sum, *[call(fn, *_joined(rule, term, args), **kwargs) for term in terms]), y)
+        return fitted(call, _by_calls(call, fn, rule, forward, args, kwargs, dots), y)
 
     return pushed
 
 
-def _terms(kind: str, flat: Args, dots: Args) -> list[Args]:
+def _by_calls(
+    call: Caller, fn: Callable[..., Any], rule: AnyRule, forward: AnyPushforward, args: Args, kwargs: dict[str, Any],
+    dots: Args,
+) -> Any:  # fmt: skip
+    """ẏ of a function that is linear, or linear in each argument, by calls of it."""
+    flat = rule.splat(args)
+    static = {name: value for name, value in kwargs.items() if name not in forward.without}
+    terms = [_joined(rule, term, args) for term in _terms(forward, flat, dots)]
+    if getattr(fn, "__objclass__", None) in (np.ndarray, np.generic):  # which may be called on the other's tangents
+        fn, terms = getattr(np.ndarray, fn.__name__), [(call(np.asarray, term[0]), *term[1:]) for term in terms]
+    return call(_sum, *[call(fn, *term, **static) for term in terms])
+
+
+def _terms(forward: AnyPushforward, flat: Args, dots: Args) -> list[Args]:
     """The arguments of the calls whose sum is ẏ: of all tangents together, or of each beside the other values."""
-    if kind == "linear":
-        front = [_zero(x) if dot is None else dot for x, dot in zip(flat, dots, strict=False)]
-        return [(*front, *flat[len(dots) :])]
+    if forward.kind == "linear":
+        places = range(len(dots)) if forward.args is None else forward.args
+        zeros = [_zero(x) if k in places and k < len(dots) else x for k, x in enumerate(flat)]
+        return [tuple([dots[k] if k < len(dots) and dots[k] is not None else x for k, x in enumerate(zeros)])]
     return [(*flat[:k], dot, *flat[k + 1 :]) for k, dot in enumerate(dots) if dot is not None]
 
 
 def _zero(x: Any) -> Any:
-    """Zeros like an argument without tangent; what is no number is a static argument."""
-    return np.zeros(x.shape, x.dtype) if isinstance(x, (np.ndarray, Spec)) else 0.0 if is_inexact(x) else x
+    """Zeros like an argument without tangent."""
+    return np.zeros(np.shape(x), x.dtype if isinstance(x, (np.ndarray, Spec)) else float)
 
 
 def _sum(*terms: Any) -> Any:
@@ -260,9 +273,11 @@ def fitted(call: Caller, y_dot: Any, y: Any, size: int | None = None) -> Any:
     """The tangent `y_dot` in the shape and realness of the result `y`, and with a leading axis if there is a `size`."""
     if isinstance(y_dot, tuple):
         return tuple([None if y_dot[k] is None else fitted(call, y_dot[k], y[k], size) for k in range(len(y_dot))])
-    if y_dot is None:
-        return None
+    if y_dot is None or isinstance(y_dot, AbstractTangent) or (is_container(y) and not isinstance(y, tuple)):
+        return y_dot
     spec = spec_of(y)
+    if spec.dtype.kind not in "fc":
+        return None
     if size is not None:
         spec = Spec((size, *spec.shape), spec.dtype)
     if type(y_dot) is np.ndarray and y_dot.shape == spec.shape and y_dot.dtype == spec.dtype and spec.shape:

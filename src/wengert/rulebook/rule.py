@@ -44,11 +44,14 @@ class Accumulator(NamedTuple):
 class Pushforward(NamedTuple):
     """How a rule pushes tangents: `kind` is "declared", "linear" or "multilinear".
 
-    What is declared is `function(dots, y, *args, **static) -> ẏ`; the others call the primitive itself.
+    What is declared is `function(dots, y, *args, **static) -> ẏ`; the others call the primitive itself. What is linear
+    is so in the arguments `args` (None: in all), without the static ones `without`, which add a constant.
     """
 
     kind: str
     function: Callable[..., Any]
+    args: tuple[int, ...] | None = None
+    without: tuple[str, ...] = ()
 
 
 class Rule:
