@@ -18,9 +18,10 @@ from wengert.errors import (
     StaleTapeError, TapeError, TensorLanguageError, WengertError,
 )  # fmt: skip
 from wengert.explain import policy
-from wengert.gradient import Gradients, grad, stop_gradient, value_and_grad, vjp
+from wengert.gradient import Gradients, grad, value_and_grad, vjp
 from wengert.hooks.net import strict
 from wengert.jacobians import hessian, jacobian, jacrev, value_and_jacobian
+from wengert.parameters import ravel, stop_gradient
 from wengert.primitivize import primitivize
 from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
 from wengert.rulebook.declare import accumulates, non_differentiable, partials, pullback, pushforward, rrule
@@ -41,7 +42,7 @@ __all__ = [
     # derivatives, what they may leave out, and how they are checked
     "grad", "value_and_grad", "vjp", "Gradients", "stop_gradient", "strict", "check_grads", "ngradient",
     # derivatives of all numbers of a result, and second ones
-    "jacobian", "jacrev", "value_and_jacobian", "hessian",
+    "jacobian", "jacrev", "value_and_jacobian", "hessian", "ravel",
     # what they keep
     "checkpoint", "checkpoint_loop", "accumulation",
     # rules

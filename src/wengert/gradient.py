@@ -21,10 +21,8 @@ from wengert.recording.slots import slot_of
 from wengert.reverse.leaf_gradients import LeafGradients
 from wengert.reverse.seeds import scalar_seed, seeds_of
 from wengert.reverse.walk import reverse
-from wengert.rulebook.batching import batching
-from wengert.rulebook.declare import non_differentiable
 from wengert.rulebook.pushforwards import ReverseMode, plainly
-from wengert.values.specs import fresh, is_complex
+from wengert.values.specs import is_complex
 from wengert.values.trees import leaves
 from wengert.wanted import (
     Argnums,
@@ -264,19 +262,6 @@ def _call(fn: Callable[..., Any], *args: Any) -> Any:
     return fn(*args)
 
 
-def stop_gradient(x: Any) -> Any:
-    """A copy of `x`, a number or an array, that counts as a constant: its derivative is zero.
-
-    >>> wg.grad(lambda x: x * wg.stop_gradient(x))(3.0)
-    3.0
-    """
-    return x.copy() if isinstance(x, np.ndarray) else fresh(x)
-
-
-non_differentiable(stop_gradient)
-batching(stop_gradient)(lambda batch, x: stop_gradient(x))
-
-
 def _at_once(
     f: Any,
     args: tuple[Any, ...],
@@ -402,4 +387,4 @@ def wraps(f: Any) -> Callable[[Any], Any]:
         return lambda g: g
 
 
-__all__ = ["Gradients", "grad", "stop_gradient", "value_and_grad", "vjp"]
+__all__ = ["Gradients", "grad", "value_and_grad", "vjp"]

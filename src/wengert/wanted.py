@@ -17,6 +17,7 @@ import numpy as np
 from wengert.errors import ArgumentError, IntegerInputError
 from wengert.values.callables import callable_name, named_parameters, parameter_names, takes_any_keyword
 from wengert.values.specs import as_float, is_inexact
+from wengert.values.trees import leaves
 
 Argnums = int | str | Sequence[int | str] | None
 
@@ -71,7 +72,7 @@ def check_inputs(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: 
     for key in wanted:
         value = kwargs[key] if isinstance(key, str) else args[key]
         found = None if is_inexact(value) else _without_derivative(value)
-        if found is None:
+        if found is None or leaves(value):
             continue
         name = argument_names(f, args, kwargs, (key,))[0]
         if isinstance(value, np.ndarray):

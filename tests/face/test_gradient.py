@@ -434,3 +434,11 @@ def test_rrules_recorded_while_running() -> None:
     value, _ = wg.trace(lambda a, b: a * b + np.sin(a), 2.0, 3.0, ctx=ctx)
     assert value == 6.909297426825682
     assert len(ctx.pullbacks) == 3
+
+
+def test_floats_in_objects_beside_whole_numbers_are_found() -> None:
+    def f(p: Any) -> Any:
+        return p["pair"].w ** p["power"]
+
+    found = wg.grad(f)({"pair": Pair(3.0, None), "power": 2})
+    assert found["pair"].w == 6.0 and found["power"] is None
