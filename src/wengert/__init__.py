@@ -13,14 +13,16 @@ from wengert.checks import check_grads
 from wengert.differences import ngradient
 from wengert.errors import (
     AliasedArgumentsError, ArgumentError, BytecodeError, CacheWarning, DuplicateRuleError, GradientCheckError,
-    IntegerInputError, NoBatchingRuleWarning, NoDerivativeError, NoGradientPathError, NonScalarOutputError,
-    NoPathWarning, NoRuleError, OutOfRangeError, PluginWarning, RecomputationError, RefusedCallError, RuleError,
-    StaleTapeError, TapeError, TensorLanguageError, WengertError,
+    IntegerInputError, NoBatchingRuleWarning, NoDerivativeError, NoGradientPathError, NoPathWarning, NoRuleError,
+    NonFiniteError, NonScalarOutputError, OutOfRangeError, PluginWarning, RecomputationError, RefusedCallError,
+    RuleError, StaleTapeError, TapeError, TensorLanguageError, WengertError,
 )  # fmt: skip
 from wengert.explain import policy
 from wengert.gradient import Gradients, grad, value_and_grad, vjp
 from wengert.hooks.net import strict
 from wengert.jacobians import hessian, jacobian, jacrev, value_and_jacobian
+from wengert.missing import missing
+from wengert.nans import debug_nans
 from wengert.parameters import ravel, stop_gradient
 from wengert.primitivize import primitivize
 from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
@@ -39,15 +41,12 @@ from wengert.values.settings import accumulation, debug
 
 __version__ = "0.1.0"
 __all__ = [
-    # derivatives, what they may leave out, and how they are checked
-    "grad", "value_and_grad", "vjp", "Gradients", "stop_gradient", "strict", "check_grads", "ngradient",
-    # derivatives of all numbers of a result, and second ones
-    "jacobian", "jacrev", "value_and_jacobian", "hessian", "ravel",
-    # what they keep
-    "checkpoint", "checkpoint_loop", "accumulation",
+    # derivatives, what they keep, what they may leave out, and how they are checked
+    "grad", "value_and_grad", "vjp", "Gradients", "stop_gradient", "strict", "debug_nans", "check_grads", "ngradient",
+    "jacobian", "jacrev", "value_and_jacobian", "hessian", "ravel", "checkpoint", "checkpoint_loop", "accumulation",
     # rules
     "rules", "partials", "pullback", "rrule", "pushforward", "accumulates", "non_differentiable", "primitivize",
-    "test_rrule", "policy", "extend",
+    "test_rrule", "policy", "missing", "extend",
     # cotangents that a rule may return
     "ProjectTo", "Tangent", "Thunk", "InplaceableThunk", "NoTangent", "ZeroTangent", "unthunk", "add_inplace", "debug",
     # tapes
@@ -56,8 +55,9 @@ __all__ = [
     # errors and warnings
     "WengertError", "AliasedArgumentsError", "ArgumentError", "BytecodeError", "DuplicateRuleError",
     "GradientCheckError", "IntegerInputError", "NoDerivativeError", "NoGradientPathError", "NonScalarOutputError",
-    "NoRuleError", "OutOfRangeError", "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError",
-    "TapeError", "TensorLanguageError", "CacheWarning", "NoBatchingRuleWarning", "NoPathWarning", "PluginWarning",
+    "NonFiniteError", "NoRuleError", "OutOfRangeError", "RecomputationError", "RefusedCallError", "RuleError",
+    "StaleTapeError", "TapeError", "TensorLanguageError", "CacheWarning", "NoBatchingRuleWarning", "NoPathWarning",
+    "PluginWarning",
 ]  # fmt: skip
 
 

@@ -50,6 +50,10 @@ class StaleTapeError(WengertError, RuntimeError):
     """A tape was replayed on inputs for which the function would have run differently."""
 
 
+class NonFiniteError(WengertError, FloatingPointError):
+    """Under `wg.debug_nans`: a call, or a step back, made a nan or an inf out of finite values, or was given one."""
+
+
 class RecomputationError(WengertError, RuntimeError):
     """A function under `wg.checkpoint` did something else when the reverse pass ran it again."""
 

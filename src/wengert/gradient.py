@@ -12,6 +12,7 @@ from wengert.errors import ArgumentError, NonScalarOutputError, RefusedCallError
 from wengert.hooks.tracer import closed, enter, enter_leaves, level, run
 from wengert.memory.residuals import materialise
 from wengert.memory.storage import Memory
+from wengert.nans import check_given
 from wengert.recording.inputs import Leaves, Swaps, outline
 from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Recording, silent
@@ -22,6 +23,7 @@ from wengert.reverse.leaf_gradients import LeafGradients
 from wengert.reverse.seeds import scalar_seed, seeds_of
 from wengert.reverse.walk import reverse
 from wengert.rulebook.pushforwards import ReverseMode, plainly
+from wengert.values.settings import SETTINGS
 from wengert.values.specs import is_complex
 from wengert.values.trees import leaves
 from wengert.wanted import (
@@ -216,6 +218,8 @@ def _pulled(
         if outputs and (swaps.made or not quiet) and all(is_lost(recording, here, slot) for _, slot, _ in outputs):
             warn_of_loss(recording, here, f, _asked(f, args, kwargs, wanted))
         materialise(recording, here.start, len(recording.entries), written_only=False)
+        if SETTINGS.debug_nans and not depth:
+            check_given(recording, result)
         public = swaps.leave(result)
         kept, folds = _part(recording, here.start), len(recording.folds)
 
@@ -249,6 +253,7 @@ def _part(recording: Recording, start: int) -> Recording:
     made = Recording(False)
     made.memory = Memory(recording)  # not its own: what a cycle holds is alive for checkpoints around the vjp
     made.memory.has_pulls = recording.memory.has_pulls
+    made.notes = recording.notes
     made.entries = dict(enumerate(recording.entries[start:], start))  # type: ignore[assignment]
     return made
 
@@ -329,6 +334,8 @@ def _gradient(
             gradient_of = LeafGradients(bars, slots, depth > 0)
             leading = simple and not depth
             gradients = gradient_of.leading(swaps.made, here.start) if leading else [*swaps.mirrors(gradient_of)]
+            if SETTINGS.debug_nans and not depth:
+                check_given(recording, value, gradients)
         missed = not gradient_of.reached(here) if depth else not seeds
         quiet |= allow_int and not swaps.made
         if missed and not quiet and is_lost(recording, here, seeds[0][0] if seeds else None):

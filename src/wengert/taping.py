@@ -19,7 +19,7 @@ from wengert.tape.contexts import Context
 from wengert.tape.entries import Slot
 from wengert.tape.live import LiveContext
 from wengert.tape.tape import Tape
-from wengert.values.callables import signature
+from wengert.values.callables import path_in
 from wengert.values.settings import SETTINGS, accumulation
 from wengert.values.sites import Site
 from wengert.values.trees import rebuild
@@ -91,7 +91,7 @@ def _traced(
             live.watch(recording)
         wanted = [*range(len(args)), *kwargs]
         swaps, f, entered, keywords = enter(recording, here, f, args, kwargs, wanted, promote=False)
-        names = _names(named, args, swaps.paths)
+        names = [path_in(named, path) for path, _ in swaps.paths]
         if live is not None:
             live.names = iter(names)
         try:
@@ -122,19 +122,6 @@ def _slot(recording: Recording, leaf: Any, live: LiveContext | None) -> Any:
     if live is not None and slot is not None:
         live.check(recording, slot, leaf)
     return leaf if slot is None else Slot(slot)
-
-
-def _names(f: Any, args: tuple[Any, ...], paths: list[tuple[str, Any]]) -> list[str]:
-    try:
-        parameters = list(signature(f).parameters)
-    except (TypeError, ValueError):
-        parameters = []
-    words = {f"argument {k + 1}": name for k, name in enumerate(parameters[: len(args)])}
-    names = []
-    for path, _ in paths:
-        head = next((old for old in sorted(words, key=len, reverse=True) if path.startswith(old)), None)
-        names.append(path if head is None else words[head] + path[len(head) :])
-    return names
 
 
 def _notes(recording: Recording) -> dict[int, tuple[str, int]]:

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
-from wengert.recording.recording import PLAIN, STATE, Recording, called_by_user, here
+from wengert.recording.recording import PLAIN, STATE, Recording, called_by_user, here, users_site
 from wengert.recording.session import apart
 from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
@@ -164,16 +164,26 @@ def opaque(
     if _asks_numbers(fn):
         things = tuple([a for a in things if not _has_no_number(a)])
     try:
-        found = traced_in(recording, things)
+        found, why = traced_in(recording, things), ""
     except TooLarge:
-        raise refusal(recording, fn, f"its arguments reach more than {LIMIT} objects, too many to search") from None
+        found, why = [], f"its arguments reach more than {LIMIT} objects, too many to search"
     for value in found:
         slot = slot_of(recording, value)
         if slot is None or is_inexact(value):
-            raise refusal(recording, fn, "a traced value reaches it")
+            why = "a traced value reaches it"
+            break
         guard(recording, np.asarray, value, slot)
+    if why:
+        _unruled(recording, fn, why)
     call = run or fn
     return watched(recording, partial(apart, recording, call) if waits(fn) else call, args, kwargs)
+
+
+def _unruled(recording: Recording, fn: Any, why: str) -> None:
+    """Refuse a call without a rule, or take it down where the code is to go on."""
+    if recording.survey is None:
+        raise refusal(recording, fn, why)
+    recording.survey.refused.append((called_by_user() or fn, users_site(), why))
 
 
 def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ from wengert.hooks import calls, generated, net
 from wengert.hooks.exchange import prepare
 from wengert.memory.storage import Memory
 from wengert.recording.inputs import Leaves, Swaps
+from wengert.recording.nans import watch
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Level, Recording, flat_slots
 from wengert.recording.rule_reads import search_rest
@@ -24,6 +25,7 @@ from wengert.recording.subclasses import renewed
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name
 from wengert.values.frames import users_frames as _users_frames
+from wengert.values.settings import SETTINGS
 from wengert.values.specs import as_float
 
 
@@ -59,6 +61,8 @@ class level:
             if net.Net.torn:
                 net.mend()
         STATE.recording, STATE.quick = recording, recording.entries if self.context is None else None
+        if SETTINGS.debug_nans:
+            watch(recording)
         return recording
 
     def __exit__(self, *error: object) -> None:

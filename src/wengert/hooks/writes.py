@@ -183,6 +183,8 @@ def record_write(
         run = partial(written_as_plain, recording, primitive.fn, run, target, args, kwargs)
     if not constant:
         _check_dtype(recording, target, ins)
+    if recording.watch is not None:
+        run = recording.watch.around(recording, primitive.fn, run, args, kwargs, target)
     if memory.lent:
         memory.lent.before_write(target, True)
     owner = memory.join(target)

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.recording import STATE, Recording, here, users_site
 from wengert.values.specs import is_certain, is_inexact
 
 WHOLE = 2**52
@@ -26,6 +26,8 @@ def note_cut(recording: Recording, primitive: Primitive, ins: tuple[Any, ...], v
     recording.cut = slot, primitive.name, STATE.site
     if primitive.stops:
         recording.stopped = slot
+    elif recording.survey is not None and is_inexact(value):
+        recording.survey.cut.append((primitive.fn, users_site(), "what it gives is constant"))
     elif type(value) is int:
         if not -WHOLE < value < WHOLE and primitive.name != "hash":
             raise taken_apart(recording, primitive.name)

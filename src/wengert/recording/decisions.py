@@ -185,6 +185,8 @@ def attempt(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...],
         raise
     if recording.loud:
         unharmed(recording, fn, args, kwargs)
+        if recording.watch is not None:
+            recording.watch.look(recording, fn, args, kwargs, value)
     return value
 
 
@@ -207,7 +209,9 @@ def raised(
 
 
 def unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Guard that a call raises no floating-point error and no warning, where the settings would let it."""
+    """Guard on a tape that a call raises no floating-point error and no warning, where the settings would let it."""
+    if not recording.keep:
+        return
     if {"call", "log"} & {*np.geterr().values()}:
         raise recording.refuse(
             RefusedCallError(

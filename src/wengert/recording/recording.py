@@ -77,6 +77,13 @@ class Aside(NamedTuple):
     held: list[Any]  # arrays that the table does not hold itself: none may go meanwhile
 
 
+class Survey(NamedTuple):
+    """What `wg.missing` takes down: the callables without a rule, and those that give constants; where, and why."""
+
+    refused: list[tuple[Any, Site | None, str]]
+    cut: list[tuple[Any, Site | None, str]]
+
+
 NOTHING = range(0)
 FEW = 1000  # objects that are looked at in each call of a rule; of more, all of them once, when the function ends
 
@@ -117,9 +124,11 @@ class Recording:
         "specs",
         "stands",
         "stopped",
+        "survey",
         "texts",
         "thread",
         "unsearched",
+        "watch",
     )
 
     def __init__(self, keep: bool, context: Any = None) -> None:
@@ -135,7 +144,8 @@ class Recording:
         self.stands: dict[int, Any] = {}  # new objects made for old ones, by id: the new one, and the old one
         self.inert: set[int] = set()  # slots that a tape needs and no derivative passes through
         self.notes: list[tuple[int, str, int]] = []  # (slot, what the entries from it on are, the slot it is about)
-        self.loud = False  # on a tape, whether the code sets which floating-point errors are raised
+        self.loud = False  # no short paths: each call is watched, or the code sets which floating-point errors raise
+        self.watch: Any = None  # looks at what each call is given and gives
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
         self.own = NOTHING  # the slots of what the function itself holds
@@ -143,6 +153,7 @@ class Recording:
         self.roots: Any = None  # the outermost function, and what it is given
         self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose
         self.folds: list[int] = []  # where entries were dropped for a checkpoint's sake
+        self.survey: Survey | None = None  # takes down what is refused for want of a rule, where the code goes on
         self.frame: types.FrameType | None = None  # the function that opened it, and closes it
         self.crowded: dict[int, Any] = {}  # large containers in which traced values were stored
         self.unsearched: dict[Any, Any] = {}  # functions with rules that reach too much to be searched in each call
@@ -289,8 +300,8 @@ def users_site() -> Site | None:
 def called_by_user() -> Any:
     """The function of a library that the user's line called and that is still running; None where there is none."""
     frame: types.FrameType | None = sys._getframe(1)
-    called = None
-    while frame is not None:
+    called, at_most = None, STATE.recording.frame if STATE.recording else None
+    while frame is not None and frame is not at_most:  # what called the derivative is none of it
         file = frame.f_code.co_filename
         if file.startswith(_LIBRARIES):
             called = _function_of(frame)

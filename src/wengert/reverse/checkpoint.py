@@ -58,7 +58,7 @@ def checkpoint(f: F) -> F:
         recording = followed()
         if recording is None:
             return f(*args, **kwargs)
-        if recording.reruns and len(recording.levels) == 1:
+        if recording.reruns and len(recording.levels) == 1 and recording.watch is None:
             return _run_and_fold(recording, f, args, kwargs)
         return recording.enter(f)(*args, **kwargs)
 

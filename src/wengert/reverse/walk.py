@@ -10,9 +10,10 @@ import numpy as np
 from wengert.errors import NoDerivativeError, RuleError
 from wengert.memory.residuals import materialise
 from wengert.recording.container_arguments import spread
+from wengert.recording.nans import check_step, first_bad
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.pulls import Pull
-from wengert.recording.recording import STATE, Entry, Level, Recording, Traced
+from wengert.recording.recording import STATE, Entry, Level, Recording, Traced, flat_slots
 from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Bars, plus
 from wengert.reverse.checkpoint import Folded
@@ -45,7 +46,7 @@ def reverse(
     called later.
     """
     end = max([slot for slot, _ in seeds], default=here.start - 1)
-    if watching is not None or depth or SETTINGS.strategy == "pass through":
+    if watching is not None or depth or SETTINGS.strategy == "pass through" or SETTINGS.debug_nans:
         materialise(recording, here.start, end + 1, written_only=True)
         recording.depends(end, here)
         made = PassingBars(end + 1) if watching is None else PassingTracedBars(watching, watching is recording)
@@ -125,16 +126,27 @@ def _walk_stepwise(
     STATE.site = site
 
 
-def _noted_step(recording: Recording, bars: Bars, slot: int, words: str, depth: int) -> None:
+def _noted_step(recording: Recording, bars: PassingBars | PassingTracedBars, slot: int, words: str, depth: int) -> None:
     entry = recording.entries[slot]
     assert entry is not None
     STATE.site = entry[5]
     bars.note(words, slot)
+    places, y_bar = _before_step(bars, slot, entry) if SETTINGS.debug_nans else ((), None)
     try:
         general_step(bars, slot, entry, depth)
     except NoDerivativeError as error:
         error.site = error.site or entry[5]
         raise
+    if places:
+        handed_on = [bar for _, bar, _ in bars.waiting]
+        check_step(recording, slot, y_bar, [*map(bars.table.__getitem__, places), *handed_on])
+
+
+def _before_step(bars: Bars, slot: int, entry: Entry) -> tuple[list[int], Any]:
+    """The slots of an entry's arguments whose cotangents are finite so far, and its own, which a step uses up."""
+    y_bar = bars.table[slot]
+    places = [k for k in flat_slots(entry[2]) if first_bad(bars.table[k]) is None]
+    return places, np.array(y_bar) if isinstance(y_bar, np.ndarray) else y_bar
 
 
 def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import inspect
+import re
 import sys
 import types
 from collections.abc import Callable
@@ -15,8 +16,8 @@ from wengert.values.codes import code_of
 from wengert.values.names import home_of, import_path, in_line, is_name
 
 __all__ = [
-    "callable_name", "callable_of", "key_of", "named_parameters", "parameter_names", "place", "stub", "unwrapped",
-    "written_name",
+    "callable_name", "callable_of", "key_of", "named_parameters", "parameter_names", "path_in", "place", "stub",
+    "unwrapped", "written_name",
 ]  # fmt: skip
 
 # Callables that are told apart by identity, and hash so, or as a method of the same object.
@@ -147,6 +148,13 @@ def parameter_names(f: Callable[..., Any]) -> list[str]:
         return list(signature(f).parameters)
     except _NO_SIGNATURE:
         return []
+
+
+def path_in(f: Callable[..., Any], path: str) -> str:
+    """A path such as `argument 1['w']` with the name that the first parameter of `f` has."""
+    head = re.match(r"argument (\d+)", path)
+    names = parameter_names(f) if head else []
+    return path if not head or int(head[1]) > len(names) else names[int(head[1]) - 1] + path[head.end() :]
 
 
 def takes_any_keyword(f: Callable[..., Any]) -> bool:

@@ -13,11 +13,12 @@ STRATEGIES = ("auto", "accumulate", "pass through")
 
 
 class Settings(threading.local):
-    """Of this thread: by what kind of addition, when a sum goes on to the arguments of a call, and the checks."""
+    """Of this thread: by what kind of addition, when a sum goes on to the arguments of a call, and what is checked."""
 
     add = "actions"
     strategy = "auto"
     debug = False
+    debug_nans = False
 
 
 SETTINGS = Settings()

@@ -1,0 +1,170 @@
+"""What `debug_nans` looks at: the first call, or step back, that makes a nan or an inf out of finite values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import NonFiniteError, WengertError
+from wengert.recording.recording import STATE, Recording, users_site, watch_arrays
+from wengert.rulebook.registry import rules
+from wengert.values.callables import path_in
+from wengert.values.names import display, infix
+from wengert.values.nested import numbers
+from wengert.values.sites import Site
+from wengert.values.specs import Spec, is_inexact
+
+_SHOWN = 6  # elements of an array that are shown
+_UNSET = (np.empty, np.empty_like)  # what they give is left over from before
+
+
+class Bad(NamedTuple):
+    """A number that is not finite, the place of the first one in an array, and the array's shape."""
+
+    number: Any
+    place: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.number}" + (f", at {list(self.place)} of shape {list(self.shape)}" if self.shape else "")
+
+
+def first_bad(value: Any) -> Bad | None:
+    """The first number in a value that is not finite."""
+    for leaf in numbers(value):
+        finite = np.isfinite(leaf)
+        if not np.all(finite):
+            place = tuple(map(int, np.argwhere(~np.asarray(finite))[0])) if np.ndim(leaf) else ()
+            return Bad(np.asarray(leaf)[place].item(), place, np.shape(leaf))
+    return None
+
+
+def watch(recording: Recording) -> None:
+    """Look from now on at each call that is recorded, on no short path."""
+    recording.watch, recording.loud, STATE.quick = Watch(), True, None
+    watch_arrays()
+
+
+class Watch:
+    """Looks at the calls of one recording; `given` says where a number that is not finite first came in."""
+
+    def __init__(self) -> None:
+        self.given = ""
+
+    def look(self, recording: Recording, fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], value: Any) -> None:
+        """Refuse what a call gave, where it is not finite and all that the call was given is."""
+        bad = None if fn in _UNSET else first_bad(value)
+        if bad is not None and not self._was_given(recording, fn, (*args, *kwargs.values())):
+            raise _refusal(recording, fn, args, kwargs, bad)
+
+    def around(
+        self,
+        recording: Recording,
+        fn: Any,
+        run: Callable[[], Any],
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+        target: np.ndarray,
+    ) -> Callable[[], Any]:
+        """`run`, which writes into `target` what a call gives, so that this is looked at; it may write an argument."""
+        was_given = self._was_given(recording, fn, (*args, *kwargs.values()))
+        kept = [np.array(a) if isinstance(a, np.ndarray) else a for a in args]
+
+        def call() -> Any:
+            value, bad = run(), first_bad(target)
+            if bad is not None and not was_given:
+                raise _refusal(recording, fn, kept, kwargs, bad)
+            return value
+
+        return call
+
+    def _was_given(self, recording: Recording, fn: Any, given: Iterable[Any]) -> bool:
+        """Whether an argument holds what is not finite; where the first one came from is noted."""
+        for k, a in enumerate(given, 1):
+            bad = first_bad(a)
+            if bad is not None:
+                name = _origin(recording, a) or f"argument {k}"
+                place = _place(recording, len(recording.entries), users_site())
+                self.given = self.given or f"{place}{name}, given to {_name(fn)}, is {bad}"
+                return True
+        return False
+
+
+def _refusal(recording: Recording, fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any], bad: Bad) -> WengertError:
+    place = _place(recording, len(recording.entries), users_site())
+    error = NonFiniteError(f"{place}{called(fn, args, kwargs, bad)} gave {bad}, of finite arguments.")
+    return recording.refuse(error)
+
+
+def _origin(recording: Recording, a: Any) -> str:
+    """The path of an input of the function; empty where a value is none."""
+    for here_ in recording.levels:
+        for path, leaf in here_.swaps.paths if here_.swaps is not None else ():
+            if any(leaf is part for part in numbers(a)):
+                return path_in(recording.roots[0], path)
+    return ""
+
+
+def _place(recording: Recording, slot: int, site: Site | None) -> str:
+    """The user's line of an entry, at a slot, as the beginning of a message.
+
+    Of what an inner derivative computes on its way back it is the line of the call whose pullback that is.
+    """
+    steps = ""
+    while words := next((note for note in reversed(recording.notes) if note[0] <= slot), (0, "", 0)):
+        slot = words[2]
+        entry = recording.entries[slot] if words[1] else None
+        if entry is None:
+            break
+        site, steps = entry[5], f"in the pullback of {_name(entry[0].fn)}: {steps}"
+    return f"{site}: {steps}" if site else steps
+
+
+def check_step(recording: Recording, slot: int, y_bar: Any, x_bars: Iterable[Any]) -> None:
+    """Refuse cotangents `x_bars` that are not finite, where the step back through an entry was given what is."""
+    primitive, y, _, args, kwargs, site = recording.entries[slot]  # type: ignore[misc]
+    bad = next(filter(None, map(first_bad, x_bars)), None)
+    if bad is None or any(map(first_bad, (y_bar, y, args, list((kwargs or {}).values())))):
+        return
+    call = called(primitive.fn, args, kwargs or {}, bad)
+    shown = _short(y_bar, bad if np.shape(y_bar) == bad.shape else None)
+    place = _place(recording, slot, site)
+    raise NonFiniteError(f"{place}the pullback of {call} gave {bad}, of finite arguments and ȳ = {shown}.")
+
+
+# How a call is told
+
+
+def called(fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any], bad: Bad) -> str:
+    """A call as text; an elementwise one with the elements that gave the bad one."""
+    words = [_short(a, bad if _is_elementwise(fn, args, bad) else None) for a in args]
+    sign = infix(fn)
+    if sign and len(words) == 2:
+        return f"{words[0]} {sign[0]} {words[1]}"
+    return f"{_name(fn)}({', '.join([*words, *(f'{name}={_short(a, None)}' for name, a in kwargs.items())])})"
+
+
+def _name(fn: Any) -> str:
+    """The name of a function; of a rule's body, that of what it is the rule of."""
+    return next((rules[f].name for f in rules if rules[f].body is fn), None) or display(fn)
+
+
+def _is_elementwise(fn: Any, args: Sequence[Any], bad: Bad) -> bool:
+    rule = rules.get(fn)
+    if rule is None or rule.kind != "partials":
+        return False
+    return np.broadcast_shapes(*map(np.shape, args)) == bad.shape
+
+
+def _short(a: Any, bad: Bad | None) -> str:
+    """An argument in a few words: small ones in full, of a large array its type and range."""
+    if isinstance(a, np.ndarray) and bad is not None:
+        a = np.broadcast_to(a, bad.shape)[bad.place]
+    if isinstance(a, (tuple, list)):
+        return f"[{', '.join(_short(part, None) for part in a)}]"
+    if isinstance(a, Spec) or (isinstance(a, np.ndarray) and a.size > _SHOWN):
+        kind = f"{a.dtype}{list(a.shape)}"
+        return kind if isinstance(a, Spec) or not is_inexact(a) else f"{kind} from {np.min(a):.6g} to {np.max(a):.6g}"
+    return str(a.tolist() if isinstance(a, (np.ndarray, np.generic)) else a)
