@@ -95,6 +95,19 @@ def test_parts_of_arrays_that_are_read_many_times() -> None:
     np.testing.assert_array_equal(read, [1 + 1 + 1 + 1 + 1, 2 + 1 + 1 + 1 + 1])
 
 
+def test_views_that_another_recording_has_at_the_same_places() -> None:
+    """A pullback that is called in the trace of another function knows views by the places where its own has them."""
+    pull = wg.vjp(lambda x: x[1:][0] * x[1:] ** 2, X)[1]
+
+    def size(y_bar: Any) -> Any:
+        first = y_bar[:1]
+        second = y_bar[:1]
+        return np.sum(pull(y_bar)[0] ** 2) + 0 * first[0] * second[0]
+
+    y_bar = np.array([1.0, 2.0])
+    np.testing.assert_allclose(wg.grad(size)(y_bar), wg.ngradient(size, y_bar)[0], rtol=1e-6)
+
+
 def test_parts_of_arrays_that_are_written() -> None:
     def store(x: Any) -> Any:
         y = np.zeros(3)

@@ -245,10 +245,11 @@ def getitem_onto(x_bar: np.ndarray, key: Any, y_bar: Any) -> None:
 class TracedBars(Bars):
     """Bars that an outer trace sees: each piece runs through the hooks, and each change in place is recorded."""
 
-    def __init__(self, recording: Recording, is_own: bool) -> None:
+    def __init__(self, recording: Recording, walked: Recording) -> None:
         super().__init__(0)
         self.recording = recording
-        self.is_own = is_own  # whether it is its own entries that are walked
+        self.entries: Any = walked.entries
+        self.is_own = walked is recording  # whether it is its own entries that are walked
         self.table = _Sparse()
 
     def call(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -295,9 +296,9 @@ class TracedBars(Bars):
         if bound.fn is not getitem:
             return False
         assert bound.scatter is not None
-        (x, key), entries = args, self.recording.entries
+        x, key = args
         if slot_of_key(self.recording, key) is None:
-            slot, x, key = root_of_view(self, entries, slot, key) or (slot, x, key)
+            slot, x, key = root_of_view(self, self.entries, slot, key) or (slot, x, key)
         buffer = self.buffer(slot, x)
         self._in_place(additem, buffer, key, y_bar, lambda: getitem_onto(buffer, key, y_bar))
         return True

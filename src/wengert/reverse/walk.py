@@ -49,7 +49,7 @@ def reverse(
     if watching is not None or depth or SETTINGS.strategy == "pass through" or SETTINGS.debug_nans:
         materialise(recording, here.start, end + 1, written_only=True)
         recording.depends(end, here)
-        made = PassingBars(end + 1) if watching is None else PassingTracedBars(watching, watching is recording)
+        made = PassingBars(end + 1) if watching is None else PassingTracedBars(watching, recording)
         bars: Bars = choosing(made, recording, here, seeds)
     else:
         bars = EAGER[SETTINGS.add](end + 1)
