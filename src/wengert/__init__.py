@@ -10,6 +10,7 @@ from typing import Any
 import wengert_rules
 from wengert import extend as extend
 from wengert.checks import check_grads
+from wengert.custom import custom, jacobian_rule, scalar_rule
 from wengert.differences import ngradient
 from wengert.errors import (
     AliasedArgumentsError, ArgumentError, BytecodeError, CacheWarning, DuplicateRuleError, GradientCheckError,
@@ -45,8 +46,8 @@ __all__ = [
     "grad", "value_and_grad", "vjp", "Gradients", "stop_gradient", "strict", "debug_nans", "check_grads", "ngradient",
     "jacobian", "jacrev", "value_and_jacobian", "hessian", "ravel", "checkpoint", "checkpoint_loop", "accumulation",
     # rules
-    "rules", "partials", "pullback", "rrule", "pushforward", "accumulates", "non_differentiable", "primitivize",
-    "test_rrule", "policy", "missing", "extend",
+    "rules", "partials", "pullback", "rrule", "pushforward", "custom", "scalar_rule", "jacobian_rule", "accumulates",
+    "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend",
     # cotangents that a rule may return
     "ProjectTo", "Tangent", "Thunk", "InplaceableThunk", "NoTangent", "ZeroTangent", "unthunk", "add_inplace", "debug",
     # tapes
