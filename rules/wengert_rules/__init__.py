@@ -5,6 +5,7 @@ from __future__ import annotations
 from wengert_rules import (
     averages,
     batches,
+    choices,
     complexes,
     constants,
     contractions,

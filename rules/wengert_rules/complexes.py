@@ -17,7 +17,7 @@ def phase(y_bar, y, z):
     return y_bar * 1j * (z / size) / size
 
 
-@pushforward(cmath.phase)
+@pushforward(cmath.phase, broadcasts=True)
 def push_phase(dots, y, z):
     return np.imag(dots[0] / nonzero(z))
 
@@ -29,7 +29,7 @@ def polar(y_bar, y, z):
     return (y_bar[0] + y_bar[1] * 1j / size) * (z / size)
 
 
-@pushforward(cmath.polar)
+@pushforward(cmath.polar, broadcasts=True)
 def push_polar(dots, y, z):
     size = nonzero(y[0])
     turned = np.conjugate(z / size) * dots[0]

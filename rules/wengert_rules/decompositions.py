@@ -123,7 +123,7 @@ def eigvalsh(y_bar, y, a, *, UPLO="L"):
     return from_triangle(from_values(y_bar, np.linalg.eigh(a, UPLO)[1]), UPLO)
 
 
-@pushforward(np.linalg.eigvalsh)
+@pushforward(np.linalg.eigvalsh, broadcasts=True)
 def push_eigvalsh(dots, y, a, *, UPLO="L"):
     """ẏ = diag(Vᴴ Ȧ V)."""
     return turned_diagonal(completed(dots[0], UPLO), np.linalg.eigh(a, UPLO)[1])
@@ -147,7 +147,7 @@ def eigh(y_bar, y, a, *, UPLO="L"):
     return from_triangle(vectors @ core @ adjoint(vectors), UPLO)
 
 
-@pushforward(np.linalg.eigh)
+@pushforward(np.linalg.eigh, broadcasts=True)
 def push_eigh(dots, y, a, *, UPLO="L"):
     """ẇ = diag(Vᴴ Ȧ V), V̇ = V ((Vᴴ Ȧ V)ᵢⱼ / (wⱼ - wᵢ)); one row of V is real."""
     values, vectors = y
@@ -172,14 +172,14 @@ def eigvals(y_bar, y, a):
     return np.linalg.solve(adjoint(vectors), by_columns(values_bar) * adjoint(vectors))
 
 
-@pushforward(np.linalg.eigvals)
+@pushforward(np.linalg.eigvals, broadcasts=True)
 def push_eigvals(dots, y, a):
     """ẏ = diag(V⁻¹ Ȧ V), in the order of y."""
     values, vectors = np.linalg.eig(a)
     gaps(values, "eigenvalues")
     moved = diagonal_of(np.linalg.solve(vectors, dots[0] @ vectors))
     places = np.argmin(np.abs(by_rows(values) - by_columns(y)), axis=-1)
-    return np.take_along_axis(moved, places, -1)
+    return np.sum(np.where(by_columns(places) == np.arange(np.shape(y)[-1]), by_rows(moved), 0), axis=-1)
 
 
 @pullback(np.linalg.eig, parts=True)
@@ -199,7 +199,7 @@ def eig(y_bar, y, a):
     return np.linalg.solve(adjoint(vectors), core @ adjoint(vectors))
 
 
-@pushforward(np.linalg.eig)
+@pushforward(np.linalg.eig, broadcasts=True)
 def push_eig(dots, y, a):
     """M = V⁻¹ Ȧ V  ⇒  ẇ = diag M, V̇ = V (Mᵢⱼ / (wⱼ - wᵢ)), less what would change a column's length."""
     values, vectors = y
@@ -207,8 +207,8 @@ def push_eig(dots, y, a):
     moved = np.linalg.solve(vectors, dots[0] @ vectors)
     free = vectors @ (off_diagonal(moved) / differences)
     free = free - vectors * by_rows(np.real(np.sum(conj(vectors) * free, axis=-2)))
-    largest = np.expand_dims(np.argmax(np.abs(vectors), axis=-2), -2)
-    return diagonal_of(moved), with_phases(free, vectors, lambda x: np.take_along_axis(x, largest, -2)[..., 0, :])
+    largest = by_columns(np.arange(np.shape(vectors)[-1])) == by_rows(np.argmax(np.abs(vectors), axis=-2))
+    return diagonal_of(moved), with_phases(free, vectors, lambda x: np.sum(np.where(largest, x, 0), axis=-2))
 
 
 @pullback(np.linalg.svd, parts=True)
@@ -286,7 +286,7 @@ def positive(s):
     return s
 
 
-@pushforward(np.linalg.svd)
+@pushforward(np.linalg.svd, broadcasts=True)
 def push_svd(dots, y, a, *, full_matrices=True, compute_uv=True, hermitian=False):
     """The thin form's; what full_matrices=True adds has no derivative."""
     a_dot = completed(dots[0], "L") if hermitian else dots[0]
@@ -336,7 +336,7 @@ def cholesky(y_bar, y, a, *, upper=False):
     return from_triangle(whole, "U" if upper else "L")
 
 
-@pushforward(np.linalg.cholesky)
+@pushforward(np.linalg.cholesky, broadcasts=True)
 def push_cholesky(dots, y, a, *, upper=False):
     """L̇ = L times the lower half of L⁻¹ Ȧ L⁻ᴴ with half its diagonal."""
     factor, a_dot = (adjoint(y), completed(dots[0], "U")) if upper else (y, completed(dots[0], "L"))
@@ -373,7 +373,7 @@ def square_qr_bar(q_bar, r_bar, q, r):
         raise NoDerivativeError(DEPENDENT) from None
 
 
-@pushforward(np.linalg.qr)
+@pushforward(np.linalg.qr, broadcasts=True)
 def push_qr(dots, y, a, *, mode="reduced"):
     """C = Qᴴ Ȧ R⁻¹  ⇒  Ṙ R⁻¹ is the upper half of C + Cᴴ with half its diagonal, and Q̇ = Ȧ R⁻¹ - Q Ṙ R⁻¹."""
     q, r = (np.linalg.qr(a)[0], y) if mode == "r" else y
@@ -386,7 +386,7 @@ def push_qr(dots, y, a, *, mode="reduced"):
         rest = adjoint(q_dot) @ a[..., k:] + adjoint(thin_q) @ a_dot[..., k:]
         r_dot = np.concatenate([r_dot, rest], axis=-1)
     if np.shape(r)[-2] > k:
-        below = np.zeros((*np.shape(r)[:-2], np.shape(r)[-2] - k, np.shape(r)[-1]), r.dtype)
+        below = np.zeros((*np.shape(r_dot)[:-2], np.shape(r)[-2] - k, np.shape(r)[-1]), r.dtype)
         r_dot = np.concatenate([r_dot, below], axis=-2)
     return r_dot if mode == "r" else (q_dot if np.shape(q)[-1] == k else refusal(ADDED_TO_Q), r_dot)
 

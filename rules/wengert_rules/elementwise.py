@@ -18,7 +18,6 @@ LOG_2 = math.log(2.0)
 LOG_10 = math.log(10.0)
 DEGREE = math.pi / 180.0
 SMALLEST = 1e-300  # of which 1/x is finite
-ONE = np.uint8(1)  # the smallest integer: a count of ties then leaves float32 as it is
 
 
 def nonzero(x):
@@ -68,7 +67,7 @@ def divmod_(y_bar, y, a, b):
     return y_bar[1], y_bar[1] * -y[0]
 
 
-@pushforward(np.divmod)
+@pushforward(np.divmod, broadcasts=True)
 def push_divmod(dots, y, a, b):
     a_dot, b_dot = dots
     moved = 0.0 if b_dot is None else -y[0] * b_dot
@@ -81,7 +80,7 @@ def modf(y_bar, y, x):
     return y_bar[0]
 
 
-@pushforward(np.modf)
+@pushforward(np.modf, broadcasts=True)
 def push_modf(dots, y, x):
     return dots[0], None
 
@@ -92,7 +91,7 @@ def frexp(y_bar, y, x):
     return np.ldexp(y_bar[0], -y[1])
 
 
-@pushforward(np.frexp)
+@pushforward(np.frexp, broadcasts=True)
 def push_frexp(dots, y, x):
     return np.ldexp(dots[0], -y[1]), None
 
@@ -157,7 +156,7 @@ def sign(y_bar, y, x):
     return np.where(y == 0, 0, turned)
 
 
-@pushforward(np.sign)
+@pushforward(np.sign, broadcasts=True)
 def push_sign(dots, y, x):
     """As the pullback, which is its own transpose."""
     return sign(dots[0], y, x)
@@ -330,56 +329,6 @@ def deg2rad(y, x):
 @partials(np.rad2deg, np.degrees, math.degrees)
 def rad2deg(y, x):
     return 1 / DEGREE
-
-
-@pullback(np.maximum, np.minimum, np.fmax, np.fmin, broadcasts=True)
-def extremum(y_bar, y, a, b):
-    """ȳ goes to the argument that was chosen; both get half at a tie."""
-    chosen = ONE + (a == b)
-    return np.where(a == y, y_bar, 0) / chosen, np.where(b == y, y_bar, 0) / chosen
-
-
-@pushforward(np.maximum)
-def push_extremum(dots, y, a, b):
-    return total_where([(dot, x == y) for dot, x in zip(dots, (a, b), strict=True)]) / (ONE + (a == b))
-
-
-def total_where(pairs):
-    """The sum of tangents, each where its mask holds; None is zero."""
-    return sum([np.where(mask, dot, 0) for dot, mask in pairs if dot is not None])
-
-
-clip_ufunc = getattr(np, "_core").umath.clip  # noqa: B009 -- what np.clip ends in, and type stubs do not show
-
-
-def clip_masks(y, low, high):
-    """Where y = min(max(a, low), high) is a, strictly between the bounds; where `low`; where `high`."""
-    low = -np.inf if low is None else low
-    high = np.inf if high is None else high
-    return (low < y) & (y < high), (y == low) & (y != high), y == high
-
-
-@pullback(
-    np.clip, np.ndarray.clip, np.generic.clip, clip_ufunc,
-    broadcasts=True, names={"min": "a_min", "max": "a_max"},
-)  # fmt: skip
-def clip(y_bar, y, a, a_min=None, a_max=None):
-    """ȳ goes to what was chosen; at a bound that is the bound, and a has derivative 0."""
-    inside, at_low, at_high = clip_masks(y, a_min, a_max)
-    return np.where(inside, y_bar, 0), np.where(at_low, y_bar, 0), np.where(at_high, y_bar, 0)
-
-
-@pushforward(np.clip)
-def push_clip(dots, y, a, a_min=None, a_max=None):
-    return total_where(zip(dots, clip_masks(y, a_min, a_max), strict=False))
-
-
-@pullback(np.where, broadcasts=True)
-def where(y_bar, y, condition, a, b):
-    return None, np.where(condition, y_bar, 0), np.where(condition, 0, y_bar)
-
-
-linear(np.where, args=(1, 2))
 
 
 @pullback(

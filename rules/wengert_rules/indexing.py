@@ -145,7 +145,7 @@ def choose(y_bar, y, a, *choices, out=None, mode="raise"):
     return (None, *[np.where(chosen == i, y_bar, 0) for i in range(len(choices))])
 
 
-@pushforward(np.choose)
+@pushforward(np.choose, broadcasts=True)
 def push_choose(dots, y, a, *choices, out=None, mode="raise"):
     """At once, as each choice is no more than broadcast."""
     return np.choose(a, [0.0 if dot is None else dot for dot in dots[1:]], mode=mode)
@@ -273,17 +273,17 @@ def make_dict_(y_bar, y, keys, *values):
     return (None, *[y_bar[key] for key in keys])
 
 
-@pushforward(make_tuple)
+@pushforward(make_tuple, broadcasts=True)
 def push_make_tuple(dots, y, *xs):
     return dots
 
 
-@pushforward(make_list)
+@pushforward(make_list, broadcasts=True)
 def push_make_list(dots, y, *xs):
     return list(dots)
 
 
-@pushforward(make_dict)
+@pushforward(make_dict, broadcasts=True)
 def push_make_dict(dots, y, keys, *values):
     return dict(zip(keys, dots[1:], strict=True))
 
@@ -294,6 +294,6 @@ def getfield_(y_bar, y, t, i):
     return {i: y_bar}, None
 
 
-@pushforward(getfield)
+@pushforward(getfield, broadcasts=True)
 def push_getfield(dots, y, t, i):
     return getfield(dots[0], i)

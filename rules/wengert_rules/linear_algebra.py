@@ -36,12 +36,12 @@ def solve(y_bar, y, a, b):
     return -b_bar @ adjoint(y), b_bar
 
 
-@pushforward(np.linalg.solve)
+@pushforward(np.linalg.solve, broadcasts=True)
 def push_solve(dots, y, a, b):
     """Ẏ = A⁻¹ (Ḃ - Ȧ Y)."""
     a_dot, b_dot = dots
     if np.ndim(b) == 1:
-        column = None if b_dot is None else b_dot[:, np.newaxis]
+        column = None if b_dot is None else b_dot[..., np.newaxis]
         return push_solve((a_dot, column), y[..., np.newaxis], a, b[:, np.newaxis])[..., 0]
     if a_dot is not None:
         b_dot = -(a_dot @ y) if b_dot is None else b_dot - a_dot @ y
@@ -82,7 +82,7 @@ def inv(y_bar, y, a):
     return -adjoint(y) @ y_bar @ adjoint(y)
 
 
-@pushforward(np.linalg.inv)
+@pushforward(np.linalg.inv, broadcasts=True)
 def push_inv(dots, y, a):
     return -y @ dots[0] @ y
 
@@ -93,7 +93,7 @@ def det(y_bar, y, a):
     return over_matrices(y_bar * conj(y)) * adjoint(inverse(a))
 
 
-@pushforward(np.linalg.det)
+@pushforward(np.linalg.det, broadcasts=True)
 def push_det(dots, y, a):
     return y * relative(a, dots[0])
 
@@ -114,7 +114,7 @@ def slogdet(y_bar, y, a):
     return over_matrices(turn if log_bar is None else log_bar + turn) * adjoint(inverse(a))
 
 
-@pushforward(np.linalg.slogdet)
+@pushforward(np.linalg.slogdet, broadcasts=True)
 def push_slogdet(dots, y, a):
     moved = relative(a, dots[0])
     return (y[0] * 1j * np.imag(moved), np.real(moved)) if is_complex(a) else (None, moved)
@@ -134,7 +134,7 @@ def pinv(y_bar, y, a, *, rcond=None, hermitian=False, rtol=None):
     return from_triangle(a_bar, "L") if hermitian else a_bar
 
 
-@pushforward(np.linalg.pinv)
+@pushforward(np.linalg.pinv, broadcasts=True)
 def push_pinv(dots, y, a, *, rcond=None, hermitian=False, rtol=None):
     """Ẏ = -Y Ȧ Y + Y Yᴴ Ȧᴴ (1 - A Y) + (1 - Y A) Ȧᴴ Yᴴ Y."""
     if np.size(a) == 0:
@@ -166,7 +166,7 @@ def lstsq(y_bar, y, a, b, *, rcond=None):
     return a_bar, np.reshape(b_bar, np.shape(b))
 
 
-@pushforward(np.linalg.lstsq)
+@pushforward(np.linalg.lstsq, broadcasts=True)
 def push_lstsq(dots, y, a, b, *, rcond=None):
     """Ẋ = Y Ṙ + Y Yᴴ Ȧᴴ (B - A X) + (1 - Y A) Ȧᴴ Yᴴ X with Y = A⁺ and Ṙ = Ḃ - Ȧ X."""
     a_dot, b_dot = dots
@@ -179,13 +179,13 @@ def push_lstsq(dots, y, a, b, *, rcond=None):
         null = adjoint(a_dot) @ (adjoint(inverted) @ x)
         x_dot = x_dot + inverted @ (adjoint(inverted) @ (adjoint(a_dot) @ rest)) + null - inverted @ (a @ null)
         values_dot = singular_values_dot(a_dot, a)
-    sums_dot = 2 * np.real(np.sum(conj(rest) * moved, axis=0)) if np.size(y[1]) else None
-    return np.reshape(x_dot, np.shape(y[0])), sums_dot, None, values_dot
+    sums_dot = 2 * np.real(np.sum(conj(rest) * moved, axis=-2)) if np.size(y[1]) else None
+    return x_dot[..., 0] if np.ndim(b) == 1 else x_dot, sums_dot, None, values_dot
 
 
 def as_columns(x, ndim):
     """A vector as a matrix of one column."""
-    return x[:, np.newaxis] if ndim == 1 else x
+    return x[..., np.newaxis] if ndim == 1 else x
 
 
 def cutoff(rcond, a):

@@ -7,7 +7,8 @@ import numpy as np
 from wengert.extend import adjoint, pullback, pushforward
 from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj
-from wengert_rules.shapes import inverse_permutation
+from wengert_rules.reductions import behind
+from wengert_rules.shapes import front, inverse_permutation
 
 
 @pullback(np.linalg.norm)
@@ -26,13 +27,13 @@ def norm(y_bar, y, x, *, ord=None, axis=None, keepdims=False):
     return sums_bar(y_bar, x, ord, axes)
 
 
-@pushforward(np.linalg.norm)
+@pushforward(np.linalg.norm, broadcasts=True)
 def push_norm(dots, y, x, *, ord=None, axis=None, keepdims=False):
     """Each element counts in one norm: Σ p ẋ, with p from the pullback; |x| of all elements by one product."""
-    if axis is None and (ord is None or (ord == 2 and np.ndim(x) == 1)):
-        return np.vdot(x, dots[0]) / nonzero(y)
+    if axis is None and not keepdims and (ord is None or (ord == 2 and np.ndim(x) == 1)):
+        return (np.reshape(dots[0], (*front(x, dots[0]), np.size(x))) @ np.reshape(conj(x), (-1,))) / nonzero(y)
     partial = norm(np.ones(np.shape(y), y.dtype), y, x, ord=ord, axis=axis, keepdims=keepdims)
-    return np.sum(conj(partial) * dots[0], axis=axis, keepdims=keepdims)
+    return np.sum(conj(partial) * dots[0], axis=behind(axis, x, dots[0]), keepdims=keepdims)
 
 
 def vector_bar(y_bar, y, x, ord, axes):
@@ -93,7 +94,7 @@ def cond(y_bar, y, x, *, p=None):
     return of_x - adjoint(inverse) @ of_inverse @ adjoint(inverse)
 
 
-@pushforward(np.linalg.cond)
+@pushforward(np.linalg.cond, broadcasts=True)
 def push_cond(dots, y, x, *, p=None):
     return np.sum(conj(cond(np.ones(np.shape(y), y.dtype), y, x, p=p)) * dots[0], axis=(-2, -1))
 

@@ -31,7 +31,7 @@ def share_(y_bar, y, bar, factor, *, both=False):
     return share(y_bar, conj(factor), both), share(y_bar, conj(bar), both)
 
 
-@pushforward(share)
+@pushforward(share, broadcasts=True)
 def push_share(dots, y, bar, factor, *, both=False):
     parts = [share(dot, x, both) for dot, x in zip(dots, (factor, bar), strict=True) if dot is not None]
     return sum(parts)
@@ -78,15 +78,22 @@ def sums_onward_(y_bar, y, weights, z):
     return share(z_bar[..., :-1], conj(y[..., 1:]), True), z_bar
 
 
-@pushforward(sums_onward)
+@pushforward(sums_onward, broadcasts=True)
 def push_sums_onward(dots, y, weights, z):
     """Ṙᵢ = żᵢ + ẇᵢ Rᵢ₊₁ + wᵢ Ṙᵢ₊₁."""
     weights_dot, z_dot = dots
     if weights_dot is None:
-        return sums_onward(weights, z_dot)
+        return onward_in_front(weights, z_dot)
     moved = share(weights_dot, y[..., 1:], True)
     fed = np.concatenate([moved, np.zeros((*np.shape(moved)[:-1], 1), moved.dtype)], axis=-1)
-    return sums_onward(weights, fed if z_dot is None else fed + z_dot)
+    return onward_in_front(weights, fed if z_dot is None else fed + z_dot)
+
+
+def onward_in_front(weights, z):
+    """`sums_onward`, where z may have more axes in front than the weights."""
+    if np.ndim(z) > np.ndim(weights):
+        weights = np.broadcast_to(weights, (*np.shape(z)[:-1], np.shape(weights)[-1]))
+    return sums_onward(weights, z)
 
 
 def products_of_others(a):

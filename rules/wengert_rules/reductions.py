@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from wengert.extend import NoDerivativeError, is_complex, linear, pullback, pushforward
+from wengert_rules.products import conj
 
 SMALL = 1000  # elements; up to about here filling an array costs less than making a view of one number (4 µs)
 
@@ -35,9 +36,17 @@ def push_by(pull, as_axes=None, axis=None):
     def push_reduction(dots, y, a, *, axis=default, keepdims=False, **static):
         partial = pull(np.ones(np.shape(y), y.dtype), y, a, axis=axis, keepdims=keepdims, **static)
         axes = axis if as_axes is None or axis is None else as_axes(axis)
-        return np.sum(np.conjugate(partial) * dots[0], axis=axes, keepdims=keepdims)
+        return np.sum(conj(partial) * dots[0], axis=behind(axes, a, dots[0]), keepdims=keepdims)
 
     return push_reduction
+
+
+def behind(axis, a, dot):
+    """The axes of a reduction of `a`, in an array `dot` that may have one more in front."""
+    if np.ndim(dot) == np.ndim(a):
+        return axis
+    axes = range(np.ndim(a)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple([k % np.ndim(a) + 1 for k in axes if np.ndim(a)])
 
 
 @pullback(np.sum, np.ndarray.sum, np.generic.sum)
@@ -151,8 +160,8 @@ def cumsum(y_bar, y, a, *, axis=None, dtype=None, out=None):
 
 linear(np.sum, np.add.reduce, without=("initial",))
 linear(np.mean, np.cumsum)
-pushforward(np.var)(push_by(var))
-pushforward(np.std)(push_by(std))
-pushforward(np.nanvar)(push_by(nanvar))
-pushforward(np.nanstd)(push_by(nanstd))
-pushforward(np.max)(push_by(extremum))
+pushforward(np.var, broadcasts=True)(push_by(var))
+pushforward(np.std, broadcasts=True)(push_by(std))
+pushforward(np.nanvar, broadcasts=True)(push_by(nanvar))
+pushforward(np.nanstd, broadcasts=True)(push_by(nanstd))
+pushforward(np.max, broadcasts=True)(push_by(extremum))

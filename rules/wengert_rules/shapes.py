@@ -53,9 +53,14 @@ def ravel(y_bar, y, a, *, order="C"):
     return np.reshape(y_bar, np.shape(a), order=element_order(order))
 
 
-@pushforward(np.reshape, np.ndarray.reshape, np.ravel)
+@pushforward(np.reshape, np.ndarray.reshape, np.ravel, broadcasts=True)
 def push_reshape(dots, y, a, *given, order="C", **options):
-    return np.reshape(dots[0], np.shape(y), order=element_order(order))
+    return np.reshape(dots[0], (*front(a, dots[0]), *np.shape(y)), order=element_order(order))
+
+
+def front(x, dot):
+    """The length of the axis of directions that a tangent has in front of those of `x`, or nothing."""
+    return np.shape(dot)[:1] if np.ndim(dot) > np.ndim(x) else ()
 
 
 @pullback(np.squeeze, np.ndarray.squeeze, np.generic.squeeze, view=True, identity=True)
@@ -68,9 +73,9 @@ def expand_dims(y_bar, y, a, *, axis):
     return np.reshape(y_bar, np.shape(a))
 
 
-@pushforward(np.squeeze, np.expand_dims)
+@pushforward(np.squeeze, np.expand_dims, broadcasts=True)
 def push_axes(dots, y, a, *, axis=None):
-    return np.reshape(dots[0], np.shape(y))
+    return np.reshape(dots[0], (*front(a, dots[0]), *np.shape(y)))
 
 
 @pullback(np.broadcast_to, broadcasts=True, view=True)
@@ -210,12 +215,13 @@ def array(y_bar, y, *items, dtype=None, order="K", copy=None, subok=False, devic
     return tuple(y_bar[i] for i in range(len(shapes)))
 
 
-@pushforward(np.array)
+@pushforward(np.array, broadcasts=True)
 def push_array(dots, y, *items, dtype=None, order="K", copy=None, subok=False, device=None, like=None, ndmin=0):
-    if len(items) == 1:
-        return np.reshape(dots[0], np.shape(y))
-    parts = [np.zeros(np.shape(x)) if dot is None else dot for dot, x in zip(dots, items, strict=True)]
-    return np.reshape(np.stack(parts), np.shape(y))
+    ahead = next(front(x, dot) for dot, x in zip(dots, items, strict=True) if dot is not None)
+    shapes = [(*ahead, *np.shape(x)) for x in items]
+    pairs = zip(dots, shapes, strict=True)
+    parts = [np.zeros(shape) if dot is None else np.reshape(dot, shape) for dot, shape in pairs]
+    return np.reshape(np.stack(parts, len(ahead)) if len(parts) > 1 else parts[0], (*ahead, *np.shape(y)))
 
 
 @pullback(np.ndarray.view, view=True)
@@ -226,7 +232,7 @@ def view(y_bar, y, a, *, dtype=None, type=None):
     return y_bar
 
 
-@pushforward(np.broadcast_to, np.full, np.copy, np.ndarray.astype, np.ndarray.view)
+@pushforward(np.broadcast_to, np.full, np.copy, np.ndarray.astype, np.ndarray.view, broadcasts=True)
 def push_same(dots, y, *given, **options):
     """The tangent itself, which the engine brings to the shape and dtype of y."""
     return dots[-1] if dots[0] is None else dots[0]

@@ -165,4 +165,4 @@ def median(y_bar, y, a, *, axis=None, out=None, overwrite_input=False, keepdims=
     return from_lower + share(half, np.where(is_above, a == upper, equal), axis)
 
 
-pushforward(np.median)(push_by(median, integers))
+pushforward(np.median, broadcasts=True)(push_by(median, integers))

@@ -54,7 +54,7 @@ def polygamma_(y_bar, y, x, *, order):
     return y_bar * polygamma(x, order + 1)
 
 
-@pushforward(polygamma)
+@pushforward(polygamma, broadcasts=True)
 def push_polygamma(dots, y, x, *, order):
     return dots[0] * polygamma(x, order + 1)
 
@@ -84,7 +84,7 @@ def bessel_i_(y_bar, y, x, *, order):
     return y_bar * conj((bessel_i(x, order - 1) + bessel_i(x, order + 1)) / 2)
 
 
-@pushforward(bessel_i)
+@pushforward(bessel_i, broadcasts=True)
 def push_bessel_i(dots, y, x, *, order):
     return dots[0] * (bessel_i(x, order - 1) + bessel_i(x, order + 1)) / 2
 

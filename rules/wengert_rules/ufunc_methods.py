@@ -12,9 +12,9 @@ import numpy as np
 from wengert.extend import additem, linear, pullback, pushforward, rules
 from wengert_rules import elementwise
 from wengert_rules.products import conj
-from wengert_rules.recurrences import products_of_others, share, sums_onward
-from wengert_rules.reductions import extremum, masked, push_by, spread
-from wengert_rules.shapes import inverse_permutation
+from wengert_rules.recurrences import onward_in_front, products_of_others, share, sums_onward
+from wengert_rules.reductions import behind, extremum, masked, push_by, spread
+from wengert_rules.shapes import front, inverse_permutation
 
 ALL = slice(None)
 
@@ -66,9 +66,10 @@ def pushes_on(formula):
 
     def push_accumulation(dots, y, a, *, axis=0, dtype=None, out=None):
         over, by = formula(*steps(y, a, axis))
-        dot = np.swapaxes(dots[0], line(axis), -1)
+        along = line(axis) % np.ndim(a) - np.ndim(a)
+        dot = np.swapaxes(dots[0], along, -1)
         fed = np.concatenate([dot[..., :1], share(dot[..., 1:], by)], axis=-1)
-        return np.swapaxes(np.flip(sums_onward(np.flip(over, -1), np.flip(fed, -1)), -1), line(axis), -1)
+        return np.swapaxes(np.flip(onward_in_front(np.flip(over, -1), np.flip(fed, -1)), -1), along, -1)
 
     return push_accumulation
 
@@ -90,7 +91,7 @@ def prod_bar(y_bar, y, a, axis, keepdims, initial, where):
 def push_prod(dot, y, a, axis, keepdims, initial, where):
     """ẏ = Σ ẋₖ times the product of the other factors."""
     each = masked(share(dot, others(y, a, axis, where)), where)
-    return np.sum(each, axis=axis, keepdims=keepdims) * (1 if initial is None else initial)
+    return np.sum(each, axis=behind(axis, a, dot), keepdims=keepdims) * (1 if initial is None else initial)
 
 
 @pullback(np.prod, np.ndarray.prod, np.generic.prod)
@@ -98,7 +99,7 @@ def prod(y_bar, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initia
     return prod_bar(y_bar, y, a, axis, keepdims, initial, where)
 
 
-@pushforward(np.prod)
+@pushforward(np.prod, broadcasts=True)
 def prod_pushed(dots, y, a, *, axis=None, dtype=None, out=None, keepdims=False, initial=1, where=True):
     return push_prod(dots[0], y, a, axis, keepdims, initial, where)
 
@@ -108,7 +109,7 @@ def multiply_reduce(y_bar, y, a, *, axis=0, dtype=None, out=None, keepdims=False
     return prod_bar(y_bar, y, a, axis, keepdims, initial, where)
 
 
-@pushforward(np.multiply.reduce)
+@pushforward(np.multiply.reduce, broadcasts=True)
 def multiply_reduce_pushed(dots, y, a, *, axis=0, dtype=None, out=None, keepdims=False, initial=1, where=True):
     return push_prod(dots[0], y, a, axis, keepdims, initial, where)
 
@@ -172,10 +173,11 @@ def cumprod(y_bar, y, a, *, axis=None, dtype=None, out=None):
     return multiply_accumulate(y_bar, y, a, axis=axis)
 
 
-@pushforward(np.cumprod)
+@pushforward(np.cumprod, broadcasts=True)
 def push_cumprod(dots, y, a, *, axis=None, dtype=None, out=None):
     if axis is None or np.ndim(a) == 0:
-        flat, dot = np.reshape(a, (-1,)), np.reshape(dots[0], (-1,))
+        flat = np.reshape(a, (-1,))
+        dot = np.reshape(dots[0], (*front(a, dots[0]), np.size(a)))
         return pushes_on(elementwise.multiply)((dot,), y, flat)
     return pushes_on(elementwise.multiply)(dots, y, a, axis=axis)
 
@@ -211,7 +213,7 @@ def hypot_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
 
 
 for _ufunc in (np.multiply, np.true_divide, np.logaddexp, np.logaddexp2, np.hypot):
-    pushforward(_ufunc.accumulate)(pushes_on(rules[_ufunc].body))
+    pushforward(_ufunc.accumulate, broadcasts=True)(pushes_on(rules[_ufunc].body))
 
 
 @pullback(np.maximum.accumulate, np.minimum.accumulate, np.fmax.accumulate, np.fmin.accumulate)
@@ -231,12 +233,13 @@ def runs(y, a):
     return hits, goes_on, elementwise.nonzero(ties)
 
 
-@pushforward(np.maximum.accumulate)
+@pushforward(np.maximum.accumulate, broadcasts=True)
 def push_extremum_accumulate(dots, y, a, *, axis=0, dtype=None, out=None):
-    y, a, dot = [np.swapaxes(x, line(axis), -1) for x in (y, a, dots[0])]
+    along = line(axis) % np.ndim(a) - np.ndim(a)
+    y, a, dot = [np.swapaxes(x, along, -1) for x in (y, a, dots[0])]
     hits, goes_on, ties = runs(y, a)
-    total = np.flip(sums_onward(np.flip(goes_on, -1), np.flip(np.where(hits, dot, 0), -1)), -1)
-    return np.swapaxes(total / ties, line(axis), -1)
+    total = np.flip(onward_in_front(np.flip(goes_on, -1), np.flip(np.where(hits, dot, 0), -1)), -1)
+    return np.swapaxes(total / ties, along, -1)
 
 
 @pullback(np.add.reduceat)
@@ -253,8 +256,8 @@ def add_reduceat(y_bar, y, array, *, indices, axis=0, dtype=None, out=None):
 
 
 linear(np.add.accumulate, np.subtract.accumulate, np.add.reduceat)
-pushforward(np.subtract.reduce)(push_by(subtract_reduce, axis=0))
-pushforward(np.maximum.reduce)(push_by(extremum_reduce, axis=0))
-pushforward(np.logaddexp.reduce)(push_by(logaddexp_reduce, axis=0))
-pushforward(np.logaddexp2.reduce)(push_by(logaddexp2_reduce, axis=0))
-pushforward(np.hypot.reduce)(push_by(hypot_reduce, axis=0))
+pushforward(np.subtract.reduce, broadcasts=True)(push_by(subtract_reduce, axis=0))
+pushforward(np.maximum.reduce, broadcasts=True)(push_by(extremum_reduce, axis=0))
+pushforward(np.logaddexp.reduce, broadcasts=True)(push_by(logaddexp_reduce, axis=0))
+pushforward(np.logaddexp2.reduce, broadcasts=True)(push_by(logaddexp2_reduce, axis=0))
+pushforward(np.hypot.reduce, broadcasts=True)(push_by(hypot_reduce, axis=0))

@@ -14,6 +14,7 @@ import numpy as np
 from wengert.differences import derivative
 from wengert.errors import GradientCheckError, RuleError
 from wengert.flattening import flattened, takes_containers
+from wengert.pushcheck import Called, pushforward_agrees
 from wengert.rulebook.calling import value_and_pullback
 from wengert.rulebook.registry import Registry, rules
 from wengert.values.callables import callable_name
@@ -39,8 +40,9 @@ def test_rrule(
 
     The contract: the rule's value is that of `f` bit for bit. Each float or array among the arguments, also inside
     containers, gets a cotangent of its own shape and dtype that agrees with differences; each other argument gets None.
-    The pullback is linear, and writes into nothing. What the engine makes of the rule (variants for fewer arguments,
-    the step on floats, accumulators, thunks) agrees with the rule itself.
+    The pullback is linear, and writes into nothing; the pushforward, of partials or declared, agrees with it. What the
+    engine makes of the rule (variants for fewer arguments, the step on floats, accumulators, thunks) agrees with the
+    rule itself.
 
     `seed` chooses the random cotangents and directions. `rtol` is the tolerance, relative to the largest number that is
     compared; by default 1e-6 in double precision. `registry` is the table in which the rule stands.
@@ -129,6 +131,10 @@ class _Check:
             self.variants_agree(bars, y_bar)
             self.accumulators_add(bars, y_bar)
         self.step_agrees(bars, y_bar)
+        if self.rule.kind == "partials" or self.rule.forward is not None:
+            call = Called(self.f, self.rule, self.y, self.args, self.kwargs)
+            pushforward_agrees(call, [*self.places()], y_bar, bars, self.random_like, self.close)
+            self.same_bits("the arguments after the pushforward", (self.args, self.kwargs), self.before)
 
     def pull(self, y_bar: Any) -> Any:
         """What the pullback gives, with zeros where the rule says that a derivative is zero."""

@@ -52,7 +52,8 @@ def as_recorded(argument: Any) -> Any:
 def directions(sample: Sample, random: np.random.Generator) -> tuple[Any, tuple[Any, ...], dict[str, Any], Any]:
     """The rule of a call, its arguments as an entry has them, and a tangent for each."""
     rule = wg.rules[sample.f]
-    args, kwargs = rule.normalise(tuple(map(as_recorded, sample.args)), sample.kwargs)
+    given = [a if k == rule.sequence else as_recorded(a) for k, a in enumerate(sample.args)]
+    args, kwargs = rule.normalise(tuple(given), sample.kwargs)
     count = len(rule.plan(len(rule.splat(args)), tuple(kwargs)).positions)
     held = sample.f is wg.extend.getfield
     dots = [random_like(a, random) if k == rule.sequence or held or is_inexact(a) else None for k, a in enumerate(args)]
@@ -85,3 +86,38 @@ def leaves(x: Any, as_is: bool = False) -> Any:
         yield from leaves(tuple(x.values()), as_is)
     elif is_inexact(x):
         yield x if as_is else True
+
+
+def row(x: Any, k: int) -> Any:
+    """The tangents of direction `k`."""
+    if isinstance(x, (tuple, list)):
+        return type(x)([row(part, k) for part in x])
+    if isinstance(x, dict):
+        return {key: row(part, k) for key, part in x.items()}
+    return None if x is None else x[k]
+
+
+def stack_of(rows: list[Any]) -> Any:
+    """The inverse of `row`."""
+    first = rows[0]
+    if isinstance(first, (tuple, list)):
+        return type(first)([stack_of(list(parts)) for parts in zip(*rows, strict=True)])
+    if isinstance(first, dict):
+        return {key: stack_of([part[key] for part in rows]) for key in first}
+    return None if first is None else np.stack(rows)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("sample", EACH, ids=str)
+def test_several_directions_are_as_one_by_one(sample: Sample) -> None:
+    random = np.random.default_rng(1)
+    parts = [directions(sample, random) for _ in range(3)]
+    rule, args, kwargs, _ = parts[0]
+    rows = [dots for *_, dots in parts]
+    y = sample.f(*args, **kwargs)
+    expected = [push(plainly, sample.f, rule, y, args, kwargs, dots) for dots in rows]
+    got = push(plainly, sample.f, rule, y, args, kwargs, stack_of(rows), 3)
+    eps = max([float(np.finfo(np.asarray(x).dtype).eps) for x in leaves((args, y), True)])
+    for a, b in zip(leaves(got, True), leaves(stack_of(expected), True), strict=True):
+        assert np.shape(a) == np.shape(b)
+        np.testing.assert_allclose(a, b, rtol=1e3 * eps, atol=1e2 * eps * (1 + np.max(np.abs(b), initial=0)))

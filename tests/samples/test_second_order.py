@@ -15,7 +15,7 @@ from sampling import Sample
 import wengert as wg
 from wengert.extend import rules
 
-MODULES = ("elementwise", "scalars", "complexes", "special_functions", "ufunc_methods")
+MODULES = ("elementwise", "choices", "scalars", "complexes", "special_functions", "ufunc_methods")
 
 
 def one_of_each() -> dict[Callable[..., Any], Sample]:

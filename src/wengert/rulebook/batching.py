@@ -71,18 +71,20 @@ def batching(*targets: Any, registry: Registry = rules) -> Callable[[F], F]:
 
 def batched(
     call: Callable[..., Any], fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any], axes: Sequence[Any], size: int,
-    named: Sequence[str] = (),
+    named: Sequence[str] = (), quiet: bool = False,
 ) -> Any:  # fmt: skip
     """The value of `fn(*args, **kwargs)` on a batch of `size` examples: each leaf of it has them as its first axis.
 
     `axes` says for each argument whether it has that axis, in a tuple for a sequence of arguments; `named` are the
     keywords whose arguments have it. `call(f, *args, **kwargs)` runs what is computed, so that an outer level sees it.
+    `quiet`: nobody is warned where the examples are taken one by one.
     """
     rule, fn = _rule_of(fn)
     batch = Batch(fn, size, tuple(axes), tuple(named))
     value = NotImplemented if rule is None else call(rule, batch, *args, **kwargs)
     if value is NotImplemented:
-        _warn(fn)
+        if not quiet:
+            _warn(fn)
         value = call(one_by_one, batch, *args, **kwargs)
     return value
 

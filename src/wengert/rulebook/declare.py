@@ -176,14 +176,16 @@ def accumulates(
     return declare
 
 
-def pushforward(*targets: Callable[..., Any], registry: Registry = rules) -> Callable[[F], F]:
+def pushforward(*targets: Callable[..., Any], broadcasts: bool = False, registry: Registry = rules) -> Callable[[F], F]:
     """Declare how tangents are pushed through the functions `targets`: `(dots, y, a, b, ...) -> y_dot`.
 
     `targets` have a rule already. `dots` is a tuple with the tangent of each of the rule's arguments by position, None
     where it is zero; a sequence's items stand in it one by one, as they do in the rule. y is the result, a, b, ... the
     arguments; what stands after `*` is static, as in the rule. `registry` is the table in which the rules stand.
+    `broadcasts`: tangents may come with one more, leading, axis, for several directions at once, and the formula
+    leaves it where it is. They are then brought to one axis more than y has, if they have fewer.
 
-    Without it, forward mode takes the partials of a rule, or transposes its pullback, which costs more.
+    Without such a declaration forward mode takes the partials of a rule, or transposes its pullback, which costs more.
 
     >>> def cube(x):
     ...     return x * x * x
@@ -201,7 +203,7 @@ def pushforward(*targets: Callable[..., Any], registry: Registry = rules) -> Cal
 
     def declare(function: F) -> F:
         for f in targets:
-            registry.push_by(f, Pushforward("declared", function))
+            registry.push_by(f, Pushforward("declared", function, broadcasts=broadcasts))
         return function
 
     return declare

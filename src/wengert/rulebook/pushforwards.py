@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import RuleError, WengertError
+from wengert.rulebook.batching import batched
 from wengert.rulebook.interface import AnyPushforward, AnyRule
 from wengert.values.cotangents import AbstractTangent, force, is_zero
 from wengert.values.projection import project
@@ -49,17 +50,16 @@ def push(
     values. None stands for a tangent of zero, a sequence has a tuple of them. With `size` each tangent has a leading
     axis of that length, and so has the result: one for each direction.
     """
-    kwargs = {name: value for name, value in (kwargs or {}).items() if name != "out"}
+    if rule.kind == "constant":
+        return None
+    kwargs = {name: value for name, value in kwargs.items() if name != "out"} if kwargs else {}
     flat, given = rule.splat(args), _splat(rule, args, dots)
     primals, static = rule.plan(len(flat), tuple(kwargs)).bind(flat, kwargs)
-    given = given[: len(primals)]
-    if rule.kind == "constant" or all([dot is None for dot in given]):
+    given = tuple([force(dot) for dot in given[: len(primals)]])
+    if all([dot is None for dot in given]):
         return None
-    if rule.forward is None and rule.kind == "partials":
-        return _by_partials(call, rule, y, primals, static, given, size)
-    if size is not None:
-        return _stacked(call, [_part(given, k) for k in range(size)], _single(call, fn, rule, y, args, kwargs))
-    return _single(call, fn, rule, y, args, kwargs)(given)
+    pushed = _Pushed(call, fn, rule, y, args, kwargs, flat, primals, static)
+    return pushed.along(given) if size is None else pushed.along_all(given, size)
 
 
 def _splat(rule: AnyRule, args: Args, dots: Args) -> Args:
@@ -70,54 +70,107 @@ def _splat(rule: AnyRule, args: Args, dots: Args) -> Args:
     return (*dots[:k], *(dots[k] if dots[k] is not None else (None,) * len(args[k])), *dots[k + 1 :])
 
 
+class _Pushed(NamedTuple):
+    """A call of a function with a rule, as tangents are pushed through it.
+
+    Of its arguments, `flat` are those of `args` with the items of a sequence one by one, `primals` the differentiable
+    ones and `static` the others by name.
+    """
+
+    call: Caller
+    fn: Callable[..., Any]
+    rule: AnyRule
+    y: Any
+    args: Args
+    kwargs: dict[str, Any]
+    flat: Args
+    primals: Args
+    static: Mapping[str, Any]
+
+    def along(self, dots: Args) -> Any:
+        """ẏ in one direction."""
+        forward = self.rule.forward
+        if forward is None:
+            made = self.by_partials(dots) if self.rule.kind == "partials" else self.by_transpose(dots)
+        elif forward.kind == "declared":
+            made = self.call(forward.function, dots, self.y, *self.primals, **self.static)
+        else:
+            made = self.total([self.called(forward, term) for term, _ in self.terms(forward, dots)])
+        return fitted(self.call, made, self.y)
+
+    def along_all(self, dots: Args, size: int) -> Any:
+        """ẏ in `size` directions, at once where the pushforward broadcasts or the function has a batching rule."""
+        forward = self.rule.forward
+        if forward is not None and forward.kind != "declared":
+            made = self.total([self.called(forward, *term, size) for term in self.terms(forward, dots)])
+        elif self.rule.kind == "partials" if forward is None else forward.broadcasts:
+            ndims = {spec.ndim for spec in _parts(self.y).specs.values()}
+            ndim = ndims.pop() if len(ndims) == 1 else 0
+            stacks = tuple([None if dot is None else self.call(_aligned, dot, ndim) for dot in dots])
+            if forward is None:
+                made = self.by_partials(stacks)
+            else:
+                made = self.call(forward.function, stacks, self.y, *self.primals, **self.static)
+        else:
+            rows = [self.along(tuple([None if dot is None else dot[k] for dot in dots])) for k in range(size)]
+            return None if rows[0] is None else _stack(self.call, rows)
+        return fitted(self.call, made, self.y, size)
+
+    def by_partials(self, dots: Args) -> Any:
+        """ẏ = Σ pₖ ẋₖ."""
+        pushing = self.rule.pushing(tuple([dot is not None for dot in dots]))
+        return self.call(pushing, dots, self.y, *self.primals, **self.static)
+
+    def by_transpose(self, dots: Args) -> Any:
+        """ẏ by the transpose of the rule's pullback."""
+        if self.rule.kind == "rrule":
+            raise RuleError(f"{self.rule.primitive}: the pullback of its rule ({self.rule.where}) is not known here")
+        variant = self.rule.variant(tuple([dot is not None for dot in dots]))
+
+        def pullback(y_bar: Any) -> Any:
+            return variant.call(y_bar, self.y, *self.primals, **self.static)
+
+        return transposed(self.call, self.rule, pullback, self.y, self.primals, dots)
+
+    def terms(self, forward: AnyPushforward, dots: Args) -> list[tuple[Args, tuple[bool, ...]]]:
+        """The calls whose sum is ẏ: of all tangents together, or of each beside the other values.
+
+        For each the arguments, and which of them are tangents.
+        """
+        rest = len(self.flat) - len(dots)
+        given = [dot is not None for dot in dots]
+        if forward.kind == "linear":
+            places = range(len(dots)) if forward.args is None else forward.args
+            front = [
+                dot if dot is not None else _zero(x) if k in places else x
+                for k, (dot, x) in enumerate(zip(dots, self.flat, strict=False))
+            ]
+            return [((*front, *self.flat[len(dots) :]), (*given, *[False] * rest))]
+        alone = [tuple([i == k for i in range(len(self.flat))]) for k in range(len(dots))]
+        return [((*self.flat[:k], dot, *self.flat[k + 1 :]), alone[k]) for k, dot in enumerate(dots) if dot is not None]
+
+    def called(self, forward: AnyPushforward, term: Args, moved: tuple[bool, ...] = (), size: int | None = None) -> Any:
+        """The value of the function at a term; with `size`, of the arguments that are `moved` there are so many."""
+        fn, term = self.fn, _joined(self.rule, term, self.args)
+        static = {name: value for name, value in self.kwargs.items() if name not in forward.without}
+        if size is not None:
+            return batched(self.call, fn, term, static, _joined(self.rule, moved, self.args), size, quiet=True)
+        if getattr(fn, "__objclass__", None) in (np.ndarray, np.generic):  # a tangent may be of the other
+            fn, term = getattr(np.ndarray, fn.__name__), (self.call(np.asarray, term[0]), *term[1:])
+        return self.call(fn, *term, **static)
+
+    def total(self, terms: list[Any]) -> Any:
+        """The sum of the values of all terms."""
+        return terms[0] if len(terms) == 1 else self.call(_sum, *terms)
+
+
 def _joined(rule: AnyRule, flat: Args, args: Args) -> Args:
-    """The inverse of `rule.splat`: the arguments `flat` in the form of `args`."""
+    """The inverse of `rule.splat`: `flat`, values for the arguments one by one, in the form of `args`."""
     k = rule.sequence
     if k is None or rule.is_single(args[k]):
         return flat
     n = len(args[k])
-    return (*flat[:k], list(flat[k : k + n]), *flat[k + n :])
-
-
-def _single(
-    call: Caller, fn: Callable[..., Any], rule: AnyRule, y: Any, args: Args, kwargs: dict[str, Any]
-) -> Callable[[Args], Any]:
-    """The function of one tangent for each splatted argument that gives ẏ."""
-    flat = rule.splat(args)
-    primals, static = rule.plan(len(flat), tuple(kwargs)).bind(flat, kwargs)
-    forward = rule.forward
-
-    def pushed(dots: Args) -> Any:
-        dots = tuple([force(dot) for dot in dots])
-        if forward is None:
-            return _transposed(call, rule, y, primals, static, dots)
-        if forward.kind == "declared":
-            return fitted(call, call(forward.function, dots, y, *primals, **static), y)
-        return fitted(call, _by_calls(call, fn, rule, forward, args, kwargs, dots), y)
-
-    return pushed
-
-
-def _by_calls(
-    call: Caller, fn: Callable[..., Any], rule: AnyRule, forward: AnyPushforward, args: Args, kwargs: dict[str, Any],
-    dots: Args,
-) -> Any:  # fmt: skip
-    """ẏ of a function that is linear, or linear in each argument, by calls of it."""
-    flat = rule.splat(args)
-    static = {name: value for name, value in kwargs.items() if name not in forward.without}
-    terms = [_joined(rule, term, args) for term in _terms(forward, flat, dots)]
-    if getattr(fn, "__objclass__", None) in (np.ndarray, np.generic):  # which may be called on the other's tangents
-        fn, terms = getattr(np.ndarray, fn.__name__), [(call(np.asarray, term[0]), *term[1:]) for term in terms]
-    return call(_sum, *[call(fn, *term, **static) for term in terms])
-
-
-def _terms(forward: AnyPushforward, flat: Args, dots: Args) -> list[Args]:
-    """The arguments of the calls whose sum is ẏ: of all tangents together, or of each beside the other values."""
-    if forward.kind == "linear":
-        places = range(len(dots)) if forward.args is None else forward.args
-        zeros = [_zero(x) if k in places and k < len(dots) else x for k, x in enumerate(flat)]
-        return [tuple([dots[k] if k < len(dots) and dots[k] is not None else x for k, x in enumerate(zeros)])]
-    return [(*flat[:k], dot, *flat[k + 1 :]) for k, dot in enumerate(dots) if dot is not None]
+    return (*flat[:k], tuple(flat[k : k + n]), *flat[k + n :])
 
 
 def _zero(x: Any) -> Any:
@@ -132,54 +185,20 @@ def _sum(*terms: Any) -> Any:
     return total
 
 
-# Partials
-
-
-def _by_partials(
-    call: Caller, rule: AnyRule, y: Any, primals: Args, static: Mapping[str, Any], dots: Args, size: int | None
-) -> Any:
-    """ẏ = Σ pₖ ẋₖ, of all directions at once."""
-    if size is not None:
-        dots = tuple([None if dot is None else call(_aligned, dot, np.ndim(y)) for dot in dots])
-    pushing = rule.pushing(tuple([dot is not None for dot in dots]))
-    return fitted(call, call(pushing, dots, y, *primals, **static), y, size)
-
-
 def _aligned(dot: Any, ndim: int) -> Any:
     """A stack of tangents whose further axes stand against those of a result of `ndim` axes."""
     shape = np.shape(dot)
     return np.reshape(dot, (shape[0], *(1,) * (ndim + 1 - len(shape)), *shape[1:]))
 
 
-# Several directions
-
-
-def _part(dots: Args, k: int) -> Args:
-    """The tangents of one direction."""
-    return tuple([None if dot is None else dot[k] for dot in dots])
-
-
-def _stacked(call: Caller, parts: Sequence[Args], pushed: Callable[[Args], Any]) -> Any:
-    """The results of all directions along a new first axis."""
-    made = [pushed(part) for part in parts]
-    return None if made[0] is None else _stack(call, made)
-
-
 def _stack(call: Caller, made: Sequence[Any]) -> Any:
+    """The tangents of all directions along a new first axis."""
     if isinstance(made[0], tuple):
         return tuple([None if part[0] is None else _stack(call, part) for part in zip(*made, strict=True)])
-    return call(np.stack, made)
+    return call(np.stack, [*made])
 
 
 # Transposes
-
-
-def _transposed(call: Caller, rule: AnyRule, y: Any, primals: Args, static: Mapping[str, Any], dots: Args) -> Any:
-    """ẏ by the transpose of the rule's pullback."""
-    if rule.kind == "rrule":
-        raise RuleError(f"the pullback of {rule.primitive} ({rule.where}) is made when its rule is called")
-    variant = rule.variant(tuple([dot is not None for dot in dots]))
-    return transposed(call, rule, lambda y_bar: variant.call(y_bar, y, *primals, **static), y, primals, dots)
 
 
 def transposed(

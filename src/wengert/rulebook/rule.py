@@ -45,13 +45,15 @@ class Pushforward(NamedTuple):
     """How a rule pushes tangents: `kind` is "declared", "linear" or "multilinear".
 
     What is declared is `function(dots, y, *args, **static) -> ẏ`; the others call the primitive itself. What is linear
-    is so in the arguments `args` (None: in all), without the static ones `without`, which add a constant.
+    is so in the arguments `args` (None: in all), without the static ones `without`, which add a constant. `broadcasts`:
+    the function takes several directions at once, along a leading axis of the tangents.
     """
 
     kind: str
     function: Callable[..., Any]
     args: tuple[int, ...] | None = None
     without: tuple[str, ...] = ()
+    broadcasts: bool = False
 
 
 class Rule:

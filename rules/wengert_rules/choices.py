@@ -1,0 +1,59 @@
+"""Elementwise functions that choose one of their arguments: extrema, clipping, `np.where`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wengert.extend import linear, pullback, pushforward
+
+ONE = np.uint8(1)  # the smallest integer: a count of ties then leaves float32 as it is
+
+
+@pullback(np.maximum, np.minimum, np.fmax, np.fmin, broadcasts=True)
+def extremum(y_bar, y, a, b):
+    """ȳ goes to the argument that was chosen; both get half at a tie."""
+    chosen = ONE + (a == b)
+    return np.where(a == y, y_bar, 0) / chosen, np.where(b == y, y_bar, 0) / chosen
+
+
+@pushforward(np.maximum, broadcasts=True)
+def push_extremum(dots, y, a, b):
+    return total_where([(dot, x == y) for dot, x in zip(dots, (a, b), strict=True)]) / (ONE + (a == b))
+
+
+def total_where(pairs):
+    """The sum of tangents, each where its mask holds; None is zero."""
+    return sum([np.where(mask, dot, 0) for dot, mask in pairs if dot is not None])
+
+
+clip_ufunc = getattr(np, "_core").umath.clip  # noqa: B009 -- what np.clip ends in, and type stubs do not show
+
+
+def clip_masks(y, low, high):
+    """Where y = min(max(a, low), high) is a, strictly between the bounds; where `low`; where `high`."""
+    low = -np.inf if low is None else low
+    high = np.inf if high is None else high
+    return (low < y) & (y < high), (y == low) & (y != high), y == high
+
+
+@pullback(
+    np.clip, np.ndarray.clip, np.generic.clip, clip_ufunc,
+    broadcasts=True, names={"min": "a_min", "max": "a_max"},
+)  # fmt: skip
+def clip(y_bar, y, a, a_min=None, a_max=None):
+    """ȳ goes to what was chosen; at a bound that is the bound, and a has derivative 0."""
+    inside, at_low, at_high = clip_masks(y, a_min, a_max)
+    return np.where(inside, y_bar, 0), np.where(at_low, y_bar, 0), np.where(at_high, y_bar, 0)
+
+
+@pushforward(np.clip, broadcasts=True)
+def push_clip(dots, y, a, a_min=None, a_max=None):
+    return total_where(zip(dots, clip_masks(y, a_min, a_max), strict=False))
+
+
+@pullback(np.where, broadcasts=True)
+def where(y_bar, y, condition, a, b):
+    return None, np.where(condition, y_bar, 0), np.where(condition, 0, y_bar)
+
+
+linear(np.where, args=(1, 2))
