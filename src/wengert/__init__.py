@@ -8,16 +8,11 @@ from importlib import import_module
 from typing import Any
 
 import wengert_rules
-from wengert import extend as extend
+from wengert import errors as errors, extend as extend
 from wengert.checks import check_grads
 from wengert.custom import custom, jacobian_rule, scalar_rule
 from wengert.differences import ngradient
-from wengert.errors import (
-    AliasedArgumentsError, ArgumentError, BytecodeError, CacheWarning, DuplicateRuleError, GradientCheckError,
-    IntegerInputError, NoBatchingRuleWarning, NoDerivativeError, NoGradientPathError, NoPathWarning, NoRuleError,
-    NonFiniteError, NonScalarOutputError, OutOfRangeError, PluginWarning, RecomputationError, RefusedCallError,
-    RuleError, StaleTapeError, TapeError, TensorLanguageError, WengertError,
-)  # fmt: skip
+from wengert.errors import *  # noqa: F403 -- those that its own table names
 from wengert.explain import policy
 from wengert.gradient import Gradients, grad, value_and_grad, vjp
 from wengert.hooks.net import strict
@@ -54,11 +49,7 @@ __all__ = [
     "trace", "gradtape", "post_mortem", "PostMortem", "Tape", "Input", "Constant", "Call", "Variable", "Context",
     "RRuleContext", "rrule_tape", "mkcall", "bound", "verify", "fold_constants",
     # errors and warnings
-    "WengertError", "AliasedArgumentsError", "ArgumentError", "BytecodeError", "DuplicateRuleError",
-    "GradientCheckError", "IntegerInputError", "NoDerivativeError", "NoGradientPathError", "NonScalarOutputError",
-    "NonFiniteError", "NoRuleError", "OutOfRangeError", "RecomputationError", "RefusedCallError", "RuleError",
-    "StaleTapeError", "TapeError", "TensorLanguageError", "CacheWarning", "NoBatchingRuleWarning", "NoPathWarning",
-    "PluginWarning",
+    *errors.__all__,
 ]  # fmt: skip
 
 

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+__all__ = [
+    "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError",
+    "GradientCheckError", "IntegerInputError", "NoBatchingRuleWarning", "NoDerivativeError", "NoGradientPathError",
+    "NoPathWarning", "NoRuleError", "NonFiniteError", "NonScalarOutputError", "OutOfRangeError", "PluginWarning",
+    "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError", "TapeError", "TensorLanguageError",
+    "WengertError",
+]  # fmt: skip
+
 
 class WengertError(Exception):
     """Base of all errors of this package."""
