@@ -84,7 +84,8 @@ if hasattr(math, "sumprod"):  # from Python 3.12
 
     @pushforward(math.sumprod)
     def push_sumprod(dots, y, p, q):
-        return weighted(sumprod(1.0, y, p, q), dots)
+        bars = [None if dot is None else conj(np.asarray(other)) for dot, other in zip(dots, (q, p), strict=True)]
+        return weighted(bars, dots)
 
 
 if hasattr(math, "fma"):  # from Python 3.13

@@ -30,6 +30,7 @@ from wengert.tape.ops import Call, Constant, Input, Variable, mkcall
 from wengert.tape.postmortem import PostMortem, post_mortem
 from wengert.tape.rrules import RRuleContext, rrule_tape
 from wengert.tape.tape import Context, Tape, bound, verify
+from wengert.tangents import jvp, linearize
 from wengert.taping import gradtape, trace
 from wengert.values.projection import ProjectTo
 from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
@@ -38,8 +39,9 @@ from wengert.values.settings import accumulation, debug
 __version__ = "0.1.0"
 __all__ = [
     # derivatives, what they keep, what they may leave out, and how they are checked
-    "grad", "value_and_grad", "vjp", "Gradients", "stop_gradient", "strict", "debug_nans", "check_grads", "ngradient",
-    "jacobian", "jacrev", "value_and_jacobian", "hessian", "ravel", "checkpoint", "checkpoint_loop", "accumulation",
+    "grad", "value_and_grad", "vjp", "jvp", "linearize", "Gradients", "stop_gradient", "strict",
+    "debug_nans", "check_grads", "ngradient", "jacobian", "jacrev", "value_and_jacobian", "hessian", "ravel",
+    "checkpoint", "checkpoint_loop", "accumulation",
     # rules
     "rules", "partials", "pullback", "rrule", "pushforward", "custom", "scalar_rule", "jacobian_rule", "accumulates",
     "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend",

@@ -10,12 +10,11 @@ import numpy as np
 
 from wengert.errors import ArgumentError, NonScalarOutputError, RefusedCallError
 from wengert.hooks.tracer import closed, enter, enter_leaves, level, run
-from wengert.memory.residuals import materialise
-from wengert.memory.storage import Memory
+from wengert.memory.residuals import excerpt
 from wengert.nans import check_given
 from wengert.recording.inputs import Leaves, Swaps, outline
 from wengert.recording.no_path import is_lost, warn_of_loss
-from wengert.recording.recording import STATE, Recording, silent
+from wengert.recording.recording import STATE, calling, silent
 from wengert.recording.session import SESSION, followed
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
@@ -217,11 +216,10 @@ def _pulled(
         outputs = [(path, slot_of(recording, leaf), leaf) for path, leaf in leaves(result)]
         if outputs and (swaps.made or not quiet) and all(is_lost(recording, here, slot) for _, slot, _ in outputs):
             warn_of_loss(recording, here, f, _asked(f, args, kwargs, wanted))
-        materialise(recording, here.start, len(recording.entries), written_only=False)
         if SETTINGS.debug_nans and not depth:
             check_given(recording, result)
         public = swaps.leave(result)
-        kept, folds = _part(recording, here.start), len(recording.folds)
+        kept, folds = excerpt(recording, here.start), len(recording.folds)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         watching = followed()
@@ -234,7 +232,7 @@ def _pulled(
                     "outside of the checkpoint."
                 )
             )
-        seeds = seeds_of(outputs, y_bar, _calling(watching))
+        seeds = seeds_of(outputs, y_bar, calling(watching))
         walked = recording if is_own else kept
         owed = len(walked.owed)
         try:
@@ -246,25 +244,6 @@ def _pulled(
         return swaps.mirrors(LeafGradients(bars, slots, watching is not None))
 
     return public, pullback, swaps.leave(aux)
-
-
-def _part(recording: Recording, start: int) -> Recording:
-    """What was recorded from `start` on, at its slots: it stays as it is, for any later time."""
-    made = Recording(False)
-    made.memory = Memory(recording)  # not its own: what a cycle holds is alive for checkpoints around the vjp
-    made.memory.has_pulls = recording.memory.has_pulls
-    made.notes = recording.notes
-    made.entries = dict(enumerate(recording.entries[start:], start))  # type: ignore[assignment]
-    return made
-
-
-def _calling(watching: Recording | None) -> Callable[..., Any]:
-    """What calls a piece of the reverse pass: seen by the recording that is open, if one is."""
-    return _call if watching is None else watching.call
-
-
-def _call(fn: Callable[..., Any], *args: Any) -> Any:
-    return fn(*args)
 
 
 def _at_once(
@@ -328,7 +307,7 @@ def _gradient(
         if holomorphic:
             check_complex(swaps.paths, value)
         watching = recording if depth else None
-        seeds = scalar_seed(recording, value, seed, holomorphic, _calling(watching))
+        seeds = scalar_seed(recording, value, seed, holomorphic, calling(watching))
         with closed(recording):
             bars = reverse(recording, here, seeds, depth, depth == 0, watching)
             gradient_of = LeafGradients(bars, slots, depth > 0)

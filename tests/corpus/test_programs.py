@@ -6,12 +6,15 @@ import copy
 import warnings
 from typing import Any
 
+import numpy as np
 import pytest
 from program_table import LOG, Program
 from programs import PROGRAMS
 from tapes import assert_close, same_bits
 
 import wengert as wg
+from wengert.values.specs import as_float
+from wengert.values.trees import leaves, rebuild
 
 each = pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 
@@ -48,6 +51,46 @@ def test_gradient(program: Program) -> None:
         assert_close(found, program.closed, 1e-13, 1e-13)
     else:
         assert_close(found, wg.ngradient(program.f, *arguments(program)), 2e-7, 2e-7)
+
+
+def direction(a: Any) -> Any:
+    """A random tangent of an argument."""
+    random = np.random.default_rng(len(repr(a)))
+
+    def tangent(leaf: Any, _: Any) -> Any:
+        made = random.standard_normal(np.shape(leaf))
+        if np.iscomplexobj(leaf):
+            made = made + 1j * random.standard_normal(np.shape(leaf))
+        return np.asarray(made, leaf.dtype) if isinstance(leaf, np.ndarray) else type(leaf)(made)
+
+    return rebuild(copy.deepcopy(as_float(a)), tangent)
+
+
+def slope(gradients: Any, dots: Any) -> float:
+    """The derivative of a real number in the direction `dots`."""
+    pairs = zip(leaves([*gradients]), leaves([*dots]), strict=True)
+    return sum([np.sum(np.real(bar * dot)) for (_, bar), (_, dot) in pairs])
+
+
+@each
+def test_tangent(program: Program) -> None:
+    plain, dots = program.f(*arguments(program)), tuple(map(direction, arguments(program)))
+    _, gradients = wg.grad(program.f, *arguments(program), allow_int=True)
+    value, found = wg.jvp(program.f, arguments(program), dots)
+    assert same_bits(value, plain)
+    assert np.isclose(found, slope(gradients[1:], dots), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.slow
+@each
+def test_linearized(program: Program) -> None:
+    plain, dots = program.f(*arguments(program)), tuple(map(direction, arguments(program)))
+    _, expected = wg.jvp(program.f, arguments(program), dots)
+    value, push = wg.linearize(program.f, *arguments(program))
+    assert same_bits(value, plain)
+    assert np.isclose(push(*dots), expected, rtol=1e-10, atol=1e-12)
+    scaled = lambda t: wg.jvp(program.f, arguments(program), dots)[1] * t
+    assert np.isclose(wg.jvp(scaled, (2.0,), (1.0,))[1], expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.slow

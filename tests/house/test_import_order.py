@@ -22,7 +22,7 @@ APART = {"tensor": {"errors", "values", "rulebook"}}  # what a package beside th
 def reading_order() -> list[str]:
     """The packages in the order in which they may be read, each above those that import it."""
     section = (ROOT / "README.md").read_text().split("\n## Reading the code\n")[1].split("\n## ")[0]
-    return ["errors", *re.findall(r"^\d\. `(\w+)/`", section, re.MULTILINE), FACE]
+    return ["errors", *re.findall(r"^\d+\. `(\w+)/`", section, re.MULTILINE), FACE]
 
 
 def files_under(folder: Path) -> set[str]:

@@ -81,7 +81,7 @@ def _record_item(container: np.ndarray, key: Any, slot: int, site: Site | None) 
     recording = STATE.recording
     assert recording is not None
     entries = recording.entries
-    strong = recording.keep or type(value) is not np.ndarray
+    strong = recording.holds or type(value) is not np.ndarray
     if (
         (strong and type(value) is not np.float64 and type(value) is not np.ndarray)
         or container.dtype.kind not in "fc"

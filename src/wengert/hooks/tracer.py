@@ -45,6 +45,8 @@ class level:
         self.outermost, self.site = recording is None, STATE.site
         if recording is None:
             recording = self._opened()
+        else:
+            recording.inner += 1
         here = self.here = Level(len(recording.entries))
         self.recording, self.depth, self.owed = recording, len(recording.levels), len(recording.owed)
         recording.levels.append(here)
@@ -71,6 +73,7 @@ class level:
         if self.outermost:
             SESSION.close(recording)
             return
+        recording.inner -= 1
         recording.owed.pay(self.owed)
         del recording.levels[self.depth :]
         if not recording.keep:

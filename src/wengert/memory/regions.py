@@ -92,7 +92,7 @@ def append(recording: Recording, fn: Any, value: np.ndarray, ins: tuple[Any, ...
     bound = primitive.bound(len(args), mask, ())
     if fn in _STORES and not recording.keep:
         return recording.append((bound, None, ins, args, None, STATE.site))
-    slot = recording.append((bound, held(value, recording.keep), ins, args, None, STATE.site))
+    slot = recording.append((bound, held(value, recording.holds), ins, args, None, STATE.site))
     SHADOW[id(value)] = slot
     return slot
 

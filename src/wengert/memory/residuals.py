@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.memory.storage import Memory
 from wengert.recording.layout import views_or_copies
 from wengert.recording.primitives import INPUT, Bound, Primitive
 from wengert.recording.pulls import Pull
@@ -47,6 +48,21 @@ def materialise(recording: Recording, start: int, end: int, written_only: bool, 
                 recording.entries[slot] = copies.of(entry, slot, done)
     finally:
         recording.owed.pay(owed)
+
+
+def excerpt(recording: Recording, start: int) -> Recording:
+    """What was recorded from `start` on, at its slots, with residuals of its own: it stays as it is for any later time.
+
+    The recording itself keeps these entries too, for a derivative around this one.
+    """
+    materialise(recording, start, len(recording.entries), written_only=False)
+    recording.pin(start)
+    made = Recording(False)
+    made.memory = Memory(recording)  # not its own: what a cycle holds is alive for checkpoints around the vjp
+    made.memory.has_pulls = recording.memory.has_pulls
+    made.notes = recording.notes
+    made.entries = dict(enumerate(recording.entries[start:], start))  # type: ignore[assignment]
+    return made
 
 
 class _Copies:

@@ -10,6 +10,7 @@ region that it overwrites; the reverse pass puts the regions back as it walks, a
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 import weakref
 from typing import Any, NamedTuple
@@ -268,6 +269,8 @@ class Memory:
             return
         array, storage, before = owner
         if covers(view, array) and (value_slot is None or _is_like(value, array)):
+            if self.recording.stream is not None and value_slot is not None:
+                self.recording.stream.share(value_slot)
             self.written(storage, array, value_slot)
             return
         part = None if view.dtype == array.dtype else part_of(view, array)
@@ -353,6 +356,18 @@ class Memory:
                 self.finals.undo(record)
         return 0
 
+    def forget_kept(self) -> None:
+        """Forget what was kept for pullbacks: none will read it."""
+        self._captured, self._captured_to = {}, len(self.recording.entries)
+        self.undo.clear()
+        for copies in self.replaced:
+            for key in [key for key, made in copies.items() if _references(made) == ALONE]:
+                copy, _, variable = copies[key]
+                if SHADOW.get(id(copy)) == variable:
+                    del SHADOW[id(copy)]
+                del copies[key]
+        self.replaced = [copies for copies in self.replaced if copies]
+
     def ended_by(self, error: BaseException) -> None:
         """A write that had begun raised `error`: where NumPy refused it at the outset, nothing is written.
 
@@ -361,6 +376,13 @@ class Memory:
         files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(error.__traceback__)]
         if isinstance(error, _AT_THE_OUTSET) and files[-1].startswith(_NUMPY):
             self.unfinished -= 1
+
+
+def _references(made: tuple[Any, ...]) -> int:
+    return sys.getrefcount(made[0])
+
+
+ALONE = _references((object(),))  # of an object that one tuple holds and nothing else
 
 
 def memory_of(recording: Recording) -> Memory:

@@ -200,7 +200,7 @@ def _record_rrule(
         if recording.keep and inner is None:
             guard_outline(recording, primitive, value, slot)
         return fields(recording, value, slot, start)
-    recording.append((pull, held(value, recording.keep), (*slots, inner), kept, static, site))
+    recording.append((pull, held(value, recording.holds), (*slots, inner), kept, static, site))
     register(recording, value, slot, (), start)
     return value
 

@@ -71,7 +71,7 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
             for how, a in zip(bound.keeps, args, strict=True)
         ]
     )
-    large = kind is np.ndarray and value.nbytes > LARGE and bound.reads_y != "value" and not recording.keep
+    large = kind is np.ndarray and value.nbytes > LARGE and bound.reads_y != "value" and not recording.holds
     entry = bound, weak(value) if large else value, ins, kept, None, STATE.site
     slot = len(entries)
     entries.append(entry)
@@ -84,7 +84,7 @@ def record_two(
 ) -> Any:
     """`record_quick` for two arguments, given one by one: to put them into lists takes 1 µs more."""
     bound = primitive.pairs[(i is not None) + 2 * (j is not None)]
-    if bound is None or recording.keep:
+    if bound is None or recording.holds:
         STATE.site = site
         return record_quick(primitive, (left, right), (i, j))
     value = primitive.fn(left, right)
@@ -141,7 +141,7 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
     if a.base is not None or a.nbytes > LARGE:
         a = _kept_array(recording, bound.keeps[0], a)
     kept = value
-    if kind is _ndarray and value.nbytes > LARGE and bound.reads_y != "value" and not recording.keep:
+    if kind is _ndarray and value.nbytes > LARGE and bound.reads_y != "value" and not recording.holds:
         kept = weak(value)
     entry = bound, kept, (i,), (a,), None, STATE.site
     entries = recording.entries
@@ -158,5 +158,5 @@ def _kept_array(recording: Recording, how: str, a: np.ndarray) -> Any:
         if base is not None and (type(base) is not _ndarray or base.base is not None):
             return recording.memory.capture(a)
     elif a.nbytes > LARGE:
-        return spec(a.shape, a.dtype) if how == "shape" else None
+        return spec(a.shape, a.dtype) if how == "shape" or recording.holds else None
     return a

@@ -21,6 +21,7 @@ import numpy as np
 from wengert.errors import WengertError
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.primitives import CONSTANT
+from wengert.rulebook.pushforwards import plainly
 from wengert.values.frames import ENGINE
 from wengert.values.owed import Owed
 from wengert.values.sites import Site
@@ -107,7 +108,9 @@ class Recording:
         "entries",
         "folds",
         "frame",
+        "holds",
         "inert",
+        "inner",
         "is_open",
         "keep",
         "levels",
@@ -117,6 +120,7 @@ class Recording:
         "origins",
         "owed",
         "own",
+        "pinned",
         "refusals",
         "reruns",
         "roots",
@@ -124,6 +128,7 @@ class Recording:
         "specs",
         "stands",
         "stopped",
+        "stream",
         "survey",
         "texts",
         "thread",
@@ -134,7 +139,10 @@ class Recording:
     def __init__(self, keep: bool, context: Any = None) -> None:
         self.entries: list[Entry | None] = []
         self.levels: list[Level] = []
+        self.inner = 0  # how many levels are open inside of the outermost, also where one is hidden from what runs
         self.keep = keep
+        self.holds = keep  # whether entries hold all results, and the shape of each array: forward mode needs them
+        self.pinned: int | None = None  # entries from here on are read by pullbacks that may be called later
         self.context = context
         self.refusals: list[WengertError] = []
         self.texts: dict[int, Any] = {}  # texts made from traced values, by id
@@ -164,6 +172,7 @@ class Recording:
         self.below: tuple[Recording, Aside | None] | None = None  # the one whose values its own displaced
         self.bell: Any = None  # rung when its turn may have come, where it waits
         self.owed = Owed()
+        self.stream: Any = None  # the entries, where each pushes its tangent as it comes
         self.memory: WrittenMemory = None  # type: ignore[assignment]
         self.enter: Callable[[Any], Any] = None  # type: ignore[assignment]
 
@@ -174,8 +183,8 @@ class Recording:
 
     def append(self, entry: Entry) -> int:
         """Write an entry down; returns its slot."""
+        slot = len(self.entries)
         self.entries.append(entry)
-        slot = len(self.entries) - 1
         if self.keep and entry[0].kind != "input" and not any(self.mask(flat_slots(entry[2]))):
             self.inert.add(slot)
         return slot
@@ -191,6 +200,10 @@ class Recording:
     def unread(self, value: Any) -> Any:
         """What an entry keeps of a value that its pullback does not read: its Spec, and on a tape the value."""
         return value if self.keep else light(value)
+
+    def pin(self, start: int) -> None:
+        """Keep the entries from `start` on, whichever level ends."""
+        self.pinned = start if self.pinned is None else min(start, self.pinned)
 
     def mask(self, ins: Iterable[int | None]) -> tuple[bool, ...]:
         """For each of these slots, whether a derivative passes through it."""
@@ -243,6 +256,11 @@ class State(threading.local):
 
 
 STATE = State()
+
+
+def calling(watching: Recording | None) -> Callable[..., Any]:
+    """What calls a piece of a derivative: seen by the recording `watching` that is open, if one is."""
+    return plainly if watching is None else watching.call
 
 
 class silent:

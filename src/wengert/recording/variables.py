@@ -86,7 +86,7 @@ def append_result(
     if not is_inexact(value):
         refuse_odd(recording, bound.name, value)
         return record_constant(recording, bound, args, ins, kwargs or {}, value)
-    needed = recording.keep or bound.reads_y == "value"
+    needed = recording.holds or bound.reads_y == "value"
     if needed and isinstance(value, np.ndarray):
         recording.memory.capture(value)
     slot = recording.append((bound, held(value, needed), ins, kept_args, kwargs, STATE.site))
@@ -104,7 +104,7 @@ def fields(recording: Recording, value: Any, slot: int, lends: int | None) -> An
     for key, part in leaves_of(value):
         if isinstance(part, np.ndarray):
             recording.memory.capture(part)
-        kept = held(part, recording.keep)
+        kept = held(part, recording.holds)
         place = recording.append((bound, kept, (slot, None), (whole, key), None, STATE.site))
         register(recording, part, place, (), lends)
     return value
@@ -208,7 +208,7 @@ def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:
 def _keep(recording: Recording, how: str, value: Any) -> Any:
     if recording.keep or how == "value" or how == "static":
         return recording.memory.capture(value)
-    if how == "shape":
+    if how == "shape" or recording.holds:
         return light(value)
     return None if isinstance(value, np.ndarray) else value
 

@@ -13,7 +13,6 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Variable, with_variables
 from wengert.tape.schedules import schedule
 from wengert.values import functional
-from wengert.values.keys import may_repeat
 
 ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
 
@@ -54,7 +53,7 @@ def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
     args, kwargs = with_variables(op.args, value_at), with_variables(op.kwargs, value_at)
     try:
         if in_place and type(args[0]) is np.ndarray and args[0].flags.writeable:
-            return write(fn, *args, **kwargs)
+            return functional.written(fn, *args, **kwargs)
         value = like_recorded(op, fn(*args, **kwargs))
     except Exception as error:
         note(error, op)
@@ -67,29 +66,6 @@ def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
 def like_recorded(op: Call, value: Any) -> Any:
     """The value of an op as recorded: where an array of no dimension was changed in place, a call gives a number."""
     return np.asarray(value) if isinstance(value, np.generic) and isinstance(op.val, np.ndarray) else value
-
-
-def write(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
-    """Do what the functional store `store` does in the array `x` itself."""
-    if store is functional.setitem:
-        key, value = args
-        x[key] = value
-        return x
-    if store is functional.additem:
-        key, value = args
-        if may_repeat(key):
-            np.add.at(x, key, value)
-        else:
-            x[key] += value
-        return x
-    window = functional._window(x, *args[:3])
-    if store is functional.addlens:
-        if functional.overlaps(window):
-            return functional.addlens(x, *args)
-        window += args[3]
-    else:
-        window[...] = args[3]
-    return x
 
 
 def same_outcome(value: Any, recorded: Any) -> bool:

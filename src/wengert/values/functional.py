@@ -15,6 +15,7 @@ from wengert.values.keys import may_repeat
 
 __all__ = [
     "DISPLAYS",
+    "STORES",
     "WINDOWED",
     "Path",
     "additem",
@@ -30,6 +31,7 @@ __all__ = [
     "setlens",
     "setpart",
     "strided_copy",
+    "written",
 ]
 
 
@@ -222,6 +224,30 @@ def _memory(x: np.ndarray) -> tuple[int, np.ndarray]:
     return x.__array_interface__["data"][0] - low, flat
 
 
+def written(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
+    """`x` itself, after what the functional store `store` does in a copy of it was done in place."""
+    if store is setitem:
+        key, value = args
+        x[key] = value
+    elif store is additem:
+        key, value = args
+        if may_repeat(key):
+            np.add.at(x, key, value)
+        else:
+            x[key] += value
+    elif store is setpart:
+        setattr(x, *args)
+    else:
+        window = _window(x, *args[:3])
+        if store is setlens:
+            window[...] = args[3]
+        elif overlaps(window):
+            return addlens(x, *args)
+        else:
+            window += args[3]
+    return x
+
+
 def overlaps(window: np.ndarray) -> bool:
     """Whether two elements of the array `window` may share memory; where it says False, no two do.
 
@@ -246,5 +272,6 @@ def is_destination(x: Any) -> bool:
     return type(owner) is np.ndarray and not overlaps(x)
 
 
+STORES = (setitem, setlens, setpart)  # what an in-place change of an array is recorded as
 WINDOWED = (lens, setlens, addlens)  # speak of memory by strides
 DISPLAYS = (make_tuple, make_list, make_dict)

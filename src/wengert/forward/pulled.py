@@ -1,0 +1,91 @@
+"""Forward through a call of a user's rule, of which only its pullback is known: by the transpose of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.recording.container_arguments import Place, spread
+from wengert.recording.pulls import Pull
+from wengert.rulebook.pushforwards import transposed
+from wengert.values.results import cotangent, form_of, keys_of
+from wengert.values.trees import walk
+
+ENTERED = "The pullback is called here, on values that are watched to transpose it."
+
+Call = Callable[..., Any]
+
+
+def pulled(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], dots: tuple[Any, ...], size: int | None) -> Any:
+    """The tangent of the result `y` of a user's rule, from those of its arguments: of containers, one for each leaf."""
+    if size is not None:
+        rows = [pulled(call, pull, y, args, _row(dots, k), None) for k in range(size)]
+        return None if rows[0] is None else _stacked(call, rows)
+    specs: list[Any] = []
+    given: list[Any] = []
+    for k, (x, dot) in enumerate(zip(args, dots, strict=True)):
+        if k in pull.forms:
+            places = _places(pull.forms[k])
+            specs.extend([place.spec for place in places])
+            given.extend(dot if dot is not None else [None] * len(places))
+        else:
+            specs.append(x)
+            given.append(dot)
+
+    def pullback(y_bar: Any) -> list[Any]:
+        return _flat(pull, pull.rule.cotangents(pull.pullback(y_bar), args))
+
+    return transposed(call, pull.rule, pullback, y, tuple(specs), tuple(given))
+
+
+def of_body(y: Any, inner: Any) -> Any:
+    """The tangent of the result `y` of a rule as its body computed it, from the tangents `inner` of its leaves."""
+    if type(inner) is not tuple:
+        return inner
+    form = form_of(y)
+    return cotangent(form, dict(zip(keys_of(form), inner, strict=True)), False)
+
+
+def _flat(pull: Pull, x_bars: tuple[Any, ...]) -> list[Any]:
+    """The cotangents of the arguments, those of the leaves of a container one by one."""
+    flat: list[Any] = []
+    for k, x_bar in enumerate(x_bars):
+        if k not in pull.forms:
+            flat.append(x_bar)
+            continue
+        parts: list[Any] = [None] * len(_places(pull.forms[k]))
+        for place, part in spread(pull.forms[k], x_bar, _plainly):
+            parts[place.number] = part
+        flat.extend(parts)
+    return flat
+
+
+def _plainly(fn: Call, *args: Any) -> Any:
+    return fn(*args)
+
+
+def _places(form: Any) -> list[Place]:
+    """The Places in the form of a container, in their order."""
+    found: list[Place] = []
+
+    def note(part: Any) -> Any:
+        if type(part) is Place:
+            found.append(part)
+        return part
+
+    if type(form) is Place:
+        return [form]
+    walk(form, "", {}, at_other=note)
+    return sorted(found)
+
+
+def _row(dots: Any, k: int) -> Any:
+    return tuple([None if dot is None else _row(dot, k) if type(dot) is tuple else dot[k] for dot in dots])
+
+
+def _stacked(call: Call, rows: list[Any]) -> Any:
+    if isinstance(rows[0], tuple):
+        return tuple([None if part[0] is None else _stacked(call, [*part]) for part in zip(*rows, strict=True)])
+    return call(np.stack, rows)

@@ -1,0 +1,55 @@
+"""One step forward: the tangent of an entry's value, from those of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.forward.pulled import of_body, pulled
+from wengert.recording.primitives import INPUT, Bound
+from wengert.recording.pulls import Pull
+from wengert.recording.recording import STATE, Entry, Recording, Traced
+from wengert.rulebook.pushforwards import fitted, push
+from wengert.values.functional import getfield
+
+Call = Callable[..., Any]
+
+
+class Step:
+    """Takes entries of `recording` forward, with arithmetic by `call`; `depth` counts the levels around this one.
+
+    With `size`, each tangent stands for so many directions: it has a leading axis of that length.
+    """
+
+    def __init__(self, recording: Recording, call: Call, depth: int, size: int | None) -> None:
+        self.recording, self.call, self.depth, self.size = recording, call, depth, size
+
+    def __call__(self, entry: Entry, dots: Any) -> Any:
+        """The tangent of the entry's value; `dots` are those of its arguments, None for zero, not all None."""
+        bound, y, _, args, kwargs, _ = entry
+        if bound is INPUT:
+            return dots[0]
+        if type(bound) is Pull:
+            if bound.level != self.depth:  # what its body computed was recorded for this level
+                return of_body(y, dots[-1])
+            return pulled(self.call, bound, y, args, dots[:-1], self.size)
+        if type(bound) is not Bound:
+            return None
+        if bound.fn is getfield:
+            return None if dots[0] is None else getfield(dots[0], args[1])
+        if y is None:
+            y = args[0]  # of a store, whose result is the array itself
+        if bound.is_simple and self.size is None and bound.rule.kind == "partials" and bound.rule.forward is None:
+            dot = self.call(bound.rule.pushing(tuple([dot is not None for dot in dots])), dots, y, *args)
+            fits = type(dot) is np.ndarray is type(y) and dot.shape == y.shape and dot.dtype == y.dtype
+            return dot if fits else fitted(self.call, dot, y)
+        if kwargs:
+            kwargs = {name: value.value if type(value) is Traced else value for name, value in kwargs.items()}
+        if bound.of_subclass:
+            y, *args = [self.call(np.asarray, x) if isinstance(x, np.ndarray) else x for x in (y, *args)]  # type: ignore[assignment]
+        if bound.seen is None:
+            return push(self.call, bound.fn, bound.rule, y, args, kwargs or {}, dots, self.size)
+        with bound.seen.shown(STATE.recording is not None, self.recording.owed):
+            return push(self.call, bound.fn, bound.rule, y, tuple(args), kwargs or {}, dots, self.size)

@@ -1,0 +1,259 @@
+"""Entries that go forward as they come: each pushes its tangent and is dropped, so that no tape is kept.
+
+What stands for a slot later is the variable's value, weakly where it is large, and its tangent. Both go when nothing
+leads to the slot any more; a sweep finds out, each time when there is twice as much as after the last one. To ask for
+such a slot again is an error, never a zero.
+
+While an inner derivative is open its entries stay, as it needs them.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import WengertError
+from wengert.forward.step import Step
+from wengert.memory.storage import memory_of
+from wengert.recording.primitives import INPUT, Bound
+from wengert.recording.recording import STATE, Entry, Recording, flat_slots, silent
+from wengert.recording.shadow import SHADOW, held
+from wengert.rulebook.pushforwards import plainly
+from wengert.values.functional import STORES, written
+from wengert.values.specs import is_inexact, spec_of
+from wengert.values.views import owner_of
+
+FEW = 1000  # slots, and LITTLE bytes of tangents, below which nobody sweeps
+LITTLE = 1 << 22
+
+
+class Stream:
+    """The entries of a recording whose outermost level is a derivative in forward mode.
+
+    It does what the recording asks of its list of entries. `tangents` are by slot, None for zero; `size` is the number
+    of directions in the leading axis of each, or None.
+    """
+
+    def __init__(self, recording: Recording, size: int | None) -> None:
+        self.recording, self.size = recording, size
+        self.tangents: dict[int, Any] = {}
+        self.entries: dict[int, Entry] = {}  # those that are needed whole
+        self.values: dict[int, tuple[Any]] = {}  # of the others, each in a tuple of its own: its references are counted
+        self.count = 0
+        self.whole_from = 0  # the entries from here on are whole
+        self.stored: set[int] = set()  # slots whose tangents were made by a store, and belong to one array alone
+        self.aliases: set[int] = set()  # slots whose tangents may show memory of such a one
+        self.old, self.young, self.most = 0, 0, FEW  # the slots at the last sweep, those since, and how many at most
+        self.bytes, self.most_bytes = 0, LITTLE  # of their tangents
+        self.step = Step(recording, plainly, 0, size)
+        self.apart = contextvars.copy_context()  # what NumPy raises in f's code is not what it raises in a rule
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self.entries.get(slot) for slot in range(*place.indices(self.count))]
+        return self.entries.get(place)
+
+    def __setitem__(self, slot: int, entry: Entry) -> None:
+        self.entries[slot] = entry
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter([*self.entries.values()])
+
+    def extend(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            self.append(entry)
+
+    def append(self, entry: Entry) -> None:
+        """Write an entry down, push its tangent, and drop what only the push needed."""
+        slot = self.count
+        self.count = slot + 1
+        is_number = entry[0].step is not None and self.is_alone  # a call on one or two floats, by far the most often
+        try:
+            if is_number and self.size is None:
+                dot = self._pushed_number(entry)
+            else:
+                self.entries[slot] = entry
+                dot = self.apart.run(self._pushed, slot, entry)
+        except Exception as error:
+            self.recording.refusals.append(error)  # type: ignore[arg-type]  # the user's code may not swallow it
+            raise
+        self.tangents[slot] = dot
+        self.young += 1
+        if type(dot) is np.ndarray:
+            self.bytes += dot.nbytes
+        if is_number:
+            self.entries.pop(slot, None)
+            self.values[slot] = (entry[1],)
+        elif self.is_alone:
+            self._drop_what_was_read()
+        if (self.young > self.most or self.bytes > self.most_bytes) and self.is_alone:
+            self._sweep()
+
+    def _pushed_number(self, entry: Entry) -> Any:
+        """`_pushed` for a call on one or two floats."""
+        bound, y, ins, args, *_ = entry
+        dots = [None if slot is None else self.tangent(slot) for slot in ins]
+        mask = tuple([dot is not None for dot in dots])
+        return self.apart.run(bound.rule.pushing(mask), dots, y, *args) if any(mask) else None
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether no derivative inside of this one needs entries."""
+        return not self.recording.inner and self.recording.pinned is None
+
+    def tangent(self, slot: int) -> Any:
+        """The tangent at a slot; None is zero."""
+        try:
+            return self.tangents[slot]
+        except KeyError:
+            raise WengertError(
+                f"{STATE.site}: wengert dropped the tangent of a value that is still used, which it must not. "
+                "Please report this program; wg.vjp and wg.jacrev give its derivative."
+            ) from None
+
+    def _pushed(self, slot: int, entry: Entry) -> Any:
+        """The tangent of an entry, with memory as the call saw it."""
+        bound, _, ins, args, *_ = entry
+        dots = tuple([self._dots(place) for place in ins])
+        if not any([dot is not None for dot in dots]):
+            return None
+        if getattr(bound, "fn", None) in STORES and self.is_alone:
+            return self._stored(slot, bound.fn, ins, args, dots)
+        memory = self.recording.memory
+        overwritten = bool(memory.undo) and memory.undo[-1][0] > slot
+        owed = len(self.recording.owed)
+        try:
+            if overwritten:
+                memory.rewind(slot, 0)
+            with silent(_is_of_users(bound)):
+                dot = self.step(entry, dots)
+        finally:
+            if overwritten:
+                self.recording.owed.pay(owed)
+        return self._apart_from_stores(slot, flat_slots(ins), entry[1], dot) if self.aliases else dot
+
+    def _dots(self, place: Any) -> Any:
+        """The tangents at a slot, or at those of a sequence; None where all are zero."""
+        if type(place) is not tuple:
+            return None if place is None else self.tangent(place)
+        found = tuple([self._dots(part) for part in place])
+        return found if any([dot is not None for dot in found]) else None
+
+    def _stored(self, slot: int, fn: Any, ins: Any, args: Any, dots: Any) -> Any:
+        """The tangent after a store: that of the array, written in place where it is of this array alone.
+
+        So a store costs what it costs the function, not a copy of the array.
+        """
+        before, value = ins[0], dots[-1]
+        x_dot = dots[0]
+        if x_dot is None:
+            x_dot = self._zeros(args[0])
+        elif before in self.stored:
+            self.stored.discard(before)
+            del self.tangents[before]  # the array has moved on
+        else:
+            x_dot = x_dot.copy()
+        self.stored.add(slot)
+        self.aliases.add(slot)
+        self._write(fn, x_dot, args[1:-1], value)
+        return x_dot
+
+    def _write(self, fn: Any, x_dot: np.ndarray, where: Any, value: Any) -> None:
+        if self.size is None:
+            written(fn, x_dot, *where, 0.0 if value is None else value)
+            return
+        for k, row in enumerate(x_dot):
+            written(fn, row, *where, 0.0 if value is None else value[k])
+
+    def _zeros(self, x: Any) -> np.ndarray:
+        spec = spec_of(x)
+        return np.zeros(spec.shape if self.size is None else (self.size, *spec.shape), spec.dtype)
+
+    def _apart_from_stores(self, slot: int, ins: list[int], y: Any, dot: Any) -> Any:
+        """`dot`, copied where it shows memory that a store may write while the value `y` is no view that follows it."""
+        shown = [self.tangents[k] for k in ins if k in self.aliases]
+        owners = {id(owner_of(x_dot)) for x_dot in shown if isinstance(x_dot, np.ndarray)}
+        if isinstance(dot, (tuple, list)):
+            return type(dot)([self._apart_from_stores(slot, ins, None, part) for part in dot])
+        if not isinstance(dot, np.ndarray) or id(owner_of(dot)) not in owners:
+            return dot
+        if isinstance(y, np.ndarray) and id(owner_of(y)) in self.recording.memory.storages:
+            self.aliases.add(slot)  # it is read anew after each write
+            return dot
+        return dot.copy()
+
+    def share(self, slot: int) -> None:
+        """Note that another array holds what stands at a slot, too: a store into either must not change the other's."""
+        self.stored.discard(slot)
+        if slot in self.aliases and isinstance(self.tangents[slot], np.ndarray):
+            self.tangents[slot] = self.tangents[slot].copy()
+
+    def _drop_what_was_read(self) -> None:
+        """Keep the values of the entries since `whole_from`, weakly where large; no pullback reads the rest."""
+        for slot in range(self.whole_from, self.count):
+            entry = self.entries.get(slot)
+            if entry is not None and entry[0] is not INPUT:
+                self.values[slot] = (held(entry[1], False),)
+                del self.entries[slot]
+        self.whole_from = self.count
+        self.recording.memory.forget_kept()
+
+    def _sweep(self) -> None:
+        """Drop the slots that nothing leads to; those since the last sweep stay, they may be parts of what goes on."""
+        needed, shown = self._needed()
+        for slot, kept in [*self.values.items()]:
+            if slot < self.old and slot not in needed and not _stands_for(kept, slot, shown):
+                if SHADOW.get(id(kept[0])) == slot:
+                    del SHADOW[id(kept[0])]
+                for table in (self.values, self.tangents, self.recording.specs):
+                    table.pop(slot, None)
+                self.stored.discard(slot)
+                self.aliases.discard(slot)
+        live = [slot for slot in self.values if slot < self.old]
+        dots = [dot for slot in live if type(dot := self.tangents.get(slot)) is np.ndarray]
+        self.most, self.most_bytes = FEW + 2 * len(live), LITTLE + 2 * sum([dot.nbytes for dot in dots])
+        self.old, self.young, self.bytes = self.count, 0, 0
+
+    def _needed(self) -> tuple[set[int | None], set[int | None]]:
+        """The slots by which the recording finds variables, and those of views of written memory as it is now."""
+        memory, level = memory_of(self.recording), self.recording.levels[0]
+        needed: set[int | None] = {*level.inputs}
+        shown: set[int | None] = set()
+        for storage in memory.storages.values():
+            needed.add(storage.slot)
+            storage.views = {key: view for key, view in storage.views.items() if view[0]() is not None}
+            shown.update([slot for _, stamp, slot in storage.views.values() if stamp == storage.stamp])
+        for _, root in memory.roots.values():
+            needed.update([slot for _, slot, _ in (*root, *root.waiting)])
+        return needed, shown
+
+
+def _is_of_users(bound: Any) -> bool:
+    """Whether a rule of the user's may call functions of his, which are seen into now."""
+    return type(bound) is not Bound or bound.primitive.stops
+
+
+def _references(kept: tuple[Any]) -> int:
+    return sys.getrefcount(kept[0])
+
+
+ALONE = _references((object(),))  # of a value that only its tuple holds
+
+
+def _stands_for(kept: tuple[Any], slot: int, shown: set[int | None]) -> bool:
+    """Whether something outside of the recording holds a value, kept or referred to, as the variable at this slot."""
+    value = kept[0]() if type(kept[0]) is weakref.ref else kept[0]
+    if not is_inexact(value) or (SHADOW.get(id(value)) != slot and slot not in shown):
+        return False
+    if value is not kept[0]:
+        return True
+    del value
+    return _references(kept) > ALONE

@@ -1,0 +1,43 @@
+"""Forward over what was recorded: the tangents of all slots of a level, from those of some."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.forward.step import Call, Step
+from wengert.recording.recording import STATE, Recording
+
+Tangents = dict[int, Any]  # by slot; a slot that is not in it has zero
+
+
+def forward(
+    recording: Recording, start: int, end: int, dots: Tangents, call: Call, depth: int, size: int | None = None
+) -> Tangents:
+    """Push the tangents `dots` through the entries from slot `start` to `end`, and return those of all their slots.
+
+    What is computed runs by `call`, so that an outer level sees it; `depth` counts the levels around this one. With
+    `size` each tangent has a leading axis of that length, one place for each direction.
+    """
+    step, site, dots = Step(recording, call, depth, size), STATE.site, dict(dots)
+    try:
+        for slot in range(start, end):
+            entry = recording.entries[slot]
+            if slot in dots or entry is None or slot in recording.inert or entry[0].kind not in ("call", "input"):
+                continue
+            given = tuple([_dots(dots, place) for place in entry[2]])
+            if any([dot is not None for dot in given]):
+                STATE.site = entry[5] or site
+                dot = step(entry, given)
+                if dot is not None:
+                    dots[slot] = dot
+    finally:
+        STATE.site = site
+    return dots
+
+
+def _dots(dots: Tangents, place: Any) -> Any:
+    """The tangents at a slot, or at those of a sequence; None where all are zero."""
+    if type(place) is not tuple:
+        return None if place is None else dots.get(place)
+    found = tuple([_dots(dots, part) for part in place])
+    return found if any([dot is not None for dot in found]) else None

@@ -1,0 +1,251 @@
+"""Forward mode: tangents pushed through a function, while it runs or afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import ArgumentError
+from wengert.forward.stream import Stream
+from wengert.forward.walk import Tangents, forward
+from wengert.hooks.tracer import closed, enter, level, run
+from wengert.memory.residuals import excerpt, materialise
+from wengert.recording.inputs import Swaps
+from wengert.recording.no_path import is_lost, warn_of_loss
+from wengert.recording.recording import STATE, Level, Recording, calling
+from wengert.recording.session import SESSION, followed
+from wengert.recording.slots import slot_of
+from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_of
+from wengert.values.trees import leaves, mirror, shallow_copy, walk
+from wengert.values.views import owner_of
+
+
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> tuple[Any, ...]:
+    """The value of `f(*primals)` and its derivative in the direction `tangents`: `(y, ẏ)`, ẏ = Σ ∂f/∂x ẋ.
+
+    `tangents` has one for each of the `primals`, of its structure and shapes; None stands for zero. They are pushed
+    along while f runs, and no tape is kept: memory does not grow with the number of steps. With `has_aux`, f returns
+    `(y, aux)`, and `jvp` returns `(y, ẏ, aux)`.
+
+    >>> wg.jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
+    (array([1., 4.]), array([ 2., 40.]))
+
+    Shapes: ẏ has the structure and shapes of y, with None for what is no float.
+    Errors: those of `grad`; ArgumentError for tangents of another structure or shape, or complex ones of real primals.
+    NoPathWarning where the result depends on none of the primals.
+    """
+    try:
+        return _jvp(f, primals, tangents, has_aux, None)
+    finally:
+        SESSION.tidy()
+
+
+def jvp_many(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], size: int) -> tuple[Any, ...]:
+    """`jvp` in `size` directions at once: each tangent has one more axis in front, of that length, and so has ẏ."""
+    try:
+        return _jvp(f, primals, tangents, False, size)
+    finally:
+        SESSION.tidy()
+
+
+def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
+    """The value of `f(*primals)` and its derivative there, a linear function: `(y, push)`, ẏ = `push(*tangents)`.
+
+    f runs once; `push` may be called any number of times. It takes tangents as `jvp` does, and keeps what f computed.
+    With `has_aux`, f returns `(y, aux)`, and `linearize` returns `(y, push, aux)`.
+
+    >>> y, push = wg.linearize(lambda x: x**2, np.array([1.0, 2.0]))
+    >>> push(np.array([1.0, 10.0]))
+    array([ 2., 40.])
+
+    Shapes: those of `jvp`.
+    Errors: those of `jvp`.
+    """
+    try:
+        return _linearize(f, primals, has_aux)
+    finally:
+        SESSION.tidy()
+
+
+class Mark(NamedTuple):
+    """Stands in the form of a result for a leaf: its slot, and the Spec of its value."""
+
+    slot: int | None
+    spec: Spec
+
+
+class Primals(NamedTuple):
+    """What tangents have to fit: for each of the primals the path, slot and Spec of each of its leaves."""
+
+    leaves: list[list[tuple[str, int, Spec]]]
+
+    def seeds(self, tangents: Sequence[Any], call: Callable[..., Any], size: int | None) -> Tangents:
+        """The `tangents` by slot, checked; `call(fn, *args)` runs what is computed.
+
+        Errors: ArgumentError where they do not fit.
+        """
+        if not isinstance(tangents, (tuple, list)) or len(tangents) != len(self.leaves):
+            raise ArgumentError(
+                f"jvp takes one tangent for each of the {len(self.leaves)} primals, in a tuple, not {tangents!r:.60}. "
+                "None stands for zero."
+            )
+        seeds: Tangents = {}
+        for k, (tangent, inside) in enumerate(zip(tangents, self.leaves, strict=True), 1):
+            if tangent is None:
+                continue
+            name = f"argument {k}"
+            given = dict(leaves(tangent, name)) if _is_structured(tangent) else {name: as_float(tangent)}
+            for path, slot, spec in inside:
+                if path not in given:
+                    raise ArgumentError(f"there is no tangent for {path}. One of zero is as large as the primal.")
+                seed = _fitted(path, given.pop(path), spec, call, size)
+                if slot in seeds and not same_numbers(seed, seeds[slot]):
+                    raise ArgumentError(f"{path} is an array that stands elsewhere too, with another tangent")
+                seeds.setdefault(slot, seed)
+            if given:
+                raise ArgumentError(f"there is a tangent at {next(iter(given))}, where the primal holds no float")
+        return seeds
+
+
+def _is_structured(tangent: Any) -> bool:
+    return not isinstance(tangent, (np.ndarray, np.generic, int, float, complex, type(None)))
+
+
+def _fitted(path: str, tangent: Any, spec: Spec, call: Callable[..., Any], size: int | None) -> Any:
+    """The tangent of a primal as it enters: of the primal's shape and dtype."""
+    shape = spec.shape if size is None else (size, *spec.shape)
+    if np.shape(tangent) != shape:
+        raise ArgumentError(f"the tangent of {path} has shape {np.shape(tangent)}, the primal {shape}")
+    if is_complex(tangent) and not is_complex(spec):
+        raise ArgumentError(f"the tangent of {path} is complex, the primal is real: its derivative goes in no such way")
+    if isinstance(tangent, np.ndarray):
+        return tangent if tangent.dtype == spec.dtype else call(np.ndarray.astype, tangent, spec.dtype)
+    if shape or issubclass(spec.pytype, np.ndarray):
+        return call(np.asarray, tangent)
+    return tangent if type(tangent) is spec.pytype else call(spec.pytype, tangent)
+
+
+def _jvp(
+    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool, size: int | None
+) -> tuple[Any, ...]:
+    with level(False) as (recording, here):
+        depth = len(recording.levels) - 1
+        if depth or recording.keep:
+            value, form, aux, swaps, asked = _recorded(recording, here, f, primals, has_aux)
+            seeds = asked.seeds(tangents, calling(recording), size)
+            end = len(recording.entries)
+            materialise(recording, here.start, end, written_only=True)
+            with closed(recording):
+                dots = forward(recording, here.start, end, seeds, recording.call, depth, size)
+                y_dot = _filled(form, dots, seeds, recording.call, size)
+            recording.stopped = len(recording.entries)
+        else:
+            stream = recording.stream = recording.entries = Stream(recording, size)  # type: ignore[assignment]
+            STATE.quick = stream  # type: ignore[assignment]
+            try:
+                value, form, aux, swaps, asked = _recorded(recording, here, f, primals, has_aux, (tangents, size))
+                seeds = {slot: stream.tangents[slot] for slot in here.inputs}
+                y_dot = _filled(form, stream.tangents, seeds, calling(None), size)
+            finally:
+                recording.stream, recording.entries = None, []  # no cycle for the collector
+        value = swaps.leave(value)
+    return (value, y_dot, swaps.leave(aux)) if has_aux else (value, y_dot)
+
+
+def _linearize(f: Callable[..., Any], primals: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
+    with level(False) as (recording, here):
+        depth = len(recording.levels) - 1
+        value, form, aux, swaps, asked = _recorded(recording, here, f, primals, has_aux)
+        kept, end = excerpt(recording, here.start), len(recording.entries)
+        value = swaps.leave(value)
+
+    def push(*tangents: Any) -> Any:
+        watching = followed()
+        call = calling(watching)
+        seeds = asked.seeds(tangents, call, None)
+        walked = recording if watching is recording else kept
+        owed = len(walked.owed)
+        try:
+            dots = forward(walked, here.start, end, seeds, call, depth)
+        finally:
+            walked.owed.pay(owed)
+        return _filled(form, dots, seeds, call, None)
+
+    return (value, push, swaps.leave(aux)) if has_aux else (value, push)
+
+
+def _recorded(
+    recording: Recording,
+    here: Level,
+    f: Callable[..., Any],
+    primals: Sequence[Any],
+    has_aux: bool,
+    streamed: Any = None,
+) -> tuple[Any, Any, Any, Swaps, Primals]:
+    """Run f in a level: its value, the form of that with Marks for leaves, what else it gave, and what was entered.
+
+    What is recorded keeps what forward mode needs. `streamed` are tangents that go along, and the number of directions.
+    """
+    holds, quick = recording.holds, STATE.quick
+    recording.holds = True
+    if streamed is None:
+        STATE.quick = None  # the short path drops shapes
+    try:
+        swaps, f, entered, named = enter(recording, here, f, tuple(primals), {}, range(len(primals)))
+        found = [leaves(primal, f"argument {k}") for k, primal in enumerate(entered, 1)]
+        known = Primals([[(at, slot_of(recording, x), spec_of(x)) for at, x in inside] for inside in found])  # type: ignore[misc]
+        try:
+            if streamed is not None:
+                tangents, size = streamed
+                recording.stream.tangents.update(known.seeds(tangents, calling(None), size))
+            result = run(f, entered, named, recording)
+        finally:
+            swaps.restore()
+        value, aux = result if has_aux else (result, None)
+        slots: list[int | None] = []
+
+        def mark(leaf: Any) -> Mark:
+            slots.append(slot_of(recording, leaf))
+            return Mark(slots[-1], spec_of(leaf))
+
+        form = mirror(value, mark)
+        if all(is_lost(recording, here, slot) for slot in slots):
+            warn_of_loss(recording, here, f, "the primals")
+    finally:
+        recording.holds, STATE.quick = holds, quick
+    return value, form, aux, swaps, known
+
+
+def _filled(form: Any, dots: Tangents, seeds: Tangents, call: Callable[..., Any], size: int | None) -> Any:
+    """The tangent of a result from its form: zeros where there is none, and no array of the user's or twice."""
+    given = {id(owner_of(dot)) for dot in seeds.values() if isinstance(dot, np.ndarray)}
+
+    def fill(mark: Any) -> Any:
+        if type(mark) is not Mark:
+            return mark
+        dot, spec = None if mark.slot is None else dots.get(mark.slot), mark.spec
+        if dot is None:
+            return _zeros(spec, size)
+        if isinstance(dot, np.ndarray):
+            if id(owner_of(dot)) in given:
+                dot = call(np.array, dot)
+            given.add(id(owner_of(dot)))
+            return dot
+        if type(dot) is spec.pytype:
+            return dot
+        return call(np.asarray if size is not None or issubclass(spec.pytype, np.ndarray) else spec.pytype, dot)
+
+    if type(form) is Mark:
+        return fill(form)
+    return walk(form, "", {}, at_other=fill, hold=shallow_copy)
+
+
+def _zeros(spec: Spec, size: int | None) -> Any:
+    if size is not None:
+        return np.zeros((size, *spec.shape), spec.dtype)
+    number: Any = spec.pytype
+    return np.zeros(spec.shape, spec.dtype) if issubclass(spec.pytype, np.ndarray) else number(0)
