@@ -19,6 +19,7 @@ from wengert.hooks.net import strict
 from wengert.jacobians import hessian, jacobian, jacrev, value_and_jacobian
 from wengert.missing import missing
 from wengert.nans import debug_nans
+from wengert.one_pass import derivative, hvp, vhp
 from wengert.parameters import ravel, stop_gradient
 from wengert.primitivize import primitivize
 from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
@@ -39,8 +40,9 @@ from wengert.values.settings import accumulation, debug
 __version__ = "0.1.0"
 __all__ = [
     # derivatives, what they keep, what they may leave out, and how they are checked
-    "grad", "value_and_grad", "vjp", "jvp", "linearize", "Gradients", "stop_gradient", "strict",
-    "debug_nans", "check_grads", "ngradient", "jacobian", "jacrev", "value_and_jacobian", "hessian", "ravel",
+    "grad", "value_and_grad", "vjp", "jvp", "linearize", "Gradients", "stop_gradient", "strict", "debug_nans",
+    "check_grads", "ngradient", "jacobian", "jacrev", "value_and_jacobian", "hessian", "hvp", "vhp", "derivative",
+    "ravel",
     "checkpoint", "checkpoint_loop", "accumulation",
     # rules
     "rules", "partials", "pullback", "rrule", "pushforward", "custom", "scalar_rule", "jacobian_rule", "accumulates",

@@ -88,3 +88,11 @@ def test_the_data_are_those_of_r() -> None:
         rows = [(float(row["eruptions"]), float(row["waiting"])) for row in csv.DictReader(file)]
     assert rows[:3] == [(3.6, 79), (1.8, 54), (3.333, 74)]
     assert [round(sum(column) / 272, 6) for column in zip(*rows, strict=True)] == [3.487783, 70.897059]
+
+
+def test_the_logistic_regression_is_the_known_one() -> None:
+    """Source: the fit of these data by R's glm, which is in many textbooks: 15.0429 - 0.2322 t, deviance 20.315."""
+    lines = example("optimisers").splitlines()
+    assert len(lines) == 4
+    assert all("log-likelihood -10.1576: 15.043 - 0.2322 t" in line for line in lines[:3])
+    assert float(lines[3].split()[-1]) == pytest.approx(1 / (1 + np.exp(-15.0429 + 0.2322 * 31)), abs=1e-4)

@@ -1,0 +1,162 @@
+"""Products with the Hessian, and derivatives of functions of one number: by the Hessian itself and by closed forms."""
+
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize, rosen, rosen_hess_prod
+
+import wengert as wg
+
+X = np.array([0.5, -1.2, 2.0])
+V = np.array([1.0, 10.0, -3.0])
+products = pytest.mark.parametrize("product", [wg.hvp, wg.vhp], ids=["hvp", "vhp"])
+
+
+def rosenbrock(x: Any) -> Any:
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+@products
+def test_the_product_is_that_of_scipy(product: Callable[..., Any]) -> None:
+    np.testing.assert_allclose(product(rosenbrock, X, V), rosen_hess_prod(X, V), rtol=1e-13)
+
+
+@products
+def test_it_is_the_hessp_of_scipy(product: Callable[..., Any]) -> None:
+    hessp = functools.partial(product, rosenbrock)
+    found = minimize(rosen, np.zeros(3), method="Newton-CG", jac=wg.grad(rosenbrock), hessp=hessp)
+    np.testing.assert_allclose(found.x, np.ones(3), atol=1e-4)
+
+
+@products
+def test_in_place_code_and_branches(product: Callable[..., Any]) -> None:
+    def f(x: Any) -> Any:
+        y = x.copy()
+        for i in range(1, 3):
+            if y[i] > y[i - 1]:
+                y[i] *= np.sin(y[i - 1])
+        y *= x
+        return np.sum(y**2)
+
+    np.testing.assert_allclose(product(f, X, V), wg.hessian(f)(X) @ V, rtol=1e-12)
+
+
+@products
+def test_several_arguments_and_containers(product: Callable[..., Any]) -> None:
+    def f(p: Any, y: Any) -> Any:
+        return np.sum(p["w"] ** 3) * p["b"] * y + y**2
+
+    p, v = {"w": X, "b": 2.0, "name": "f"}, {"w": V, "b": 0.5, "name": None}
+    of_p, of_y = product(f, (p, 3.0), (v, 0.25))
+    vector, unravel = wg.ravel((p, 3.0))
+    expected = wg.hessian(lambda x: f(*unravel(x)))(vector) @ wg.ravel((v, 0.25))[0]
+    np.testing.assert_allclose(wg.ravel((of_p, of_y))[0], expected, rtol=1e-12)
+    assert of_p["name"] is None and type(of_p["b"]) is float
+
+
+@products
+def test_a_tuple_as_the_only_argument(product: Callable[..., Any]) -> None:
+    (found,) = product(lambda p: p[0] * p[1] ** 2, ((2.0, 3.0),), ((1.0, 0.0),))
+    assert found == (0.0, 6.0)
+    assert product(lambda p: p[0] * p[1] ** 2, [2.0, 3.0], [1.0, 0.0]) == [0.0, 6.0]
+
+
+@products
+def test_has_aux(product: Callable[..., Any]) -> None:
+    found, aux = product(lambda x: (np.sum(x**3), {"seen": x}), X, V, has_aux=True)
+    np.testing.assert_allclose(found, 6 * X * V)
+    assert aux["seen"] is X
+
+
+@products
+def test_complex_numbers(product: Callable[..., Any]) -> None:
+    z, v = np.array([0.3 + 1j, -0.5 + 0.2j]), np.array([1 + 1j, 0.5j])
+    found = product(lambda z: np.sum(np.exp(2 * z)), z, v, holomorphic=True)
+    np.testing.assert_allclose(found, 4 * np.exp(2 * z) * v)
+
+    def f(z: Any) -> Any:
+        return np.sum(np.abs(z) ** 4)
+
+    t = 1e-6
+    change = (wg.grad(f)(z + t * v) - wg.grad(f)(z - t * v)) / (2 * t)
+    np.testing.assert_allclose(product(f, z, v), change, rtol=1e-8)
+
+
+@products
+def test_of_linear_and_constant_functions(product: Callable[..., Any]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(product(np.sum, X, V), np.zeros(3))
+    with pytest.warns(wg.NoPathWarning):
+        np.testing.assert_array_equal(product(lambda x: 3.0, X, V), np.zeros(3))
+
+
+@products
+def test_inside_a_gradient(product: Callable[..., Any]) -> None:
+    """∂/∂x of Σ v·H(x)v = Σ 6 x v², and of a direction that is watched too."""
+    found = wg.grad(lambda x: np.sum(V * product(lambda z: np.sum(z**3), x, V)))(X)
+    np.testing.assert_allclose(found, 6 * V**2)
+    found = wg.grad(lambda x: np.sum(product(lambda z: np.sum(z**3 * x), x, x)))(X)  # Σ 6x·x·x
+    np.testing.assert_allclose(found, 18 * X**2)
+
+
+@products
+def test_what_does_not_fit_is_refused(product: Callable[..., Any]) -> None:
+    with pytest.raises(wg.ArgumentError, match="one direction for each"):
+        product(lambda x, y: x * y, (1.0, 2.0), (1.0,))
+    with pytest.raises(wg.ArgumentError, match=r"given in a tuple: \(x,\)"):
+        product(lambda p: p[0] * p[1], (1.0, 2.0), 3.0)
+    with pytest.raises(ValueError, match="shape"):
+        product(np.sum, X, V[:2])
+    with pytest.raises(wg.NonScalarOutputError):
+        product(np.sin, X, V)
+
+
+# functions of one number
+
+
+def test_derivatives_of_any_order() -> None:
+    for order in range(7):
+        found = wg.derivative(lambda t: t**5, order=order)(2.0)
+        assert found == pytest.approx(math.perm(5, order) * 2.0 ** (5 - order) if order <= 5 else 0.0)
+    t, h = 0.7, math.tanh(0.7)
+    s = 1 - h * h
+    expected = [h, s, -2 * h * s, s * (6 * h * h - 2), 8 * h * s * (2 - 3 * h * h)]
+    for order, value in enumerate(expected):
+        assert wg.derivative(np.tanh, order)(t) == pytest.approx(value, rel=1e-12)
+
+
+def test_results_of_any_structure() -> None:
+    found = wg.derivative(lambda t, k: {"a": np.array([[t, t**k]]), "b": (t**4, "name")}, order=2)(3.0, 3)
+    np.testing.assert_allclose(found["a"], [[0.0, 18.0]])
+    assert found["b"] == (108.0, None)
+
+
+def test_by_name_with_aux_as_a_decorator() -> None:
+    @wg.derivative(argnums="t", has_aux=True, order=2)
+    def f(a: float, t: float) -> Any:
+        return a * t**3, "aux"
+
+    assert f(2.0, 5.0) == (60.0, "aux") and f.__name__ == "f"
+    assert wg.derivative(lambda t: t * t)(3) == 6.0
+    assert wg.derivative(lambda z: z**3, 2, holomorphic=True)(1 + 2j) == 6 + 12j
+    assert wg.derivative(lambda t: np.exp(1j * t), 2)(0.0) == pytest.approx(-1.0)
+
+
+def test_what_is_no_number_is_refused() -> None:
+    with pytest.raises(wg.ArgumentError, match=r"given \(3,\)"):
+        wg.derivative(np.sin)(X)
+    with pytest.raises(wg.ArgumentError, match="given 2 of them"):
+        wg.derivative(lambda p: p[0] * p[1])([1.0, 2.0])
+    for order in (-1, 1.5, True):
+        with pytest.raises(wg.ArgumentError, match="whole number"):
+            wg.derivative(np.sin, order)
+    with pytest.raises(wg.IntegerInputError):
+        wg.derivative(lambda t: t)(np.array(3))
