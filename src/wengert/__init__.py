@@ -9,6 +9,7 @@ from typing import Any
 
 import wengert_rules
 from wengert import errors as errors, extend as extend
+from wengert.batches import vmap
 from wengert.checks import check_grads
 from wengert.custom import custom, jacobian_rule, scalar_rule
 from wengert.differences import ngradient
@@ -44,6 +45,8 @@ __all__ = [
     "check_grads", "ngradient", "jacobian", "jacrev", "value_and_jacobian", "hessian", "hvp", "vhp", "derivative",
     "ravel",
     "checkpoint", "checkpoint_loop", "accumulation",
+    # batches of examples
+    "vmap",
     # rules
     "rules", "partials", "pullback", "rrule", "pushforward", "custom", "scalar_rule", "jacobian_rule", "accumulates",
     "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend",

@@ -17,7 +17,7 @@ from wengert_rules.special_functions import bessel_i
     np.ufunc, operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
     operator.neg, operator.pos, operator.abs, operator.lt, operator.le, operator.eq, operator.ne, operator.ge,
     operator.gt, operator.and_, operator.or_, operator.xor, operator.invert, operator.lshift, operator.rshift,
-    operator.index, builtins.abs, builtins.divmod, np.where, np.clip, np.real, np.imag,
+    builtins.abs, builtins.divmod, np.where, np.clip, np.real, np.imag,
     np.round, np.around, np.fix, np.isclose, np.iscomplex, np.isreal, np.isneginf, np.isposinf, np.i0, np.sinc,
     share, bessel_i,
 )  # fmt: skip
@@ -40,6 +40,11 @@ def power(batch, x, y):
 @batching(operator.not_)
 def not_(batch, x):
     return np.logical_not(x)
+
+
+@batching(operator.index)
+def index(batch, x):
+    return x
 
 
 @batching(operator.truth, bool)

@@ -72,10 +72,11 @@ def moved(x, count, start, to):
 
 def places_of(key, on, ndim, size):
     """The Places of a key in examples of `ndim` axes; None of one that cannot be told for all at once."""
-    if holds(key, isinstance, bool | np.bool_) or (not isinstance(key, tuple) and is_mask(key) and on):
+    key, on = without_masks(key, on)
+    if key is None or any([isinstance(part, bool | np.bool_) for part in (key if isinstance(key, tuple) else (key,))]):
         return None
     parts, has = spelt_out(key, on, ndim)
-    if any([own and (is_mask(part) or isinstance(part, slice)) for part, own in zip(parts, has, strict=True)]):
+    if any([own and isinstance(part, slice) for part, own in zip(parts, has, strict=True)]):
         return None
     arrays = [k for k, part in enumerate(parts) if isinstance(part, np.ndarray) and (has[k] is False or part.ndim > 1)]
     if not any(has) and not arrays:
@@ -95,8 +96,23 @@ def width(part, own):
     return 1 if is_mask(part) else rank(part, own)
 
 
-def holds(key, test, *args):
-    return any([test(part, *args) for part in (key if isinstance(key, tuple) else (key,))])
+def without_masks(key, on):
+    """A key with the places of what a mask of each example chooses, of as many for all; (None, None) of others."""
+    pairs = zip(key, on, strict=True) if isinstance(key, tuple) and isinstance(on, tuple) else [(key, on)]
+    if not any([own and is_mask(part) for part, own in pairs]):
+        return key, on
+    parts: list = []
+    has: list = []
+    for part, own in zip(key, on, strict=True) if isinstance(key, tuple) else [(key, on)]:
+        if not (own and is_mask(part)):
+            parts, has = [*parts, part], [*has, own]
+            continue
+        counts = np.sum(in_rows(part), axis=1)
+        if np.ndim(part) == 1 or np.any(counts != counts[:1]):
+            return None, None
+        places = [np.reshape(places, (len(part), -1)) for places in np.nonzero(part)[1:]]
+        parts, has = [*parts, *places], [*has, *[True] * len(places)]
+    return tuple(parts), tuple(has)
 
 
 @batching(operator.getitem, np.ndarray.__getitem__)
@@ -187,7 +203,7 @@ def choose(batch, a, choices, out=None, mode="raise"):
 
 @batching(lens)
 def lens_(batch, x, offset, shape, strides):
-    return in_rows(x)[:, shown(x, offset, shape, strides)] if batch.first else NotImplemented
+    return in_rows(x)[:, shown(x, batch.strides, offset, shape, strides)] if batch.first else NotImplemented
 
 
 @batching(setlens, addlens)
@@ -196,7 +212,7 @@ def through_lens(batch, x, offset, shape, strides, value):
     on_x, *others, on_value = batch.axes
     if any(others):
         return NotImplemented
-    places = shown(x if on_x else x[np.newaxis], offset, shape, strides)
+    places = shown(x if on_x else x[np.newaxis], batch.strides, offset, shape, strides)
     x = owned(x, on_x, batch.size)
     key, value = (ALL, places), lifted(value, len(shape), on_value)
     if batch.fn is addlens:
@@ -204,12 +220,12 @@ def through_lens(batch, x, offset, shape, strides, value):
     return np.reshape((setitem if batch.fn is setlens else additem)(in_rows(x), key, value), np.shape(x))
 
 
-def shown(x, offset, shape, strides):
+def shown(x, laid, offset, shape, strides):
     """Which elements of an example, read as a row, a window onto its memory shows: by a window onto their numbers."""
-    scale = 8 / x.itemsize
-    strides_of = x.strides[1:] if x.size else np.empty(np.shape(x)[1:], x.dtype).strides
-    numbers = strided_numbers(np.shape(x)[1:], [int(n * scale) for n in strides_of])
-    return lens(numbers, int(offset * scale), shape, tuple([int(n * scale) for n in strides]))
+    if laid is None:
+        laid = x.strides[1:] if x.size else np.empty(np.shape(x)[1:], x.dtype).strides
+    offset, *steps = [n * 8 // x.itemsize for n in (offset, *strides)]
+    return lens(strided_numbers(np.shape(x)[1:], [n * 8 // x.itemsize for n in laid]), offset, shape, tuple(steps))
 
 
 def strided_numbers(shape, strides):

@@ -29,7 +29,8 @@ class Batch(NamedTuple):
     """What a batching rule is told of a call besides its arguments: the function `fn`, and how many examples (`size`).
 
     `axes` says for each argument whether it has a leading axis of the examples; it is a tuple for a sequence of
-    arguments. `named` are the keywords whose arguments have one.
+    arguments. `named` are the keywords whose arguments have one. `strides` are those of the first argument's examples,
+    where `fn` speaks of memory; None where they are as they lie in the batch.
 
     >>> batch = wg.extend.Batch(np.sum, 8, (True,))
     >>> batch.first
@@ -40,6 +41,7 @@ class Batch(NamedTuple):
     size: int
     axes: tuple[Any, ...]
     named: tuple[str, ...] = ()
+    strides: tuple[int, ...] | None = None
 
     @property
     def first(self) -> bool:
@@ -71,16 +73,16 @@ def batching(*targets: Any, registry: Registry = rules) -> Callable[[F], F]:
 
 def batched(
     call: Callable[..., Any], fn: Any, args: Sequence[Any], kwargs: Mapping[str, Any], axes: Sequence[Any], size: int,
-    named: Sequence[str] = (), quiet: bool = False,
+    named: Sequence[str] = (), strides: tuple[int, ...] | None = None, quiet: bool = False,
 ) -> Any:  # fmt: skip
     """The value of `fn(*args, **kwargs)` on a batch of `size` examples: each leaf of it has them as its first axis.
 
     `axes` says for each argument whether it has that axis, in a tuple for a sequence of arguments; `named` are the
-    keywords whose arguments have it. `call(f, *args, **kwargs)` runs what is computed, so that an outer level sees it.
-    `quiet`: nobody is warned where the examples are taken one by one.
+    keywords whose arguments have it; `strides` are as in `Batch`. `call(f, *args, **kwargs)` runs what is computed, so
+    that an outer level sees it. With `quiet`, no warning says that the examples are taken one by one.
     """
     rule, fn = _rule_of(fn)
-    batch = Batch(fn, size, tuple(axes), tuple(named))
+    batch = Batch(fn, size, tuple(axes), tuple(named), strides)
     value = NotImplemented if rule is None else call(rule, batch, *args, **kwargs)
     if value is NotImplemented:
         if not quiet:
@@ -145,4 +147,4 @@ def stacked(made: list[Any], size: int) -> Any:
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if isinstance(first, dict):
         return {key: stacked([result[key] for result in made], size) for key in first}
-    return np.stack(made)[:size]
+    return None if first is None else np.stack(made)[:size]
