@@ -257,3 +257,10 @@ def test_a_written_argument_in_fortran_order_is_shown_in_that_order() -> None:
     for tape in (wg.trace(f, argument())[1], wg.gradtape(f, argument())):
         assert next(op.val for op in tape if isinstance(op, wg.Input) and not op.callee).strides == (8, 24)
     np.testing.assert_array_equal(tape.play(argument())[1][1], expected)
+
+
+@pytest.mark.parametrize("exponent", [2j, np.complex64(2), np.array([1 + 1j, 2.0])], ids=str)
+def test_a_power_with_a_complex_exponent_is_recorded(exponent: Any) -> None:
+    value, tape = wg.trace(lambda x: x**exponent, 3.0)
+    assert same_bits(value, 3.0**exponent)
+    assert same_bits(tape.play(5.0), 5.0**exponent)

@@ -169,9 +169,11 @@ def _is_of_several_kinds(fn: Any) -> bool:
 def _power_is_real(recording: Recording, slot: int, entry: Any, seen: set[Any]) -> None:
     """Guard that a power of floats is a float again: of a base below zero it is complex."""
     (base, exponent), ins = entry[3], entry[2]
+    if not type(base) is type(exponent) is float:
+        return
     which = (ins[0], exponent if ins[1] is None else ins)
     is_whole = ins[1] is None and exponent == exponent // 1
-    if type(base) is type(exponent) is float and not (is_whole or which in seen):
+    if not (is_whole or which in seen):
         seen.add(which)
         guard(recording, type, entry[1], slot)
 
