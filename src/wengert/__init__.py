@@ -27,6 +27,7 @@ from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
 from wengert.rulebook.declare import accumulates, non_differentiable, partials, pullback, pushforward, rrule
 from wengert.rulebook.registry import rules
 from wengert.rulecheck import test_rrule
+from wengert.sparse_jacobians import jacobian_pattern, sparse_hessian, sparse_jacobian
 from wengert.tape.folding import fold_constants
 from wengert.tape.ops import Call, Constant, Input, Variable, mkcall
 from wengert.tape.postmortem import PostMortem, post_mortem
@@ -43,15 +44,13 @@ __all__ = [
     # derivatives, what they keep, what they may leave out, and how they are checked
     "grad", "value_and_grad", "vjp", "jvp", "linearize", "Gradients", "stop_gradient", "strict", "debug_nans",
     "check_grads", "ngradient", "jacobian", "jacrev", "value_and_jacobian", "hessian", "hvp", "vhp", "derivative",
-    "ravel",
-    "checkpoint", "checkpoint_loop", "accumulation",
+    "ravel", "sparse_jacobian", "sparse_hessian", "jacobian_pattern", "checkpoint", "checkpoint_loop", "accumulation",
     # batches of examples
     "vmap",
-    # rules
+    # rules, and the cotangents that they may return
     "rules", "partials", "pullback", "rrule", "pushforward", "custom", "scalar_rule", "jacobian_rule", "accumulates",
-    "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend",
-    # cotangents that a rule may return
-    "ProjectTo", "Tangent", "Thunk", "InplaceableThunk", "NoTangent", "ZeroTangent", "unthunk", "add_inplace", "debug",
+    "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend", "ProjectTo", "Tangent", "Thunk",
+    "InplaceableThunk", "NoTangent", "ZeroTangent", "unthunk", "add_inplace", "debug",
     # tapes
     "trace", "gradtape", "post_mortem", "PostMortem", "Tape", "Input", "Constant", "Call", "Variable", "Context",
     "RRuleContext", "rrule_tape", "mkcall", "bound", "verify", "fold_constants",

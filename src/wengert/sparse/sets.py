@@ -1,0 +1,127 @@
+"""Sets of columns, each known by a number: an array of such numbers says what each element of a value depends on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import ArgumentError
+
+EMPTY = 0  # the number of the set without columns
+MOST = 2**30  # columns in all the sets: 4 GiB
+
+
+class Sets:
+    """Sets of columns 0 … n - 1, of which those of one column are there from the beginning: column j is set j + 1.
+
+    The columns of set k are `columns[starts[k] : starts[k] + sizes[k]]`, in ascending order. Equal sets may have
+    several numbers.
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.count, self.used = n + 1, n
+        self.columns = np.arange(n, dtype=np.int32)
+        self.starts = np.concatenate([[0], np.arange(n)])
+        self.sizes = np.concatenate([[0], np.ones(n, np.int64)])
+        self._pairs: dict[tuple[int, int], int] = {}
+
+    def union(self, a: Any, b: Any) -> np.ndarray:
+        """The unions of the sets in the arrays `a` and `b`, broadcast: a new array."""
+        if np.ndim(a) == np.ndim(b) == 0:
+            return np.asarray(self._of_two(int(a), int(b)))
+        a, b = np.broadcast_arrays(a, b)
+        out = np.maximum(a, b)
+        new = (a != b) & (np.minimum(a, b) != EMPTY) & (self.sizes[a] < self.n) & (self.sizes[b] < self.n)
+        full = self.sizes[a] == self.n
+        out[full] = a[full]
+        if new.any():
+            a, b = a[new], b[new]
+            pairs, which = np.unique(np.minimum(a, b) * self.count + np.maximum(a, b), return_inverse=True)
+            members = np.stack(np.divmod(pairs, self.count), axis=1).ravel()
+            out[new] = self._merged(np.repeat(np.arange(len(pairs)), 2), members, len(pairs))[which]
+        return out
+
+    def _of_two(self, a: int, b: int) -> int:
+        """The union of two sets, which is remembered."""
+        if a == b or EMPTY in (a, b):
+            return max(a, b)
+        for k in (a, b):
+            if self.sizes[k] == self.n:
+                return k
+        pair = (min(a, b), max(a, b))
+        if pair not in self._pairs:
+            merged = np.union1d(self.of(a), self.of(b)).astype(np.int32)
+            self._pairs[pair] = int(self._added(merged, np.array([len(merged)]))[0])
+        return self._pairs[pair]
+
+    def of(self, k: int) -> np.ndarray:
+        """The columns of set `k`."""
+        return self.columns[self.starts[k] : self.starts[k] + self.sizes[k]]
+
+    def united(self, groups: np.ndarray, sets: np.ndarray, count: int) -> np.ndarray:
+        """`count` sets: the k-th is the union of the `sets` whose place in `groups` has k."""
+        out = np.zeros(count, np.int64)
+        counted = sets != EMPTY
+        pairs = _distinct(groups[counted] * self.count + sets[counted])
+        groups, sets = np.divmod(pairs, self.count)
+        members = np.bincount(groups, minlength=count)
+        alone = members[groups] == 1
+        out[groups[alone]] = sets[alone]
+        if not alone.all():
+            several = members > 1
+            ranks = np.cumsum(several) - 1
+            out[several] = self._merged(ranks[groups[~alone]], sets[~alone], int(several.sum()))
+        return out
+
+    def _merged(self, groups: np.ndarray, sets: np.ndarray, count: int) -> np.ndarray:
+        """The numbers of `count` new sets, unions of at least two others each."""
+        columns, lengths = self.gathered(sets)
+        keys = _distinct(np.repeat(groups, lengths) * self.n + columns)
+        groups, columns = np.divmod(keys, self.n)
+        return self._added(columns.astype(np.int32), np.bincount(groups, minlength=count))
+
+    def gathered(self, sets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The columns of `sets`, one after the other, and how many each has."""
+        lengths = self.sizes[sets]
+        total = int(lengths.sum())
+        self._refuse_above(total)
+        ends = np.cumsum(lengths)
+        return self.columns[np.repeat(self.starts[sets] - ends + lengths, lengths) + np.arange(total)], lengths
+
+    def _added(self, columns: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """The numbers of new sets, whose `columns` stand one after the other."""
+        self._refuse_above(self.used + len(columns))
+        self.columns = _with_room(self.columns, self.used + len(columns))
+        self.columns[self.used : self.used + len(columns)] = columns
+        first, last = self.count, self.count + len(sizes)
+        self.starts, self.sizes = _with_room(self.starts, last), _with_room(self.sizes, last)
+        self.sizes[first:last] = sizes
+        self.starts[first:last] = self.used + np.cumsum(sizes) - sizes
+        self.used, self.count = self.used + len(columns), last
+        return np.arange(first, last)
+
+    def _refuse_above(self, entries: int) -> None:
+        if entries > MOST:
+            raise ArgumentError(
+                f"the pattern has more than {MOST} entries on the way: this derivative is not sparse. "
+                "wg.vjp gives products with it."
+            )
+
+
+def _distinct(keys: np.ndarray) -> np.ndarray:
+    """The different numbers in `keys`, an array of the caller's own, in ascending order: faster than `np.unique`."""
+    keys.sort()
+    first = np.ones(len(keys), bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return keys[first]
+
+
+def _with_room(x: np.ndarray, size: int) -> np.ndarray:
+    """`x`, or a longer array that begins with it: lengths double, so that n additions cost O(n)."""
+    if size <= len(x):
+        return x
+    longer = np.empty(max(size, 2 * len(x)), x.dtype)
+    longer[: len(x)] = x
+    return longer

@@ -1,0 +1,249 @@
+"""How the result of a call depends on its arguments, element by element.
+
+Where nothing better is known, each element of the result depends on each element of the arguments: no entry is ever
+missed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from wengert.errors import NoRuleError
+from wengert.rulebook.registry import rules
+from wengert.rulebook.rule import Rule
+from wengert.sparse.dependences import Dependences, Unknown, Whole, everywhere, recorded, shaped
+from wengert.sparse.moves import moved_sets
+from wengert.sparse.products import terms_of
+from wengert.sparse.sets import EMPTY
+from wengert.sparse.stores import added, read, written
+from wengert.tape.ops import Call, Variable, references, with_variables
+from wengert.values import functional
+from wengert.values.names import home_of
+
+ELEMENTWISE = (
+    np.clip, np.where, np.choose, np.conjugate, np.real, np.imag, divmod, math.modf, sum, functional.setpart,
+)  # fmt: skip
+IN_FIRST = (np.interp,)  # elementwise in the first argument
+PRODUCTS = (np.matmul, np.dot, np.inner, np.vdot, np.outer, np.einsum)
+
+
+def dependences(of: Dependences, op: Call, in_place: bool) -> Any:
+    """The dependences of the result of a call; with `in_place`, those of an array that it changes may be changed."""
+    if all(of.known(v) is None for v in op.references()):
+        return None
+    for way in _ways(of, op, in_place):
+        try:
+            return way(of, op)
+        except Unknown:
+            continue
+    return dense(of, op)
+
+
+def _ways(of: Dependences, op: Call, in_place: bool) -> Iterator[Callable[[Dependences, Call], Any]]:
+    """The ways to be tried, the most exact one first."""
+    fn = op.fn
+    rule = None if isinstance(fn, Variable) else rules.get(fn)
+    if fn is functional.getitem or fn is functional.lens:
+        yield read
+    elif fn is functional.setitem or fn is functional.setlens:
+        yield lambda of, op: written(of, op, in_place)
+    elif fn is functional.additem or fn is functional.addlens:
+        yield lambda of, op: added(of, op, in_place)
+    elif fn is functional.getfield:
+        yield part
+    elif any(fn is f for f in functional.DISPLAYS) or hasattr(fn, "_fields"):
+        yield container
+    elif rule is not None and rule.kind == "constant":
+        yield lambda of, op: None
+    elif rule is not None and rule.kind != "rrule":
+        if _is_elementwise(of, op, rule):
+            yield elementwise
+        yield lambda of, op: moved(of, op, rule)
+        yield lambda of, op: along_axis(of, op, rule)
+        yield lambda of, op: product(of, op, rule)
+
+
+def _is_of(rule: Rule, fns: tuple[Any, ...]) -> bool:
+    return any(rules.get(fn) is rule for fn in fns)
+
+
+def _is_elementwise(of: Dependences, op: Call, rule: Rule) -> bool:
+    """Whether each element of the result depends on the elements beside it only."""
+    if rule.kind == "partials" or _is_of(rule, ELEMENTWISE):
+        return True
+    if isinstance(op.fn, np.ufunc):
+        return op.fn.signature is None
+    return _is_of(rule, IN_FIRST) and not any(of.known(v) is not None for v in references(op.args[1:]))
+
+
+def dense(of: Dependences, op: Call) -> Any:
+    """Each element of the result depends on each of the arguments."""
+    sets = np.unique(np.concatenate([*of.reached(op)]))
+    return everywhere(op.val, int(of.sets.united(np.zeros_like(sets), sets, 1)[0]))
+
+
+def elementwise(of: Dependences, op: Call) -> Any:
+    """Each element of the result depends on those of the arguments that broadcasting brings beside it."""
+    of.free.add(op.id)
+    sets: Any = EMPTY
+    for v in {v.id: v for v in op.references()}.values():
+        if of.known(v) is not None:
+            sets = of.sets.union(sets, of.array(v))
+    return shaped(op.val, lambda number: _broadcast(sets, np.shape(number)).copy())
+
+
+def _broadcast(sets: Any, shape: tuple[int, ...]) -> np.ndarray:
+    try:
+        return np.broadcast_to(sets, shape)
+    except ValueError as error:
+        raise Unknown from error
+
+
+def container(of: Dependences, op: Call) -> Any:
+    """A list, tuple or dictionary that is made of values."""
+    parts = [_within(of, arg) for arg in op.args]
+    return dict(zip(op.args[0], parts[1:], strict=True)) if op.fn is functional.make_dict else parts
+
+
+def _within(of: Dependences, arg: Any) -> Any:
+    """The dependences of an argument with Variables anywhere in it."""
+    if isinstance(arg, Variable):
+        return of.known(arg)
+    return [_within(of, item) for item in arg] if isinstance(arg, tuple | list) else None
+
+
+def part(of: Dependences, op: Call) -> Any:
+    """What stands in a container."""
+    whole, key = of.known(op.args[0]), of.value(op.args[1])
+    return everywhere(op.val, whole.set) if isinstance(whole, Whole) else functional.getfield(whole, key)
+
+
+def moved(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Each element of the result is an element of the arguments, or a constant."""
+    if not _is_linear(of, op, rule):
+        raise Unknown
+    given = {v.id: v for v in op.references() if of.known(v) is not None}
+    sets = np.concatenate([of.array(v).ravel() for v in given.values()])
+
+    def run(labels: list[Any]) -> Any:
+        table = dict(zip(given, labels, strict=True))
+
+        def value(v: Variable) -> Any:
+            return table[v.id] if v.id in table else of.value(v)
+
+        return op.fn(*with_variables(op.args, value), **with_variables(op.kwargs, value))
+
+    try:
+        return moved_sets(run, [recorded(v) for v in given.values()], op.val, sets)
+    except Exception as error:  # it does more, or does not take labels
+        raise Unknown from error
+
+
+def _is_linear(of: Dependences, op: Call, rule: Rule) -> bool:
+    """Whether a call is linear in all arguments that depend on something: so it is declared, or its pullback tells."""
+    args, _ = _bound(op, rule)
+    wanted = [_is_wanted(of, arg) for arg in args]
+    forward = rule.forward
+    if forward is not None and forward.kind == "linear":
+        return forward.args is None or all(k in forward.args for k, is_wanted in enumerate(wanted) if is_wanted)
+    variant = rule.variant(tuple(wanted))
+    reads = [how for how, is_wanted in zip(variant.reads, wanted, strict=False) if is_wanted]
+    return "value" not in [*reads, variant.reads_y]
+
+
+def _is_wanted(of: Dependences, arg: Any) -> bool:
+    return any(of.known(v) is not None for v in references(arg))
+
+
+def _bound(op: Call, rule: Rule) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call that its rule takes by position, and the static ones by name.
+
+    Errors: Unknown where a list of arguments is itself a Variable.
+    """
+    try:
+        args, kwargs = rule.normalise(op.args, op.kwargs)
+        args = rule.splat(args)
+        return rule.plan(len(args), tuple(kwargs)).bind(args, kwargs)
+    except (NoRuleError, TypeError) as error:
+        raise Unknown from error
+
+
+def along_axis(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Each fibre of the result along an axis depends on the fibre of the argument that stands there.
+
+    So do all functions of NumPy that take an `axis`.
+    """
+    args, static = _bound(op, rule)
+    wanted = [arg for arg in args if _is_wanted(of, arg)]
+    if rule.analysis is None or "axis" not in rule.analysis.static or not home_of(rule.body).startswith("wengert"):
+        raise Unknown
+    axis = of.value(static.get("axis", rule.analysis.kwdefaults.get("axis")))
+    if len(wanted) != 1 or axis is None:
+        raise Unknown
+    sets = of.array(wanted[0])
+    if not sets.ndim:
+        raise Unknown
+    axes = normalize_axis_tuple(axis, sets.ndim)
+    shape = tuple(1 if k in axes else n for k, n in enumerate(sets.shape))
+    fibre = np.arange(math.prod(shape)).reshape(shape)
+    of_fibres = of.sets.united(np.broadcast_to(fibre, sets.shape).ravel(), sets.ravel(), fibre.size).reshape(shape)
+    short = np.squeeze(of_fibres, axes)
+    return shaped(op.val, lambda y: _broadcast(of_fibres if np.ndim(y) == sets.ndim else short, np.shape(y)).copy())
+
+
+def product(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Each element of a product of matrices, or of an `einsum`, depends on those that it sums."""
+    name = next((fn.__name__ for fn in PRODUCTS if rules.get(fn) is rule), None)
+    if name is None:
+        raise Unknown
+    args = [arg for arg in op.args if not isinstance(arg, str)]
+    found = terms_of(name, op.args[0], [np.ndim(recorded(arg)) for arg in args])
+    if found is None:
+        raise Unknown
+    terms, result = found
+    sets: Any = EMPTY
+    for k, arg in enumerate(args):
+        if of.known(arg) is not None:
+            factor = (args[1 - k], terms[1 - k]) if len(args) == 2 else (arg, "")
+            term = _nonzero(of, *factor, of.array(arg), terms[k], result)
+            if term is None:
+                term = _summed(of, of.array(arg), terms[k], result)
+            sets = of.sets.union(sets, term)
+    return _broadcast(sets, np.shape(op.val)).copy()
+
+
+def _summed(of: Dependences, sets: np.ndarray, term: str, result: str) -> np.ndarray:
+    """The sums over all elements of an operand along the axes that the result has not, against those that it has."""
+    kept = "".join(c for c in result if c in term)
+    fibres = np.einsum(f"{term}->{kept}{''.join(set(term) - set(kept))}", sets)
+    shape = fibres.shape[: len(kept)]
+    rows = np.arange(math.prod(shape)).reshape(shape + (1,) * (fibres.ndim - len(kept)))
+    sums = of.sets.united(np.broadcast_to(rows, fibres.shape).ravel(), fibres.ravel(), math.prod(shape)).reshape(shape)
+    return sums[tuple(slice(None) if c in kept else None for c in result)]
+
+
+def _nonzero(of: Dependences, factor: Any, letters: str, sets: np.ndarray, term: str, result: str) -> Any:
+    """The sums over those elements of an operand that a constant matrix beside it does not multiply by zero.
+
+    None where that is no constant matrix.
+    """
+    shared = [c for c in letters if c in term]
+    rest = [c for c in term if c not in shared]
+    rows = [c for c in letters if c not in shared]
+    if len(letters) != 2 or len(shared) != 1 or sorted(rows + rest) != sorted(result) or of.known(factor) is not None:
+        return None
+    matrix = np.einsum(f"{letters}->{rows[0]}{shared[0]}", of.value(factor))
+    columns = np.einsum(f"{term}->{shared[0]}{''.join(rest)}", sets)
+    if matrix.shape[1] != len(columns):  # one of both is stretched
+        return None
+    i, k = np.nonzero(matrix)
+    width = math.prod(columns.shape[1:])
+    groups = i[:, np.newaxis] * width + np.arange(width)
+    members = columns.reshape(len(columns), width)[k]
+    sums = of.sets.united(groups.ravel(), members.ravel(), len(matrix) * width)
+    return np.einsum(f"{rows[0]}{''.join(rest)}->{result}", sums.reshape(len(matrix), *columns.shape[1:]))

@@ -1,0 +1,83 @@
+"""The pattern of a call of each primitive, on every sample: what moves when a number of an argument does is in it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from samples import BY_FUNCTION, Sample
+
+import wengert as wg
+from wengert.sparse.pattern import Pattern
+from wengert.values.functional import strided_copy
+from wengert.values.trees import leaves, shallow_copy, walk
+
+pytestmark = pytest.mark.slow
+
+
+def numbers(tree: Any) -> np.ndarray:
+    """The floats in a structure, one after the other."""
+    return np.concatenate([np.zeros(0), *[np.ravel(leaf) for _, leaf in leaves(tree)]])
+
+
+def with_one_moved(tree: Any, k: int, step: float) -> Any:
+    """A copy of a structure whose k-th float is larger by `step`."""
+    starts = itertools.accumulate([np.size(leaf) for _, leaf in leaves(tree)], initial=0)
+
+    def change(leaf: Any, path: Any) -> Any:
+        place = k - next(starts)
+        if not 0 <= place < np.size(leaf):
+            return leaf
+        if not isinstance(leaf, np.ndarray):
+            return type(leaf)(leaf + step)
+        out = strided_copy(leaf)
+        out[np.unravel_index(place, leaf.shape)] += step
+        return out
+
+    return walk(tree, "", {}, at_leaf=change, hold=shallow_copy)
+
+
+def moving(f: Callable[..., Any], args: tuple[Any, ...]) -> np.ndarray:
+    """Which numbers of the result move when one of the arguments does."""
+    y = numbers(f(*args))
+    found = np.zeros((len(y), len(numbers(args))), bool)
+    for k in range(found.shape[1]):
+        for step in (2e-3, -3e-3):
+            found[:, k] |= abs(numbers(f(*with_one_moved(args, k, step))) - y) > 1e-7 * (1 + abs(y))
+    return found
+
+
+def pattern(f: Callable[..., Any], args: tuple[Any, ...]) -> np.ndarray:
+    _, tape = wg.trace(f, *args)
+    found = Pattern(tape, [v.id for v in tape.inputs if not v.op.callee])
+    dense = np.zeros(found.shape, bool)
+    dense[np.repeat(np.arange(found.shape[0]), np.diff(found.indptr)), found.indices] = True
+    return dense
+
+
+def calls(sample: Sample) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
+    """The call of a sample as a function of all arguments that have a derivative, and of each of them alone."""
+    plan = wg.rules[sample.f].plan(len(sample.args))
+    places = [k for k, x in enumerate(sample.args) if leaves(x) and k in (plan.positions or [0])]
+    for wanted in [places, *([k] for k in places if len(places) > 1)]:
+
+        def f(*xs: Any, wanted: list[int] = wanted) -> Any:
+            args = list(sample.args)
+            for k, x in zip(wanted, xs, strict=True):
+                args[k] = x
+            return sample.f(*args, **sample.kwargs)
+
+        yield f, tuple(with_one_moved(sample.args[k], 0, 0.0) for k in wanted)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", BY_FUNCTION)
+def test_what_moves_is_in_the_pattern(name: str) -> None:
+    for sample in BY_FUNCTION[name]:
+        for f, args in calls(sample):
+            given, found = moving(f, args), pattern(f, args)
+            assert given.shape == found.shape, sample
+            assert not (given & ~found).any(), sample

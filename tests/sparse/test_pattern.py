@@ -1,0 +1,212 @@
+"""Patterns are exact where elements are moved, mapped and summed, whatever the code that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import wengert as wg
+
+X = np.random.default_rng(5).uniform(0.5, 1.5, 12)
+PROGRAMS: dict[str, tuple[Callable[..., Any], np.ndarray]] = {}
+"""Functions whose Jacobian at the point has no entry that is zero by chance: it is its own pattern."""
+
+
+def program(f: Callable[..., Any], x: np.ndarray = X) -> Callable[..., Any]:
+    PROGRAMS[f.__name__] = f, x
+    return f
+
+
+@program
+def stencil(x):
+    return x[2:] * x[:-2] - np.sin(x[1:-1])
+
+
+@program
+def differences(x):
+    return np.diff(x**2)
+
+
+@program
+def in_place(x):
+    y = x * x
+    for i in range(1, len(x) - 1):
+        y[i] = x[i - 1] - 2 * x[i] + x[i + 1] ** 2
+    return y
+
+
+@program
+def in_place_through_views(x):
+    y = np.zeros((3, 4))
+    column, corner = y[:, 1], y[1:, 2:]
+    column[...] = x[:3]
+    corner += np.exp(x[4:8].reshape(2, 2).T)
+    y.T[0, 0] = x[11]
+    return y + 0.0
+
+
+@program
+def gathered(x):
+    return x[np.array([3, 0, 0, 7])] * x[[1, 1, 2, -1]]
+
+
+@program
+def scattered(x):
+    y = np.zeros(5)
+    np.add.at(y, [0, 1, 1, 4], x[:4] ** 2)
+    y[[2, 3]] = x[4:6]
+    return y
+
+
+@program
+def masked(x):
+    y = x * 2.0
+    y[x > 1.0] = 0.0
+    return y[x < 1.0] ** 2
+
+
+@program
+def sorted_by_value(x):
+    return x[np.argsort(x)] ** 2
+
+
+@program
+def taken(x):
+    return np.take(x, [4, 2]) * np.take_along_axis(x, np.array([1, 1]), 0)
+
+
+@program
+def moved_about(x):
+    a = x.reshape(3, 4)
+    parts = [np.roll(a, 1, axis=1), np.flip(a, 0), np.pad(a, 1)[1:-1, :4], np.transpose(a).reshape(3, 4)]
+    return np.concatenate(parts) + np.tile(a, (4, 1)) + np.stack([a] * 4).reshape(12, 4)
+
+
+@program
+def repeated(x):
+    return np.repeat(x, 3) * np.broadcast_to(x, (3, 12)).ravel()
+
+
+@program
+def diagonals(x):
+    return np.diag(np.tril(np.outer(x, x))) + np.diag(np.diag(x) + np.diag(x[1:], 1), 1).sum() * x
+
+
+@program
+def windows(x):
+    return np.lib.stride_tricks.sliding_window_view(x, 3)[::2] ** 2
+
+
+@program
+def sums(x):
+    a = x.reshape(3, 4)
+    return a.sum(axis=0) ** 2, np.mean(a, axis=1, keepdims=True), np.max(np.exp(a), axis=(1,)), a.prod(axis=-1)
+
+
+@program
+def matrix_by_column(x):
+    return np.einsum("ij,jk,k->ik", np.ones((2, 3)), x.reshape(3, 4), np.ones(4)) * x[:2, None]
+
+
+@program
+def stacked_products(x):
+    return x[:8].reshape(2, 2, 2) @ x[4:].reshape(2, 2, 2)
+
+
+@program
+def banded_matrix(x):
+    band = np.diag(np.ones(12)) - np.diag(np.ones(11), 1)
+    return band @ x**2 + x @ band + np.dot(band.T, x[:, None])[:, 0]
+
+
+@program
+def neighbours_in_the_plane(x):
+    u = np.zeros((5, 6))
+    u[1:-1, 1:-1] = x.reshape(3, 4)
+    return u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * np.exp(u[1:-1, 1:-1])
+
+
+@program
+def by_columns_in_memory(x):
+    y = np.zeros((4, 3), order="F")
+    view = y.reshape(12, order="F")
+    view[2:5] = x[2:5] ** 2
+    y += 1.0
+    return y.T * x.reshape(3, 4)
+
+
+@program
+def in_single_precision(x):
+    y = x.astype(np.float32)
+    return np.concatenate([y[::2], y[1::2]]) ** 2
+
+
+@program
+def single_numbers(x):
+    a, b, *rest = x
+    return [a * b, max(b, 9 * a), float(rest[0]) ** 2, sum(rest[1:3], rest[5])]
+
+
+@program
+def complex_on_the_way(x):
+    z = x[:-1] + 1j * x[1:]
+    return (z * z.conj()).real + np.imag(np.exp(z))
+
+
+@program
+def table(x):
+    return np.interp(x, [0.0, 1.0, 2.0], [1.0, 3.0, 7.0])
+
+
+@program
+def branches(x):
+    return np.array([x[i] * x[i - 1] if x[i] > 1.0 else 3 * x[i] for i in range(len(x))])
+
+
+@program
+def containers(x):
+    parts = {"a": x[:2], "b": [x[3] ** 2]}
+    return {"b": parts["b"][0] * parts["a"], "c": (parts["a"][0], x[::6])}
+
+
+@program
+def nothing_in_some(x):
+    return np.concatenate([np.floor(x[:2]), x[2:4], np.ones(2)])
+
+
+@program
+def with_a_gradient_inside(x):
+    return wg.grad(lambda z: np.sum(z[1:] ** 2 * z[:-1]))(x)
+
+
+def dense(f: Callable[..., Any], x: np.ndarray) -> np.ndarray:
+    """The Jacobian, by differences along each axis."""
+
+    def flat(x: np.ndarray) -> np.ndarray:
+        return np.concatenate([np.ravel(leaf) for _, leaf in wg.values.trees.leaves(f(x))]).astype(float)
+
+    step = 1e-6
+    units = np.eye(x.size).reshape(x.size, *x.shape)
+    return np.stack([(flat(x + step * unit) - flat(x - step * unit)) / (2 * step) for unit in units], axis=1)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_entries_and_pattern(name: str) -> None:
+    f, x = PROGRAMS[name]
+    expected = dense(f, x)
+    found = wg.sparse_jacobian(f)(x)
+    single = name == "in_single_precision"
+    assert isinstance(found, sparse.csr_array)
+    np.testing.assert_allclose(found.toarray(), expected, atol=0.2 if single else 1e-7, rtol=1e-6)
+    pattern = wg.jacobian_pattern(f, x).toarray()
+    if name not in WIDER:
+        np.testing.assert_array_equal(pattern, abs(expected) > (0.3 if single else 1e-6))
+    else:
+        assert not (~pattern & (abs(expected) > 1e-6)).any()
+
+
+WIDER = {"single_numbers", "sums", "masked"}  # a maximum has all arguments, whichever is the largest

@@ -1,0 +1,312 @@
+"""Sparse Jacobians and Hessians as they are called: passes, arguments, changing patterns, solvers, errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.integrate import solve_ivp
+from scipy.optimize import least_squares, minimize
+from scipy.sparse.linalg import spsolve
+
+import wengert as wg
+
+
+def tridiagonal(x):
+    y = -2.0 * x
+    y[1:] += x[:-1] ** 2
+    y[:-1] += np.sin(x[1:])
+    return y
+
+
+def tridiagonal_by_hand(x: np.ndarray) -> Any:
+    n = len(x)
+    return sparse.diags_array([2 * x[:-1], np.full(n, -2.0), np.cos(x[1:])], offsets=[-1, 0, 1])
+
+
+def rosenbrock(x):
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+def rosenbrock_by_hand(x: np.ndarray) -> Any:
+    main = np.zeros(len(x))
+    main[:-1] += 1200 * x[:-1] ** 2 - 400 * x[1:] + 2
+    main[1:] += 200
+    return sparse.diags_array([-400 * x[:-1], main, -400 * x[:-1]], offsets=[-1, 0, 1])
+
+
+@pytest.mark.parametrize("n", [10, 1000, 100_000])
+def test_a_tridiagonal_jacobian_takes_three_passes(n: int) -> None:
+    x = np.random.default_rng(n).normal(size=n)
+    jac = wg.sparse_jacobian(tridiagonal)
+    found = jac(x)
+    assert jac.passes == 3
+    assert abs(found - tridiagonal_by_hand(x)).max() < 1e-14
+    assert found.nnz == 3 * n - 2
+
+
+@pytest.mark.parametrize("n", [10, 1000, 100_000])
+def test_the_hessian_of_chained_rosenbrock_takes_three_passes(n: int) -> None:
+    x = np.random.default_rng(n).normal(size=n)
+    hess = wg.sparse_hessian(rosenbrock)
+    start = time.perf_counter()
+    found = hess(x)
+    assert time.perf_counter() - start < 20  # seconds: n passes would take hours
+    assert hess.passes == 3
+    assert abs(found - rosenbrock_by_hand(x)).max() < 1e-9
+
+
+def test_a_loop_over_elements() -> None:
+    def residual(x):
+        r = np.zeros(len(x))
+        for i in range(len(x)):
+            left = x[i - 1] if i > 0 else 0.0
+            r[i] = x[i] ** 3 - left
+        return r
+
+    x = np.linspace(1, 2, 200)
+    jac = wg.sparse_jacobian(residual)
+    expected = sparse.diags_array([-np.ones(199), 3 * x**2], offsets=[-1, 0])
+    assert abs(jac(x) - expected).max() < 1e-12
+    assert jac.passes == 2
+
+
+def test_a_laplacian_in_the_plane_takes_few_passes() -> None:
+    def laplacian(u):
+        v = np.zeros((len(u) + 2, len(u) + 2))
+        v[1:-1, 1:-1] = u
+        return v[2:, 1:-1] + v[:-2, 1:-1] + v[1:-1, 2:] + v[1:-1, :-2] - 4 * u**2
+
+    u = np.random.default_rng(0).normal(size=(30, 30))
+    jac = wg.sparse_jacobian(laplacian)
+    line = sparse.diags_array([np.ones(29), np.ones(29)], offsets=[-1, 1])
+    expected = sparse.kron(line, sparse.eye_array(30)) + sparse.kron(sparse.eye_array(30), line)
+    expected = expected - sparse.diags_array(8 * u.ravel())
+    assert abs(jac(u) - expected).max() < 1e-14
+    assert jac.passes <= 8
+
+
+def test_the_pattern_follows_the_branches() -> None:
+    def upwind(x):
+        return np.array([x[i] - x[i - 1] if x[i] > 0 else x[(i + 1) % len(x)] * x[i] for i in range(len(x))])
+
+    jac = wg.sparse_jacobian(upwind)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        x = rng.normal(size=7)
+        np.testing.assert_allclose(jac(x).toarray(), wg.jacobian(upwind)(x), atol=1e-14)
+
+
+def test_the_pattern_follows_indices_and_masks_made_of_values() -> None:
+    def f(x):
+        y = x[np.argsort(x)] ** 2
+        y[x > 0.0] = 1.0
+        return y * np.take(x, np.argmax(x))
+
+    jac = wg.sparse_jacobian(f)
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        x = rng.normal(size=6)
+        np.testing.assert_allclose(jac(x).toarray(), wg.jacobian(f)(x), atol=1e-14)
+
+
+def test_the_pattern_follows_what_the_function_reads_outside() -> None:
+    state: dict[str, Any] = {"matrix": np.eye(4), "places": [0, 1, 2, 3], "next": lambda x: x}
+
+    def f(x):
+        return state["matrix"] @ state["next"](x)[state["places"]] ** 2
+
+    jac, x = wg.sparse_jacobian(f), np.arange(1.0, 5.0)
+    for change in [{}, {"matrix": np.diag(np.ones(3), 1)}, {"places": [3, 3, 1, 0]}, {"next": lambda x: np.roll(x, 1)}]:
+        state.update(change)
+        np.testing.assert_allclose(jac(x).toarray(), wg.jacobian(f)(x), atol=1e-14)
+
+
+def test_the_pattern_is_found_once_for_alike_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    sparse_jacobians = sys.modules["wengert.sparse_jacobians"]
+    real = sparse_jacobians.Pattern
+    monkeypatch.setattr(sparse_jacobians, "Pattern", lambda *args: made.append(args) or real(*args))
+
+    def f(t, x, scale=1.0):
+        return np.where(x > 0, x**2, scale * t * x) + np.roll(x, 1)
+
+    jac = wg.sparse_jacobian(f, argnums="x")
+    for t in range(5):
+        x = np.random.default_rng(t).normal(size=8)
+        np.testing.assert_allclose(jac(float(t), x, scale=t + 2.0).toarray(), wg.jacobian(f, "x")(float(t), x, t + 2.0))
+    assert len(made) == 1
+    jac(1.0, np.ones(9))
+    assert len(made) == 2
+
+
+def test_arguments_and_results_in_containers() -> None:
+    def f(p, scale):
+        return {"y": p["a"] * p["b"][1:] * scale, "z": (p["b"][0], [p["a"][0] ** 2])}
+
+    p = {"a": np.array([2.0, 3.0]), "b": np.array([[1.0], [4.0], [5.0]])[:, 0]}
+    found = wg.sparse_jacobian(f)(p, 2.0)
+    expected = [[8, 0, 0, 4, 0], [0, 10, 0, 0, 6], [0, 0, 1, 0, 0], [4, 0, 0, 0, 0]]
+    np.testing.assert_array_equal(found.toarray(), expected)
+    np.testing.assert_array_equal(wg.sparse_jacobian(f, "scale")(p, scale=2).toarray(), [[8], [15], [0], [0]])
+
+
+def test_numbers_and_dtypes() -> None:
+    assert wg.sparse_jacobian(lambda x: x**2)(3).toarray() == [[6.0]]
+    found = wg.sparse_jacobian(lambda x: x[1:] ** 2)(np.arange(3, dtype=np.float32))
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found.toarray(), [[0, 2, 0], [0, 0, 4]])
+    assert wg.sparse_jacobian(lambda x: x[:0])(np.ones(3)).shape == (0, 3)
+    assert wg.sparse_jacobian(lambda x: np.sum(x) * np.ones(2))(np.zeros(0)).shape == (2, 0)
+
+
+def test_as_a_decorator() -> None:
+    @wg.sparse_jacobian
+    def f(x):
+        """Says this."""
+        return x[::2] ** 2
+
+    assert (f.__name__, f.__doc__, f.passes) == ("f", "Says this.", None)
+    np.testing.assert_array_equal(f(np.ones(3)).toarray(), [[2, 0, 0], [0, 0, 2]])
+    hess = wg.sparse_hessian(argnums=1)(lambda a, x: a * np.sum(x**3))
+    np.testing.assert_array_equal(hess(2.0, np.ones(2)).toarray(), 12 * np.eye(2))
+
+
+def test_a_pattern_of_ones_own() -> None:
+    x = np.linspace(0, 1, 50)
+    pattern = wg.jacobian_pattern(tridiagonal, x)
+    assert pattern.dtype == bool
+    for given in (pattern, pattern.toarray(), pattern.tocoo(), sparse.csr_matrix(pattern.astype(float))):
+        jac = wg.sparse_jacobian(tridiagonal, pattern=given)
+        assert abs(jac(x) - tridiagonal_by_hand(x)).max() < 1e-14
+        assert jac.passes == 3
+
+
+@pytest.mark.parametrize("missing", [(0, 1), (25, 24), (49, 49)])
+def test_a_pattern_that_misses_an_entry_is_refused(missing: tuple[int, int]) -> None:
+    x = np.linspace(0.1, 1, 50)
+    pattern = wg.jacobian_pattern(tridiagonal, x).toarray()
+    pattern[missing] = False
+    with pytest.raises(wg.ArgumentError, match=r"pattern= misses entries of the Jacobian of .*\btridiagonal:"):
+        wg.sparse_jacobian(tridiagonal, pattern=pattern)(x)
+    with pytest.raises(wg.ArgumentError, match=r"has shape \(50, 50\), its pattern \(50, 49\)"):
+        wg.sparse_jacobian(tridiagonal, pattern=pattern[:, 1:])(x)
+
+
+def test_a_function_that_differs_when_it_runs_again_is_refused() -> None:
+    rng = np.random.default_rng(0)
+
+    def noisy(x):
+        return x[rng.permutation(len(x))]
+
+    with pytest.raises(wg.RecomputationError, match="gave another result when it ran a second time"):
+        wg.sparse_jacobian(noisy)(np.arange(20.0))
+
+
+def test_two_arguments_may_be_the_same_array() -> None:
+    x = np.array([2.0, 3.0])
+    np.testing.assert_array_equal(wg.sparse_jacobian(lambda x, y: x * y**2, 1)(x, x).toarray(), np.diag(2 * x * x))
+
+
+def test_what_is_refused() -> None:
+    x = np.ones(3)
+
+    @dataclasses.dataclass
+    class Pair:
+        a: Any
+        b: Any
+
+    with pytest.raises(wg.ArgumentError, match="of one argument"):
+        wg.sparse_jacobian(np.sin, (0, 1))
+    with pytest.raises(wg.ArgumentError, match="takes complex numbers"):
+        wg.sparse_jacobian(np.sin)(1j * x)
+    with pytest.raises(wg.ArgumentError, match="gives complex numbers"):
+        wg.sparse_jacobian(lambda x: 1j * x)(x)
+    with pytest.raises(wg.ArgumentError, match="same array"):
+        wg.sparse_jacobian(lambda p: p[0] * p[1])([x, x])
+    with pytest.raises(wg.ArgumentError, match="other containers"):
+        wg.sparse_jacobian(lambda x: Pair(x, 2 * x))(x)
+    with pytest.raises(wg.NoGradientPathError):
+        wg.sparse_jacobian(lambda x: 3)(x)
+    with pytest.raises(wg.IntegerInputError):
+        wg.sparse_jacobian(np.sin)(np.arange(3))
+    with pytest.raises(wg.NonScalarOutputError):
+        wg.sparse_hessian(np.sin)(x)
+    with pytest.raises(wg.WengertError, match="inside another derivative"):
+        wg.grad(lambda x: wg.sparse_jacobian(np.sin)(x).sum())(x)
+    with pytest.raises(wg.NoRuleError):
+        wg.sparse_jacobian(lambda x: np.fft.fft(x).real)(x)
+
+
+def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    monkeypatch.setitem(sys.modules, "scipy.sparse", None)
+    with pytest.raises(ImportError, match="pip install scipy"):
+        wg.sparse_jacobian(np.sin)(np.ones(3))
+
+
+def test_a_pattern_that_is_not_sparse_is_refused_before_memory_ends() -> None:
+    def products(x):
+        return np.sum(x[:, None] * x[None, :-1], axis=1) * np.sum(x[1:])
+
+    with pytest.raises(wg.ArgumentError, match="not sparse"):
+        wg.jacobian_pattern(lambda x: np.cumsum(x)[:-1] * x[1:] + np.sum(x[:-1]), np.ones(60_000))
+    assert wg.jacobian_pattern(products, np.ones(50)).nnz == 50 * 50
+
+
+# Solvers
+
+
+def test_least_squares() -> None:
+    def residuals(x):
+        return np.concatenate([10 * (x[1:] - x[:-1] ** 2), 1 - x[:-1]])
+
+    found = least_squares(residuals, np.full(60, 0.7), jac=wg.sparse_jacobian(residuals), tr_solver="lsmr")
+    np.testing.assert_allclose(found.x, 1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["BDF", "Radau"])
+def test_solve_ivp(method: str) -> None:
+    def heat(t, u):
+        v = np.concatenate([[0.0], u, [0.0]])
+        return (v[2:] - 2 * v[1:-1] + v[:-2]) * len(v) ** 2 - u**3 + np.sin(t)
+
+    u = np.sin(np.pi * np.linspace(0, 1, 42)[1:-1])
+    jac = wg.sparse_jacobian(heat, 1)
+    found = solve_ivp(heat, (0, 0.05), u, method=method, jac=jac, rtol=1e-6, atol=1e-8)
+    plain = solve_ivp(heat, (0, 0.05), u, method=method, rtol=1e-6, atol=1e-8)
+    assert found.success
+    assert jac.passes == 3
+    np.testing.assert_allclose(found.y[:, -1], plain.y[:, -1], atol=1e-5)
+
+
+def test_newton_on_a_poisson_problem() -> None:
+    """-u'' + u³ = f with the solution sin πx, by second differences: the error is of second order."""
+
+    def error(n: int) -> float:
+        x = np.linspace(0, 1, n + 2)
+        exact = np.sin(np.pi * x)[1:-1]
+
+        def residual(u):
+            v = np.zeros(n + 2)
+            v[1:-1] = u
+            return (2 * v[1:-1] - v[2:] - v[:-2]) * (n + 1) ** 2 + u**3 - (np.pi**2 * exact + exact**3)
+
+        u, jac = np.zeros(n), wg.sparse_jacobian(residual)
+        for _ in range(8):
+            u = u - spsolve(jac(u).tocsc(), residual(u))
+        assert np.max(abs(residual(u))) < 1e-6
+        return float(np.max(abs(u - exact)))
+
+    assert 3.8 < error(50) / error(101) < 4.2
+
+
+def test_trust_region_with_a_sparse_hessian() -> None:
+    hess = wg.sparse_hessian(rosenbrock)
+    found = minimize(wg.value_and_grad(rosenbrock), np.full(40, 0.5), jac=True, hess=hess, method="trust-constr")
+    np.testing.assert_allclose(found.x, 1.0, atol=1e-4)
