@@ -99,10 +99,10 @@ def test_every_corpus_has_its_line() -> None:
 
 
 def test_the_folders_are_those_of_the_source() -> None:
-    """And five more; no two files have one name, for they are imported by it."""
+    """And six more; no two files have one name, for they are imported by it."""
     packages = {path.parent.name for path in (ROOT / "src" / "wengert").glob("*/__init__.py")}
     files = list((ROOT / "tests").glob("*/*.py"))
-    assert {path.parent.name for path in files} == packages | {"corpus", "face", "fuzz", "house", "samples"}
+    assert {path.parent.name for path in files} == packages | {"corpus", "face", "fuzz", "house", "nesting", "samples"}
     assert len({path.name for path in files}) == len(files)
 
 

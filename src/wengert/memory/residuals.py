@@ -66,12 +66,15 @@ def excerpt(recording: Recording, start: int) -> Recording:
 
 
 class _Copies:
-    """Makes copies of residuals, one for each array and state of its memory."""
+    """Makes copies of residuals, one for each variable, array and state of its memory.
+
+    The guards of a tape are written down later than what they are about, so an array may be two variables in one state.
+    """
 
     def __init__(self, written: set[int] | None, constants_only: bool) -> None:
         self.written = written
         self.constants_only = constants_only
-        self.made: dict[tuple[int, int], tuple[np.ndarray, np.ndarray, Any]] = {}
+        self.made: dict[tuple[int, int, Any], tuple[np.ndarray, np.ndarray, Any]] = {}
 
     def of(self, entry: Entry, slot: int, done: int) -> Entry:
         """The entry with copies in place of what it keeps."""
@@ -110,9 +113,10 @@ class _Copies:
             or (self.written is not None and id(owner_of(value)) not in self.written)
         ):
             return value
-        if (id(value), done) not in self.made:
+        key = id(value), done, variable
+        if key not in self.made:
             copy = value.copy(order="K")
-            self.made[id(value), done] = copy, value, variable  # the value too: its id stands in the shadow table
+            self.made[key] = copy, value, variable  # the value too: its id stands in the shadow table
             if type(variable) is int and STATE.recording is not None:
                 SHADOW[id(copy)] = variable
-        return self.made[id(value), done][0]
+        return self.made[key][0]

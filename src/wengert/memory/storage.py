@@ -268,7 +268,7 @@ class Memory:
         if view.size == 0:
             return
         array, storage, before = owner
-        if covers(view, array) and (value_slot is None or _is_like(value, array)):
+        if covers(view, array) and (value_slot is None or _is_like(value, array, self.recording.keep)):
             if self.recording.stream is not None and value_slot is not None:
                 self.recording.stream.share(value_slot)
             self.written(storage, array, value_slot)
@@ -390,6 +390,8 @@ def memory_of(recording: Recording) -> Memory:
     return recording.memory  # type: ignore[return-value]
 
 
-def _is_like(value: Any, owner: np.ndarray) -> bool:
+def _is_like(value: Any, owner: np.ndarray, in_memory: bool) -> bool:
+    """Whether a value can stand for an owner; on a tape also `in_memory`, where views are made of it."""
     # a Python float has no dtype of its own; None would not do for it, because np.dtype("float64") == None
-    return np.shape(value) == owner.shape and hasattr(value, "dtype") and value.dtype == owner.dtype
+    is_like = np.shape(value) == owner.shape and hasattr(value, "dtype") and value.dtype == owner.dtype
+    return is_like and not (in_memory and value.strides != owner.strides)
