@@ -29,6 +29,12 @@ def total_where(pairs):
 clip_ufunc = getattr(np, "_core").umath.clip  # noqa: B009 -- what np.clip ends in, and type stubs do not show
 
 
+def strictly_inside(y, low, high):
+    """Where y lies between the bounds and at neither; None is no bound."""
+    inside = True if low is None else low < y
+    return inside if high is None else inside & (y < high)
+
+
 def clip_masks(y, low, high):
     """Where y = min(max(a, low), high) is a, strictly between the bounds; where `low`; where `high`."""
     low = -np.inf if low is None else low
@@ -48,6 +54,8 @@ def clip(y_bar, y, a, a_min=None, a_max=None):
 
 @pushforward(np.clip, broadcasts=True)
 def push_clip(dots, y, a, a_min=None, a_max=None):
+    if all([dot is None for dot in dots[1:]]):
+        return np.where(strictly_inside(y, a_min, a_max), dots[0], 0)
     return total_where(zip(dots, clip_masks(y, a_min, a_max), strict=False))
 
 

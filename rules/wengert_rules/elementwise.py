@@ -55,6 +55,15 @@ def true_divide(y, a, b):
     return 1 / b, -y / b
 
 
+@pushforward(np.true_divide, broadcasts=True)
+def push_true_divide(dots, y, a, b):
+    """(ȧ - y ḃ)/b in one expression, for which NumPy takes one array, where the sum of partials takes three."""
+    a_dot, b_dot = dots
+    if b_dot is None:
+        return a_dot / b
+    return -b_dot * y / b if a_dot is None else (-b_dot * y + a_dot) / b
+
+
 @partials(np.remainder, np.fmod, operator.mod, math.fmod, math.remainder)
 def remainder(y, a, b):
     """y = a - q b for a whole q, rounded back from y: a/b itself may round to the next whole number."""

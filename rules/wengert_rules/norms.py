@@ -7,8 +7,8 @@ import numpy as np
 from wengert.extend import adjoint, pullback, pushforward
 from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj
-from wengert_rules.reductions import behind
-from wengert_rules.shapes import front, inverse_permutation
+from wengert_rules.reductions import weighted_sum
+from wengert_rules.shapes import inverse_permutation
 
 
 @pullback(np.linalg.norm)
@@ -29,11 +29,11 @@ def norm(y_bar, y, x, *, ord=None, axis=None, keepdims=False):
 
 @pushforward(np.linalg.norm, broadcasts=True)
 def push_norm(dots, y, x, *, ord=None, axis=None, keepdims=False):
-    """Each element counts in one norm: Σ p ẋ, with p from the pullback; |x| of all elements by one product."""
-    if axis is None and not keepdims and (ord is None or (ord == 2 and np.ndim(x) == 1)):
-        return (np.reshape(dots[0], (*front(x, dots[0]), np.size(x))) @ np.reshape(conj(x), (-1,))) / nonzero(y)
+    """Each element counts in one norm: Σ p ẋ, with p from the pullback."""
+    if ord is None or ord == "fro" or ord == "f":
+        return weighted_sum(x, dots[0], x, axis, keepdims) / nonzero(y)
     partial = norm(np.ones(np.shape(y), y.dtype), y, x, ord=ord, axis=axis, keepdims=keepdims)
-    return np.sum(conj(partial) * dots[0], axis=behind(axis, x, dots[0]), keepdims=keepdims)
+    return weighted_sum(partial, dots[0], x, axis, keepdims)
 
 
 def vector_bar(y_bar, y, x, ord, axes):

@@ -7,7 +7,9 @@ import math
 import numpy as np
 
 from wengert.extend import NoDerivativeError, is_complex, linear, pullback, pushforward
+from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj
+from wengert_rules.shapes import front
 
 SMALL = 1000  # elements; up to about here filling an array costs less than making a view of one number (4 µs)
 
@@ -36,9 +38,16 @@ def push_by(pull, as_axes=None, axis=None):
     def push_reduction(dots, y, a, *, axis=default, keepdims=False, **static):
         partial = pull(np.ones(np.shape(y), y.dtype), y, a, axis=axis, keepdims=keepdims, **static)
         axes = axis if as_axes is None or axis is None else as_axes(axis)
-        return np.sum(conj(partial) * dots[0], axis=behind(axes, a, dots[0]), keepdims=keepdims)
+        return weighted_sum(partial, dots[0], a, axes, keepdims)
 
     return push_reduction
+
+
+def weighted_sum(partial, dot, a, axis, keepdims):
+    """Σ p ẋ over the axes of a reduction of `a`, with p* given; over all of them as one product."""
+    if axis is None and not keepdims:
+        return np.reshape(dot, (*front(a, dot), np.size(a))) @ np.reshape(conj(partial), (-1,))
+    return np.sum(conj(partial) * dot, axis=behind(axis, a, dot), keepdims=keepdims)
 
 
 def behind(axis, a, dot):
@@ -119,6 +128,22 @@ def std(
     return spread(scale, np.shape(a), axis, keepdims) / n * deviations(a, mean, axis, where)
 
 
+@pushforward(np.var, broadcasts=True)
+def push_var(
+    dots, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
+):
+    """ẏ = Σ Re 2(a - m)* ȧ/n."""
+    n = degrees(y, np.shape(a), axis, where, ddof, correction)
+    n = n if where is True or keepdims else np.reshape(n, np.shape(y))
+    return 2 / n * np.real(weighted_sum(deviations(a, mean, axis, where), dots[0], a, axis, keepdims))
+
+
+@pushforward(np.std, broadcasts=True)
+def push_std(dots, y, a, **options):
+    """That of the variance over 2y; 0 where all elements are equal."""
+    return push_var(dots, y, a, **options) / (2 * nonzero(y))
+
+
 @pullback(np.nanvar)
 def nanvar(
     y_bar, y, a, *, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=True, mean=None, correction=None
@@ -151,6 +176,21 @@ def extremum(y_bar, y, a, *, axis=None, out=None, keepdims=False, initial=None, 
     return np.where(hits, spread(share, np.shape(a), axis, keepdims), 0)
 
 
+@pushforward(np.max, broadcasts=True)
+def push_extremum(dots, y, a, *, axis=None, out=None, keepdims=False, initial=None, where=True):
+    """The mean of the tangents of those that tie, among them 0 for `initial`."""
+    hits = a == spread(y, np.shape(a), axis, keepdims)
+    hits = hits if where is True else hits & where
+    ties = np.sum(hits, axis=axis, keepdims=keepdims)
+    ties = ties if initial is None else ties + (y == initial)
+    if axis is None and not keepdims:
+        flat = np.reshape(dots[0], (*front(a, dots[0]), np.size(a)))
+        total = np.sum(np.take(flat, np.flatnonzero(hits), -1), axis=-1)
+    else:
+        total = np.sum(np.where(hits, dots[0], 0), axis=behind(axis, a, dots[0]), keepdims=keepdims)
+    return total / nonzero(ties)
+
+
 @pullback(np.cumsum, np.ndarray.cumsum, np.generic.cumsum)
 def cumsum(y_bar, y, a, *, axis=None, dtype=None, out=None):
     """The sum of ȳ from each place to the end."""
@@ -160,8 +200,5 @@ def cumsum(y_bar, y, a, *, axis=None, dtype=None, out=None):
 
 linear(np.sum, np.add.reduce, without=("initial",))
 linear(np.mean, np.cumsum)
-pushforward(np.var, broadcasts=True)(push_by(var))
-pushforward(np.std, broadcasts=True)(push_by(std))
 pushforward(np.nanvar, broadcasts=True)(push_by(nanvar))
 pushforward(np.nanstd, broadcasts=True)(push_by(nanstd))
-pushforward(np.max, broadcasts=True)(push_by(extremum))

@@ -28,7 +28,7 @@ def push_linspace(dots, y, start, stop, *, num=50, endpoint=True, retstep=False,
     shape = [1] * np.ndim(samples)
     shape[axis] = num
     t = np.reshape(np.arange(num) / intervals, tuple(shape))
-    made = (1 - t) * start_dot + t * stop_dot
+    made = start_dot + t * (stop_dot - start_dot)
     step_dot = (stop_dot - start_dot) / intervals
     return (made, np.squeeze(step_dot, axis)) if retstep else made
 

@@ -13,6 +13,8 @@ Args = tuple[Any, ...]
 class AnyArgumentPlan(Protocol):
     """How the arguments of a call are bound to a rule's parameters."""
 
+    static: tuple[str, ...]
+
     def bind(self, args: Args, kwargs: Mapping[str, Any] | None = None, /) -> tuple[Args, dict[str, Any]]: ...
 
 

@@ -24,6 +24,7 @@ ENTERED = "Pushforwards compute with it, also on values that an outer derivative
 
 Args = tuple[Any, ...]
 Caller = Callable[..., Any]
+FORMS = {np.ndarray, float, np.float64}  # of most tangents, which need no look
 
 
 class ReverseMode:
@@ -53,9 +54,10 @@ def push(
     if rule.kind == "constant":
         return None
     kwargs = {name: value for name, value in kwargs.items() if name != "out"} if kwargs else {}
-    flat, given = rule.splat(args), _splat(rule, args, dots)
-    primals, static = rule.plan(len(flat), tuple(kwargs)).bind(flat, kwargs)
-    given = tuple([force(dot) for dot in given[: len(primals)]])
+    flat, given = (args, dots) if rule.sequence is None else (rule.splat(args), _splat(rule, args, dots))
+    plan = rule.plan(len(flat), tuple(kwargs))
+    primals, static = plan.bind(flat, kwargs) if plan.static else (flat, kwargs)
+    given = tuple([dot if dot is None or type(dot) in FORMS else force(dot) for dot in given[: len(primals)]])
     if all([dot is None for dot in given]):
         return None
     pushed = _Pushed(call, fn, rule, y, args, kwargs, flat, primals, static)
@@ -138,6 +140,8 @@ class _Pushed(NamedTuple):
         For each the arguments, and which of them are tangents.
         """
         rest = len(self.flat) - len(dots)
+        if forward.kind == "linear" and len(dots) == 1:
+            return [((dots[0], *self.flat[1:]), (True, *(False,) * rest))]
         given = [dot is not None for dot in dots]
         if forward.kind == "linear":
             places = range(len(dots)) if forward.args is None else forward.args
@@ -151,8 +155,11 @@ class _Pushed(NamedTuple):
 
     def called(self, forward: AnyPushforward, term: Args, moved: tuple[bool, ...] = (), size: int | None = None) -> Any:
         """The value of the function at a term; with `size`, of the arguments that are `moved` there are so many."""
-        fn, term = self.fn, _joined(self.rule, term, self.args)
-        static = {name: value for name, value in self.kwargs.items() if name not in forward.without}
+        fn, static = self.fn, self.kwargs
+        if forward.without and static:
+            static = {name: value for name, value in static.items() if name not in forward.without}
+        if self.rule.sequence is not None:
+            term = _joined(self.rule, term, self.args)
         if size is not None:
             return batched(self.call, fn, term, static, _joined(self.rule, moved, self.args), size, quiet=True)
         if getattr(fn, "__objclass__", None) in (np.ndarray, np.generic):  # a tangent may be of the other
@@ -290,6 +297,11 @@ def _inner(x_bar: Any, dot: Any) -> Any:
 
 def fitted(call: Caller, y_dot: Any, y: Any, size: int | None = None) -> Any:
     """The tangent `y_dot` in the shape and realness of the result `y`, and with a leading axis if there is a `size`."""
+    usual = size is None and type(y_dot) in FORMS and type(y) in FORMS
+    if usual and (type(y_dot) is not np.ndarray is not type(y)):
+        return y_dot
+    if usual and type(y_dot) is type(y) and y_dot.shape == y.shape and y_dot.dtype == y.dtype:
+        return y_dot
     if isinstance(y_dot, tuple):
         return tuple([None if y_dot[k] is None else fitted(call, y_dot[k], y[k], size) for k in range(len(y_dot))])
     if y_dot is None or isinstance(y_dot, AbstractTangent) or (is_container(y) and not isinstance(y, tuple)):
@@ -301,7 +313,7 @@ def fitted(call: Caller, y_dot: Any, y: Any, size: int | None = None) -> Any:
         spec = Spec((size, *spec.shape), spec.dtype)
     if type(y_dot) is np.ndarray and y_dot.shape == spec.shape and y_dot.dtype == spec.dtype and spec.shape:
         return y_dot
-    return y_dot if type(y_dot) is spec.pytype is float else call(_fitted, y_dot, spec)
+    return call(_fitted, y_dot, spec)
 
 
 def _fitted(y_dot: Any, spec: Spec) -> Any:
