@@ -207,6 +207,46 @@ def test_axes_of_arrays_that_something_stands_between_come_first() -> None:
         np.testing.assert_array_equal(found, np.stack([x[i][key] for i in range(2)]))
 
 
+X3 = np.array([[0.3, -1.5, 2.0], [1.5, 2.5, 2.5], [-0.5, -0.5, 0.0]])
+CONSTANTS: list[tuple[Any, ...]] = [
+    (np.argmax, X), (np.argmax, X, 0), (np.argmin, X, 1), (np.ndarray.argmin, X, -1), (np.argsort, X),
+    (np.argsort, X, 0), (np.argsort, X, None), (np.argpartition, X, 1), (np.any, X), (np.all, X, 1),
+    (np.ndarray.any, X, 0),
+    (np.count_nonzero, X), (np.count_nonzero, X, 0), (np.round, X, 1), (np.fix, X), (np.floor, X), (np.sign, X),
+    (np.isnan, X), (np.isclose, X, 3.0), (np.allclose, X, 3.0), (np.array_equal, X, X[0]), (np.zeros_like, X),
+    (np.ones_like, X), (np.greater, X, 3.0), (operator.gt, X, 3.0), (operator.not_, X3[:, 0]), (bool, X3[:, 2]),
+    (int, X3[:, 0]), (math.floor, X3[:, 0]), (math.ceil, X3[:, 1]), (math.trunc, X3[:, 0]), (round, X3[:, 0]),
+    (math.isnan, X3[:, 0]), (np.digitize, X3, np.array([0.0, 1.0])), (np.isreal, X), (np.signbit, X3),
+    (np.logical_and.reduce, X3), (np.logical_or.accumulate, X3), (np.maximum.outer, X3, X3[0]),
+    (np.floor_divide, X3, 0.4), (operator.floordiv, X3, 0.4), (np.isposinf, X), (np.ndarray.round, X, 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CONSTANTS, ids=lambda case: callable_name(case[0]))
+def test_functions_without_a_derivative(case: tuple[Any, ...]) -> None:
+    f, x, *others = case
+    on = (True, *[False] * len(others))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NoBatchingRuleWarning)
+        found = batched(call, f, (x, *others), {}, on, len(x))
+    expected = np.stack([f(part, *others) for part in x])
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_places_in_an_array_that_all_share() -> None:
+    edges = np.array([0.0, 1.0, 2.0])
+    found = batched(call, np.searchsorted, (edges, X3, "right"), {}, (False, True, False), 3)
+    np.testing.assert_array_equal(found, [np.searchsorted(edges, x, "right") for x in X3])
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_places_of_extremes_keep_axes(keepdims: bool) -> None:
+    for axis in (None, 0, -1):
+        found = batched(call, np.argmax, (X,), {"axis": axis, "keepdims": keepdims}, (True,), 2)
+        np.testing.assert_array_equal(found, [np.argmax(x, axis=axis, keepdims=keepdims) for x in X])
+
+
 def test_masks_of_each_example_are_written_through() -> None:
     from wengert.extend import setitem
 

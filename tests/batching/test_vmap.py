@@ -234,6 +234,20 @@ def test_results_are_the_callers_own() -> None:
         assert np.all(found[1] != -1)
 
 
+def test_bools_of_each_example() -> None:
+    """A comparison of numbers decides nothing until Python asks for it."""
+    checked(lambda x: (np.where(x[0] > 2, x, -x), x[0] > 2, np.any(x > 6), ~(x[0] > 2) & (x[1] < 3)), XS)
+    checked(lambda a: np.where(a > 2, a**2, 0.1 * a), XS[:, 0])
+    checked(lambda a: wg.grad(lambda a: np.where(a > 2, a**2, 0.1 * a))(a), XS[:, 0])
+    checked(lambda x: (x * 2 if x[0] > 0 and not x[1] < 0 else x, max(x[0], x[1], 4.5)), XS)
+
+
+def test_masks_that_choose_as_many_of_each_example() -> None:
+    x = np.array([[1.0, 5.0, 2.0], [7.0, 0.5, 1.0]])
+    checked(lambda x: x[x > 3], x)
+    checked(lambda x: x[x < 3] * x[0], x)
+
+
 # ---- where it is the loop
 
 
@@ -306,6 +320,10 @@ def test_gradients_of_each_example() -> None:
         np.testing.assert_allclose(np.sum(found[key], axis=tuple(range(1, found[key].ndim))), slopes, rtol=1e-6)
 
 
+def test_gradients_that_are_stopped() -> None:
+    checked(lambda x: wg.grad(lambda x: np.sum(x * wg.stop_gradient(x)))(x), XS)
+
+
 def test_value_and_grad_and_argnums() -> None:
     w, ys = parameters(), np.random.default_rng(1).normal(size=(3, 3))
     both = wg.value_and_grad(loss, argnums=(1, 2))
@@ -344,6 +362,7 @@ def test_variables_of_an_outer_derivative_are_seen_wherever_they_are_read() -> N
         return np.sum(np.stack([np.dot(written, x) * (w[0] * w[1]) + written[1] * x[0] + w[1] for x in XS]) ** 2)
 
     w = np.array([0.5, -1.5])
+    np.testing.assert_allclose(wg.jvp(inside, (w,), (np.ones(2),))[1], np.sum(wg.ngradient(by_loop, w)[0]), rtol=1e-6)
     assert inside(w) == pytest.approx(by_loop(w))
     np.testing.assert_allclose(wg.grad(inside)(w), wg.ngradient(by_loop, w)[0], rtol=1e-6)
     np.testing.assert_allclose(wg.gradtape(inside, w).play(w + 0.1)[1][1], wg.ngradient(by_loop, w + 0.1)[0], rtol=1e-6)
@@ -406,6 +425,23 @@ def test_a_pullback_of_the_function_that_is_differentiated() -> None:
     expected = np.stack([10 * XS[:, 0], 2 * XS[:, 1] - 2 * np.cos(XS[:, 1]) * np.sin(XS[:, 1])], axis=1)
     np.testing.assert_allclose(wg.grad(squares)(XS[0]), expected[0])
     np.testing.assert_allclose(wg.vmap(wg.grad(squares))(XS), expected)
+
+
+def test_tangents_of_batches_and_batches_of_tangents() -> None:
+    def each(w: Any) -> Any:
+        return wg.vmap(lambda x: np.tanh(x @ w))(XS)
+
+    w, w_dot = np.array([0.5, -0.25]), np.array([1.0, 2.0])
+    y = np.tanh(XS @ w)
+    expected = (1 - y**2) * (XS @ w_dot)
+    np.testing.assert_allclose(wg.jvp(each, (w,), (w_dot,))[1], expected)
+    np.testing.assert_allclose(wg.linearize(each, w)[1](w_dot), expected)
+    np.testing.assert_allclose(wg.vmap(lambda x: wg.jvp(lambda w: np.tanh(x @ w), (w,), (w_dot,))[1])(XS), expected)
+    slopes = np.sum((-2 * y * (1 - y**2) * (XS @ w_dot))[:, np.newaxis] * XS, axis=0)
+    np.testing.assert_allclose(wg.grad(lambda w: np.sum(wg.jvp(each, (w,), (w_dot,))[1]))(w), slopes)
+    np.testing.assert_allclose(wg.jvp(wg.grad(lambda w: np.sum(each(w))), (w,), (w_dot,))[1] @ w_dot, slopes @ w_dot)
+    push = wg.linearize(lambda w: np.tanh(XS @ w), w)[1]
+    np.testing.assert_allclose(wg.vmap(push)(np.eye(2)).T, (1 - y**2)[:, np.newaxis] * XS)
 
 
 def test_a_tape_of_a_batch_asks_again_what_the_examples_decided() -> None:

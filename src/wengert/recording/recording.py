@@ -98,6 +98,7 @@ class Recording:
     __slots__ = (
         "around",
         "aside",
+        "batched",
         "bell",
         "below",
         "caches",
@@ -154,6 +155,7 @@ class Recording:
         self.notes: list[tuple[int, str, int]] = []  # (slot, what the entries from it on are, the slot it is about)
         self.loud = False  # no short paths: each call is watched, or the code sets which floating-point errors raise
         self.watch: Any = None  # looks at what each call is given and gives
+        self.batched = False  # whether its tape is played on many examples, each of which has bools of its own
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
         self.own = NOTHING  # the slots of what the function itself holds

@@ -124,6 +124,8 @@ def record_constant(
     kwargs = {name: keep_keyword(recording, v) for name, v in kwargs.items()}
     slot = len(recording.entries)
     args = tuple(recording.memory.capture(a) for a in args)
+    if recording.batched and type(value) is np.bool_:  # of which there are but two objects
+        value = np.array(value)
     if has_identity(value):
         if any(value is a for a in flat(args)):
             value = renewed(value)
