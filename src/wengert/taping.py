@@ -15,6 +15,7 @@ from wengert.recording.layout import kept_apart, views_or_copies
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.session import SESSION, followed
 from wengert.recording.slots import slot_of
+from wengert.tape.arguments import arguments_of, rows_of
 from wengert.tape.contexts import Context
 from wengert.tape.entries import Slot
 from wengert.tape.live import LiveContext
@@ -89,25 +90,26 @@ def _traced(
     with level(True, live) as (recording, here):
         if live is not None:
             live.watch(recording)
-        wanted = [*range(len(args)), *kwargs]
+        wanted, told = [*range(len(args)), *kwargs], rows_of(args, kwargs)
         swaps, f, entered, keywords = enter(recording, here, f, args, kwargs, wanted, promote=False)
         names = [path_in(named, path) for path, _ in swaps.paths]
         if live is not None:
             live.names = iter(names)
         try:
             result = run(f, entered, keywords, recording)
+            slots = rebuild(result, lambda leaf, path: _slot(recording, leaf, live))
         finally:
             swaps.restore()
         STATE.site = _place(named)
         kept_apart(recording)
         views_or_copies(recording)
         kinds_stay(recording)
-        slots = rebuild(result, lambda leaf, path: _slot(recording, leaf, live))
         materialise(recording, 0, len(recording.entries), written_only=True, constants_only=True)
         if live is not None:
             tape = live.finish(recording, slots)
         else:
             tape = Tape.from_entries(recording.entries, slots, names, named, notes=_notes(recording))
+        tape.arguments = arguments_of(named, told, [path for path, _ in swaps.paths], tape)
         return swaps.leave(result), tape
 
 

@@ -85,7 +85,7 @@ def test_memory_shared_by_arguments_is_stale(f: Any, args: Any, others: Any) -> 
 def test_arguments_of_another_kind_are_stale(f: Any, a: Any, others: Any) -> None:
     if isinstance(a, list):
         tape = wg.trace(f, a)[1]
-        assert tape.compile()(2.0, 3.0) == tape.play(2.0, 3.0) == 6.0
+        assert tape.compile()([2.0, 3.0]) == tape.play([2.0, 3.0]) == tape.play(2.0, 3.0) == 6.0
         return
     tape = wg.trace(f, a)[1]
     assert same(tape.compile()(argument(a)), f(a))

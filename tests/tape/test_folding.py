@@ -147,4 +147,4 @@ def test_derivative_tapes(program: Any) -> None:
     wg.verify(wg.fold_constants(tape))
     assert len(tape) <= size
     for run in (tape.play, tape.compile()):
-        assert same_bits(numbers(run(*copy.deepcopy(inputs))), expected)
+        assert same_bits(numbers(run(*copy.deepcopy(program.args))), expected)

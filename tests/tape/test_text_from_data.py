@@ -178,7 +178,8 @@ def _run(place: Any, name: str) -> None:
             _texts(made, name)
             made.compile()
         if isinstance(value, float) and all(type(arg) is float for arg in args):
-            played = tape.compile()(*args, *kwargs.values())
+            by_name = tape.to_source().count(", *, ") + tape.to_source().count("f(*, ")
+            played = tape.compile()(*args, **kwargs) if by_name else tape.compile()(*args, *kwargs.values())
             assert played == value
     finally:
         if getattr(sys.modules.get(name), "__name__", "") == "m":

@@ -24,8 +24,9 @@ from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.recording import STATE, Entry, Recording, flat_slots, silent
 from wengert.recording.shadow import SHADOW, held
 from wengert.rulebook.pushforwards import plainly
-from wengert.values.functional import STORES, written
+from wengert.values.functional import STORES
 from wengert.values.specs import is_inexact, spec_of
+from wengert.values.stores import written
 from wengert.values.views import owner_of
 
 FEW = 1000  # slots, and LITTLE bytes of tangents, below which nobody sweeps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import Traced
@@ -12,12 +12,27 @@ from wengert.tape.interface import AnyWritableTape
 from wengert.tape.ops import MISSING, Call, Constant, Input, Variable, mkcall, sequence_like
 from wengert.values import functional
 from wengert.values.results import is_tree, keys_of, leaves_of
+from wengert.values.trees import is_container, itself, rebuild
 
 
-class Slot(NamedTuple):
-    """Stands, in the result that a tape is made for, for the value at this slot of the recording."""
+class Slot:
+    """Stands, in the result that a tape is made for, for the value at this `slot` of the recording."""
 
-    slot: int
+    __slots__ = ("slot",)
+
+    def __init__(self, slot: int) -> None:
+        self.slot = slot
+
+
+class Rebuilt:
+    """A function that makes a container of any class of its leaves: like `form`, in which Slots number them."""
+
+    def __init__(self, form: Any) -> None:
+        self.form = form
+        self.__name__ = type(form).__name__
+
+    def __call__(self, *parts: Any) -> Any:
+        return rebuild(self.form, itself, lambda part: parts[part.slot] if type(part) is Slot else part)
 
 
 def fill(
@@ -111,12 +126,24 @@ def push_result(tape: AnyWritableTape, result: Any, slots: Mapping[int, Variable
 def _result_of(tape: AnyWritableTape, result: Any, slots: Mapping[int, Variable]) -> Any:
     if isinstance(result, Slot):
         return slots[result.slot]
-    if isinstance(result, tuple | list | dict):
+    if type(result) in (tuple, list, dict) or hasattr(result, "_fields"):
         parts = list(result.values()) if isinstance(result, dict) else result
         made = [_result_of(tape, part, slots) for part in parts]
         if any(isinstance(part, Variable) for part in made):
             return tape.push(_made(result, made))
+    elif is_container(result):
+        leaves: list[Variable] = []
+        form = rebuild(result, itself, lambda part: _numbered(part, slots, leaves))
+        return tape.push(mkcall(Rebuilt(form), *leaves)) if leaves else result
     return result
+
+
+def _numbered(part: Any, slots: Mapping[int, Variable], leaves: list[Variable]) -> Any:
+    """A Slot that counts the leaves of a container, in place of one that stands for a value."""
+    if type(part) is not Slot:
+        return part
+    leaves.append(slots[part.slot])
+    return Slot(len(leaves) - 1)
 
 
 def _made(like: Any, parts: Sequence[Any]) -> Call:

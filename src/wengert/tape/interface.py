@@ -12,6 +12,7 @@ class AnyTape(Protocol):
     """A tape to read: its ops in order, and its result."""
 
     ctx: Any
+    arguments: Any
     _result: Variable | None
 
     def __iter__(self) -> Iterator[Op]: ...

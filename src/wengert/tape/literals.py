@@ -16,7 +16,25 @@ from wengert.values.names import LOOSE, SIGN, TIGHT, import_path, method_name
 
 _DEFAULTS = tuple(map(np.dtype, (np.float64, np.int64, np.complex128, np.bool_)))  # of Python's own numbers
 RESERVED = frozenset(
-    ("StaleTapeError", "np", "Exception", "abs", "bool", "complex", "error", "float", "getattr", "int", "slice", "type")
+    (
+        "StaleTapeError",
+        "np",
+        "Exception",
+        "abs",
+        "bool",
+        "complex",
+        "dict",
+        "error",
+        "float",
+        "getattr",
+        "int",
+        "len",
+        "list",
+        "slice",
+        "tuple",
+        "type",
+        "vars",
+    )
 )
 """Names that emitted text uses in a sense of its own: no parameter, module or function goes by one."""
 

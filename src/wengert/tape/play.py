@@ -12,20 +12,21 @@ from wengert.tape.dump import line, value_text
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Variable, with_variables
 from wengert.tape.schedules import schedule
-from wengert.values import functional
+from wengert.values.stores import written
 
 ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
 
 
-def play(tape: AnyTape, *inputs: Any, debug: bool = False) -> Any:
-    """Run `tape` on these `inputs`, or without any on the stored ones, and return the value of its result.
+def play(tape: AnyTape, *args: Any, debug: bool = False, **words: Any) -> Any:
+    """Run `tape` on these arguments, or without any on the stored inputs, and return the value of its result.
 
-    The inputs are those of the tape, in order, without the function that was traced. With `debug`, each op is printed
-    as it runs, with its value, and marked where its type is not as recorded or where a nan or inf comes up.
-    Errors: StaleTapeError where an input's type, shape or dtype, or a test's outcome, is not as recorded; what a call
-    raises, with a note of the tape's line and the user's.
+    It takes what the traced function took, or its inputs one by one: the numbers and arrays, in order. With `debug`,
+    each op is printed as it runs, with its value, and marked where its type is not as recorded or where a nan or inf
+    comes up.
+    Errors: StaleTapeError where an input's type, shape or dtype, an argument without derivative or a test's outcome is
+    not as recorded; what a call raises, with a note of the tape's line and the user's.
     """
-    ops, given, in_place, dead, result = schedule(tape, inputs)
+    ops, given, in_place, dead, result = schedule(tape, args, words)
     watch = Watch() if debug else None
     values: list[Any] = [None] * (len(ops) + 1)
 
@@ -53,7 +54,7 @@ def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
     args, kwargs = with_variables(op.args, value_at), with_variables(op.kwargs, value_at)
     try:
         if in_place and type(args[0]) is np.ndarray and args[0].flags.writeable:
-            return functional.written(fn, *args, **kwargs)
+            return written(fn, *args, **kwargs)
         value = like_recorded(op, fn(*args, **kwargs))
     except Exception as error:
         note(error, op)

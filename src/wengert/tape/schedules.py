@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.errors import StaleTapeError
+from wengert.tape.arguments import inputs_given
 from wengert.tape.dump import type_text
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import drops, liveness
@@ -27,12 +29,13 @@ class Schedule(NamedTuple):
     result: int
 
 
-def schedule(tape: AnyTape, inputs: tuple[Any, ...]) -> Schedule:
-    """How to run a tape on these inputs.
+def schedule(tape: AnyTape, args: tuple[Any, ...], words: Mapping[str, Any] | None = None) -> Schedule:
+    """How to run a tape on its function's arguments, or on inputs.
 
-    Errors: StaleTapeError where an input's type, shape or dtype is not as recorded.
+    Errors: StaleTapeError where an input's type, shape or dtype is not as recorded, or another value.
     """
     ops = list(tape)
+    inputs = inputs_given(tape.arguments, ops, args, words or {}) if args or words else ()
     live = liveness(ops, tape.result)
     return Schedule(ops, _bind(ops, inputs), live.in_place, drops(live, ops), tape.result.id)
 

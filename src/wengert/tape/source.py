@@ -9,7 +9,6 @@ import itertools
 import keyword
 import linecache
 import operator
-import re
 import types
 import warnings
 import weakref
@@ -21,11 +20,11 @@ from numpy.lib.array_utils import byte_bounds
 
 from wengert.errors import StaleTapeError, TapeError
 from wengert.tape.dump import type_text
-from wengert.tape.expressions import Expressions
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import RESERVED, Snippet
 from wengert.tape.liveness import is_atom, is_store, liveness
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
+from wengert.tape.parameters import Parameters
 from wengert.values import functional
 from wengert.values.keys import may_repeat
 from wengert.values.names import COMPARE, LOOSE, TIGHT, import_path, in_line, is_name, method_name, ufunc_of
@@ -63,24 +62,21 @@ def compile_tape(tape: AnyTape, name: str = "f") -> Callable[..., Any]:
     return function
 
 
-class _Writer(Expressions):
+class _Writer(Parameters):
     """Writes the statements of one tape.
 
     A number that is read once gets no line of its own: it waits in `pending`, and goes into the line of its reader.
     """
 
     def __init__(self, tape: AnyTape, sites: bool) -> None:
-        super().__init__()
-        self.tape, self.sites = tape, sites
-        self.ops = list(tape)
+        super().__init__(tape)
+        self.sites = sites
         self.in_place = liveness(self.ops, tape.result).in_place
         self.needed = _needed(self.ops, tape.result.id)
         self.final = max(self.needed)
         self.uses = [0] * (len(self.ops) + 1)
         for v in itertools.chain([tape.result], *(op.references() for op in self.ops if op.id in self.needed)):
             self.uses[v.id] += 1
-        self.lines: list[str] = []
-        self.checked = False
         self.taken = {*RESERVED, *keyword.kwlist, *_roots(self.ops)}
 
     # -- the module
@@ -89,12 +85,13 @@ class _Writer(Expressions):
         """The whole text, with a function of this name."""
         if not is_name(name) or name in self.taken:
             raise TapeError(f"name={name!r} cannot stand behind `def` here. Give a name that the source does not use.")
-        parameters = [self.parameter(op) for op in self.ops if isinstance(op, Input) and not op.callee]
+        parameters, words = self.arguments()
         for op in self.ops:
             if op.id in self.needed:
                 self.write(op)
         self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
-        constants = ["*", *self.outside.constants] if self.outside.constants else []
+        words += self.outside.constants
+        constants = ["*", *words] if words else []
         head = f"def {name}({', '.join([*parameters, *constants])}):\n"
         notes = "".join(f"    # {c}: {in_line(type_text(value))}\n" for c, value in self.outside.constants.items())
         return "\n\n".join(
@@ -107,38 +104,6 @@ class _Writer(Expressions):
         lines += ["import numpy as np\n"] if "numpy" in self.outside.modules else []
         lines += ["\n" * bool(lines) + _STALE] if self.checked else []
         return "".join(lines)
-
-    def name(self, wish: str) -> str:
-        """A name like `wish` that nothing else in the text has."""
-        while wish in self.taken:
-            wish += "_"
-        self.taken.add(wish)
-        return wish
-
-    def parameter(self, op: Input) -> str:
-        """The name of an input as a parameter, with a test that its argument is of the recorded kind."""
-        wish = re.sub(r"\W+", "_", op.name or f"x{op.id}").strip("_") or f"x{op.id}"
-        wish = f"x{wish}" if wish[0].isdigit() or re.fullmatch(r"c\d+", wish) else wish
-        wish = wish if is_name(wish) or keyword.iskeyword(wish) else f"x{op.id}"
-        name = self.name(wish)
-        self.exprs[op.id] = Snippet(name, TIGHT)
-        test = self.misfit(name, op.val)
-        if test:
-            self.checked = True
-            said = _quoted(f"{name} was {type_text(op.val)} when recorded")
-            self.lines.append(f"if {test}: raise StaleTapeError({said})")
-        return name
-
-    def misfit(self, name: str, recorded: Any) -> str:
-        """The test for an argument of another kind than the recorded one; None where that is no number and no array."""
-        if not isinstance(recorded, (int, float, complex, np.generic, np.ndarray)):
-            return ""
-        test = f"type({name}) is not {self.outside.expr(type(recorded)).text}"
-        if isinstance(recorded, np.ndarray):
-            test += f" or {name}.shape != {recorded.shape} or {name}.dtype != {str(recorded.dtype)!r}"
-            if any(isinstance(call, Call) and any(call.fn is fn for fn in functional.WINDOWED) for call in self.ops):
-                test += f" or {name}.strides != {recorded.strides}"
-        return test
 
     # -- statements
 
@@ -293,10 +258,6 @@ class _Writer(Expressions):
             buffer = f"{zeros}({high - low}, 'u1')"
             self.lines.append(f"{name} = {ndarray}({old}.shape, {old}.dtype, {buffer}, {start}, {old}.strides)")
             self.lines.append(f"{name}[...] = {old}")
-
-
-def _quoted(text: str) -> str:
-    return f'"{text}"' if text.isprintable() and not {*text} & {'"', "\\"} else repr(text)
 
 
 def _pure(fn: Any) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from wengert.errors import TapeError
 from wengert.tape import dump as _dump
 from wengert.tape import graphs, notebook, source, usage
+from wengert.tape.arguments import Arguments
 from wengert.tape.contexts import Context
 from wengert.tape.entries import Slot, fill
 from wengert.tape.ops import (
@@ -63,6 +64,7 @@ class Tape:
     def __init__(self, ctx: Any = None) -> None:
         self.ctx: Any = Context() if ctx is None else ctx
         self.site: Site | None = None
+        self.arguments: Arguments | None = None
         self.renumberings = 0
         self._ops: list[Op] = []
         self._before: dict[Op, list[Op]] = {}

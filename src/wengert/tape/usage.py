@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.tape.arguments import fitting
 from wengert.tape.dump import line
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_new_memory, is_store, liveness
@@ -18,7 +19,10 @@ from wengert.values.nested import leaf_values
 
 
 def tape_signature(tape: AnyTape) -> inspect.Signature:
-    """The signature of a tape as a function: its inputs by position, under their names where these are unique names."""
+    """The signature of a tape: its function's, or its inputs by position, under their names where these are unique."""
+    arguments = fitting(tape.arguments, tape)
+    if arguments is not None:
+        return arguments.signature
     names = [op.name or "" for op in tape if isinstance(op, Input) and not op.callee]
     good = len(set(names)) == len(names) and all(name.isidentifier() and not iskeyword(name) for name in names)
     names = names if good else [f"x{k}" for k in range(1, len(names) + 1)]

@@ -31,7 +31,6 @@ __all__ = [
     "setlens",
     "setpart",
     "strided_copy",
-    "written",
 ]
 
 
@@ -222,30 +221,6 @@ def _memory(x: np.ndarray) -> tuple[int, np.ndarray]:
     corner = x[tuple(slice(None, None, -1 if stride < 0 else 1) for stride in x.strides)]
     flat = as_strided(corner, ((high - low) // x.itemsize,), (x.itemsize,))
     return x.__array_interface__["data"][0] - low, flat
-
-
-def written(store: Any, x: np.ndarray, *args: Any) -> np.ndarray:
-    """`x` itself, after what the functional store `store` does in a copy of it was done in place."""
-    if store is setitem:
-        key, value = args
-        x[key] = value
-    elif store is additem:
-        key, value = args
-        if may_repeat(key):
-            np.add.at(x, key, value)
-        else:
-            x[key] += value
-    elif store is setpart:
-        setattr(x, *args)
-    else:
-        window = _window(x, *args[:3])
-        if store is setlens:
-            window[...] = args[3]
-        elif overlaps(window):
-            return addlens(x, *args)
-        else:
-            window += args[3]
-    return x
 
 
 def overlaps(window: np.ndarray) -> bool:

@@ -231,7 +231,7 @@ def walk(
         if form is None:
             return at_other(old)
         if form.items is tuple:
-            steps = zip(_steps(old), tuple.__iter__(old), strict=False)
+            steps = zip(tuple_steps(old), tuple.__iter__(old), strict=False)
             items = [stand_in(item, (path, *step)) for step, item in steps]
             changed = any(map(is_not, items, tuple.__iter__(old)))
             return rebuilt(_tuple_like(old, items), old) if changed else old
@@ -266,7 +266,7 @@ def _by_itself(holder: dict[Any, Any], key: Any) -> Any:
     return next(held for known, held in dict.items(holder) if known is key)
 
 
-def _steps(value: tuple[Any, ...]) -> Iterable[tuple[Callable[[Any], str], Any]]:
+def tuple_steps(value: tuple[Any, ...]) -> Iterable[tuple[Callable[[Any], str], Any]]:
     """For each item of a tuple, how a path writes the way to it: by index, or by field of a named tuple."""
     fields = getattr(type(value), "_fields", None)
     if isinstance(fields, tuple) and len(fields) == tuple.__len__(value):
