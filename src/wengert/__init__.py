@@ -17,10 +17,10 @@ from wengert.errors import *  # noqa: F403 -- those that its own table names
 from wengert.explain import policy
 from wengert.gradient import Gradients, grad, value_and_grad, vjp
 from wengert.hooks.net import strict
-from wengert.jacobians import hessian, jacobian, jacrev, value_and_jacobian
+from wengert.jacobians import hessian, jacfwd, jacobian, jacrev, value_and_jacobian
 from wengert.missing import missing
 from wengert.nans import debug_nans
-from wengert.one_pass import derivative, hvp, vhp
+from wengert.one_pass import derivative, elementwise_grad, hvp, vhp
 from wengert.parameters import ravel, stop_gradient
 from wengert.primitivize import primitivize
 from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
@@ -43,10 +43,9 @@ __version__ = "0.1.0"
 __all__ = [
     # derivatives, what they keep, what they may leave out, and how they are checked
     "grad", "value_and_grad", "vjp", "jvp", "linearize", "Gradients", "stop_gradient", "strict", "debug_nans",
-    "check_grads", "ngradient", "jacobian", "jacrev", "value_and_jacobian", "hessian", "hvp", "vhp", "derivative",
-    "ravel", "sparse_jacobian", "sparse_hessian", "jacobian_pattern", "checkpoint", "checkpoint_loop", "accumulation",
-    # batches of examples
-    "vmap",
+    "check_grads", "ngradient", "jacobian", "jacrev", "jacfwd", "value_and_jacobian", "hessian", "hvp", "vhp",
+    "derivative", "elementwise_grad", "ravel", "sparse_jacobian", "sparse_hessian", "jacobian_pattern",
+    "vmap", "checkpoint", "checkpoint_loop", "accumulation",
     # rules, and the cotangents that they may return
     "rules", "partials", "pullback", "rrule", "pushforward", "custom", "scalar_rule", "jacobian_rule", "accumulates",
     "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend", "ProjectTo", "Tangent", "Thunk",

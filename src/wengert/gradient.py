@@ -28,6 +28,7 @@ from wengert.values.trees import leaves
 from wengert.wanted import (
     Argnums,
     argument_names,
+    asked_for,
     check_argnums,
     check_inputs,
     places_of,
@@ -215,7 +216,7 @@ def _pulled(
             result, aux = result
         outputs = [(path, slot_of(recording, leaf), leaf) for path, leaf in leaves(result)]
         if outputs and (swaps.made or not quiet) and all(is_lost(recording, here, slot) for _, slot, _ in outputs):
-            warn_of_loss(recording, here, f, _asked(f, args, kwargs, wanted))
+            warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
         if SETTINGS.debug_nans and not depth:
             check_given(recording, result)
         public = swaps.leave(result)
@@ -318,7 +319,7 @@ def _gradient(
         missed = not gradient_of.reached(here) if depth else not seeds
         quiet |= allow_int and not swaps.made
         if missed and not quiet and is_lost(recording, here, seeds[0][0] if seeds else None):
-            warn_of_loss(recording, here, f, _asked(f, args, kwargs, wanted))
+            warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
         if depth:
             recording.stopped = len(recording.entries)  # that of a linear function is a constant
         value = swaps.leave(value)
@@ -359,11 +360,6 @@ def check_complex(paths: list[tuple[str, Any]], value: Any) -> None:
 def _are_leaves(args: tuple[Any, ...]) -> bool:
     """Whether all arguments are leaves of the commonest kinds."""
     return all([type(a) is float or (type(a) is np.ndarray and a.dtype is _DOUBLE) for a in args])
-
-
-def _asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> str:
-    """The arguments that a derivative is asked for, in a message."""
-    return " or ".join(argument_names(f, args, kwargs, wanted)) or "any argument"
 
 
 def wraps(f: Any) -> Callable[[Any], Any]:

@@ -1,7 +1,7 @@
 """Jacobians: the derivatives of all numbers of a result with respect to all numbers of the arguments.
 
 A block is ∂yⱼ/∂xₖ of one leaf of the result and one of the arguments, of shape `yⱼ.shape + xₖ.shape`. Reverse mode
-finds the blocks by rows; what becomes of them is the same in every mode.
+finds the blocks by rows, forward mode by columns; what becomes of them is the same.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from wengert.errors import ArgumentError, NoGradientPathError, NonScalarOutputError
 from wengert.gradient import check_complex, pulled, wraps
 from wengert.recording.container_arguments import with_leaves
+from wengert.tangents import pushed
 from wengert.values.callables import callable_name
 from wengert.values.specs import Spec, as_float, is_complex, spec_of
 from wengert.values.trees import itself, leaves, mirror
@@ -22,7 +23,7 @@ from wengert.wanted import Argnums, check_argnums, check_inputs, places_of, refu
 
 ENTERED = "It computes with derivatives, also with those that an outer derivative watches."
 
-__all__ = ["hessian", "jacobian", "jacrev", "value_and_jacobian"]
+__all__ = ["hessian", "jacfwd", "jacobian", "jacrev", "value_and_jacobian"]
 
 
 class Options(NamedTuple):
@@ -53,6 +54,13 @@ class Call:
         self.paths = [pair for x, k in named for pair in leaves(x, k if isinstance(k, str) else f"argument {k + 1}")]
         self.xs = [spec_of(leaf) for _, leaf in self.paths]
 
+    @property
+    def same(self) -> list[int]:
+        """For each leaf the number of the first one that is the same array: an array in two places has one tangent."""
+        first: dict[int, int] = {}
+        arrays = [leaf if isinstance(leaf, np.ndarray) else object() for _, leaf in self.paths]
+        return [first.setdefault(id(leaf), k) for k, leaf in enumerate(arrays)]
+
     def checked(self, y: Any) -> list[Spec]:
         """The Specs of the leaves of the result `y`, of which there has to be a Jacobian."""
         found = leaves(y)
@@ -74,11 +82,12 @@ class Call:
 
     def nested(self, y: Any, blocks: list[list[Any]]) -> Any:
         """The blocks, a row of them for each leaf of the result, in the structure of the result, then the arguments."""
-        return with_leaves(mirror(y, itself), [self._filled(row) for row in blocks])
+        rows = [self.filled(row) for row in blocks]
+        return with_leaves(mirror(y, itself), [row[0] for row in rows] if self.single else rows)
 
-    def _filled(self, row: list[Any]) -> Any:
-        found = tuple([with_leaves(form, part) for form, part in zip(self.forms, self._parts(row), strict=True)])
-        return found[0] if self.single else found
+    def filled(self, row: list[Any]) -> tuple[Any, ...]:
+        """A row of what belongs to the leaves, one after the other, in the structure of the arguments."""
+        return tuple([with_leaves(form, part) for form, part in zip(self.forms, self._parts(row), strict=True)])
 
     def _parts(self, row: list[Any]) -> list[list[Any]]:
         """A row of blocks by the arguments that they belong to."""
@@ -115,6 +124,7 @@ class Basis:
             starts = [self.size + k * spec.size for k in range(1 + again)]
             self.places.append([slice(start, start + spec.size) for start in starts])
             self.size += spec.size * (1 + again)
+        self.size = max(self.size, 1)  # of nothing, a direction of zeros
 
     def vectors(self) -> list[Any]:
         """For each leaf its part of all directions, with an axis for these in front."""
@@ -190,6 +200,25 @@ def jacrev(
     return _without_value(_by_rows, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
 
+def jacfwd(
+    f: Callable[..., Any] | None = None,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    as_matrix: bool = False,
+) -> Any:
+    """`jacobian` by forward mode: all columns at once, while `f` runs, and no tape is kept.
+
+    `argnums`, `has_aux`, `holomorphic`, `allow_int` and `as_matrix`, shapes and errors are those of `jacobian`. What f
+    computes takes as many times its memory as the arguments have numbers.
+
+    >>> wg.jacfwd(lambda t: np.array([t, t**2]))(3.0)
+    array([1., 6.])
+    """
+    return _without_value(_by_columns, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
+
+
 def value_and_jacobian(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,
@@ -218,7 +247,7 @@ def hessian(
     allow_int: bool = False,
     as_matrix: bool = False,
 ) -> Any:
-    """The function that returns the Hessian ∂²f/∂x², the Jacobian of the Jacobian; without `f`, a decorator.
+    """The function that returns the Hessian ∂²f/∂x², by forward mode through the gradient; without `f`, a decorator.
 
     >>> wg.hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 5.0]))
     array([[10.,  6.],
@@ -238,7 +267,7 @@ def hessian(
     options = Options(argnums, has_aux, holomorphic, allow_int, as_matrix)
     if f is None:
         return lambda f: hessian(f, *options)
-    second = jacrev(_first(f, options) if as_matrix else jacrev(f, *options), *options)
+    second = jacfwd(_first(f, options) if as_matrix else jacrev(f, *options), *options)
     if not as_matrix or isinstance(argnums, (int, str)):
         return wraps(f)(second)
 
@@ -305,20 +334,53 @@ def _by_rows(call: Call) -> tuple[Any, Any, list[Spec], list[list[Any]]]:
     y, pullback, aux = pulled(call.f, call.args, call.kwargs, call.places, options.has_aux, options.allow_int)
     ys = call.checked(y)
     basis = Basis(ys, [is_complex(leaf) and not options.holomorphic for leaf in ys])
-    rows = list(zip(_rows(pullback, y, basis, call.xs), call.xs, strict=True))
+    rows = list(zip(_rows(pullback, y, basis), call.xs, strict=True))
     blocks = [[_block(basis.part(row, j), spec, x) for row, x in rows] for j, spec in enumerate(ys)]
     return y, aux, ys, blocks
 
 
-def _rows(pullback: Callable[[Any], Any], y: Any, basis: Basis, xs: Sequence[Spec]) -> list[Any]:
+def _rows(pullback: Callable[[Any], Any], y: Any, basis: Basis) -> list[Any]:
     """The cotangents of the arguments' leaves for all seeds of a basis: each with an axis for these in front."""
     seeds = basis.vectors()
     form = mirror(y, itself)
     bars = [pullback(with_leaves(form, [seed[k] for seed in seeds])) for k in range(basis.size)]
-    if not bars:
-        return [np.zeros((0, *x.shape), x.dtype) for x in xs]
     rows = [[leaf for part in row for _, leaf in leaves(part)] for row in bars]
     return [np.stack(column) for column in zip(*rows, strict=True)]
+
+
+def _by_columns(call: Call) -> tuple[Any, Any, list[Spec], list[list[Any]]]:
+    """What `_by_rows` gives, by forward mode: all directions at once, while the function runs."""
+    return along(call, call.xs, lambda vectors, _: vectors)
+
+
+def along(
+    call: Call, xs: list[Spec], spread: Callable[[Any, Spec], Any]
+) -> tuple[Any, Any, list[Spec], list[list[Any]]]:
+    """What `_by_rows` gives, of leaves `xs` that stand for those of the arguments, by forward mode.
+
+    `spread(vectors, x)` makes, of directions in the space of one of them, those of the argument's leaf x.
+    """
+    options, same = call.options, call.same
+    alone = [x if k == same[k] else Spec((0,), x.dtype) for k, x in enumerate(xs)]
+    basis = Basis(alone, [is_complex(x) and not options.holomorphic for x in xs])
+    vectors = basis.vectors()
+    tangents = call.filled([spread(vectors[first], x) for first, x in zip(same, call.xs, strict=True)])
+    y, y_dot, aux = pushed(
+        call.f, call.args, call.kwargs, call.places, tangents, options.has_aux, basis.size, options.allow_int
+    )
+    ys = call.checked(y)
+    blocks = [
+        [_block(_column(basis.part(dot, first), y, x), y, x) for first, x in zip(same, xs, strict=True)]
+        for (_, dot), y in zip(leaves(y_dot), ys, strict=True)
+    ]
+    return y, aux, ys, blocks
+
+
+def _column(found: Any, y: Spec, x: Spec) -> Any:
+    """The derivatives with respect to all numbers of x, with an axis for these at the end, in its precision."""
+    dtype = np.result_type(x.dtype, np.complex64) if is_complex(y) else x.dtype
+    turned = np.moveaxis(found, 0, -1)
+    return turned if turned.dtype == dtype else turned.astype(dtype)
 
 
 def _block(found: Any, y: Spec, x: Spec) -> Any:

@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.errors import ArgumentError
 from wengert.gradient import grad, pulled, wraps
-from wengert.jacobians import Call, Options, jacrev
+from wengert.jacobians import Call, Options, along
+from wengert.recording.container_arguments import with_leaves
+from wengert.tangents import pushed
 from wengert.values.callables import callable_name
+from wengert.values.specs import Spec, is_inexact
+from wengert.values.trees import itself, mirror
+from wengert.wanted import Argnums, check_argnums
 
 ENTERED = "It computes with derivatives, also with those that an outer derivative watches."
 
-__all__ = ["derivative", "hvp", "vhp"]
+__all__ = ["derivative", "elementwise_grad", "hvp", "vhp"]
 
 
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False, holomorphic: bool = False) -> Any:
@@ -34,7 +41,12 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fals
     Shapes: those of the primals.
     Errors: those of `grad`; ArgumentError where primals and tangents do not fit each other.
     """
-    return vhp(f, primals, tangents, has_aux, holomorphic)
+    args, dots = _paired(primals, tangents)
+    _, found, aux = pushed(
+        _gradient(f, len(args), has_aux, holomorphic), args, {}, tuple(range(len(args))), dots, has_aux
+    )
+    found = found if type(primals) is tuple else found[0]
+    return (found, aux) if has_aux else found
 
 
 def vhp(f: Callable[..., Any], primals: Any, cotangents: Any, has_aux: bool = False, holomorphic: bool = False) -> Any:
@@ -48,11 +60,15 @@ def vhp(f: Callable[..., Any], primals: Any, cotangents: Any, has_aux: bool = Fa
     """
     args, bars = _paired(primals, cotangents)
     places = tuple(range(len(args)))
-    gradient = grad(f, argnums=places, has_aux=has_aux, holomorphic=holomorphic)
-    _, pullback, aux = pulled(gradient, args, {}, places, has_aux)
+    _, pullback, aux = pulled(_gradient(f, len(args), has_aux, holomorphic), args, {}, places, has_aux)
     found = pullback(bars)
     found = found if type(primals) is tuple else found[0]
     return (found, aux) if has_aux else found
+
+
+def _gradient(f: Callable[..., Any], count: int, has_aux: bool, holomorphic: bool) -> Callable[..., Any]:
+    """The gradient of f with respect to all of its arguments."""
+    return grad(f, argnums=tuple(range(count)), has_aux=has_aux, holomorphic=holomorphic)
 
 
 def _paired(primals: Any, others: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -65,6 +81,58 @@ def _paired(primals: Any, others: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]
             f"not {type(others).__name__}. A tuple that is f's only argument is given in a tuple: (x,)."
         )
     return primals, tuple(others)
+
+
+def elementwise_grad(
+    f: Callable[..., Any] | None = None,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Any:
+    """The function that returns the slopes f'(x) of an elementwise function, in one pass; without `f`, a decorator.
+
+    Each number of the result depends on that at its place in the argument; the slopes are the diagonal of the Jacobian,
+    which is not made. `argnums`, `has_aux`, `holomorphic` and `allow_int` mean what they mean for `jacobian`.
+
+    >>> wg.elementwise_grad(np.tanh)(np.array([0.0, 1.0])).round(6)
+    array([1.      , 0.419974])
+
+    Shapes: those of the result, to which the arguments broadcast.
+    Errors: those of `jacobian`; ArgumentError for a result of a shape to which they do not.
+    """
+    options = Options(argnums, has_aux, holomorphic, allow_int)
+    check_argnums(argnums)
+    if f is None:
+        return lambda f: elementwise_grad(f, *options[:4])
+
+    @wraps(f)
+    def of_elements(*args: Any, **kwargs: Any) -> Any:
+        call = Call(f, args, kwargs, options)
+        shifts = [Spec((), x.dtype, x.pytype) for x in call.xs]  # of all numbers of an argument by the same
+        y, aux, ys, found = along(call, shifts, _for_all)
+        if not is_inexact(y) or not all([_broadcasts(x, ys[0]) for x in call.xs]):
+            raise ArgumentError(
+                f"elementwise_grad needs a result of the shape of the arguments, but {callable_name(f)} takes "
+                f"{', '.join([str(x.shape) for x in call.xs])} to {', '.join([str(y.shape) for y in ys])}. "
+                "wg.jacobian(f) has all derivatives of any function."
+            )
+        slopes: Any = call.filled(found[0])
+        slopes = slopes[0] if call.single else slopes
+        return (slopes, aux) if has_aux else slopes
+
+    return of_elements
+
+
+def _for_all(vectors: Any, x: Spec) -> Any:
+    """Directions in which all numbers of `x` move alike, from those of one number."""
+    return np.broadcast_to(vectors.reshape((-1,) + (1,) * x.ndim), (len(vectors), *x.shape))
+
+
+def _broadcasts(x: Spec, y: Spec) -> bool:
+    """Whether an array of the shape of `x` broadcasts to that of `y`."""
+    ends = zip(x.shape[::-1], y.shape[::-1], strict=False)
+    return x.ndim <= y.ndim and all([a in (1, b) for a, b in ends])
 
 
 def derivative(
@@ -94,16 +162,24 @@ def derivative(
     options = Options(argnums, has_aux, holomorphic)
     found = f
     for _ in range(order):
-        found = jacrev(found, *options)
+        found = _slope(found, options)
+    return found
+
+
+def _slope(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    """The first derivative of a function of one number."""
 
     @wraps(f)
-    def of_number(*args: Any, **kwargs: Any) -> Any:
-        xs = Call(f, args, kwargs, options).xs
-        if [x.shape for x in xs] != [()]:
+    def slope(*args: Any, **kwargs: Any) -> Any:
+        call = Call(f, args, kwargs, options)
+        if [x.shape for x in call.xs] != [()]:
             raise ArgumentError(
                 f"derivative takes functions of one number, but {callable_name(f)} is given "
-                f"{xs[0].shape if len(xs) == 1 else f'{len(xs)} of them'}. wg.jacobian(f) has those of others."
+                f"{call.xs[0].shape if len(call.xs) == 1 else f'{len(call.xs)} of them'}. "
+                "Of an elementwise function of arrays take wg.elementwise_grad(f), of others wg.jacobian(f)."
             )
-        return found(*args, **kwargs)
+        y, aux, _, blocks = along(call, call.xs, lambda vectors, _: vectors)
+        found = with_leaves(mirror(y, itself), [block for (block,) in blocks])
+        return (found, aux) if options.has_aux else found
 
-    return of_number
+    return slope

@@ -20,6 +20,10 @@ from wengert.recording.slots import slot_of
 from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_of
 from wengert.values.trees import leaves, mirror, shallow_copy, walk
 from wengert.values.views import owner_of
+from wengert.wanted import asked_for
+
+Args = tuple[Any, ...]
+Places = tuple[int | str, ...]
 
 
 def jvp(
@@ -38,16 +42,26 @@ def jvp(
     Errors: those of `grad`; ArgumentError for tangents of another structure or shape, or complex ones of real primals.
     NoPathWarning where the result depends on none of the primals.
     """
-    try:
-        return _jvp(f, primals, tangents, has_aux, None)
-    finally:
-        SESSION.tidy()
+    y, y_dot, aux = pushed(f, tuple(primals), {}, tuple(range(len(primals))), tangents, has_aux)
+    return (y, y_dot, aux) if has_aux else (y, y_dot)
 
 
-def jvp_many(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], size: int) -> tuple[Any, ...]:
+def jvp_many(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], size: int) -> tuple[Any, Any]:
     """`jvp` in `size` directions at once: each tangent has one more axis in front, of that length, and so has ẏ."""
+    return pushed(f, tuple(primals), {}, tuple(range(len(primals))), tangents, size=size)[:2]
+
+
+def pushed(
+    f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, tangents: Sequence[Any],
+    has_aux: bool = False, size: int | None = None, quiet: bool = False,
+) -> tuple[Any, Any, Any]:  # fmt: skip
+    """The value of a call, its tangent from those of the `wanted` arguments, and what it returns besides, or None.
+
+    With `size`, so many directions at once: each tangent has one more axis in front, of that length, and so has ẏ.
+    `quiet`: it is meant where the arguments hold nothing that has a derivative.
+    """
     try:
-        return _jvp(f, primals, tangents, False, size)
+        return _pushed(Work(f, args, kwargs, wanted, has_aux, quiet), tangents, size)
     finally:
         SESSION.tidy()
 
@@ -66,9 +80,20 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
     Errors: those of `jvp`.
     """
     try:
-        return _linearize(f, primals, has_aux)
+        return _linearize(Work(f, primals, {}, tuple(range(len(primals))), has_aux, False))
     finally:
         SESSION.tidy()
+
+
+class Work(NamedTuple):
+    """What is to be differentiated: a call, by which arguments; see `pushed`."""
+
+    f: Callable[..., Any]
+    args: Args
+    kwargs: dict[str, Any]
+    wanted: Places
+    has_aux: bool
+    quiet: bool
 
 
 class Mark(NamedTuple):
@@ -129,13 +154,11 @@ def _fitted(path: str, tangent: Any, spec: Spec, call: Callable[..., Any], size:
     return tangent if type(tangent) is spec.pytype else call(spec.pytype, tangent)
 
 
-def _jvp(
-    f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool, size: int | None
-) -> tuple[Any, ...]:
+def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any, Any, Any]:
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         if depth or recording.keep:
-            value, form, aux, swaps, asked = _recorded(recording, here, f, primals, has_aux)
+            value, form, aux, swaps, asked = _recorded(recording, here, work)
             seeds = asked.seeds(tangents, calling(recording), size)
             end = len(recording.entries)
             materialise(recording, here.start, end, written_only=True)
@@ -147,19 +170,19 @@ def _jvp(
             stream = recording.stream = recording.entries = Stream(recording, size)  # type: ignore[assignment]
             STATE.quick = stream  # type: ignore[assignment]
             try:
-                value, form, aux, swaps, asked = _recorded(recording, here, f, primals, has_aux, (tangents, size))
+                value, form, aux, swaps, asked = _recorded(recording, here, work, (tangents, size))
                 seeds = {slot: stream.tangents[slot] for slot in here.inputs}
                 y_dot = _filled(form, stream.tangents, seeds, calling(None), size)
             finally:
                 recording.stream, recording.entries = None, []  # no cycle for the collector
         value = swaps.leave(value)
-    return (value, y_dot, swaps.leave(aux)) if has_aux else (value, y_dot)
+    return value, y_dot, swaps.leave(aux)
 
 
-def _linearize(f: Callable[..., Any], primals: Sequence[Any], has_aux: bool) -> tuple[Any, ...]:
+def _linearize(work: Work) -> tuple[Any, ...]:
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
-        value, form, aux, swaps, asked = _recorded(recording, here, f, primals, has_aux)
+        value, form, aux, swaps, asked = _recorded(recording, here, work)
         kept, end = excerpt(recording, here.start), len(recording.entries)
         value = swaps.leave(value)
 
@@ -175,16 +198,11 @@ def _linearize(f: Callable[..., Any], primals: Sequence[Any], has_aux: bool) -> 
             walked.owed.pay(owed)
         return _filled(form, dots, seeds, call, None)
 
-    return (value, push, swaps.leave(aux)) if has_aux else (value, push)
+    return (value, push, swaps.leave(aux)) if work.has_aux else (value, push)
 
 
 def _recorded(
-    recording: Recording,
-    here: Level,
-    f: Callable[..., Any],
-    primals: Sequence[Any],
-    has_aux: bool,
-    streamed: Any = None,
+    recording: Recording, here: Level, work: Work, streamed: Any = None
 ) -> tuple[Any, Any, Any, Swaps, Primals]:
     """Run f in a level: its value, the form of that with Marks for leaves, what else it gave, and what was entered.
 
@@ -195,8 +213,9 @@ def _recorded(
     if streamed is None:
         STATE.quick = None  # the short path drops shapes
     try:
-        swaps, f, entered, named = enter(recording, here, f, tuple(primals), {}, range(len(primals)))
-        found = [leaves(primal, f"argument {k}") for k, primal in enumerate(entered, 1)]
+        swaps, f, entered, named = enter(recording, here, work.f, work.args, work.kwargs, work.wanted)
+        primals = [named[key] if isinstance(key, str) else entered[key] for key in work.wanted]
+        found = [leaves(primal, f"argument {k}") for k, primal in enumerate(primals, 1)]
         known = Primals([[(at, slot_of(recording, x), spec_of(x)) for at, x in inside] for inside in found])  # type: ignore[misc]
         try:
             if streamed is not None:
@@ -205,7 +224,7 @@ def _recorded(
             result = run(f, entered, named, recording)
         finally:
             swaps.restore()
-        value, aux = result if has_aux else (result, None)
+        value, aux = result if work.has_aux else (result, None)
         slots: list[int | None] = []
 
         def mark(leaf: Any) -> Mark:
@@ -213,8 +232,8 @@ def _recorded(
             return Mark(slots[-1], spec_of(leaf))
 
         form = mirror(value, mark)
-        if all(is_lost(recording, here, slot) for slot in slots):
-            warn_of_loss(recording, here, f, "the primals")
+        if slots and (swaps.made or not work.quiet) and all(is_lost(recording, here, slot) for slot in slots):
+            warn_of_loss(recording, here, f, asked_for(*work[:4]))
     finally:
         recording.holds, STATE.quick = holds, quick
     return value, form, aux, swaps, known

@@ -64,6 +64,11 @@ def argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted
     ]
 
 
+def asked_for(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> str:
+    """The arguments that a derivative is asked for, in a message."""
+    return " or ".join(argument_names(f, args, kwargs, wanted)) or "any argument"
+
+
 # Whether they can have a derivative
 
 

@@ -149,7 +149,7 @@ class Pair(NamedTuple):
 
 
 def plain_mix(x: Any, p: Any, *, power: int = 2) -> Any:
-    return {"a": x**power * p["w"], "b": Pair(np.sum(x) * p["w"], "name")}
+    return {"a": x**power * p["w"], "b": Pair(np.sum(x) * p["w"], 3)}
 
 
 @pytest.mark.parametrize("way", ["pullback", "pushforward"])

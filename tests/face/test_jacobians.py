@@ -12,7 +12,7 @@ import pytest
 import wengert as wg
 
 X = np.array([0.5, -1.2, 2.0])
-MODES: dict[str, Callable[..., Any]] = {"picked": wg.jacobian, "rev": wg.jacrev}
+MODES: dict[str, Callable[..., Any]] = {"picked": wg.jacobian, "rev": wg.jacrev, "fwd": wg.jacfwd}
 both = pytest.mark.parametrize("jac", MODES.values(), ids=MODES)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.recording.container_arguments import Place, spread
+from wengert.recording.container_arguments import Place, spread, with_leaves
 from wengert.recording.pulls import Pull
 from wengert.rulebook.pushforwards import transposed
 from wengert.values.results import cotangent, form_of, keys_of
-from wengert.values.trees import walk
+from wengert.values.trees import leaves, walk
 
 ENTERED = "The pullback is called here, on values that are watched to transpose it."
 
@@ -86,6 +86,6 @@ def _row(dots: Any, k: int) -> Any:
 
 
 def _stacked(call: Call, rows: list[Any]) -> Any:
-    if isinstance(rows[0], tuple):
-        return tuple([None if part[0] is None else _stacked(call, [*part]) for part in zip(*rows, strict=True)])
-    return call(np.stack, rows)
+    """Tangents of one result, a container or not, with an axis for these in front of each part."""
+    parts = zip(*[[leaf for _, leaf in leaves(row)] for row in rows], strict=True)
+    return with_leaves(rows[0], [call(np.stack, part) for part in parts])
