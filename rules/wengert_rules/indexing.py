@@ -185,7 +185,7 @@ def push_setitem(dots, y, x, key, value):
 
 @pushforward(additem)
 def push_additem(dots, y, x, key, value):
-    return additem(written(dots[0], y), key, writing(dots[2], y))
+    return dots[0] if dots[2] is None else additem(written(dots[0], y), key, writing(dots[2], y))
 
 
 def writing(dot, y):

@@ -41,11 +41,11 @@ def push_solve(dots, y, a, b):
     """Ẏ = A⁻¹ (Ḃ - Ȧ Y)."""
     a_dot, b_dot = dots
     if np.ndim(b) == 1:
-        column = None if b_dot is None else b_dot[..., np.newaxis]
-        return push_solve((a_dot, column), y[..., np.newaxis], a, b[:, np.newaxis])[..., 0]
+        y, b_dot = y[..., np.newaxis], None if b_dot is None else b_dot[..., np.newaxis]
     if a_dot is not None:
         b_dot = -(a_dot @ y) if b_dot is None else b_dot - a_dot @ y
-    return np.linalg.solve(a, b_dot)
+    y_dot = np.linalg.solve(a, b_dot)
+    return y_dot[..., 0] if np.ndim(b) == 1 else y_dot
 
 
 @pullback(np.linalg.tensorsolve)

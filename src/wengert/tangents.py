@@ -17,6 +17,7 @@ from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording, calling
 from wengert.recording.session import SESSION, followed
 from wengert.recording.slots import slot_of
+from wengert.values.cotangents import force
 from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_of
 from wengert.values.trees import leaves, mirror, shallow_copy, walk
 from wengert.values.views import owner_of
@@ -246,7 +247,7 @@ def _filled(form: Any, dots: Tangents, seeds: Tangents, call: Callable[..., Any]
     def fill(mark: Any) -> Any:
         if type(mark) is not Mark:
             return mark
-        dot, spec = None if mark.slot is None else dots.get(mark.slot), mark.spec
+        dot, spec = None if mark.slot is None else force(dots.get(mark.slot)), mark.spec
         if dot is None:
             return _zeros(spec, size)
         if isinstance(dot, np.ndarray):

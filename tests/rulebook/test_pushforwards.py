@@ -11,7 +11,7 @@ from samples import BY_FUNCTION, SAMPLES, Sample
 import wengert as wg
 from wengert.rulebook.pushforwards import plainly, push
 from wengert.values.projection import project
-from wengert.values.specs import is_inexact, spec_of
+from wengert.values.specs import is_inexact, light, spec_of
 
 FIRST = {id(samples[0]) for samples in BY_FUNCTION.values()}
 RULED = [sample for sample in SAMPLES if wg.rules[sample.f].kind in ("partials", "pullback")]
@@ -121,3 +121,33 @@ def test_several_directions_are_as_one_by_one(sample: Sample) -> None:
     for a, b in zip(leaves(got, True), leaves(stack_of(expected), True), strict=True):
         assert np.shape(a) == np.shape(b)
         np.testing.assert_allclose(a, b, rtol=1e3 * eps, atol=1e2 * eps * (1 + np.max(np.abs(b), initial=0)))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("sample", EACH, ids=str)
+def test_it_reads_no_more_than_the_pullback(sample: Sample) -> None:
+    """Of what a pullback does not read, the entry has no more than shape and dtype."""
+    rule, args, kwargs, dots = directions(sample, np.random.default_rng(1))
+    y = sample.f(*args, **kwargs)
+    flat = rule.splat(args)
+    plan = rule.plan(len(flat), tuple(kwargs))
+    places = [k for k in plan.positions if is_inexact(flat[k])]
+    for some in {(k,) for k in places} | {tuple(places)} - {()}:
+        reads = rule.variant(tuple([k in some for k in plan.positions])).reads
+        kept = [x if k >= len(reads) or reads[k] == "value" else light(x) for k, x in enumerate(flat)]
+        moved = tuple([dot if k in some else None for k, dot in enumerate(rule.splat(dots))])
+        given = (
+            (moved, tuple(kept)) if rule.sequence is None else (rejoined(moved, args, rule), rejoined(kept, args, rule))
+        )
+        got = push(plainly, sample.f, rule, y, given[1], kwargs, given[0])
+        expected = push(plainly, sample.f, rule, y, args, kwargs, given[0])
+        for a, b in zip(leaves(got, True), leaves(expected, True), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def rejoined(flat: Any, args: Any, rule: Any) -> Any:
+    """Values for the arguments one by one, with those of the items of the sequence in a tuple."""
+    k = rule.sequence
+    if rule.is_single(args[k]):
+        return tuple(flat)
+    return (*flat[:k], tuple(flat[k : k + len(args[k])]), *flat[k + len(args[k]) :])

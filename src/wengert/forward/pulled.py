@@ -1,4 +1,4 @@
-"""Forward through a call of a user's rule, of which only its pullback is known: by the transpose of that."""
+"""Forward through a call of a user's rule: by its pushforward, else by the transpose of its pullback."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ import numpy as np
 
 from wengert.recording.container_arguments import Place, spread, with_leaves
 from wengert.recording.pulls import Pull
-from wengert.rulebook.pushforwards import transposed
+from wengert.rulebook.pushforwards import push, transposed
 from wengert.values.results import cotangent, form_of, keys_of
 from wengert.values.trees import leaves, walk
 
 ENTERED = "The pullback is called here, on values that are watched to transpose it."
 
 Call = Callable[..., Any]
+
+
+def declared(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], kwargs: Any, dots: Any, size: int | None) -> Any:
+    """The tangent of the result `y` of a user's rule that declares a pushforward, given containers as the rule is."""
+    given = [
+        dot if dot is None or k not in pull.forms else with_leaves(x, dot)
+        for k, (x, dot) in enumerate(zip(args, dots, strict=True))
+    ]
+    return push(call, pull.fn, pull.rule, y, args, kwargs, tuple(given), size)
 
 
 def pulled(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], dots: tuple[Any, ...], size: int | None) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.forward.pulled import of_body, pulled
+from wengert.forward.pulled import declared, of_body, pulled
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Entry, Recording, Traced
@@ -34,8 +34,9 @@ class Step:
         if type(bound) is Pull:
             if bound.level != self.depth:  # what its body computed was recorded for this level
                 return of_body(y, dots[-1])
-            return pulled(self.call, bound, y, args, dots[:-1], self.size)
-        if type(bound) is not Bound:
+            if bound.rule.forward is None:
+                return pulled(self.call, bound, y, args, dots[:-1], self.size)
+        elif type(bound) is not Bound:
             return None
         if bound.fn is getfield:
             return None if dots[0] is None else getfield(dots[0], args[1])
@@ -47,6 +48,8 @@ class Step:
             return dot if fits else fitted(self.call, dot, y)
         if kwargs:
             kwargs = {name: value.value if type(value) is Traced else value for name, value in kwargs.items()}
+        if type(bound) is Pull:
+            return declared(self.call, bound, y, args, kwargs, dots[:-1], self.size)
         if bound.of_subclass:
             y, *args = [self.call(np.asarray, x) if isinstance(x, np.ndarray) else x for x in (y, *args)]  # type: ignore[assignment]
         if bound.seen is None:

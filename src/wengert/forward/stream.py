@@ -24,7 +24,7 @@ from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.recording import STATE, Entry, Recording, flat_slots, silent
 from wengert.recording.shadow import SHADOW, held
 from wengert.rulebook.pushforwards import plainly
-from wengert.values.functional import STORES
+from wengert.values.functional import STORES, setlens
 from wengert.values.specs import is_inexact, spec_of
 from wengert.values.stores import written
 from wengert.values.views import owner_of
@@ -126,7 +126,7 @@ class Stream:
         dots = tuple([self._dots(place) for place in ins])
         if not any([dot is not None for dot in dots]):
             return None
-        if getattr(bound, "fn", None) in STORES and self.is_alone:
+        if getattr(bound, "fn", None) in STORES and self.is_alone and not _is_window_of_other_order(bound.fn, args[0]):
             return self._stored(slot, bound.fn, ins, args, dots)
         memory = self.recording.memory
         overwritten = bool(memory.undo) and memory.undo[-1][0] > slot
@@ -235,6 +235,11 @@ class Stream:
         for _, root in memory.roots.values():
             needed.update([slot for _, slot, _ in (*root, *root.waiting)])
         return needed, shown
+
+
+def _is_window_of_other_order(fn: Any, x: Any) -> bool:
+    """Whether a store speaks of memory by strides, in which `x` does not lie as its tangent does."""
+    return fn is setlens and isinstance(x, np.ndarray) and not x.flags.c_contiguous
 
 
 def _is_of_users(bound: Any) -> bool:

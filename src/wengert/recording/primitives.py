@@ -15,6 +15,7 @@ from wengert.rulebook.rule import MOST_ARGUMENTS, ArgumentPlan, Rule, Variant
 from wengert.values.functional import getfield, setitem
 from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 
+_HOW = ("nothing", "shape", "value")
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 
 
@@ -157,6 +158,11 @@ class Bound:
             self.reads_y = self.variant.reads_y
             for place, reads, wanted in zip(self.positions, self.variant.reads, self.wanted, strict=True):
                 keeps[place] = "shape" if reads == "nothing" and wanted else reads
+            forward = rule.forward_reads(len(self.positions))
+            if forward is not None:
+                self.reads_y = max(self.reads_y, forward[1], key=_HOW.index)
+                for place, reads in zip(self.positions, forward[0], strict=True):
+                    keeps[place] = max(keeps[place], reads, key=_HOW.index)
         self.keeps = tuple(keeps)
         self.places = tuple(k for k, wanted in enumerate(self.wanted) if wanted)
         self.is_simple = (

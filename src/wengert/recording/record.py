@@ -188,8 +188,9 @@ def _record_rrule(
         note_kept(recording, value, pullback)
     if not (is_inexact(value) or is_container(value)):
         return record_constant(recording, primitive, args, ins, kwargs, value)
-    kept = tuple(recording.memory.capture(a) if recording.keep else light(a) for a in args)
-    static = {name: keep_keyword(recording, v) for name, v in kwargs.items()} if recording.keep else None
+    whole = recording.keep or (recording.holds and rule.forward is not None)
+    kept = tuple(recording.memory.capture(a) if whole else light(a) for a in args)
+    static = {name: keep_keyword(recording, v) for name, v in kwargs.items()} if whole else None
     slot = len(recording.entries)
     recording.memory.log_all()
     recording.memory.has_pulls = True

@@ -38,7 +38,11 @@ class Accumulator(NamedTuple):
     @property
     def action(self) -> Callable[..., Any]:
         """`add`, with a copy of ȳ if it may write into that."""
-        return self.add if (getattr(self.add, "__module__", None) or "").startswith(TESTED) else given_own(self.add, 1)
+        return self.add if _is_tested(self.add) else given_own(self.add, 1)
+
+
+def _is_tested(function: Callable[..., Any]) -> bool:
+    return (getattr(function, "__module__", None) or "").startswith(TESTED)
 
 
 class Pushforward(NamedTuple):
@@ -54,6 +58,15 @@ class Pushforward(NamedTuple):
     args: tuple[int, ...] | None = None
     without: tuple[str, ...] = ()
     broadcasts: bool = False
+
+    def reads(self, count: int) -> tuple[tuple[str, ...], str]:
+        """What it reads of each of `count` arguments, and of the result, as a Variant says it."""
+        if self.kind == "declared":
+            variant = RuleBody(self.function, "pullback").variant((True,) * count)
+            return variant.reads, variant.reads_y
+        linear_in = range(count) if self.args is None else self.args
+        beside = "value" if self.kind == "multilinear" else "shape"
+        return tuple([beside if k in linear_in else "value" for k in range(count)]), "shape"
 
 
 class Rule:
@@ -147,6 +160,11 @@ class Rule:
     def forward(self) -> Pushforward | None:
         """The Pushforward that was declared for this rule."""
         return self.pushforwards.get("push")
+
+    def forward_reads(self, count: int) -> tuple[tuple[str, ...], str] | None:
+        """What the pushforward reads, if that may be more than the pullback does: our own are tested not to."""
+        forward = self.forward
+        return None if forward is None or (self.body and _is_tested(self.body)) else forward.reads(count)
 
     def pushing(self, wanted: tuple[bool, ...]) -> Callable[..., Any]:
         """The function `(dots, y, *args) -> ẏ` of a rule that states partials, for the wanted among its arguments."""

@@ -1,0 +1,177 @@
+"""Pushforwards that users declare, and transposes of the pullbacks of rules without one, as `jvp` takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.tangents import jvp_many
+
+X, V = np.array([0.5, -1.5, 2.0]), np.array([1.0, 10.0, -3.0])
+BIG, BIG_V = np.linspace(0.5, 2.0, 20_000), np.linspace(-1.0, 1.0, 20_000)
+
+
+@pytest.fixture(autouse=True)
+def undone() -> Iterator[None]:
+    with wg.rules.scope():
+        yield
+
+
+def cube(x: Any, scale: Any = 1.0) -> Any:
+    return scale * x * x * x
+
+
+def as_pullback(f: Callable[..., Any]) -> None:
+    @wg.pullback(f)
+    def rule(y_bar, y, x, scale=1.0):
+        return y_bar * 3 * scale * x * x, np.sum(y_bar * x * x * x)
+
+
+def as_rrule(f: Callable[..., Any]) -> None:
+    @wg.rrule(f)
+    def rule(x, scale=1.0):
+        return cube(x, scale), lambda y_bar: (y_bar * 3 * scale * x * x, np.sum(y_bar * x * x * x))
+
+
+DOT = 3 * X * X * V
+
+
+@pytest.mark.parametrize("form", [as_pullback, as_rrule])
+def test_the_declared_one_is_taken(form: Callable[..., None]) -> None:
+    form(cube)
+    calls = []
+
+    @wg.pushforward(cube)
+    def push(dots, y, x, scale=1.0):
+        calls.append(np.shape(dots[0]))
+        return scale * 3 * x * x * dots[0]
+
+    y, y_dot = wg.jvp(cube, (X,), (V,))
+    np.testing.assert_array_equal(y, X**3)
+    np.testing.assert_allclose(y_dot, DOT, rtol=1e-15)
+    assert calls == [(3,)]
+    np.testing.assert_allclose(wg.linearize(cube, X)[1](V), DOT, rtol=1e-15)
+
+
+@pytest.mark.parametrize("form", [as_pullback, as_rrule])
+def test_without_one_the_pullback_is_transposed(form: Callable[..., None]) -> None:
+    form(cube)
+    np.testing.assert_allclose(wg.jvp(cube, (X,), (V,))[1], DOT, rtol=1e-15)
+    both = wg.jvp(cube, (X, 2.0), (V, 0.5))[1]
+    np.testing.assert_allclose(both, 2 * DOT + 0.5 * X**3, rtol=1e-15)
+
+
+@pytest.mark.parametrize("form", [as_pullback, as_rrule])
+@pytest.mark.parametrize("declares", [False, True])
+def test_within_other_derivatives(form: Callable[..., None], declares: bool) -> None:
+    form(cube)
+    if declares:
+        wg.pushforward(cube)(lambda dots, y, x, scale=1.0: 3 * scale * x * x * dots[0])
+    along = lambda x: np.sum(wg.jvp(cube, (x,), (V,))[1] * x)
+    np.testing.assert_allclose(wg.grad(along)(X), 9 * X * X * V, rtol=1e-14)
+    np.testing.assert_allclose(wg.jvp(along, (X,), (X,))[1], np.sum(9 * X * X * V * X), rtol=1e-14)
+    twice = wg.jvp(lambda x: wg.grad(lambda x: np.sum(cube(x)))(x), (X,), (V,))[1]
+    np.testing.assert_allclose(twice, 6 * X * V, rtol=1e-14)
+
+
+def test_it_may_read_more_than_the_pullback() -> None:
+    """The values of arguments and result that only the pushforward reads are kept, also where they are large."""
+
+    def shifted(x, c):
+        return x + c
+
+    @wg.pullback(shifted, broadcasts=True)
+    def rule(y_bar, y, x, c):
+        return y_bar, y_bar
+
+    @wg.pushforward(shifted)
+    def push(dots, y, x, c):
+        return dots[0] * (y - c) / x
+
+    def f(x):
+        return shifted(shifted(x, 2.0) * 1.0, np.cos(BIG)) * 3.0
+
+    np.testing.assert_allclose(wg.jvp(f, (BIG,), (BIG_V,))[1], 3 * BIG_V, rtol=1e-12)
+    np.testing.assert_allclose(wg.linearize(f, BIG)[1](BIG_V), 3 * BIG_V, rtol=1e-12)
+    np.testing.assert_allclose(wg.grad(lambda x: np.sum(wg.jvp(f, (x,), (x,))[1]))(BIG), 3.0, rtol=1e-9)
+
+
+def test_linear_and_multilinear_ones() -> None:
+    def swapped(x, *, by):
+        return np.roll(x[::-1], by)
+
+    def scaled(c, x):
+        return c * x
+
+    wg.pullback(swapped)(lambda y_bar, y, x, *, by: np.roll(y_bar, -by)[::-1])
+    wg.pullback(scaled)(lambda y_bar, y, c, x: (np.sum(y_bar * x), c * y_bar))
+    wg.extend.linear(swapped)
+    wg.extend.multilinear(scaled)
+    f = lambda c, x: scaled(c, swapped(x, by=1)) * 2.0
+    expected = 2 * (np.roll(X[::-1], 1) * 0.5 + 3.0 * np.roll(V[::-1], 1))
+    np.testing.assert_allclose(wg.jvp(f, (3.0, X), (0.5, V))[1], expected, rtol=1e-15)
+    rows = jvp_many(f, (3.0, X), (None, np.eye(3)), 3)[1]
+    np.testing.assert_allclose(rows, [6 * np.roll(row[::-1], 1) for row in np.eye(3)], rtol=1e-15)
+
+
+class Spring:
+    def __init__(self, stiffness: float, length: float) -> None:
+        self.stiffness, self.length = stiffness, length
+
+
+def energy(spring: Any, x: Any) -> Any:
+    return spring.stiffness * (x - spring.length) ** 2 / 2
+
+
+@pytest.mark.parametrize("declares", [False, True])
+def test_of_a_container(declares: bool) -> None:
+    @wg.rrule(energy)
+    def rule(spring, x):
+        stretch = x - spring.length
+
+        def pullback(y_bar):
+            force = y_bar * spring.stiffness * stretch
+            return wg.Tangent(Spring, stiffness=y_bar * stretch**2 / 2, length=-force), force
+
+        return energy(spring, x), pullback
+
+    if declares:
+
+        @wg.pushforward(energy)
+        def push(dots, y, spring, x):
+            stretch = x - spring.length
+            moved = 0.0 if dots[1] is None else dots[1]
+            return dots[0].stiffness * stretch**2 / 2 + spring.stiffness * stretch * (moved - dots[0].length)
+
+    y_dot = wg.jvp(energy, (Spring(3.0, 1.0), 1.5), (Spring(0.1, 0.2), 0.3))[1]
+    assert y_dot == pytest.approx(0.1 * 0.5**2 / 2 + 3.0 * 0.5 * (0.3 - 0.2))
+
+
+def test_a_pullback_that_cannot_be_transposed_says_so() -> None:
+    @wg.rrule(cube)
+    def rule(x):
+        return cube(x), lambda y_bar: np.array((y_bar * 3 * x * x).tolist())
+
+    with pytest.raises(
+        wg.RuleError, match=r"cube has no pushforward: the pullback of its rule \(.*test_declared.py"
+    ) as error:
+        wg.jvp(cube, (X,), (V,))
+    assert "@wg.pushforward(test_declared.cube)" in str(error.value) and "tolist" in str(error.value)
+    wg.pushforward(cube)(lambda dots, y, x: 3 * x * x * dots[0])
+    np.testing.assert_allclose(wg.jvp(cube, (X,), (V,))[1], DOT, rtol=1e-15)
+
+
+def test_vectors_without_derivative_refuse_where_they_are_read() -> None:
+    a = np.arange(12.0).reshape(4, 3) + np.eye(4, 3)
+    s_dot = wg.jvp(lambda a: np.linalg.svd(a)[1], (a,), (a,))[1]
+    np.testing.assert_allclose(s_dot, np.linalg.svd(a)[1], rtol=1e-12)
+    for f in (lambda a: np.linalg.svd(a)[0] * 2, lambda a: np.linalg.svd(a)[0]):
+        with pytest.raises(wg.NoDerivativeError, match="full_matrices=False"):
+            wg.jvp(f, (a,), (a,))
+    np.testing.assert_allclose(wg.jvp(lambda a: np.linalg.eigh(a)[0], (np.eye(3),), (np.eye(3),))[1], np.ones(3))
+    with pytest.raises(wg.NoDerivativeError, match="two eigenvalues are equal"):
+        wg.jvp(lambda a: np.linalg.eigh(a)[1], (np.eye(3),), (np.eye(3),))
