@@ -14,7 +14,7 @@ from wengert.memory.residuals import excerpt
 from wengert.nans import check_given
 from wengert.recording.inputs import Leaves, Swaps, outline
 from wengert.recording.no_path import is_lost, warn_of_loss
-from wengert.recording.recording import STATE, calling, silent
+from wengert.recording.recording import STATE, Level, Recording, calling, silent
 from wengert.recording.session import SESSION, followed
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
@@ -214,13 +214,25 @@ def _pulled(
         aux = None
         if has_aux:
             result, aux = result
-        outputs = [(path, slot_of(recording, leaf), leaf) for path, leaf in leaves(result)]
-        if outputs and (swaps.made or not quiet) and all(is_lost(recording, here, slot) for _, slot, _ in outputs):
+        slots_of_result = [slot_of(recording, leaf) for _, leaf in leaves(result)]
+        if slots_of_result and (swaps.made or not quiet) and all(is_lost(recording, here, k) for k in slots_of_result):
             warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
         if SETTINGS.debug_nans and not depth:
             check_given(recording, result)
-        public = swaps.leave(result)
-        kept, folds = excerpt(recording, here.start), len(recording.folds)
+        pullback = pullback_of(recording, here, excerpt(recording, here.start), swaps, slots, result)
+        value = swaps.leave(result)
+    return value, pullback, swaps.leave(aux)
+
+
+def pullback_of(
+    recording: Recording, here: Level, kept: Recording, swaps: Swaps, slots: dict[int, int | None], result: Any
+) -> Callable[[Any], Args]:
+    """The pullback of a level that is about to end, from its `result` onto what `swaps` has entered, at `slots`.
+
+    `kept` is the excerpt of the recording, for later, when that is gone.
+    """
+    depth, folds = len(recording.levels) - 1, len(recording.folds)
+    outputs = [(path, slot_of(recording, leaf), leaf) for path, leaf in leaves(result)]
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         watching = followed()
@@ -244,7 +256,7 @@ def _pulled(
             recording.stopped = len(recording.entries)  # that of a linear function is a constant
         return swaps.mirrors(LeafGradients(bars, slots, watching is not None))
 
-    return public, pullback, swaps.leave(aux)
+    return pullback
 
 
 def _at_once(

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.blocks import Call, Options, along, by_columns
 from wengert.errors import ArgumentError
 from wengert.gradient import grad, pulled, wraps
-from wengert.jacobians import Call, Options, along
 from wengert.recording.container_arguments import with_leaves
 from wengert.tangents import pushed
 from wengert.values.callables import callable_name
@@ -178,7 +178,7 @@ def _slope(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
                 f"{call.xs[0].shape if len(call.xs) == 1 else f'{len(call.xs)} of them'}. "
                 "Of an elementwise function of arrays take wg.elementwise_grad(f), of others wg.jacobian(f)."
             )
-        y, aux, _, blocks = along(call, call.xs, lambda vectors, _: vectors)
+        y, aux, _, blocks = by_columns(call)
         found = with_leaves(mirror(y, itself), [block for (block,) in blocks])
         return (found, aux) if options.has_aux else found
 

@@ -10,6 +10,7 @@ import numpy as np
 from wengert.errors import ArgumentError
 from wengert.forward.stream import Stream
 from wengert.forward.walk import Tangents, forward
+from wengert.gradient import pullback_of
 from wengert.hooks.tracer import closed, enter, level, run
 from wengert.memory.residuals import excerpt, materialise
 from wengert.recording.inputs import Swaps
@@ -81,7 +82,25 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tu
     Errors: those of `jvp`.
     """
     try:
-        return _linearize(Work(f, primals, {}, tuple(range(len(primals))), has_aux, False))
+        y, push, _, aux = _linearized(Work(f, primals, {}, tuple(range(len(primals))), has_aux, False))
+    finally:
+        SESSION.tidy()
+
+    def push_one(*tangents: Any) -> Any:
+        return push(tangents, None)
+
+    return (y, push_one, aux) if has_aux else (y, push_one)
+
+
+def either_way(
+    f: Callable[..., Any], args: Args, kwargs: dict[str, Any], wanted: Places, has_aux: bool, quiet: bool
+) -> tuple[Any, Callable[..., Any], Callable[..., Any], Any]:
+    """The value of a call, its pushforward `push(tangents, size)`, its pullback, and what it returns besides.
+
+    The parameters are those of `pushed`; f runs once for both.
+    """
+    try:
+        return _linearized(Work(f, args, kwargs, wanted, has_aux, quiet), True)
     finally:
         SESSION.tidy()
 
@@ -180,26 +199,30 @@ def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any,
     return value, y_dot, swaps.leave(aux)
 
 
-def _linearize(work: Work) -> tuple[Any, ...]:
+def _linearized(work: Work, backward: bool = False) -> tuple[Any, Any, Any, Any]:
+    """The value of a call, its pushforward, its pullback where `backward` asks for it, and what it returns besides."""
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
-        value, form, aux, swaps, asked = _recorded(recording, here, work)
-        kept, end = excerpt(recording, here.start), len(recording.entries)
-        value = swaps.leave(value)
+        result, form, aux, swaps, asked = _recorded(recording, here, work)
+        kept, end, pullback = excerpt(recording, here.start), len(recording.entries), None
+        if backward:
+            slots: dict[int, int | None] = dict(zip(map(id, swaps.made), sorted(here.inputs), strict=True))
+            pullback = pullback_of(recording, here, kept, swaps, slots, result)
+        value = swaps.leave(result)
 
-    def push(*tangents: Any) -> Any:
+    def push(tangents: Sequence[Any], size: int | None) -> Any:
         watching = followed()
         call = calling(watching)
-        seeds = asked.seeds(tangents, call, None)
+        seeds = asked.seeds(tangents, call, size)
         walked = recording if watching is recording else kept
         owed = len(walked.owed)
         try:
-            dots = forward(walked, here.start, end, seeds, call, depth)
+            dots = forward(walked, here.start, end, seeds, call, depth, size)
         finally:
             walked.owed.pay(owed)
-        return _filled(form, dots, seeds, call, None)
+        return _filled(form, dots, seeds, call, size)
 
-    return (value, push, swaps.leave(aux)) if work.has_aux else (value, push)
+    return value, push, pullback, swaps.leave(aux)
 
 
 def _recorded(

@@ -414,3 +414,78 @@ def test_inputs_of_several_lengths_give_one_matrix_each(jac: Callable[..., Any])
     found = jac(lambda x, v: x * v[:2], argnums=(0, 1), as_matrix=True)(2.0, X)
     np.testing.assert_array_equal(found[0], [[X[0]], [X[1]]])
     np.testing.assert_array_equal(found[1], [[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+
+
+# which mode
+
+
+@pytest.mark.parametrize(("count", "mode"), [(2, "rev"), (3, "rev"), (4, "fwd"), (30, "fwd")])
+def test_the_mode_is_picked_by_sizes_and_the_function_runs_once(count: int, mode: str) -> None:
+    calls: list[str] = []
+
+    def part(x: Any) -> Any:
+        calls.append("run")
+        return np.resize(np.sin(x), count)
+
+    @wg.rrule(part)
+    def part_rule(x: Any) -> Any:
+        calls.append("run")
+
+        def part_pullback(y_bar: Any) -> Any:
+            calls.append("rev")
+            return np.add.reduceat(np.pad(y_bar, (0, -count % 3)).reshape(-1, 3), [0])[0] * np.cos(x)
+
+        return np.resize(np.sin(x), count), part_pullback
+
+    try:
+        found = wg.jacobian(part)(X)
+    finally:
+        wg.rules.remove(part)
+    np.testing.assert_allclose(found, np.resize(np.diag(np.cos(X)), (count, 3)), rtol=1e-13)
+    assert calls.count("run") == 1
+    assert mode == "fwd" or calls.count("rev") == count
+
+
+def test_many_rows_take_one_walk_back() -> None:
+    walks: list[int] = []
+
+    def wide(x: Any) -> Any:
+        return np.outer(x, x)
+
+    @wg.pullback(wide)
+    def wide_rule(y_bar: Any, y: Any, x: Any) -> Any:
+        walks.append(1)
+        return y_bar @ x + x @ y_bar
+
+    x = np.linspace(0.1, 1.0, 12)
+    try:
+        found = wg.jacrev(wide)(x)
+    finally:
+        wg.rules.remove(wide)
+    np.testing.assert_allclose(found, wg.jacfwd(lambda x: np.outer(x, x))(x), rtol=1e-13)
+    assert len(walks) < 10
+
+
+def test_many_rows_of_containers_complex_results_and_pullbacks_that_cannot_be_traced() -> None:
+    a = np.random.default_rng(0).normal(size=(150, 3))
+
+    def opaque(x: Any) -> Any:
+        return a @ x
+
+    @wg.rrule(opaque)
+    def opaque_rule(x: Any) -> Any:
+        return a @ x, lambda y_bar: np.array(memoryview(y_bar).tolist()) @ a
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            np.testing.assert_allclose(wg.jacrev(opaque)(X), a, rtol=1e-12)
+    finally:
+        wg.rules.remove(opaque)
+
+    def f(x: Any) -> Any:
+        return {"z": np.exp(1j * (a @ x)), "r": [np.sort(a @ x), x[0]], "n": 1}
+
+    rows, columns = wg.jacrev(f, as_matrix=True)(X), wg.jacfwd(f, as_matrix=True)(X)
+    assert rows.shape == (301, 3) and rows.dtype == complex
+    np.testing.assert_allclose(rows, columns, rtol=1e-12)
