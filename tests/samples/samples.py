@@ -336,7 +336,7 @@ def indexing() -> Iterator[Sample]:
         0, -1, (1, 2), slice(1, None), (slice(None), -1), (..., 2), None,
         (slice(None, None, -1), None, slice(1, 3)), [0, 2], [1, 1, 1], np.array([[0, 1], [1, 0]]),
         ([0, 0], [1, 1]), (slice(None), [3, 0, 3]), np.int64(2), (), ..., (0, [1, 1]),
-        x > 1, np.array([True, False, True]), (np.array([True, False, True]), 1),
+        x > 1, np.array([True, False, True]), (np.array([True, False, True]), 1), [], (slice(None), []),
     ]  # fmt: skip
     for key in keys:
         for f in (operator.getitem, np.ndarray.__getitem__):

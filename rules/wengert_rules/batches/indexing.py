@@ -21,11 +21,16 @@ def spelt_out(key, on, ndim):
     """The parts of a key, which of them each example has for itself, and the ellipsis as slices."""
     parts = list(key) if isinstance(key, tuple) else [key]
     has = list(on) if isinstance(on, tuple) and isinstance(key, tuple) else [on] * len(parts)
-    parts = [np.asarray(part) if isinstance(part, list | range) else part for part in parts]
+    parts = [as_array(part) if isinstance(part, list | range) else part for part in parts]
     used = sum([axes_read(part, own) for part, own in zip(parts, has, strict=True)])
     place = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
     dots = [ALL] * (ndim - used)
     return [*parts[:place], *dots, *parts[place + 1 :]], [*has[:place], *[False] * len(dots), *has[place + 1 :]]
+
+
+def as_array(part):
+    """A list in a key as NumPy takes it: an empty one names no elements, and is not one of floats."""
+    return np.asarray(part) if np.size(part) else np.zeros(np.shape(part), np.intp)
 
 
 def axes_read(part, own):
