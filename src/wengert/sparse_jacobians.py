@@ -6,7 +6,8 @@ another one. So no entry is missed, whatever the function decides by its argumen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,10 @@ from wengert.gradient import grad, pulled, wraps
 from wengert.jacobians import Call, Options
 from wengert.recording.container_arguments import with_leaves
 from wengert.recording.session import followed
+from wengert.sparse.csr import Csr
 from wengert.sparse.pattern import Pattern
-from wengert.sparse.recovery import Passes
+from wengert.sparse.recovery import Passes, fewest, seeds_of
+from wengert.tangents import pushed
 from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
 from wengert.taping import trace
@@ -25,6 +28,8 @@ from wengert.values.callables import callable_name
 from wengert.values.specs import Spec, as_float, is_complex
 from wengert.values.trees import itself, leaves, mirror
 from wengert.wanted import check_argnums
+
+AT_ONCE = 32  # directions that are pushed at once: each takes the memory of what the function computes
 
 
 class SparseJacobian:
@@ -50,41 +55,32 @@ class SparseJacobian:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The Jacobian at these arguments of f, a `scipy.sparse.csr_array`."""
         call = SparseCall(self._f, args, kwargs, self._argnums)
-        found = self._by_given(call, self._given) if self._given is not None else self._by_tape(call)
-        self.passes = found[1].count
-        return found[0]
+        if self._given is not None:
+            passes, found = self._given, call.checked_matrix(self._given)
+        else:
+            passes = self._by_tape(call)
+            found = call.matrix(passes, call.by_rows(passes))
+        self.passes = passes.number
+        return found
 
-    def _by_tape(self, call: SparseCall) -> tuple[Any, Passes]:
-        """The Jacobian, and the passes that it took, by the pattern of the tape of the call."""
+    def _by_tape(self, call: SparseCall) -> Passes:
+        """The passes for the pattern of the tape of a call."""
         value, tape = trace(call.f, *call.args, **call.kwargs)
         if self._read is None or not self._read[0].fits(tape):
             pattern = Pattern(tape, call.inputs(tape))
-            self._read = pattern, Passes(pattern.indptr, pattern.indices, pattern.shape)
-        passes = self._read[1]
-        y, products = call.products(passes, passes.seeds())
-        if not _alike(value, y):
-            raise RecomputationError(
-                f"{callable_name(call.f)} gave another result when it ran a second time on the same arguments, so that "
-                "the pattern of the first run may not be that of the second. Draw random numbers, and change what it "
-                "remembers, outside of it; or give pattern=."
-            )
-        return _matrix(passes, products), passes
-
-    def _by_given(self, call: SparseCall, passes: Passes) -> tuple[Any, Passes]:
-        """The Jacobian, and the passes that it took, by the user's pattern, which one more product checks."""
-        _, products = call.products(passes, [*passes.seeds(), passes.random_seed()])
-        matrix = _matrix(passes, products[:-1])
-        missed = passes.missed(matrix, products[-1])
-        if len(missed):
-            raise ArgumentError(
-                f"pattern= misses entries of the Jacobian of {callable_name(call.f)}: by a product with it, in column "
-                f"{missed[0]}. wg.jacobian_pattern gives the pattern here; without pattern= it is found at each call."
-            )
-        return matrix, passes
+            self._read = pattern, fewest(pattern.csr)
+        call.specs_of(value, self._read[1])
+        call.value = value
+        return self._read[1]
 
 
 class SparseCall(Call):
-    """A call of a function of which one argument is differentiated, outside of any other derivative."""
+    """A call of a function of which one argument is differentiated, outside of any other derivative.
+
+    `value` is its value where it was traced before: it has to give the same again.
+    """
+
+    value: Any = None
 
     def __init__(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: int | str) -> None:
         if followed() is not None:
@@ -109,19 +105,61 @@ class SparseCall(Call):
         before = sum([counts[key] for key in list(counts)[: list(counts).index(self.places[0])]])
         return positions[before : before + len(self.xs)]
 
-    def products(self, passes: Passes, seeds: Iterable[np.ndarray]) -> tuple[Any, np.ndarray]:
-        """The value of the call, and the products of its Jacobian with each of the seeds, in rows."""
+    def by_rows(self, passes: Passes, *more: np.ndarray) -> np.ndarray:
+        """The products sᵀJ for the seeds s of the passes and some `more`, in rows."""
+        seeds = [*seeds_of(passes.rows), *more]
+        if not seeds:
+            return np.zeros((0, passes.pattern.columns))
         y, pullback, _ = pulled(self.f, self.args, self.kwargs, self.places, False)
+        ys = self.specs_of(y, passes)
+        return np.array([_ravelled(pullback(_filled(y, ys, seed))) for seed in seeds])
+
+    def by_columns(self, passes: Passes) -> np.ndarray:
+        """The products J s for the seeds s of the passes, in rows."""
+        seeds, found = seeds_of(passes.columns), [np.zeros((0, passes.pattern.shape[0]))]
+        while some := list(itertools.islice(seeds, AT_ONCE)):
+            tangents = [_filled(self.forms[0], self.xs, np.array(some))]
+            y, y_dot, _ = pushed(self.f, self.args, self.kwargs, self.places, tangents, size=len(some))
+            self.specs_of(y, passes)
+            found.append(_ravelled(y_dot, (len(some),)))
+        return np.concatenate(found)
+
+    def matrix(self, passes: Passes, by_rows: np.ndarray) -> Any:
+        """The Jacobian, from the products by rows and those by columns."""
+        return _matrix(passes.pattern, passes.entries(by_rows, self.by_columns(passes)))
+
+    def checked_matrix(self, passes: Passes) -> Any:
+        """The Jacobian, by passes for a pattern that the user gave, which one more product checks."""
+        direction = np.random.default_rng(passes.number).normal(size=passes.pattern.shape[0])
+        *by_rows, product = self.by_rows(passes, direction)
+        found = self.matrix(passes, np.reshape(by_rows, (len(by_rows), passes.pattern.columns)))
+        near = np.sqrt(np.finfo(product.dtype).eps)
+        size = abs(found).T @ abs(direction) + abs(product)
+        missed = ~(abs(product - found.T @ direction) <= near * size + near**1.5 * np.max(size, initial=0.0))
+        if missed.any():
+            raise ArgumentError(
+                f"pattern= misses entries of the Jacobian of {callable_name(self.f)}: by a product with it, in column "
+                f"{np.argmax(missed)}. wg.jacobian_pattern gives it here; without pattern= it is found at each call."
+            )
+        return found
+
+    def specs_of(self, y: Any, passes: Passes) -> list[Spec]:
+        """The Specs of the leaves of the result y, which has to fit the passes, and to be what it was before."""
         ys = self.checked(y)
         self._refuse_complex(ys, "gives")
         shape = (sum([y.size for y in ys]), sum([x.size for x in self.xs]))
-        if passes.shape != shape:
+        if passes.pattern.shape != shape:
             raise ArgumentError(
-                f"the Jacobian of {callable_name(self.f)} has shape {shape}, its pattern {passes.shape}. A result in "
-                "other containers than tuples, lists and dictionaries has no pattern."
+                f"the Jacobian of {callable_name(self.f)} has shape {shape}, its pattern {passes.pattern.shape}. A "
+                "result in other containers than tuples, lists and dictionaries has no pattern."
             )
-        rows = [_ravelled(pullback(_filled(y, ys, seed))) for seed in seeds]
-        return y, np.array(rows).reshape(len(rows), shape[1])
+        if self.value is not None and not _alike(self.value, y):
+            raise RecomputationError(
+                f"{callable_name(self.f)} gave another result when it ran a second time on the same arguments, so that "
+                "the pattern of the first run may not be that of the second. Draw random numbers, and change what it "
+                "remembers, outside of it; or give pattern=."
+            )
+        return ys
 
     def _refuse_complex(self, specs: Sequence[Spec], does: str) -> None:
         if any(map(is_complex, specs)):
@@ -131,15 +169,17 @@ class SparseCall(Call):
             )
 
 
-def _filled(y: Any, ys: Sequence[Spec], seed: np.ndarray) -> Any:
-    """A cotangent of the structure of the result y, from one of all the numbers in it."""
-    parts = zip(np.split(seed, np.cumsum([y.size for y in ys])[:-1]), ys, strict=True)
-    return with_leaves(mirror(y, itself), [part.astype(y.dtype).reshape(y.shape) for part, y in parts])
+def _filled(tree: Any, specs: Sequence[Spec], numbers: np.ndarray) -> Any:
+    """A structure with the leaves `specs`, filled with numbers, or with several rows of them at once."""
+    parts = np.split(numbers, np.cumsum([spec.size for spec in specs])[:-1], axis=-1)
+    before = numbers.shape[:-1]
+    filled = [part.astype(spec.dtype).reshape(before + spec.shape) for part, spec in zip(parts, specs, strict=True)]
+    return with_leaves(mirror(tree, itself), filled)
 
 
-def _ravelled(tree: Any) -> np.ndarray:
-    """The numbers in a structure, one after the other."""
-    return np.concatenate([np.ravel(leaf) for _, leaf in leaves(tree)])
+def _ravelled(tree: Any, before: tuple[int, ...] = ()) -> np.ndarray:
+    """The numbers in a structure, one after the other; or rows of them, where its leaves have axes `before` others."""
+    return np.concatenate([np.reshape(leaf, (*before, -1)) for _, leaf in leaves(tree)], axis=-1)
 
 
 def _alike(a: Any, b: Any) -> bool:
@@ -164,12 +204,11 @@ def _passes_of(pattern: Any) -> Passes:
     """The passes for a pattern that the user gives: a sparse matrix, or an array that is zero where it has no entry."""
     matrix = _sparse().csr_array(pattern)
     matrix.sum_duplicates()
-    return Passes(matrix.indptr, matrix.indices, matrix.shape)
+    return fewest(Csr(matrix.indptr, matrix.indices, matrix.shape[1]))
 
 
-def _matrix(passes: Passes, products: np.ndarray) -> Any:
-    entries = (passes.entries(products), passes.indices.copy(), passes.indptr.copy())
-    return _sparse().csr_array(entries, shape=passes.shape)
+def _matrix(pattern: Csr, entries: np.ndarray) -> Any:
+    return _sparse().csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
 
 def sparse_jacobian(f: Callable[..., Any] | None = None, argnums: int | str = 0, pattern: Any = None) -> Any:
@@ -226,9 +265,8 @@ def jacobian_pattern(f: Callable[..., Any], *args: Any, argnums: int | str = 0, 
     """
     call = SparseCall(f, args, kwargs, argnums)
     _, tape = trace(f, *call.args, **call.kwargs)
-    pattern = Pattern(tape, call.inputs(tape))
-    entries = (np.ones(len(pattern.indices), bool), pattern.indices, pattern.indptr)
-    return _sparse().csr_array(entries, shape=pattern.shape)
+    pattern = Pattern(tape, call.inputs(tape)).csr
+    return _matrix(pattern, np.ones(len(pattern.indices), bool))
 
 
 __all__ = ["SparseJacobian", "jacobian_pattern", "sparse_hessian", "sparse_jacobian"]

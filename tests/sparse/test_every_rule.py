@@ -52,9 +52,9 @@ def moving(f: Callable[..., Any], args: tuple[Any, ...]) -> np.ndarray:
 
 def pattern(f: Callable[..., Any], args: tuple[Any, ...]) -> np.ndarray:
     _, tape = wg.trace(f, *args)
-    found = Pattern(tape, [v.id for v in tape.inputs if not v.op.callee])
+    found = Pattern(tape, [v.id for v in tape.inputs if not v.op.callee]).csr
     dense = np.zeros(found.shape, bool)
-    dense[np.repeat(np.arange(found.shape[0]), np.diff(found.indptr)), found.indices] = True
+    dense[found.rows, found.indices] = True
     return dense
 
 

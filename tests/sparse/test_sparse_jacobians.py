@@ -91,6 +91,44 @@ def test_a_laplacian_in_the_plane_takes_few_passes() -> None:
     assert jac.passes <= 8
 
 
+def arrow(x):
+    """Each number beside the next one and the first, and a sum of all at the end."""
+    return np.concatenate([x[1:] ** 2 * x[0] + np.sin(x[:-1]), [np.sum(x**3)]])
+
+
+def test_a_full_row_and_a_full_column_take_few_passes() -> None:
+    x = np.random.default_rng(3).normal(size=300)
+    jac = wg.sparse_jacobian(arrow)
+    np.testing.assert_allclose(jac(x).toarray(), wg.jacobian(arrow)(x), atol=1e-14)
+    assert jac.passes <= 4
+
+    def energy(x):
+        return np.sum(x[0] * x[1:] ** 2) + np.sum(np.sin(x[1:-1] * x[2:])) + x[5] * np.sum(x**2)
+
+    hess = wg.sparse_hessian(energy)
+    np.testing.assert_allclose(hess(x).toarray(), wg.hessian(energy)(x), atol=1e-12)
+    assert hess.passes <= 7
+
+
+def test_a_full_column_takes_one_pass_by_columns() -> None:
+    jac = wg.sparse_jacobian(lambda x: x[3] ** 2 * np.arange(1.0, 500.0))
+    np.testing.assert_array_equal(jac(np.arange(7.0)).toarray()[:, 3], 6 * np.arange(1.0, 500.0))
+    assert jac.passes == 1
+    empty = wg.sparse_jacobian(lambda x: np.floor(x))
+    assert empty(np.ones(4)).nnz == empty.passes == 0
+
+
+def test_many_columns_at_once() -> None:
+    """More than are pushed at once: 40 columns, on each of which 5 of 200 rows depend, and 60 full ones."""
+    def f(x):
+        return (np.ones((200, 60)) @ x[40:] ** 2) * np.repeat(x[:40], 5)
+
+    x = np.random.default_rng(4).normal(size=100)
+    jac = wg.sparse_jacobian(f)
+    np.testing.assert_allclose(jac(x).toarray(), wg.jacobian(f)(x), rtol=1e-12)
+    assert jac.passes == 61
+
+
 def test_the_pattern_follows_the_branches() -> None:
     def upwind(x):
         return np.array([x[i] - x[i - 1] if x[i] > 0 else x[(i + 1) % len(x)] * x[i] for i in range(len(x))])

@@ -10,7 +10,7 @@ import numpy as np
 
 
 def greedy(indptr: np.ndarray, indices: np.ndarray, others: int) -> np.ndarray:
-    """Colours, from 0, for members of which no two of a colour share one of `others`.
+    """Colours, from 0, for members of which no two of a colour share one of `others`; -1 for those that have none.
 
     Member k has `indices[indptr[k] : indptr[k + 1]]`. They are coloured in their own order, in which k diagonals side
     by side take k colours; where that takes more than needed for sure, also from those on that share with most, and the
@@ -39,4 +39,4 @@ def _in_order(order: np.ndarray, indptr: np.ndarray, indices: np.ndarray, others
         colours[k] = free.bit_length() - 1
         for i in mine:
             taken[i] |= free
-    return np.array(colours, np.int64)
+    return np.where(np.diff(indptr) > 0, np.array(colours, np.int64), -1)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.sparse.csr import Csr
 from wengert.sparse.dependences import Dependences, Whole
 from wengert.sparse.ways import dependences
 from wengert.tape.liveness import drops, liveness
@@ -17,7 +18,7 @@ from wengert.values.specs import is_inexact
 
 
 class Pattern:
-    """The pattern of the derivative of a tape's result by some of its inputs: `indptr` and `indices` of a CSR matrix.
+    """The pattern, `csr`, of the derivative of a tape's result by some of its inputs.
 
     Its rows are the elements of the result, those of a container part by part, its columns the elements of the inputs
     at the positions `inputs`. It is that of each tape to which `fits` says yes.
@@ -31,9 +32,8 @@ class Pattern:
             of.of[k] = np.arange(first + 1, first + size + 1).reshape(np.shape(tape[k].val))
         _run(tape, of)
         rows = np.concatenate([[], *_rows(tape[tape.result].val, of.of.get(tape.result.id))]).astype(np.int64)
-        self.indices, lengths = of.sets.gathered(rows)
-        self.indptr = np.concatenate([[0], np.cumsum(lengths)])
-        self.shape = (len(rows), of.sets.n)
+        indices, lengths = of.sets.gathered(rows)
+        self.csr = Csr(np.concatenate([[0], np.cumsum(lengths)]), indices, of.sets.n)
         self._reads, self._free = of.reads, of.free
 
     def fits(self, tape: Tape) -> bool:

@@ -3,41 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from wengert.sparse.colouring import greedy
+from wengert.sparse.csr import Csr
 
 
-class Passes:
-    """The products sᵀA with a matrix A of a known pattern that give all its entries; `count` is how many.
+class Passes(NamedTuple):
+    """The products with a matrix A of a known `pattern` that give all its entries: some sᵀA, and some A s.
 
-    The pattern is in CSR form: row i has the columns `indices[indptr[i] : indptr[i + 1]]`.
+    `rows` has for each row the number of the product sᵀA by which it is found; `columns` for each column that of the
+    product A s, or -1: its entries are found in their rows.
     """
 
-    def __init__(self, indptr: np.ndarray, indices: np.ndarray, shape: tuple[int, int]) -> None:
-        self.indptr, self.indices, self.shape = indptr, indices, shape
-        self.colours = greedy(indptr, indices, shape[1])
-        self.count = int(self.colours.max(initial=-1)) + 1
+    pattern: Csr
+    rows: np.ndarray
+    columns: np.ndarray
 
-    def seeds(self) -> Iterator[np.ndarray]:
-        """The vectors s: of each colour the sum of the unit vectors that have it."""
-        for k in range(self.count):
-            yield (self.colours == k).astype(float)
+    @property
+    def number(self) -> int:
+        """How many products."""
+        return int(self.rows.max(initial=-1) + self.columns.max(initial=-1)) + 2
 
-    def random_seed(self) -> np.ndarray:
-        """One more vector s, by whose product missing entries show."""
-        return np.random.default_rng(self.count).normal(size=len(self.colours))
+    def entries(self, by_rows: np.ndarray, by_columns: np.ndarray) -> np.ndarray:
+        """The entries of A, row by row, from the products sᵀA and A s with all seeds, one in each row."""
+        rows, columns = self.pattern.rows, self.pattern.indices
+        in_column = self.columns[columns] >= 0
+        found = np.empty(len(rows), np.result_type(*[made for made in (by_rows, by_columns) if len(made)] or by_rows))
+        found[~in_column] = by_rows[self.rows[rows[~in_column]], columns[~in_column]]
+        found[in_column] = by_columns[self.columns[columns[in_column]], rows[in_column]]
+        return found
 
-    def entries(self, products: np.ndarray) -> np.ndarray:
-        """The entries of A, in the order of `indices`, from the products with all seeds, in rows."""
-        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
-        return products[self.colours[rows], self.indices]
 
-    def missed(self, matrix: Any, product: np.ndarray) -> np.ndarray:
-        """The columns in which the `product` with the random seed is another than by the `matrix` of the entries."""
-        seed = self.random_seed()
-        found, size = matrix.T @ seed, abs(matrix).T @ abs(seed) + abs(product)
-        eps = np.finfo(product.dtype).eps
-        return np.flatnonzero(~(abs(product - found) <= np.sqrt(eps) * size + 1000 * eps * np.max(size, initial=0.0)))
+def seeds_of(numbers: np.ndarray) -> Iterator[np.ndarray]:
+    """The vectors s of products: for each of the `numbers` the sum of the unit vectors at the places that have it."""
+    for k in range(numbers.max(initial=-1) + 1):
+        yield (numbers == k).astype(float)
+
+
+def fewest(pattern: Csr) -> Passes:
+    """The passes for a pattern, as few as greedy colouring finds.
+
+    They are by rows, where no other choice takes fewer; or by columns; or the fullest columns are found by themselves
+    and the rest by rows, so that a band with some full rows and columns takes few passes, too.
+    """
+    lengths = np.bincount(pattern.indices, minlength=pattern.columns)
+    fullest = np.argsort(-lengths, kind="stable")
+    at_least = np.arange(pattern.columns + 1) + np.append(lengths[fullest], 0)
+    apart = int(np.argmin(at_least))
+    best = _with_apart(pattern, fullest[:0])
+    if at_least[apart] < best.number and 0 < apart < pattern.columns:
+        best = min(best, _with_apart(pattern, fullest[:apart]), key=lambda passes: passes.number)
+    if np.diff(pattern.indptr).max(initial=0) < best.number:
+        best = min(best, _with_apart(pattern, fullest), key=lambda passes: passes.number)
+    return best
+
+
+def _with_apart(pattern: Csr, columns: np.ndarray) -> Passes:
+    """The passes where these columns are found by themselves, and all others by rows."""
+    is_apart = np.zeros(pattern.columns, bool)
+    is_apart[columns] = True
+    in_column = is_apart[pattern.indices]
+    return Passes(pattern, greedy(*pattern.only(~in_column)), greedy(*pattern.only(in_column).transposed()))

@@ -1,0 +1,36 @@
+"""A pattern in compressed sparse rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Csr(NamedTuple):
+    """A pattern: row i has the columns `indices[indptr[i] : indptr[i + 1]]`, of so many `columns` in all."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    columns: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return len(self.indptr) - 1, self.columns
+
+    @property
+    def rows(self) -> np.ndarray:
+        """The row of each entry."""
+        return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
+
+    def only(self, kept: np.ndarray) -> Csr:
+        """The pattern of the entries that are `kept`, a bool for each."""
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return Csr(before[self.indptr], self.indices[kept], self.columns)
+
+    def transposed(self) -> Csr:
+        """The pattern of the transpose."""
+        lengths = np.bincount(self.indices, minlength=self.columns)
+        order = np.argsort(self.indices, kind="stable")
+        return Csr(np.concatenate([[0], np.cumsum(lengths)]), self.rows[order], len(self.indptr) - 1)
