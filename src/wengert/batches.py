@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.batching.axes import Examples, Shared, marked, placed, replaced, split
-from wengert.batching.example import first_of, lending, program_of
+from wengert.batching.example import OutsideWriteError, first_of, lending, program_of
 from wengert.batching.play import play_batched
-from wengert.errors import NoBatchingRuleWarning
+from wengert.errors import ArgumentError, NoBatchingRuleWarning
 from wengert.gradient import wraps
 from wengert.recording.session import SESSION, followed
 from wengert.rulebook.batching import stacked
@@ -41,11 +41,12 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
 
     f runs once, on the first example, and is recorded. Where another example would have run another way (a branch by
     its numbers), where f writes into its arguments, and where it cannot be recorded, f is called on the examples one by
-    one, and a NoBatchingRuleWarning says so, with the line. What f writes elsewhere, prints or draws at random it does
-    once.
+    one, and a NoBatchingRuleWarning says so, with the line. What f does besides its result (it prints, appends to a
+    list, draws random numbers) it does once.
 
     Shapes: an example has the shape of its array without that axis; of an array of one axis it is a number.
-    Errors: ArgumentError where arguments have no such axis, or different numbers of examples.
+    Errors: ArgumentError where arguments have no such axis, or different numbers of examples, and for results that are
+    no numbers, arrays or containers of these; RefusedCallError where f writes into an array from outside.
     """
 
     @wraps(f)
@@ -67,7 +68,7 @@ def _on_examples(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes:
         with lending(program, outer):
             result = play_batched(program, size, call)
     except Exception as error:
-        if outer is not None and error in outer.refusals:
+        if isinstance(error, ArgumentError | OutsideWriteError) or (outer is not None and error in outer.refusals):
             raise
         result = _one_by_one(f, given, words, size, call)
         _warn(f, error)

@@ -387,8 +387,45 @@ def test_writes_into_an_outer_variable_are_refused() -> None:
 
         return np.sum(wg.vmap(note)(XS))
 
-    with pytest.raises(wg.RefusedCallError, match="note writes into an array from outside"):
+    with pytest.raises(wg.RefusedCallError, match="note writes into an array of shape"):
         wg.grad(f)(np.ones(2))
+
+
+TOTAL = np.zeros(2)
+
+
+def test_writes_into_arrays_from_outside_are_refused() -> None:
+    """The loop would go on with what the last example wrote."""
+    kept = np.zeros(2)
+
+    def into_a_closure(x: Any) -> Any:
+        kept[:] += x
+        return kept * 1.0
+
+    def into_a_global(x: Any) -> Any:
+        TOTAL[0] += x[0]
+        return x
+
+    class Model:
+        seen = np.zeros((2, 2))
+
+        def __call__(self, x: Any) -> Any:
+            self.seen[1] = x
+            return x
+
+    for f in (into_a_closure, into_a_global, Model()):
+        with pytest.raises(wg.RefusedCallError, match="writes into an array of shape"):
+            wg.vmap(f)(XS)
+
+
+def test_objects_as_results_are_refused() -> None:
+    class Point:
+        def __init__(self, x: Any) -> None:
+            self.x = x
+
+    with pytest.raises(wg.ArgumentError, match="the function returned a Point"):
+        wg.vmap(Point)(XS)
+    np.testing.assert_array_equal(wg.vmap(lambda p, x: p.x * x, (None, 0))(Point(2.0), XS), XS * 2)
 
 
 def test_vmap_of_vmap() -> None:

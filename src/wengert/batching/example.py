@@ -20,9 +20,10 @@ from wengert.memory.residuals import materialise
 from wengert.memory.storage import Storage, memory_of
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.inputs import Swaps
+from wengert.recording.kept import leads_to
 from wengert.recording.layout import kept_apart, views_or_copies
 from wengert.recording.primitives import CONSTANT, INPUT
-from wengert.recording.recording import STATE, Level, Recording, Traced, silent
+from wengert.recording.recording import Level, Recording, Traced, silent
 from wengert.recording.shadow import SHADOW, has_identity
 from wengert.recording.slots import slot_of
 from wengert.tape.entries import Slot
@@ -30,6 +31,10 @@ from wengert.tape.ops import Call, Constant, Variable
 from wengert.tape.tape import Tape
 from wengert.values.callables import callable_name
 from wengert.values.specs import fresh, is_inexact
+
+
+class OutsideWriteError(RefusedCallError):
+    """A function under `vmap` writes into an array that it was not given and has not made."""
 
 
 class Source(NamedTuple):
@@ -139,20 +144,25 @@ def _finish(recording: Recording) -> None:
 
 
 def _refuse_writes(recording: Recording, outer: Recording | None, f: Any) -> None:
-    """Refuse a function that has written arrays which an outer trace follows: it ran on one example only."""
-    if outer is None:
-        return
-    assert outer.aside is not None
-    before = memory_of(outer)
+    """Refuse a function that has written arrays from outside: it ran on one example only."""
+    before = {} if outer is None else memory_of(outer).storages
     for key, storage in memory_of(recording).storages.items():
-        known = before.storages.get(key)
-        if storage.stamp != known.stamp if known is not None else key in outer.aside.shadow or key in before.roots:
-            raise outer.refuse(
-                RefusedCallError(
-                    f"{STATE.site}: {callable_name(f)} writes into an array from outside, whose derivative is asked "
-                    "for, and vmap runs it once for all examples. Return what is to be written."
-                )
+        owner, known = storage.owner(), before.get(key)
+        if owner is None or (known is not None and known.stamp == storage.stamp):
+            continue
+        if known is not None or _follows(outer, key) or leads_to(f, owner, {}):
+            error = OutsideWriteError(
+                f"{callable_name(f)} writes into an array of shape {owner.shape} from outside, and vmap runs it once "
+                "for all examples. Return what is to be written, or call it on the examples one by one."
             )
+            raise error if outer is None else outer.refuse(error)
+
+
+def _follows(outer: Recording | None, key: int) -> bool:
+    """Whether an outer trace follows an array, by its id."""
+    return (
+        outer is not None and outer.aside is not None and (key in outer.aside.shadow or key in memory_of(outer).roots)
+    )
 
 
 def _outlined(recording: Recording, result: Any, slots: list[Slot]) -> Any:
@@ -246,4 +256,4 @@ class lending:
             SHADOW.pop(id(value), None)
 
 
-__all__ = ["Program", "Source", "Variable", "first_of", "lending", "program_of"]
+__all__ = ["OutsideWriteError", "Program", "Source", "Variable", "first_of", "lending", "program_of"]

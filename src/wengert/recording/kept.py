@@ -72,13 +72,13 @@ def is_within(recording: Recording, roots: Any, target: Any) -> bool:
     writes = _writes(_running(recording), functions)
     written = [part for name, part in everything if name != FIXED and writes.may_reach(name)]
     known: dict[int, Any] = {}
-    if any([_leads_to(part, target, known) for part in written]):
+    if any([leads_to(part, target, known) for part in written]):
         return True
     is_single = issubclass(type(target), _SINGLE) and not isinstance(target, np.generic)  # that an array may show
-    return writes.items and not is_single and _leads_to(roots, target, {})
+    return writes.items and not is_single and leads_to(roots, target, {})
 
 
-def _leads_to(thing: Any, target: Any, known: dict[int, Any]) -> bool:
+def leads_to(thing: Any, target: Any, known: dict[int, Any]) -> bool:
     """Whether a thing is the target, shows its memory, or holds it at any depth."""
     return _is_or_shows(thing, target) or any([_is_or_shows(part, target) for _, part in _walk(thing, known)])
 
