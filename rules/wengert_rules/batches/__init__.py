@@ -11,4 +11,5 @@ from wengert_rules.batches import (
     products,
     reductions,
     shapes,
+    windows,
 )

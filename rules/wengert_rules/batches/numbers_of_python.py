@@ -152,7 +152,35 @@ def extremum(batch, *candidates, **kwargs):
     return best
 
 
-@batching(statistics.mean)
-def mean(batch, data):
+@batching(statistics.mean, statistics.variance, statistics.pvariance, statistics.stdev, statistics.pstdev)
+def averages(batch, data, *centre, **given):
+    if centre or given:
+        return NotImplemented
     terms, on = items(batch, data, batch.axes[0])
-    return np.mean(np.stack([spread(x, has, batch.size) for x, has in zip(terms, on, strict=True)]), axis=0)
+    rows = np.stack([spread(x, has, batch.size) for x, has in zip(terms, on, strict=True)])
+    if batch.fn is statistics.mean:
+        return np.mean(rows, axis=0)
+    spread_out = np.var if batch.fn in (statistics.variance, statistics.pvariance) else np.std
+    return spread_out(rows, axis=0, ddof=1 if batch.fn in (statistics.variance, statistics.stdev) else 0)
+
+
+@batching(cmath.polar)
+def polar(batch, z):
+    return checked_parts(np.absolute(z), np.angle(z))
+
+
+def checked_parts(*parts):
+    return tuple(parts) if all([np.all(np.isfinite(part)) for part in parts]) else NotImplemented
+
+
+@batching(cmath.rect)
+def rect(batch, r, phi):
+    return checked(r * np.exp(1j * phi))
+
+
+@batching(math.dist)
+def dist(batch, p, q):
+    """Of points as arrays; a list of numbers is taken one by one."""
+    if not isinstance(p, np.ndarray) or not isinstance(q, np.ndarray):
+        return NotImplemented
+    return checked(np.sqrt(np.sum((p - q) ** 2, axis=-1)))

@@ -92,7 +92,7 @@ def split(
         return Examples(batch)
 
     positional = [mapped(taken, value, axes, name) for value, axes, name in zip(args, in_axes, names, strict=True)]
-    named = {name: mapped(taken, value, 0, name) for name, value in kwargs.items()}
+    named = {name: mapped(taken, value, 0, f"{name}=") for name, value in kwargs.items()}
     if not lengths:
         raise ArgumentError("vmap has no axis of examples: in_axes gives none of the arguments one")
     if len({length for length, _ in lengths}) > 1:
@@ -104,7 +104,8 @@ def _examples(leaf: Any, axis: int, path: str, call: Callable[..., Any]) -> np.n
     """The array of the examples, with their axis in front."""
     if type(leaf) is not np.ndarray or leaf.dtype.kind not in "biufc":
         raise ArgumentError(
-            f"{path} is {_kind(leaf)}, which has no axis of examples. in_axes=None for it shows it to all of them."
+            f"{path} is {_kind(leaf)}, which has no axis of examples. in_axes=None for it shows it to all of them; an "
+            "argument by name has them on axis 0: give it by functools.partial where all see it."
         )
     if not -leaf.ndim <= axis < leaf.ndim:
         raise ArgumentError(f"{path} has shape {leaf.shape}, and no axis {axis}")
