@@ -31,7 +31,7 @@ class Passes(NamedTuple):
         """The entries of A, row by row, from the products sᵀA and A s with all seeds, one in each row."""
         rows, columns = self.pattern.rows, self.pattern.indices
         in_column = self.columns[columns] >= 0
-        found = np.empty(len(rows), np.result_type(*[made for made in (by_rows, by_columns) if len(made)] or by_rows))
+        found = np.empty(len(rows), np.result_type(*[made for made in (by_rows, by_columns) if len(made)] or [by_rows]))
         found[~in_column] = by_rows[self.rows[rows[~in_column]], columns[~in_column]]
         found[in_column] = by_columns[self.columns[columns[in_column]], rows[in_column]]
         return found
