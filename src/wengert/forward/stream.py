@@ -20,7 +20,7 @@ import numpy as np
 from wengert.errors import WengertError
 from wengert.forward.step import Step
 from wengert.memory.storage import memory_of
-from wengert.recording.primitives import INPUT, Bound
+from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Entry, Recording, flat_slots, silent
 from wengert.recording.shadow import SHADOW, held
 from wengert.rulebook.pushforwards import plainly
@@ -103,7 +103,10 @@ class Stream:
         bound, y, ins, args, *_ = entry
         dots = [None if slot is None else self.tangent(slot) for slot in ins]
         mask = tuple([dot is not None for dot in dots])
-        return self.apart.run(bound.rule.pushing(mask), dots, y, *args) if any(mask) else None
+        if not any(mask):
+            return None
+        with silent():
+            return self.apart.run(bound.rule.pushing(mask), dots, y, *args)
 
     @property
     def is_alone(self) -> bool:
@@ -134,7 +137,7 @@ class Stream:
         try:
             if overwritten:
                 memory.rewind(slot, 0)
-            with silent(_is_of_users(bound)):
+            with silent():  # also rules of NumPy's functions are seen into, once an inner derivative has called them
                 dot = self.step(entry, dots)
         finally:
             if overwritten:
@@ -240,11 +243,6 @@ class Stream:
 def _is_window_of_other_order(fn: Any, x: Any) -> bool:
     """Whether a store speaks of memory by strides, in which `x` does not lie as its tangent does."""
     return fn is setlens and isinstance(x, np.ndarray) and not x.flags.c_contiguous
-
-
-def _is_of_users(bound: Any) -> bool:
-    """Whether a rule of the user's may call functions of his, which are seen into now."""
-    return type(bound) is not Bound or bound.primitive.stops
 
 
 def _references(kept: tuple[Any]) -> int:

@@ -364,7 +364,7 @@ class Memory:
             for key in [key for key, made in copies.items() if _references(made) == ALONE]:
                 copy, _, variable = copies[key]
                 if SHADOW.get(id(copy)) == variable:
-                    del SHADOW[id(copy)]
+                    SHADOW.pop(id(copy), None)  # a constant has no slot
                 del copies[key]
         self.replaced = [copies for copies in self.replaced if copies]
 
