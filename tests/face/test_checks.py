@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wengert as wg
 from wengert.checks import check_grads
 from wengert.differences import ngradient
 from wengert.errors import GradientCheckError, NonScalarOutputError, WengertError
@@ -252,3 +254,73 @@ def test_tolerances_and_arguments_without_names() -> None:
         check_grads(lambda *xs: xs[1] ** 2, 0.0, 2.0, gradient=wrong)
     with pytest.raises(GradientCheckError, match=r"at args\[0\]"):
         check_grads(max, 1.0, 0.5, gradient=lambda f, *xs: (2.0, 0.0))
+
+
+# both modes, and higher orders
+
+BOTH = ("rev", "fwd")
+
+
+def mixed(p: Any, x: Any, n: int) -> Any:
+    return {"a": np.tanh(p["w"] @ x) * p["b"], "b": [np.sum(x**n), "name"]}
+
+
+def test_every_mode_and_order_of_containers_and_complex_numbers() -> None:
+    p = {"w": W, "b": 0.5, "name": "p"}
+    for order in (1, 2):
+        for modes in (("rev",), ("fwd",), BOTH, "fwd"):
+            assert check_grads(mixed, order=order, modes=modes)(p, np.array([0.3, -0.2]), 3) < 1e-6
+    assert check_grads(lambda z, x: np.exp(z * x) * np.conj(z), order=2, modes=BOTH)(0.3 + 0.1j, np.array([1.0])) < 1e-6
+    assert check_grads(lambda t: t**4, 0.7, order=3, modes=BOTH) < 1e-6
+    assert check_grads(lambda x, k=1.0: k * x**3, order=2, modes=BOTH)(0.7, k=2.0) < 1e-6
+
+
+@pytest.fixture
+def wrong() -> Any:
+    """A function whose rule is right at first order in reverse mode only."""
+
+    def square(x: Any) -> Any:
+        return x * x
+
+    with wg.rules.scope():
+
+        @wg.pullback(square)
+        def square_rule(y_bar: Any, y: Any, x: Any) -> Any:
+            return y_bar * 2 * wg.stop_gradient(x)
+
+        yield square
+
+
+def test_a_wrong_second_derivative_is_found(wrong: Any) -> None:
+    assert check_grads(wrong)(0.7) < 1e-9
+    with pytest.raises(GradientCheckError, match="of the pullback of square, at a higher order"):
+        check_grads(wrong, order=2)(0.7)
+
+
+def test_a_wrong_pushforward_is_found(wrong: Any) -> None:
+    @wg.pushforward(wrong)
+    def push_square(dots: Any, y: Any, x: Any) -> Any:
+        return 3 * x * dots[0]
+
+    assert check_grads(wrong)(np.ones(2)) < 1e-9
+    with pytest.raises(GradientCheckError, match="disagrees with differences"):
+        check_grads(wrong, modes=("fwd",))(np.ones(2))
+    with pytest.raises(GradientCheckError, match="disagrees with differences"):
+        check_grads(wrong, np.ones(2), modes=BOTH)
+
+
+def test_of_constants_and_linear_functions_it_is_silent() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for f in (lambda x: 3.0, lambda x: float(int(x)), lambda x: 3.0 * x, lambda x: 3):
+            assert check_grads(f, order=2, modes=BOTH)(2.5) < 1e-9
+
+
+def test_what_cannot_be_checked_is_refused() -> None:
+    for options in ({"modes": ("back",)}, {"modes": ()}, {"order": 0}, {"order": 1.5}):
+        with pytest.raises(wg.ArgumentError, match="modes of 'rev' and 'fwd'"):
+            check_grads(math.sin, **options)
+    with pytest.raises(wg.ArgumentError, match="nothing to check"):
+        check_grads(math.sin, order=2)(1)
+    with pytest.raises(NonScalarOutputError, match="no number to check"):
+        check_grads(lambda x: "text")(1.0)
