@@ -175,3 +175,37 @@ def test_vectors_without_derivative_refuse_where_they_are_read() -> None:
     np.testing.assert_allclose(wg.jvp(lambda a: np.linalg.eigh(a)[0], (np.eye(3),), (np.eye(3),))[1], np.ones(3))
     with pytest.raises(wg.NoDerivativeError, match="two eigenvalues are equal"):
         wg.jvp(lambda a: np.linalg.eigh(a)[1], (np.eye(3),), (np.eye(3),))
+
+
+def test_a_tensor_function_is_pushed_through() -> None:
+    @wg.tensor.function(backend="numpy")
+    def product(a, x):
+        return [sum(a[i, j] * x[j] for j in range(len(x))) for i in range(len(a))]
+
+    a, a_dot = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([[0.1, 0.0, 0.2], [0.0, 0.3, 0.0]])
+    y_dot = wg.jvp(lambda a, x: np.sin(product(a, x)), (a, X), (a_dot, V))[1]
+    np.testing.assert_allclose(y_dot, np.cos(a @ X) * (a_dot @ X + a @ V), rtol=1e-12)
+
+
+COMPLEX = np.array([[2.0, 0.3 - 1j, 0.5j], [1.0 + 0.2j, -1.0, 0.7], [0.1 - 0.4j, 0.2, 0.5 + 1j]])
+WIDE = np.concatenate([COMPLEX, COMPLEX[:, :1] * 1j + 0.3], axis=1)
+BENT = np.array([[0.1, 0.2j, 0.3], [0.4 - 0.1j, 0.5, 0.6j], [0.7, 0.8, 0.2]])
+DECOMPOSED = {
+    "eigh": (lambda a: np.linalg.eigh(a + a.conj().T)[1], COMPLEX, BENT),
+    "eigh of the upper triangle": (lambda a: np.linalg.eigh(a + a.conj().T, "U")[1], COMPLEX, BENT),
+    "eig": (lambda a: np.linalg.eig(a)[1], COMPLEX, BENT),
+    "eig of a real matrix": (lambda a: np.linalg.eig(a)[1], np.array([[0.5, 2.0], [-1.0, 0.3]]), np.real(BENT[:2, :2])),
+    "svd": (lambda a: np.concatenate(np.linalg.svd(a)[::2]), COMPLEX, BENT),
+    "svd of a wide matrix": (lambda a: np.linalg.svd(a, full_matrices=False)[0], WIDE, np.tile(BENT, 2)[:, :4]),
+    "svd of a wide matrix, vh": (lambda a: np.linalg.svd(a, full_matrices=False)[2], WIDE, np.tile(BENT, 2)[:, :4]),
+    "svd of a tall matrix": (lambda a: np.linalg.svd(a, full_matrices=False)[0], WIDE.T, np.tile(BENT, 2)[:, :4].T),
+    "qr": (lambda a: np.concatenate([*np.linalg.qr(a)]), COMPLEX, BENT),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DECOMPOSED)
+def test_phases_of_complex_vectors_move_as_those_of_lapack(name: str) -> None:
+    f, a, a_dot = DECOMPOSED[name]
+    rise = lambda step: (f(a + step * a_dot) - f(a - step * a_dot)) / (2 * step)
+    expected = (4 * rise(5e-4) - rise(1e-3)) / 3
+    np.testing.assert_allclose(wg.jvp(f, (a,), (a_dot,))[1], expected, rtol=1e-7, atol=1e-9)
