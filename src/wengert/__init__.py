@@ -10,6 +10,7 @@ from typing import Any
 import wengert_rules
 from wengert import errors as errors, extend as extend
 from wengert.batches import vmap
+from wengert import adjoints as _adjoints
 from wengert.checks import check_grads
 from wengert.custom import custom, jacobian_rule, scalar_rule
 from wengert.differences import ngradient
@@ -34,7 +35,7 @@ from wengert.tape.postmortem import PostMortem, post_mortem
 from wengert.tape.rrules import RRuleContext, rrule_tape
 from wengert.tape.tape import Context, Tape, bound, verify
 from wengert.tangents import jvp, linearize
-from wengert.taping import gradtape, trace
+from wengert.taping import gradtape, hvptape, jvptape, trace
 from wengert.values.projection import ProjectTo
 from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
 from wengert.values.settings import accumulation, debug
@@ -51,8 +52,8 @@ __all__ = [
     "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend", "ProjectTo", "Tangent", "Thunk",
     "InplaceableThunk", "NoTangent", "ZeroTangent", "unthunk", "add_inplace", "debug",
     # tapes
-    "trace", "gradtape", "post_mortem", "PostMortem", "Tape", "Input", "Constant", "Call", "Variable", "Context",
-    "RRuleContext", "rrule_tape", "mkcall", "bound", "verify", "fold_constants",
+    "trace", "gradtape", "jvptape", "hvptape", "post_mortem", "PostMortem", "Tape", "Input", "Constant", "Call",
+    "Variable", "Context", "RRuleContext", "rrule_tape", "mkcall", "bound", "verify", "fold_constants",
     # errors and warnings
     *errors.__all__,
 ]  # fmt: skip

@@ -13,12 +13,14 @@ from wengert.forward.walk import Tangents, forward
 from wengert.gradient import pullback_of
 from wengert.hooks.tracer import closed, enter, level, run
 from wengert.memory.residuals import excerpt, materialise
+from wengert.nans import check_given
 from wengert.recording.inputs import Swaps
 from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording, calling
 from wengert.recording.session import SESSION, followed
 from wengert.recording.slots import slot_of
 from wengert.values.cotangents import force
+from wengert.values.settings import SETTINGS
 from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_of
 from wengert.values.trees import leaves, mirror, shallow_copy, walk
 from wengert.values.views import owner_of
@@ -188,13 +190,15 @@ def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any,
             recording.stopped = len(recording.entries)
         else:
             stream = recording.stream = recording.entries = Stream(recording, size)  # type: ignore[assignment]
-            STATE.quick = stream  # type: ignore[assignment]
+            STATE.quick = stream if recording.watch is None else None  # type: ignore[assignment]
             try:
                 value, form, aux, swaps, asked = _recorded(recording, here, work, (tangents, size))
                 seeds = {slot: stream.tangents[slot] for slot in here.inputs}
                 y_dot = _filled(form, stream.tangents, seeds, calling(None), size)
             finally:
                 recording.stream, recording.entries = None, []  # no cycle for the collector
+        if SETTINGS.debug_nans and not depth:
+            check_given(recording, value, y_dot)
         value = swaps.leave(value)
     return value, y_dot, swaps.leave(aux)
 

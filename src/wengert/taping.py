@@ -1,8 +1,9 @@
-"""From a recording to a tape: `trace` and `gradtape`."""
+"""From a recording to a tape: `trace`, and the tapes of derivatives."""
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,17 +11,20 @@ from wengert.errors import WengertError
 from wengert.gradient import grad
 from wengert.hooks.tracer import enter, level, run
 from wengert.memory.residuals import materialise
+from wengert.one_pass import hvp
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.layout import kept_apart, views_or_copies
-from wengert.recording.recording import STATE, Recording
+from wengert.recording.recording import PUSHED, STATE, Recording
 from wengert.recording.session import SESSION, followed
 from wengert.recording.slots import slot_of
+from wengert.tangents import jvp
 from wengert.tape.arguments import arguments_of, rows_of
 from wengert.tape.contexts import Context
 from wengert.tape.entries import Slot
 from wengert.tape.live import LiveContext
 from wengert.tape.tape import Tape
 from wengert.values.callables import path_in
+from wengert.values.names import is_name
 from wengert.values.settings import SETTINGS, accumulation
 from wengert.values.sites import Site
 from wengert.values.trees import rebuild
@@ -76,6 +80,64 @@ def gradtape(
         SESSION.tidy()
 
 
+def jvptape(f: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
+    """The tape of `jvp(f, primals, tangents)`: all primitives of `f` and of its pushforwards.
+
+    It takes `primals` and `tangents` as `jvp` does, and its result is `(y, ẏ)`.
+
+    >>> wg.jvptape(lambda x: x * x + 1, (3.0,), (1.0,)).play((4.0,), (10.0,))
+    (17.0, 80.0)
+
+    Errors: those of `jvp`, and WengertError inside another trace.
+    """
+    return _along(f, jvp, primals, tangents)
+
+
+def hvptape(f: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
+    """The tape of `hvp(f, primals, tangents)`, the product of the Hessian of `f` with a direction.
+
+    It takes `primals` and `tangents` as `hvp` does, in tuples or bare, and gives what `hvp` gives.
+
+    >>> wg.hvptape(lambda x: np.sum(x**3), np.ones(2), np.ones(2)).play(np.array([1.0, 2.0]), np.array([1.0, 10.0]))
+    array([  6., 120.])
+
+    Errors: those of `hvp`, and WengertError inside another trace.
+    """
+    return _along(f, hvp, primals, tangents)
+
+
+def _along(f: Callable[..., Any], derivative: Callable[..., Any], primals: Any, tangents: Any) -> Tape:
+    """The tape of a derivative of f along tangents; the inputs are named after f's parameters."""
+
+    def along(primals: Any, tangents: Any) -> Any:
+        return derivative(f, primals, tangents)
+
+    along.__name__ = f"{derivative.__name__} of {getattr(f, '__name__', type(f).__name__)}"
+    tape = tape_of(along, (primals, tangents), along)
+    for v in tape.inputs:
+        op: Any = tape[v]
+        op.name = op.name and _name_along(f, op.name)
+    return tape
+
+
+def _name_along(f: Callable[..., Any], path: str) -> str:
+    """The name of a primal, `x['w']`, or of its tangent, `x_dot['w']`, for its path among the primals and tangents."""
+    found = re.fullmatch(r"(primals|tangents)(?:\[(\d+)\])?(.*)", path)
+    if found is None:
+        return path
+    dot = "_dot" if found[1] == "tangents" else ""
+    head = path_in(f, f"argument {int(found[2] or 0) + 1}")
+    return f"{head}{dot}{found[3]}" if is_name(head) else f"x{int(found[2] or 0) + 1}{dot}{found[3]}"
+
+
+def tape_of(f: Callable[..., Any], args: tuple[Any, ...], named: Callable[..., Any]) -> Tape:
+    """The tape of a call of f, whose name and parameters are those of `named`."""
+    try:
+        return _traced(f, args, {}, None, named)[1]
+    finally:
+        SESSION.tidy()
+
+
 def _traced(
     f: Callable[..., Any],
     args: tuple[Any, ...],
@@ -85,7 +147,7 @@ def _traced(
 ) -> tuple[Any, Tape]:
     """Run and record f, whose name and arguments are those of `named`; returns the value and the tape."""
     if followed() is not None:
-        raise WengertError("trace and gradtape cannot run inside another trace; call them outside")
+        raise WengertError("a tape cannot be made inside another trace; make it outside")
     live = None if ctx is None else LiveContext(ctx, named)
     with level(True, live) as (recording, here):
         if live is not None:
@@ -131,7 +193,8 @@ def _notes(recording: Recording) -> dict[int, tuple[str, int]]:
     marks = [*recording.notes, (len(recording.entries), "", 0)]
     for (start, words, about), (stop, _, _) in itertools.pairwise(marks):
         if words:
-            places = range(start, stop if words in ("pullback of", "passed through") else min(start + 1, stop))
+            is_step = words in ("pullback of", "passed through", PUSHED)
+            places = range(start, stop if is_step else min(start + 1, stop))
             for place in places:
                 if recording.entries[place] is not None and recording.entries[place][0].kind != "input":  # type: ignore[index]
                     notes[place] = (words, about)

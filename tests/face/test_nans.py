@@ -203,6 +203,35 @@ def test_a_rule_of_the_users_own_is_named() -> None:
     assert "the pullback of" in said and "sixth(3.0) gave inf" in said
 
 
+PUSHES = {
+    "jvp": lambda f: wg.jvp(f, (X,), (X + 2.0,)),
+    "linearize": lambda f: wg.linearize(f, X)[1](X + 2.0),
+    "jvp of jvp": lambda f: wg.jvp(lambda x: wg.jvp(f, (x,), (x + 2.0,))[1], (X,), (X,)),
+    "grad of jvp": lambda f: wg.grad(lambda x: wg.jvp(f, (x,), (x + 2.0,))[1])(X),
+    "jvptape": lambda f: wg.jvptape(f, (X,), (X + 2.0,)),
+}
+
+
+@pytest.mark.parametrize(("f", "text", "call"), BACKWARD)
+@pytest.mark.parametrize("way", PUSHES)
+def test_so_is_a_step_forward(f, text, call, way) -> None:
+    said = told(lambda: PUSHES[way](f))
+    assert said.startswith(f"{__file__}:{line(f, text)} in {f.__name__}: ") and "the pushforward of " in said
+
+
+@pytest.mark.parametrize("f", FORWARD)
+def test_the_first_line_of_a_jvp_is_numpys_own(f: Callable[..., Any]) -> None:
+    said = told(lambda: wg.jvp(f, (X,), (np.ones(3),)))
+    assert re.match(rf"{re.escape(__file__)}:{plain_line(f, X.copy())} in ", said) and "push" not in said
+
+
+def test_a_float_is_pushed_where_it_is_looked_at() -> None:
+    assert "the pushforward of math.sqrt(0.0) gave inf, of finite arguments and ẋ = 1.0" in told(
+        lambda: wg.jvp(lambda x: math.sqrt(x * 2.0) + x, (0.0,), (0.5,))
+    )
+    assert "x, given to math.sqrt, is nan" in told(lambda: wg.jvp(lambda x: math.sqrt(x), (math.nan,), (0.5,)))
+
+
 # What is not blamed
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from wengert.errors import WengertError
 from wengert.forward.step import Step
 from wengert.memory.storage import memory_of
+from wengert.recording.nans import check_push
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Entry, Recording, flat_slots, silent
 from wengert.recording.shadow import SHADOW, held
@@ -78,11 +79,13 @@ class Stream:
         self.count = slot + 1
         is_number = entry[0].step is not None and self.is_alone  # a call on one or two floats, by far the most often
         try:
-            if is_number and self.size is None:
+            if is_number and self.size is None and self.recording.watch is None:
                 dot = self._pushed_number(entry)
             else:
                 self.entries[slot] = entry
                 dot = self.apart.run(self._pushed, slot, entry)
+                if self.recording.watch is not None:
+                    check_push(self.recording, slot, tuple(map(self._dots, entry[2])), dot)
         except Exception as error:
             self.recording.refusals.append(error)  # type: ignore[arg-type]  # the user's code may not swallow it
             raise

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.forward.step import Call, Step
-from wengert.recording.recording import STATE, Recording
+from wengert.recording.nans import check_push
+from wengert.recording.recording import PUSHED, STATE, Recording
+from wengert.values.settings import SETTINGS
 
 Tangents = dict[int, Any]  # by slot; a slot that is not in it has zero
 
@@ -19,6 +21,7 @@ def forward(
     `size` each tangent has a leading axis of that length, one place for each direction.
     """
     step, site, dots = Step(recording, call, depth, size), STATE.site, dict(dots)
+    notes = recording.notes if STATE.recording is recording else []
     try:
         for slot in range(start, end):
             entry = recording.entries[slot]
@@ -27,11 +30,15 @@ def forward(
             given = tuple([_dots(dots, place) for place in entry[2]])
             if any([dot is not None for dot in given]):
                 STATE.site = entry[5] or site
+                notes.append((len(recording.entries), PUSHED, slot))
                 dot = step(entry, given)
+                if SETTINGS.debug_nans:
+                    check_push(recording, slot, given, dot)
                 if dot is not None:
                     dots[slot] = dot
     finally:
         STATE.site = site
+    notes.append((len(recording.entries), "", 0))
     return dots
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import NonFiniteError, WengertError
-from wengert.recording.recording import STATE, Recording, users_site, watch_arrays
+from wengert.recording.recording import PUSHED, STATE, Recording, users_site, watch_arrays
 from wengert.rulebook.registry import rules
 from wengert.values.callables import path_in
 from wengert.values.names import display, infix
@@ -118,20 +118,32 @@ def _place(recording: Recording, slot: int, site: Site | None) -> str:
         entry = recording.entries[slot] if words[1] else None
         if entry is None:
             break
-        site, steps = entry[5], f"in the pullback of {_name(entry[0].fn)}: {steps}"
+        step = words[1] if words[1] == PUSHED else "pullback of"
+        site, steps = entry[5], f"in the {step} {_name(entry[0].fn)}: {steps}"
     return f"{site}: {steps}" if site else steps
+
+
+def check_push(recording: Recording, slot: int, dots: Any, dot: Any) -> None:
+    """Refuse a tangent that is not finite, where the step forward through an entry was given what is."""
+    _check(recording, slot, "pushforward", dots, [dot])
 
 
 def check_step(recording: Recording, slot: int, y_bar: Any, x_bars: Iterable[Any]) -> None:
     """Refuse cotangents `x_bars` that are not finite, where the step back through an entry was given what is."""
+    _check(recording, slot, "pullback", y_bar, x_bars)
+
+
+def _check(recording: Recording, slot: int, step: str, given: Any, made: Iterable[Any]) -> None:
     primitive, y, _, args, kwargs, site = recording.entries[slot]  # type: ignore[misc]
-    bad = next(filter(None, map(first_bad, x_bars)), None)
-    if bad is None or any(map(first_bad, (y_bar, y, args, list((kwargs or {}).values())))):
+    bad = next(filter(None, map(first_bad, made)), None)
+    if bad is None or any(map(first_bad, (given, y, args, list((kwargs or {}).values())))):
         return
     call = called(primitive.fn, args, kwargs or {}, bad)
-    shown = _short(y_bar, bad if np.shape(y_bar) == bad.shape else None)
+    given = next((dot for dot in given if dot is not None), None) if step == "pushforward" else given
+    shown = _short(given, bad if isinstance(given, np.ndarray) and given.shape == bad.shape else None)
+    letter = "ẋ" if step == "pushforward" else "ȳ"
     place = _place(recording, slot, site)
-    raise NonFiniteError(f"{place}the pullback of {call} gave {bad}, of finite arguments and ȳ = {shown}.")
+    raise NonFiniteError(f"{place}the {step} of {call} gave {bad}, of finite arguments and {letter} = {shown}.")
 
 
 # How a call is told

@@ -86,6 +86,8 @@ class Survey(NamedTuple):
 
 
 NOTHING = range(0)
+PUSHED = "pushforward of"
+"""What is noted of what a step forward computes, as "pullback of" is of a step back."""
 FEW = 1000  # objects that are looked at in each call of a rule; of more, all of them once, when the function ends
 
 

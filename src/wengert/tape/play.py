@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import StaleTapeError
+from wengert.recording.recording import STATE
 from wengert.tape.debugging import Watch, note
 from wengert.tape.dump import line, value_text
 from wengert.tape.interface import AnyTape
@@ -50,6 +51,8 @@ def run_call(op: Call, value_at: Any, in_place: bool = False) -> Any:
 
     With `in_place`, the array that a store changes may be written itself.
     """
+    if STATE.recording is not None:
+        STATE.site = op.site or STATE.site
     fn = value_at(op.fn) if isinstance(op.fn, Variable) else op.fn
     args, kwargs = with_variables(op.args, value_at), with_variables(op.kwargs, value_at)
     try:

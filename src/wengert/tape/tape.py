@@ -65,6 +65,7 @@ class Tape:
         self.ctx: Any = Context() if ctx is None else ctx
         self.site: Site | None = None
         self.arguments: Arguments | None = None
+        self.graphs: dict[Any, Any] = {}  # the backward graphs that were made of it
         self.renumberings = 0
         self._ops: list[Op] = []
         self._before: dict[Op, list[Op]] = {}
@@ -166,6 +167,7 @@ class Tape:
         return usage.lives(self)
 
     subtape = subtape
+    generate_adjoints: Callable[..., Tape]  # of `adjoints.py`, which takes derivatives
     __signature__ = property(usage.tape_signature)
 
     # -- editing

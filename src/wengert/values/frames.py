@@ -14,8 +14,8 @@ ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OURS = (ENGINE, "<wengert")
 PLAIN = os.path.join(ENGINE, "hooks", "standins", "plain.py")
 STANDARD = "<wengert standard library>"
-AT_CALLER = {PLAIN, STANDARD}
-"""Files of stand-ins whose code is instrumented, and counts as being at the line that calls it."""
+AT_CALLER = {PLAIN, STANDARD, os.path.join(ENGINE, "tape", "play.py")}
+"""Files whose code is instrumented, and counts as being at the line that calls it, or at that of a tape's op."""
 
 
 def is_ours(frame: types.FrameType) -> bool:
