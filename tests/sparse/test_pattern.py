@@ -183,6 +183,17 @@ def with_a_gradient_inside(x):
     return wg.grad(lambda z: np.sum(z[1:] ** 2 * z[:-1]))(x)
 
 
+@program
+def filtered(x):
+    smooth = np.convolve(x, [1.0, 2.0, 1.0], "same") * np.correlate(x**2, np.array([1.0, 0.0, -1.0]), mode="same")
+    return smooth, np.kron(np.eye(2), x[:2]), np.kron(x[:3], 2.0)
+
+
+@program
+def assembled(x):
+    return np.bincount([0, 2, 2, 5], weights=x[3:7] ** 2, minlength=7)
+
+
 def dense(f: Callable[..., Any], x: np.ndarray) -> np.ndarray:
     """The Jacobian, by differences along each axis."""
 

@@ -16,6 +16,8 @@ def greedy(indptr: np.ndarray, indices: np.ndarray, others: int) -> np.ndarray:
     by side take k colours; where that takes more than needed for sure, also from those on that share with most, and the
     better colouring is taken.
     """
+    if not len(indices):
+        return np.full(len(indptr) - 1, -1)
     shared = np.bincount(indices, minlength=others)
     found = _in_order(np.arange(len(indptr) - 1), indptr, indices, others)
     if found.max(initial=-1) < shared.max(initial=0):

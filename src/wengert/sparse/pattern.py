@@ -80,7 +80,7 @@ def _same_op(a: Op, b: Op, free: bool) -> bool:
         return False
     if not isinstance(a, Call) or not isinstance(b, Call):
         return True
-    return a.fn == b.fn and _same((a.args, a.kwargs), (b.args, b.kwargs), free)
+    return _same((a.fn, a.args, a.kwargs), (b.fn, b.args, b.kwargs), free)
 
 
 def _same(a: Any, b: Any, free: bool = False) -> bool:

@@ -57,6 +57,14 @@ def _added_together(of: Dependences, out: np.ndarray, key: Any, sets: np.ndarray
     return of.sets.united(groups, members, out.size).reshape(out.shape)
 
 
+def counted(of: Dependences, op: Call) -> Any:
+    """Sums of weights by the places that `np.bincount` has for them."""
+    if len(op.args) < 2:
+        raise Unknown
+    places, weights = of.value(op.args[0]), of.array(op.args[1])
+    return of.sets.united(np.asarray(places), weights, np.size(op.val))
+
+
 def _own(of: Dependences, op: Call, in_place: bool) -> np.ndarray:
     """The dependences of the array that a call changes, in an array that may be written."""
     is_window = any(op.fn is fn for fn in functional.WINDOWED)

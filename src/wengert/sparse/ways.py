@@ -20,7 +20,7 @@ from wengert.sparse.dependences import Dependences, Unknown, Whole, everywhere, 
 from wengert.sparse.moves import moved_sets
 from wengert.sparse.products import terms_of
 from wengert.sparse.sets import EMPTY
-from wengert.sparse.stores import added, read, written
+from wengert.sparse.stores import added, counted, read, written
 from wengert.tape.ops import Call, Variable, references, with_variables
 from wengert.values import functional
 from wengert.values.names import home_of
@@ -29,6 +29,7 @@ ELEMENTWISE = (
     np.clip, np.where, np.choose, np.conjugate, np.real, np.imag, divmod, math.modf, sum, functional.setpart,
 )  # fmt: skip
 IN_FIRST = (np.interp,)  # elementwise in the first argument
+MOST_UNITS = 64  # elements of a constant factor, for each of which a function is run
 PRODUCTS = (np.matmul, np.dot, np.inner, np.vdot, np.outer, np.einsum)
 
 
@@ -58,6 +59,8 @@ def _ways(of: Dependences, op: Call, in_place: bool) -> Iterator[Callable[[Depen
         yield part
     elif any(fn is f for f in functional.DISPLAYS) or hasattr(fn, "_fields"):
         yield container
+    elif fn is np.bincount:
+        yield counted
     elif rule is not None and rule.kind == "constant":
         yield lambda of, op: None
     elif rule is not None and rule.kind != "rrule":
@@ -66,6 +69,7 @@ def _ways(of: Dependences, op: Call, in_place: bool) -> Iterator[Callable[[Depen
         yield lambda of, op: moved(of, op, rule)
         yield lambda of, op: along_axis(of, op, rule)
         yield lambda of, op: product(of, op, rule)
+        yield lambda of, op: by_units(of, op, rule)
 
 
 def _is_of(rule: Rule, fns: tuple[Any, ...]) -> bool:
@@ -127,6 +131,31 @@ def moved(of: Dependences, op: Call, rule: Rule) -> Any:
     """Each element of the result is an element of the arguments, or a constant."""
     if not _is_linear(of, op, rule):
         raise Unknown
+    return _moves(of, op)
+
+
+def by_units(of: Dependences, op: Call, rule: Rule) -> Any:
+    """The result is the sum of what the elements of a short constant factor do, each of which moves elements.
+
+    So it is of convolutions with a short filter.
+    """
+    args, _ = _bound(op, rule)
+    constant = [k for k, arg in enumerate(args) if not _is_wanted(of, arg)]
+    if rule.forward is None or rule.forward.kind != "multilinear" or len(args) != 2 or len(constant) != 1:
+        raise Unknown
+    factor = np.asarray(of.value(args[constant[0]]))
+    if factor.size > MOST_UNITS:
+        raise Unknown
+    sets: Any = EMPTY
+    for place in np.argwhere(factor):
+        unit = functional.setitem(np.zeros(factor.shape), tuple(place), 1.0)
+        given = [unit if k == constant[0] else arg for k, arg in enumerate(op.args)]
+        sets = of.sets.union(sets, _moves(of, Call(op.fn, given, op.kwargs, op.val)))
+    return _broadcast(sets, np.shape(op.val)).copy()
+
+
+def _moves(of: Dependences, op: Call) -> Any:
+    """The dependences of a call that only moves elements."""
     given = {v.id: v for v in op.references() if of.known(v) is not None}
     sets = np.concatenate([of.array(v).ravel() for v in given.values()])
 
