@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import ArgumentError
+from wengert.forward.step import known
 from wengert.forward.stream import Stream
 from wengert.forward.walk import Tangents, forward
 from wengert.gradient import pullback_of
@@ -274,7 +275,7 @@ def _filled(form: Any, dots: Tangents, seeds: Tangents, call: Callable[..., Any]
     def fill(mark: Any) -> Any:
         if type(mark) is not Mark:
             return mark
-        dot, spec = None if mark.slot is None else force(dots.get(mark.slot)), mark.spec
+        dot, spec = None if mark.slot is None else force(known(dots.get(mark.slot))), mark.spec
         if dot is None:
             return _zeros(spec, size)
         if isinstance(dot, np.ndarray):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -444,6 +445,15 @@ def untraced_arrays_stored_and_then_overwritten(x):
     s[:] = x
     places[:] = 3
     return weigh(a * a) + weigh(b * s) + weigh(c * c) + weigh(d * d)
+
+
+@program(vector)
+def put_until_an_index_is_out_of_range(x):
+    a, b = x[:2] * 1.0, x[:3] * 2.0
+    for write in (lambda: np.put(a, [0, -1, 2, 0], x), lambda: b.put([1, 5], x[3])):
+        with contextlib.suppress(IndexError):
+            write()
+    return weigh(a * a) + weigh(b * b)
 
 
 TABLE = np.zeros(6)

@@ -43,6 +43,30 @@ def test_right_or_refused(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
+def test_tangents_are_right_or_refused(name: str) -> None:
+    """Pushed along, over what was recorded, and inside a gradient."""
+    make, x, _ = HOSTILE[name]
+    dot = np.linspace(-1.0, 2.0, np.size(x)).reshape(np.shape(x)) if isinstance(x, np.ndarray) else 1.5
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        slope = np.sum(np.real(expected_gradient(name) * dot))
+        for way in (
+            lambda f: wg.jvp(f, (copy.copy(x),), (dot,))[1],
+            lambda f: wg.linearize(f, copy.copy(x))[1](dot),
+            lambda f: wg.grad(lambda t: wg.jvp(f, (copy.copy(x),), (dot,))[1] * t)(1.0),
+        ):
+            told.clear()
+            try:
+                found = way(make())
+            except (wg.WengertError, RecursionError):
+                continue
+            if not any(issubclass(w.category, (wg.NoPathWarning, wg.CacheWarning)) for w in told):
+                rtol = 1e-3 if name == "tree_of_small_floats" else 1e-6
+                np.testing.assert_allclose(found, slope, rtol=rtol, atol=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOSTILE)
 def test_tapes_say_what_gradients_say(name: str) -> None:
     """A tape of a program plays its value; the tape of its gradient gives the gradient, or an error says why not."""
     make, x, _ = HOSTILE[name]

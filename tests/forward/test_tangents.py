@@ -181,10 +181,10 @@ def test_memory_does_not_grow_with_the_steps() -> None:
 @pytest.mark.slow
 def test_memory_of_ten_thousand_steps() -> None:
     x = np.linspace(0.1, 1.0, 20)
-    peak(stencil(200), x)  # what is made once and kept
-    assert peak(stencil(10_000), x) < 1.2 * peak(stencil(1000), x)
+    peak(stencil(10), x)  # makes what is made once
+    assert peak(stencil(10_000), x) < 1.1 * peak(stencil(1000), x) < 10_000_000
     step = lambda x: x * 1.0001 + 0.001
-    assert peak(repeated(step, 10_000), 0.3) < 1.2 * peak(repeated(step, 1000), 0.3)
+    assert peak(repeated(step, 10_000), 0.3) < 1.1 * peak(repeated(step, 3000), 0.3)
 
 
 def test_what_raises_in_a_push_cannot_be_swallowed() -> None:

@@ -15,6 +15,7 @@ from random_programs import TABLE, arguments, gradients, program, programs
 from tapes import same_bits
 
 import wengert as wg
+from wengert.tangents import jvp_many
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 fuzz = settings(
@@ -56,6 +57,25 @@ def check_pullback(f: Any, want: Any, plain: Any, held: np.ndarray, exact: list[
     once = pullback(1.0)
     assert_gradients(once, exact)
     assert same_bits(once, pullback(1.0))
+
+
+def directions() -> tuple[np.ndarray, ...]:
+    return np.linspace(-1.0, 2.0, 6), np.sin(np.arange(6.0)).reshape(2, 3), np.array([1j, 1.0, -0.5 + 1j, 2.0])
+
+
+def check_tangent(f: Any, want: Any, plain: Any, held: np.ndarray, exact: list[np.ndarray]) -> None:
+    slope = sum([np.sum(np.real(g * dot)) for g, dot in zip(exact, directions(), strict=True)])
+    args = arguments()
+    value, found = wg.jvp(f, args, directions())
+    assert same_bits(value, want) and all(map(same_bits, args, plain)) and same_bits(TABLE, held)
+    np.testing.assert_allclose(found, slope, rtol=1e-8, atol=1e-7)
+    _, rows = jvp_many(f, arguments(), [np.stack([dot, 0.0 * dot, 2.0 * dot]) for dot in directions()], 3)
+    np.testing.assert_allclose(rows, [slope, 0.0, 2.0 * slope], rtol=1e-8, atol=1e-7)
+    value, push = wg.linearize(f, *arguments())
+    assert same_bits(value, want)
+    np.testing.assert_allclose(push(*directions()), slope, rtol=1e-8, atol=1e-7)
+    TABLE[...] = np.nan
+    np.testing.assert_allclose(push(*directions()), slope, rtol=1e-8, atol=1e-7)
 
 
 def check_tape(f: Any, want: Any, plain: Any, held: np.ndarray, exact: list[np.ndarray]) -> None:
@@ -116,7 +136,7 @@ def test_random_programs(ops: list[Any]) -> None:
     if not np.isfinite(want):
         return
     exact = gradients(f, arguments)
-    for check in (check_gradient, check_pullback, check_tape, check_tape_of_the_gradient):
+    for check in (check_gradient, check_pullback, check_tangent, check_tape, check_tape_of_the_gradient):
         try:
             check(f, want, plain, held, exact)
             event("right")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,13 @@ class Step:
         if bound is INPUT:
             return dots[0]
         if type(bound) is Pull:
+            if y is None:  # what a rule's function wrote unsaid: an error where anything reads it
+                return Unknown(bound)
             if bound.level != self.depth:  # what its body computed was recorded for this level
                 return of_body(y, dots[-1])
             if bound.rule.forward is None:
-                return pulled(self.call, bound, y, args, dots[:-1], self.size)
+                with self._as_it_was(bound):
+                    return pulled(self.call, bound, y, args, dots[:-1], self.size)
         elif type(bound) is not Bound:
             return None
         if bound.fn is getfield:
@@ -52,7 +56,24 @@ class Step:
             return declared(self.call, bound, y, args, kwargs, dots[:-1], self.size)
         if bound.of_subclass:
             y, *args = [self.call(np.asarray, x) if isinstance(x, np.ndarray) else x for x in (y, *args)]  # type: ignore[assignment]
-        if bound.seen is None:
-            return push(self.call, bound.fn, bound.rule, y, args, kwargs or {}, dots, self.size)
-        with bound.seen.shown(STATE.recording is not None, self.recording.owed):
+        with self._as_it_was(bound):
             return push(self.call, bound.fn, bound.rule, y, tuple(args), kwargs or {}, dots, self.size)
+
+    def _as_it_was(self, bound: Any) -> AbstractContextManager[None]:
+        """A context in which the rule finds what it reads beside its arguments as it was at the call."""
+        if bound.seen is None:
+            return nullcontext()
+        shown: AbstractContextManager[None] = bound.seen.shown(STATE.recording is not None, self.recording.owed)
+        return shown
+
+
+class Unknown:
+    """Stands for a tangent that nobody knows."""
+
+    def __init__(self, pull: Pull) -> None:
+        self.pull = pull
+
+
+def known(dot: Any) -> Any:
+    """The tangent `dot`, as an argument of the next step. Errors: that of an Unknown."""
+    return dot.pull.pullback(None) if type(dot) is Unknown else dot

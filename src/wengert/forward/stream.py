@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import WengertError
-from wengert.forward.step import Step
+from wengert.forward.step import Step, known
 from wengert.memory.storage import memory_of
 from wengert.recording.nans import check_push
 from wengert.recording.primitives import INPUT
@@ -119,7 +119,7 @@ class Stream:
     def tangent(self, slot: int) -> Any:
         """The tangent at a slot; None is zero."""
         try:
-            return self.tangents[slot]
+            return known(self.tangents[slot])
         except KeyError:
             raise WengertError(
                 f"{STATE.site}: wengert dropped the tangent of a value that is still used, which it must not. "
@@ -167,7 +167,7 @@ class Stream:
             self.stored.discard(before)
             del self.tangents[before]  # the array has moved on
         else:
-            x_dot = x_dot.copy()
+            x_dot = np.array(x_dot)
         self.stored.add(slot)
         self.aliases.add(slot)
         self._write(fn, x_dot, args[1:-1], value)
@@ -177,8 +177,8 @@ class Stream:
         if self.size is None:
             written(fn, x_dot, *where, 0.0 if value is None else value)
             return
-        for k, row in enumerate(x_dot):
-            written(fn, row, *where, 0.0 if value is None else value[k])
+        for k in range(self.size):
+            written(fn, x_dot[k, ...], *where, 0.0 if value is None else value[k])
 
     def _zeros(self, x: Any) -> np.ndarray:
         spec = spec_of(x)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.forward.step import Call, Step
+from wengert.forward.step import Call, Step, known
 from wengert.recording.nans import check_push
 from wengert.recording.recording import PUSHED, STATE, Recording
 from wengert.values.settings import SETTINGS
@@ -22,6 +22,10 @@ def forward(
     """
     step, site, dots = Step(recording, call, depth, size), STATE.site, dict(dots)
     notes = recording.notes if STATE.recording is recording else []
+    if recording.memory.has_pulls:
+        for entry in map(recording.entries.__getitem__, range(start, end)):
+            if entry is not None and getattr(entry[0], "seen", None) is not None:
+                entry[0].seen.look_again()
     try:
         for slot in range(start, end):
             entry = recording.entries[slot]
@@ -45,6 +49,6 @@ def forward(
 def _dots(dots: Tangents, place: Any) -> Any:
     """The tangents at a slot, or at those of a sequence; None where all are zero."""
     if type(place) is not tuple:
-        return None if place is None else dots.get(place)
+        return None if place is None else known(dots.get(place))
     found = tuple([_dots(dots, part) for part in place])
     return found if any([dot is not None for dot in found]) else None

@@ -363,8 +363,8 @@ class Memory:
         for copies in self.replaced:
             for key in [key for key, made in copies.items() if _references(made) == ALONE]:
                 copy, _, variable = copies[key]
-                if SHADOW.get(id(copy)) == variable:
-                    SHADOW.pop(id(copy), None)  # a constant has no slot
+                if SHADOW.get(id(copy), -1) == variable:
+                    del SHADOW[id(copy)]
                 del copies[key]
         self.replaced = [copies for copies in self.replaced if copies]
 

@@ -42,7 +42,8 @@ def note_writes(
         if recording.memory.lent.is_workspace(array):
             if recording.keep:
                 raise recording.refuse(_overwritten())
-            recording.memory.give_way(array)  # nobody may read its views any more, but for the reverse pass
+            if not seen:
+                recording.memory.give_way(array)  # nobody may read its views any more, but for the reverse pass
         elif slot_of(recording, array) not in {None, *recording.memory.lent.unspoken}:
             raise recording.refuse(
                 RefusedCallError(

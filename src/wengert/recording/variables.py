@@ -208,7 +208,7 @@ def splat(k: int, items: tuple[Any, ...], inner: Any) -> tuple[Any, ...]:
 
 
 def _keep(recording: Recording, how: str, value: Any) -> Any:
-    if recording.keep or how == "value" or how == "static":
+    if recording.keep or how == "value" or how == "static" or (recording.holds and not is_inexact(value)):
         return recording.memory.capture(value)
     if how == "shape" or recording.holds:
         return light(value)

@@ -309,7 +309,7 @@ def _store_step(bars: Bars, y_bar: Any, owned: bool, ins: Any, args: Any) -> Non
 
 def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: Any, args: Any, depth: int) -> None:
     """A step back by the pullback that an rrule returned."""
-    if pull.level != depth:
+    if pull.level != depth and y is not None:  # None is what its function wrote unsaid
         _hand_to_body(bars, y_bar, owned, ins[-1], y)
         return
     rule = pull.rule

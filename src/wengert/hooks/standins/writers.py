@@ -65,7 +65,20 @@ def _put(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str = "rais
         indices = enter(np.remainder)(indices, array.size)
     elif mode == "clip":
         indices = enter(np.clip)(indices, 0, array.size - 1)
+    else:
+        _put_until_wrong(array, indices, values)
     write_flat(array, enter(np.ravel)(indices), values)
+
+
+def _put_until_wrong(array: np.ndarray, indices: Any, values: Any) -> None:
+    """Where an index is out of range, write those before it and raise what NumPy raises: so does `np.put`."""
+    places = np.ravel(indices)
+    wrong = (places < -array.size) | (places >= array.size) if places.dtype.kind in "iu" else np.zeros(1, bool)
+    if wrong.any():
+        first = int(wrong.argmax())
+        if first:
+            write_flat(array, places[:first], enter(np.resize)(values, first) if np.ndim(values) else values)
+        np.zeros(array.shape).put(indices, np.zeros(np.shape(values)))
 
 
 def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
