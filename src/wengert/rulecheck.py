@@ -332,14 +332,19 @@ class _Check:
                 self.close(f"{what} against +", buffer, start + x_bar)
 
     def step_agrees(self, bars: Any, y_bar: Any) -> None:
-        """The generated reverse step of a call on one or two floats."""
+        """The generated steps of a call on one or two floats, back and forward."""
         kinds = {type(x) for x in (self.y, *self.primals)}
         if self.rule.kind != "partials" or len(self.primals) > 2 or not kinds <= {float, np.float64}:
             return
         for wanted in _subsets([True] * len(self.primals)):
             slots = tuple(i if want else None for i, want in enumerate(wanted))
             sums: list[Any] = [None] * len(wanted)
-            self.rule.scalar_step(wanted)(y_bar, (None, self.y, slots, self.primals, None, None), sums)
+            entry = (None, self.y, slots, self.primals, None, None)
+            self.rule.scalar_step(wanted)(y_bar, entry, sums)
+            dots = {slot: self.random_like(self.y) if want else None for slot, want in enumerate(wanted)}
+            y_dot = self.rule.forward_step(wanted)(entry, dots)
+            expected = sum([bars[k] * dots[k] for k, want in enumerate(wanted) if want])
+            self.close(f"forward step on floats, wanted {wanted}", 0.0 if y_dot is None else y_bar * y_dot, expected)
             for k, want in enumerate(wanted):
                 if want:
                     self.close(f"step on floats, argument {k} against the pullback", sums[k], bars[k])

@@ -103,13 +103,18 @@ class Stream:
 
     def _pushed_number(self, entry: Entry) -> Any:
         """`_pushed` for a call on one or two floats."""
-        bound, y, ins, args, *_ = entry
-        dots = [None if slot is None else self.tangent(slot) for slot in ins]
-        mask = tuple([dot is not None for dot in dots])
-        if not any(mask):
-            return None
-        with silent():
-            return self.apart.run(bound.rule.pushing(mask), dots, y, *args)
+        bound = entry[0]
+        if bound.forth is None:
+            bound.forth = bound.rule.forward_step(bound.wanted)
+        try:
+            if not bound.primitive.stops:
+                return self.apart.run(bound.forth, entry, self.tangents)
+            with silent():
+                return self.apart.run(bound.forth, entry, self.tangents)
+        except KeyError:
+            for slot in flat_slots(entry[2]):
+                self.tangent(slot)
+            raise
 
     @property
     def is_alone(self) -> bool:

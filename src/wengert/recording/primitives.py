@@ -106,9 +106,9 @@ class Bound:
     """A primitive in one form of call: which arguments are wanted, and what of each its pullback reads.
 
     `keeps[k]` is "value", "shape", "static" or "nothing"; `step` is its part of the reverse pass on floats and
-    `array_step` that on arrays, generated after some uses. `scatter` adds to the cotangent of the only wanted argument,
-    the first; `above`: so many elements has an x̄ to which it pays to add in place, or None. `of_subclass`: an argument
-    is of a class made from `np.ndarray`, whose operators a rule must not meet.
+    `array_step` that on arrays, generated after some uses; `forth` is that of forward mode on floats. `scatter` adds to
+    the cotangent of the only wanted argument, the first; `above`: so many elements has an x̄ to which it pays to add in
+    place, or None. `of_subclass`: an argument is of a class made from `np.ndarray`, whose operators no rule must meet.
     """
 
     __slots__ = (
@@ -116,6 +116,7 @@ class Bound:
         "array_step",
         "call",
         "fn",
+        "forth",
         "is_simple",
         "keeps",
         "kind",
@@ -141,6 +142,7 @@ class Bound:
         self.primitive = primitive
         self.fn, self.name, self.kind, self.rule = primitive.fn, primitive.name, primitive.kind, rule
         self.step: Callable[..., None] | None = None
+        self.forth: Callable[[Any, Any], Any] | None = None
         self.array_step: Callable[..., None] | None = None
         self.uses = 0
         self.seen: Hindsight | None = None

@@ -11,6 +11,7 @@ import numpy as np
 from wengert.errors import NoRuleError, RuleError
 from wengert.rulebook import showing
 from wengert.rulebook.bodies import RuleBody, Variant, given_own
+from wengert.rulebook.forward_steps import forward_step
 from wengert.rulebook.purity import TESTED
 from wengert.rulebook.steps import scalar_step
 from wengert.values.callables import callable_name, named_parameters, unwrapped
@@ -175,6 +176,11 @@ class Rule:
             if len(wanted) <= MOST_ARGUMENTS:
                 self._pushing[wanted] = found
         return found
+
+    def forward_step(self, wanted: tuple[bool, ...]) -> Callable[[Any, Any], Any]:
+        """The forward step of a call on floats, `step(entry, dots) -> ẏ`, of a rule that states partials."""
+        assert self.analysis is not None
+        return forward_step(self.analysis, wanted, self.pushing)
 
     def passes_on(self, k: int) -> bool:
         """Whether the cotangent of argument `k` certainly is ȳ itself."""

@@ -54,11 +54,14 @@ _DOUBLE = Spec((), float, float)
 def scalar_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
     """The function `step(g, entry, bars)` that adds the cotangents of a call on floats; `g` is that of its result."""
     slow = _slow_step(body, wanted)
-    rest_has_defaults = body.defaults.keys() >= {*body.names[len(wanted) :]}
     with DERIVING:
-        if not body.inlines or len(wanted) > 2 or not rest_has_defaults or _differs_on_floats(body):
-            return slow
-        return _ScalarStep(body, wanted, slow).build()
+        return ScalarStep(body, wanted, slow).build() if may_step(body, wanted) else slow
+
+
+def may_step(body: RuleBody, wanted: tuple[bool, ...]) -> bool:
+    """Whether the text of partials can be copied into a step of a call on floats."""
+    rest_has_defaults = body.defaults.keys() >= {*body.names[len(wanted) :]}
+    return body.inlines and len(wanted) <= 2 and rest_has_defaults and not _differs_on_floats(body)
 
 
 def _slow_step(body: RuleBody, wanted: tuple[bool, ...]) -> Callable[[Any, Any, Any], None]:
@@ -143,13 +146,13 @@ class Step(ast.NodeTransformer):
         return reads(self.node, name, self.function) != "nothing"
 
 
-class _ScalarStep(Step):
+class ScalarStep(Step):
     """Generates `step(g, e, bars)`; as a transformer it puts functions of `math` for those of NumPy into a partial."""
 
     def __init__(self, body: RuleBody, wanted: tuple[bool, ...], slow: Callable[..., None]) -> None:
         super().__init__(body, wanted, slow, ("i", "j", "t", "d", "k"))
 
-    def build(self) -> Callable[[Any, Any, Any], None]:
+    def build(self) -> Callable[..., Any]:
         self.prune(self._stores)
         self.node = ast.fix_missing_locations(self.visit(self.node))
         lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()

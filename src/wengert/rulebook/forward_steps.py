@@ -1,0 +1,54 @@
+"""The forward step of a call on one or two floats, as generated source: it runs once per call while tangents stream."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from wengert.rulebook.bodies import RuleBody
+from wengert.rulebook.steps import ScalarStep, is_none, may_step
+from wengert.rulebook.syntax import DERIVING, parts_of, unit
+
+Pushing = Callable[[tuple[bool, ...]], Callable[..., Any]]
+
+
+def forward_step(body: RuleBody, wanted: tuple[bool, ...], pushing: Pushing) -> Callable[[Any, Any], Any]:
+    """The function `step(entry, dots)` that gives the tangent of a call on floats; `dots` has tangents by slot.
+
+    `wanted` are the arguments that have slots; `pushing(mask)` gives the function of partials that takes what is not
+    usual: a tangent of None, which is zero, and floats of which Python's functions make no number.
+    """
+
+    def slow(entry: Any, dots: Any) -> Any:
+        given = tuple([dots[slot] if want else None for slot, want in zip(entry[2], wanted, strict=True)])
+        mask = tuple([dot is not None for dot in given])
+        return pushing(mask)(given, entry[1], *entry[3]) if any(mask) else None
+
+    with DERIVING:
+        return _ForwardStep(body, wanted, slow).build() if may_step(body, wanted) else slow
+
+
+class _ForwardStep(ScalarStep):
+    """Generates `step(e, bars)`, where `bars` holds tangents."""
+
+    title = "forward step"
+
+    def build(self) -> Callable[..., Any]:
+        self.prune(self._returns)
+        self.node = ast.fix_missing_locations(self.visit(self.node))
+        lines = ast.unparse(ast.Module(self.node.body, [])).splitlines()
+        e, dots, slow = (self.name[n] for n in ("e", "bars", "slow"))
+        text = [f"def step({e}, {dots}):", *[f"    {line}" for line in self._unpack()], "    try:"]
+        text += [f"        {line}" for line in lines]
+        text += ["    except (ValueError, ArithmeticError, TypeError):", f"        return {slow}({e}, {dots})", ""]
+        return self.compile("\n".join(text))
+
+    def _returns(self, statement: ast.Return) -> list[ast.stmt]:
+        """The sum of partials times tangents, in place of a `return`."""
+        terms = []
+        for n, part, want in zip("ij", parts_of(statement), self.wanted, strict=False):
+            if want and not is_none(part):
+                sign, dot = unit(part), f"{self.name['bars']}[{self.name[n]}]"
+                terms.append(dot if sign > 0 else f"-{dot}" if sign else f"{dot} * ({ast.unparse(part)})")
+        return ast.parse(f"return {' + '.join(terms) or None}").body
