@@ -29,7 +29,8 @@ def jacobian(
 ) -> Any:
     """The function that returns the Jacobian ∂f/∂x, for a result of any shape; without `f`, a decorator.
 
-    It goes forward where the result has more numbers than the arguments (`jacfwd`), else backward (`jacrev`).
+    It goes backward (`jacrev`) where the arguments have more than three times the result's numbers, else forward
+    (`jacfwd`).
 
     >>> wg.jacobian(lambda x: x[:2] * x[2])(np.array([1.0, 2.0, 3.0]))
     array([[3., 0., 1.],

@@ -225,6 +225,8 @@ def _linearized(work: Work, backward: bool = False) -> tuple[Any, Any, Any, Any]
             dots = forward(walked, here.start, end, seeds, call, depth, size)
         finally:
             walked.owed.pay(owed)
+        if walked is recording:
+            recording.stopped = len(recording.entries)  # that of a linear function is a constant
         return _filled(form, dots, seeds, call, size)
 
     return value, push, pullback, swaps.leave(aux)
