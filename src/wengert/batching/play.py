@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy as np
 from wengert.batching.agreement import agree
 from wengert.batching.axes import Examples, Shared, like, parts_of
 from wengert.batching.example import Program
-from wengert.rulebook.batching import batched, example
+from wengert.rulebook.batching import Batch, batched, example, outcomes
 from wengert.tape.ops import Call, Constant, Input, Variable, references, value_of, with_variables
 from wengert.tape.schedules import schedule
-from wengert.values.functional import WINDOWED, Path, getfield
+from wengert.values.functional import WINDOWED, Path, getfield, raises
 from wengert.values.sites import Site
 
 Caller = Callable[..., Any]
@@ -120,7 +121,15 @@ class _Table:
     def _on_batch(self, op: Call, args: Any, kwargs: Any, axes: Any, named: Any) -> Any:
         strides = value_of(op.args[0]).strides if any([op.fn is fn for fn in WINDOWED]) else None
         made = batched(self.call, op.fn, args, kwargs, axes, self.size, named, strides)
+        if op.fn in (np.linalg.eig, np.linalg.eigvals):
+            self._all_complex(made, op)
         return self._as_recorded(made, op)
+
+    def _all_complex(self, made: Any, op: Call) -> None:
+        """Check that the eigenvalues are complex for each example, if for one: together they have one dtype."""
+        values = made if isinstance(made, np.ndarray) else made[0]
+        if np.iscomplexobj(values) and not np.any(values.imag, axis=1).all():
+            raise DiffersError("the shapes or kinds of its values differ between the examples", op.site)
 
     def _as_recorded(self, made: Any, op: Call) -> Any:
         """The value of an op in the dtype that it has for one example: a float of Python's leaves that of others."""
@@ -138,24 +147,25 @@ class _Table:
         return made if made.dtype == recorded.dtype else self.call(np.ndarray.astype, made, recorded.dtype)
 
     def _ask(self, op: Call, args: Any, kwargs: Any, axes: Any, named: Any) -> None:
-        """Ask a guard for each example.
-
-        How arrays lie in memory is the same for all, and so are shapes and kinds, which each op is checked for.
-        """
-        if op.fn in _OF_LAYOUT or (op.fn is getfield and type(op.args[1]) is Path):
+        """Ask a guard for each example. Shapes and kinds, which each op is checked for, are the same for all."""
+        if op.fn is getattr or (op.fn is getfield and type(op.args[1]) is Path):
+            raise DiffersError("how an array lies in memory is asked for", op.site)
+        if op.fn in (operator.is_, operator.is_not) or (op.fn is raises and op.val is None):
+            raise DiffersError(
+                "whether things are the same object, or raise errors of arithmetic, is asked for", op.site
+            )
+        if op.fn is np.shares_memory:  # as views and copies of examples that lie alike do alike
             return
         if not any(axes) and not named:
-            found = self.call(op.fn, *args, **kwargs)
+            found = [self.call(op.fn, *args, **kwargs)]
         elif op.fn in _OF_KIND and axes[0] is True:
-            like_one = example(args[0], True, 0, True)
-            if op.fn is type or op.fn(like_one) == op.val:
-                return
-            raise DiffersError("the shapes or kinds of its values differ", op.site)
+            if op.fn is not type and op.fn(example(args[0], True, 0, True)) != op.val:
+                raise DiffersError("the shapes or kinds of its values differ", op.site)
+            return
         else:
-            found = batched(self.call, op.fn, args, kwargs, axes, self.size, named, quiet=True)
-        if not self.call(agree, found, op.val):
+            found = outcomes(self.call, Batch(op.fn, self.size, axes, named), args, kwargs)
+        if not all([self.call(agree, x, op.val) for x in (found if isinstance(found, list) else [found])]):
             raise DiffersError("the examples decide differently here", op.site)
 
 
-_OF_LAYOUT = {np.shares_memory, np.may_share_memory, getattr}
 _OF_KIND = {type, np.shape, np.ndim, np.result_type, np.iscomplexobj, np.isrealobj}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -93,6 +93,16 @@ def batched(
     return value
 
 
+def outcomes(call: Callable[..., Any], batch: Batch, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What the function of a Batch gives for each example, as an array of them where it has a rule, else in a list."""
+    rule, fn = _rule_of(batch.fn)
+    batch = batch._replace(fn=fn)
+    found = NotImplemented if rule is None else call(rule, batch, *args, **kwargs)
+    if isinstance(found, np.ndarray):
+        return found
+    return [call(fn, *given, **words) for given, words in examples(batch, args, kwargs)]
+
+
 def _stand_aligned(args: Sequence[Any], axes: Sequence[Any]) -> bool:
     """Whether arguments broadcast against each other as they stand: the examples have all axes that there are."""
     ndims = [np.ndim(x) for x, on in zip(args, axes, strict=True) if on]
@@ -124,13 +134,27 @@ def _warn(fn: Any) -> None:
 
 def one_by_one(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     """The values of the function for each example, stacked; of an empty batch that of ones has their shape."""
+    made = [batch.fn(*given, **words) for given, words in examples(batch, args, kwargs)]
+    if len({_kind(result) for result in made}) > 1:
+        raise TypeError(f"{callable_name(batch.fn)} gives results of different kinds for the examples")
+    return stacked(made, batch.size)
+
+
+def _kind(result: Any) -> Any:
+    """The dtype of a number or array, the type of anything else."""
+    is_number = isinstance(result, np.ndarray | np.generic | float | complex | int)
+    return np.result_type(result) if is_number else type(result)
+
+
+def examples(
+    batch: Batch, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[list[Any], dict[str, Any]]]:
+    """The arguments of the function for each example, by position and by name; of an empty batch ones."""
     whole = getattr(batch.fn, "__objclass__", None) is np.ndarray  # whose methods do not take numbers
-    made = []
     for i in range(batch.size or 1):
         given = [example(x, on, i, whole) for x, on in zip(args, batch.axes, strict=False)]
         words = {name: example(x, name in batch.named, i, whole) for name, x in kwargs.items()}
-        made.append(batch.fn(*given, *args[len(given) :], **words))
-    return stacked(made, batch.size)
+        yield [*given, *args[len(given) :]], words
 
 
 def example(x: Any, on: Any, i: int, whole: bool) -> Any:
