@@ -221,3 +221,66 @@ def test_entries_and_pattern(name: str) -> None:
 
 
 WIDER = {"single_numbers", "sums", "masked"}  # a maximum has all arguments, whichever is the largest
+
+
+def test_a_rule_that_lets_cotangents_through_a_step_has_entries() -> None:
+    def binary(x):
+        return (x > 0.9) * 1.0
+
+    with wg.rules.scope():
+
+        @wg.pullback(binary)
+        def binary_rule(y_bar, y, x):
+            return y_bar
+
+        found = wg.sparse_jacobian(binary)(X).toarray()
+    np.testing.assert_array_equal(found, np.eye(12))
+
+
+def test_a_rule_of_a_linear_function_that_says_so_is_exact() -> None:
+    def every_second(x):
+        return x[::2].copy()
+
+    with wg.rules.scope():
+
+        @wg.pullback(every_second)
+        def every_second_rule(y_bar, y, x):
+            x_bar = np.zeros(np.shape(x))
+            x_bar[::2] = y_bar
+            return x_bar
+
+        assert wg.jacobian_pattern(every_second, X).nnz == 6 * 12  # each may depend on each
+        wg.extend.linear(every_second)
+        assert wg.jacobian_pattern(every_second, X).nnz == 6
+
+
+def test_rules_for_containers_objects_and_whole_functions() -> None:
+    def spread(x):
+        return {"low": x[:2] - 1.0, "high": [x * x]}
+
+    with wg.rules.scope():
+
+        @wg.rrule(spread)
+        def spread_rule(x):
+            def spread_pullback(bar):
+                x_bar = bar["high"][0] * 2 * x
+                x_bar[:2] += bar["low"]
+                return x_bar
+
+            return spread(x), spread_pullback
+
+        @wg.custom
+        def pairs(x):
+            return x[::2], [x[1::2] ** 2]
+
+        @pairs.pullback
+        def pairs_pullback(y_bar, y, x):
+            x_bar = np.zeros(len(x))
+            x_bar[::2], x_bar[1::2] = y_bar[0], y_bar[1][0] * 2 * x[1::2]
+            return x_bar
+
+        def f(x):
+            made, (even, (odd,)) = spread(x), pairs(x)
+            return made["low"] * made["high"][0][3:5], made, even[1:] * odd[:-1]
+
+        np.testing.assert_allclose(wg.sparse_jacobian(f)(X).toarray(), dense(f, X), atol=1e-8)

@@ -174,7 +174,10 @@ def _moves(of: Dependences, op: Call) -> Any:
 
 
 def _is_linear(of: Dependences, op: Call, rule: Rule) -> bool:
-    """Whether a call is linear in all arguments that depend on something: so it is declared, or its pullback tells."""
+    """Whether a call is linear in all arguments that depend on something: so it is declared, or its pullback tells.
+
+    The pullback of a user's rule does not: it may let cotangents pass where the function is a step.
+    """
     args, _ = _bound(op, rule)
     wanted = [_is_wanted(of, arg) for arg in args]
     forward = rule.forward
@@ -182,7 +185,11 @@ def _is_linear(of: Dependences, op: Call, rule: Rule) -> bool:
         return forward.args is None or all(k in forward.args for k, is_wanted in enumerate(wanted) if is_wanted)
     variant = rule.variant(tuple(wanted))
     reads = [how for how, is_wanted in zip(variant.reads, wanted, strict=False) if is_wanted]
-    return "value" not in [*reads, variant.reads_y]
+    return _is_of_wengert(rule) and "value" not in [*reads, variant.reads_y]
+
+
+def _is_of_wengert(rule: Rule) -> bool:
+    return home_of(rule.body).startswith("wengert")
 
 
 def _is_wanted(of: Dependences, arg: Any) -> bool:
@@ -209,7 +216,7 @@ def along_axis(of: Dependences, op: Call, rule: Rule) -> Any:
     """
     args, static = _bound(op, rule)
     wanted = [arg for arg in args if _is_wanted(of, arg)]
-    if rule.analysis is None or "axis" not in rule.analysis.static or not home_of(rule.body).startswith("wengert"):
+    if rule.analysis is None or "axis" not in rule.analysis.static or not _is_of_wengert(rule):
         raise Unknown
     axis = of.value(static.get("axis", rule.analysis.kwdefaults.get("axis")))
     if len(wanted) != 1 or axis is None:
