@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from types import FunctionType
@@ -12,7 +13,7 @@ import numpy as np
 from wengert.errors import ArgumentError, RuleError
 from wengert.gradient import vjp
 from wengert.rulebook.registry import Registry, rules
-from wengert.rulebook.rule import Rule
+from wengert.rulebook.rule import Pushforward, Rule
 from wengert.values.callables import callable_name, place, signature
 from wengert.values.specs import is_complex, is_inexact
 from wengert.values.trees import leaves, mirror, rebuild
@@ -159,18 +160,19 @@ class _Stated:
             def pullback(y_bar: Any) -> Any:
                 return back(y_bar, y, *whole, **static)
 
-            def push(dots: Any) -> Any:
-                return forward((*dots, *[None] * (len(whole) - len(dots))), y, *whole, **static)  # type: ignore[misc]
-
-            if forward is not None:
-                pullback.push = push  # type: ignore[attr-defined]
             return y, pullback
 
         body.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         if self.rule is not None and self.registry.get(f) is self.rule:
             self.registry.remove(f)
-        where = place(self.text or function)
-        self.rule = self.registry.add(Rule(callable_name(f), (f,), "rrule", body, where))
+        self.rule = self.registry.add(Rule(callable_name(f), (f,), "rrule", body, place(self.text or function)))
+        if forward is not None:
+
+            def push(dots: Any, y: Any, *args: Any, **static: Any) -> Any:
+                whole = (*args, *defaults[len(args) :])
+                return forward((*dots, *[None] * (len(whole) - len(dots))), y, *whole, **static)
+
+            self.registry.push_by(f, Pushforward("declared", functools.wraps(forward)(push)))
 
     def _transposed(self, y_bar: Any, y: Any, *args: Any, **static: Any) -> Any:
         """The cotangents of the arguments, where a pushforward alone is stated."""

@@ -330,3 +330,46 @@ def test_slopes_of_several_arguments_and_static_ones() -> None:
     a, b = np.array([[1.5], [2.0]]), np.array([2.0, 3.0])
     wg.test_rrule(power, a, b, scale=2.0)
     assert wg.grad(lambda b: power(3.0, scale=2.0, b=b))(2.0) == pytest.approx(2 * 9 * math.log(3))
+
+
+def test_a_pushforward_is_what_forward_mode_uses() -> None:
+    calls: list[str] = []
+
+    @wg.custom
+    def f(x: Any, p: Any, scale: Any = 2.0) -> Any:
+        return {"y": scale * x * p["w"] + p["b"]}
+
+    @f.pushforward  # type: ignore[attr-defined]
+    def _(dots: Any, y: Any, x: Any, p: Any, scale: Any) -> Any:
+        calls.append("forward")
+        x_dot, p_dot, _ = dots
+        total = 0.0 if p_dot is None else scale * x * p_dot["w"] + p_dot["b"]
+        return {"y": total if x_dot is None else total + scale * x_dot * p["w"]}
+
+    @f.pullback  # type: ignore[attr-defined]
+    def _(y_bar: Any, y: Any, x: Any, p: Any, scale: Any) -> Any:
+        calls.append("backward")
+        bar = y_bar["y"]
+        return scale * bar * p["w"], {"w": scale * np.sum(bar * x), "b": np.sum(bar)}, None
+
+    p = {"w": 3.0, "b": 1.0, "n": 2}
+    _, y_dot = wg.jvp(lambda x: f(x, p)["y"] ** 2, (X,), (np.ones(3),))
+    np.testing.assert_allclose(y_dot, 2 * (6 * X + 1) * 6)
+    _, y_dot = wg.jvp(lambda w: f(X, {"w": w, "b": 1.0})["y"], (3.0,), (1.0,))
+    np.testing.assert_allclose(y_dot, 2 * X)
+    found = wg.jacfwd(lambda x, p: f(x, p)["y"], argnums=(0, 1))(X, p)
+    np.testing.assert_allclose(found[0], 6 * np.eye(3))
+    np.testing.assert_allclose(found[1]["w"], 2 * X)
+    np.testing.assert_allclose(found[1]["b"], np.ones(3))
+    _, push = wg.linearize(lambda x: f(x, p)["y"], X)
+    np.testing.assert_allclose(push(X), 6 * X)
+    assert set(calls) == {"forward"}
+    np.testing.assert_allclose(wg.jacrev(lambda x: f(x, p)["y"])(X), 6 * np.eye(3))
+    assert "backward" in calls
+    assert wg.check_grads(lambda x, w: f(x, {"w": w, "b": w})["y"], order=2, modes=("rev", "fwd"))(X, 0.7) < 1e-6
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_in_both_modes(form: str) -> None:
+    assert wg.check_grads(FORMS[form](), order=2, modes=("rev", "fwd"))(X) < 1e-6
+    assert wg.check_grads(FORMS[form](), order=2, modes=("rev", "fwd"))(0.3) < 1e-6

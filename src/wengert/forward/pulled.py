@@ -11,7 +11,7 @@ from wengert.recording.container_arguments import Place, spread, with_leaves
 from wengert.recording.pulls import Pull
 from wengert.rulebook.pushforwards import push, transposed
 from wengert.values.results import cotangent, form_of, keys_of
-from wengert.values.trees import leaves, walk
+from wengert.values.trees import is_container, leaves, walk
 
 ENTERED = "The pullback is called here, on values that are watched to transpose it."
 
@@ -20,11 +20,20 @@ Call = Callable[..., Any]
 
 def declared(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], kwargs: Any, dots: Any, size: int | None) -> Any:
     """The tangent of the result `y` of a user's rule that declares a pushforward, given containers as the rule is."""
+    if size is not None and (pull.forms or is_container(y)):
+        rows = [declared(call, pull, y, args, kwargs, _row(dots, k), None) for k in range(size)]
+        return None if rows[0] is None else _stacked(call, rows)
     given = [
-        dot if dot is None or k not in pull.forms else with_leaves(x, dot)
+        dot if dot is None or k not in pull.forms else with_leaves(x, _whole(pull.forms[k], dot))
         for k, (x, dot) in enumerate(zip(args, dots, strict=True))
     ]
     return push(call, pull.fn, pull.rule, y, args, kwargs, tuple(given), size)
+
+
+def _whole(form: Any, dots: tuple[Any, ...]) -> list[Any]:
+    """The tangents of the leaves of a container, zeros for those that are None."""
+    pairs = zip(dots, _places(form), strict=True)
+    return [np.zeros(place.spec.shape, place.spec.dtype) if dot is None else dot for dot, place in pairs]
 
 
 def pulled(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], dots: tuple[Any, ...], size: int | None) -> Any:
