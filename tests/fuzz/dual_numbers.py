@@ -284,6 +284,34 @@ def grad(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *args: value_and_grad(f)(*args)[1]
 
 
+def jacobian(f: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Of a function of real numbers."""
+
+    def at(x: Any) -> Any:
+        linear = Linear(f, (x,))
+        rows = [[parts.get((k, "re"), Number(0.0)) for k in range(len(linear.at))] for parts in linear.parts]
+        made = array(rows).reshape(np.shape(linear.value) + np.shape(x))
+        return made if made.shape else made.item()
+
+    return at
+
+
+def hessian(f: Callable[..., Any]) -> Callable[[Any], Any]:
+    return jacobian(grad(f))
+
+
+def hvp(f: Callable[..., Any], x: Any, v: Any) -> Any:
+    return jvp(grad(f), (x,), (v,))[1]
+
+
+def derivative(f: Callable[..., Any], order: int) -> Callable[[Any], Any]:
+    return grad(f) if order == 1 else grad(derivative(f, order - 1))
+
+
+def vmap(f: Callable[..., Any]) -> Callable[[Any], Any]:
+    return lambda rows: array([f(row) for row in rows])
+
+
 def plainly(x: Any) -> Any:
     """A structure of plain numbers and arrays of them."""
     if isinstance(x, dict):

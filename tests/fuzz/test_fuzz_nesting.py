@@ -14,16 +14,18 @@ from typing import Any
 import dual_numbers as dual
 import numpy as np
 import pytest
-from nested_programs import FORWARD, REVERSE, Writer
+from nested_programs import FAMILY, FORWARD, REVERSE, Writer
 
 import wengert as wg
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "60"))
 FIRST = int(os.environ.get("FUZZ_FIRST", "0"))
-FORMS = REVERSE + (FORWARD if hasattr(wg, "jvp") else ())
-MODES = ("grad", "vjp", "gradtape", "checkpoint", "inside another")
+FORMS = REVERSE + FORWARD + FAMILY
+MODES = ("grad", "vjp", "gradtape", "checkpoint", "inside another", "jvp")
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+OPERATORS = ("grad", "value_and_grad", "vjp", "jvp", "linearize", "jacobian", "hessian", "hvp", "derivative", "vmap")
 
 
 def pieces(numpy: Any) -> dict[str, Any]:
@@ -56,8 +58,7 @@ WENGERT = {
     "np": np,
     "math": math,
     "functools": functools,
-    **{name: getattr(wg, name) for name in ("checkpoint", "checkpoint_loop", "grad", "value_and_grad", "vjp")},
-    **{name: getattr(wg, name, None) for name in ("jvp", "linearize")},
+    **{name: getattr(wg, name) for name in ("checkpoint", "checkpoint_loop", *OPERATORS, "jacrev", "jacfwd", "vhp")},
     **pieces(np),
 }
 DUAL = {
@@ -66,7 +67,10 @@ DUAL = {
     "functools": functools,
     "checkpoint": lambda f: f,
     "checkpoint_loop": lambda step, state, n, length: functools.reduce(step, range(n), state),
-    **{name: getattr(dual, name) for name in ("grad", "value_and_grad", "vjp", "jvp", "linearize")},
+    **{name: getattr(dual, name) for name in OPERATORS},
+    "jacrev": dual.jacobian,
+    "jacfwd": dual.jacobian,
+    "vhp": dual.hvp,
     **pieces(dual.NP),
 }
 
@@ -115,10 +119,32 @@ def asked(mode: str, main: Callable[..., Any]) -> tuple[Any, Any]:
     if mode == "gradtape":
         value, found = wg.gradtape(main, *arguments()).play(*arguments())
         return value, found[1:]
+    if mode == "jvp":  # in the direction of each argument, with zero for the others
+        return along_each(main)
     if mode == "inside another":
         return inside_another(main)
     value, found = wg.grad(wg.checkpoint(main) if mode == "checkpoint" else main, *arguments())
     return value, found[1:]
+
+
+def along_each(main: Callable[..., Any]) -> tuple[Any, Any]:
+    """The value, and the gradients by derivatives along each number."""
+    value, columns = None, []
+    for k, x in enumerate(arguments()):
+        flat = []
+        for place in range(np.size(x)):
+            direction = np.zeros(np.size(x), np.asarray(x).dtype)
+            direction[place] = 1.0
+            steps = [direction.reshape(np.shape(x))[()]] + [1j * direction] * np.iscomplexobj(x)
+            slopes = []
+            for step in steps:
+                dots: list[Any] = [None] * len(arguments())
+                dots[k] = step
+                value, slope = wg.jvp(main, arguments(), dots)
+                slopes.append(slope)
+            flat.append(slopes[0] - 1j * slopes[1] if len(slopes) > 1 else slopes[0])
+        columns.append(np.reshape(flat, np.shape(x)))
+    return value, columns
 
 
 def inside_another(main: Callable[..., Any]) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from wengert.recording.container_arguments import Place, spread, with_leaves
 from wengert.recording.pulls import Pull
-from wengert.rulebook.pushforwards import push, transposed
+from wengert.rulebook.pushforwards import push, row_of, transposed
 from wengert.values.results import cotangent, form_of, keys_of
 from wengert.values.trees import is_container, leaves, walk
 
@@ -39,7 +39,7 @@ def _whole(form: Any, dots: tuple[Any, ...]) -> list[Any]:
 def pulled(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], dots: tuple[Any, ...], size: int | None) -> Any:
     """The tangent of the result `y` of a user's rule, from those of its arguments: of containers, one for each leaf."""
     if size is not None:
-        rows = [pulled(call, pull, y, args, _row(dots, k), None) for k in range(size)]
+        rows = [pulled(call, pull, y, args, row_of(call, dots, k), None) for k in range(size)]
         return None if rows[0] is None else _stacked(call, rows)
     specs: list[Any] = []
     given: list[Any] = []
@@ -97,10 +97,6 @@ def _places(form: Any) -> list[Place]:
         return [form]
     walk(form, "", {}, at_other=note)
     return sorted(found)
-
-
-def _row(dots: Any, k: int) -> Any:
-    return tuple([None if dot is None else _row(dot, k) if type(dot) is tuple else dot[k] for dot in dots])
 
 
 def _stacked(call: Call, rows: list[Any]) -> Any:

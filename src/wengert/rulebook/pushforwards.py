@@ -6,6 +6,7 @@ neither is the transpose of the pullback: Re⟨x̄, ẋ⟩ = Re⟨ȳ, ẏ⟩.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -114,7 +115,7 @@ class _Pushed(NamedTuple):
             else:
                 made = self.call(forward.function, stacks, self.y, *self.primals, **self.static)
         else:
-            rows = [self.along(tuple([None if dot is None else dot[k] for dot in dots])) for k in range(size)]
+            rows = [self.along(row_of(self.call, dots, k)) for k in range(size)]
             return None if rows[0] is None else _stack(self.call, rows)
         return fitted(self.call, made, self.y, size)
 
@@ -196,6 +197,15 @@ def _aligned(dot: Any, ndim: int) -> Any:
     """A stack of tangents whose further axes stand against those of a result of `ndim` axes."""
     shape = np.shape(dot)
     return np.reshape(dot, (shape[0], *(1,) * (ndim + 1 - len(shape)), *shape[1:]))
+
+
+def row_of(call: Caller, dots: Args, k: int) -> Args:
+    """The tangents in direction `k`, of those in all directions."""
+    rows: list[Any] = []
+    for dot in dots:
+        is_sequence = type(dot) is tuple
+        rows.append(None if dot is None else row_of(call, dot, k) if is_sequence else call(operator.getitem, dot, k))
+    return tuple(rows)
 
 
 def _stack(call: Caller, made: Sequence[Any]) -> Any:
