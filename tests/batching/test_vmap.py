@@ -242,6 +242,14 @@ def test_bools_of_each_example() -> None:
     checked(lambda x: (x * 2 if x[0] > 0 and not x[1] < 0 else x, max(x[0], x[1], 4.5)), XS)
 
 
+def test_extremes_of_pythons_numbers_that_tie_or_are_nan() -> None:
+    two = np.float64(2.0)
+    batch = np.array([1.0, 2.0, 3.0])
+    slopes = wg.grad(lambda batch: np.sum(wg.vmap(lambda a: max(two, a, a * 1.0) + min(two, a))(batch)))(batch)
+    np.testing.assert_allclose(slopes, [1.0, 2 / 3 + 1 / 2, 1.0])
+    checked(lambda a: (max(two, a), max(a, two), min(two, a), min(a, two)), np.array([1.0, np.nan, 3.0]))
+
+
 def test_masks_that_choose_as_many_of_each_example() -> None:
     x = np.array([[1.0, 5.0, 2.0], [7.0, 0.5, 1.0]])
     checked(lambda x: x[x > 3], x)

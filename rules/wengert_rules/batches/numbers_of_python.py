@@ -146,8 +146,11 @@ def extremum(batch, *candidates, **kwargs):
         candidates, on = items(batch, candidates[0], on[0])
     if any([rank(x, has) for x, has in zip(candidates, on, strict=True)]):
         return NotImplemented
-    best, *others = candidates
-    for x in others:
+    rows = np.stack([spread(x, has, batch.size) for x, has in zip(candidates, on, strict=True)])
+    if not np.any(np.isnan(rows)):
+        return (np.max if batch.fn is max else np.min)(rows, axis=0)  # of which those that tie share the derivative
+    best = rows[0]
+    for x in rows[1:]:
         best = np.where(x > best if batch.fn is max else x < best, x, best)
     return best
 
