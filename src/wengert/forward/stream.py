@@ -12,7 +12,9 @@ from __future__ import annotations
 import contextvars
 import sys
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import takewhile
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -21,10 +23,11 @@ from wengert.errors import WengertError
 from wengert.forward.step import Step, known
 from wengert.memory.storage import memory_of
 from wengert.recording.nans import check_push
-from wengert.recording.primitives import INPUT
+from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.recording import STATE, Entry, Recording, flat_slots, silent
 from wengert.recording.shadow import SHADOW, held
 from wengert.rulebook.pushforwards import plainly
+from wengert.values.codes import code_of
 from wengert.values.functional import STORES, setlens
 from wengert.values.specs import is_inexact, spec_of
 from wengert.values.stores import written
@@ -52,6 +55,7 @@ class Stream:
         self.aliases: set[int] = set()  # slots whose tangents may show memory of such a one
         self.old, self.young, self.most = 0, 0, FEW  # the slots at the last sweep, those since, and how many at most
         self.bytes, self.most_bytes = 0, LITTLE  # of their tangents
+        self.pushes: dict[Any, Callable[..., Any]] = {}  # of calls on floats, by form of call and which have tangents
         self.step = Step(recording, plainly, 0, size)
         self.apart = contextvars.copy_context()  # what NumPy raises in f's code is not what it raises in a rule
 
@@ -75,46 +79,65 @@ class Stream:
 
     def append(self, entry: Entry) -> None:
         """Write an entry down, push its tangent, and drop what only the push needed."""
+        is_number = entry[0].step is not None and self.size is None  # on floats, the most calls by far
+        if is_number and self.is_alone and self.recording.watch is None:
+            self._append_number(entry)
+            return
         slot = self.count
         self.count = slot + 1
-        is_number = entry[0].step is not None and self.is_alone  # a call on one or two floats, by far the most often
+        self.entries[slot] = entry
         try:
-            if is_number and self.size is None and self.recording.watch is None:
-                dot = self._pushed_number(entry)
-            else:
-                self.entries[slot] = entry
-                dot = self.apart.run(self._pushed, slot, entry)
-                if self.recording.watch is not None:
-                    check_push(self.recording, slot, tuple(map(self._dots, entry[2])), dot)
+            dot = self.tangents[slot] = self.apart.run(self._pushed, slot, entry)
+            if self.recording.watch is not None:
+                check_push(self.recording, slot, tuple(map(self._dots, entry[2])), dot)
         except Exception as error:
             self.recording.refusals.append(error)  # type: ignore[arg-type]  # the user's code may not swallow it
             raise
-        self.tangents[slot] = dot
         self.young += 1
         if type(dot) is np.ndarray:
             self.bytes += dot.nbytes
-        if is_number:
-            self.entries.pop(slot, None)
-            self.values[slot] = (entry[1],)
-        elif self.is_alone:
+        if self.is_alone:
             self._drop_what_was_read()
-        if (self.young > self.most or self.bytes > self.most_bytes) and self.is_alone:
+            if self.young > self.most or self.bytes > self.most_bytes:
+                self._sweep()
+
+    def _append_number(self, entry: Entry) -> None:
+        """`append` for a call on floats."""
+        bound, y, ins, args, *_ = entry
+        slot, tangents = self.count, self.tangents
+        self.count = slot + 1
+        try:
+            dots = [None if k is None else tangents[k] if k in tangents else self.tangent(k) for k in ins]
+            mask = tuple([dot is not None for dot in dots])
+            push = self.pushes.get((bound, mask)) or self._push_of_numbers(bound, mask)
+            tangents[slot] = self.apart.run(push, dots, y, *args)
+        except Exception as error:
+            self.recording.refusals.append(error)  # type: ignore[arg-type]
+            raise
+        self.values[slot] = (y,)
+        self.young += 1
+        if self.young > self.most:
             self._sweep()
 
-    def _pushed_number(self, entry: Entry) -> Any:
-        """`_pushed` for a call on one or two floats."""
-        bound = entry[0]
-        if bound.forth is None:
-            bound.forth = bound.rule.forward_step(bound.wanted)
-        try:
-            if not bound.primitive.stops:
-                return self.apart.run(bound.forth, entry, self.tangents)
+    def _push_of_numbers(self, bound: Bound, mask: tuple[bool, ...]) -> Callable[..., Any]:
+        """The function `(dots, y, *args) -> ẏ` of a call on floats; its own copy, in which nobody looks on.
+
+        One that calls others is silenced, too.
+        """
+
+        def silenced(*given: Any) -> Any:
             with silent():
-                return self.apart.run(bound.forth, entry, self.tangents)
-        except KeyError:
-            for slot in flat_slots(entry[2]):
-                self.tangent(slot)
-            raise
+                return push(*given)
+
+        if not any(mask):
+            found: Callable[..., Any] = _zero
+        else:
+            push = bound.rule.pushing(mask)
+            code = code_of(push)
+            alone = FunctionType(code, push.__globals__, push.__name__, push.__defaults__, push.__closure__)
+            found = alone if {*code.co_names} <= {"ArithmeticError"} else silenced
+        self.pushes[bound, mask] = found
+        return found
 
     @property
     def is_alone(self) -> bool:
@@ -221,15 +244,16 @@ class Stream:
     def _sweep(self) -> None:
         """Drop the slots that nothing leads to; those since the last sweep stay, they may be parts of what goes on."""
         needed, shown = self._needed()
-        for slot, kept in [*self.values.items()]:
-            if slot < self.old and slot not in needed and not _stands_for(kept, slot, shown):
+        for slot in [*takewhile(self.old.__gt__, self.values)]:
+            kept = self.values[slot]
+            if slot not in needed and not _stands_for(kept, slot, shown):
                 if SHADOW.get(id(kept[0])) == slot:
                     del SHADOW[id(kept[0])]
                 for table in (self.values, self.tangents, self.recording.specs):
                     table.pop(slot, None)
                 self.stored.discard(slot)
                 self.aliases.discard(slot)
-        live = [slot for slot in self.values if slot < self.old]
+        live = [*takewhile(self.old.__gt__, self.values)]
         dots = [dot for slot in live if type(dot := self.tangents.get(slot)) is np.ndarray]
         self.most, self.most_bytes = FEW + 2 * len(live), LITTLE + 2 * sum([dot.nbytes for dot in dots])
         self.old, self.young, self.bytes = self.count, 0, 0
@@ -251,6 +275,10 @@ class Stream:
 def _is_window_of_other_order(fn: Any, x: Any) -> bool:
     """Whether a store speaks of memory by strides, in which `x` does not lie as its tangent does."""
     return fn is setlens and isinstance(x, np.ndarray) and not x.flags.c_contiguous
+
+
+def _zero(*_: Any) -> None:
+    return None
 
 
 def _references(kept: tuple[Any]) -> int:
