@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ class NotMoved(Exception):
     """A function computed something else than labels."""
 
 
-@lru_cache(maxsize=8)
 def drawn(total: int, digits: int, seed: int) -> np.ndarray:
     """So many different labels: whole numbers that a float of so many binary `digits` has exactly, in no order.
 
@@ -29,9 +27,7 @@ def drawn(total: int, digits: int, seed: int) -> np.ndarray:
         raise NotMoved
     random = np.random.default_rng([seed, total])
     steps = np.sort(random.integers(0, low - total, total, endpoint=True))
-    labels = random.permutation(low + steps + np.arange(total)).astype(float)
-    labels.flags.writeable = False
-    return labels
+    return random.permutation(low + steps + np.arange(total)).astype(float)
 
 
 def moved_sets(run: Callable[[list[Any]], Any], values: Sequence[Any], result: Any, sets: np.ndarray) -> Any:

@@ -11,7 +11,7 @@ from wengert.sparse.csr import Csr
 from wengert.sparse.dependences import Dependences, Whole
 from wengert.sparse.ways import dependences
 from wengert.tape.liveness import drops, liveness
-from wengert.tape.ops import Call, Op, Variable
+from wengert.tape.ops import MISSING, Call, Op, Variable
 from wengert.tape.tape import Tape
 from wengert.values.nested import bits
 from wengert.values.specs import is_inexact
@@ -21,11 +21,11 @@ class Pattern:
     """The pattern, `csr`, of the derivative of a tape's result by some of its inputs.
 
     Its rows are the elements of the result, those of a container part by part, its columns the elements of the inputs
-    at the positions `inputs`. It is that of each tape to which `fits` says yes.
+    at the positions `inputs`. It is that of each tape to which `fits` says yes. It keeps the ops of the tape, and takes
+    their values from them.
     """
 
     def __init__(self, tape: Tape, inputs: Sequence[int]) -> None:
-        self.tape = tape
         sizes = [np.size(tape[k].val) for k in inputs]
         of = Dependences(sum(sizes))
         for k, first, size in zip(inputs, np.cumsum([0, *sizes]), sizes, strict=False):
@@ -34,16 +34,18 @@ class Pattern:
         rows = np.concatenate([[], *_rows(tape[tape.result].val, of.of.get(tape.result.id))]).astype(np.int64)
         indices, lengths = of.sets.gathered(rows)
         self.csr = Csr(np.concatenate([[0], np.cumsum(lengths)]), indices, of.sets.n)
-        self._reads, self._free = of.reads, of.free
+        self._reads, self._free, self._result = of.reads, of.free, tape.result.id
+        self._ops = [(op, _form(op.val)) for op in tape]
+        for op, _ in self._ops:
+            op.val = MISSING
 
     def fits(self, tape: Tape) -> bool:
         """Whether this is the pattern of another tape, too: one of the same calls, which choose the same elements."""
-        ops, others = list(self.tape), list(tape)
         return (
-            len(ops) == len(others)
-            and self.tape.result.id == tape.result.id
+            len(self._ops) == len(tape)
+            and self._result == tape.result.id
             and all(_same(value, tape[k].val) for k, value in self._reads.items())
-            and all(_same_op(a, b, a.id in self._free) for a, b in zip(ops, others, strict=True))
+            and all(_same_op(*known, op, op.id in self._free) for known, op in zip(self._ops, tape, strict=True))
         )
 
 
@@ -74,9 +76,12 @@ def _rows(value: Any, known: Any) -> Iterator[np.ndarray]:
             yield from _rows(value[key], known if isinstance(known, Whole | None) else known[key])
 
 
-def _same_op(a: Op, b: Op, free: bool) -> bool:
-    """Whether two ops depend on their arguments alike; `free` says that no value counts for that, but shapes do."""
-    if type(a) is not type(b) or _form(a.val) != _form(b.val):
+def _same_op(a: Op, form: Any, b: Op, free: bool) -> bool:
+    """Whether two ops depend on their arguments alike; `free` says that no value counts for that, but shapes do.
+
+    `form` is that of the value of `a`.
+    """
+    if type(a) is not type(b) or form != _form(b.val):
         return False
     if not isinstance(a, Call) or not isinstance(b, Call):
         return True
