@@ -107,7 +107,7 @@ class NoPathWarning(UserWarning):
 
 
 class NoBatchingRuleWarning(UserWarning):
-    """A function is called on the examples of a batch one by one, for want of a batching rule."""
+    """A function is called on the examples of a batch one by one: it has no batching rule, or they do not run alike."""
 
 
 class PluginWarning(UserWarning):
