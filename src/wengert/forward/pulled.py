@@ -21,7 +21,7 @@ Call = Callable[..., Any]
 def declared(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], kwargs: Any, dots: Any, size: int | None) -> Any:
     """The tangent of the result `y` of a user's rule that declares a pushforward, given containers as the rule is."""
     if size is not None and (pull.forms or is_container(y)):
-        rows = [declared(call, pull, y, args, kwargs, _row(dots, k), None) for k in range(size)]
+        rows = [declared(call, pull, y, args, kwargs, row_of(call, dots, k), None) for k in range(size)]
         return None if rows[0] is None else _stacked(call, rows)
     given = [
         dot if dot is None or k not in pull.forms else with_leaves(x, _whole(pull.forms[k], dot))
