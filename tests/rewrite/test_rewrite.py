@@ -21,6 +21,7 @@ from wengert.rewrite import instrument, original
 from wengert.rewrite.emitter import HOOK_NAMES
 from wengert.rewrite.opcodes_311 import OPERATORS
 from wengert.rewrite.rewriter import rewritten
+from wengert.rewrite.storing import called_at, stored_in
 from wengert.rewrite.tables import TABLES, real_opcodes, running_table, table_for
 from wengert.values.sites import Site
 
@@ -376,15 +377,34 @@ def test_with_and_super() -> None:
 
 def test_sites_name_the_line_and_are_shared() -> None:
     def f(a):
-        b = a * a * a
+        b = a * a * a * a
         return b + 1
 
     sites = []
     hooks = {**PLAIN, **{name: lambda *args: sites.append(args[-1]) or 1 for name in ("mul", "add")}}
     twin(f, hooks)(2)
     line = f.__code__.co_firstlineno
-    assert [site.line - line for site in sites] == [1, 1, 2]
+    assert [site.line - line for site in sites] == [1, 1, 1, 2]
     assert sites[0] == Site(__file__, line + 1, f.__qualname__) and sites[0] is sites[1]
+    assert sites[2] == sites[0] and sites[2].target == "b" and sites[2].called is None
+
+
+def test_sites_name_the_variable_that_a_result_is_stored_in() -> None:
+    def f(g, a, k):
+        b = g.h(a, k=a + 1)
+        c = d = -b
+        if (e := g(a if k else b, c)) is None:
+            a, b = k
+        x, y = g(b)
+        a += 1
+        c = lambda: a
+        d[0] = a * 2
+        return d + e + x + y
+
+    program = list(running_table().read(f.__code__))
+    places = [k for k, item in enumerate(program) if isinstance(item, Instr)]
+    found = [(stored_in(program, k), called_at(program, k)) for k in places]
+    assert [pair for pair in found if pair[0]] == [("b", "h"), ("c", None), ("e", None), ("a", None)]
 
 
 def test_twins_are_kept_by_identity_and_lead_back() -> None:

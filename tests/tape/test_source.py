@@ -131,7 +131,8 @@ def test_guards_raise_with_the_users_line() -> None:
         tape.to_source().split("def f")[1]
         == f"""\
 (x):
-{OF_FLOAT}    if x < 0.0:
+{OF_FLOAT}    # program.py:7 in f
+    if x < 0.0:
         raise StaleTapeError('program.py:7 in f: x < 0.0 was False when recorded')
     if math.floor(x) != 1:
         raise StaleTapeError('math.floor(x) was 1 when recorded')

@@ -288,12 +288,12 @@ class silent:
         STATE.silenced, STATE.quick, STATE.recording = self.before
 
 
-_LIBRARIES = tuple(
+LIBRARIES = tuple(
     os.path.abspath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith("lib")
 )
 
 
-_OTHERS = ("<string>", *_LIBRARIES)  # the methods of dataclasses are of no file
+_OTHERS = ("<string>", *LIBRARIES)  # the methods of dataclasses are of no file
 
 
 def here() -> str:
@@ -307,7 +307,7 @@ def users_site() -> Site | None:
     So it has for a line of code in no file, where another line in the trace led to it: a library made that code.
     """
     inner = STATE.site
-    if inner is None or not inner.file.startswith(("<", *_LIBRARIES)):
+    if inner is None or not inner.file.startswith(("<", *LIBRARIES)):
         return inner
     at_most = STATE.recording.frame if STATE.recording and not inner.file.startswith(_OTHERS) else None
     frame: types.FrameType | None = sys._getframe(1)
@@ -325,7 +325,7 @@ def called_by_user() -> Any:
     called, at_most = None, STATE.recording.frame if STATE.recording else None
     while frame is not None and frame is not at_most:  # what called the derivative is none of it
         file = frame.f_code.co_filename
-        if file.startswith(_LIBRARIES):
+        if file.startswith(LIBRARIES):
             called = _function_of(frame)
         elif not file.startswith((ENGINE, "<")):
             break

@@ -19,10 +19,11 @@ from bytecode import Bytecode, Instr, Label
 from wengert.errors import BytecodeError
 from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Nested, OpcodeTable
 from wengert.rewrite.nulls import calls_without_self
+from wengert.rewrite.storing import called_at, stored_in
 from wengert.rewrite.tables import running_table
 from wengert.values.codes import note_original, original
 from wengert.values.frames import AT_CALLER
-from wengert.values.sites import Site
+from wengert.values.sites import Site, StoringSite
 
 ROOM = 5
 """Stack slots that a hook call needs above the instruction that it replaces: hook, constants, site."""
@@ -111,9 +112,10 @@ def rewritten(
     program.argnames = list(code.co_varnames)  # all local names, so that `bytecode` keeps their order
     emitter = Emitter(table, hooks, calls_without_self(program, table), nested, giving)
     sites = Sites(code)
-    for item in list(program):
+    items = list(program)
+    for k, item in enumerate(items):
         if isinstance(item, Instr):
-            rewrite_one(emitter, item, sites)
+            rewrite_one(emitter, item, sites.at(items, k))
         else:
             if isinstance(item, Label):
                 emitter.previous = None
@@ -143,33 +145,41 @@ def read(code: CodeType, table: OpcodeTable) -> Bytecode:
         ) from error
 
 
-def rewrite_one(emitter: Emitter, instr: Any, sites: Sites) -> None:
-    """Write what stands for one instruction: it itself, or what its handler writes."""
+def rewrite_one(emitter: Emitter, instr: Any, site: Callable[[], Site | None]) -> None:
+    """Write what stands for one instruction, at a `site()`: it itself, or what its handler writes."""
     table, name = emitter.table, instr.name
     if emitter.nested is not None and type(instr.arg) is CodeType:
         instr.arg = emitter.nested(instr.arg)
     handler = table.hooked.get(name)
     if handler is not None:
         emitter.location = instr.location
-        emitter.site = sites.of(instr)
+        emitter.site = site()
         handler(emitter, instr)
     elif name in table.passed:
         emitter.keep(instr)
     else:
         why = "is refused" if name in table.refused else "is not known"
         version = ".".join(map(str, table.version))
-        raise BytecodeError(f"{sites.of(instr)}: opcode {name} of Python {version} {why} by wengert")
+        raise BytecodeError(f"{site()}: opcode {name} of Python {version} {why} by wengert")
     if (name, instr.arg) != table.duplicate:
         leaves_null = name == "LOAD_GLOBAL" and not table.null_below and isinstance(instr.arg, tuple) and instr.arg[0]
         emitter.previous = "PUSH_NULL" if leaves_null else name
 
 
 class Sites:
-    """The Site of each instruction of a code object, one object for each line."""
+    """The Site of each instruction of a code object, one object for each line, and variable that is stored in there."""
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
         self.by_line: dict[int, Site] = {}
+
+    def at(self, items: list[Any], k: int) -> Callable[[], Site | None]:
+        """What gives the Site of the instruction at `k`."""
+        return functools.partial(self._storing, items, k)
+
+    def _storing(self, items: list[Any], k: int) -> Site | None:
+        site, target = self.of(items[k]), stored_in(items, k)
+        return site if site is None or target is None else StoringSite.of(site, target, called_at(items, k))
 
     def of(self, instr: Instr) -> Site | None:
         if self.code.co_filename in AT_CALLER:

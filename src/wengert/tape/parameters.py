@@ -41,10 +41,10 @@ class Parameters(Expressions):
         inputs = [op for op in self.ops if isinstance(op, Input) and not op.callee]
         arguments = fitting(self.tape.arguments, self.ops)
         words = () if arguments is None else arguments.words
-        renamed = [word for word in words if word in self.taken or _as_name(word, "") != word]
+        renamed = [word for word in words if word in self.taken or as_name(word, "") != word]
         if arguments is None or arguments.are_leaves or renamed:
             return [self.parameter(op) for op in inputs], []
-        names = {name: self.name(_as_name(name, "x")) for name in (*arguments.names, *arguments.words)}
+        names = {name: self.name(as_name(name, "x")) for name in (*arguments.names, *arguments.words)}
         texts: list[str] = []
         for row in arguments.rows:
             texts.append(names[row.key] if row.parent is None else self.part(texts[row.parent], row))
@@ -96,7 +96,7 @@ class Parameters(Expressions):
         if text.isidentifier():
             name = text
         else:
-            name = self.name(_as_name(op.name or "", f"x{op.id}"))
+            name = self.name(as_name(op.name or "", f"x{op.id}"))
             self.lines += [f"{name} = {text}"] if text else []
         self.exprs[op.id] = Snippet(name, TIGHT)
         self.test(self.misfit(name, op.val), f"{path or name} was {type_text(op.val)}")
@@ -120,7 +120,7 @@ class Parameters(Expressions):
         return test
 
 
-def _as_name(path: str, other: str) -> str:
+def as_name(path: str, other: str) -> str:
     """A name like a path, `p['w']`; else another one."""
     wish = re.sub(r"\W+", "_", path).strip("_") or other
     wish = f"x{wish}" if wish[0].isdigit() or re.fullmatch(r"c\d+", wish) else wish

@@ -1,6 +1,7 @@
 """Source: a tape as one plain NumPy function that runs without this package.
 
-A value is named by its op, `v7` for %7; a store in place keeps the name of the array that it writes to.
+A value has the name of the user's variable that it was stored in, else that of its op, `v7` for %7; a store in place
+keeps the name of the array that it writes to. A comment before each block says which line of the user's it does.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import itertools
 import keyword
 import linecache
 import operator
+import re
 import types
 import warnings
 import weakref
@@ -24,7 +26,8 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.literals import RESERVED, Snippet
 from wengert.tape.liveness import is_atom, is_store, liveness
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
-from wengert.tape.parameters import Parameters
+from wengert.tape.parameters import Parameters, as_name
+from wengert.tape.provenance import behind, variables_of
 from wengert.values import functional
 from wengert.values.keys import may_repeat
 from wengert.values.names import COMPARE, LOOSE, TIGHT, import_path, in_line, is_name, method_name, ufunc_of
@@ -70,7 +73,8 @@ class _Writer(Parameters):
 
     def __init__(self, tape: AnyTape, sites: bool) -> None:
         super().__init__(tape)
-        self.sites = sites
+        self.sites, self.said = sites, ""
+        self.variables = variables_of(self.ops)
         self.in_place = liveness(self.ops, tape.result).in_place
         self.needed = _needed(self.ops, tape.result.id)
         self.final = max(self.needed)
@@ -88,7 +92,9 @@ class _Writer(Parameters):
         parameters, words = self.arguments()
         for op in self.ops:
             if op.id in self.needed:
+                begin = len(self.lines)
                 self.write(op)
+                self.head(op, begin)
         self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
         words += self.outside.constants
         constants = ["*", *words] if words else []
@@ -104,6 +110,13 @@ class _Writer(Parameters):
         lines += ["import numpy as np\n"] if "numpy" in self.outside.modules else []
         lines += ["\n" * bool(lines) + _STALE] if self.checked else []
         return "".join(lines)
+
+    def head(self, op: Op, begin: int) -> None:
+        """Put a comment with the user's line before what was written from the line `begin` on, where it is another."""
+        said = "" if self.sites else behind(op)
+        if len(self.lines) > begin and said and said != self.said:
+            self.lines.insert(begin, f"# {said}")
+            self.said = said
 
     # -- statements
 
@@ -137,7 +150,7 @@ class _Writer(Parameters):
         return op.id == self.final or ((display or is_atom(op.val)) and _pure(op.fn))
 
     def assign(self, op: Op, build: Callable[[], Snippet]) -> None:
-        name = self.name(f"v{op.id}")
+        name = self.new_name(op)
         self.statement(op, lambda: f"{name} = {build().text}")
         self.exprs[op.id] = Snippet(name, TIGHT)
 
@@ -156,10 +169,18 @@ class _Writer(Parameters):
         self.pending -= self.used
         return expr
 
+    def new_name(self, op: Op) -> str:
+        """A new name for the value of an op: that of the user's variable, where it is known to go there."""
+        wish = self.variables.get(op.id)
+        if wish is None or as_name(wish, "") != wish or re.fullmatch(r"v\d+", wish):
+            return self.name(f"v{op.id}")
+        names = itertools.chain([wish], (f"{wish}{n}" for n in itertools.count(2)))
+        return self.name(next(name for name in names if name not in self.taken))
+
     def settle(self, k: int) -> None:
         """Give a number that waits for its reader a line of its own."""
         self.pending.discard(k)
-        name = self.name(f"v{k}")
+        name = self.new_name(self.ops[k - 1])
         self.lines.append(f"{name} = {self.exprs[k].text}")
         self.exprs[k] = Snippet(name, TIGHT)
 

@@ -354,7 +354,8 @@ class Tape:
     def to_source(self, name: str = "f", *, sites: bool = False) -> str:
         """The tape as Python source: imports and one plain NumPy function `name` of the tape's inputs.
 
-        With `sites`, each line has a comment that names the user's line.
+        It takes what the traced function took. Values have the names of the variables that they were stored in, where
+        that is certain, else v7 for %7; a comment before each block has the user's line, with `sites` each line.
         """
         return source.to_source(self, name, sites=sites)
 

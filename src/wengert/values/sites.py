@@ -14,3 +14,20 @@ class Site(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line} in {self.function}"
+
+
+class StoringSite(Site):
+    """A Site whose result goes into the user's variable `target` as it is.
+
+    Where it is a call, `called` is the name of what is called: only a result of that goes there.
+    """
+
+    target: str
+    called: str | None
+
+    @classmethod
+    def of(cls, site: Site, target: str, called: str | None) -> StoringSite:
+        """The site with what is known of its result."""
+        made = cls(*site)
+        made.target, made.called = target, called
+        return made

@@ -1,0 +1,50 @@
+"""Where a result goes: the variable that the instruction after a site stores it in, and the name of what is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bytecode import Instr
+
+STORES = {"STORE_FAST", "STORE_DEREF", "STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST"}
+CALLS = {"CALL": 1, "CALL_KW": 2}
+"""Calls by opcode, with how many places the callable lies below the arguments: the names of keywords lie above them."""
+
+
+COMPUTING = {"BINARY_OP", "BINARY_SUBSCR", "BINARY_SLICE", "COMPARE_OP", "UNARY_NEGATIVE", "UNARY_INVERT", *CALLS}
+
+
+def stored_in(program: list[Any], k: int) -> str | None:
+    """The variable in which the result of a computing instruction at `k` is stored, as soon as it is there."""
+    if program[k].name not in COMPUTING:
+        return None
+    items = [item for item in program[k + 1 : k + 8] if isinstance(item, Instr)]
+    if items and items[0].name == "COPY" and items[0].arg == 1:
+        items = items[1:]
+    return _variable(items[0].arg) if items and items[0].name in STORES else None
+
+
+def called_at(program: list[Any], k: int) -> str | None:
+    """The name by which what the call at `k` calls was loaded; None where the arguments branch, or it has none."""
+    if program[k].name not in CALLS:
+        return None
+    place = program[k].arg + CALLS[program[k].name]
+    own = k - 1 if k and getattr(program[k - 1], "name", "") == "PRECALL" else k
+    for item in reversed(program[:own]):
+        if not isinstance(item, Instr) or item.has_jump():
+            return None
+        before, after = item.pre_and_post_stack_effect()
+        taken, left = max(-before, 0), after + max(before, 0)
+        if place > left:
+            place += taken - left
+        elif item.name != "PUSH_NULL":
+            return _variable(item.arg)
+    return None
+
+
+def _variable(arg: Any) -> str | None:
+    """The name in the argument of an instruction that loads or stores one; of two it stores the first."""
+    if isinstance(arg, tuple):
+        arg = arg[0] if isinstance(arg[0], str) else arg[-1]
+    name = getattr(arg, "name", arg)
+    return name if isinstance(name, str) else None
