@@ -27,7 +27,7 @@ from wengert.recording.recording import Level, Recording, Traced, silent
 from wengert.recording.shadow import SHADOW, has_identity
 from wengert.recording.slots import slot_of
 from wengert.tape.entries import Slot
-from wengert.tape.ops import Call, Constant, Variable
+from wengert.tape.ops import Call, Constant
 from wengert.tape.tape import Tape
 from wengert.values.callables import callable_name
 from wengert.values.specs import fresh, is_inexact
@@ -256,4 +256,4 @@ class lending:
             SHADOW.pop(id(value), None)
 
 
-__all__ = ["OutsideWriteError", "Program", "Source", "Variable", "first_of", "lending", "program_of"]
+__all__ = ["OutsideWriteError", "Program", "Source", "first_of", "lending", "program_of"]
