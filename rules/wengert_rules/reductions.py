@@ -183,12 +183,7 @@ def push_extremum(dots, y, a, *, axis=None, out=None, keepdims=False, initial=No
     hits = hits if where is True else hits & where
     ties = np.sum(hits, axis=axis, keepdims=keepdims)
     ties = ties if initial is None else ties + (y == initial)
-    if axis is None and not keepdims:
-        flat = np.reshape(dots[0], (*front(a, dots[0]), np.size(a)))
-        total = np.sum(np.take(flat, np.flatnonzero(hits), -1), axis=-1)
-    else:
-        total = np.sum(np.where(hits, dots[0], 0), axis=behind(axis, a, dots[0]), keepdims=keepdims)
-    return total / nonzero(ties)
+    return np.sum(dots[0], axis=behind(axis, a, dots[0]), keepdims=keepdims, where=hits) / nonzero(ties)
 
 
 @pullback(np.cumsum, np.ndarray.cumsum, np.generic.cumsum)

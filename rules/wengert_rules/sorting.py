@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 
-from wengert.extend import accumulates, linear, pullback, pushforward, setitem
+from wengert.extend import accumulates, additem, linear, pullback, pushforward, setitem
 from wengert_rules.blas import PAYS
 from wengert_rules.reductions import push_by, spread
 from wengert_rules.shapes import integers
 
-sums_from = np.add.reduceat
 MANY = 8  # marks, for each of which an element is compared twice
 
 
@@ -42,9 +41,10 @@ def shared(y_bar, values, length):
     """`y_bar`, in which those of equal values get the mean; values rise in each stretch of `length`."""
     stretches = np.reshape(values, (-1, max(length, 1)))
     first = np.ones((np.shape(stretches)[0], 1), bool)
-    starts = np.flatnonzero(np.concatenate([first, stretches[:, 1:] != stretches[:, :-1]], axis=1))
-    ties = np.concatenate([starts[1:], [np.size(values)]])[: np.size(starts)] - starts
-    return np.repeat(sums_from(y_bar, starts) / ties, ties)
+    run = np.cumsum(np.concatenate([first, stretches[:, 1:] != stretches[:, :-1]], axis=1)) - 1
+    total = additem(np.zeros(np.shape(y_bar), y_bar.dtype), run, y_bar)
+    ties = additem(np.zeros(np.shape(y_bar)), run, 1.0)
+    return total[run] / ties[run]
 
 
 @pullback(np.sort)

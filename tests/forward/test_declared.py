@@ -209,3 +209,14 @@ def test_phases_of_complex_vectors_move_as_those_of_lapack(name: str) -> None:
     rise = lambda step: (f(a + step * a_dot) - f(a - step * a_dot)) / (2 * step)
     expected = (4 * rise(5e-4) - rise(1e-3)) / 3
     np.testing.assert_allclose(wg.jvp(f, (a,), (a_dot,))[1], expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("f", [np.max, np.sort, np.median, np.prod], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "derivative", [lambda f: lambda x: wg.jvp(f, (x,), (V,))[1], lambda f: wg.grad(lambda x: np.sum(f(x) * f(x)))]
+)
+def test_tapes_of_derivatives_play_where_other_elements_tie(f: Any, derivative: Any) -> None:
+    g = derivative(f)
+    _, tape = wg.trace(g, X)
+    for x in (np.array([2.0, 0.5, 2.0]), np.array([-1.0, -1.0, -1.0]), np.array([1.0, 2.0, 3.0])):
+        np.testing.assert_allclose(tape.play(x), g(x), rtol=1e-12)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import operator
+import statistics
 from typing import Any
 
 import numpy as np
 import pytest
 from samples import BY_FUNCTION, SAMPLES, Sample
+from sampling import call, values
 
 import wengert as wg
+from wengert.extend import setitem
 from wengert.rulebook.pushforwards import plainly, push
 from wengert.values.projection import project
 from wengert.values.specs import is_inexact, light, spec_of
@@ -151,3 +155,45 @@ def rejoined(flat: Any, args: Any, rule: Any) -> Any:
     if rule.is_single(args[k]):
         return tuple(flat)
     return (*flat[:k], tuple(flat[k : k + len(args[k])]), *flat[k + len(args[k]) :])
+
+
+TIED = np.array([2.0, 0.5, 2.0, 2.0, -1.0, 0.5])
+TIES = np.array([[1.0, 3.0, 3.0], [3.0, 0.0, 0.0]])
+ZEROS = np.zeros(3)
+KINKS = [  # and long accumulations, which are taken in blocks
+    call(np.maximum, TIED, 0.5), call(np.minimum, TIED, TIED[::-1].copy()), call(np.fmax, TIED, np.full(6, 2.0)),
+    call(np.clip, TIED, 0.5, 2.0), call(np.clip, TIED, 2.0, 0.5), call(np.abs, np.array([0.0, 1.0, 0j])),
+    call(np.sign, np.array([0j, 1j])), call(np.max, TIED), call(np.max, TIES, axis=0), call(np.min, TIES, axis=1),
+    call(np.max, TIED, initial=2.0), call(np.max, TIED, where=TIED < 1, initial=-3.0), call(np.nanmax, TIES, axis=1),
+    call(np.maximum.reduce, TIES), call(np.maximum.accumulate, TIED), call(np.minimum.accumulate, TIES, axis=1),
+    call(np.sort, TIED), call(np.sort, TIES, axis=0), call(np.sort, TIES, axis=None), call(np.partition, TIED, 2),
+    call(np.median, TIED), call(np.median, TIES, axis=1), call(np.linalg.norm, ZEROS),
+    call(np.linalg.norm, TIES, 1), call(np.linalg.norm, TIES, np.inf), call(np.linalg.norm, TIED, -np.inf),
+    call(np.linalg.norm, ZEROS, 3), call(np.std, ZEROS),
+    call(np.hypot, ZEROS, ZEROS), call(np.arctan2, ZEROS, ZEROS), call(np.prod, ZEROS),
+    call(np.prod, np.array([2.0, 0.0, 3.0])), call(np.cumprod, np.array([2.0, 0.0, 3.0, 0.0])),
+    call(np.cumprod, values(40)), call(np.cumprod, values(2, 40), axis=1), call(np.hypot.accumulate, values(40)),
+    call(np.maximum.accumulate, values(2, 40), axis=1), call(max, 1.0, 1.0, 0.5),
+    call(np.heaviside, ZEROS, 0.5), call(np.interp, np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 2.0]), TIED[:3]),
+    call(np.power, np.array([0.0, 0.0, 2.0]), np.array([0.0, 2.0, 0.0])), call(statistics.stdev, [1.0, 1.0, 1.0]),
+    call(np.linalg.svd, np.diag([2.0, 0.0]), compute_uv=False), call(np.where, TIED > 1, TIED, 0.5),
+    call(operator.getitem, TIED, np.array([1, 1, 4])), call(setitem, TIED, np.array([1, 1]), np.array([5.0, 6.0])),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("sample", KINKS, ids=str)
+def test_it_chooses_as_the_pullback(sample: Sample) -> None:
+    test_the_dot_test(sample)
+    test_several_directions_are_as_one_by_one(sample)
+
+
+def test_what_is_infinite_and_does_not_move_gives_nothing() -> None:
+    x = np.array([2.0, 3.0, np.inf])
+    for f, expected in ((np.prod, np.inf), (np.cumprod, [1.0, 3.0, np.inf])):
+        y_dot = wg.jvp(f, (x,), (np.array([1.0, 0.0, 0.0]),))[1]
+        np.testing.assert_array_equal(y_dot, expected)
+    rows = np.array([[2.0, 3.0], [np.inf, 0.0]])
+    with np.errstate(all="ignore"):
+        y_dot = wg.jvp(lambda x: np.prod(x, axis=1)[0], (rows,), (np.array([[1.0, 0.0], [0.0, 0.0]]),))[1]
+    assert y_dot == 3.0
