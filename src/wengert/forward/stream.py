@@ -135,6 +135,7 @@ class Stream:
             push = bound.rule.pushing(mask)
             code = code_of(push)
             alone = FunctionType(code, push.__globals__, push.__name__, push.__defaults__, push.__closure__)
+            alone.__kwdefaults__ = push.__kwdefaults__
             found = alone if {*code.co_names} <= {"ArithmeticError"} else silenced
         self.pushes[bound, mask] = found
         return found
