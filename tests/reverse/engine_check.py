@@ -2,11 +2,11 @@ r"""A check of the engine on itself: what it computes on values that an outer de
 
 In a gradient inside a trace the engine's own code works on traced cotangents. What makes a number of one must be called
 through the hooks of the trace (`Recording.call`, or a change of a buffer that `TracedBars` records): a sum or a cast in
-plain NumPy is a silent zero. `with checking():` rewrites the files of the reverse pass so that each operator, item,
+plain NumPy is a silent zero. `with checking():` rewrites the files of both passes so that each operator, item,
 attribute and call in them looks at what it gives: a new number or array, made of a traced one and not traced itself, is
 an error. Any tests run so; those of gradients inside gradients are the ones that tell most:
 
-    PYTHONPATH=tests/reverse:tests/corpus python -m pytest -p engine_check \
+    PYTHONPATH=tests/reverse:tests/corpus python -m pytest -p engine_check tests/nesting tests/forward/test_decl*.py \
         tests/*/test_{levels,second_order,watched,pullbacks,implicit,gradient,recipe,results,checkpoint,inner_writes}.py
 """
 
@@ -20,7 +20,9 @@ from typing import Any
 import numpy as np
 from plain_hooks import BINARY, PLAIN, UNARY
 
-from wengert import gradient
+from wengert import gradient, tangents
+from wengert.forward import pulled, step
+from wengert.forward import walk as forward_walk
 from wengert.hooks.net import UNSEEN
 from wengert.memory import residuals
 from wengert.recording import container_arguments
@@ -28,12 +30,16 @@ from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
 from wengert.reverse import accumulators, seeds, strategies, walk, windows
 from wengert.rewrite import instrument
-from wengert.rulebook import rule
+from wengert.rulebook import pushforwards, rule
 from wengert.values import results
 from wengert.values.specs import is_inexact
 
-FILES = [accumulators, container_arguments, gradient, residuals, results, rule, seeds, strategies, walk, windows]
-APART = {"plus", "take", "stop_gradient"}  # pieces that the trace runs itself, and what is to be constant
+REVERSE = [accumulators, container_arguments, gradient, residuals, results, rule, seeds, strategies, walk, windows]
+FORWARD = [forward_walk, pulled, pushforwards, step, tangents]
+FILES = [*REVERSE, *FORWARD]
+TRANSPOSED = {"transposed", "by_transpose", "pulled", "_flat", "_inner"}  # with the pairing that is differentiated
+PIECES = {"plus", "take", "_sum", "_aligned", "_fitted"}  # that the trace runs itself
+APART = {"stop_gradient", *PIECES, *TRANSPOSED}  # and what is to be constant
 RECORDING = {"_in_place", "start", "zeros", "copy"}  # what writes entries down: of TracedBars, and of residuals' copies
 METADATA = {"base"}
 NEW = {np.zeros_like, np.ones_like, np.zeros, np.empty}  # of a shape alone

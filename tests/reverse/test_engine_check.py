@@ -18,6 +18,8 @@ import wengert as wg
 from wengert import gradient
 from wengert.recording import container_arguments
 from wengert.reverse import accumulators
+from wengert.rulebook import pushforwards
+from wengert.rulebook.pushforwards import plainly
 
 pytestmark = pytest.mark.slow
 
@@ -61,14 +63,26 @@ def test_pullbacks_of_rules(f: Callable[..., Any]) -> None:
         wg.grad(lambda *args: sum(np.sum(np.real(bar)) for bar in _leaves(again.f(*args))), *again.args)
 
 
-_given = container_arguments._given
+_given, _row_of = container_arguments._given, pushforwards.row_of
+
+
+def stored(s: Any) -> Any:
+    v = np.zeros(2)
+    v[0] = s
+    return v
 
 FAULTS: dict[str, tuple[Any, str, Any, Callable[[], Any]]] = {
     "a conjugate": (
         gradient,
-        "_calling",
-        lambda watching: gradient._call,
+        "calling",
+        lambda watching: plainly,
         lambda: wg.grad(lambda g: np.real(wg.vjp(lambda x: 3 * x, 1j)[1](g)[0]))(1j),
+    ),
+    "a direction": (
+        pushforwards,
+        "row_of",
+        lambda call, dots, k: _row_of(plainly, dots, k),
+        lambda: wg.grad(lambda s: wg.jacfwd(lambda p: stored(s * p))(s)[0])(1.5),
     ),
     "a sum": (
         accumulators.TracedBars,
@@ -85,7 +99,7 @@ FAULTS: dict[str, tuple[Any, str, Any, Callable[[], Any]]] = {
     "a part": (
         container_arguments,
         "_given",
-        lambda x_bar, form, call: _given(x_bar, form, gradient._call),
+        lambda x_bar, form, call: _given(x_bar, form, plainly),
         lambda: test_watched.test_the_cotangent_of_a_list_given_as_an_array(),
     ),
     "a part that is read": (
