@@ -135,7 +135,8 @@ class SparseCall(Call):
         found = self.matrix(passes, np.reshape(by_rows, (len(by_rows), passes.pattern.columns)))
         near = np.sqrt(np.finfo(product.dtype).eps)
         size = abs(found).T @ abs(direction) + abs(product)
-        missed = ~(abs(product - found.T @ direction) <= near * size + near**1.5 * np.max(size, initial=0.0))
+        most = np.max(size, initial=0.0, where=np.isfinite(size))
+        missed = abs(product - found.T @ direction) > near * size + near**1.5 * most  # not where both are no numbers
         if missed.any():
             raise ArgumentError(
                 f"pattern= misses entries of the Jacobian of {callable_name(self.f)}: by a product with it, in column "

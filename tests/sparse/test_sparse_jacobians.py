@@ -236,6 +236,23 @@ def test_a_pattern_that_misses_an_entry_is_refused(missing: tuple[int, int]) -> 
         wg.sparse_jacobian(tridiagonal, pattern=pattern[:, 1:])(x)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_entries_that_are_no_numbers_do_not_look_like_missing_ones() -> None:
+    x = np.linspace(0.1, 1, 50)
+    x[20], x[30] = np.nan, np.inf
+    pattern = wg.jacobian_pattern(tridiagonal, x).toarray()
+    with np.errstate(all="ignore"):
+        expected = tridiagonal_by_hand(x).toarray()
+        for given in (None, pattern):
+            found = wg.sparse_jacobian(tridiagonal, pattern=given)(x).toarray()
+            assert np.isnan(found[:, [20, 30]]).any(axis=0).all()
+            others = np.delete(np.arange(50), [20, 30])
+            np.testing.assert_allclose(found[:, others], expected[:, others], atol=1e-14)
+        pattern[2, 1] = False
+        with pytest.raises(wg.ArgumentError, match=r"misses entries .* in column 1\."):
+            wg.sparse_jacobian(tridiagonal, pattern=pattern)(x)
+
+
 def test_a_function_that_differs_when_it_runs_again_is_refused() -> None:
     rng = np.random.default_rng(0)
 
