@@ -14,7 +14,7 @@ from wengert.recording.container_arguments import with_leaves
 from wengert.tangents import pushed
 from wengert.values.callables import callable_name
 from wengert.values.specs import Spec, is_inexact
-from wengert.values.trees import itself, mirror
+from wengert.values.trees import is_container, itself, leaves, mirror
 from wengert.wanted import Argnums, check_argnums
 
 ENTERED = "It computes with derivatives, also with those that an outer derivative watches."
@@ -74,12 +74,19 @@ def _gradient(f: Callable[..., Any], count: int, has_aux: bool, holomorphic: boo
 def _paired(primals: Any, others: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Primals and tangents as tuples, of the same length."""
     if type(primals) is not tuple:
-        return (primals,), (others,)
+        primals, others = (primals,), (others,)
     if not isinstance(others, (tuple, list)) or len(others) != len(primals):
         raise ArgumentError(
             f"there are {len(primals)} primals, in a tuple: there has to be one direction for each, in a tuple, "
             f"not {type(others).__name__}. A tuple that is f's only argument is given in a tuple: (x,)."
         )
+    for k, (x, v) in enumerate(zip(primals, others, strict=True), 1):
+        places = [[path for path, _ in leaves(held)] for held in (x, v)]
+        if is_container(x) and v is not None and places[0] != places[1]:
+            raise ArgumentError(
+                f"argument {k} has floats at {', '.join(places[0])}, its direction at {', '.join(places[1])}: "
+                "there has to be one for each. That of zero is 0.0, or zeros of its shape."
+            )
     return primals, tuple(others)
 
 

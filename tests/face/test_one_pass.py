@@ -115,6 +115,9 @@ def test_what_does_not_fit_is_refused(product: Callable[..., Any]) -> None:
         product(lambda p: p[0] * p[1], (1.0, 2.0), 3.0)
     with pytest.raises((ValueError, wg.ArgumentError), match="shape"):
         product(np.sum, X, V[:2])
+    for along in ({"b": 1.0}, {"a": 1}, 1.0, {"a": 1.0, "c": 2.0}):
+        with pytest.raises(wg.ArgumentError, match=r"floats at \['a'\]"):
+            product(lambda p: p["a"] ** 2, {"a": 1.0}, along)
     with pytest.raises(wg.NonScalarOutputError):
         product(np.sin, X, V)
 
