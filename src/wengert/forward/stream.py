@@ -14,7 +14,6 @@ import sys
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,6 @@ class Stream:
         self.aliases: set[int] = set()  # slots whose tangents may show memory of such a one
         self.old, self.young, self.most = 0, 0, FEW  # the slots at the last sweep, those since, and how many at most
         self.bytes, self.most_bytes = 0, LITTLE  # of their tangents
-        self.pushes: dict[Any, Callable[..., Any]] = {}  # of calls on floats, by form of call and which have tangents
         self.step = Step(recording, plainly, 0, size)
         self.apart = contextvars.copy_context()  # what NumPy raises in f's code is not what it raises in a rule
 
@@ -103,42 +101,24 @@ class Stream:
 
     def _append_number(self, entry: Entry) -> None:
         """`append` for a call on floats."""
-        bound, y, ins, args, *_ = entry
-        slot, tangents = self.count, self.tangents
+        slot, bound = self.count, entry[0]
         self.count = slot + 1
         try:
-            dots = [None if k is None else tangents[k] if k in tangents else self.tangent(k) for k in ins]
-            mask = tuple([dot is not None for dot in dots])
-            push = self.pushes.get((bound, mask)) or self._push_of_numbers(bound, mask)
-            tangents[slot] = self.apart.run(push, dots, y, *args)
+            push = bound.forth or _forth(bound)
+            self.tangents[slot] = self.apart.run(push, entry, self.tangents)
         except Exception as error:
+            self._look_for_dropped(entry)
             self.recording.refusals.append(error)  # type: ignore[arg-type]
             raise
-        self.values[slot] = (y,)
+        self.values[slot] = (entry[1],)
         self.young += 1
         if self.young > self.most:
             self._sweep()
 
-    def _push_of_numbers(self, bound: Bound, mask: tuple[bool, ...]) -> Callable[..., Any]:
-        """The function `(dots, y, *args) -> ẏ` of a call on floats; its own copy, in which nobody looks on.
-
-        One that calls others is silenced, too.
-        """
-
-        def silenced(*given: Any) -> Any:
-            with silent():
-                return push(*given)
-
-        if not any(mask):
-            found: Callable[..., Any] = _zero
-        else:
-            push = bound.rule.pushing(mask)
-            code = code_of(push)
-            alone = FunctionType(code, push.__globals__, push.__name__, push.__defaults__, push.__closure__)
-            alone.__kwdefaults__ = push.__kwdefaults__
-            found = alone if {*code.co_names} <= {"ArithmeticError"} else silenced
-        self.pushes[bound, mask] = found
-        return found
+    def _look_for_dropped(self, entry: Entry) -> None:
+        """Say so where the tangent of an argument is missing."""
+        for slot in flat_slots(entry[2]):
+            self.tangent(slot)
 
     @property
     def is_alone(self) -> bool:
@@ -278,8 +258,17 @@ def _is_window_of_other_order(fn: Any, x: Any) -> bool:
     return fn is setlens and isinstance(x, np.ndarray) and not x.flags.c_contiguous
 
 
-def _zero(*_: Any) -> None:
-    return None
+def _forth(bound: Bound) -> Callable[[Any, Any], Any]:
+    """The forward step of a call on floats, kept with it; one that calls others is silenced, for these may look on."""
+    push = bound.rule.forward_step(bound.wanted)
+
+    def silenced(entry: Any, dots: Any) -> Any:
+        with silent():
+            return push(entry, dots)
+
+    calls = {*code_of(push).co_names} - {"ArithmeticError", "TypeError", "ValueError"}
+    bound.forth = silenced if calls else push
+    return bound.forth
 
 
 def _references(kept: tuple[Any]) -> int:

@@ -32,7 +32,7 @@ def forward_step(body: RuleBody, wanted: tuple[bool, ...], pushing: Pushing) -> 
 class _ForwardStep(ScalarStep):
     """Generates `step(e, bars)`, where `bars` holds tangents."""
 
-    title = "forward step"
+    title = "wengert forward step"
 
     def build(self) -> Callable[..., Any]:
         self.prune(self._returns)
