@@ -162,11 +162,11 @@ def repeated(step: Any, n: int) -> Any:
     return f
 
 
-def stencil(n: int) -> Any:
+def overwriting(n: int) -> Any:
     def f(x: Any) -> Any:
         u = x.copy()
         for _ in range(n):
-            u[1:-1] += 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+            u[1:] += 0.001 * u[:-1]
         return u
 
     return f
@@ -181,8 +181,8 @@ def test_memory_does_not_grow_with_the_steps() -> None:
 @pytest.mark.slow
 def test_memory_of_ten_thousand_steps() -> None:
     x = np.linspace(0.1, 1.0, 20)
-    peak(stencil(10), x)  # makes what is made once
-    assert peak(stencil(10_000), x) < 1.1 * peak(stencil(1000), x) < 10_000_000
+    peak(overwriting(10), x)  # makes what is made once
+    assert peak(overwriting(10_000), x) < 1.1 * peak(overwriting(2000), x) < 10_000_000
     step = lambda x: x * 1.0001 + 0.001
     assert peak(repeated(step, 10_000), 0.3) < 1.1 * peak(repeated(step, 3000), 0.3)
 
