@@ -28,7 +28,7 @@ from wengert.recording.shadow import SHADOW, held
 from wengert.rulebook.pushforwards import plainly
 from wengert.values.codes import code_of
 from wengert.values.functional import STORES, setlens
-from wengert.values.specs import is_inexact, spec_of
+from wengert.values.specs import spec_of
 from wengert.values.stores import written
 from wengert.values.views import owner_of
 
@@ -54,6 +54,8 @@ class Stream:
         self.aliases: set[int] = set()  # slots whose tangents may show memory of such a one
         self.old, self.young, self.most = 0, 0, FEW  # the slots at the last sweep, those since, and how many at most
         self.bytes, self.most_bytes = 0, LITTLE  # of their tangents
+        self.endings: dict[int, Ending] = {}  # of the large values that have a tangent
+        self.ended: list[Any] = []  # those of them that are gone; C code alone puts them here, wherever a value ends
         self.step = Step(recording, plainly, 0, size)
         self.apart = contextvars.copy_context()  # what NumPy raises in f's code is not what it raises in a rule
 
@@ -96,6 +98,8 @@ class Stream:
             self.bytes += dot.nbytes
         if self.is_alone:
             self._drop_what_was_read()
+            if self.ended:
+                self._drop_ended()
             if self.young > self.most or self.bytes > self.most_bytes:
                 self._sweep()
 
@@ -217,40 +221,68 @@ class Stream:
         for slot in range(self.whole_from, self.count):
             entry = self.entries.get(slot)
             if entry is not None and entry[0] is not INPUT:
-                self.values[slot] = (held(entry[1], False),)
+                value = held(entry[1], False)
+                self.values[slot] = (value,)
+                if type(value) is weakref.ref and self.tangents[slot] is not None:
+                    self.endings[slot] = Ending(entry[1], self.ended.append)
+                    self.endings[slot].slot = slot
                 del self.entries[slot]
         self.whole_from = self.count
         self.recording.memory.forget_kept()
 
+    def _drop_ended(self) -> None:
+        """Drop the tangents of large values that are gone: their memory serves the next ones."""
+        live = {*SHADOW.values(), *self._needed()}
+        for slot in [ending.slot for ending in self.ended]:
+            if slot not in live:
+                self._drop(slot)
+        self.ended.clear()
+
     def _sweep(self) -> None:
         """Drop the slots that nothing leads to; those since the last sweep stay, they may be parts of what goes on."""
-        needed, shown = self._needed()
-        for slot in [*takewhile(self.old.__gt__, self.values)]:
+        old = [*takewhile(self.old.__gt__, self.values)]
+        for slot in old:
             kept = self.values[slot]
-            if slot not in needed and not _stands_for(kept, slot, shown):
-                if SHADOW.get(id(kept[0])) == slot:
-                    del SHADOW[id(kept[0])]
-                for table in (self.values, self.tangents, self.recording.specs):
-                    table.pop(slot, None)
-                self.stored.discard(slot)
-                self.aliases.discard(slot)
-        live = [*takewhile(self.old.__gt__, self.values)]
-        dots = [dot for slot in live if type(dot := self.tangents.get(slot)) is np.ndarray]
-        self.most, self.most_bytes = FEW + 2 * len(live), LITTLE + 2 * sum([dot.nbytes for dot in dots])
+            if _references(kept) == ALONE and SHADOW.get(id(kept[0])) == slot:
+                del SHADOW[id(kept[0])]
+        live = {*SHADOW.values(), *self._needed(), *self._shown()}
+        for slot in old:
+            if slot not in live:
+                self._drop(slot)
+        left = [*takewhile(self.old.__gt__, self.values)]
+        dots = [dot for slot in left if type(dot := self.tangents.get(slot)) is np.ndarray]
+        self.most, self.most_bytes = FEW + 2 * len(left), LITTLE + 2 * sum([dot.nbytes for dot in dots])
         self.old, self.young, self.bytes = self.count, 0, 0
 
-    def _needed(self) -> tuple[set[int | None], set[int | None]]:
-        """The slots by which the recording finds variables, and those of views of written memory as it is now."""
-        memory, level = memory_of(self.recording), self.recording.levels[0]
-        needed: set[int | None] = {*level.inputs}
-        shown: set[int | None] = set()
-        for storage in memory.storages.values():
-            needed.add(storage.slot)
-            storage.views = {key: view for key, view in storage.views.items() if view[0]() is not None}
-            shown.update([slot for _, stamp, slot in storage.views.values() if stamp == storage.stamp])
+    def _drop(self, slot: int) -> None:
+        for table in (self.values, self.tangents, self.endings, self.recording.specs):
+            table.pop(slot, None)
+        self.stored.discard(slot)
+        self.aliases.discard(slot)
+
+    def _needed(self) -> set[int | None]:
+        """The slots by which the recording finds variables."""
+        memory = memory_of(self.recording)
+        needed: set[int | None] = {*self.recording.levels[0].inputs}
+        needed.update([storage.slot for storage in memory.storages.values()])
         for _, root in memory.roots.values():
             needed.update([slot for _, slot, _ in (*root, *root.waiting)])
-        return needed, shown
+        return needed
+
+    def _shown(self) -> list[int | None]:
+        """The slots of views of written memory as it is now that something else holds."""
+        shown: list[int | None] = []
+        for storage in memory_of(self.recording).storages.values():
+            storage.views = {key: view for key, view in storage.views.items() if view[0]() is not None}
+            now = [slot for _, stamp, slot in storage.views.values() if stamp == storage.stamp]
+            shown += [slot for slot in now if slot not in self.values or _references(self.values[slot]) > ALONE]
+        return shown
+
+
+class Ending(weakref.ref[np.ndarray]):
+    """A weak reference to the value of a slot."""
+
+    slot: int
 
 
 def _is_window_of_other_order(fn: Any, x: Any) -> bool:
@@ -276,14 +308,3 @@ def _references(kept: tuple[Any]) -> int:
 
 
 ALONE = _references((object(),))  # of a value that only its tuple holds
-
-
-def _stands_for(kept: tuple[Any], slot: int, shown: set[int | None]) -> bool:
-    """Whether something outside of the recording holds a value, kept or referred to, as the variable at this slot."""
-    value = kept[0]() if type(kept[0]) is weakref.ref else kept[0]
-    if not is_inexact(value) or (SHADOW.get(id(value)) != slot and slot not in shown):
-        return False
-    if value is not kept[0]:
-        return True
-    del value
-    return _references(kept) > ALONE
