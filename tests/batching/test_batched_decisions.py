@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import warnings
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 from decision_programs import CASES
 from programs import DECISIONS, HOSTILE
+from sampling import naming
 
 import wengert as wg
 
@@ -46,23 +48,31 @@ def check(f: Any, *examples: Any) -> None:
     assert_same(found, expected)
 
 
-@pytest.mark.parametrize("name", [*CASES, *DECISIONS])
-def test_examples_that_decide_differently(name: str) -> None:
-    f, *examples = CASES[name] if name in CASES else DECISIONS[name]
-    examples = [copy.copy(x) for x in examples if x is not None]
-    if len({np.shape(x) for x in examples}) > 1:
-        pytest.skip("examples of one shape only are a batch")
-    check(f, *examples)
-    check(f, *examples[::-1])
+def families(*tables: dict[str, Any]) -> list[Any]:
+    """The programs of tables, those of one prefix of their names together."""
+    programs = sorted(itertools.chain(*[table.items() for table in tables]), key=prefix)
+    return [pytest.param(list(group), id=name) for name, group in itertools.groupby(programs, prefix)]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_programs(name: str) -> None:
+def prefix(entry: tuple[str, Any]) -> str:
+    return entry[0].split("_")[0]
+
+
+@pytest.mark.parametrize("family", families(CASES, DECISIONS))
+def test_examples_that_decide_differently(family: list[Any]) -> None:
+    for name, (f, *points) in family:
+        examples = [copy.copy(x) for x in points if x is not None]
+        if len({np.shape(x) for x in examples}) == 1:  # examples of one shape only are a batch
+            with naming(name):
+                check(f, *examples)
+                check(f, *examples[::-1])
+
+
+@pytest.mark.parametrize("family", families(HOSTILE))
+def test_hostile_programs(family: list[Any]) -> None:
     """Value and gradient; each call has a program of its own."""
-    make, x, _ = HOSTILE[name]
-    near = [np.asarray(x) * factor for factor in (1.0, 1.01)]
-    if np.asarray(x).dtype.kind != "f":
-        pytest.skip("of floats only")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check(lambda x: make()(x), *near)
+    for name, (make, x, _) in family:
+        if np.asarray(x).dtype.kind == "f":
+            with naming(name), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                check(lambda x, make=make: make()(x), *[np.asarray(x) * factor for factor in (1.0, 1.01)])

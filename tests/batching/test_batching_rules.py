@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from samples import BY_FUNCTION, Sample
+from sampling import naming
 
 from wengert.errors import DuplicateRuleError, NoBatchingRuleWarning
 from wengert.extend import Batch, batching, rules
@@ -93,29 +94,44 @@ def assert_same(found: Any, expected: Any, mixed: bool) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", BY_FUNCTION)
-@pytest.mark.parametrize("size", [3, pytest.param(1, marks=pytest.mark.slow)])
-def test_a_batch_gives_what_the_examples_give_one_by_one(name: str, size: int) -> None:
+def test_batches_of_samples(name: str) -> None:
+    for size in (3, 1):
+        with naming(f"batches of {size}"):
+            a_batch_gives_what_the_examples_give_one_by_one(name, size)
+    if name not in LOOPED:
+        with naming("its batching rule"):
+            the_examples_are_not_taken_one_by_one(name)
+    if name not in UNKNOWN_WHEN_EMPTY:
+        with naming("an empty batch"):
+            an_empty_batch_has_the_shape_of_an_example(name)
+
+
+def a_batch_gives_what_the_examples_give_one_by_one(name: str, size: int) -> None:
     tried = 0
     for sample in BY_FUNCTION[name]:
         for args, kwargs, on in patterns(sample):
-            axes = [flags(x) if k in on else False for k, x in enumerate(args)]
-            batch = [grown(x, size) if k in on else x for k, x in enumerate(args)]
-            try:
-                examples = [[taken(*parts, i) for parts in zip(batch, args, axes, strict=True)] for i in range(size)]
-                expected = stacked([sample.f(*example, **kwargs) for example in examples], size)
-            except (ValueError, np.linalg.LinAlgError):  # outside of what the function is defined for
-                continue
-            if sample.f in (pow, operator.pow) and np.iscomplexobj(expected) and not any(map(np.iscomplexobj, batch)):
-                continue  # Python's power of a negative float is complex, NumPy's is nan
-            found = batched(call, sample.f, batch, kwargs, axes, size)
-            assert_same(found, expected, sample.f in CHANGES_TYPE)
-            tried += 1
+            with naming(f"{sample}, a batch of arguments {on}"):
+                tried += is_as_one_by_one(sample, args, kwargs, on, size)
     assert tried
 
 
-@pytest.mark.parametrize("name", [name for name in BY_FUNCTION if name not in LOOPED])
-def test_the_examples_are_not_taken_one_by_one(name: str) -> None:
-    """All that have a batching rule, of their first sample."""
+def is_as_one_by_one(sample: Sample, args: Any, kwargs: dict[str, Any], on: list[int], size: int) -> bool:
+    """Compare a batch with its examples, and give whether the function is defined for them."""
+    axes = [flags(x) if k in on else False for k, x in enumerate(args)]
+    batch = [grown(x, size) if k in on else x for k, x in enumerate(args)]
+    try:
+        examples = [[taken(*parts, i) for parts in zip(batch, args, axes, strict=True)] for i in range(size)]
+        expected = stacked([sample.f(*example, **kwargs) for example in examples], size)
+    except (ValueError, np.linalg.LinAlgError):
+        return False
+    if sample.f in (pow, operator.pow) and np.iscomplexobj(expected) and not any(map(np.iscomplexobj, batch)):
+        return False  # Python's power of a negative float is complex, NumPy's is nan
+    assert_same(batched(call, sample.f, batch, kwargs, axes, size), expected, sample.f in CHANGES_TYPE)
+    return True
+
+
+def the_examples_are_not_taken_one_by_one(name: str) -> None:
+    """What has a batching rule takes no loop, of its first sample."""
     args, kwargs, on = next(pattern for sample in BY_FUNCTION[name] for pattern in patterns(sample))
     axes = [flags(x) if k in on else False for k, x in enumerate(args)]
     batch = [grown(x, 2) if k in on else x for k, x in enumerate(args)]
@@ -125,9 +141,7 @@ def test_the_examples_are_not_taken_one_by_one(name: str) -> None:
         batched(call, BY_FUNCTION[name][0].f, batch, kwargs, axes, 2)
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", [name for name in BY_FUNCTION if name not in UNKNOWN_WHEN_EMPTY])
-def test_an_empty_batch_has_the_shape_of_an_example(name: str) -> None:
+def an_empty_batch_has_the_shape_of_an_example(name: str) -> None:
     cases = (pattern for sample in BY_FUNCTION[name] for pattern in patterns(sample))
     for args, kwargs, on in itertools.islice(cases, 3):
         axes = [flags(x) if k in on else False for k, x in enumerate(args)]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from samples import BY_FUNCTION, SAMPLES, Sample
-from sampling import call, values
+from samples import BY_FUNCTION, Sample
+from sampling import call, naming, values
 
 import wengert as wg
 from wengert.extend import setitem
@@ -17,9 +17,12 @@ from wengert.rulebook.pushforwards import plainly, push
 from wengert.values.projection import project
 from wengert.values.specs import is_inexact, light, spec_of
 
-FIRST = {id(samples[0]) for samples in BY_FUNCTION.values()}
-RULED = [sample for sample in SAMPLES if wg.rules[sample.f].kind in ("partials", "pullback")]
-EACH = [pytest.param(sample, marks=() if id(sample) in FIRST else pytest.mark.slow) for sample in RULED]
+RULED = {name: s for name, s in BY_FUNCTION.items() if wg.rules[s[0].f].kind in ("partials", "pullback")}
+GROUPS = [
+    *[pytest.param(samples[:1], id=name) for name, samples in RULED.items()],
+    *[pytest.param(s[1:], id=f"{name}-more", marks=pytest.mark.slow) for name, s in RULED.items() if s[1:]],
+]
+"""The first sample of each function, and all others of it."""
 
 
 def random_like(x: Any, random: np.random.Generator) -> Any:
@@ -64,9 +67,7 @@ def directions(sample: Sample, random: np.random.Generator) -> tuple[Any, tuple[
     return rule, args, kwargs, tuple([dot if k < count else None for k, dot in enumerate(dots)])
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("sample", EACH, ids=str)
-def test_the_dot_test(sample: Sample) -> None:
+def the_dot_test(sample: Sample) -> None:
     random = np.random.default_rng(1)
     rule, args, kwargs, dots = directions(sample, random)
     y, pullback = wg.rrule(sample.f, *args, **kwargs)
@@ -111,9 +112,7 @@ def stack_of(rows: list[Any]) -> Any:
     return None if first is None else np.stack(rows)
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("sample", EACH, ids=str)
-def test_several_directions_are_as_one_by_one(sample: Sample) -> None:
+def several_directions_are_as_one_by_one(sample: Sample) -> None:
     random = np.random.default_rng(1)
     parts = [directions(sample, random) for _ in range(3)]
     rule, args, kwargs, _ = parts[0]
@@ -127,9 +126,7 @@ def test_several_directions_are_as_one_by_one(sample: Sample) -> None:
         np.testing.assert_allclose(a, b, rtol=1e3 * eps, atol=1e2 * eps * (1 + np.max(np.abs(b), initial=0)))
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("sample", EACH, ids=str)
-def test_it_reads_no_more_than_the_pullback(sample: Sample) -> None:
+def it_reads_no_more_than_the_pullback(sample: Sample) -> None:
     """Of what a pullback does not read, the entry has no more than shape and dtype."""
     rule, args, kwargs, dots = directions(sample, np.random.default_rng(1))
     y = sample.f(*args, **kwargs)
@@ -147,6 +144,16 @@ def test_it_reads_no_more_than_the_pullback(sample: Sample) -> None:
         expected = push(plainly, sample.f, rule, y, args, kwargs, given[0])
         for a, b in zip(leaves(got, True), leaves(expected, True), strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("samples", GROUPS)
+def test_pushforwards_of_samples(samples: list[Sample]) -> None:
+    for sample in samples:
+        with naming(sample):
+            the_dot_test(sample)
+            several_directions_are_as_one_by_one(sample)
+            it_reads_no_more_than_the_pullback(sample)
 
 
 def rejoined(flat: Any, args: Any, rule: Any) -> Any:
@@ -184,8 +191,8 @@ KINKS = [  # and long accumulations, which are taken in blocks
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("sample", KINKS, ids=str)
 def test_it_chooses_as_the_pullback(sample: Sample) -> None:
-    test_the_dot_test(sample)
-    test_several_directions_are_as_one_by_one(sample)
+    the_dot_test(sample)
+    several_directions_are_as_one_by_one(sample)
 
 
 def test_what_is_infinite_and_does_not_move_gives_nothing() -> None:

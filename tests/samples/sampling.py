@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +30,16 @@ def kind(x: Any) -> str:
 
 def call(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Sample:
     return Sample(f, args, kwargs)
+
+
+@contextmanager
+def naming(case: Any) -> Iterator[None]:
+    """Say in what an error reports of which `case` it is: for a test that has many."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"the case: {case}")
+        raise
 
 
 def values(*shape: int, low: float = 0.3, high: float = 2.1, dtype: Any = float) -> np.ndarray:

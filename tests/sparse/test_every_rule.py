@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 from samples import BY_FUNCTION, Sample
+from sampling import naming
 
 import wengert as wg
 from wengert.sparse.pattern import Pattern
@@ -58,26 +59,35 @@ def pattern(f: Callable[..., Any], args: tuple[Any, ...]) -> np.ndarray:
     return dense
 
 
-def calls(sample: Sample) -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
-    """The call of a sample as a function of all arguments that have a derivative, and of each of them alone."""
+def wanted_together(sample: Sample) -> list[int]:
+    """The places of the arguments of a sample that have a derivative."""
     plan = wg.rules[sample.f].plan(len(sample.args))
-    places = [k for k, x in enumerate(sample.args) if leaves(x) and k in (plan.positions or [0])]
-    for wanted in [places, *([k] for k in places if len(places) > 1)]:
+    return [k for k, x in enumerate(sample.args) if leaves(x) and k in (plan.positions or [0])]
 
-        def f(*xs: Any, wanted: list[int] = wanted) -> Any:
-            args = list(sample.args)
-            for k, x in zip(wanted, xs, strict=True):
-                args[k] = x
-            return sample.f(*args, **sample.kwargs)
 
-        yield f, tuple(with_one_moved(sample.args[k], 0, 0.0) for k in wanted)
+def of_places(sample: Sample, places: list[int]) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The call of a sample as a function of the arguments at `places`, and copies of these."""
+
+    def f(*xs: Any) -> Any:
+        args = list(sample.args)
+        for k, x in zip(places, xs, strict=True):
+            args[k] = x
+        return sample.f(*args, **sample.kwargs)
+
+    return f, tuple(with_one_moved(sample.args[k], 0, 0.0) for k in places)
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", BY_FUNCTION)
 def test_what_moves_is_in_the_pattern(name: str) -> None:
+    """Of all arguments that have a derivative, and of each of them alone, which moves the same numbers."""
     for sample in BY_FUNCTION[name]:
-        for f, args in calls(sample):
-            given, found = moving(f, args), pattern(f, args)
-            assert given.shape == found.shape, sample
-            assert not (given & ~found).any(), sample
+        places = wanted_together(sample)
+        moves = moving(*of_places(sample, places))
+        sizes = [len(numbers(sample.args[k])) for k in places]
+        alone = np.split(moves, np.cumsum(sizes)[:-1], axis=1) if len(places) > 1 else []
+        for some, given in [(places, moves), *zip([[k] for k in places], alone, strict=False)]:
+            with naming(f"{sample}, arguments {some}"):
+                found = pattern(*of_places(sample, some))
+                assert given.shape == found.shape
+                assert not (given & ~found).any()
