@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from wengert.extend import additem, linear, pullback, pushforward, rules
+from wengert.extend import additem, linear, pullback, pushforward
 from wengert_rules import elementwise
 from wengert_rules.products import conj
 from wengert_rules.recurrences import onward_in_front, products_of_others, share, sums_onward
@@ -212,8 +212,8 @@ def hypot_accumulate(y_bar, y, a, *, axis=0, dtype=None, out=None):
     return recurrence(y_bar, over, by, axis)
 
 
-for _ufunc in (np.multiply, np.true_divide, np.logaddexp, np.logaddexp2, np.hypot):
-    pushforward(_ufunc.accumulate, broadcasts=True)(pushes_on(rules[_ufunc].body))
+for _name in ("multiply", "true_divide", "logaddexp", "logaddexp2", "hypot"):
+    pushforward(getattr(np, _name).accumulate, broadcasts=True)(pushes_on(getattr(elementwise, _name)))
 
 
 @pullback(np.maximum.accumulate, np.minimum.accumulate, np.fmax.accumulate, np.fmin.accumulate)
