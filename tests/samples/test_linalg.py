@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -248,11 +249,16 @@ def test_parts_of_a_result_may_be_written() -> None:
     agree(wg.grad(f)(X @ X.T), wg.ngradient(f, X @ X.T)[0])
 
 
+def code_of_gradient(f: Any, x: Any) -> str:
+    """The derivative as source, without its comments, which show the user's lines."""
+    return re.sub(r"#.*", "", wg.gradtape(f, x).to_source())
+
+
 def test_only_what_is_wanted_is_computed() -> None:
-    source = wg.gradtape(lambda a: np.sum(np.linalg.eigh(a)[0]), X @ X.T).to_source()
+    source = code_of_gradient(lambda a: np.sum(np.linalg.eigh(a)[0]), X @ X.T)
     assert "StaleTapeError" not in source.partition("def f")[2].partition("\n    v")[2], "no vectors, no gaps"
-    assert wg.gradtape(lambda b: np.sum(np.linalg.solve(X, b)), V).to_source().count("@") == 0
-    assert "np.linalg.inv" not in wg.gradtape(lambda a: np.linalg.slogdet(a)[0] * a[0, 0], X).to_source()
+    assert code_of_gradient(lambda b: np.sum(np.linalg.solve(X, b)), V).count("@") == 0
+    assert "np.linalg.inv" not in code_of_gradient(lambda a: np.linalg.slogdet(a)[0] * a[0, 0], X)
 
 
 def test_norms_at_zero_take_the_least_norm() -> None:
@@ -266,11 +272,11 @@ def test_norms_at_zero_take_the_least_norm() -> None:
 
 
 def test_operands_that_are_not_wanted_cost_nothing() -> None:
-    source = wg.gradtape(lambda x: np.sum(np.einsum("ij,jk,kl->il", W, x, W)), X).to_source()
+    source = code_of_gradient(lambda x: np.sum(np.einsum("ij,jk,kl->il", W, x, W)), X)
     assert source.count("np.einsum") == 2
 
 
 def test_a_sum_over_everything_is_not_multiplied_out() -> None:
-    source = wg.gradtape(lambda x: np.einsum("ij->", x), X).to_source()
+    source = code_of_gradient(lambda x: np.einsum("ij->", x), X)
     assert source.count("np.einsum") == 1
     assert "np.broadcast_to" in source

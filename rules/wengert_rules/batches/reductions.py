@@ -38,10 +38,7 @@ def reduced(batch, x, axis=None, *args, **kwargs):
 
 @batching(np.ufunc.reduce)
 def reduce(batch, x, axis=0, *args, **kwargs):
-    kwargs = masks_lifted(batch, x, kwargs)
-    if kwargs is None:
-        return NotImplemented
-    return batch.fn(x, of_example(x) if axis is None else shifted(axis), *args, **kwargs)
+    return reduced(batch, x, axis, *args, **kwargs)
 
 
 @batching(np.argmax, np.argmin)
