@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -220,3 +220,33 @@ def test_tapes_of_derivatives_play_where_other_elements_tie(f: Any, derivative: 
     _, tape = wg.trace(g, X)
     for x in (np.array([2.0, 0.5, 2.0]), np.array([-1.0, -1.0, -1.0]), np.array([1.0, 2.0, 3.0])):
         np.testing.assert_allclose(tape.play(x), g(x), rtol=1e-12)
+
+
+class Named(NamedTuple):
+    a: Any
+    name: str
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_what_a_rules_body_gave_beside_a_text_goes_on(warm: bool) -> None:
+    def f(x):
+        return Named(x * x, "name")
+
+    @wg.rrule(f)
+    def rule(x):
+        return f(x), lambda y_bar: y_bar.a * 2 * x
+
+    def times(a, b):
+        return a * b
+
+    @wg.partials(times)  # what is derived of it is derived inside the trace
+    def times_rule(y, a, b):
+        return b, a
+
+    if warm:
+        wg.jvp(lambda x: times(x, x), (X,), (V,))
+    gradient = wg.grad(lambda x: np.sum(times(f(x).a, np.full(3, np.sum(x)))))
+    g, g_dot = wg.jvp(gradient, (X,), (V,))
+    assert np.allclose(g, 2 * X * np.sum(X) + np.sum(X * X))
+    assert np.allclose(g_dot, 2 * V * np.sum(X) + 2 * X * np.sum(V) + 2 * np.sum(X * V))
+    assert np.allclose(wg.linearize(gradient, X)[1](V), g_dot)

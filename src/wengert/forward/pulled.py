@@ -10,7 +10,7 @@ import numpy as np
 from wengert.recording.container_arguments import Place, spread, with_leaves
 from wengert.recording.pulls import Pull
 from wengert.rulebook.pushforwards import push, row_of, transposed
-from wengert.values.results import cotangent, form_of, keys_of
+from wengert.values.results import cotangent, form_of, is_flat, keys_of
 from wengert.values.trees import is_container, leaves, walk
 
 ENTERED = "The pullback is called here, on values that are watched to transpose it."
@@ -60,7 +60,7 @@ def pulled(call: Call, pull: Pull, y: Any, args: tuple[Any, ...], dots: tuple[An
 
 def of_body(y: Any, inner: Any) -> Any:
     """The tangent of the result `y` of a rule as its body computed it, from the tangents `inner` of its leaves."""
-    if type(inner) is not tuple:
+    if type(inner) is not tuple or is_flat(y):
         return inner
     form = form_of(y)
     return cotangent(form, dict(zip(keys_of(form), inner, strict=True)), False)

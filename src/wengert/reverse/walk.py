@@ -20,7 +20,7 @@ from wengert.reverse.checkpoint import Folded
 from wengert.reverse.strategies import PassingBars, PassingTracedBars, Seeds, choosing
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
-from wengert.rulebook.bodies import own
+from wengert.rulebook.running import own
 from wengert.values.cotangents import AbstractTangent
 from wengert.values.functional import getfield, setitem
 from wengert.values.keys import may_repeat

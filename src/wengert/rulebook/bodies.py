@@ -9,16 +9,14 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-import operator
 import types
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from wengert.errors import RuleError
 from wengert.rulebook.purity import ACTS, Effects
+from wengert.rulebook.running import apart, retrying, times, whole, whole_sum
 from wengert.rulebook.syntax import (
     DERIVING,
     compiled,
@@ -33,23 +31,8 @@ from wengert.rulebook.syntax import (
     unused,
 )
 from wengert.values.codes import code_of
-from wengert.values.cotangents import InplaceableThunk, Thunk, force
-from wengert.values.results import with_leaves
-from wengert.values.specs import is_complex, spec_of
-from wengert.values.trees import is_container
-
-ENTERED = "Pullbacks compute with it, also on values that an outer derivative watches."
-
-
-def times(y_bar: Any, p: Any) -> Any:
-    """ȳ · conj(∂y/∂x), with the partial `p` for ∂y/∂x: the pullback of an elementwise function.
-
-    >>> wg.extend.times(np.array([1.0, 2.0]), 3.0)  # `y_bar`, `p`
-    array([3., 6.])
-    """
-    if isinstance(p, Thunk):
-        p = force(p)
-    return y_bar * np.conj(p) if is_complex(p) else y_bar * p
+from wengert.values.cotangents import InplaceableThunk
+from wengert.values.specs import spec_of
 
 
 class Variant(NamedTuple):
@@ -152,7 +135,7 @@ class RuleBody:
                 made = self._whole(wanted)
             else:
                 made = self._pruned(copied_tree(self.node), wanted)
-            return made if self.computes else made._replace(call=_apart(made.call))
+            return made if self.computes else made._replace(call=apart(made.call))
 
     def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...]) -> Variant:
         """The variant made of the text: what is not wanted becomes None, and what only that reads goes."""
@@ -182,15 +165,16 @@ class RuleBody:
         """The function of partials `node`, for which NumPy's floats answer where Python's raise."""
         retry = unused("retry", node, self.function)
         _catch(node, retry)
-        cells[retry] = types.CellType(lambda *args, **static: _retry(call, *args, **static))
+        cells[retry] = types.CellType()
         call: Callable[..., Any] = compiled(node, self.function, cells)
+        cells[retry].cell_contents = retrying(call)
         return call
 
     def pushing(self, wanted: tuple[bool, ...]) -> Callable[..., Any]:
         """The function `(dots, y, *args) -> ẏ` of a body that states partials: Σ pₖ ẋₖ over the `wanted`, or None."""
         with DERIVING:
             if self.node is None or not self.exact:
-                return self._whole_sum(wanted)
+                return whole_sum(self.function, wanted)
             node = copied_tree(self.node)
             dots = unused("dots", node, self.function)
 
@@ -204,38 +188,10 @@ class RuleBody:
             (node.args.posonlyargs or node.args.args).insert(0, ast.arg(dots))
             return self._with_retry(node, {})
 
-    def _whole_sum(self, wanted: tuple[bool, ...]) -> Callable[..., Any]:
-        """The function of `pushing` that calls the whole body."""
-        function = self.function
-
-        def call(dots: Any, y: Any, *args: Any, **static: Any) -> Any:
-            got = function(y, *args, **static)
-            terms = zip(got if isinstance(got, (tuple, list)) else (got,), dots, wanted, strict=False)
-            found = [dot * p for p, dot, want in terms if want and p is not None]
-            return functools.reduce(operator.add, found) if found else None
-
-        return call
-
     def _whole(self, wanted: tuple[bool, ...]) -> Variant:
         """The variant that calls the whole body and drops what is not wanted."""
-        function, multiplies, most = self.function, self.multiplies, max(len(wanted), len(self.names))
         asked = {"wanted": wanted} if self.asks else {}
-
-        def call(y_bar: Any, y: Any, *args: Any, **static: Any) -> tuple[Any, ...]:
-            static |= asked
-            got = function(y, *args, **static) if multiplies else function(y_bar, y, *args, **static)
-            if not isinstance(got, (tuple, list)):
-                got = (got,)
-            if len(got) > most:
-                raise RuleError(f"{self.name} returned {len(got)} results for {len(wanted)} arguments")
-            bars: list[Any] = []
-            for i in range(len(wanted)):
-                if not wanted[i] or i >= len(got) or got[i] is None:
-                    bars.append(None)
-                else:
-                    bars.append(times(y_bar, got[i]) if multiplies else got[i])
-            return tuple(bars)
-
+        call = whole(self.function, self.multiplies, wanted, max(len(wanted), len(self.names)), asked)
         if self.node is None or self.effects is None or not self.effects.is_blind():
             return Variant(call, ("value",) * len(wanted), "value", None)
         rest = [str(self.variadic)] * (len(wanted) - len(self.names))
@@ -245,38 +201,6 @@ class RuleBody:
         """What the text reads of the arguments `names` and of the result: "value", "shape" or "nothing"."""
         found = {name: reads(node, name, self.function, name == self.variadic) for name in {*names, self.y}}
         return tuple(found[name] for name in names), found[self.y]
-
-
-def own(x: Any) -> Any:
-    """A copy of a cotangent with copies of its arrays, so that a body may write into them."""
-    if isinstance(x, np.ndarray):
-        return x.copy(order="K")
-    if isinstance(x, tuple):
-        return tuple.__new__(type(x), [own(part) for part in x])
-    if type(x) is dict:  # of the parts of a result that were used
-        return {key: own(part) for key, part in x.items()}
-    return with_leaves(x, lambda _, leaf: own(leaf)) if is_container(x) else x
-
-
-def given_own(call: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
-    """The function `call` with a copy for its argument `place`, a cotangent: it may write there."""
-
-    @functools.wraps(call)
-    def call_with_own(*args: Any, **static: Any) -> Any:
-        return call(*args[:place], own(args[place]), *args[place + 1 :], **static)
-
-    return call_with_own
-
-
-def _apart(call: Callable[..., Any]) -> Callable[..., Any]:
-    """The function `call` of a body that may write into its ȳ, and later into what it returned: both are copies."""
-    call = given_own(call)
-
-    @functools.wraps(call)
-    def call_apart(*args: Any, **static: Any) -> Any:
-        return own(call(*args, **static))
-
-    return call_apart
 
 
 def _names(code: types.CodeType) -> set[str]:
@@ -293,12 +217,6 @@ def _catch(node: ast.FunctionDef, retry: str) -> None:
     text = f"try: pass\nexcept ArithmeticError as {retry}_error: return {retry}({given})"
     guard: Any = ast.parse(text).body[0]
     guard.body, node.body = node.body, [guard]
-
-
-def _retry(call: Callable[..., Any], error: ArithmeticError, *args: Any, **static: Any) -> tuple[Any, ...]:
-    if not any(type(a) is float for a in args):
-        raise error
-    return call(*[np.float64(a) if type(a) is float else a for a in args], **static)
 
 
 def _keep(x: Any, what: str) -> Any:

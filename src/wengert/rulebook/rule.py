@@ -10,9 +10,10 @@ import numpy as np
 
 from wengert.errors import NoRuleError, RuleError
 from wengert.rulebook import showing
-from wengert.rulebook.bodies import RuleBody, Variant, given_own
+from wengert.rulebook.bodies import RuleBody, Variant
 from wengert.rulebook.forward_steps import forward_step
 from wengert.rulebook.purity import TESTED
+from wengert.rulebook.running import given_own
 from wengert.rulebook.steps import scalar_step
 from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.results import cotangent, is_flat

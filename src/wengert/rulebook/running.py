@@ -1,0 +1,110 @@
+"""What the functions derived from rules run beside the text of these, as pullbacks do."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RuleError
+from wengert.values.cotangents import Thunk, force
+from wengert.values.results import with_leaves
+from wengert.values.specs import is_complex
+from wengert.values.trees import is_container
+
+ENTERED = "Pullbacks compute with it, also on values that an outer derivative watches."
+
+
+def times(y_bar: Any, p: Any) -> Any:
+    """ȳ · conj(∂y/∂x), with the partial `p` for ∂y/∂x: the pullback of an elementwise function.
+
+    >>> wg.extend.times(np.array([1.0, 2.0]), 3.0)  # `y_bar`, `p`
+    array([3., 6.])
+    """
+    if isinstance(p, Thunk):
+        p = force(p)
+    return y_bar * np.conj(p) if is_complex(p) else y_bar * p
+
+
+def whole(
+    function: Callable[..., Any], multiplies: bool, wanted: tuple[bool, ...], most: int, asked: dict[str, Any]
+) -> Callable[..., tuple[Any, ...]]:
+    """The pullback that calls all of a `function`, given `asked`, and drops what of `most` results is not `wanted`.
+
+    `multiplies`: these results are partials.
+    """
+
+    def call(y_bar: Any, y: Any, *args: Any, **static: Any) -> tuple[Any, ...]:
+        static |= asked
+        got = function(y, *args, **static) if multiplies else function(y_bar, y, *args, **static)
+        if not isinstance(got, (tuple, list)):
+            got = (got,)
+        if len(got) > most:
+            raise RuleError(f"{function.__name__} returned {len(got)} results for {len(wanted)} arguments")
+        bars: list[Any] = []
+        for i in range(len(wanted)):
+            if not wanted[i] or i >= len(got) or got[i] is None:
+                bars.append(None)
+            else:
+                bars.append(times(y_bar, got[i]) if multiplies else got[i])
+        return tuple(bars)
+
+    return call
+
+
+def whole_sum(function: Callable[..., Any], wanted: tuple[bool, ...]) -> Callable[..., Any]:
+    """The function `(dots, y, *args) -> ẏ` that calls all of a `function` of partials: Σ pₖ ẋₖ over the `wanted`."""
+
+    def call(dots: Any, y: Any, *args: Any, **static: Any) -> Any:
+        got = function(y, *args, **static)
+        terms = zip(got if isinstance(got, (tuple, list)) else (got,), dots, wanted, strict=False)
+        found = [dot * p for p, dot, want in terms if want and p is not None]
+        return functools.reduce(operator.add, found) if found else None
+
+    return call
+
+
+def own(x: Any) -> Any:
+    """A copy of a cotangent with copies of its arrays, so that a body may write into them."""
+    if isinstance(x, np.ndarray):
+        return x.copy(order="K")
+    if isinstance(x, tuple):
+        return tuple.__new__(type(x), [own(part) for part in x])
+    if type(x) is dict:  # of the parts of a result that were used
+        return {key: own(part) for key, part in x.items()}
+    return with_leaves(x, lambda _, leaf: own(leaf)) if is_container(x) else x
+
+
+def given_own(call: Callable[..., Any], place: int = 0) -> Callable[..., Any]:
+    """The function `call` with a copy for its argument `place`, a cotangent: it may write there."""
+
+    @functools.wraps(call)
+    def call_with_own(*args: Any, **static: Any) -> Any:
+        return call(*args[:place], own(args[place]), *args[place + 1 :], **static)
+
+    return call_with_own
+
+
+def apart(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The function `call` of a body that may write into its ȳ, and later into what it returned: both are copies."""
+    call = given_own(call)
+
+    @functools.wraps(call)
+    def call_apart(*args: Any, **static: Any) -> Any:
+        return own(call(*args, **static))
+
+    return call_apart
+
+
+def retrying(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The function `(error, *args)` that calls `call` on NumPy's floats in place of Python's, or raises `error`."""
+
+    def retry(error: ArithmeticError, *args: Any, **static: Any) -> Any:
+        if not any(type(a) is float for a in args):
+            raise error
+        return call(*[np.float64(a) if type(a) is float else a for a in args], **static)
+
+    return retry
