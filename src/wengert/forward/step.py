@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from wengert.errors import RuleError
 from wengert.forward.pulled import declared, of_body, pulled
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.pulls import Pull
@@ -34,14 +36,19 @@ class Step:
             return dots[0]
         if type(bound) is Pull:
             if y is None:  # what a rule's function wrote unsaid: an error where anything reads it
-                return Unknown(bound)
+                return Unknown(partial(bound.pullback, None))
             if bound.level != self.depth:  # what its body computed was recorded for this level
-                return of_body(y, dots[-1])
+                inner = dots[-1] if type(dots[-1]) is tuple else dots[-1:]
+                return next((dot for dot in inner if type(dot) is Unknown), None) or of_body(y, dots[-1])
+            dots = (*map(known, dots[:-1]), None)
             if bound.rule.forward is None:
                 with self._as_it_was(bound):
                     return pulled(self.call, bound, y, args, dots[:-1], self.size)
         elif type(bound) is not Bound:
             return None
+        elif bound.rule.kind == "rrule" and bound.rule.forward is None:  # a tape's, in the body of the rule itself
+            return Unknown(partial(_refuse_unknown, bound))
+        dots = tuple(map(known, dots))
         if bound.fn is getfield:
             return None if dots[0] is None else getfield(dots[0], args[1])
         if y is None:
@@ -68,12 +75,18 @@ class Step:
 
 
 class Unknown:
-    """Stands for a tangent that nobody knows."""
+    """Stands for a tangent that nobody knows; `refuse()` raises the error that says so."""
 
-    def __init__(self, pull: Pull) -> None:
-        self.pull = pull
+    def __init__(self, refuse: Callable[[], Any]) -> None:
+        self.refuse = refuse
 
 
 def known(dot: Any) -> Any:
-    """The tangent `dot`, as an argument of the next step. Errors: that of an Unknown."""
-    return dot.pull.pullback(None) if type(dot) is Unknown else dot
+    """The tangent `dot`, or those in a tuple, as arguments of the next step. Errors: that of an Unknown."""
+    if type(dot) is tuple:
+        return tuple(map(known, dot))
+    return dot.refuse() if type(dot) is Unknown else dot
+
+
+def _refuse_unknown(bound: Bound) -> None:
+    raise RuleError(f"{bound.rule.primitive}: the pullback of its rule ({bound.rule.where}) is not known here")

@@ -132,7 +132,7 @@ class Stream:
     def tangent(self, slot: int) -> Any:
         """The tangent at a slot; None is zero."""
         try:
-            return known(self.tangents[slot])
+            return self.tangents[slot]
         except KeyError:
             raise WengertError(
                 f"{STATE.site}: wengert dropped the tangent of a value that is still used, which it must not. "
@@ -172,8 +172,8 @@ class Stream:
 
         So a store costs what it costs the function, not a copy of the array.
         """
-        before, value = ins[0], dots[-1]
-        x_dot = dots[0]
+        before = ins[0]
+        x_dot, value = known(dots[0]), known(dots[-1])
         if x_dot is None:
             x_dot = self._zeros(args[0])
         elif before in self.stored:

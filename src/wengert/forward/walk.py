@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.forward.step import Call, Step, known
+from wengert.forward.step import Call, Step
 from wengert.recording.nans import check_push
 from wengert.recording.recording import PUSHED, STATE, Recording
 from wengert.values.settings import SETTINGS
@@ -49,6 +49,6 @@ def forward(
 def _dots(dots: Tangents, place: Any) -> Any:
     """The tangents at a slot, or at those of a sequence; None where all are zero."""
     if type(place) is not tuple:
-        return None if place is None else known(dots.get(place))
+        return None if place is None else dots.get(place)
     found = tuple([_dots(dots, part) for part in place])
     return found if any([dot is not None for dot in found]) else None
