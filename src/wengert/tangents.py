@@ -21,6 +21,7 @@ from wengert.recording.recording import STATE, Level, Recording, calling
 from wengert.recording.session import SESSION, followed
 from wengert.recording.slots import slot_of
 from wengert.values.cotangents import force
+from wengert.values.results import with_leaves
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_of
 from wengert.values.trees import leaves, mirror, shallow_copy, walk
@@ -178,6 +179,8 @@ def _fitted(path: str, tangent: Any, spec: Spec, call: Callable[..., Any], size:
 
 
 def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any, Any, Any]:
+    if isinstance(tangents, (tuple, list)):
+        tangents = [_copied(tangent, calling(followed())) for tangent in tangents]
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         if depth or recording.keep:
@@ -202,6 +205,13 @@ def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any,
             check_given(recording, value, y_dot)
         value = swaps.leave(value)
     return value, y_dot, swaps.leave(aux)
+
+
+def _copied(tangent: Any, call: Callable[..., Any]) -> Any:
+    """A `tangent` with copies of its arrays, since f may write into their memory."""
+    if _is_structured(tangent):
+        return with_leaves(tangent, lambda _, leaf: _copied(leaf, call))
+    return call(np.array, tangent) if isinstance(tangent, np.ndarray) else tangent
 
 
 def _linearized(work: Work, backward: bool = False) -> tuple[Any, Any, Any, Any]:

@@ -250,3 +250,31 @@ def test_what_a_rules_body_gave_beside_a_text_goes_on(warm: bool) -> None:
     assert np.allclose(g, 2 * X * np.sum(X) + np.sum(X * X))
     assert np.allclose(g_dot, 2 * V * np.sum(X) + 2 * X * np.sum(V) + 2 * np.sum(X * V))
     assert np.allclose(wg.linearize(gradient, X)[1](V), g_dot)
+
+
+def doubled_in_place(dots, y, x):
+    dot = dots[0]
+    dot *= 2
+    return dot
+
+
+BUFFER = np.zeros(3)
+
+
+def in_a_buffer(dots, y, x):
+    return np.multiply(dots[0], 2, out=BUFFER)
+
+
+@pytest.mark.parametrize("push", [doubled_in_place, in_a_buffer])
+def test_a_pushforward_may_write_into_its_tangents_and_what_it_gave(push: Callable[..., Any]) -> None:
+    def twice(x):
+        return x * 2
+
+    @wg.pullback(twice)
+    def rule(y_bar, y, x):
+        return y_bar * 2
+
+    wg.pushforward(twice)(push)
+    v = V.copy()
+    assert np.allclose(wg.jvp(lambda x: twice(x) + twice(x * x) + x, (X,), (v,))[1], (3 + 4 * X) * V)
+    assert np.array_equal(v, V)

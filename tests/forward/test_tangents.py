@@ -220,3 +220,23 @@ def test_errors() -> None:
         wg.jvp(lambda p: p["a"], ({"a": X, "b": 3},), ({"a": V, "b": 1.0},))
     with pytest.warns(wg.NoPathWarning):
         assert np.array_equal(wg.jvp(lambda x: np.ones(2), (X,), (V,))[1], np.zeros(2))
+
+
+def test_f_may_write_where_its_tangents_lie() -> None:
+    """Each array is the tangent of the other."""
+
+    def f(a, b):
+        a[:] = a * b
+        return a * b + b
+
+    def dot(a, b):
+        return b * b * b + 2 * a * b * a + a
+
+    a, b = X.copy(), V.copy()
+    assert np.allclose(wg.jvp(f, (a, b), (b, a))[1], dot(X, V))
+
+    def crossed(s):
+        a, b = X * s, V * s
+        return wg.jvp(f, (a, b), (b, a))[1]
+
+    assert np.allclose(wg.jvp(crossed, (1.0,), (1.0,))[1], 3 * (dot(X, V) - X) + X)

@@ -96,7 +96,7 @@ class _Pushed(NamedTuple):
         if forward is None:
             made = self.by_partials(dots) if self.rule.kind == "partials" else self.by_transpose(dots)
         elif forward.kind == "declared":
-            made = self.call(forward.function, dots, self.y, *self.primals, **self.static)
+            made = self.call(forward.action, dots, self.y, *self.primals, **self.static)
         else:
             made = self.total([self.called(forward, term) for term, _ in self.terms(forward, dots)])
         return fitted(self.call, made, self.y)
@@ -113,7 +113,7 @@ class _Pushed(NamedTuple):
             if forward is None:
                 made = self.by_partials(stacks)
             else:
-                made = self.call(forward.function, stacks, self.y, *self.primals, **self.static)
+                made = self.call(forward.action, stacks, self.y, *self.primals, **self.static)
         else:
             rows = [self.along(row_of(self.call, dots, k)) for k in range(size)]
             return None if rows[0] is None else _stack(self.call, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from wengert.rulebook import showing
 from wengert.rulebook.bodies import RuleBody, Variant
 from wengert.rulebook.forward_steps import forward_step
 from wengert.rulebook.purity import TESTED
-from wengert.rulebook.running import given_own
+from wengert.rulebook.running import apart, given_own
 from wengert.rulebook.steps import scalar_step
 from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.results import cotangent, is_flat
@@ -47,7 +48,8 @@ def _is_tested(function: Callable[..., Any]) -> bool:
     return (getattr(function, "__module__", None) or "").startswith(TESTED)
 
 
-class Pushforward(NamedTuple):
+@dataclass(frozen=True)
+class Pushforward:
     """How a rule pushes tangents: `kind` is "declared", "linear" or "multilinear".
 
     What is declared is `function(dots, y, *args, **static) -> ẏ`; the others call the primitive itself. What is linear
@@ -61,10 +63,20 @@ class Pushforward(NamedTuple):
     without: tuple[str, ...] = ()
     broadcasts: bool = False
 
+    @cached_property
+    def body(self) -> RuleBody:
+        """What is known of `function`."""
+        return RuleBody(self.function, "pullback")
+
+    @cached_property
+    def action(self) -> Callable[..., Any]:
+        """`function`, with copies of the tangents and of its result if it may write into these."""
+        return self.function if _is_tested(self.function) or self.body.computes else apart(self.function)
+
     def reads(self, count: int) -> tuple[tuple[str, ...], str]:
         """What it reads of each of `count` arguments, and of the result, as a Variant says it."""
         if self.kind == "declared":
-            variant = RuleBody(self.function, "pullback").variant((True,) * count)
+            variant = self.body.variant((True,) * count)
             return variant.reads, variant.reads_y
         linear_in = range(count) if self.args is None else self.args
         beside = "value" if self.kind == "multilinear" else "shape"
