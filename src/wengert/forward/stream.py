@@ -291,16 +291,19 @@ def _is_window_of_other_order(fn: Any, x: Any) -> bool:
 
 
 def _forth(bound: Bound) -> Callable[[Any, Any], Any]:
-    """The forward step of a call on floats, kept with it; one that calls others is silenced, for these may look on."""
-    push = bound.rule.forward_step(bound.wanted)
-
-    def silenced(entry: Any, dots: Any) -> Any:
-        with silent():
-            return push(entry, dots)
-
+    """The forward step of a call on floats, kept with it; what it calls is silenced, for that may be seen into."""
+    push = bound.rule.forward_step(bound.wanted, lambda mask: _silenced(bound.rule.pushing(mask)))
     calls = {*code_of(push).co_names} - {"ArithmeticError", "TypeError", "ValueError"}
-    bound.forth = silenced if calls else push
+    bound.forth = _silenced(push) if calls else push
     return bound.forth
+
+
+def _silenced(push: Callable[..., Any]) -> Callable[..., Any]:
+    def silenced(*given: Any) -> Any:
+        with silent():
+            return push(*given)
+
+    return silenced
 
 
 def _references(kept: tuple[Any]) -> int:

@@ -190,10 +190,15 @@ class Rule:
                 self._pushing[wanted] = found
         return found
 
-    def forward_step(self, wanted: tuple[bool, ...]) -> Callable[[Any, Any], Any]:
-        """The forward step of a call on floats, `step(entry, dots) -> ẏ`, of a rule that states partials."""
+    def forward_step(
+        self, wanted: tuple[bool, ...], pushing: Callable[[tuple[bool, ...]], Callable[..., Any]] | None = None
+    ) -> Callable[[Any, Any], Any]:
+        """The forward step of a call on one or two floats, `step(entry, dots)`, where `dots` are by slot.
+
+        `pushing` gives the function for what is not usual, by default that of the rule.
+        """
         assert self.analysis is not None
-        return forward_step(self.analysis, wanted, self.pushing)
+        return forward_step(self.analysis, wanted, pushing or self.pushing)
 
     def passes_on(self, k: int) -> bool:
         """Whether the cotangent of argument `k` certainly is ȳ itself."""
