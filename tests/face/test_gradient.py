@@ -103,6 +103,15 @@ def test_vjp_refuses_another_structure() -> None:
         pullback((np.ones(2), 1.0))
 
 
+@pytest.mark.parametrize("y_bar", [{"v": 1.0}, [1.0], (1.0,), {"u": [1.0]}, None, "1.0", []])
+def test_one_leaf_has_a_bare_cotangent_or_one_in_its_own_place(y_bar: Any) -> None:
+    for f in (lambda x: {"u": x * x}, lambda x: x * x):
+        with pytest.raises(ValueError, match=r"the cotangent must have the structure of the result: .*, not "):
+            wg.vjp(f, 3.0)[1](y_bar)
+    for fits in (10.0, 10, {"u": 10.0}):
+        assert wg.vjp(lambda x: {"u": x * x}, 3.0)[1](fits) == (60.0,)
+
+
 def test_seed() -> None:
     value, gradients = wg.grad(lambda x: x**2, X, seed=np.array([1.0, 0.0, 2.0]))
     np.testing.assert_array_equal(value, X**2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import wengert as wg
 from wengert.recording import rule_reads
 from wengert.recording.recording import FEW
+from wengert.values.trees import leaves
 
 MANY = 20 * FEW
 TABLE: Any = None
@@ -127,3 +129,89 @@ def test_nested_containers_are_bounded_together(monkeypatch: pytest.MonkeyPatch)
     assert len(looked) < 5 * FEW
     with pytest.raises(wg.RefusedCallError):
         wg.grad(lambda x: TABLE[FEW - 2][0].append(x) or first(x))(2.0)
+
+
+# Functions declared constant, which a tape calls again: what they read has to have a name on it
+
+
+@dataclasses.dataclass
+class _Held:
+    a: Any
+
+
+def _own_closure(x):
+    @wg.non_differentiable
+    def total():
+        return float(np.sum(x))
+
+    try:
+        return x.sum() / total()
+    finally:
+        wg.rules.remove(total)
+
+
+def _total(held: Any, words: Any = None) -> float:
+    return float(sum(np.sum(leaf) for _, leaf in leaves((held, words))))
+
+
+UNNAMED = {
+    "a dict": lambda x, total: x.sum() / total({"a": x}),
+    "by keyword": lambda x, total: x.sum() / total(1.0, words=[{"a": x}]),
+    "a dict in a list": lambda x, total: x.sum() / total([1.0, {"a": x}]),
+    "an object": lambda x, total: x.sum() / total(_Held(x)),
+    "a closure": lambda x, total: _own_closure(x),
+}
+
+
+@pytest.mark.parametrize("way", UNNAMED)
+def test_what_a_constant_function_reads_has_a_name_on_a_tape_or_is_refused(way: str) -> None:
+    with wg.rules.scope():
+
+        @wg.non_differentiable
+        def total(held, words=None):
+            return _total(held, words)
+
+        for taped in (wg.trace, wg.gradtape):
+            with pytest.raises(wg.WengertError, match="Make it an argument of its own"):
+                taped(lambda x: UNNAMED[way](x, total), np.ones(3))
+
+
+@pytest.mark.parametrize("held", [lambda x: x, lambda x: [x, 1.0], lambda x: ([x], (x, 2.0))])
+def test_items_of_lists_and_tuples_have_names(held: Any) -> None:
+    with wg.rules.scope():
+
+        @wg.non_differentiable
+        def total(held):
+            return _total(held)
+
+        def f(x):
+            return x.sum() / total(held(x))
+
+        other = np.array([1.0, 2.0, 5.0])
+        assert wg.trace(f, np.ones(3))[1].play(other) == f(other)
+
+
+def test_a_rule_is_refused_what_a_list_by_keyword_hides() -> None:
+    with wg.rules.scope():
+
+        def scaled(x, *, by):
+            return x * by[0]["a"]
+
+        @wg.rrule(scaled)
+        def scaled_rule(x, *, by):
+            return scaled(x, by=by), lambda y_bar: y_bar * by[0]["a"]
+
+        with pytest.raises(wg.NoRuleError, match="Make it an argument of its own"):
+            wg.grad(lambda x: scaled(x, by=[{"a": x}]))(3.0)
+
+
+def test_a_function_of_a_library_that_gives_a_list_is_called_again_by_a_tape() -> None:
+    x, other = np.array([1.0, 2.0, 3.0]), np.array([5.0, 1.0, 2.0])
+    with wg.rules.scope():
+        wg.non_differentiable(np.array_split)
+
+        def f(x):
+            first, last = np.array_split(x, 2)
+            return x.sum() * first[0] + last[0]
+
+        assert wg.trace(f, x)[1].play(other) == f(other)

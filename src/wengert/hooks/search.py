@@ -261,7 +261,8 @@ def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call with a rule, which sees arguments and what lists, dicts and objects among them hold."""
     error = NoRuleError(
         f"{here()}: {why} where the rule of {callable_name(fn)} ({rules[fn].where}) gives no derivative: in a closure, "
-        "a set, an iterator, an attribute of an object among the arguments. Make it an argument of its own."
+        "a set, an iterator, an attribute of an object among the arguments, on a tape in a dict. Make it an argument "
+        "of its own."
     )
     recording.refuse(error)
     return error

@@ -198,8 +198,8 @@ def _record_rrule(
     pull = Pull(primitive, rule, pullback, level, {k: form for k, (form, _) in contained.items()}, seen)
     if is_container(value):
         recording.append((pull, kept_parts(recording, value), (*slots, inner), kept, static, site))
-        if recording.keep and inner is None:
-            guard_outline(recording, primitive, value, slot)
+        if recording.keep and inner is None and not primitive.vouched:
+            guard_outline(recording, value, slot)
         return fields(recording, value, slot, start)
     recording.append((pull, held(value, recording.holds), (*slots, inner), kept, static, site))
     register(recording, value, slot, (), start)

@@ -77,8 +77,8 @@ def append_result(
     slot = len(recording.entries)
     if is_container(value):
         recording.append((bound, kept_parts(recording, value), ins, kept_args, kwargs, STATE.site))
-        if recording.keep:
-            guard_outline(recording, bound.primitive, value, slot)
+        if recording.keep and not bound.primitive.vouched:
+            guard_outline(recording, value, slot)
         fields(recording, value, slot, slot if bound.primitive.lends else None)
         if recording.keep and bound.primitive.vouched:
             _constant_fields(recording, value, slot)
@@ -135,9 +135,9 @@ def record_constant(
             guard(recording, np.shape, value, slot)
         return value
     of = primitive if type(primitive) is Primitive else primitive.primitive
-    if not of.vouched and is_container(value):
+    if is_tree(value) or (is_container(value) and not of.vouched):
         recording.append((primitive, with_leaves(value, lambda _, leaf: leaf), ins, args, kwargs or None, STATE.site))
-        guard_outline(recording, of, value, slot)
+        guard_outline(recording, value, slot)
         return _inert_fields(recording, value, slot)
     kind = Primitive(primitive.fn, primitive.rule, "guard", primitive.name)
     recording.append((kind, value, ins, args, kwargs or None, users_site()))
@@ -177,9 +177,9 @@ def _constant_fields(recording: Recording, value: tuple[Any, ...], slot: int) ->
             recording.append((Primitive(getfield, None, "guard"), part, *entry))
 
 
-def guard_outline(recording: Recording, primitive: Primitive, value: Any, slot: int) -> None:
+def guard_outline(recording: Recording, value: Any, slot: int) -> None:
     """Guard what stands beside the numbers in a result, where code may have decided by it."""
-    if not primitive.vouched and (is_tree(value) or not all(map(is_inexact, value))):
+    if is_tree(value) or not all(map(is_inexact, value)):
         guard(recording, outline, value, slot)
 
 

@@ -12,7 +12,7 @@ from wengert.recording.recording import Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.reverse.strategies import Seeds
-from wengert.values.specs import FLOATS, is_complex, is_inexact
+from wengert.values.specs import FLOATS, as_float, is_complex, is_inexact
 from wengert.values.trees import leaves
 
 Caller = Callable[..., Any]
@@ -21,17 +21,17 @@ Caller = Callable[..., Any]
 def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Caller) -> Seeds:
     """The pairs (slot, cotangent) of the leaves of a result, from a cotangent `y_bar` of its structure.
 
-    `outputs` are the leaves as (path, slot, leaf). `call(fn, *args)` runs what is computed, so that an outer level sees
-    it. Errors: ValueError for a ȳ of another structure or shape.
+    `outputs` are the leaves as (path, slot, leaf); the cotangent of a single one may be bare. `call(fn, *args)` runs
+    what is computed, so that an outer level sees it. Errors: ValueError for a ȳ of another structure or shape.
     """
-    given = leaves(y_bar)
-    if len(outputs) == 1 and len(given) == 1:
-        given = [(outputs[0][0], given[0][1])]
+    given, bare = leaves(y_bar), as_float(y_bar)
+    if len(outputs) == 1 and is_inexact(bare):
+        given = [(outputs[0][0], bare)]
     if [path for path, _ in given] != [path for path, _, _ in outputs]:
-        raise ValueError(
-            f"the cotangent must have the structure of the result: {[p for p, _, _ in outputs]}, "
-            f"not {[p for p, _ in given]}"
-        )
+        asked = "a float or an array of floats"
+        if any([path for path, _, _ in outputs]):
+            asked = f"floats at {', '.join([path for path, _, _ in outputs])}"
+        raise ValueError(f"the cotangent must have the structure of the result: {asked}, not {y_bar!r:.60}")
     seeds: Seeds = []
     for (_, bar), (path, slot, leaf) in zip(given, outputs, strict=True):
         if np.shape(bar) != np.shape(leaf):

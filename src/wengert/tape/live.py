@@ -191,7 +191,8 @@ class LiveContext:
         if has_identity(value):
             register(recording, value, slot)
         elif is_flat(value) or (primitive.rule is not None and is_tree(value)):
-            guard_outline(recording, primitive, value, slot)
+            if not primitive.vouched:
+                guard_outline(recording, value, slot)
             part = ruled(functional.getfield)
             return with_leaves(value, lambda key, _: self.call(recording, part, (value, key), (slot, None), {}))
         elif primitive.rule is not None or value is None or isinstance(value, bool | int | str | tuple):

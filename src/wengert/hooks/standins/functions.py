@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
 from wengert.recording.recorders import record_one, record_plain
 from wengert.recording.recording import PLAIN, STATE, Recording, here, silent
+from wengert.recording.rule_reads import refuse_unspoken
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
 from wengert.values.callables import callable_name, named_parameters
@@ -43,7 +44,7 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
             primitive.recorder = fn
             return fn
         make = _ufunc_recorder if isinstance(fn, np.ufunc) else _watchful if _takes_anything(primitive) else _recorder
-        primitive.recorder = make(primitive)
+        primitive.recorder = (_naming if _is_declared_constant(primitive) else make)(primitive)
     return primitive.recorder
 
 
@@ -147,8 +148,39 @@ def _watchful(primitive: Primitive) -> Callable[..., Any]:
     return watch
 
 
+def _is_declared_constant(primitive: Primitive) -> bool:
+    """Whether a primitive is a function, in Python or not NumPy's, that is declared to have no derivative."""
+    is_constant = primitive.rule is not None and primitive.rule.kind == "constant"
+    return is_constant and (isinstance(primitive.fn, types.FunctionType) or not primitive.vouched)
+
+
+def _naming(primitive: Primitive) -> Callable[..., Any]:
+    """The recorder of a function declared constant: on a tape, which calls it again, all that it reads has a name."""
+    record = _recorder(primitive)
+
+    def named(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is not None and recording.keep:
+            if any([_hides(recording, a) for a in (*args, *kwargs.values())]):
+                return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
+            if not primitive.vouched:
+                refuse_unspoken(recording, primitive, 0)
+        return record(*args, **kwargs)
+
+    return named
+
+
+def _items(a: Any) -> Iterator[Any]:
+    """What nested lists and tuples hold, one by one."""
+    if type(a) is list or type(a) is tuple:
+        for item in a:
+            yield from _items(item)
+    else:
+        yield a
+
+
 def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
-    """Whether an argument leads to traced values other than itself and its leaves."""
+    """Whether an argument leads to traced values other than itself, items of lists and tuples, and its leaves."""
     t = type(a)
     if (t in PLAIN and t not in _HOLDERS) or slot_of(recording, a) is not None:
         return False
@@ -156,7 +188,7 @@ def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
         found = traced_in(recording, (a,))
     except TooLarge:
         return True
-    known = {id(leaf) for _, leaf in leaves(a)} if with_leaves or t is list or t is tuple else set()
+    known = {id(leaf) for _, leaf in leaves(a)} if with_leaves else {id(item) for item in _items(a)}
     return any(id(value) not in known for value in found)
 
 
