@@ -259,6 +259,29 @@ def test_places_of_extremes_keep_axes(keepdims: bool) -> None:
         np.testing.assert_array_equal(found, [np.argmax(x, axis=axis, keepdims=keepdims) for x in X])
 
 
+@pytest.mark.parametrize(
+    ("f", "name", "other"),
+    [
+        (np.take, "indices", np.array([1, 0, 1])), (np.take_along_axis, "indices", np.array([[1], [0], [1]])),
+        (np.linalg.solve, "b", np.array([1.0, 2.0, 4.0])), (np.outer, "b", np.array([1.0, 2.0])),
+        (np.kron, "b", np.array([1.0, 2.0])), (np.searchsorted, "v", np.array([1.0, 2.0])),
+        (math.prod, "start", 2.0),
+    ],
+)  # fmt: skip
+def test_arguments_by_name_are_those_by_position(f: Any, name: str, other: Any) -> None:
+    x = X3[:, 0] if f is math.prod else np.sort(X3[0]) if f is np.searchsorted else X3 + np.eye(3)
+    words = {"axis": 0} if f in (np.take, np.take_along_axis) else {}
+    both = np.stack([other, other])
+    for on, given in (((True,), np.stack([x, x[::-1]])), ((False,), x)):
+        for named, word in (((name,), both), ((), other)):
+            if any(on) or named:
+                found = batched(call, f, (given,), {name: word, **words}, on, 2, named, quiet=True)
+                for i in range(2):
+                    own = {name: word[i] if named else word}
+                    expected = f(given[i] if on[0] else given, **own, **words)
+                    np.testing.assert_allclose(found[i], expected, rtol=1e-12, atol=1e-12)
+
+
 def test_masks_of_each_example_are_written_through() -> None:
     from wengert.extend import setitem
 

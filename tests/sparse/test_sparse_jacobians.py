@@ -365,3 +365,35 @@ def test_trust_region_with_a_sparse_hessian() -> None:
     hess = wg.sparse_hessian(rosenbrock)
     found = minimize(wg.value_and_grad(rosenbrock), np.full(40, 0.5), jac=True, hess=hess, method="trust-constr")
     np.testing.assert_allclose(found.x, 1.0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, places, _: x[places],
+        lambda x, places, _: np.take(x, indices=places),
+        lambda x, places, _: x[(places,)] * x,
+        lambda x, _, matrix: matrix @ x,
+        lambda x, _, matrix: np.convolve(x, matrix[0]),
+        lambda x, _, matrix: np.sum(np.ones((3, 1)) * x, axis=1, where=matrix != 0),
+    ],
+)
+def test_arrays_from_outside_may_be_written_between_calls(f: Any) -> None:
+    places, matrix, x = np.arange(3), np.eye(3), np.array([1.0, 2.0, 4.0])
+    jac = wg.sparse_jacobian(f)
+    for _ in range(2):
+        expected = wg.jacobian(f, as_matrix=True)(x, places, matrix)
+        np.testing.assert_array_equal(jac(x, places, matrix).toarray(), expected)
+        places[:], matrix[:] = [2, 0, 0], np.arange(9.0).reshape(3, 3)
+
+
+def test_an_axis_of_the_result_is_none_of_the_argument() -> None:
+    ends = np.arange(9.0).reshape(3, 3)
+    for f in (
+        lambda x: np.linspace(x, np.ones((3, 3)), 4, axis=1),
+        lambda x: np.linspace(np.ones((3, 3)), x, 3, axis=1),
+    ):
+        np.testing.assert_allclose(wg.sparse_jacobian(f)(ends).toarray(), wg.jacobian(f, as_matrix=True)(ends))
+    halves = np.arange(289, dtype=np.float16).reshape(17, 17)
+    pattern = wg.jacobian_pattern(lambda x: np.stack([x, np.ones_like(x)], axis=1), halves).toarray()
+    assert pattern.reshape(17, 2, 17, 289)[:, 0].reshape(289, 289).diagonal().all()

@@ -5,6 +5,8 @@ A batching rule is found by the callable, as a rule is. Where there is none, the
 
 from __future__ import annotations
 
+import functools
+import itertools
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +16,7 @@ import numpy as np
 
 from wengert.errors import NoBatchingRuleWarning
 from wengert.rulebook.registry import Registry, rules
-from wengert.values.callables import callable_name
+from wengert.values.callables import callable_name, named_parameters
 from wengert.values.frames import levels_above
 
 ENTERED = "It takes the examples of a batch one by one, also where a derivative watches."
@@ -85,7 +87,7 @@ def batched(
     if not kwargs and rule is rules.batching_of(np.ufunc) and _stand_aligned(args, axes):
         return call(fn, *args)  # what a rule would do, without a look at each of its steps where a derivative watches
     batch = Batch(fn, size, tuple(axes), tuple(named), strides)
-    value = NotImplemented if rule is None else call(rule, batch, *args, **kwargs)
+    value = NotImplemented if rule is None else _by_rule(call, rule, batch, args, kwargs)
     if value is NotImplemented:
         if not quiet:
             _warn(fn)
@@ -93,11 +95,28 @@ def batched(
     return value
 
 
+def _by_rule(call: Callable[..., Any], rule: Any, batch: Batch, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What a batching rule gives. Arguments by name come by position, in the axes too, where the rule has them next."""
+    if kwargs:
+        names = list(itertools.takewhile(kwargs.__contains__, _names_of(rule)[len(args) :]))
+        args = [*args, *map(kwargs.__getitem__, names)]
+        axes, named = (*batch.axes, *map(batch.named.__contains__, names)), {*batch.named} - {*names}
+        batch = batch._replace(axes=axes, named=tuple(sorted(named)))
+        kwargs = {name: x for name, x in kwargs.items() if name not in names}
+    return call(rule, batch, *args, **kwargs)
+
+
+@functools.lru_cache
+def _names_of(rule: Any) -> list[str]:
+    """The names of the arguments that a batching rule has by position."""
+    return named_parameters(rule)[1:]
+
+
 def outcomes(call: Callable[..., Any], batch: Batch, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """What the function of a Batch gives for each example, as an array of them where it has a rule, else in a list."""
     rule, fn = _rule_of(batch.fn)
     batch = batch._replace(fn=fn)
-    found = NotImplemented if rule is None else call(rule, batch, *args, **kwargs)
+    found = NotImplemented if rule is None else _by_rule(call, rule, batch, args, kwargs)
     if isinstance(found, np.ndarray):
         return found
     return [call(fn, *given, **words) for given, words in examples(batch, args, kwargs)]

@@ -11,7 +11,7 @@ from wengert.sparse.csr import Csr
 from wengert.sparse.dependences import Dependences, Whole
 from wengert.sparse.ways import dependences
 from wengert.tape.liveness import drops, liveness
-from wengert.tape.ops import MISSING, Call, Op, Variable
+from wengert.tape.ops import Call, Op, Variable
 from wengert.tape.tape import Tape
 from wengert.values.nested import bits
 from wengert.values.specs import is_inexact
@@ -21,8 +21,8 @@ class Pattern:
     """The pattern, `csr`, of the derivative of a tape's result by some of its inputs.
 
     Its rows are the elements of the result, those of a container part by part, its columns the elements of the inputs
-    at the positions `inputs`. It is that of each tape to which `fits` says yes. It keeps the ops of the tape, and takes
-    their values from them.
+    at the positions `inputs`. It is that of each tape to which `fits` says yes. What it keeps of the calls of the tape
+    is its own: users may write the arrays that these have for constants.
     """
 
     def __init__(self, tape: Tape, inputs: Sequence[int]) -> None:
@@ -34,18 +34,17 @@ class Pattern:
         rows = np.concatenate([[], *_rows(tape[tape.result].val, of.of.get(tape.result.id))]).astype(np.int64)
         indices, lengths = of.sets.gathered(rows)
         self.csr = Csr(np.concatenate([[0], np.cumsum(lengths)]), indices, of.sets.n)
-        self._reads, self._free, self._result = of.reads, of.free, tape.result.id
-        self._ops = [(op, _form(op.val)) for op in tape]
-        for op, _ in self._ops:
-            op.val = MISSING
+        self._free, self._result = of.free, tape.result.id
+        self._reads = {k: _key(value) for k, value in of.reads.items()}
+        self._ops = [_key_of(op, op.id in of.free) for op in tape]
 
     def fits(self, tape: Tape) -> bool:
         """Whether this is the pattern of another tape, too: one of the same calls, which choose the same elements."""
         return (
             len(self._ops) == len(tape)
             and self._result == tape.result.id
-            and all(_same(value, tape[k].val) for k, value in self._reads.items())
-            and all(_same_op(*known, op, op.id in self._free) for known, op in zip(self._ops, tape, strict=True))
+            and all(key == _key(tape[k].val) for k, key in self._reads.items())
+            and all(key == _key_of(op, op.id in self._free) for key, op in zip(self._ops, tape, strict=True))
         )
 
 
@@ -76,35 +75,25 @@ def _rows(value: Any, known: Any) -> Iterator[np.ndarray]:
             yield from _rows(value[key], known if isinstance(known, Whole | None) else known[key])
 
 
-def _same_op(a: Op, form: Any, b: Op, free: bool) -> bool:
-    """Whether two ops depend on their arguments alike; `free` says that no value counts for that, but shapes do.
-
-    `form` is that of the value of `a`.
-    """
-    if type(a) is not type(b) or form != _form(b.val):
-        return False
-    if not isinstance(a, Call) or not isinstance(b, Call):
-        return True
-    return _same((a.fn, a.args, a.kwargs), (b.fn, b.args, b.kwargs), free)
+def _key_of(op: Op, free: bool) -> Any:
+    """What is equal of two ops that depend on their arguments alike; where they are `free`, no number counts."""
+    asked = _key((op.fn, op.args, op.kwargs), free) if isinstance(op, Call) else None
+    return type(op), _form(op.val), asked
 
 
-def _same(a: Any, b: Any, free: bool = False) -> bool:
-    """Whether two arguments are the same; where they are `free`, whether their shapes are."""
-    if a is b:
-        return True
-    if isinstance(a, Variable) or isinstance(b, Variable):
-        return isinstance(a, Variable) and isinstance(b, Variable) and a.id == b.id
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, tuple | list):
-        return len(a) == len(b) and all(_same(x, y, free) for x, y in zip(a, b, strict=True))
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_same(a[key], b[key], free) for key in a)
-    if isinstance(a, slice):
-        return _same((a.start, a.stop, a.step), (b.start, b.stop, b.step), free)
-    if isinstance(a, np.ndarray | np.generic | float | complex):
-        return _form(a) == _form(b) and (free or bits(a) == bits(b))
-    return bool(a == b)
+def _key(arg: Any, free: bool = False) -> Any:
+    """What is equal of two arguments that are the same; where they are `free`, of two of the same shapes."""
+    if isinstance(arg, Variable):
+        return Variable, arg.id
+    if isinstance(arg, tuple | list):
+        return type(arg), [_key(part, free) for part in arg]
+    if isinstance(arg, dict):
+        return {key: _key(part, free) for key, part in arg.items()}
+    if isinstance(arg, slice):
+        return slice, _key((arg.start, arg.stop, arg.step), free)
+    if isinstance(arg, np.ndarray | np.generic | float | complex):
+        return _form(arg), None if free else bits(arg)
+    return type(arg), arg
 
 
 def _form(value: Any) -> Any:

@@ -212,7 +212,7 @@ def _bound(op: Call, rule: Rule) -> tuple[tuple[Any, ...], dict[str, Any]]:
 def along_axis(of: Dependences, op: Call, rule: Rule) -> Any:
     """Each fibre of the result along an axis depends on the fibre of the argument that stands there.
 
-    So do all functions of NumPy that take an `axis`.
+    So do the functions of NumPy that take an `axis` and give an array without it, or one with another length there.
     """
     args, static = _bound(op, rule)
     wanted = [arg for arg in args if _is_wanted(of, arg)]
@@ -228,8 +228,14 @@ def along_axis(of: Dependences, op: Call, rule: Rule) -> Any:
     shape = tuple(1 if k in axes else n for k, n in enumerate(sets.shape))
     fibre = np.arange(math.prod(shape)).reshape(shape)
     of_fibres = of.sets.united(np.broadcast_to(fibre, sets.shape).ravel(), sets.ravel(), fibre.size).reshape(shape)
-    short = np.squeeze(of_fibres, axes)
-    return shaped(op.val, lambda y: _broadcast(of_fibres if np.ndim(y) == sets.ndim else short, np.shape(y)).copy())
+
+    def beside(y: Any) -> np.ndarray:
+        found = of_fibres if np.ndim(y) == sets.ndim else np.squeeze(of_fibres, axes)
+        if np.ndim(y) != found.ndim or any(n != m for n, m in zip(np.shape(y), found.shape, strict=True) if m != 1):
+            raise Unknown
+        return np.broadcast_to(found, np.shape(y)).copy()
+
+    return shaped(op.val, beside)
 
 
 def product(of: Dependences, op: Call, rule: Rule) -> Any:
