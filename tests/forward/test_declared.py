@@ -278,3 +278,45 @@ def test_a_pushforward_may_write_into_its_tangents_and_what_it_gave(push: Callab
     v = V.copy()
     assert np.allclose(wg.jvp(lambda x: twice(x) + twice(x * x) + x, (X,), (v,))[1], (3 + 4 * X) * V)
     assert np.array_equal(v, V)
+
+
+class Halves(NamedTuple):
+    a: Any
+    b: Any
+
+
+def in_a_dict(dots, y, x):
+    return {"a": dots[0], "b": 2 * dots[0]}
+
+
+def in_a_list(dots, y, x):
+    return [dots[0], (2 * dots[0],)]
+
+
+def in_a_tuple(dots, y, x):
+    return dots[0], 2 * dots[0]
+
+
+def in_a_named_tuple(dots, y, x):
+    return Halves(dots[0], 2 * dots[0])
+
+
+@pytest.mark.parametrize("push", [in_a_dict, in_a_list, in_a_tuple, in_a_named_tuple])
+def test_a_store_leaves_the_tangents_in_a_container_as_they_were(push: Callable[..., Any]) -> None:
+    def both(x):
+        return push((x * 1,), None, None)
+
+    @wg.rrule(both)
+    def rule(x):
+        return both(x), lambda y_bar: None
+
+    wg.pushforward(both)(push)
+
+    def f(x):
+        y = x * 2
+        y[0] = x[1]
+        pair = both(y)
+        y[1] = 0.0
+        return pair["a" if push is in_a_dict else 0]
+
+    assert np.array_equal(wg.jvp(f, (X,), (V,))[1], [V[1], 2 * V[1], 2 * V[2]])

@@ -28,8 +28,10 @@ from wengert.recording.shadow import SHADOW, held
 from wengert.rulebook.pushforwards import plainly
 from wengert.values.codes import code_of
 from wengert.values.functional import STORES, setlens
+from wengert.values.results import with_leaves
 from wengert.values.specs import spec_of
 from wengert.values.stores import written
+from wengert.values.trees import is_container
 from wengert.values.views import owner_of
 
 FEW = 1000  # slots, and LITTLE bytes of tangents, below which nobody sweeps
@@ -201,8 +203,8 @@ class Stream:
         """`dot`, copied where it shows memory that a store may write while the value `y` is no view that follows it."""
         shown = [self.tangents[k] for k in ins if k in self.aliases]
         owners = {id(owner_of(x_dot)) for x_dot in shown if isinstance(x_dot, np.ndarray)}
-        if isinstance(dot, (tuple, list)):
-            return type(dot)([self._apart_from_stores(slot, ins, None, part) for part in dot])
+        if is_container(dot):
+            return with_leaves(dot, lambda _, part: self._apart_from_stores(slot, ins, None, part))
         if not isinstance(dot, np.ndarray) or id(owner_of(dot)) not in owners:
             return dot
         if isinstance(y, np.ndarray) and id(owner_of(y)) in self.recording.memory.storages:
