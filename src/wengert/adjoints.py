@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import NonScalarOutputError
+from wengert.errors import ArgumentError, NonScalarOutputError
 from wengert.gradient import vjp
 from wengert.tape.arguments import Leaf, Row, fitting
 from wengert.tape.dump import type_text
@@ -90,10 +90,20 @@ def generate_adjoints(
             f"%{op.id} is {type_text(op.val)}, no number: give its cotangent, generate_adjoints(delta)"
         )
     places = [tape[v] for v in tape.inputs if not getattr(tape[v], "callee", False)]
-    wanted = range(len(places)) if wrt is None else [places.index(tape[v]) for v in wrt]
+    wanted = range(len(places)) if wrt is None else _places_of(wrt, tape, places)
     made = _backward(tape, op, delta).cut(wanted)
     _taking_arguments(tape, made, delta)
     return made
+
+
+def _places_of(wrt: Any, tape: Tape, inputs: list[Op]) -> list[int]:
+    """The positions, among the inputs of a tape, of those that `wrt` names."""
+    if not isinstance(wrt, (tuple, list)) or not all([isinstance(v, Which) and tape[v] in inputs for v in wrt]):
+        raise ArgumentError(
+            f"wrt={wrt!r:.60} names no inputs of this tape: it is a list of Variables or positions, of "
+            f"{', '.join([f'%{op.id}' for op in inputs])}."
+        )
+    return [inputs.index(tape[v]) for v in wrt]
 
 
 def _backward(tape: Tape, op: Op, delta: Any) -> Backward:

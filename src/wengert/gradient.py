@@ -36,6 +36,7 @@ from wengert.wanted import (
     refuse_shared,
     refuse_swallowed,
     refuse_words,
+    with_aux,
 )
 
 Args = tuple[Any, ...]
@@ -213,7 +214,7 @@ def _pulled(
             swaps.restore()
         aux = None
         if has_aux:
-            result, aux = result
+            result, aux = with_aux(f, result)
         slots_of_result = [slot_of(recording, leaf) for _, leaf in leaves(result)]
         if slots_of_result and (swaps.made or not quiet) and all(is_lost(recording, here, k) for k in slots_of_result):
             warn_of_loss(recording, here, f, asked_for(f, args, kwargs, wanted))
@@ -316,7 +317,7 @@ def _gradient(
             result = run(f, entered, named, recording)
         finally:
             swaps.restore()
-        value, aux = result if has_aux else (result, None)
+        value, aux = with_aux(f, result) if has_aux else (result, None)
         if holomorphic:
             check_complex(swaps.paths, value)
         watching = recording if depth else None

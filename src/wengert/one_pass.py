@@ -83,8 +83,9 @@ def _paired(primals: Any, others: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]
     for k, (x, v) in enumerate(zip(primals, others, strict=True), 1):
         places = [[path for path, _ in leaves(held)] for held in (x, v)]
         if is_container(x) and v is not None and places[0] != places[1]:
+            told = ", ".join([at for at in places[1] if at]) or "none of them"
             raise ArgumentError(
-                f"argument {k} has floats at {', '.join(places[0])}, its direction at {', '.join(places[1])}: "
+                f"argument {k} has floats at {', '.join(places[0])}, its direction at {told}: "
                 "there has to be one for each. That of zero is 0.0, or zeros of its shape."
             )
     return primals, tuple(others)
@@ -164,6 +165,7 @@ def derivative(
     """
     if type(order) is not int or order < 0:
         raise ArgumentError(f"the order of a derivative is a whole number from 0 on, not {order!r}.")
+    check_argnums(argnums)
     if f is None:
         return lambda f: derivative(f, order, argnums, has_aux, holomorphic)
     options = Options(argnums, has_aux, holomorphic)
@@ -182,7 +184,7 @@ def _slope(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
         if [x.shape for x in call.xs] != [()]:
             raise ArgumentError(
                 f"derivative takes functions of one number, but {callable_name(f)} is given "
-                f"{call.xs[0].shape if len(call.xs) == 1 else f'{len(call.xs)} of them'}. "
+                f"{f'an array of shape {call.xs[0].shape}' if len(call.xs) == 1 else f'{len(call.xs)} of them'}. "
                 "Of an elementwise function of arrays take wg.elementwise_grad(f), of others wg.jacobian(f)."
             )
         y, aux, _, blocks = by_columns(call)

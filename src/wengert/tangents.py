@@ -26,7 +26,7 @@ from wengert.values.settings import SETTINGS
 from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_of
 from wengert.values.trees import leaves, mirror, shallow_copy, walk
 from wengert.values.views import owner_of
-from wengert.wanted import asked_for
+from wengert.wanted import asked_for, with_aux
 
 Args = tuple[Any, ...]
 Places = tuple[int | str, ...]
@@ -48,6 +48,8 @@ def jvp(
     Errors: those of `grad`; ArgumentError for tangents of another structure or shape, or complex ones of real primals.
     NoPathWarning where the result depends on none of the primals.
     """
+    if not isinstance(primals, (tuple, list)):
+        raise ArgumentError(f"jvp takes the primals in a tuple, not {type(primals).__name__}: jvp(f, (x,), (x_dot,)).")
     y, y_dot, aux = pushed(f, tuple(primals), {}, tuple(range(len(primals))), tangents, has_aux)
     return (y, y_dot, aux) if has_aux else (y, y_dot)
 
@@ -265,7 +267,7 @@ def _recorded(
             result = run(f, entered, named, recording)
         finally:
             swaps.restore()
-        value, aux = result if work.has_aux else (result, None)
+        value, aux = with_aux(work.f, result) if work.has_aux else (result, None)
         slots: list[int | None] = []
 
         def mark(leaf: Any) -> Mark:

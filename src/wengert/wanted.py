@@ -122,8 +122,18 @@ def check_argnums(argnums: Any) -> None:
         if type(key) is not int and not isinstance(key, str):
             raise ArgumentError(
                 f"argnums={argnums!r} names no arguments: it is a position, a name, or a tuple of these. "
-                "The arguments themselves are given to what this makes: value_and_grad(f)(x, y)."
+                "The arguments themselves are given to the function that this makes: grad(f)(x, y)."
             )
+
+
+def with_aux(f: Any, result: Any) -> Any:
+    """The pair (value, aux) that a function differentiated with `has_aux` returned; ArgumentError where it is none."""
+    if isinstance(result, (tuple, list)) and len(result) == 2:
+        return result
+    raise ArgumentError(
+        f"has_aux=True asks for a function that returns a pair (value, aux), but {callable_name(f)} returned "
+        f"a {type(result).__name__}. Return a pair, or leave has_aux out."
+    )
 
 
 def refuse_words(f: Any, words: Mapping[str, Any], seed: Any) -> None:

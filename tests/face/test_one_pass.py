@@ -154,7 +154,7 @@ def test_by_name_with_aux_as_a_decorator() -> None:
 
 
 def test_what_is_no_number_is_refused() -> None:
-    with pytest.raises(wg.ArgumentError, match=r"given \(3,\)"):
+    with pytest.raises(wg.ArgumentError, match=r"given an array of shape \(3,\)"):
         wg.derivative(np.sin)(X)
     with pytest.raises(wg.ArgumentError, match="given 2 of them"):
         wg.derivative(lambda p: p[0] * p[1])([1.0, 2.0])
@@ -217,3 +217,32 @@ def test_what_is_not_elementwise_is_refused() -> None:
             wg.elementwise_grad(f)(X)
     with pytest.raises(wg.ArgumentError, match="take wg"):
         wg.derivative(np.sin)(X)
+
+
+MISTAKEN = {
+    "a float for an order's argument": (lambda: wg.derivative(np.sin, argnums=1.0), "argnums=1.0 names no arguments"),
+    "an array for a number": (lambda: wg.derivative(np.sin)(X), r"is given an array of shape \(3,\)\. Of an element"),
+    "a bare direction": (lambda: wg.hvp(lambda p: p["a"].sum(), {"a": X}, X), r"its direction at none of them"),
+    "bare primals": (lambda: wg.jvp(np.sin, X, X), r"jvp takes the primals in a tuple, not ndarray"),
+    "an input of no tape": (lambda: _taped().generate_adjoints(wrt=[3]), r"wrt=\[3\] names no inputs .* of %2\."),
+    "one position": (lambda: _taped().generate_adjoints(wrt=2), "wrt=2 names no inputs"),
+}
+
+
+def _taped() -> wg.Tape:
+    return wg.trace(lambda x: np.sum(x), X)[1]
+
+
+@pytest.mark.parametrize("mistake", MISTAKEN)
+def test_a_mistaken_call_is_told_what_is_right(mistake: str) -> None:
+    call, said = MISTAKEN[mistake]
+    with pytest.raises(wg.ArgumentError, match=said):
+        call()
+
+
+@pytest.mark.parametrize("way", [wg.grad, wg.value_and_grad, wg.jacfwd, wg.jacrev, wg.jacobian, wg.hessian])
+def test_has_aux_asks_for_a_pair(way: Any) -> None:
+    with pytest.raises(wg.ArgumentError, match=r"has_aux=True asks for .* \(value, aux\), but .* returned a float64"):
+        way(lambda x: np.sum(x * x), has_aux=True)(X)
+    with pytest.raises(wg.ArgumentError, match="returned a ndarray"):  # of two numbers, which is no pair
+        way(lambda x: x[:2] * x[:2], has_aux=True)(X)
