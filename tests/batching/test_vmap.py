@@ -521,3 +521,17 @@ def test_a_tape_of_a_batch_asks_again_what_the_examples_decided() -> None:
 def test_errors_name_the_argument(call: Any, message: str) -> None:
     with pytest.raises(wg.ArgumentError, match=message):
         call()
+
+
+@pytest.mark.parametrize("f", [lambda x: 1 / (1 + 1 / abs(float(x) - 1)), lambda x: 1 / (1 + float(x) ** 300)])
+def test_a_tape_of_a_batch_asks_again_whether_python_raises_errors(f: Any) -> None:
+    _, tape = wg.trace(wg.vmap(f), np.array([2.0, 3.0]))
+    np.testing.assert_allclose(tape(np.array([3.0, 4.0])), [f(3.0), f(4.0)])
+    for x in (1.0, 1000.0):
+        try:
+            expected = f(x)
+        except ArithmeticError:
+            with np.errstate(all="ignore"), pytest.raises(wg.StaleTapeError):
+                tape(np.array([2.0, x]))
+        else:
+            np.testing.assert_allclose(tape(np.array([2.0, x])), [f(2.0), expected])

@@ -16,3 +16,13 @@ def agree(found: Any, recorded: Any) -> bool:
     if isinstance(recorded, bool | np.bool_):
         return isinstance(found, bool | np.bool_) and bool(found) == bool(recorded)
     return type(found) is type(recorded) and bool(found == recorded)
+
+
+def are_finite(found: Any) -> bool:
+    """Whether all numbers are finite, for which Python raises no error."""
+    return bool(np.all(np.isfinite(found)))
+
+
+def are_complex(values: Any) -> bool:
+    """Whether each example, along the first axis, has a value that is not real."""
+    return bool(np.all(np.any(np.imag(values) != 0, axis=1)))

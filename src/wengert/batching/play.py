@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.batching.agreement import agree
+from wengert.batching.agreement import agree, are_complex, are_finite
 from wengert.batching.axes import Examples, Shared, like, parts_of
 from wengert.batching.example import Program
 from wengert.rulebook.batching import Batch, batched, example, outcomes
@@ -128,7 +128,7 @@ class _Table:
     def _all_complex(self, made: Any, op: Call) -> None:
         """Check that the eigenvalues are complex for each example, if for one: together they have one dtype."""
         values = made if isinstance(made, np.ndarray) else made[0]
-        if np.iscomplexobj(values) and not np.any(values.imag, axis=1).all():
+        if np.iscomplexobj(values) and not self.call(are_complex, values):
             raise DiffersError("the shapes or kinds of its values differ between the examples", op.site)
 
     def _as_recorded(self, made: Any, op: Call) -> Any:
@@ -141,7 +141,7 @@ class _Table:
         if (
             isinstance(op.val, float | complex | int)
             and not isinstance(op.val, np.generic)
-            and not np.isfinite(made).all()
+            and not self.call(are_finite, made)
         ):
             raise DiffersError("numbers of Python's leave what is finite, where Python may raise an error", op.site)
         return made if made.dtype == recorded.dtype else self.call(np.ndarray.astype, made, recorded.dtype)
