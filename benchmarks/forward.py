@@ -1,6 +1,6 @@
 """What a jvp costs in units of the function, by wengert, by HIPS autograd and by JAX, on the same work.
 
-Run by hand: `python benchmarks/forward.py [repeats]`; needs autograd, and JAX where that is to be compared (compiled, in
+Run by hand: `python benchmarks/forward.py [repeats]`; needs autograd, and JAX to be compared with (compiled, in
 doubles). `grad` is the gradient of the sum of the results. A `-` stands for what a peer cannot do.
 """
 

@@ -171,6 +171,7 @@ def test_names_are_those_of_variables_that_had_the_value(f: Any, args: Any, name
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.version_info[:2] == (3, 13), reason="its f_locals crash in inlined comprehensions with cells")
 @pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda program: program.name)
 def test_no_program_has_a_wrong_name(program: Any) -> None:
     files = lambda file: "/tests/" in file.replace("\\", "/")
