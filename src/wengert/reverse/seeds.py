@@ -22,7 +22,8 @@ def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Calle
     """The pairs (slot, cotangent) of the leaves of a result, from a cotangent `y_bar` of its structure.
 
     `outputs` are the leaves as (path, slot, leaf); the cotangent of a single one may be bare. `call(fn, *args)` runs
-    what is computed, so that an outer level sees it. Errors: ValueError for a ȳ of another structure or shape.
+    what is computed, so that an outer level sees it. Errors: ValueError for a ȳ of another structure or shape, and for
+    a complex one of a real result.
     """
     given, bare = leaves(y_bar), as_float(y_bar)
     if len(outputs) == 1 and is_inexact(bare):
@@ -36,6 +37,8 @@ def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Calle
     for (_, bar), (path, slot, leaf) in zip(given, outputs, strict=True):
         if np.shape(bar) != np.shape(leaf):
             raise ValueError(f"the cotangent{path} has shape {np.shape(bar)}, the result {np.shape(leaf)}")
+        if is_complex(bar) and not is_complex(leaf):
+            raise ValueError(f"the cotangent{path} is complex, the result real: give its real part, {bar!r:.40}.real")
         if slot is not None:
             seeds.append((slot, call(np.conj, bar) if np.iscomplexobj(bar) else bar))
     return seeds
