@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.forward.stream import Stream
 from wengert.tangents import jvp_many
 
 X, V = np.array([0.5, 1.5, -0.75]), np.array([1.0, -2.0, 0.25])
@@ -185,6 +186,20 @@ def test_memory_of_ten_thousand_steps() -> None:
     assert peak(overwriting(10_000), x) < 1.1 * peak(overwriting(2000), x) < 10_000_000
     step = lambda x: x * 1.0001 + 0.001
     assert peak(repeated(step, 10_000), 0.3) < 1.1 * peak(repeated(step, 3000), 0.3)
+
+
+def test_steps_on_large_arrays_look_at_no_other_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their tangents go with them: else each few steps would sweep through all that is alive."""
+    x, sweeps, sweep = np.linspace(0.1, 1.0, 20_000), [], Stream._sweep
+    monkeypatch.setattr(Stream, "_sweep", lambda stream: (sweeps.append(len(stream)), sweep(stream)))
+
+    def f(x: Any) -> Any:
+        alive = [x[0] * k for k in range(3000)]
+        sweeps.clear()
+        return repeated(lambda y: np.sin(y) * 1.01, 200)(x), alive[-1]
+
+    wg.jvp(f, (x,), (x,))
+    assert len(sweeps) <= 1
 
 
 def test_what_raises_in_a_push_cannot_be_swallowed() -> None:

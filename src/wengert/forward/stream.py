@@ -55,7 +55,7 @@ class Stream:
         self.stored: set[int] = set()  # slots whose tangents were made by a store, and belong to one array alone
         self.aliases: set[int] = set()  # slots whose tangents may show memory of such a one
         self.old, self.young, self.most = 0, 0, FEW  # the slots at the last sweep, those since, and how many at most
-        self.bytes, self.most_bytes = 0, LITTLE  # of their tangents
+        self.bytes, self.most_bytes = 0, LITTLE  # of the tangents since then
         self.endings: dict[int, Ending] = {}  # of the large values that have a tangent
         self.ended: list[Any] = []  # those of them that are gone; C code alone puts them here, wherever a value ends
         self.step = Step(recording, plainly, 0, size)
@@ -225,7 +225,7 @@ class Stream:
             if entry is not None and entry[0] is not INPUT:
                 value = held(entry[1], False)
                 self.values[slot] = (value,)
-                if type(value) is weakref.ref and self.tangents[slot] is not None:
+                if type(value) is weakref.ref and entry[1].base is None and self.tangents[slot] is not None:
                     self.endings[slot] = Ending(entry[1], self.ended.append)
                     self.endings[slot].slot = slot
                 del self.entries[slot]
@@ -233,10 +233,18 @@ class Stream:
         self.recording.memory.forget_kept()
 
     def _drop_ended(self) -> None:
-        """Drop the tangents of large values that are gone: their memory serves the next ones."""
-        live = {*SHADOW.values(), *self._needed()}
+        """Drop the tangents of large values that are gone: their memory serves the next ones.
+
+        These owned their memory, so that nothing else stands for them, but for arrays that hold what they held.
+        """
+        memory = memory_of(self.recording)
+        if memory.replaced or 64 * len(self.ended) < len(memory.storages) + len(memory.roots):
+            return  # a look at all of them at each step would cost more than the step
+        needed = self._needed()
         for slot in [ending.slot for ending in self.ended]:
-            if slot not in live:
+            if slot not in needed:
+                if slot >= self.old:
+                    self.bytes -= getattr(self.tangents.get(slot), "nbytes", 0)
                 self._drop(slot)
         self.ended.clear()
 
