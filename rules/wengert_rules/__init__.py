@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wengert.extend import rules
 from wengert_rules import (
     averages,
     batches,
@@ -26,3 +27,11 @@ from wengert_rules import (
     ufunc_methods,
     windows,
 )
+
+OF_SCIPY = (
+    "special", "linalg", "fft", "stats", "integrate", "interpolate", "optimize", "signal", "ndimage", "sparse",
+    "spatial",
+)  # fmt: skip
+
+for name in OF_SCIPY:
+    rules.when_imported(f"scipy.{name}", f"wengert_rules.scipy.{name}")

@@ -40,6 +40,15 @@ class Journal(threading.local):
                 for undo in reversed(changes):
                     undo()
 
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What this thread changes meanwhile is undone by none of the blocks around it."""
+        blocks, self.blocks = self.blocks, []
+        try:
+            yield
+        finally:
+            self.blocks = blocks
+
 
 def _put(table: dict[Any, Any], key: Any, value: Any) -> None:
     if value is None:

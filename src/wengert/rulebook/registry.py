@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from wengert.errors import DuplicateRuleError, NoRuleError, RuleError
 from wengert.rulebook.calling import Pullback, by_hand, rrule
+from wengert.rulebook.companions import Companions
 from wengert.rulebook.journal import Journal
 from wengert.rulebook.plugins import Plugins
 from wengert.rulebook.rule import Accumulator, Carrier, Pushforward, Rule
@@ -23,7 +24,8 @@ class Registry:
     """The table of rules, `wg.rules`: `f in rules`, `rules[f]`, and how many there are.
 
     One table serves all threads. A lookup sees it as it is at that moment; `version` grows with each change. Rules that
-    other distributions bring, by entry points named `group`, are loaded at the first lookup.
+    other distributions bring, by entry points named `group`, are loaded at the first lookup; those for the functions of
+    a library (`when_imported`) at the first lookup after it has been imported.
 
     >>> np.sin in wg.rules, np.fft.fft in wg.rules
     (True, False)
@@ -40,6 +42,7 @@ class Registry:
         self._batching: dict[Any, Callable[..., Any]] = {}
         self._lock = lock_of_process()
         self._journal = Journal()
+        self._companions = Companions()
         self._plugins = None if group is None else Plugins(group, self, lambda: self._undone(_on_error))
 
     def __getitem__(self, f: Callable[..., Any]) -> Rule:
@@ -52,7 +55,11 @@ class Registry:
         """The rule of the callable `f`, or None."""
         if self._plugins is not None and not self._plugins.done:
             self._plugins.load()
-        return self._find(f)
+        rule = self._find(f)
+        if rule is None and self._companions.are_due():
+            self._load_companions()
+            rule = self._find(f)
+        return rule
 
     def __contains__(self, f: Any) -> bool:
         return self.get(f) is not None
@@ -66,12 +73,28 @@ class Registry:
         return len(self._rules)
 
     def load(self) -> dict[str, list[str]]:
-        """Load the rules that other distributions bring, if that is not done; returns what each of them brought."""
+        """Load the rules that other distributions bring, if that is not done; returns what each of them brought.
+
+        So are those for the functions of libraries that have been imported.
+        """
+        if self._companions.are_due():
+            self._load_companions()
         if self._plugins is None:
             return {}
         if not self._plugins.done:
             self._plugins.load()
         return self._plugins.loaded
+
+    def when_imported(self, library: str, rules: str) -> None:
+        """Let the import of the module `rules`, which registers rules, follow that of the module `library`.
+
+        It happens at the first lookup of a rule after that, so that neither is imported where nobody uses the library.
+        """
+        self._companions.add(library, rules)
+
+    def _load_companions(self) -> None:
+        with self._journal.apart():
+            self._companions.load()
 
     def skip(self, *distributions: str) -> None:
         """Leave out the rules that these `distributions` bring, or all where none is named; before the first lookup."""

@@ -1,0 +1,3 @@
+"""Rules for scipy.fft: Fourier and related transforms."""
+
+from __future__ import annotations

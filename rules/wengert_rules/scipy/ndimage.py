@@ -1,0 +1,3 @@
+"""Rules for scipy.ndimage: images."""
+
+from __future__ import annotations

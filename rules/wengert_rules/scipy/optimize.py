@@ -1,0 +1,3 @@
+"""Rules for scipy.optimize: roots and minima, differentiated implicitly."""
+
+from __future__ import annotations

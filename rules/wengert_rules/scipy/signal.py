@@ -1,0 +1,3 @@
+"""Rules for scipy.signal: filters and convolutions."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Rules for scipy.spatial: distances and rotations."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Rules for scipy.special: special functions."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Rules for scipy.stats: distributions and statistics."""
+
+from __future__ import annotations

@@ -1,0 +1,57 @@
+"""Rules for the functions of a library, loaded when a rule is looked for after that library has been imported."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from wengert.errors import RuleError
+from wengert.values.locks import lock_of_process
+
+
+class Companions:
+    """Modules that register rules when they are imported, each waiting for the module whose functions these are for."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, list[str]] = {}
+        self._seen = 0
+        self._lock = lock_of_process()
+
+    def add(self, library: str, rules: str) -> None:
+        """Have the module `rules` imported once the module `library` is."""
+        with self._lock:
+            self._waiting.setdefault(library, []).append(rules)
+            self._seen = 0
+
+    def are_due(self) -> bool:
+        """Whether modules were imported since the last look: only then can one be among them that is waited for."""
+        return bool(self._waiting) and self._seen != len(sys.modules)
+
+    def load(self) -> None:
+        """Import the rules of the libraries that have been imported; a thread that comes meanwhile waits for them.
+
+        Errors: RuleError where one cannot be imported; it is tried again at the next lookup.
+        """
+        with self._lock:
+            while found := next(filter(_is_imported, self._waiting), None):
+                self._import(found, self._waiting.pop(found))
+            if not any(library in sys.modules for library in self._waiting):  # else it is being imported just now
+                self._seen = len(sys.modules)
+
+    def _import(self, library: str, rules: list[str]) -> None:
+        while rules:
+            try:
+                importlib.import_module(rules[0])
+            except Exception as error:
+                self._waiting[library] = rules
+                raise RuleError(
+                    f"the rules for {library} could not be loaded: importing {rules[0]} raised "
+                    f"{type(error).__name__}: {error}. Mend it, or uninstall the distribution that brings it"
+                ) from error
+            del rules[0]
+
+
+def _is_imported(library: str) -> bool:
+    """Whether a module has been imported to its end."""
+    module = sys.modules.get(library)
+    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
