@@ -9,6 +9,7 @@ import operator
 import types
 import warnings
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,9 +37,14 @@ def test_rule_on_sample(sample: Sample) -> None:
         test_rrule(sample.f, *sample.args, **sample.kwargs)
 
 
+def is_of_numpy(f: Any) -> bool:
+    """Whether the rule of f is one of ours for Python or NumPy: those for further libraries stand in folders below."""
+    return Path(rules[f].where.rpartition(":")[0]).parent.name == "wengert_rules"
+
+
 def test_every_rule_has_a_sample() -> None:
     """But those that other tests declare."""
-    ruled = {f for f in rules if rules[f].kind != "constant" and "wengert_rules" in rules[f].where}
+    ruled = {f for f in rules if rules[f].kind != "constant" and is_of_numpy(f)}
     assert {sample.f for sample in SAMPLES} | BY_HAND == ruled
 
 
@@ -97,7 +103,7 @@ def calls(function: Any, seen: set[Any]) -> Iterator[Any]:
                 yield called
 
 
-OURS = [rules[f] for f in rules if "wengert_rules" in rules[f].where]
+OURS = [rules[f] for f in rules if is_of_numpy(f)]
 BODIES = sorted({rule.body for rule in OURS if rule.body}, key=lambda body: body.__qualname__)
 
 
