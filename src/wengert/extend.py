@@ -12,6 +12,7 @@ from wengert.rulebook.declare import (
     pullback,
     pushforward,
     rrule,
+    stands_for,
     times,
 )
 from wengert.rulebook.registry import rules
@@ -69,6 +70,7 @@ __all__ = [
     "setitem",
     "setlens",
     "setpart",
+    "stands_for",
     "times",
     "unthunk",
 ]
