@@ -12,7 +12,6 @@ from wengert.rulebook.declare import (
     pullback,
     pushforward,
     rrule,
-    stands_for,
     times,
 )
 from wengert.rulebook.registry import rules
@@ -70,7 +69,6 @@ __all__ = [
     "setitem",
     "setlens",
     "setpart",
-    "stands_for",
     "times",
     "unthunk",
 ]

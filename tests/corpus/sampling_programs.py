@@ -62,3 +62,10 @@ def reparameterised_estimate(m):
     z = m[0] + np.exp(m[1]) * rng.standard_normal(50)
     w = rng.normal(m[0], np.exp(m[1]), 50)
     return np.mean(np.sin(z) + w**2) + np.mean(rng.random(5) * m[2] > 0.2) + rng.integers(3) * m[2]
+
+
+@program(np.array([0.4, -1.2]))
+def draws_of_a_normal_vector(m):
+    cov, rng = np.array([[2.0, 0.3], [0.3, 1.0]]), np.random.default_rng(3)
+    total = (rng.multivariate_normal(m, cov) ** 2).sum() + rng.multivariate_normal([m[1], 2.0], cov, (2, 3)).prod()
+    return total + np.random.RandomState(5).multivariate_normal(m, cov, size=4, tol=1e-6)[:, 1] @ np.ones(4)

@@ -1,7 +1,7 @@
 """Every rule for SciPy against numbers, to second order in both modes; and what is traced through instead.
 
-The calls stand in `samples_*.py` beside this file: SAMPLES of functions with rules, TRACED of functions without; BY_HAND
-are functions with rules whose numbers other tests check.
+The calls stand in `samples_*.py` beside this file: SAMPLES of functions with rules, TRACED of functions without. Those
+BY_HAND have rules whose numbers other tests check.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from call_forms import gradient_outcome, keys_of
+from call_forms import gradient_outcome
 from sampled_pullbacks import is_usable, of_both, pieces
 from sampling import Sample, naming
 from test_second_pushforwards import of_both as pushed_of_both
+from traced_check import check_traced
 
 import wengert as wg
 from wengert.extend import rules
@@ -64,13 +65,4 @@ def test_second_order(f: Callable[..., Any]) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("sample", TRACED, ids=str)
 def test_what_is_traced_through(sample: Sample) -> None:
-    keys = tuple(keys_of(sample))
-    assert gradient_outcome(sample, keys) == "right"
-    parts, xs, bars = pieces(sample)
-    _, pullback = wg.vjp(parts, *xs)
-    dots = [np.cos(np.arange(np.size(x)) + 1.0).reshape(np.shape(x)).astype(np.asarray(x).dtype)[()] for x in xs]
-    pushed = list(wg.jvp(parts, xs, dots)[1])
-    pulled = pullback(bars)
-    forth = sum(np.real(np.vdot(bar, dot)) for bar, dot in zip(bars, pushed, strict=True) if dot is not None)
-    back = sum(np.real(np.vdot(bar, dot)) for bar, dot in zip(pulled, dots, strict=True) if bar is not None)
-    np.testing.assert_allclose(forth, back, rtol=1e-6, atol=1e-9)
+    check_traced(sample)

@@ -155,12 +155,10 @@ def opaque(
     kwargs: dict[str, Any],
     owner: Any = None,
     run: Callable[..., Any] | None = None,
-    text: Callable[..., Any] | None = None,
 ) -> Any:
     """Call `fn`, which cannot be seen into: refused if a traced value is within reach, else run as it is (or by `run`).
 
-    Where there is a `text` that can be seen into, that runs instead of the refusal. Values without a derivative (masks,
-    indices) may pass; a tape guards them.
+    Values without a derivative (masks, indices) may pass; a tape guards them.
     """
     things = (*args, *kwargs.values()) if owner is None else (*args, *kwargs.values(), owner)
     if _asks_numbers(fn):
@@ -175,8 +173,6 @@ def opaque(
             why = "a traced value reaches it"
             break
         guard(recording, np.asarray, value, slot)
-    if why and text is not None:
-        return text(*args, **kwargs)
     if why:
         _unruled(recording, fn, why)
     call = run or fn
@@ -244,10 +240,10 @@ ASKING_NUMBERS = {
 
 def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call without a rule, with a stub to paste."""
+    if fn in rules and rules[fn].kind != "constant":
+        return hidden_from(recording, fn, why)
     called = called_by_user() or fn
     name = callable_name(called)
-    if called is fn and fn in rules and (rules[fn].kind == "rrule" or type(fn) in _OF_NAMED_ARGUMENTS):
-        return hidden_from(recording, fn, why)
     through = "" if called is fn else f" (through {callable_name(fn)})"
     error = NoRuleError(
         f"{here()}: {name}{through} has no rule, and {why}. Its derivative is unknown here; a zero would be "
@@ -256,9 +252,6 @@ def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     )
     recording.refuse(error)
     return error
-
-
-_OF_NAMED_ARGUMENTS = (types.FunctionType, type(np.sum))
 
 
 def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:

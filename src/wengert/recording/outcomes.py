@@ -22,6 +22,7 @@ from wengert.values.cotangents import is_exclusive
 from wengert.values.results import form_of, hidden, is_flat, is_tree, leaves_of, reaches, with_leaves
 from wengert.values.specs import fresh, is_inexact
 from wengert.values.trees import is_container, leaves
+from wengert.values.views import owner_of
 
 
 def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = None) -> Any:
@@ -43,13 +44,23 @@ def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = N
     if not isinstance(value, np.ndarray):
         made = _new_number(value)
     elif vouched:
-        made = renewed(value) if was_there else value
+        made = renewed(value) if was_there else value if _lends(by) else _whole(value)
     else:
         del value
         made = held[0] if is_exclusive(held) else renewed(held[0])
     if was_there:
         _note_stand(made, held[0])
     return made
+
+
+def _lends(primitive: Primitive | None) -> bool:
+    """Whether the function may give a view of an argument."""
+    return primitive is None or primitive.rule is None or primitive.rule.view
+
+
+def _whole(value: np.ndarray) -> np.ndarray:
+    """A new array that shows parts of another's elements (w.real of complex eigenvalues) as one that may be written."""
+    return value if value.base is None or owner_of(value).dtype == value.dtype else value.copy()
 
 
 def _note_stand(made: Any, given: Any) -> None:

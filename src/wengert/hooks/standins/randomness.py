@@ -81,6 +81,18 @@ def _uniform(f: Any) -> Callable[..., Any]:
     return sample
 
 
+def _of_vectors(f: Any) -> Callable[..., Any]:
+    """The stand-in of `multivariate_normal`: the covariance is not differentiated."""
+
+    def sample(rng: Any, mean: Any, cov: Any, *args: Any, **kwargs: Any) -> Any:
+        if holds_traced((cov, args)) or _is_plain((mean,), 1.0):
+            return guarded(f)(rng, mean, cov, *args, **kwargs)
+        mean = _items(mean)
+        return enter(operator.add)(mean, f(rng, np.zeros(np.shape(mean)), cov, *args, **kwargs))
+
+    return sample
+
+
 def _items(a: Any) -> Any:
     return as_array(a) if type(a) in (list, tuple) and holds_traced(a) else a
 
@@ -124,6 +136,7 @@ _FAMILIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
     **dict.fromkeys(("exponential", "rayleigh"), _scaled),
     "gamma": _gamma,
     "uniform": _uniform,
+    "multivariate_normal": _of_vectors,
     "permutation": _permutation,
     "shuffle": _shuffle,
     "choice": _choice,

@@ -1,0 +1,3 @@
+"""Rules for scipy.interpolate: interpolation."""
+
+from __future__ import annotations

@@ -1,0 +1,50 @@
+"""What becomes of NumPy's public functions and classes that have no rule."""
+
+MODULES = (
+    "numpy", "numpy.lib", "numpy.lib.array_utils", "numpy.lib.introspect", "numpy.lib.mixins", "numpy.lib.scimath",
+    "numpy.lib.stride_tricks",
+)  # fmt: skip
+
+TRACED = {
+    "amax amin ptp angle append apply_along_axis apply_over_axes array_split asarray_chkfinite astype atleast_1d",
+    "atleast_2d atleast_3d average bartlett blackman block column_stack compress corrcoef cov cross cumulative_prod",
+    "cumulative_sum delete diff dsplit dstack ediff1d extract fill_diagonal fliplr flipud fromfunction full_like",
+    "geomspace gradient hamming hanning histogram histogram2d histogramdd hsplit insert intersect1d ix_ kaiser",
+    "logspace moveaxis nan_to_num nancumprod nancumsum nanmean nanpercentile nanprod nanquantile nansum pad",
+    "percentile piecewise poly polyadd polyder polydiv polyfit polyint polymul polysub polyval put put_along_axis",
+    "quantile real_if_close require resize rollaxis roots rot90 row_stack select setdiff1d setxor1d sort_complex",
+    "split tensordot trapezoid trapz trim_zeros union1d unique unique_values unique_all unique_counts unique_inverse",
+    "unstack unwrap vsplit asmatrix bmat matrix poly1d vectorize ndenumerate memmap as_strided arccos arcsin arctanh",
+    "log log10 log2 logn power sqrt errstate NDArrayOperatorsMixin printoptions in1d bool bool_ byte bytes_ character",
+    "clongdouble complex256 complexfloating float128 floating generic inexact int16 int32 int64 int8 int_ intc",
+    "integer intp long longdouble longlong ndarray number object_ short signedinteger str_ ubyte uint uint16 uint32",
+    "uint64 uint8 uintc uintp ulong ulonglong unsignedinteger ushort",
+}
+
+CONSTANT = {
+    "diag_indices diag_indices_from tril_indices tril_indices_from triu_indices triu_indices_from ndindex": (
+        "indices, made of shapes"
+    ),
+    "mask_indices nanargmax nanargmin isin histogram_bin_edges": "whole numbers, or truths: constant between jumps",
+    "common_type isdtype mintypecode typename iterable isfortran iinfo finfo dtype byte_bounds": "types and shapes",
+    "normalize_axis_index normalize_axis_tuple einsum_path busdaycalendar opt_func_info": "types and shapes",
+    "base_repr binary_repr format_float_positional format_float_scientific": "texts, refused where they are read",
+    "info get_include get_printoptions set_printoptions getbufsize setbufsize geterr seterr geterrcall seterrcall": (
+        "settings, and what is told of NumPy"
+    ),
+    "show_config show_runtime test add_docstring add_newdoc __array_namespace_info__ NumpyVersion": (
+        "settings, and what is told of NumPy"
+    ),
+    "load loadtxt genfromtxt fromregex fromfile fromstring from_dlpack": "data read from elsewhere",
+    "busday_count busday_offset is_busday datetime_as_string datetime_data datetime64 timedelta64": "dates",
+}
+
+REFUSED = {
+    "save savetxt savez savez_compressed": "it writes numbers where their derivative is lost",
+    "packbits unpackbits frombuffer record void flexible recarray": "it takes memory apart",
+    "nditer nested_iters flatiter Arrayterator": "an iterator of C, which reads unseen",
+    "arange": "it makes floats of what it is given unseen",
+    "fromiter": "it takes an iterator to its end unseen",
+    "frompyfunc": "it makes a ufunc of objects: give that a rule",
+    "ufunc": "a class that nobody calls",
+}
