@@ -14,6 +14,7 @@ from wengert.rulebook.declare import (
     rrule,
     times,
 )
+from wengert.rulebook.purity import computes
 from wengert.rulebook.registry import rules
 from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
 from wengert.values.functional import (
@@ -50,6 +51,7 @@ __all__ = [
     "addlens",
     "adjoint",
     "batching",
+    "computes",
     "getfield",
     "getitem",
     "is_complex",

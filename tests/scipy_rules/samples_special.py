@@ -1,7 +1,119 @@
-"""Samples of scipy.special."""
+"""Samples of scipy.special: tables of its functions, with the interval of each argument."""
 
 from __future__ import annotations
 
-from sampling import Sample
+from collections.abc import Callable, Iterator
+from typing import Any
 
-SAMPLES: list[Sample] = []
+import numpy as np
+from sampling import Sample, call, values
+from scipy import special as sc
+
+from wengert_rules.scipy.special import error_functions, gammas, powers
+
+# Ufuncs of one argument: the functions, the interval, whether they take complex numbers.
+UNARY = [
+    ([sc.erf, sc.erfc, sc.erfcx, sc.erfi, sc.dawsn, sc.ndtr, sc.log_ndtr], -2, 2, True),
+    ([sc.erfcx, sc.dawsn], 21, 23, True),
+    ([sc.log_ndtr], -23, -21, False),
+    ([sc.erfinv], -0.8, 0.8, False),
+    ([sc.erfcinv], 0.2, 1.8, False),
+    ([sc.ndtri], 0.1, 0.9, False),
+    ([sc.ndtri_exp], -4, -0.1, False),
+    ([sc.gammaln], 0.3, 4, False),
+    ([sc.gammaln], -3.8, -3.2, False),
+    ([sc.gamma, sc.digamma, sc.rgamma, sc.loggamma], 0.3, 4, True),
+    ([sc.gamma, sc.digamma, sc.rgamma], -3.8, -3.2, True),
+    ([sc.rgamma], -3.1, -2.9, False),
+    ([sc.expit, sc.log_expit, sc.exprel, sc.cosm1], -3, 3, False),
+    ([sc.logit], 0.1, 0.9, False),
+    ([sc.cbrt], 0.3, 2, False),
+    ([sc.exp2, sc.exp10], -2, 2, False),
+    ([sc.expm1, sc.log1p], -0.5, 2, True),
+    ([sc.entr], 0.3, 2, False),
+    ([sc.sindg, sc.cosdg, sc.tandg], -80, 80, False),
+    ([sc.cotdg], 10, 80, False),
+]
+
+# Of several arguments: the functions and the interval of each, whether they take complex numbers.
+SEVERAL = [
+    ([sc.beta, sc.betaln, sc.poch], [(0.3, 4), (0.3, 4)], False),
+    ([sc.binom], [(4, 5), (1.2, 2.8)], False),
+    ([sc.xlogy, sc.xlog1py], [(-2, 2), (0.3, 2)], True),
+    ([sc.rel_entr, sc.kl_div], [(0.3, 2), (0.3, 2)], False),
+    ([sc.powm1, sc.boxcox, sc.boxcox1p, sc.inv_boxcox, sc.inv_boxcox1p], [(0.3, 2), (-0.3, 2)], False),
+    ([sc.boxcox], [(2, 3), (-0.1, 0.1)], False),
+    ([sc.inv_boxcox], [(2, 3), (-0.1, 0.1)], False),
+    ([sc.huber], [(1, 1.1), (-0.9, 0.8)], False),
+    ([sc.huber], [(0.3, 0.8), (1, 2)], False),
+    ([sc.pseudo_huber], [(0.3, 2), (-2, 2)], False),
+    ([sc.radian], [(20, 30), (2, 50), (2, 50)], False),
+]
+
+
+def unary(f: Callable[..., Any], low: float, high: float, is_complex: bool) -> Iterator[Sample]:
+    yield call(f, values(2, 2, low=low, high=high))
+    yield call(f, 0.7 * low + 0.3 * high)
+    yield call(f, values(3, low=low, high=high, dtype=np.float32))
+    if is_complex:
+        yield call(f, values(3, low=low, high=high, dtype=complex))
+
+
+def several(f: Callable[..., Any], intervals: list[tuple[float, float]], is_complex: bool) -> Iterator[Sample]:
+    shapes = [(2, 1, 2), (3, 1), (2,), ()]
+    of_each = [values(*shape, low=low, high=high) for shape, (low, high) in zip(shapes, intervals, strict=False)]
+    yield call(f, *of_each)
+    yield call(f, *[x.ravel()[0].astype(np.float32) for x in of_each])
+    if is_complex:
+        yield call(f, *[x.ravel()[:2] * (1 + 0.2j) for x in of_each])
+
+
+def by_order() -> Iterator[Sample]:
+    """Derivatives of any order of one function, as the rules use them."""
+    for order in (0, 1, 2):
+        yield call(gammas.polygamma, values(3), order)
+        yield call(gammas.polygamma, values(3, low=-2.8, high=-2.1, dtype=complex), order)
+        yield call(error_functions.erfcx_slope, values(3, low=-2), order)
+        yield call(error_functions.erfcx_slope, values(3, low=21, high=23, dtype=complex), order)
+        yield call(error_functions.dawsn_slope, values(3, low=-2), order)
+        yield call(error_functions.dawsn_slope, values(3, low=21, high=23), order)
+        yield call(error_functions.mills, values(3, low=-2), order)
+        yield call(error_functions.mills, values(3, low=-23, high=-21), order)
+        for f in (powers.exprel_slope, powers.log1prel_slope):
+            yield call(f, values(3, low=-0.4, high=0.4), order)
+            yield call(f, values(3, low=0.6, high=2), order)
+        yield call(sc.polygamma, order, values(2, 2))
+    yield call(sc.polygamma, np.array([1, 2, 3]), values(2, 1, dtype=np.float32))
+
+
+def sums_of_exponentials() -> Iterator[Sample]:
+    x, b = values(2, 3), values(3, low=-2, high=-1)
+    for f in (sc.softmax, sc.log_softmax, sc.logsumexp):
+        yield call(f, x)
+        yield call(f, x, 1)
+        yield call(f, x.astype(np.float32), axis=-1)
+        yield call(f, values(2, 3, 2), axis=(0, -1))
+    yield call(sc.logsumexp, 0.7)
+    yield call(sc.logsumexp, x, b=-b)
+    yield call(sc.logsumexp, x[:, :1], 0, -b, keepdims=True)
+    yield call(sc.logsumexp, values(3, dtype=complex), b=1j * b)
+    yield call(sc.logsumexp, x, 1, b, return_sign=True)
+    yield call(sc.logsumexp, values(2, 3, dtype=complex), 0, keepdims=True, return_sign=True)
+    yield call(sc.multigammaln, values(3, low=2, high=4), 3)
+    yield call(sc.multigammaln, 2.5, d=2)
+    yield call(sc.wofz, values(3, dtype=complex))
+    yield call(sc.wofz, values(2, dtype=complex) + 21j)
+
+
+def samples() -> Iterator[Sample]:
+    for functions, low, high, is_complex in UNARY:
+        for f in functions:
+            yield from unary(f, low, high, is_complex)
+    for functions, intervals, is_complex in SEVERAL:
+        for f in functions:
+            yield from several(f, intervals, is_complex)
+    yield from by_order()
+    yield from sums_of_exponentials()
+
+
+SAMPLES: list[Sample] = [*samples()]

@@ -11,8 +11,8 @@ import ast
 import itertools
 import math
 import types
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from wengert.values.names import home_of
 from wengert.values.projection import unbroadcast
 from wengert.values.specs import is_complex, spec_of
 
+F = TypeVar("F", bound=Callable[..., Any])
 FREE, RAISES, ACTS = range(3)
 """Only computes; may also raise an error, as a check does; may do anything else."""
 
@@ -85,8 +86,30 @@ _ALLOWED = {
         *[_numpy(name) for name in _NUMPY.split()],
     ]
 }
+
 TESTED = "wengert_rules."  # what our rules call writes into nothing that it is given: `test_rrule` compares
-_tested: dict[types.FunctionType, int] = {}
+_settled: dict[Any, int] = {}
+
+
+def computes(f: F) -> F:
+    """Declare that the function `f` only computes: a rule's call of it is left out where nobody wants its value.
+
+    This says it of a function whose text does not show it: one that loops, calls C code, or refuses an argument.
+
+    >>> @wg.extend.computes
+    ... def refused(why):
+    ...     raise wg.NoDerivativeError(why)
+    >>> def power(x, n):
+    ...     return x**n
+    >>> @wg.partials(power)
+    ... def power_rule(y, x, n):
+    ...     return n * x ** (n - 1), refused("n is a whole number")
+    >>> wg.grad(power)(2.0, 3.0)
+    12.0
+    """
+    _settled[f] = FREE
+    return f
+
 
 # Code that may look at the variables of its caller: whatever is not known not to.
 _LOOKERS = (locals, vars, dir, eval, exec, breakpoint)
@@ -242,7 +265,7 @@ class Effects:
             return ACTS if "out" in names[:count] else FREE
         if not isinstance(f, types.FunctionType):
             return ACTS
-        return self._tested(f) if home_of(f).startswith(TESTED) else self._helper(f)
+        return self._tested(f) if f in _settled or home_of(f).startswith(TESTED) else self._helper(f)
 
     def _helper(self, f: types.FunctionType) -> int:
         if f in self.busy:
@@ -253,9 +276,9 @@ class Effects:
         return self.helpers[id(f)]
 
     def _tested(self, f: types.FunctionType) -> int:
-        if f not in _tested:
-            _tested[f] = min(self._helper(f), RAISES)
-        return _tested[f]
+        if f not in _settled:
+            _settled[f] = min(self._helper(f), RAISES)
+        return _settled[f]
 
     def _is_errstate(self, item: ast.withitem) -> bool:
         call = item.context_expr
@@ -352,4 +375,4 @@ def _is_plain(value: Any) -> bool:
     return all(map(_is_plain, value)) if type(value) in (tuple, list) else isinstance(value, _PLAIN)
 
 
-__all__ = ["ACTS", "FREE", "RAISES", "TESTED", "Effects"]
+__all__ = ["ACTS", "FREE", "RAISES", "TESTED", "Effects", "computes"]

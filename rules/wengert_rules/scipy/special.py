@@ -1,3 +1,0 @@
-"""Rules for scipy.special: special functions."""
-
-from __future__ import annotations

@@ -1,0 +1,11 @@
+"""Rules for scipy.special, by families: ufuncs element by element, and functions over them."""
+
+from __future__ import annotations
+
+from wengert_rules.scipy.special import (
+    entropies,
+    error_functions,
+    gammas,
+    logistic,
+    powers,
+)

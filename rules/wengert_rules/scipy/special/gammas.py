@@ -1,0 +1,150 @@
+"""The gamma function and its kin: digamma and polygamma, beta, binomials, Pochhammer's symbol."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+from wengert.extend import batching, computes, non_differentiable, partials, pullback, pushforward
+from wengert_rules.batches.elementwise import elementwise
+from wengert_rules.scipy.special.refusals import WHOLE, refused
+from wengert_rules.special_functions import BERNOULLI
+
+STEPS = 20  # of the recurrence that brings an argument to where Stirling's series holds
+
+
+def polygamma(x, order):
+    """ψ⁽ⁿ⁾(x) of reals and of complex numbers, element by element."""
+    if order == 0:
+        return special.digamma(x)
+    return complex_polygamma(x, order) if np.iscomplexobj(x) else special.polygamma(order, x)
+
+
+@partials(polygamma)
+def polygamma_(y, x, *, order):
+    return polygamma(x, order + 1)
+
+
+def complex_polygamma(z, order):
+    """ψ⁽ⁿ⁾(z) for n > 0: by reflection to the right half plane, by recurrence outwards, there by Stirling's series."""
+    left = np.real(z) < 0.5
+    right = np.where(left, 1 - z, z)
+    below = sum((right + k) ** -(order + 1.0) for k in range(STEPS))
+    out = right + STEPS
+    series = math.factorial(order - 1) * out**-order + math.factorial(order) * out ** -(order + 1.0) / 2
+    for k, b in enumerate(BERNOULLI, 1):
+        series = series + b * math.factorial(2 * k + order - 1) / math.factorial(2 * k) * out ** -(2.0 * k + order)
+    there = (-1) ** (order + 1) * (math.factorial(order) * below + series)
+    return np.where(left, (-1) ** order * there - math.pi * cotangent(np.where(left, z, 0.5), order), there)
+
+
+def cotangent(z, order):
+    """The derivative of this order of cot πz: a polynomial in it."""
+    c = 1 / np.tan(math.pi * (z - np.round(np.real(z))))
+    polynomial = np.polynomial.Polynomial([0, 1])
+    for _ in range(order):
+        polynomial = polynomial.deriv() * np.polynomial.Polynomial([-math.pi, 0, -math.pi])
+    total = 0
+    for coefficient in polynomial.coef[::-1].tolist():
+        total = total * c + coefficient
+    return total
+
+
+computes(polygamma)
+computes(special.polygamma)
+
+
+@partials(special.polygamma)
+def polygamma_of_scipy(y, n, x):
+    return refused(WHOLE), special.polygamma(n + 1, x)
+
+
+@partials(special.gamma)
+def gamma(y, x):
+    return y * special.digamma(x)
+
+
+@partials(special.gammaln, special.loggamma)
+def gammaln(y, x):
+    return special.digamma(x)
+
+
+@partials(special.digamma)
+def digamma(y, x):
+    return polygamma(x, 1)
+
+
+def reciprocal_slope(x):
+    """The slope of 1/Γ(x); where that is zero, by reflection: 1/Γ(x) = Γ(1 - x) sin(πx)/π."""
+    left = np.real(x) < 0.5
+    mirrored = np.where(left, 1 - x, 0.5)
+    turn = math.pi * (x - np.round(np.real(x)))
+    sign = 1 - 2 * (np.round(np.real(x)) % 2)
+    wave = np.cos(turn) - special.digamma(mirrored) * np.sin(turn) / math.pi
+    right = np.where(left, 0.5, x)
+    return np.where(left, sign * special.gamma(mirrored) * wave, -special.rgamma(right) * special.digamma(right))
+
+
+@partials(special.rgamma)
+def rgamma(y, x):
+    return reciprocal_slope(x)
+
+
+def is_pole(x):
+    """Whether x is one of 0, -1, -2, ..., where the gamma function is infinite."""
+    return (x <= 0) & (x == np.round(x))
+
+
+def digamma_difference(p, q):
+    """ψ(p) - ψ(q), also where both are infinite: by reflection."""
+    both = is_pole(p) & is_pole(q)
+    return special.digamma(np.where(both, 1 - p, p)) - special.digamma(np.where(both, 1 - q, q))
+
+
+@partials(special.beta)
+def beta(y, a, b):
+    """y (ψ(a) - ψ(a + b)); where only Γ(a + b) is infinite, y is 0 and its slope that of 1/Γ(a + b)."""
+    at_zero = special.gamma(a) * special.gamma(b) * reciprocal_slope(a + b)
+    to_a = np.where(y == 0, at_zero, y * digamma_difference(a, a + b))
+    to_b = np.where(y == 0, at_zero, y * digamma_difference(b, a + b))
+    return to_a, to_b
+
+
+@partials(special.betaln)
+def betaln(y, a, b):
+    return digamma_difference(a, a + b), digamma_difference(b, a + b)
+
+
+@partials(special.binom)
+def binom(y, n, k):
+    """Γ(n + 1)/(Γ(k + 1) Γ(n - k + 1)), with zeros where one of the last two is infinite."""
+    whole, chosen, left = special.gamma(n + 1), special.rgamma(k + 1), special.rgamma(n - k + 1)
+    slope_left = reciprocal_slope(n - k + 1)
+    zero_n = whole * chosen * slope_left
+    zero_k = whole * (reciprocal_slope(k + 1) * left - chosen * slope_left)
+    to_n = np.where(y == 0, zero_n, y * digamma_difference(n + 1, n - k + 1))
+    to_k = np.where(y == 0, zero_k, y * digamma_difference(n - k + 1, k + 1))
+    return to_n, to_k
+
+
+@partials(special.poch)
+def poch(y, z, m):
+    """Γ(z + m)/Γ(z), with zeros where Γ(z) is infinite."""
+    zero_z = special.gamma(z + m) * reciprocal_slope(z)
+    return np.where(y == 0, zero_z, y * digamma_difference(z + m, z)), y * special.digamma(z + m)
+
+
+@pullback(special.multigammaln, broadcasts=True)
+def multigammaln(y_bar, y, a, *, d):
+    return y_bar * special.digamma(np.asarray(a)[..., None] - np.arange(d) / 2).sum(-1)
+
+
+@pushforward(special.multigammaln, broadcasts=True)
+def push_multigammaln(dots, y, a, *, d):
+    return dots[0] * special.digamma(np.asarray(a)[..., None] - np.arange(d) / 2).sum(-1)
+
+
+non_differentiable(special.gammasgn)
+batching(polygamma, special.polygamma)(elementwise)

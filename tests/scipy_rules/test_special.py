@@ -1,0 +1,56 @@
+"""Derivatives of scipy.special against closed forms and reference numbers, at edges, and what is refused."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import special as sc
+
+import wengert as wg
+
+
+def test_an_argument_without_derivative_is_refused_by_reason_and_costs_the_others_nothing() -> None:
+    assert wg.grad(lambda x: sc.polygamma(1.0, x))(1.0) == pytest.approx(-2 * sc.zeta(3))
+    with pytest.raises(wg.NoDerivativeError, match="whole number"):
+        wg.grad(lambda n: sc.polygamma(n, 1.0))(1.0)
+
+
+SLOPES = [  # by mpmath, to 17 digits
+    (sc.erfcx, 1e4, -5.6418957508491275e-9),
+    (sc.dawsn, 1e4, -5.000000075000001875e-9),
+    (sc.log_ndtr, -1e4, 10000.000099999998),
+    (sc.expit, 40.0, 4.2483542552915889592e-18),
+    (sc.rgamma, -3.0, -6.0),
+    (sc.rgamma, 0.0, 1.0),
+    (sc.exprel, 1e-9, 0.50000000033333333346),
+]
+
+
+@pytest.mark.parametrize(("f", "x", "slope"), SLOPES)
+def test_no_digits_are_lost_where_differences_cancel(f: np.ufunc, x: float, slope: float) -> None:
+    assert wg.grad(f)(x) == pytest.approx(slope, rel=1e-12, abs=0)
+
+
+def test_factors_of_zero() -> None:
+    assert wg.grad(lambda y: sc.xlogy(0.0, y))(0.0) == 0
+    assert wg.grad(lambda y: sc.xlog1py(0.0, y))(-1.0) == 0
+    assert wg.grad(lambda y: sc.rel_entr(0.0, y))(0.0) == 0
+    assert wg.grad(lambda y: sc.kl_div(0.0, y))(0.5) == 1
+
+
+def test_binomials_of_whole_numbers_move() -> None:
+    """Where Γ is infinite below the line, the value is 0 and the slope is not."""
+    for f in (lambda n: sc.binom(n, 5.0), lambda k: sc.binom(3.0, k), lambda b: sc.beta(-0.5, b)):
+        for x in (3.0, -0.5):
+            with np.errstate(all="ignore"):
+                step = (f(x + 1e-5) - f(x - 1e-5)) / 2e-5
+                if math.isfinite(f(x)):
+                    assert wg.grad(f)(x) == pytest.approx(step, rel=1e-7, abs=1e-9)
+
+
+def test_sums_of_exponentials_of_nothing() -> None:
+    x = np.array([-np.inf, -np.inf])
+    np.testing.assert_array_equal(wg.grad(sc.logsumexp)(x), [0, 0])
+    np.testing.assert_array_equal(wg.grad(sc.logsumexp)(np.array([-np.inf, 2.0])), [0, 1])
