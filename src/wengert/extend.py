@@ -12,6 +12,7 @@ from wengert.rulebook.declare import (
     pullback,
     pushforward,
     rrule,
+    stands_for,
     times,
 )
 from wengert.rulebook.purity import computes
@@ -71,6 +72,7 @@ __all__ = [
     "setitem",
     "setlens",
     "setpart",
+    "stands_for",
     "times",
     "unthunk",
 ]

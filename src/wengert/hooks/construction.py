@@ -48,6 +48,8 @@ def constructor(cls: Any) -> Decision:
         return replaced("Its functions are followed.", partial(partial, make_class, _call), make_class)
     if not python_new and not _takes_nothing(cls, new):
         return searched("C makes its objects, unseen, and it has no rule.", partial(partial, _closed))
+    if is_heap_type(cls) and not isinstance(init, (types.FunctionType, types.WrapperDescriptorType)):
+        return replaced("Its `__init__` is called where it is seen.", partial(partial, _initialised), _initialised)
     if is_heap_type(cls):
         return Decision(Kind.ENTERED, "CPython makes the object; its methods in Python are followed.", itself, cls)
     return plain("It keeps what it is given and computes nothing on it.")
@@ -68,6 +70,14 @@ def _made(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     """An object of a container's class, of which C makes or fills one."""
     obj = enter(cls.__new__)(cls, *args, **kwargs)
     if isinstance(obj, cls) and enter(type(obj).__init__)(obj, *args, **kwargs) is not None:
+        raise TypeError("__init__() should return None")
+    return obj
+
+
+def _initialised(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """An object whose `__init__` CPython would call unseen: one of C, in a class that Cython compiled."""
+    obj = enter(cls.__new__)(cls, *args, **kwargs)
+    if isinstance(obj, cls) and bind(lookup(type(obj), "__init__"), obj)(*args, **kwargs) is not None:
         raise TypeError("__init__() should return None")
     return obj
 

@@ -9,6 +9,7 @@ import functools
 import operator
 import types
 from collections.abc import Callable, Generator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ from wengert.hooks.policy import (
     searched,
 )
 from wengert.hooks.readers import check_step
-from wengert.hooks.search import guarded, search
+from wengert.hooks.search import guarded, opaque, search
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import STATE, here
@@ -80,14 +81,30 @@ def _by_itself(f: Any) -> Decision | None:
     """The Decision on this very callable, if it has a rule or a stand-in, or is declared plain; else None."""
     t = type(f)
     if t not in HASHABLE and not issubclass(t, type):
-        return recorded(Primitive(f, rules[f])) if f in rules else None
+        return recorded(Primitive(f, rules[f])) if f in rules else _stood_for(f, f)
     primitive, found = primitive_of(f), CALLABLES.get(f)
     if found is not None and (primitive is None or f in RULED):
         return found
     if primitive is None:
-        return None
+        return _stood_for(f, f)
     record = RECORDERS.get(f)
     return recorded(primitive) if record is None else recorded(primitive, lambda _: record(primitive))
+
+
+def _stood_for(f: Any, target: Any) -> Decision | None:
+    """The Decision on a callable if there is text in Python that stands for `target`, which is this or its function."""
+    text = rules.standin_of(target)
+    return None if text is None else replaced("A function in Python stands for it.", partial(_followed, text), text)
+
+
+def _followed(text: Callable[..., Any], f: Any) -> Callable[..., Any]:
+    """A function that calls `f`, or `text` where a traced value can reach the call."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        return f(*args, **kwargs) if recording is None else opaque(recording, f, args, kwargs, text=enter(text))
+
+    return call
 
 
 def _of_function(f: types.FunctionType, by_rule: bool) -> Decision:

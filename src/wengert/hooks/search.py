@@ -155,10 +155,12 @@ def opaque(
     kwargs: dict[str, Any],
     owner: Any = None,
     run: Callable[..., Any] | None = None,
+    text: Callable[..., Any] | None = None,
 ) -> Any:
     """Call `fn`, which cannot be seen into: refused if a traced value is within reach, else run as it is (or by `run`).
 
-    Values without a derivative (masks, indices) may pass; a tape guards them.
+    Where there is a `text` that can be seen into, that runs instead of the refusal. Values without a derivative (masks,
+    indices) may pass; a tape guards them.
     """
     things = (*args, *kwargs.values()) if owner is None else (*args, *kwargs.values(), owner)
     if _asks_numbers(fn):
@@ -173,6 +175,8 @@ def opaque(
             why = "a traced value reaches it"
             break
         guard(recording, np.asarray, value, slot)
+    if why and text is not None:
+        return text(*args, **kwargs)
     if why:
         _unruled(recording, fn, why)
     call = run or fn

@@ -27,6 +27,7 @@ __all__ = [
     "pullback",
     "pushforward",
     "rrule",
+    "stands_for",
     "times",
 ]
 
@@ -249,6 +250,31 @@ def multilinear(*targets: Callable[..., Any], registry: Registry = rules) -> Non
     """
     for f in targets:
         registry.push_by(f, Pushforward("multilinear", multilinear))
+
+
+def stands_for(*targets: Callable[..., Any], registry: Registry = rules) -> Callable[[F], F]:
+    """Have a function in Python run in place of the functions of C `targets`, where a traced value can reach a call.
+
+    Below it stands what they compute and write, in the same arguments: what it calls is recorded one by one, as in
+    the user's own code. So a function can be followed that writes into an array which it is given, or that takes or
+    makes an object: no rule can speak of these. Where nothing traced reaches the call, the target itself runs. A rule
+    of a target goes before. `registry` is the table that it goes into.
+
+    >>> from scipy.linalg.blas import daxpy
+    >>> @wg.extend.stands_for(daxpy)
+    ... def daxpy_in_python(x, y, a=1.0):
+    ...     return a * x + y
+    >>> wg.grad(lambda x: np.sum(daxpy(x, x, a=2.0)))(np.ones(2))
+    array([3., 3.])
+
+    Errors: DuplicateRuleError where a target has another stand-in.
+    """
+
+    def declare(function: F) -> F:
+        registry.stand_in(targets, function)
+        return function
+
+    return declare
 
 
 def adjoint(a: Any) -> Any:

@@ -40,6 +40,7 @@ class Registry:
         self.types: set[type] = set()  # those of what ever was a target
         self._rules: dict[Any, Rule] = {}
         self._batching: dict[Any, Callable[..., Any]] = {}
+        self._standins: dict[Any, Callable[..., Any]] = {}
         self._lock = lock_of_process()
         self._journal = Journal()
         self._companions = Companions()
@@ -172,6 +173,21 @@ class Registry:
         """The batching rule of the function `f`, or None."""
         self.load()
         return self._batching.get(key_of(f))
+
+    def stand_in(self, targets: tuple[Any, ...], text: Callable[..., Any]) -> None:
+        """Let `text` run, recorded, in place of the functions `targets`: what `@stands_for` does."""
+        with self._lock:
+            for f in targets:
+                old = self._standins.get(key_of(f))
+                if old is not None and place(old) != place(text):
+                    raise DuplicateRuleError(f"{callable_name(f)} already has a stand-in, at {place(old)}")
+                self._journal.put(self._standins, key_of(f), text)
+            self._changed()
+
+    def standin_of(self, f: Any) -> Callable[..., Any] | None:
+        """The function that stands for the function `f`, or None."""
+        self.load()
+        return self._standins.get(key_of(f))
 
     @contextmanager
     def scope(self) -> Iterator[Registry]:

@@ -1,3 +1,0 @@
-"""Rules for scipy.interpolate: interpolation."""
-
-from __future__ import annotations
