@@ -81,28 +81,31 @@ def _by_itself(f: Any) -> Decision | None:
     """The Decision on this very callable, if it has a rule or a stand-in, or is declared plain; else None."""
     t = type(f)
     if t not in HASHABLE and not issubclass(t, type):
-        return recorded(Primitive(f, rules[f])) if f in rules else _stood_for(f, f)
+        return recorded(Primitive(f, rules[f])) if f in rules else _stood_for(f)
     primitive, found = primitive_of(f), CALLABLES.get(f)
     if found is not None and (primitive is None or f in RULED):
         return found
     if primitive is None:
-        return _stood_for(f, f)
+        return _stood_for(f)
     record = RECORDERS.get(f)
     return recorded(primitive) if record is None else recorded(primitive, lambda _: record(primitive))
 
 
-def _stood_for(f: Any, target: Any) -> Decision | None:
-    """The Decision on a callable if there is text in Python that stands for `target`, which is this or its function."""
-    text = rules.standin_of(target)
-    return None if text is None else replaced("A function in Python stands for it.", partial(_followed, text), text)
+_STOOD_FOR = "A function in Python stands for it."
 
 
-def _followed(text: Callable[..., Any], f: Any) -> Callable[..., Any]:
-    """A function that calls `f`, or `text` where a traced value can reach the call."""
+def _stood_for(f: Any) -> Decision | None:
+    """The Decision on a callable if a function in Python stands for it."""
+    text = rules.standin_of(f)
+    return None if text is None else replaced(_STOOD_FOR, partial(_followed, text), text)
+
+
+def _followed(text: Callable[..., Any], f: Any, owner: Any = None) -> Callable[..., Any]:
+    """A function that calls `f`, a method of `owner`, or `text` where a traced value can reach the call."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
-        return f(*args, **kwargs) if recording is None else opaque(recording, f, args, kwargs, text=enter(text))
+        return f(*args, **kwargs) if recording is None else opaque(recording, f, args, kwargs, owner, text=enter(text))
 
     return call
 
@@ -188,7 +191,9 @@ def _of_any_method(f: Any, t: type, name: str) -> Decision:
         return plain("It tells of the object what is no number of its.")
     if t.__module__ == "builtins" and issubclass(t, Generator):
         return plain("It is a step of a coroutine, which runs code that is instrumented.")
-    primitive = _rule_of_method(f, t)
+    primitive, text = _rule_of_method(f, t), _text_of_method(f, t)
+    if primitive is None and text is not None:
+        return replaced(_STOOD_FOR, _method_of_c, text)
     return searched(IN_C, _method_of_c) if primitive is None else recorded(primitive, _method_of_c)
 
 
@@ -201,11 +206,18 @@ def _rule_of_method(f: Any, t: type) -> Primitive | None:
     return primitive_of(f) or primitive_of(lookup(t, f.__name__))
 
 
+def _text_of_method(f: Any, t: type) -> Any:
+    """What stands for a method of C: for itself, as pybind11 binds functions to objects, or for that of its class."""
+    text = rules.standin_of(lookup(t, f.__name__))
+    return rules.standin_of(f) if text is None else partial(text, getattr(f, "__self__", None))
+
+
 def _method_of_c(f: Any) -> Any:
     owner = f.__self__
     primitive = _rule_of_method(f, type(owner))
     if primitive is None:
-        return guarded(f, owner)
+        text = _text_of_method(f, type(owner))
+        return guarded(f, owner) if text is None else _followed(text, f, owner)
     return recorder(primitive) if primitive.fn == f else functools.partial(recorder(primitive), owner)
 
 

@@ -1,3 +1,5 @@
 """Rules for scipy.spatial: distances and rotations."""
 
 from __future__ import annotations
+
+from wengert_rules.scipy.spatial import distances
