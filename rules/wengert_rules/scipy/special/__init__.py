@@ -7,5 +7,7 @@ from wengert_rules.scipy.special import (
     error_functions,
     gammas,
     logistic,
+    noncentral,
+    noncentral_t,
     powers,
 )

@@ -96,7 +96,11 @@ def _place(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
         raise recording.refuse(
             RefusedCallError(f"{here()}: np.place reads values from the memory that it writes. Pass vals.copy().")
         )
-    write_flat(arr, enter(np.flatnonzero)(mask), vals)
+    places = enter(np.flatnonzero)(mask)
+    if np.size(places):
+        write_flat(arr, places, vals)
+    else:  # values that go nowhere have no cotangent, where 0 times an infinite derivative would be nan
+        f(arr, mask, vals)
 
 
 def _setitem_method(array: np.ndarray, f: Any, key: Any, value: Any) -> None:
