@@ -13,6 +13,7 @@ from wengert_rules import (
     decompositions,
     diagonals,
     elementwise,
+    ffts,
     indexing,
     linear_algebra,
     norms,

@@ -281,8 +281,10 @@ def test_a_write_into_an_argument_is_made_as_in_a_loop() -> None:
 
 
 def test_what_cannot_be_recorded() -> None:
-    with pytest.warns(wg.NoBatchingRuleWarning, match="np.fft"):
-        checked(lambda x: np.abs(np.fft.fft(x)), XS)
+    with wg.rules.scope():
+        wg.rules.remove(np.fft.fft)
+        with pytest.warns(wg.NoBatchingRuleWarning, match="np.fft"):
+            checked(lambda x: np.abs(np.fft.fft(x)), XS)
 
 
 def test_python_raises_where_numpy_does_not() -> None:

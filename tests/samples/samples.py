@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from samples_arrays import arrays
+from samples_fourier import fourier
 from samples_linalg import linear_algebra
 from samples_ufuncs import ufuncs
 from sampling import Sample, call, values
@@ -401,7 +402,7 @@ def products() -> Iterator[Sample]:
 
 SAMPLES = [
     *elementwise(), *powers(), *selections(), *scalars(), *reductions(), *shapes(), *joins(), *indexing(),
-    *lenses(), *containers(), *products(), *arrays(), *ufuncs(), *linear_algebra(),
+    *lenses(), *containers(), *products(), *arrays(), *ufuncs(), *linear_algebra(), *fourier(),
 ]  # fmt: skip
 
 BY_FUNCTION: dict[str, list[Sample]] = {}

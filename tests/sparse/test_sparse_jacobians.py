@@ -294,8 +294,10 @@ def test_what_is_refused() -> None:
         wg.sparse_hessian(np.sin)(x)
     with pytest.raises(wg.WengertError, match="inside another derivative"):
         wg.grad(lambda x: wg.sparse_jacobian(np.sin)(x).sum())(x)
-    with pytest.raises(wg.NoRuleError):
-        wg.sparse_jacobian(lambda x: np.fft.fft(x).real)(x)
+    with wg.rules.scope():
+        wg.rules.remove(np.fft.fft)
+        with pytest.raises(wg.NoRuleError):
+            wg.sparse_jacobian(lambda x: np.fft.fft(x).real)(x)
 
 
 def test_without_scipy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from wengert_rules.batches import (
     decompositions,
     elementwise,
+    ffts,
     indexing,
     joins,
     numbers_of_python,

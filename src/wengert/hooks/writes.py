@@ -268,7 +268,7 @@ def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...]) -> Sp
     if not elementwise:
         operands = [a for a in operands if isinstance(a, np.ndarray)]
     dtype = np.result_type(*operands) if operands else target.dtype
-    if dtype.kind not in "fc":
+    if dtype.kind not in "fc" or (not elementwise and dtype.kind != target.dtype.kind):  # as a transform may change it
         dtype = target.dtype
     if dtype.kind == "c" and target.dtype.kind == "f" and primitive.fn in (np.abs, abs, np.real, np.imag, np.angle):
         dtype = target.dtype

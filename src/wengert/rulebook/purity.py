@@ -52,7 +52,10 @@ sign sinc size sort split squeeze stack std sum swapaxes take take_along_axis te
 tri tril tril_indices triu triu_indices unique unravel_index unwrap vander var vdot vsplit vstack where zeros zeros_like
 linalg.cholesky linalg.cond linalg.det linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.inv linalg.lstsq
 linalg.matrix_power linalg.multi_dot linalg.norm linalg.pinv linalg.qr linalg.slogdet linalg.solve linalg.svd
-linalg.tensorinv linalg.tensorsolve add.reduce multiply.reduce maximum.reduce minimum.reduce add.outer multiply.outer
+linalg.tensorinv linalg.tensorsolve
+fft.fft fft.ifft fft.rfft fft.irfft fft.hfft fft.ihfft fft.fft2 fft.ifft2 fft.rfft2 fft.irfft2 fft.fftn fft.ifftn
+fft.rfftn fft.irfftn fft.fftshift fft.ifftshift fft.fftfreq fft.rfftfreq
+add.reduce multiply.reduce maximum.reduce minimum.reduce add.outer multiply.outer
 """
 _METHODS = {
     "all", "any", "argmax", "argmin", "argsort", "astype", "clip", "conj", "conjugate", "copy", "cumprod", "cumsum",
@@ -122,6 +125,7 @@ class Effects:
 
     def __init__(self, node: ast.FunctionDef, function: types.FunctionType, busy: tuple[Any, ...] = ()) -> None:
         self.node, self.function, self.busy = node, function, (*busy, function)
+        self.is_ours = home_of(function).startswith(TESTED)
         self.helpers: dict[int, int] = {}
         parameters = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
         bound: dict[str, list[ast.AST | None]] = {name: [] for name in parameters}
@@ -210,7 +214,7 @@ class Effects:
     def _lets_write(self, k: ast.keyword) -> bool:
         """Whether a function may write into what it is given as the keyword `k`, as NumPy's do into `out=`."""
         own = isinstance(k.value, ast.Call) and self._makes(k.value)
-        return k.arg in (None, "overwrite_input") or (k.arg == "out" and not own)
+        return k.arg is None or k.arg.startswith("overwrite_") or (k.arg in ("out", "output") and not own)
 
     def _loop(self, n: ast.For | ast.While) -> int:
         """The effect of a loop, which stays as a whole or goes."""
@@ -260,7 +264,7 @@ class Effects:
             return FREE if count <= f.nin and not f.types[0].startswith("O") else ACTS
         if isinstance(f, type) and issubclass(f, (BaseException, np.generic)):
             return FREE
-        if id(f) in _ALLOWED:
+        if id(f) in _ALLOWED or (self.is_ours and home_of(f).startswith("scipy.")):
             names = named_parameters(f) if home_of(f).startswith("numpy") else []
             return ACTS if "out" in names[:count] else FREE
         if not isinstance(f, types.FunctionType):

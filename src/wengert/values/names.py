@@ -122,6 +122,8 @@ def is_of_library(fn: Any) -> bool:
     elif isinstance(fn, _OF_LIBRARIES):
         owner = getattr(fn, "__self__", None)
         home = "numpy" if isinstance(owner, np.ufunc | np.ndarray) else getattr(fn, "__module__", None) or "builtins"
+    elif type(fn).__module__ == "uarray":  # the functions of scipy.fft
+        home = fn.__module__
     elif isinstance(fn, type):  # of C: int, float, np.float64
         home = "" if is_heap_type(fn) else fn.__module__
     else:

@@ -15,6 +15,7 @@ from wengert.hooks.generated import HOOKS
 from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, replaced, searched
 from wengert.hooks.search import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
 from wengert.hooks.standins.overrides import NOT_TAKEN, taken_over
+from wengert.hooks.standins.scratch import sparing
 from wengert.hooks.standins.texts import holds_texts
 from wengert.hooks.standins.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
 from wengert.hooks.standins.writers import WRITERS
@@ -44,7 +45,8 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
             primitive.recorder = fn
             return fn
         make = _ufunc_recorder if isinstance(fn, np.ufunc) else _watchful if _takes_anything(primitive) else _recorder
-        primitive.recorder = (_naming if _is_declared_constant(primitive) else make)(primitive)
+        made = (_naming if _is_declared_constant(primitive) else make)(primitive)
+        primitive.recorder = sparing(primitive, made)
     return primitive.recorder
 
 

@@ -1,0 +1,47 @@
+"""Functions of SciPy that may use an argument as scratch space, or write their result into one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.writes import record_store
+from wengert.recording.primitives import Primitive
+from wengert.recording.recording import STATE
+from wengert.values.callables import named_parameters, parameter_names
+from wengert.values.names import home_of
+
+OUTPUT = "output"
+
+
+def sparing(primitive: Primitive, record: Callable[..., Any]) -> Callable[..., Any]:
+    """The recorder of a function that may write an argument: here it does not, since a pullback reads that.
+
+    What it is asked to write its result into is written afterwards.
+    """
+    fn = primitive.fn
+    names = parameter_names(fn) if home_of(fn).startswith("scipy.") else []
+    writing = {name for name in names if name.startswith("overwrite_") or name == OUTPUT}
+    if not writing:
+        return record
+    positional = named_parameters(fn)
+    first = next((k for k, name in enumerate(positional) if name in writing), len(positional))
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        late = dict(zip(positional[first:], args[first:], strict=False))
+        if STATE.recording is None or len(args) > len(positional) or late.keys() & kwargs.keys():
+            return fn(*args, **kwargs)
+        words = {name: x for name, x in (late | kwargs).items() if name not in writing or name == OUTPUT}
+        output = words.get(OUTPUT)
+        if not isinstance(output, np.ndarray):
+            return record(*args[:first], **words)
+        del words[OUTPUT]
+        record_store(output, ..., record(*args[:first], **words))
+        return output
+
+    return call
+
+
+__all__ = ["sparing"]

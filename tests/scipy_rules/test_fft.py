@@ -1,0 +1,92 @@
+"""Transforms of numpy.fft and scipy.fft in more calls: batches, scratch space, closed forms, second order, cost."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import samples_fft
+import scipy.fft
+from sampling import naming, values
+
+import wengert as wg
+from wengert.errors import NoBatchingRuleWarning
+from wengert.values.callables import callable_name
+
+Z = values(3, 4, dtype=complex)
+
+
+def energy(y: Any) -> Any:
+    return np.sum(np.arange(1.0, y.size + 1) * np.abs(y).ravel() ** 2)
+
+
+@pytest.mark.parametrize("f", dict.fromkeys(sample.f for sample in samples_fft.SAMPLES), ids=callable_name)
+def test_batches_are_transformed_at_once(f: Callable[..., Any]) -> None:
+    for sample in [sample for sample in samples_fft.SAMPLES if sample.f is f]:
+        x, rest = sample.args[0], sample.args[1:]
+        batch = np.stack([x, 2 * x[..., ::-1], x - 1])
+        with naming(sample), warnings.catch_warnings():
+            warnings.simplefilter("error", NoBatchingRuleWarning)
+            found = wg.vmap(lambda x: f(x, *rest, **sample.kwargs))(batch)
+        expected = np.stack([f(x, *rest, **sample.kwargs) for x in batch])
+        np.testing.assert_allclose(found, expected, rtol=1e-5 if x.dtype == np.float32 else 1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("f", [scipy.fft.fft, scipy.fft.dct, scipy.fft.fftn], ids=callable_name)
+def test_scratch_space_is_not_what_a_pullback_reads(f: Callable[..., Any]) -> None:
+    """SciPy writes into the array that it may overwrite, which the pullback of the square reads."""
+
+    def loss(x: Any, overwrite: bool = True) -> Any:
+        y = x * x
+        z = np.exp(y) if f is scipy.fft.dct else np.exp(y) * (1 + 1j)
+        return energy(f(z, overwrite_x=overwrite))
+
+    x = values(3, 4)
+    np.testing.assert_allclose(wg.grad(loss)(x), wg.grad(lambda x: loss(x, False))(x), rtol=1e-12)
+    wg.check_grads(loss, x)
+
+
+@pytest.mark.parametrize("f", [np.fft.fft, np.fft.irfft, np.fft.fftn, np.fft.ihfft], ids=callable_name)
+def test_results_are_written_into_out(f: Callable[..., Any]) -> None:
+    x = values(3, 4)
+    plain = f(x)
+
+    def loss(x: Any) -> Any:
+        out = np.zeros(plain.shape, plain.dtype)
+        f(x * x, out=out)
+        return energy(out * 2)
+
+    wg.check_grads(loss, x)
+
+
+def test_the_energy_of_a_spectrum_is_that_of_the_signal() -> None:
+    """Parseval: Σ|F x|² = n Σ x², whose gradient is 2 n x."""
+    for n in (5, 8):
+        x = values(n)
+        for f in (np.fft.fft, scipy.fft.fft):
+            np.testing.assert_allclose(wg.grad(lambda x: np.sum(np.abs(f(x)) ** 2))(x), 2 * n * x)
+        hessian = wg.hessian(lambda x: np.sum(np.abs(np.fft.fft(x)) ** 2))(x)
+        np.testing.assert_allclose(hessian, 2 * n * np.eye(n), atol=1e-12)
+
+
+def test_the_fast_hankel_transform_to_second_order() -> None:
+    def loss(a: Any) -> Any:
+        return np.sum(scipy.fft.fht(a, 0.1, 0.5, 0.2, 0.3) ** 2)
+
+    matrix = np.stack([scipy.fft.fht(row, 0.1, 0.5, 0.2, 0.3) for row in np.eye(6)], axis=1)
+    np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
+    np.testing.assert_allclose(wg.hessian(loss)(values(6)), 2 * matrix.T @ matrix, atol=1e-10)
+
+
+def test_frequencies_differentiate_in_the_spacing() -> None:
+    for library in (np.fft, scipy.fft):
+        slope = wg.jacfwd(lambda d: library.fftfreq(6, d))(0.5)
+        np.testing.assert_allclose(slope, -np.fft.fftfreq(6, 0.5) / 0.5)
+
+
+def test_a_gradient_reads_nothing_of_the_signal() -> None:
+    tape = str(wg.gradtape(lambda x: np.sum(scipy.fft.rfft(x).real), values(6)))
+    assert "copy" not in tape
