@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from wengert_rules.scipy.spatial import distances
+from wengert_rules.scipy.spatial import distances, rotations, trees
