@@ -38,6 +38,7 @@ from wengert.hooks.policy import (
 from wengert.hooks.readers import check_step
 from wengert.hooks.search import guarded, opaque, search
 from wengert.hooks.standins.functions import recorded, recorder
+from wengert.hooks.waiting import is_waiting
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import STATE, here
 from wengert.rewrite import original
@@ -112,7 +113,7 @@ def _followed(text: Callable[..., Any], f: Any, owner: Any = None) -> Callable[.
 
 def _of_function(f: types.FunctionType, by_rule: bool) -> Decision:
     has_rule = not by_rule and primitive_of(f) is not None
-    if not has_rule and original(f.__code__) is not None:
+    if not has_rule and original(f.__code__) is not None and not is_waiting(f):
         return GOES_ON
     home, is_ours = home_of(f).partition(".")[0], f.__code__.co_filename.startswith(ENGINE)
     if is_ours and getattr(f, "by_hand", False):

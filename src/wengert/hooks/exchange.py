@@ -10,6 +10,7 @@ from typing import Any
 
 from wengert.errors import BytecodeError
 from wengert.hooks.modules import MODULES
+from wengert.hooks.waiting import is_waiting, may_wait, waiting
 from wengert.recording.exchanged import exchange, note_born, replace
 from wengert.recording.learnt import prepared
 from wengert.recording.primitives import primitive_of
@@ -121,10 +122,27 @@ def _put_in_all(value: Any, giving: bool) -> None:
         if primitive is not None and not primitive.vouched:
             exchange(f, code_of(f), _through(f, _by_rule))
         elif (giving or original(f.__code__) is None) and _is_followed(f) and not _is_numpys_to_call(f):
-            try:
-                put_in(f, giving and not f.__code__.co_flags & _SUSPENDED)
-            except BytecodeError as error:
-                exchange(f, f.__code__, _through(f, functools.partial(_refused, error)))
+            if may_wait(f) and type(value) is not property:
+                exchange(f, f.__code__, waiting(f, _first_call))
+            else:
+                _put_in_or_refuse(f, giving and not f.__code__.co_flags & _SUSPENDED)
+
+
+def _put_in_or_refuse(f: types.FunctionType, giving: bool = False) -> None:
+    """Have a function run its twin's code, or refuse its calls where there can be none."""
+    try:
+        put_in(f, giving)
+    except BytecodeError as error:
+        exchange(f, f.__code__, _through(f, functools.partial(_refused, error)))
+
+
+def _first_call(f: types.FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a method that waits does where C calls it."""
+    if STATE.recording is None:
+        return copied(f)(*args, **kwargs)
+    if is_waiting(f):
+        _put_in_or_refuse(f)
+    return f(*args, **kwargs)
 
 
 def _is_numpys_to_call(f: types.FunctionType) -> bool:

@@ -244,7 +244,7 @@ ASKING_NUMBERS = {
 
 def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call without a rule, with a stub to paste."""
-    if fn in rules and rules[fn].kind != "constant":
+    if fn in rules and (rules[fn].kind == "rrule" or type(fn) in _OF_NAMED_ARGUMENTS):
         return hidden_from(recording, fn, why)
     called = called_by_user() or fn
     name = callable_name(called)
@@ -256,6 +256,9 @@ def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     )
     recording.refuse(error)
     return error
+
+
+_OF_NAMED_ARGUMENTS = (types.FunctionType, type(np.sum))
 
 
 def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:

@@ -29,6 +29,7 @@ from wengert.rulebook.syntax import (
     returns,
     unit,
     unused,
+    walk,
 )
 from wengert.values.codes import code_of
 from wengert.values.cotangents import InplaceableThunk
@@ -124,7 +125,7 @@ class RuleBody:
         if self.multiplies:
             return all([unit(part) > 0 for part in parts])
         y_bar = (self.node.args.posonlyargs + self.node.args.args)[0].arg
-        names = [n for n in ast.walk(self.node) if isinstance(n, ast.Name) and n.id == y_bar]
+        names = [n for n in walk(self.node) if isinstance(n, ast.Name) and n.id == y_bar]
         is_itself = all([isinstance(part, ast.Name) and part.id == y_bar for part in parts])
         return is_itself and all([isinstance(n.ctx, ast.Load) for n in names])
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.rulebook.syntax import UNKNOWN, defined, named_object
+from wengert.rulebook.syntax import UNKNOWN, defined, named_object, walk
 from wengert.values import functional
 from wengert.values.callables import named_parameters
 from wengert.values.names import home_of
@@ -127,9 +127,9 @@ class Effects:
         self.node, self.function, self.busy = node, function, (*busy, function)
         self.is_ours = home_of(function).startswith(TESTED)
         self.helpers: dict[int, int] = {}
-        parameters = {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+        parameters = {a.arg for a in walk(node.args) if isinstance(a, ast.arg)}
         bound: dict[str, list[ast.AST | None]] = {name: [] for name in parameters}
-        for n in ast.walk(ast.Module(node.body, [])):
+        for n in walk(ast.Module(node.body, [])):
             for name, value in _bindings(n):
                 bound.setdefault(name, []).append(value)
         self.bound = set(bound)
@@ -154,7 +154,7 @@ class Effects:
 
     def is_blind(self) -> bool:
         """Whether variables are read and set by the text that names them only: no `locals()`, no frame, no `exec`."""
-        return all([self._is_blind(n) for n in ast.walk(ast.Module(self.node.body, []))])
+        return all([self._is_blind(n) for n in walk(ast.Module(self.node.body, []))])
 
     def of(self, n: ast.AST) -> int:
         """The effect of a statement or expression. Unless it is ACTS, the value is a number, an array or a sequence."""
@@ -336,7 +336,7 @@ def _bindings(n: ast.AST) -> Iterator[tuple[str, ast.AST | None]]:
             targets = [target]
         case ast.Global(names=others) | ast.Nonlocal(names=others):
             yield from [(name, None) for name in others]
-    names = [part for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)]
+    names = [part for target in targets for part in walk(target) if isinstance(part, ast.Name)]
     yield from [(part.id, value) for part in names if isinstance(part.ctx, ast.Store)]
 
 

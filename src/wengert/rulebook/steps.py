@@ -23,6 +23,7 @@ from wengert.rulebook.syntax import (
     reads,
     unit,
     unused,
+    walk,
 )
 from wengert.values.codes import code_of
 from wengert.values.cotangents import AbstractTangent
@@ -86,7 +87,7 @@ def _differs_on_floats(body: RuleBody) -> bool:
     An argument's attribute (a float has no shape), `~` (of True it is -2), a sum of two truths (2, not True).
     """
     assert body.node is not None
-    nodes = list(ast.walk(body.node))
+    nodes = list(walk(body.node))
     assigned = [n for n in nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.Compare)]
     truths = {target.id for n in assigned for target in n.targets if isinstance(target, ast.Name)}
     arguments = {body.y, *body.names}

@@ -34,6 +34,18 @@ def definition(function: Callable[..., Any]) -> ast.FunctionDef | None:
     return node
 
 
+def walk(node: ast.AST) -> list[ast.AST]:
+    """All nodes of a syntax tree, from the top down, as `ast.walk` gives them in four times as long."""
+    found = [node]
+    for n in found:  # which grows
+        for part in vars(n).values():
+            if isinstance(part, ast.AST):
+                found.append(part)
+            elif type(part) is list:
+                found += [item for item in part if isinstance(item, ast.AST)]
+    return found
+
+
 def copied_tree(node: Any) -> Any:
     """A copy of a syntax tree. `copy.deepcopy` would run beside a trace, where each of its calls is looked at."""
     if isinstance(node, list):
@@ -50,24 +62,34 @@ def defined(function: Callable[..., Any]) -> ast.FunctionDef | None:
     if not isinstance(function, types.FunctionType):
         return None
     code = code_of(function)
-    text = "".join(linecache.getlines(code.co_filename, function.__globals__))
-    node, found = _definitions(text, code.co_filename).get((code.co_name, code.co_firstlineno), (None, None))
-    if node is None or found is None or _fingerprint(found) != _fingerprint(code):
-        return None
-    return node
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    texts = [_block(lines, code.co_firstlineno)] if "<locals>" not in code.co_qualname else []
+    for text in [*texts, "".join(lines)]:
+        found = _definitions(text, code.co_filename, code.co_flags & _FUTURE)
+        node, made = found.get((code.co_name, code.co_firstlineno), (None, None))
+        if node is not None and made is not None and _fingerprint(made) == _fingerprint(code):
+            return node
+    return None
 
 
-@lru_cache(maxsize=16)
-def _definitions(text: str, file: str) -> dict[tuple[str, int], tuple[ast.FunctionDef, types.CodeType]]:
+def _block(lines: list[str], first: int) -> str:
+    """The definition that begins at a line, by its indentation, below as many lines as stand before it: a guess."""
+    head = next((k for k in range(first - 1, len(lines)) if lines[k].startswith("def ")), len(lines))
+    end = next((k for k in range(head + 1, len(lines)) if lines[k][0] not in " \t\r\n\f#)"), len(lines))
+    return "\n" * (first - 1) + "".join(lines[first - 1 : end])
+
+
+@lru_cache(maxsize=64)
+def _definitions(text: str, file: str, flags: int) -> dict[tuple[str, int], tuple[ast.FunctionDef, types.CodeType]]:
     """The functions of a file by name and first line, each as tree and as code."""
     try:
         tree = ast.parse(text, file)
-        module = compile(tree, file, "exec", dont_inherit=True)
+        module = compile(tree, file, "exec", flags=flags, dont_inherit=True)
     except (SyntaxError, ValueError):
         return {}
     codes = {(c.co_name, c.co_firstlineno): c for c in _codes(module)}
     found = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.FunctionDef):
             key = (node.name, min([node.lineno, *[n.lineno for n in node.decorator_list]]))
             if key in codes:
@@ -85,7 +107,7 @@ def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
 def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool = False) -> str:
     """What the body `node` reads of its parameter `name`: its "value", its "shape" (and dtype), or "nothing"."""
     harmless: set[int] = set()
-    for n in ast.walk(node):
+    for n in walk(node):
         if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name):
             found = named_object(n.func, function)
             if any(found is f for f in ([len] if variadic else _SHAPE_FUNCTIONS)):
@@ -94,8 +116,8 @@ def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool
             harmless.add(id(n.value))
         elif variadic and isinstance(n, (ast.ListComp, ast.GeneratorExp)):
             harmless.update(_harmless_iteration(n, name, function))
-    uses = [id(n) for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name and _is_read(n)]
-    uses += [0 for n in ast.walk(node) if isinstance(n, ast.AugAssign) and _name(n.target) == name]
+    uses = [id(n) for n in walk(node) if isinstance(n, ast.Name) and n.id == name and _is_read(n)]
+    uses += [0 for n in walk(node) if isinstance(n, ast.AugAssign) and _name(n.target) == name]
     if not uses:
         return "nothing"
     return "shape" if all(use in harmless for use in uses) else "value"
@@ -116,7 +138,7 @@ def is_exact(node: ast.FunctionDef, count: int) -> bool:
     """Whether each `return` of the body is a tuple of `count` results written out, which the text tells apart."""
     results = [parts_of(r) for r in returns(node.body)]
     told_apart = all(len(parts) == count and not any(map(_is_starred, parts)) for parts in results)
-    odd = any(isinstance(n, (ast.Global, ast.Yield, ast.YieldFrom, ast.Await)) for n in ast.walk(node))
+    odd = any(isinstance(n, (ast.Global, ast.Yield, ast.YieldFrom, ast.Await)) for n in walk(node))
     return count > 0 and told_apart and not odd and _ends(node.body)
 
 
@@ -218,7 +240,7 @@ def _emptied(s: ast.If | ast.With) -> ast.stmt:
 
 def _stored(s: ast.stmt) -> set[str]:
     """The variables that a statement binds, or writes into."""
-    stored = [n.value if isinstance(n, ast.Subscript) else n for n in ast.walk(s) if _is_stored(n)]
+    stored = [n.value if isinstance(n, ast.Subscript) else n for n in walk(s) if _is_stored(n)]
     return {n.id for n in stored if isinstance(n, ast.Name)}
 
 
@@ -227,8 +249,8 @@ def _is_stored(n: ast.AST) -> bool:
 
 
 def _loads(node: ast.AST) -> set[str]:
-    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
-    return found | {str(_name(n.target)) for n in ast.walk(node) if isinstance(n, ast.AugAssign)}
+    found = {n.id for n in walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    return found | {str(_name(n.target)) for n in walk(node) if isinstance(n, ast.AugAssign)}
 
 
 def _is_read(n: ast.Name | ast.Attribute) -> bool:
@@ -282,7 +304,7 @@ def unused(name: str, node: ast.AST, function: types.FunctionType) -> str:
 def all_unused(names: Sequence[str], node: ast.AST, function: types.FunctionType) -> dict[str, str]:
     """For each of several names one that is `unused`."""
     taken = set(code_of(function).co_freevars) | set(code_of(function).co_names)
-    for n in ast.walk(node):
+    for n in walk(node):
         if isinstance(n, ast.Name):
             taken.add(n.id)
         elif isinstance(n, ast.arg):

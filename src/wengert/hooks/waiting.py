@@ -1,0 +1,94 @@
+"""Methods that wait for their first call to be instrumented: most methods of a class that a trace meets are not called.
+
+Where the user's code calls one, its twin is put in before. Where C does, it finds code that puts it in and calls on.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+import weakref
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from wengert.values.codes import code_of, note_original
+from wengert.values.names import is_name
+
+_codes: weakref.WeakKeyDictionary[types.FunctionType, tuple[types.CodeType, types.CodeType]] = (
+    weakref.WeakKeyDictionary()
+)
+"""Of each function its own code, and that which waits in its place."""
+_FIRST = "first"
+_SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def may_wait(f: types.FunctionType) -> bool:
+    """Whether C need not find the twin at once: it does so of special methods, and of what hands over steps."""
+    code, name = f.__code__, f.__name__
+    is_special = name.startswith("__") and name.endswith("__")
+    return not is_special and not code.co_flags & _SUSPENDED and all(map(is_name, code.co_varnames[: _count(code)]))
+
+
+def is_waiting(f: types.FunctionType) -> bool:
+    """Whether a function runs code that waits for its first call."""
+    found = _codes.get(f)
+    return found is not None and f.__code__ is found[1]
+
+
+def waiting(f: types.FunctionType, start: Callable[[types.FunctionType, Any, Any], Any]) -> types.CodeType:
+    """Code for `f`, of the same parameters, that calls `start(f, args, kwargs)`."""
+    own, found = code_of(f), _codes.get(f)
+    if found is None or found[0] is not own:
+        found = _codes[f] = own, _waiting_code(own, weakref.ref(f), start)
+    return found[1]
+
+
+def _waiting_code(own: types.CodeType, reference: Any, start: Callable[..., Any]) -> types.CodeType:
+    def first(*args: Any, **kwargs: Any) -> Any:
+        return start(reference(), args, kwargs)
+
+    code = _template(
+        own.co_varnames[: _count(own)],
+        own.co_posonlyargcount,
+        own.co_argcount,
+        own.co_kwonlyargcount,
+        bool(own.co_flags & inspect.CO_VARARGS),
+    )
+    consts = tuple([first if constant == _FIRST else constant for constant in code.co_consts])
+    made = code.replace(
+        co_consts=consts,
+        co_freevars=own.co_freevars,
+        co_name=own.co_name,
+        co_qualname=own.co_qualname,
+        co_filename=own.co_filename,
+        co_firstlineno=own.co_firstlineno,
+    )
+    note_original(made, own)
+    return made
+
+
+def _count(code: types.CodeType) -> int:
+    """How many parameters a code has, with those that gather others."""
+    gathering = (code.co_flags & inspect.CO_VARARGS != 0) + (code.co_flags & inspect.CO_VARKEYWORDS != 0)
+    return code.co_argcount + code.co_kwonlyargcount + gathering
+
+
+@lru_cache(maxsize=1024)
+def _template(
+    names: tuple[str, ...], positional_only: int, positional: int, keywords: int, gathers: bool
+) -> types.CodeType:
+    """The code of a function with these parameters that calls the constant "first" with all that it is given."""
+    plain, named, rest = names[:positional], names[positional : positional + keywords], names[positional + keywords :]
+    gathered = [f"*{name}" for name in rest[:gathers]]
+    last = [f"**{name}" for name in rest[gathers:]]
+    only = ["/"] if positional_only else []
+    parameters = [*plain[:positional_only], *only, *plain[positional_only:]]
+    parameters += [*(gathered or (["*"] if named else [])), *named, *last]
+    given = [*plain, *gathered, *[f"{name}={name}" for name in named], *last]
+    local = "_".join(["f", *names])  # a name that none of them has
+    text = f"def f({', '.join(parameters)}):\n"
+    text += f" return ({local} := {_FIRST!r})({', '.join(given)})"
+    code = compile(text, "<wengert>", "exec").co_consts[0]
+    assert isinstance(code, types.CodeType)
+    return code
