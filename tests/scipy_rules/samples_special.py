@@ -9,7 +9,7 @@ import numpy as np
 from sampling import Sample, call, values
 from scipy import special as sc
 
-from wengert_rules.scipy.special import error_functions, gammas, powers
+from wengert_rules.scipy.special import densities, distributions, error_functions, gammas, incomplete, powers
 
 # Ufuncs of one argument: the functions, the interval, whether they take complex numbers.
 UNARY = [
@@ -48,6 +48,34 @@ SEVERAL = [
     ([sc.huber], [(0.3, 0.8), (1, 2)], False),
     ([sc.pseudo_huber], [(0.3, 2), (-2, 2)], False),
     ([sc.radian], [(20, 30), (2, 50), (2, 50)], False),
+    ([sc.gammainc, sc.gammaincc], [(0.3, 4), (0.3, 4)], False),
+    ([sc.gammaincinv, sc.gammainccinv], [(0.6, 4), (0.2, 0.8)], False),
+    ([sc.betainc, sc.betaincc, sc.betaincinv, sc.betainccinv], [(0.6, 4), (0.6, 4), (0.2, 0.8)], False),
+    ([densities.gamma_density], [(0.6, 4), (0.3, 4)], False),
+    ([densities.beta_density], [(0.6, 4), (0.6, 4), (0.2, 0.8)], False),
+    ([sc.chdtr, sc.chdtrc], [(0.6, 8), (0.6, 8)], False),
+    ([sc.chdtri], [(1.2, 8), (0.2, 0.8)], False),
+    ([sc.chdtriv], [(0.2, 0.8), (1.2, 8)], False),
+    ([sc.gdtr, sc.gdtrc], [(0.6, 2), (0.6, 4), (0.3, 2)], False),
+    ([sc.gdtrix], [(0.6, 2), (0.6, 4), (0.2, 0.8)], False),
+    ([sc.gdtria], [(0.2, 0.8), (0.6, 4), (0.6, 2)], False),
+    ([sc.gdtrib], [(0.6, 2), (0.2, 0.8), (0.6, 4)], False),
+    ([sc.fdtr, sc.fdtrc], [(1.2, 8), (1.2, 8), (0.3, 2)], False),
+    ([sc.fdtri], [(1.2, 8), (1.2, 8), (0.2, 0.8)], False),
+    ([sc.fdtridfd], [(3, 3.1), (0.5, 0.52), (0.9, 1)], False),
+    ([sc.stdtr], [(0.7, 8), (-2, 2)], False),
+    ([distributions.t_slope], [(0.7, 8), (-2, 1.5)], False),
+    ([sc.stdtrit], [(0.7, 8), (0.1, 0.9)], False),
+    ([sc.stdtridf], [(0.82, 0.83), (1.0, 1.1)], False),
+    ([sc.btdtria], [(0.2, 0.8), (0.6, 4), (0.2, 0.8)], False),
+    ([sc.btdtrib], [(0.6, 4), (0.2, 0.8), (0.2, 0.8)], False),
+    ([sc.pdtrik], [(0.5, 0.9), (2, 4)], False),
+    ([sc.bdtrik], [(0.4, 0.8), (5, 9), (0.2, 0.8)], False),
+    ([sc.bdtrin], [(1, 3), (0.4, 0.6), (0.3, 0.5)], False),
+    ([sc.nbdtrik], [(0.6, 0.8), (2, 3), (0.2, 0.4)], False),
+    ([sc.nbdtrin], [(2, 3), (0.6, 0.8), (0.2, 0.4)], False),
+    ([sc.nrdtrimn], [(0.1, 0.4), (0.6, 2), (-2, 2)], False),
+    ([sc.nrdtrisd], [(2.5, 3), (0.1, 0.4), (-2, 2)], False),
 ]
 
 
@@ -83,7 +111,29 @@ def by_order() -> Iterator[Sample]:
             yield call(f, values(3, low=-0.4, high=0.4), order)
             yield call(f, values(3, low=0.6, high=2), order)
         yield call(sc.polygamma, order, values(2, 2))
+        for a in (0.4, values(3, low=3, high=9)):
+            yield call(incomplete.gamma_slope, a, values(3, low=0.3, high=9), order + 1)
+            for other in (0, 1):
+                yield call(
+                    incomplete.beta_slope,
+                    a,
+                    values(3, low=0.3, high=9),
+                    values(3, low=0.3, high=0.8),
+                    (order, other + (not order)),
+                )
     yield call(sc.polygamma, np.array([1, 2, 3]), values(2, 1, dtype=np.float32))
+
+
+def of_whole_numbers() -> Iterator[Sample]:
+    p, m = values(3, low=0.2, high=0.8), values(3)
+    for f in (sc.pdtr, sc.pdtrc):
+        yield call(f, 3, m)
+        yield call(f, values(3, low=2.2, high=2.8), m)
+    yield call(sc.pdtri, 3, p)
+    for f in (sc.bdtr, sc.bdtrc, sc.bdtri):
+        yield call(f, np.array([[2], [3]]), 5, p)
+    for f in (sc.nbdtr, sc.nbdtrc, sc.nbdtri):
+        yield call(f, 2, np.array([3, 4, 5]), p)
 
 
 def sums_of_exponentials() -> Iterator[Sample]:
@@ -113,6 +163,7 @@ def samples() -> Iterator[Sample]:
         for f in functions:
             yield from several(f, intervals, is_complex)
     yield from by_order()
+    yield from of_whole_numbers()
     yield from sums_of_exponentials()
 
 

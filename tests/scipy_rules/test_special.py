@@ -54,3 +54,34 @@ def test_sums_of_exponentials_of_nothing() -> None:
     x = np.array([-np.inf, -np.inf])
     np.testing.assert_array_equal(wg.grad(sc.logsumexp)(x), [0, 0])
     np.testing.assert_array_equal(wg.grad(sc.logsumexp)(np.array([-np.inf, 2.0])), [0, 1])
+
+
+PARAMETERS = [  # by mpmath, at 60 digits: f, arguments, the derivative in the first
+    (sc.gammainc, (1e-8, 2e-6), -12.545148155143379015),
+    (sc.gammainc, (0.001, 2e-6), -12.390365050111752784),
+    (sc.gammainc, (2.5, 2e-6), -2.4213987642296162665e-14),
+    (sc.gammainc, (1.0, 200.0), -8.138014981056341360348909469e-87),
+    (sc.gammainc, (100.0, 100.0), -0.039927497857786052221),
+    (sc.gammainc, (3000.0, 3000.0), -0.0072838585327866667202),
+    (sc.gammaincc, (100.0, 100.0), 0.039927497857786052221),
+    (sc.betainc, (1e-6, 1e-6, 0.2), -250000.34657269428083),
+    (sc.betainc, (0.7, 0.7, 0.5), -0.44838062985294540825),
+    (sc.betainc, (1000.0, 1000.0, 0.5), -0.0089224793360001416993),
+    (sc.betaincc, (50.0, 50.0, 0.5), 0.040060974249332891936),
+]
+
+
+@pytest.mark.parametrize(("f", "args", "slope"), PARAMETERS)
+def test_parameters_of_incomplete_functions(f: np.ufunc, args: tuple[float, ...], slope: float) -> None:
+    assert wg.grad(lambda a: f(a, *args[1:]))(args[0]) == pytest.approx(slope, rel=1e-11, abs=0)
+
+
+def test_ends_of_incomplete_functions() -> None:
+    """The derivative in x at 0 is the density there, those in the parameters are 0."""
+    for a, density in ((2.0, 0.0), (1.0, 1.0)):
+        assert wg.grad(sc.gammainc, argnums=(0, 1))(a, 0.0) == (0, density)
+        assert wg.grad(sc.betainc, argnums=(0, 1, 2))(a, 1.0, 0.0) == (0, 0, density)
+    assert wg.grad(wg.grad(lambda x: sc.gammainc(2.0, x)))(0.0) == 1
+    assert wg.grad(sc.gammainc, argnums=(0, 1))(2.0, np.inf) == (0, 0)
+    assert wg.grad(lambda a: sc.gammaincinv(a, 0.0))(2.0) == 0
+    assert wg.grad(sc.stdtr, argnums=(0, 1))(3.0, 0.0) == (0, pytest.approx(2 / (math.pi * math.sqrt(3))))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from wengert_rules.scipy.special import (
+    densities,
+    distributions,
     entropies,
     error_functions,
     gammas,
+    incomplete,
     logistic,
     noncentral,
     noncentral_t,
