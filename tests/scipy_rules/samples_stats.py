@@ -9,7 +9,17 @@ from sampling import Sample, call, values
 from scipy import special as sc
 from scipy import stats
 from scipy.special import _ufuncs as private
+from scipy.stats import _ksstats, _stats
 
+from wengert_rules.scipy.special import bessel_orders
+from wengert_rules.scipy.stats import bessel_distributions, studentized_range
+
+BY_HAND = {_ksstats.kolmognp, _ksstats.kolmogn, _ksstats.kolmogni, _stats.von_mises_cdf}
+
+LANDAU = (
+    private._landau_pdf, private._landau_cdf, private._landau_sf, private._landau_ppf, private._landau_isf
+)  # fmt: skip
+SMIRNOV = (private._smirnovp, private._smirnovc, private._smirnovci)
 QUANTILES = (0.1, 0.9)
 
 # Ufuncs with the interval of each argument.
@@ -34,6 +44,11 @@ UFUNCS: list[tuple[list[Any], list[tuple[float, float]]]] = [
     ([private._scaled_exp1], [(0.3, 3)]),
     ([private._scaled_exp1], [(101, 120)]),
     ([private._beta_pdf], [(0.2, 0.8), (0.6, 3), (0.6, 3)]),
+    ([bessel_orders.log_bessel_k], [(0.3, 3), (0.3, 3)]),
+    ([bessel_distributions.gig_cdf], [(0.3, 3), (0.3, 3), (0.5, 2)]),
+    ([bessel_distributions.hyperbolic_cdf, bessel_distributions.hyperbolic_sf], [(-1, 2), (0.3, 2), (2, 3), (0.3, 1)]),
+    ([private._kolmogp, private._kolmogc], [(0.5, 1.5)]),
+    ([private._kolmogci], [QUANTILES]),
 ]
 
 SAMPLES: list[Sample] = [
@@ -43,8 +58,22 @@ SAMPLES: list[Sample] = [
         for f in fs
     ],
     call(private._iv_ratio, 3, values(3)),
+    call(private._binom_pmf, 3, 7, values(3, low=0.2, high=0.8)),
+    call(private._binom_cdf, 3, 7, values(3, low=0.2, high=0.8)),
+    call(private._binom_sf, 3, 7, values(3, low=0.2, high=0.8)),
+    call(private._nbinom_pmf, 3, values(3), values(3, low=0.2, high=0.8)),
+    call(private._gen_harmonic, 7, values(3)),
+    call(private._normalized_gen_harmonic, 2, 4, 7, values(3)),
+    *[call(f, 0.4, 0, 1) for f in LANDAU],
+    call(private._landau_pdf, values(3, low=-1.5, high=3), 0, 1),
+    *[call(f, 7, values(3, low=0.15, high=0.6)) for f in SMIRNOV],
+    call(studentized_range.range_cdf, 2.5, 3.3, 7.5),
+    call(studentized_range.range_pdf, 2.5, 3.3, 7.5),
 ]
 
 TRACED: list[Sample] = [
     call(stats.norm.logpdf, values(3), 0.3, 1.2),
+    call(stats.geninvgauss.logpdf, values(3), 1.2, 0.8),
+    call(stats.genhyperbolic.logpdf, values(3), 1.2, 1.8, 0.3),
+    call(stats.genhyperbolic.pdf, values(3), 1.2, 1.8, 0.3),
 ]

@@ -14,3 +14,20 @@ def test_a_quantile_in_the_scale_of_a_distribution_without_bounds(q: float | np.
     """SciPy places -inf·scale where q is 0, that is nowhere."""
     slope = wg.grad(lambda scale: np.sum(stats.laplace.ppf(q, 0.2, scale)))(np.full(np.shape(q), 1.3)[()])
     np.testing.assert_allclose(slope, stats.laplace.ppf(q))
+
+
+@pytest.mark.parametrize(("kappa", "x"), [(0.7, 1.2), (4.0, -0.3), (1.0, 4.0)])
+def test_the_distribution_function_of_von_mises(kappa: float, x: float) -> None:
+    slopes = wg.grad(stats.vonmises.cdf, argnums=(0, 1))(x, kappa)
+    np.testing.assert_allclose(slopes, wg.ngradient(stats.vonmises.cdf, x, kappa), rtol=1e-8)
+
+
+@pytest.mark.parametrize(("method", "x"), [("cdf", 0.31), ("sf", 0.45), ("ppf", 0.6), ("isf", 0.2)])
+def test_the_two_sided_kolmogorov_smirnov_law(method: str, x: float) -> None:
+    f = getattr(stats.kstwo, method)
+    np.testing.assert_allclose(wg.grad(lambda x: f(x, 7))(x), wg.ngradient(f, x, 7)[0], rtol=1e-6)
+
+
+def test_the_density_of_the_two_sided_kolmogorov_smirnov_law_has_no_derivative() -> None:
+    with pytest.raises(wg.NoDerivativeError, match="difference quotient"):
+        wg.grad(lambda x: stats.kstwo.pdf(x, 7))(0.3)

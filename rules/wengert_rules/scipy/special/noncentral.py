@@ -11,8 +11,8 @@ from scipy import special
 from scipy.special import _ufuncs
 
 from wengert.extend import computes, partials
+from wengert_rules.scipy.special.nodes import in_tail, log_sum, mean, shares, spread
 from wengert_rules.scipy.special.private import of_private
-from wengert_rules.scipy.special.quadrature import in_tail, log_sum, mean, shares, spread
 
 
 def root(b, c):

@@ -9,8 +9,8 @@ from scipy import special
 from scipy.special import _ufuncs
 
 from wengert.extend import computes, partials
+from wengert_rules.scipy.special.nodes import log_sum, mean, shares, sinh_grid, spread
 from wengert_rules.scipy.special.private import of_private
-from wengert_rules.scipy.special.quadrature import log_sum, mean, shares, sinh_grid, spread
 
 FALL = 38.0  # e⁻³⁸ counts as nothing
 

@@ -3,5 +3,12 @@
 from __future__ import annotations
 
 from wengert_rules.scipy.stats import (
+    bessel_distributions,
     closed_forms,
+    constants,
+    counts,
+    kernel_density,
+    kolmogorov,
+    landau,
+    studentized_range,
 )
