@@ -18,6 +18,7 @@ from wengert.errors import *  # noqa: F403 -- those that its own table names
 from wengert.explain import policy
 from wengert.gradient import Gradients, grad, value_and_grad, vjp
 from wengert.hooks.net import strict
+from wengert.implicit import implicit
 from wengert.jacobians import hessian, jacfwd, jacobian, jacrev, value_and_jacobian
 from wengert.missing import missing
 from wengert.nans import debug_nans
@@ -46,7 +47,7 @@ __all__ = [
     "grad", "value_and_grad", "vjp", "jvp", "linearize", "Gradients", "stop_gradient", "strict", "debug_nans",
     "check_grads", "ngradient", "jacobian", "jacrev", "jacfwd", "value_and_jacobian", "hessian", "hvp", "vhp",
     "derivative", "elementwise_grad", "ravel", "sparse_jacobian", "sparse_hessian", "jacobian_pattern",
-    "vmap", "checkpoint", "checkpoint_loop", "accumulation",
+    "implicit", "vmap", "checkpoint", "checkpoint_loop", "accumulation",
     # rules, and the cotangents that they may return
     "rules", "partials", "pullback", "rrule", "pushforward", "custom", "scalar_rule", "jacobian_rule", "accumulates",
     "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend", "ProjectTo", "Tangent", "Thunk",

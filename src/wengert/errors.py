@@ -7,9 +7,9 @@ from typing import Any
 __all__ = [
     "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError",
     "GradientCheckError", "IntegerInputError", "NoBatchingRuleWarning", "NoDerivativeError", "NoGradientPathError",
-    "NoPathWarning", "NoRuleError", "NonFiniteError", "NonScalarOutputError", "OutOfRangeError", "PluginWarning",
-    "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError", "TapeError", "TensorLanguageError",
-    "WengertError",
+    "NoPathWarning", "NoRuleError", "NonFiniteError", "NonScalarOutputError", "NotConvergedWarning", "OutOfRangeError",
+    "PluginWarning", "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError", "TapeError",
+    "TensorLanguageError", "WengertError",
 ]  # fmt: skip
 
 
@@ -108,6 +108,10 @@ class NoPathWarning(UserWarning):
 
 class NoBatchingRuleWarning(UserWarning):
     """A function is called on the examples of a batch one by one: it has no batching rule, or they do not run alike."""
+
+
+class NotConvergedWarning(UserWarning):
+    """A solver's result is no solution, as far as the equation tells by which it is differentiated."""
 
 
 class PluginWarning(UserWarning):

@@ -1,6 +1,12 @@
 """The public door for rules; those of this package come in through it too."""
 
-from wengert.errors import NoDerivativeError, RuleError
+from wengert.errors import NoDerivativeError, RefusedCallError, RuleError
+from wengert.gradient import grad
+from wengert.hooks.unseen import is_traced, order, unseen
+from wengert.implicit import followed
+from wengert.integral import Tolerance, nodes_for
+from wengert.jacobians import jacobian
+from wengert.parameters import stopped
 from wengert.rulebook.batching import Batch, batching
 from wengert.rulebook.declare import (
     accumulates,
@@ -17,6 +23,7 @@ from wengert.rulebook.declare import (
 )
 from wengert.rulebook.purity import computes
 from wengert.rulebook.registry import rules
+from wengert.stationary import minimum, with_value
 from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
 from wengert.values.functional import (
     additem,
@@ -41,10 +48,12 @@ __all__ = [
     "NoDerivativeError",
     "NoTangent",
     "ProjectTo",
+    "RefusedCallError",
     "RuleError",
     "Spec",
     "Tangent",
     "Thunk",
+    "Tolerance",
     "ZeroTangent",
     "accumulates",
     "add_inplace",
@@ -53,16 +62,23 @@ __all__ = [
     "adjoint",
     "batching",
     "computes",
+    "followed",
     "getfield",
     "getitem",
+    "grad",
     "is_complex",
+    "is_traced",
+    "jacobian",
     "lens",
     "linear",
     "make_dict",
     "make_list",
     "make_tuple",
+    "minimum",
     "multilinear",
+    "nodes_for",
     "non_differentiable",
+    "order",
     "overlaps",
     "partials",
     "pullback",
@@ -73,6 +89,9 @@ __all__ = [
     "setlens",
     "setpart",
     "stands_for",
+    "stopped",
     "times",
+    "unseen",
     "unthunk",
+    "with_value",
 ]

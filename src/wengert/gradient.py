@@ -346,6 +346,12 @@ def quiet_gradients(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place
     return _gradient(f, args, kwargs, places, None, False, False, False, False, quiet=True)[1]
 
 
+def gradients_held(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
+    """The value of f(*args), a float, and its gradients with respect to all that f itself holds and to args[1:]."""
+    wanted = (*range(1, len(args)),)
+    return _gradient(f, args, kwargs, wanted, None, True, False, False, True, lenient=True, quiet=True)
+
+
 def _slopes(call: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """The gradients that transpose a pullback, in a piece of work that `call` runs; plainly, no trace sees it."""
     with silent(call is plainly):

@@ -22,7 +22,7 @@ from wengert.rewrite.nulls import calls_without_self
 from wengert.rewrite.storing import called_at, stored_in
 from wengert.rewrite.tables import running_table
 from wengert.values.codes import note_original, original
-from wengert.values.frames import AT_CALLER
+from wengert.values.frames import is_at_caller
 from wengert.values.sites import Site, StoringSite
 
 ROOM = 5
@@ -182,7 +182,7 @@ class Sites:
         return site if site is None or target is None else StoringSite.of(site, target, called_at(items, k))
 
     def of(self, instr: Instr) -> Site | None:
-        if self.code.co_filename in AT_CALLER:
+        if is_at_caller(self.code.co_filename):
             return None
         line = instr.location.lineno if instr.location else None
         line = self.code.co_firstlineno if line is None else line

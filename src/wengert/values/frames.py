@@ -14,8 +14,20 @@ ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OURS = (ENGINE, "<wengert")
 PLAIN = os.path.join(ENGINE, "hooks", "standins", "plain.py")
 STANDARD = "<wengert standard library>"
-AT_CALLER = {PLAIN, STANDARD, os.path.join(ENGINE, "tape", "play.py")}
-"""Files whose code is instrumented, and counts as being at the line that calls it, or at that of a tape's op."""
+_AT_CALLER = (
+    PLAIN,
+    STANDARD,
+    *[
+        os.path.join(ENGINE, name)
+        for name in (os.path.join("tape", "play.py"), "implicit.py", "stationary.py", "integral.py")
+    ],
+)
+_STANDING = os.path.join("wengert_rules", "scipy", "")
+
+
+def is_at_caller(file: str) -> bool:
+    """Whether a file's code, where it is instrumented, counts as being at the line that calls it, or of a tape's op."""
+    return file in _AT_CALLER or _STANDING in file
 
 
 def is_ours(frame: types.FrameType) -> bool:

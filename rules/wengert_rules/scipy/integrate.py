@@ -1,3 +1,0 @@
-"""Rules for scipy.integrate: quadrature and differential equations."""
-
-from __future__ import annotations

@@ -1,0 +1,5 @@
+"""scipy.integrate: integrals, differentiated under the integral and in their bounds; differential equations."""
+
+from __future__ import annotations
+
+from wengert_rules.scipy.integrate import quadrature

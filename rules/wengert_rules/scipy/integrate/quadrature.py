@@ -1,0 +1,76 @@
+"""Adaptive quadrature: the value is SciPy's, the derivative that of a sum over nodes that suit it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import integrate
+
+from wengert.extend import (
+    RefusedCallError,
+    Tolerance,
+    is_traced,
+    nodes_for,
+    order,
+    stands_for,
+    stopped,
+    unseen,
+    with_value,
+)
+from wengert_rules.scipy.arguments import arguments, in_tuple
+
+FEWEST = 300
+"""Intervals that the integral of a derivative may take where SciPy takes fewer for that of the function."""
+
+
+def integral(f: Any, a: Any, b: Any, args: Any, to: Tolerance, breaks: Any = ()) -> Any:
+    """The integral of f(x, *args) from a to b as a sum over nodes, and over what a and b move."""
+    xs, weights = unseen(nodes_for, f, float(a), float(b), breaks, args, to)
+    total = np.dot(weights, np.array([f(x, *args) for x in xs.tolist()]))
+    if is_traced(b):
+        total = total + moved(f, b, args)
+    if is_traced(a):
+        total = total - moved(f, a, args)
+    return total
+
+
+def moved(f: Any, end: Any, args: Any) -> Any:
+    """The integral from where a bound is now to where it moves: zero, with the derivatives of every order."""
+    start, count = stopped(end), order()
+    if not np.isfinite(start):
+        return 0.0
+    points, weights = np.polynomial.legendre.leggauss(count)
+    step = end - start
+    return step * sum(
+        [w / 2 * f(start + step * ((p + 1) / 2), *args) for p, w in zip(points.tolist(), weights.tolist(), strict=True)]
+    )
+
+
+@stands_for(integrate.quad)
+def quad(*given: Any, **words: Any) -> Any:
+    call, found = arguments(integrate.quad, given, words), unseen(integrate.quad, *given, **words)
+    f, args = weighted(call), in_tuple(call["args"])
+    to = Tolerance(call["epsabs"], call["epsrel"], max(FEWEST, call["limit"]))
+    total = integral(f, call["a"], call["b"], args, to, () if call["points"] is None else np.asarray(call["points"]))
+    return with_value(found[0], total), *found[1:]
+
+
+def weighted(call: Any) -> Any:
+    """The integrand of a call of quad with its weight."""
+    f, weight, w, a, b = call["func"], call["weight"], call["wvar"], call["a"], call["b"]
+    if weight is None:
+        return f
+    if weight in ("cos", "sin") and np.isfinite(a) and np.isfinite(b):
+        wave = np.cos if weight == "cos" else np.sin
+        return lambda x, *args: f(x, *args) * wave(w * x)
+    if weight.startswith("alg"):
+        left, right = "loga" in weight or weight == "alg-log", "logb" in weight or weight == "alg-log"
+        return lambda x, *args: (
+            f(x, *args) * (x - a) ** w[0] * (b - x) ** w[1]
+            * (np.log(x - a) if left else 1.0) * (np.log(b - x) if right else 1.0)
+        )  # fmt: skip
+    raise RefusedCallError(
+        f"scipy.integrate.quad(weight={weight!r}) has no derivative here for these bounds: write the weight into the "
+        "integrand."
+    )

@@ -1,0 +1,66 @@
+"""What code that stands in for a solver asks of the engine: to run something unseen, what is traced, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from wengert.recording.pullback_reads import COMMON, FarReach
+from wengert.recording.recording import STATE, Recording, silent
+from wengert.recording.shadow import SHADOW
+from wengert.recording.slots import slot_of
+from wengert.values.specs import is_inexact
+from wengert.values.trees import leaves
+
+SPARE = 2
+"""By how many orders more than are open a value on a tape can be differentiated: the tape may be, by and by."""
+
+
+def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`f(*args, **kwargs)`, of which no derivative sees anything."""
+    with silent():
+        return f(*args, **kwargs)
+
+
+def reaches(*things: Any) -> bool:
+    """Whether anything within reach of these things is traced: in containers, closures, objects, by global names."""
+    recording = STATE.recording
+    return recording is not None and _Search(recording, things).found
+
+
+class _Search(FarReach):
+    """Looks for traced values."""
+
+    def __init__(self, recording: Recording, things: Any) -> None:
+        self._recording, self.found = recording, False
+        super().__init__(things)
+
+    def _parts(self, thing: Any) -> Iterable[Any]:
+        if is_inexact(thing) and slot_of(self._recording, thing) is not None:
+            self.found = True
+        return () if self.found else super()._parts(thing)
+
+    def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
+        return [part for part in parts if type(part) not in COMMON or id(part) in SHADOW]
+
+
+def is_traced(value: Any) -> bool:
+    """Whether a number or array, or one that a container holds, depends on what a derivative is taken by."""
+    recording = STATE.recording
+    if recording is None:
+        return False
+    return any([slot_of(recording, leaf) is not None for _, leaf in leaves(value)])
+
+
+def order() -> int:
+    """How many derivatives of what is computed now may be taken, one inside the other."""
+    total, recording = 0, STATE.recording
+    while recording is not None:
+        total += len(recording.levels) + (SPARE if recording.keep else 0)
+        recording = _outside(recording)
+    return total
+
+
+def _outside(recording: Recording) -> Recording | None:
+    around = recording.around
+    return None if around is None else around.recording or around.silenced

@@ -1,0 +1,79 @@
+"""Implicit derivatives of minima: the gradient vanishes there, or with constraints that of Lagrange's function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import NoDerivativeError
+from wengert.gradient import grad
+from wengert.hooks.unseen import is_traced, unseen
+from wengert.implicit import followed
+from wengert.jacobians import jacobian
+from wengert.parameters import stop_gradient, stopped
+from wengert.recording.recording import here
+
+ENTERED = "It calls the objective, and computes on what that gives."
+
+ACTIVE = 1e-5
+"""How near to its bound, for the size of the numbers, a constraint counts as active if it has a multiplier."""
+
+
+def minimum(
+    gradient: Callable[[Any], Any], x: Any, hessian: Any = None, gaps: Any = None, is_equality: Any = ()
+) -> Any:
+    """The constant vector x as the point at which a function is least, by its `gradient`.
+
+    `gaps(x)` are the constraints: each is zero where `is_equality` says so, else not negative. Those that hold x count.
+    Errors: NoDerivativeError where one is active that does not hold x, or where x is not isolated.
+    """
+    if gaps is None:
+        return followed(gradient, x, hessian)
+    active, multipliers = unseen(_holding, gradient, x, gaps, np.asarray(is_equality))
+    if not len(active):
+        return followed(gradient, x, hessian)
+    n = len(x)
+
+    def lagrange(z: Any) -> Any:
+        x, weights = z[:n], z[n:]
+        pulled = grad(lambda x: np.sum(weights * gaps(x)[active]))(x)
+        return np.concatenate([gradient(x) - pulled, gaps(x)[active]])
+
+    return followed(lagrange, np.concatenate([x, multipliers]))[:n]
+
+
+def _holding(gradient: Any, x: Any, gaps: Any, is_equality: Any) -> Any:
+    """The indices of the constraints that hold x, and their multipliers."""
+    slope, gap = np.asarray(gradient(x)), np.asarray(gaps(x))
+    size = 1 + np.max(np.abs(x), initial=0.0)
+    near = np.flatnonzero(is_equality | (gap <= ACTIVE * size))
+    if not len(near):
+        return near, np.zeros(0)
+    normals = np.atleast_2d(jacobian(gaps, as_matrix=True)(x))[near]
+    multipliers = np.linalg.lstsq(normals.T, slope, rcond=None)[0]
+    least = 1e-6 * (1e-3 + np.max(np.abs(multipliers), initial=0.0))
+    holds = is_equality[near] | (multipliers > least)
+    if np.any(~holds & (gap[near] <= 1e-9 * size) & (np.abs(multipliers) <= least)):
+        raise NoDerivativeError(
+            f"{here()}: a constraint or bound is reached at the minimum, and does not hold it there (its multiplier is "
+            "zero): the minimum has one derivative on each side."
+        )
+    if not np.all(holds):
+        near = near[holds]
+        multipliers = np.linalg.lstsq(normals[holds].T, slope, rcond=None)[0]
+    return near, multipliers
+
+
+def with_value(value: Any, formula: Any) -> Any:
+    """The constant `value`, with the derivative of what a `formula` gives that is near it."""
+    if not is_traced(formula):
+        return value
+    if not np.all(np.abs(formula - value) <= unseen(_tolerance, formula, value)):
+        raise NoDerivativeError("the result is another one for these values")
+    return stop_gradient(value) + (formula - stopped(formula))
+
+
+def _tolerance(formula: Any, value: Any) -> Any:
+    return 2 * np.abs(formula - value) + 1e-9 * np.abs(value) + 1e-12
