@@ -65,10 +65,9 @@ def implicit(
     if args:
         r = lambda x: residual(x, *args)  # noqa: E731
         matrix = jacobian and (lambda x: jacobian(x, *args))
-    x = stop_gradient(x)
     if is_inexact(x):
-        return followed(r, x, matrix)
-    vector, unravel = ravel(x)
+        return followed(r, stopped(x), matrix)
+    vector, unravel = ravel(stop_gradient(x))
     return unravel(followed(lambda v: ravel(r(unravel(v)))[0], vector, matrix and (lambda v: matrix(unravel(v)))))
 
 

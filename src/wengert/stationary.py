@@ -12,7 +12,7 @@ from wengert.gradient import grad
 from wengert.hooks.unseen import is_traced, unseen
 from wengert.implicit import followed
 from wengert.jacobians import jacobian
-from wengert.parameters import stop_gradient, stopped
+from wengert.parameters import stopped
 from wengert.recording.recording import here
 
 ENTERED = "It calls the objective, and computes on what that gives."
@@ -72,7 +72,7 @@ def with_value(value: Any, formula: Any) -> Any:
         return value
     if not np.all(np.abs(formula - value) <= unseen(_tolerance, formula, value)):
         raise NoDerivativeError("the result is another one for these values")
-    return stop_gradient(value) + (formula - stopped(formula))
+    return stopped(value) + (formula - stopped(formula))
 
 
 def _tolerance(formula: Any, value: Any) -> Any:

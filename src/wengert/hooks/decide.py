@@ -38,6 +38,7 @@ from wengert.hooks.policy import (
 from wengert.hooks.readers import check_step
 from wengert.hooks.search import guarded, opaque, search
 from wengert.hooks.standins.functions import recorded, recorder
+from wengert.hooks.unseen import reaches, unseen
 from wengert.hooks.waiting import is_waiting
 from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import STATE, here
@@ -103,10 +104,15 @@ def _stood_for(f: Any) -> Decision | None:
 
 def _followed(text: Callable[..., Any], f: Any, owner: Any = None) -> Callable[..., Any]:
     """A function that calls `f`, a method of `owner`, or `text` where a traced value can reach the call."""
+    takes_callbacks = type(f) is types.FunctionType  # which may read global names
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
-        return f(*args, **kwargs) if recording is None else opaque(recording, f, args, kwargs, owner, text=enter(text))
+        if recording is None:
+            return f(*args, **kwargs)
+        if takes_callbacks and reaches(args, kwargs):
+            return enter(text)(*args, **kwargs)
+        return opaque(recording, f, args, kwargs, owner, run=partial(unseen, f), text=enter(text))
 
     return call
 

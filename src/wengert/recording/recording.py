@@ -22,7 +22,7 @@ from wengert.errors import WengertError
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.primitives import CONSTANT
 from wengert.rulebook.pushforwards import plainly
-from wengert.values.frames import ENGINE
+from wengert.values.frames import ENGINE, is_at_caller
 from wengert.values.owed import Owed
 from wengert.values.sites import Site
 from wengert.values.specs import light
@@ -313,7 +313,7 @@ def users_site() -> Site | None:
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not at_most and frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((ENGINE, "<wengert", inner.file, *_OTHERS)):
+        if not file.startswith((ENGINE, "<wengert", inner.file, *_OTHERS)) and not is_at_caller(file):
             return Site(file, frame.f_lineno, f"{frame.f_code.co_qualname} (by way of {inner})")
         frame = frame.f_back
     return inner
