@@ -104,7 +104,7 @@ def test_outside_of_a_derivative_it_is_the_solution() -> None:
 
 
 def test_what_is_no_solution_is_told() -> None:
-    with pytest.warns(wg.NotConvergedWarning, match=r"test_implicit.py"):
+    with pytest.warns(wg.NotConvergedWarning, match=r"test_implicit_solutions.py"):
         wg.grad(lambda a: wg.implicit(lambda x: x * x - a, 1.0))(2.0)
 
 
