@@ -19,7 +19,7 @@ BY_HAND = {_ksstats.kolmognp, _ksstats.kolmogn, _ksstats.kolmogni, _stats.von_mi
 LANDAU = (
     private._landau_pdf, private._landau_cdf, private._landau_sf, private._landau_ppf, private._landau_isf
 )  # fmt: skip
-SMIRNOV = (private._smirnovp, private._smirnovc, private._smirnovci)
+SMIRNOV = (private._smirnovp, private._smirnovc, private._smirnovci, sc.smirnov, sc.smirnovi)
 QUANTILES = (0.1, 0.9)
 
 # Ufuncs with the interval of each argument.
@@ -43,12 +43,12 @@ UFUNCS: list[tuple[list[Any], list[tuple[float, float]]]] = [
     ([private._log1mexp], [(-3, -0.2)]),
     ([private._scaled_exp1], [(0.3, 3)]),
     ([private._scaled_exp1], [(101, 120)]),
-    ([private._beta_pdf], [(0.2, 0.8), (0.6, 3), (0.6, 3)]),
+    ([private._beta_pdf, private._beta_ppf], [(0.2, 0.8), (0.6, 3), (0.6, 3)]),
     ([bessel_orders.log_bessel_k], [(0.3, 3), (0.3, 3)]),
     ([bessel_distributions.gig_cdf], [(0.3, 3), (0.3, 3), (0.5, 2)]),
     ([bessel_distributions.hyperbolic_cdf, bessel_distributions.hyperbolic_sf], [(-1, 2), (0.3, 2), (2, 3), (0.3, 1)]),
-    ([private._kolmogp, private._kolmogc], [(0.5, 1.5)]),
-    ([private._kolmogci], [QUANTILES]),
+    ([private._kolmogp, private._kolmogc, sc.kolmogorov], [(0.5, 1.5)]),
+    ([private._kolmogci, sc.kolmogi], [QUANTILES]),
 ]
 
 SAMPLES: list[Sample] = [
@@ -75,5 +75,6 @@ TRACED: list[Sample] = [
     call(stats.norm.logpdf, values(3), 0.3, 1.2),
     call(stats.geninvgauss.logpdf, values(3), 1.2, 0.8),
     call(stats.genhyperbolic.logpdf, values(3), 1.2, 1.8, 0.3),
+    *[call(f, values(3, low=0.1, high=0.8), 1.7) for f in (stats.dgamma.ppf, stats.dgamma.isf)],
     call(stats.genhyperbolic.pdf, values(3), 1.2, 1.8, 0.3),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import wengert as wg
 
@@ -31,3 +31,15 @@ def test_the_two_sided_kolmogorov_smirnov_law(method: str, x: float) -> None:
 def test_the_density_of_the_two_sided_kolmogorov_smirnov_law_has_no_derivative() -> None:
     with pytest.raises(wg.NoDerivativeError, match="difference quotient"):
         wg.grad(lambda x: stats.kstwo.pdf(x, 7))(0.3)
+
+
+def test_a_list_is_an_array_to_functions_of_scipy() -> None:
+    assert wg.grad(lambda x: special.logsumexp([x, 2 * x]))(1.0) == pytest.approx(1 + special.expit(1.0))
+    assert wg.grad(lambda x: special.logsumexp([1.0, 2.0], b=[x, 2 * x]))(3.0) == pytest.approx(1 / 3)
+
+
+def test_a_truncated_distribution_of_the_new_kind() -> None:
+    def f(mu: float, x: float) -> float:
+        return stats.truncate(stats.Normal(mu=mu, sigma=1.0), -3, 3).logpdf(x)
+
+    np.testing.assert_allclose(wg.grad(f, argnums=(0, 1))(0.1, 0.3), wg.ngradient(f, 0.1, 0.3), rtol=1e-7)

@@ -64,8 +64,10 @@ class Primitive:
         self.on_floats = is_formula and self.anew and self.vouched
         home = home_of(fn)
         on_operands = (home == "_operator" or fn is pow or fn is divmod) and rule is not None and rule.broadcasts
-        self.is_array_function = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy") or on_operands
-        self.asks_subclasses = self.is_array_function or getattr(fn, "__objclass__", None) in (np.ndarray, np.generic)
+        of_numpy = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy") or on_operands
+        takes_parts = rule is not None and rule.kind == "rrule"
+        self.is_array_function = of_numpy or (home.startswith("scipy") and not takes_parts)
+        self.asks_subclasses = of_numpy or getattr(fn, "__objclass__", None) in (np.ndarray, np.generic)
         self.bounds: dict[Any, Bound] = {}
         self.simple: dict[tuple[bool, ...], Bound] = {}
         self.scalars: dict[tuple[bool, ...], Bound] = {}

@@ -9,6 +9,7 @@ from wengert_rules.scipy.special import (
     error_functions,
     gammas,
     incomplete,
+    kolmogorov,
     logistic,
     noncentral,
     noncentral_t,

@@ -8,7 +8,8 @@ from wengert_rules.scipy.stats import (
     constants,
     counts,
     kernel_density,
-    kolmogorov,
     landau,
+    quantiles,
     studentized_range,
+    two_sided,
 )

@@ -106,10 +106,3 @@ def scaled_exp1(y, x):
 def iv_ratio(y, v, x):
     """Iᵥ(x)/Iᵥ₋₁(x), by the recurrences of both."""
     return refused(WHOLE), 1 - y * y - (2 * v - 1) / x * y
-
-
-@of_private("_beta_pdf")
-def beta_pdf(y, x, a, b):
-    total = special.digamma(a + b)
-    by_a = np.log(x) - special.digamma(a) + total
-    return y * ((a - 1) / x - (b - 1) / (1 - x)), y * by_a, y * (np.log1p(-x) - special.digamma(b) + total)

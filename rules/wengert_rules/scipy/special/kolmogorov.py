@@ -1,4 +1,4 @@
-"""Laws of the largest distance of an empirical distribution: Kolmogorov's limit, Smirnov's on one side, on both sides.
+"""Laws of the largest distance of an empirical distribution: Kolmogorov's limit, and Smirnov's on one side.
 
 What SciPy calls p is the slope of the survival function, c the distribution function, ci its inverse.
 """
@@ -10,7 +10,6 @@ import math
 import numpy as np
 from scipy import special
 from scipy.special import _ufuncs
-from scipy.stats import _ksstats
 
 from wengert.extend import computes, partials
 from wengert_rules.scipy.special.nodes import spread
@@ -20,10 +19,6 @@ from wengert_rules.scipy.special.refusals import WHOLE, refused
 TERMS = np.arange(1, 25)
 DUAL = (2 * TERMS - 1) ** 2 * math.pi**2 / 8
 MIDDLE = 0.8  # from where the series in exp(-2k²x²) is the better one
-AT_KNOTS = (
-    "the density of the two-sided Kolmogorov-Smirnov law is a difference quotient in SciPy, and has corners: it has no "
-    "derivative in x here"
-)
 
 
 def kolmogorov_curvature(x):
@@ -40,6 +35,16 @@ def kolmogorov_curvature(x):
 @of_private("_kolmogp")
 def kolmogp(y, x):
     return kolmogorov_curvature(x)
+
+
+@partials(special.kolmogorov)
+def kolmogorov(y, x):
+    return _ufuncs._kolmogp(x)
+
+
+@partials(special.kolmogi)
+def kolmogi(y, q):
+    return 1 / _ufuncs._kolmogp(y)
 
 
 @of_private("_kolmogc")
@@ -71,6 +76,16 @@ def smirnovp(y, n, x):
     return refused(WHOLE), smirnov_curvature(n, x)
 
 
+@partials(special.smirnov)
+def smirnov(y, n, x):
+    return refused(WHOLE), _ufuncs._smirnovp(n, x)
+
+
+@partials(special.smirnovi)
+def smirnovi(y, n, q):
+    return refused(WHOLE), 1 / _ufuncs._smirnovp(n, y)
+
+
 @of_private("_smirnovc")
 def smirnovc(y, n, x):
     return refused(WHOLE), -_ufuncs._smirnovp(n, x)
@@ -79,23 +94,3 @@ def smirnovc(y, n, x):
 @of_private("_smirnovci")
 def smirnovci(y, n, q):
     return refused(WHOLE), -1 / _ufuncs._smirnovp(n, y)
-
-
-@computes
-def two_sided_density(n, x):
-    return _ksstats.kolmognp(n, x)
-
-
-@partials(_ksstats.kolmognp)
-def kolmognp(y, n, x):
-    return refused(WHOLE), refused(AT_KNOTS)
-
-
-@partials(_ksstats.kolmogn)
-def kolmogn(y, n, x, *, cdf=True):
-    return refused(WHOLE), np.where(cdf, 1, -1) * two_sided_density(n, x)
-
-
-@partials(_ksstats.kolmogni)
-def kolmogni(y, n, q, *, cdf=True):
-    return refused(WHOLE), np.where(cdf, 1, -1) / two_sided_density(n, y)
