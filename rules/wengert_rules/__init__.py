@@ -26,7 +26,6 @@ from wengert_rules import (
     sorting,
     special_functions,
     ufunc_methods,
-    vectorized,
     windows,
 )
 

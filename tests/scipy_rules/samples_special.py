@@ -9,7 +9,17 @@ import numpy as np
 from sampling import Sample, call, values
 from scipy import special as sc
 
-from wengert_rules.scipy.special import densities, distributions, error_functions, gammas, incomplete, powers
+from wengert_rules.scipy.special import (
+    densities,
+    distributions,
+    elliptic,
+    error_functions,
+    gammas,
+    hypergeometric,
+    incomplete,
+    powers,
+    waves,
+)
 
 # Ufuncs of one argument: the functions, the interval, whether they take complex numbers.
 UNARY = [
@@ -33,6 +43,18 @@ UNARY = [
     ([sc.entr], 0.3, 2, False),
     ([sc.sindg, sc.cosdg, sc.tandg], -80, 80, False),
     ([sc.cotdg], 10, 80, False),
+    ([sc.j0, sc.j1, sc.y0, sc.y1, sc.i0, sc.i1, sc.i0e, sc.i1e, sc.k0, sc.k1, sc.k0e, sc.k1e], 0.4, 4, False),
+    ([sc.j0, sc.j1, sc.i0, sc.i1, sc.i0e, sc.i1e], -3, -1, False),
+    ([sc.airy, sc.airye], 0.4, 2, True),
+    ([sc.airy], -3, -1, True),
+    ([sc.ber, sc.bei, sc.ker, sc.kei, sc.berp, sc.beip, sc.kerp, sc.keip, sc.kelvin], 0.4, 4, False),
+    ([sc.sici, sc.shichi, sc.fresnel, sc.expi, sc.exp1, sc.spence], 0.4, 2, True),
+    ([sc.modfresnelp, sc.modfresnelm, sc.itairy, sc.itj0y0, sc.iti0k0, sc.it2j0y0, sc.it2i0k0], 0.4, 2, False),
+    ([sc.itstruve0, sc.it2struve0, sc.itmodstruve0], 0.4, 2, False),
+    ([sc._ufuncs._riemann_zeta], 1.5, 4, True),
+    ([sc._ufuncs._riemann_zeta, sc.zetac], -3.5, -0.5, False),
+    ([sc.ellipk, sc.ellipe], -1, 0.8, False),
+    ([sc.ellipkm1], 0.1, 2, False),
 ]
 
 # Of several arguments: the functions and the interval of each, whether they take complex numbers.
@@ -48,6 +70,18 @@ SEVERAL = [
     ([sc.huber], [(0.3, 0.8), (1, 2)], False),
     ([sc.pseudo_huber], [(0.3, 2), (-2, 2)], False),
     ([sc.radian], [(20, 30), (2, 50), (2, 50)], False),
+    ([sc.owens_t], [(-2, 2), (-2, 2)], False),
+    ([sc.voigt_profile], [(-2, 2), (0.3, 2), (0.3, 2)], False),
+    ([sc._ufuncs._zeta], [(1.5, 4), (0.3, 2)], False),
+    ([sc.elliprc], [(0.3, 2), (0.3, 2)], True),
+    ([sc.elliprc], [(0.3, 2), (-2, -0.3)], False),
+    ([sc.elliprf, sc.elliprd, sc.elliprg], [(0.3, 2), (0.3, 2), (0.3, 2)], True),
+    ([sc.elliprj], [(0.3, 2), (0.3, 2), (0.3, 2), (0.3, 2)], False),
+    ([sc.ellipkinc, sc.ellipeinc], [(-1.4, 4.4), (-1, 0.8)], False),
+    ([sc.ellipj], [(-1, 3), (0.1, 0.8)], False),
+    ([sc.kv, sc.kve], [(-2, 3), (0.4, 3)], False),
+    ([sc.agm], [(0.3, 2), (0.3, 2)], False),
+    ([sc.tklmbda], [(-0.4, 0.4), (-0.3, 0.9)], False),
     ([sc.gammainc, sc.gammaincc], [(0.3, 4), (0.3, 4)], False),
     ([sc.gammaincinv, sc.gammainccinv], [(0.6, 4), (0.2, 0.8)], False),
     ([sc.betainc, sc.betaincc, sc.betaincinv, sc.betainccinv], [(0.6, 4), (0.6, 4), (0.2, 0.8)], False),
@@ -77,6 +111,40 @@ SEVERAL = [
     ([sc.nrdtrimn], [(0.1, 0.4), (0.6, 2), (-2, 2)], False),
     ([sc.nrdtrisd], [(2.5, 3), (0.1, 0.4), (-2, 2)], False),
 ]
+
+# Of arguments without derivative before a last one: the functions, those, the interval of the last.
+LAST = [
+    ([sc.jv, sc.yv, sc.iv, sc.kv, sc.jve, sc.yve, sc.ive, sc.kve], (np.array([[0], [2]]),), (0.4, 4), True),
+    ([sc.hankel1, sc.hankel2, sc.hankel1e, sc.hankel2e], (np.array([[0], [2]]),), (0.4, 4), True),
+    ([sc.jve, sc.ive], (1,), (-4, -0.4), True),
+    ([sc.yn, sc.kn, sc.struve, sc.modstruve], (np.array([[0], [3]]),), (0.4, 4), False),
+    ([sc.pbdv, sc.pbvv, sc.pbwa], (1,), (-2, 2), False),
+    ([getattr(sc._ufuncs, f"_spherical_{kind}") for kind in ("jn", "yn", "in", "kn")], (2,), (0.4, 4), True),
+    ([getattr(sc._ufuncs, f"_spherical_{kind}_d") for kind in ("jn", "yn", "in", "kn")], (1,), (0.4, 4), True),
+    ([sc.expn], (np.array([[0], [1], [2]]),), (0.4, 4), False),
+    ([sc.hyp0f1], (2,), (-3, 3), True),
+    ([sc.hyp1f1], (2, 3), (-3, 3), True),
+    ([sc.hyp2f1], (1, 2, 4), (-0.8, 0.8), True),
+    ([sc.hyperu], (2, 3), (0.4, 3), False),
+    ([sc.wright_bessel], (1, 2), (0.4, 3), False),
+    ([sc.eval_jacobi, sc.eval_sh_jacobi], (np.array([[0], [1], [4]]), 3, 2), (-0.9, 0.9), False),
+    ([sc.eval_gegenbauer, sc.eval_genlaguerre], (np.array([[0], [1], [4]]), 2), (-0.9, 0.9), False),
+    ([sc.eval_laguerre, sc.eval_hermite, sc.eval_hermitenorm, sc.eval_legendre, sc.eval_sh_legendre, sc.eval_chebyt,
+      sc.eval_chebyu, sc.eval_chebyc, sc.eval_chebys, sc.eval_sh_chebyt, sc.eval_sh_chebyu],
+     (np.array([[0], [1], [4]]),), (-0.9, 0.9), False),
+    ([sc.lpmv], (1, 3), (-0.9, 0.9), False),
+    ([sc.mathieu_cem, sc.mathieu_sem], (3, 2), (-50, 50), False),
+    ([sc.mathieu_modcem1, sc.mathieu_modcem2, sc.mathieu_modsem1, sc.mathieu_modsem2], (3, 2), (0.3, 1), False),
+    ([sc.pro_ang1, sc.obl_ang1], (1, 3, 2), (-0.8, 0.8), False),
+    ([sc.pro_rad1, sc.obl_rad1, sc.obl_rad2], (1, 3, 2), (1.3, 2), False),
+    ([sc.pro_rad2], (1, 3, 2), (2, 3), False),
+]  # fmt: skip
+
+
+def last(f: Callable[..., Any], before: tuple[Any, ...], low: float, high: float, is_complex: bool) -> Iterator[Sample]:
+    yield call(f, *before, values(2, low=low, high=high))
+    if is_complex:
+        yield call(f, *before, values(2, low=low, high=high, dtype=complex))
 
 
 def unary(f: Callable[..., Any], low: float, high: float, is_complex: bool) -> Iterator[Sample]:
@@ -111,16 +179,14 @@ def by_order() -> Iterator[Sample]:
             yield call(f, values(3, low=-0.4, high=0.4), order)
             yield call(f, values(3, low=0.6, high=2), order)
         yield call(sc.polygamma, order, values(2, 2))
-        for a in (0.4, values(3, low=3, high=9)):
-            yield call(incomplete.gamma_slope, a, values(3, low=0.3, high=9), order + 1)
-            for other in (0, 1):
-                yield call(
-                    incomplete.beta_slope,
-                    a,
-                    values(3, low=0.3, high=9),
-                    values(3, low=0.3, high=0.8),
-                    (order, other + (not order)),
-                )
+        yield call(incomplete.gamma_slope, values(3, low=0.4, high=9), values(3, low=0.3, high=9), order + 1)
+        of_beta = (order, 1 - order // 2)
+        yield call(incomplete.beta_slope, values(2, low=0.4, high=9), 2.5, values(2, low=0.3, high=0.8), of_beta)
+        yield call(hypergeometric.zeta_slope, values(2, low=1.5, high=4), values(2, 1), order)
+        yield call(hypergeometric.zeta_slope, values(2, low=-2.8, high=-0.3), 1, order)
+        yield call(hypergeometric.zeta_slope, values(2, low=-2.8, high=-0.3, dtype=complex), 1, order)
+    yield call(elliptic.carlson, *[values(2, low=k, high=k + 1) for k in (0.3, 0.4, 0.5, 0.6)], (2, 1, 1, 3, 2))
+    yield call(elliptic.carlson, 0.3, 0.6, values(2, dtype=complex), 2.0, (2, 1, 1, 3, 0))
     yield call(sc.polygamma, np.array([1, 2, 3]), values(2, 1, dtype=np.float32))
 
 
@@ -152,6 +218,13 @@ def sums_of_exponentials() -> Iterator[Sample]:
     yield call(sc.multigammaln, values(3, low=2, high=4), 3)
     yield call(sc.multigammaln, 2.5, d=2)
     yield call(sc.wofz, values(3, dtype=complex))
+    yield call(sc._lambertw._lambertw, values(2, low=-0.3, high=2), 0, 1e-12)
+    yield call(sc._lambertw._lambertw, values(2, low=-0.3, high=2, dtype=complex), -1, 1e-12)
+    if hasattr(sc, "log_wright_bessel"):
+        yield call(sc.log_wright_bessel, 1, 2, values(2))
+    single = values(2, low=0.3, high=0.35, dtype=np.float32)  # not to second order
+    for f in (sc.mathieu_a, sc.mathieu_b):
+        yield call(f, 3, single)
     yield call(sc.wofz, values(2, dtype=complex) + 21j)
 
 
@@ -162,9 +235,13 @@ def samples() -> Iterator[Sample]:
     for functions, intervals, is_complex in SEVERAL:
         for f in functions:
             yield from several(f, intervals, is_complex)
+    for functions, before, (low, high), is_complex in LAST:
+        for f in functions:
+            yield from last(f, before, low, high, is_complex)
     yield from by_order()
     yield from of_whole_numbers()
     yield from sums_of_exponentials()
 
 
 SAMPLES: list[Sample] = [*samples()]
+BY_HAND = {sc.pro_cv, sc.obl_cv, waves.even_slope, waves.odd_slope}

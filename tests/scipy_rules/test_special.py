@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -85,3 +86,22 @@ def test_ends_of_incomplete_functions() -> None:
     assert wg.grad(sc.gammainc, argnums=(0, 1))(2.0, np.inf) == (0, 0)
     assert wg.grad(lambda a: sc.gammaincinv(a, 0.0))(2.0) == 0
     assert wg.grad(sc.stdtr, argnums=(0, 1))(3.0, 0.0) == (0, pytest.approx(2 / (math.pi * math.sqrt(3))))
+
+
+REFUSED = [
+    (lambda n: sc.polygamma(n, 1.0), "whole number"),
+    (lambda v: sc.jv(v, 1.0), "order"),
+    (lambda v: sc.ive(v, 1.0), "order"),
+    (lambda n: sc.eval_legendre(n, 0.3), "degree"),
+    (lambda b: sc.hyp1f1(1.0, b, 0.3), "parameter"),
+    (lambda c: sc.pro_cv(1, 2, c), "parameter"),
+    (lambda q: wg.grad(lambda q: sc.mathieu_a(2, q))(q), "second derivative"),
+    (lambda q: wg.grad(lambda q: sc.mathieu_b(2, q))(q), "second derivative"),
+]
+
+
+@pytest.mark.parametrize(("f", "why"), REFUSED)
+def test_parameters_without_a_formula_are_refused(f: Any, why: str) -> None:
+    for derive in (wg.grad(f), lambda x: wg.jvp(f, (x,), (1.0,))):
+        with pytest.raises(wg.NoDerivativeError, match=why):
+            derive(1.5)

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from wengert_rules.scipy.special import (
+    bessel,
+    cylinders,
     densities,
     distributions,
+    elliptic,
     entropies,
     error_functions,
     gammas,
+    hypergeometric,
     incomplete,
+    integrals,
     kolmogorov,
     logistic,
     noncentral,
     noncentral_t,
+    polynomials,
     powers,
+    waves,
 )

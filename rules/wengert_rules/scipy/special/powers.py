@@ -114,6 +114,21 @@ def inv_boxcox1p(x, y, power):
     return (x + 1) / (1 + power * y), (x + 1) * y * y * log1prel_slope(power * y, 1)
 
 
+def tukey_slope(p, shape):
+    """The slope of x = (pˢ - (1 - p)ˢ)/s in s."""
+    log_p, log_q = np.log(p), np.log1p(-p)
+    return log_p**2 * exprel_slope(shape * log_p, 1) - log_q**2 * exprel_slope(shape * log_q, 1)
+
+
+@partials(special.tklmbda)
+def tklmbda(p, x, shape):
+    """x = (pˢ - (1 - p)ˢ)/s; beyond its ends p stays."""
+    inside = (p > 0) & (p < 1)
+    at = np.where(inside, p, 0.5)
+    density = np.where(inside, 1 / (at ** (shape - 1) + (1 - at) ** (shape - 1)), 0)
+    return density, -density * tukey_slope(at, shape)
+
+
 @partials(special.sindg)
 def sindg(y, x):
     return DEGREE * special.cosdg(x)

@@ -1,0 +1,3 @@
+"""Rules for scipy.linalg: linear algebra."""
+
+from __future__ import annotations

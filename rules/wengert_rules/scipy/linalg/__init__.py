@@ -1,5 +1,0 @@
-"""Rules for scipy.linalg: linear algebra."""
-
-from __future__ import annotations
-
-from wengert_rules.scipy.linalg import constants, equations, factors, functions, patterns, spectra, systems, triangles

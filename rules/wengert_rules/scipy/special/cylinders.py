@@ -1,0 +1,168 @@
+"""Solutions of other linear equations of second order: Airy's, Kelvin's, Struve's and the parabolic cylinder's.
+
+Those that give a function with its derivative give the next one by the equation.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+from wengert.extend import is_complex, partials, pullback, pushforward
+from wengert_rules.products import conj
+from wengert_rules.scipy.special.refusals import ORDER, PARAMETER, refused
+
+
+@pullback(special.airy)
+def airy(y_bar, y, z):
+    """(Ai, Ai', Bi, Bi'), where Ai'' = z Ai."""
+    first = y_bar[0] * conj(y[1]) + y_bar[1] * conj(z * y[0])
+    return first + y_bar[2] * conj(y[3]) + y_bar[3] * conj(z * y[2])
+
+
+@pushforward(special.airy, broadcasts=True)
+def push_airy(dots, y, z):
+    return dots[0] * y[1], dots[0] * z * y[0], dots[0] * y[3], dots[0] * z * y[2]
+
+
+def root(z):
+    """√z, the slope of ζ = (2/3) z^(3/2), by whose exponential the functions are scaled; 0 on the left of the line."""
+    return np.sqrt(z) if is_complex(z) else np.sqrt(np.where(z > 0, z, 0))
+
+
+def scaled_slopes(y, z):
+    """The slopes of the scaled Ai and Ai', and those of Bi and Bi' but for what is not holomorphic."""
+    return y[1] + root(z) * y[0], z * y[0] + root(z) * y[1], y[3], z * y[2]
+
+
+@pullback(special.airye)
+def airye(y_bar, y, z):
+    """Airy's functions times exp(ζ), and times exp(-|Re ζ|), where ζ = (2/3) z^(3/2)."""
+    slopes = scaled_slopes(y, z)
+    z_bar = sum([bar * conj(slope) for bar, slope in zip(y_bar, slopes, strict=True)])
+    return z_bar - conj(side(z)) * np.real(conj(y[2]) * y_bar[2] + conj(y[3]) * y_bar[3])
+
+
+def side(z):
+    """The slope of ζ, with the sign of its real part."""
+    return root(z) * np.sign(np.real(z * root(z)))
+
+
+@pushforward(special.airye, broadcasts=True)
+def push_airye(dots, y, z):
+    slopes = scaled_slopes(y, z)
+    damping = np.real(side(z) * dots[0])
+    of_bi = dots[0] * slopes[2] - damping * y[2], dots[0] * slopes[3] - damping * y[3]
+    return dots[0] * slopes[0], dots[0] * slopes[1], *of_bi
+
+
+@partials(special.ber)
+def ber(y, x):
+    return special.berp(x)
+
+
+@partials(special.bei)
+def bei(y, x):
+    return special.beip(x)
+
+
+@partials(special.ker)
+def ker(y, x):
+    return special.kerp(x)
+
+
+@partials(special.kei)
+def kei(y, x):
+    return special.keip(x)
+
+
+@partials(special.berp)
+def berp(y, x):
+    return -special.bei(x) - y_over_x(y, x)
+
+
+@partials(special.beip)
+def beip(y, x):
+    return special.ber(x) - y_over_x(y, x, 0.5)
+
+
+@partials(special.kerp)
+def kerp(y, x):
+    return -special.kei(x) - y_over_x(y, x)
+
+
+@partials(special.keip)
+def keip(y, x):
+    return special.ker(x) - y_over_x(y, x)
+
+
+def y_over_x(y, x, at_zero=0.0):
+    """y/x, and its limit at 0."""
+    return np.where(x == 0, at_zero, y / np.where(x == 0, 1, x))
+
+
+@pullback(special.kelvin)
+def kelvin(y_bar, y, x):
+    """(Be, Ke, Be', Ke'), functions of x√i, where Be'' = i Be - Be'/x."""
+    first = np.real(conj(y[2]) * y_bar[0] + conj(y[3]) * y_bar[1])
+    return first + np.real(conj(1j * y[0] - y_over_x(y[2], x, 0.5j)) * y_bar[2] + conj(1j * y[1] - y[3] / x) * y_bar[3])
+
+
+@pushforward(special.kelvin, broadcasts=True)
+def push_kelvin(dots, y, x):
+    dot = dots[0]
+    return dot * y[2], dot * y[3], dot * (1j * y[0] - y_over_x(y[2], x, 0.5j)), dot * (1j * y[1] - y[3] / x)
+
+
+def struve_constant(v):
+    """1/(√π Γ(v + 3/2)), of which (x/2)ᵛ is what the recurrence has besides."""
+    return special.rgamma(v + 1.5) / math.sqrt(math.pi)
+
+
+@partials(special.struve)
+def struve(y, v, x):
+    return refused(ORDER), (special.struve(v - 1, x) - special.struve(v + 1, x) + struve_constant(v) * (x / 2) ** v) / 2
+
+
+@partials(special.modstruve)
+def modstruve(y, v, x):
+    both = special.modstruve(v - 1, x) + special.modstruve(v + 1, x)
+    return refused(ORDER), (both + struve_constant(v) * (x / 2) ** v) / 2
+
+
+@pullback(special.pbdv, broadcasts=True)
+def pbdv(y_bar, y, v, x):
+    """(D, D'), where D'' = (x²/4 - v - ½) D."""
+    return refused(ORDER), y_bar[0] * y[1] + y_bar[1] * (x * x / 4 - v - 0.5) * y[0]
+
+
+@pushforward(special.pbdv, broadcasts=True)
+def push_pbdv(dots, y, v, x):
+    dot = dots[1] if dots[0] is None else refused(ORDER)
+    return dot * y[1], dot * (x * x / 4 - v - 0.5) * y[0]
+
+
+@pullback(special.pbvv, broadcasts=True)
+def pbvv(y_bar, y, v, x):
+    """(V, V'), where V'' = (x²/4 - v - ½) V."""
+    return refused(ORDER), y_bar[0] * y[1] + y_bar[1] * (x * x / 4 - v - 0.5) * y[0]
+
+
+@pushforward(special.pbvv, broadcasts=True)
+def push_pbvv(dots, y, v, x):
+    dot = dots[1] if dots[0] is None else refused(ORDER)
+    return dot * y[1], dot * (x * x / 4 - v - 0.5) * y[0]
+
+
+@pullback(special.pbwa, broadcasts=True)
+def pbwa(y_bar, y, a, x):
+    """(W, W'), where W'' = (a - x²/4) W."""
+    return refused(PARAMETER), y_bar[0] * y[1] + y_bar[1] * (a - x * x / 4) * y[0]
+
+
+@pushforward(special.pbwa, broadcasts=True)
+def push_pbwa(dots, y, a, x):
+    dot = dots[1] if dots[0] is None else refused(PARAMETER)
+    return dot * y[1], dot * (a - x * x / 4) * y[0]

@@ -1,0 +1,195 @@
+"""Functions that are integrals of others: sine, cosine, exponential and Fresnel integrals, dilogarithms, profiles."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+from wengert.extend import partials, pullback, pushforward
+from wengert_rules.products import conj
+from wengert_rules.scipy.special.error_functions import ROOT_2, ROOT_2PI, ROOT_PI, erfcx_slope
+from wengert_rules.scipy.special.powers import log1prel_slope
+from wengert_rules.scipy.special.refusals import WHOLE, refused
+
+
+def less_one_over(value, x):
+    """(f(x) - 1)/x of an even f with f(0) = 1, and its limit at 0."""
+    return (value - 1) / np.where(x == 0, 1, x)
+
+
+def over(value, x):
+    """sin(x)/x or its like, with its limit at 0."""
+    return np.where(x == 0, 1, value) / np.where(x == 0, 1, x)
+
+
+@pullback(special.sici)
+def sici(y_bar, y, x):
+    return y_bar[0] * conj(over(np.sin(x), x)) + y_bar[1] * conj(np.cos(x) / x)
+
+
+@pushforward(special.sici, broadcasts=True)
+def push_sici(dots, y, x):
+    return dots[0] * over(np.sin(x), x), dots[0] * (np.cos(x) / x)
+
+
+@pullback(special.shichi)
+def shichi(y_bar, y, x):
+    return y_bar[0] * conj(over(np.sinh(x), x)) + y_bar[1] * conj(np.cosh(x) / x)
+
+
+@pushforward(special.shichi, broadcasts=True)
+def push_shichi(dots, y, x):
+    return dots[0] * over(np.sinh(x), x), dots[0] * (np.cosh(x) / x)
+
+
+@pullback(special.fresnel)
+def fresnel(y_bar, y, z):
+    angle = math.pi / 2 * z * z
+    return y_bar[0] * conj(np.sin(angle)) + y_bar[1] * conj(np.cos(angle))
+
+
+@pushforward(special.fresnel, broadcasts=True)
+def push_fresnel(dots, y, z):
+    angle = math.pi / 2 * z * z
+    return dots[0] * np.sin(angle), dots[0] * np.cos(angle)
+
+
+def modified_slopes(y, x, turn):
+    """Of F = ∫ exp(±it²) dt from x on, and K = exp(∓i(x² + π/4)) F/√π, where `turn` is ±i."""
+    return -np.exp(turn * x * x), -2 * turn * x * y[1] - np.exp(-turn * math.pi / 4) / ROOT_PI
+
+
+@pullback(special.modfresnelp)
+def modfresnelp(y_bar, y, x):
+    f, k = modified_slopes(y, x, 1j)
+    return np.real(conj(f) * y_bar[0] + conj(k) * y_bar[1])
+
+
+@pushforward(special.modfresnelp, broadcasts=True)
+def push_modfresnelp(dots, y, x):
+    f, k = modified_slopes(y, x, 1j)
+    return dots[0] * f, dots[0] * k
+
+
+@pullback(special.modfresnelm)
+def modfresnelm(y_bar, y, x):
+    f, k = modified_slopes(y, x, -1j)
+    return np.real(conj(f) * y_bar[0] + conj(k) * y_bar[1])
+
+
+@pushforward(special.modfresnelm, broadcasts=True)
+def push_modfresnelm(dots, y, x):
+    f, k = modified_slopes(y, x, -1j)
+    return dots[0] * f, dots[0] * k
+
+
+@partials(special.expi)
+def expi(y, x):
+    return np.exp(x) / x
+
+
+@partials(special.exp1)
+def exp1(y, x):
+    return -np.exp(-x) / x
+
+
+@partials(special.expn)
+def expn(y, n, x):
+    """-Eₙ₋₁(x), where E₀(x) = exp(-x)/x."""
+    return refused(WHOLE), np.where(n == 0, -y * (1 + 1 / x), -special.expn(np.where(n == 0, n, n - 1), x))
+
+
+@partials(special.spence)
+def spence(y, z):
+    """log z/(1 - z)."""
+    return -log1prel_slope(z - 1, 0)
+
+
+@partials(special.owens_t)
+def owens_t(y, h, a):
+    slope = np.exp(-h * h * (1 + a * a) / 2) / (2 * math.pi * (1 + a * a))
+    return -np.exp(-h * h / 2) * special.erf(a * h / ROOT_2) / (2 * ROOT_2PI), slope
+
+
+@partials(special.voigt_profile)
+def voigt_profile(y, x, sigma, gamma):
+    """Re w(z)/(σ√(2π)) at z = (x + iγ)/(σ√2), where ∂y/∂σ = σ ∂²y/∂x²; for σ = 0 the profile of Lorentz."""
+    narrow = sigma == 0
+    scale = np.where(narrow, 1, sigma) * ROOT_2
+    turned = (np.absolute(gamma) - 1j * x) / scale
+    slope = erfcx_slope(turned, 1) / (ROOT_PI * scale * scale)
+    spread = np.real(erfcx_slope(turned, 2)) / (ROOT_PI * scale * scale)
+    square = np.where(narrow, x * x + gamma * gamma, 1)
+    to_x = np.where(narrow, -2 * x * gamma / (math.pi * square**2), np.imag(slope))
+    to_gamma = np.where(narrow, (x * x - gamma * gamma) / (math.pi * square**2), np.real(slope) * np.sign(gamma))
+    return to_x, np.where(narrow, 0, -spread / ROOT_2), to_gamma
+
+
+@pullback(special.itj0y0)
+def itj0y0(y_bar, y, x):
+    return y_bar[0] * special.j0(x) + y_bar[1] * special.y0(x)
+
+
+@pushforward(special.itj0y0, broadcasts=True)
+def push_itj0y0(dots, y, x):
+    return dots[0] * special.j0(x), dots[0] * special.y0(x)
+
+
+@pullback(special.iti0k0)
+def iti0k0(y_bar, y, x):
+    return y_bar[0] * special.i0(x) + y_bar[1] * special.k0(x)
+
+
+@pushforward(special.iti0k0, broadcasts=True)
+def push_iti0k0(dots, y, x):
+    return dots[0] * special.i0(x), dots[0] * special.k0(x)
+
+
+@pullback(special.it2j0y0)
+def it2j0y0(y_bar, y, x):
+    return -y_bar[0] * less_one_over(special.j0(x), x) - y_bar[1] * special.y0(x) / x
+
+
+@pushforward(special.it2j0y0, broadcasts=True)
+def push_it2j0y0(dots, y, x):
+    return -dots[0] * less_one_over(special.j0(x), x), -dots[0] * special.y0(x) / x
+
+
+@pullback(special.it2i0k0)
+def it2i0k0(y_bar, y, x):
+    return y_bar[0] * less_one_over(special.i0(x), x) - y_bar[1] * special.k0(x) / x
+
+
+@pushforward(special.it2i0k0, broadcasts=True)
+def push_it2i0k0(dots, y, x):
+    return dots[0] * less_one_over(special.i0(x), x), -dots[0] * special.k0(x) / x
+
+
+@partials(special.itstruve0)
+def itstruve0(y, x):
+    return special.struve(0, x)
+
+
+@partials(special.it2struve0)
+def it2struve0(y, x):
+    return -special.struve(0, x) / x
+
+
+@partials(special.itmodstruve0)
+def itmodstruve0(y, x):
+    return special.modstruve(0, x)
+
+
+@pullback(special.itairy)
+def itairy(y_bar, y, x):
+    """The integrals of Ai(t), Bi(t), Ai(-t) and Bi(-t) from 0."""
+    there, back = special.airy(x), special.airy(-x)
+    return y_bar[0] * there[0] + y_bar[1] * there[2] + y_bar[2] * back[0] + y_bar[3] * back[2]
+
+
+@pushforward(special.itairy, broadcasts=True)
+def push_itairy(dots, y, x):
+    there, back = special.airy(x), special.airy(-x)
+    return dots[0] * there[0], dots[0] * there[2], dots[0] * back[0], dots[0] * back[2]
