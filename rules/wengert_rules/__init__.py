@@ -26,6 +26,7 @@ from wengert_rules import (
     sorting,
     special_functions,
     ufunc_methods,
+    vectorized,
     windows,
 )
 

@@ -66,11 +66,16 @@ def gaps(values, what):
     differences = np.where(itself, 1, by_rows(values) - by_columns(values))
     rounding = n * np.finfo(values.dtype).eps * np.max(np.abs(values), axis=-1, keepdims=True, initial=0)
     if np.any(np.where(itself, False, np.abs(differences) <= by_rows(rounding))):
-        raise NoDerivativeError(
-            f"two {what} are equal, so that their vectors are any of a plane and have no derivative. "
-            f"The {what} alone have one; or move the matrix off the point"
-        )
+        raise NoDerivativeError(equal(what))
     return differences
+
+
+def equal(what):
+    """Why the vectors of equal eigenvalues or singular values are refused."""
+    return (
+        f"two {what} are equal, so that their vectors are any of a plane and have no derivative. "
+        f"The {what} alone have one; or move the matrix off the point"
+    )
 
 
 def off_diagonal(x):

@@ -163,7 +163,7 @@ def lstsq(y_bar, y, a, b, *, rcond=None):
         a_bar, b_bar = a_bar - rest_bar @ adjoint(x), b_bar + rest_bar
     if values_bar is not None:
         a_bar = a_bar + singular_values_bar(values_bar, a)
-    return a_bar, np.reshape(b_bar, np.shape(b))
+    return a_bar, b_bar[..., 0] if np.ndim(b) == 1 else b_bar
 
 
 @pushforward(np.linalg.lstsq, broadcasts=True)

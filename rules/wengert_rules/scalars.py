@@ -126,3 +126,14 @@ def number(y, x):
 def complex_(y, real=0, imag=0):
     """y = real + i imag, also when the two are complex."""
     return 1, 1j
+
+
+@partials(float.__new__)
+def float_of_class(y, cls, x=0.0):
+    """A number of a class made from float."""
+    return None, 1
+
+
+@partials(complex.__new__)
+def complex_of_class(y, cls, real=0, imag=0):
+    return None, 1, 1j

@@ -260,3 +260,44 @@ def descriptors_of_c_called_by_hand(x, y):
     held = [x, y]
     list.append.__get__(held)(held[0] * b)
     return made.a + sum(held) * float.__mul__.__get__(x)(y) * (not hasattr(made, "b"))
+
+
+class Metre(float):
+    """A number with a name, as libraries of units have them."""
+
+    def __new__(cls, x, name=""):
+        self = float.__new__(cls, x)
+        self.name = name
+        return self
+
+    def __add__(self, other):
+        return Metre(float.__add__(self, other), self.name)
+
+    def __rmul__(self, other):
+        return Metre(super().__rmul__(other), self.name)
+
+    def doubled(self):
+        return Metre(self * 2, self.name)
+
+
+class Degree(Metre):
+    def __new__(cls, x):
+        return super().__new__(cls, x, "deg")
+
+
+class Bare(float):
+    pass
+
+
+class Wave(complex):
+    pass
+
+
+@program(0.7)
+def numbers_of_own_classes(x):
+    m, d, bare, wave = Metre(x * x, "m"), Degree(x), Bare(x * 3), Wave(complex(x, 2 * x))
+    n = m + d
+    assert (type(n), n.name, type(2 * m), type(m * 2), type(bare)) == (Metre, "m", Metre, float, Bare)
+    total = n.doubled() + 3 * m + abs(d) + d**2 + -bare + math.sin(bare) + max(d, 0.1) + sum([d, d])
+    total += (np.array([d, 1.0]) @ np.exp(np.asarray([bare, m]))) + (wave * wave.conjugate()).real
+    return total + float(d) * d.__neg__() * d.__abs__() + (d if d > 0.1 else 0.0)

@@ -214,3 +214,16 @@ def test_the_other_operand_is_asked_before_a_sequence_joins(make: Any, op: Any) 
 def test_a_text_joined_from_an_iterator_is_one_made_from_its_values() -> None:
     with pytest.raises(wg.NoRuleError, match="float has no rule"):
         wg.grad(lambda x: float(",".join(str(value) for value in x)[:3]))(np.array([1.25, 2.5]))
+
+
+def test_an_array_is_taken_from_a_list_by_its_place() -> None:
+    """A list is not asked whether it holds the number of the place, which arrays in it cannot answer."""
+
+    def f(a: Any, b: Any) -> Any:
+        operands, queue = [a, b, a * 2.0], collections.deque([a, b, b])
+        taken = [operands.pop(k) for k in (1, 0)]
+        queue.pop()
+        return np.sum(taken[0] * operands[0] + taken[1]) + np.sum(queue.popleft())
+
+    a, b = np.array([1.0, 2.0]), np.array([0.5, -1.0])
+    np.testing.assert_array_equal(wg.grad(f)(a, b), 2 * b + 2)

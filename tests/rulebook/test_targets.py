@@ -211,8 +211,7 @@ def test_vectorize() -> None:
 
     assert np.allclose(wg.grad(f)(X), 10 * ANALYTIC)
     wg.rules.remove(vectorized)
-    with pytest.raises(wg.WengertError):
-        wg.grad(f)(X)
+    assert np.allclose(wg.grad(f)(X), ANALYTIC)
 
 
 def bent(x: Any, by: Any = 2.0, *, times: float = 1.0, log: bool = False) -> Any:

@@ -13,6 +13,7 @@ from wengert.hooks.policy import Decision, Kind, decides_type, itself, plain, re
 from wengert.hooks.search import CARRIER_TYPES, opaque
 from wengert.hooks.standins.containers import taken
 from wengert.recording.recording import STATE
+from wengert.rulebook.registry import rules
 from wengert.values.names import is_heap_type
 
 _call: Any = type.__call__
@@ -46,6 +47,8 @@ def constructor(cls: Any) -> Decision:
         return replaced("What a container is filled with is handed to it.", partial(partial, fill), fill)
     if issubclass(cls, type):
         return replaced("Its functions are followed.", partial(partial, make_class, _call), make_class)
+    if type(new) is types.BuiltinFunctionType and new in rules:
+        return replaced("What makes its numbers has a rule.", partial(partial, _made), _made)
     if not python_new and not _takes_nothing(cls, new):
         return searched("C makes its objects, unseen, and it has no rule.", partial(partial, _closed))
     if is_heap_type(cls) and not isinstance(init, (types.FunctionType, types.WrapperDescriptorType)):

@@ -133,8 +133,20 @@ def _odd(things: Any) -> Iterator[Any]:
             yield from _odd(thing)
         elif t not in PLAIN and issubclass(t, np.ndarray):
             yield getattr(thing, "__dict__", None) if takes_over(thing) else None  # other methods are traced
-        elif t not in PLAIN and not issubclass(t, np.generic):
+        elif t not in PLAIN and not issubclass(t, np.generic) and not _is_number(t):
             yield thing
+
+
+def _is_number(t: type) -> bool:
+    """Whether C reads the number in objects of a class, made from float or complex, without asking its methods."""
+    written = [vars(base) for base in t.__mro__ if is_heap_type(base)]
+    return issubclass(t, (float, complex)) and not any([name in space for space in written for name in _SHOWING])
+
+
+_SHOWING = (
+    "__float__", "__complex__", "__len__", "__getitem__", "__iter__", "__array__", "__array_interface__",
+    "__array_struct__", "__array_ufunc__", "__array_function__", "__buffer__", "__getattr__", "__getattribute__",
+)  # fmt: skip
 
 
 def refuse_hidden(recording: Recording, what: str, things: Any) -> None:

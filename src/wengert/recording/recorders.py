@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.recording.decisions import attempt, raised
-from wengert.recording.outcomes import made_new
+from wengert.recording.outcomes import check_result, made_new
 from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
 from wengert.recording.recording import PLAIN, STATE, Recording
@@ -20,6 +20,7 @@ from wengert.recording.slots import slot_of
 from wengert.recording.variables import append_result
 from wengert.values.sites import Site
 from wengert.values.specs import FLOATS, NUMERIC, SCALARS, spec
+from wengert.values.trees import is_container
 
 _ndarray = np.ndarray
 
@@ -63,6 +64,8 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
         if not primitive.anew:
             value = made_new([value], args, primitive)
     elif kind is not np.ndarray or value.base is not None or value.dtype.kind not in "fc":
+        if is_container(value):
+            check_result(recording, primitive, value, args)
         value = made_new([value], args, primitive)
         return append_result(recording, bound, value, args, ins, None)
     kept = tuple(
@@ -90,6 +93,8 @@ def record_two(
     value = primitive.fn(left, right)
     if type(value) is not _ndarray or value.base is not None or value.dtype.kind not in "fc":
         STATE.site = site
+        if is_container(value):
+            check_result(recording, primitive, value, (left, right))
         value = made_new([value], (left, right), primitive)
         return append_result(recording, bound, value, (left, right), (i, j), None)
     how_left, how_right = bound.keeps
@@ -136,6 +141,8 @@ def record_one(recording: Recording, primitive: Primitive, a: Any, i: int | None
     kind = type(value)
     whole = kind is _ndarray and value is not a and value.base is None and value.dtype.kind in "fc"
     if not whole and kind is not np.float64:
+        if is_container(value):
+            check_result(recording, primitive, value, (a,))
         value = made_new([value], (a,), primitive)
         return append_result(recording, bound, value, (a,), (i,), None)
     if a.base is not None or a.nbytes > LARGE:

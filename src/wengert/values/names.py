@@ -138,6 +138,8 @@ def makes_new(fn: Any) -> bool:
     if fn is abs or fn is pow or fn is divmod:
         return True
     home = fn.__module__ if isinstance(fn, types.BuiltinFunctionType) else None
+    if home is None and fn in (float.__new__, complex.__new__):
+        return True  # of a class made from these: a number is float(x)
     return home in ("math", "cmath", "_operator") and fn is not operator.pos
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import copyreg
 from typing import Any
 
 import numpy as np
@@ -141,8 +141,22 @@ def fresh(x: Any) -> Any:
     if isinstance(x, np.generic):
         return x.copy()
     if isinstance(x, (float, complex)):
-        return copy.copy(x)  # a user's subclass, with its attributes
+        return _of_class(x)
     raise TypeError(f"only numbers can be made anew, not {type(x).__name__}")
+
+
+def _of_class(x: Any) -> Any:
+    """A new object of a class made from float or complex, with the attributes of `x`; no code of the class runs."""
+    t = type(x)
+    made: Any = (
+        float.__new__(t, float.__float__(x)) if isinstance(x, float) else complex.__new__(t, complex.__complex__(x))
+    )
+    if hasattr(x, "__dict__"):
+        vars(made).update(vars(x))
+    for name in copyreg._slotnames(t):  # type: ignore[attr-defined]
+        if hasattr(x, name):
+            object.__setattr__(made, name, getattr(x, name))
+    return made
 
 
 def same_numbers(a: Any, b: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Rotations and rigid transforms: SciPy has them in C, and in Python for other libraries of arrays, which is followed."""
+"""Rotations and rigid transforms: in C, and in Python for other libraries of arrays, which is followed."""
 
 from __future__ import annotations
 

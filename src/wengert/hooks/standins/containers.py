@@ -77,7 +77,8 @@ def _standin(t: type, name: str) -> Callable[[Any], Any]:
         return lambda f: functools.partial(_ITEMS[name], f.__self__)
     if name == "sort":
         return lambda f: lambda *, key=None, reverse=False: sort_list(f, list(f.__self__), key, reverse)
-    looking = _looking if name in _FINDING else _deciding
+    by_place = name == "pop" and issubclass(t, list)  # it looks for nothing
+    looking = _looking if name in _FINDING and not by_place else _deciding
     return functools.partial(_searching, looking) if name in _SEARCHES and not issubclass(t, _SETS) else looking
 
 

@@ -13,6 +13,10 @@ from wengert.hooks.operators import BINARY, COMPARE
 from wengert.hooks.policy import Decision, decides_unbound, replaced
 from wengert.hooks.search import guarded
 from wengert.hooks.standins.functions import dunder
+from wengert.recording.primitives import primitive_of
+from wengert.recording.record import record_as
+from wengert.recording.recording import PLAIN
+from wengert.recording.slots import holds_traced
 
 
 def _classes_under(t: type) -> list[type]:
@@ -32,11 +36,29 @@ def _past_override(f: Any) -> Any:
     standin = DUNDERS[f.__name__]
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or not args or python_method(type(args[0]), f.__name__) is not None:
+        if kwargs or not args:
             return guarded(f)(*args, **kwargs)
+        if f.__objclass__ in _NUMBERS:
+            args = tuple(map(_number, args))
+        elif python_method(type(args[0]), f.__name__) is not None:
+            return guarded(f)(*args)
         return enter(standin)(*args)
 
     return call
+
+
+_NUMBERS = {float: float.__float__, complex: complex.__complex__}
+
+
+def _number(x: Any) -> Any:
+    """The number in an object of a class made from `float` or `complex`, recorded; anything else as it is."""
+    t = type(x)
+    base = None if t in PLAIN else next((base for base in _NUMBERS if issubclass(t, base)), None)
+    if base is None or not holds_traced((x,)):
+        return x if base is None else _NUMBERS[base](x)
+    primitive = primitive_of(base)
+    assert primitive is not None
+    return record_as(primitive, _NUMBERS[base](x), (x,))
 
 
 DUNDERS: dict[str, Any] = {
@@ -47,6 +69,12 @@ DUNDERS: dict[str, Any] = {
     "__repr__": repr,
     "__str__": str,
     "__bool__": bool,
+    "__float__": float,
+    "__complex__": complex,
+    "__int__": int,
+    "__neg__": operator.neg,
+    "__pos__": operator.pos,
+    "__abs__": abs,
     "__contains__": operator.contains,
 }
 

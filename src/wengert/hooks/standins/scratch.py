@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -27,13 +28,15 @@ def sparing(primitive: Primitive, record: Callable[..., Any]) -> Callable[..., A
     if not writing:
         return record
     positional = named_parameters(fn)
+    asked_for = {name: False for name in writing - {OUTPUT} if is_required(fn, name)}
     first = next((k for k, name in enumerate(positional) if name in writing), len(positional))
 
     def call(*args: Any, **kwargs: Any) -> Any:
         late = dict(zip(positional[first:], args[first:], strict=False))
         if STATE.recording is None or len(args) > len(positional) or late.keys() & kwargs.keys():
             return fn(*args, **kwargs)
-        words = {name: x for name, x in (late | kwargs).items() if name not in writing or name == OUTPUT}
+        given = {name: x for name, x in (late | kwargs).items() if name not in writing or name == OUTPUT}
+        words = given | asked_for
         output = words.get(OUTPUT)
         if not isinstance(output, np.ndarray):
             return record(*args[:first], **words)
@@ -42,6 +45,11 @@ def sparing(primitive: Primitive, record: Callable[..., Any]) -> Callable[..., A
         return output
 
     return call
+
+
+def is_required(fn: Callable[..., Any], name: str) -> bool:
+    """Whether a function has no default for a parameter."""
+    return inspect.signature(fn).parameters[name].default is inspect.Parameter.empty
 
 
 __all__ = ["sparing"]

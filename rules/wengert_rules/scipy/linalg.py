@@ -1,3 +1,0 @@
-"""Rules for scipy.linalg: linear algebra."""
-
-from __future__ import annotations

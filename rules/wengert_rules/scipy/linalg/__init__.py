@@ -1,0 +1,5 @@
+"""Rules for scipy.linalg: linear algebra."""
+
+from __future__ import annotations
+
+from wengert_rules.scipy.linalg import constants, equations, factors, functions, patterns, spectra, systems, triangles

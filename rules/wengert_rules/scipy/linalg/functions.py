@@ -1,0 +1,121 @@
+"""Functions of a matrix, by the derivative in a direction: f of ((A, E), (0, A)) has f(A) and that derivative in it."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from wengert.extend import adjoint, pullback, pushforward
+from wengert_rules.products import conj
+
+
+def beside(a, e):
+    """The matrix ((A, E), (0, A)), of stacks of them."""
+    shape = np.broadcast_shapes(np.shape(a), np.shape(e))
+    a, e = np.broadcast_to(a, shape), np.broadcast_to(e, shape)
+    return np.concatenate([np.concatenate([a, e], -1), np.concatenate([np.zeros(shape, a.dtype), a], -1)], -2)
+
+
+def along(f, a, e):
+    """The derivative of f at A in the direction E.
+
+    Source: Mathias, A chain rule for matrix functions (1996); Higham, Functions of Matrices, theorem 3.6.
+    """
+    n = np.shape(a)[-1]
+    return f(beside(a, e))[..., :n, n:]
+
+
+def each(f, a):
+    """f of each matrix of a stack, for functions that take one at a time in older versions of SciPy."""
+    if np.ndim(a) == 2:
+        return f(a)
+    shape = np.shape(a)
+    return np.reshape(np.stack([f(x) for x in np.reshape(a, (-1, *shape[-2:]))]), shape)
+
+
+@pullback(linalg.expm)
+def expm(y_bar, y, A):
+    """Ā is the derivative at Aᴴ in the direction Ȳ."""
+    return along(linalg.expm, adjoint(A), y_bar)
+
+
+@pushforward(linalg.expm, broadcasts=True)
+def push_expm(dots, y, A):
+    return along(linalg.expm, A, dots[0])
+
+
+@pullback(linalg.logm)
+def logm(y_bar, y, A):
+    """Ā is the derivative at Aᴴ in the direction Ȳ."""
+    return along(log_of, adjoint(A), y_bar)
+
+
+@pushforward(linalg.logm)
+def push_logm(dots, y, A):
+    return along(log_of, A, dots[0])
+
+
+def log_of(a):
+    return each(linalg.logm, a)
+
+
+@pullback(linalg.fractional_matrix_power)
+def fractional_matrix_power(y_bar, y, A, t):
+    """Ā is the derivative at Aᴴ in the direction Ȳ, and t̄ = tr((Aᵗ log A)ᴴ Ȳ)."""
+    return along(power_of(t), adjoint(A), y_bar), np.sum(conj(y @ log_of(A)) * y_bar)
+
+
+@pushforward(linalg.fractional_matrix_power)
+def push_fractional_matrix_power(dots, y, A, t):
+    a_dot, t_dot = dots
+    made = 0.0 if a_dot is None else along(power_of(t), A, a_dot)
+    return made if t_dot is None else made + t_dot * (y @ log_of(A))
+
+
+def power_of(t):
+    return lambda a: each(lambda x: linalg.fractional_matrix_power(x, t), a)
+
+
+@pullback(linalg.sqrtm)
+def sqrtm(y_bar, y, A):
+    """Y Y = A  ⇒  Yᴴ Ā + Ā Yᴴ = Ȳ."""
+    return linalg.solve_sylvester(adjoint(y), adjoint(y), y_bar)
+
+
+@pushforward(linalg.sqrtm)
+def push_sqrtm(dots, y, A):
+    """Y Ẏ + Ẏ Y = Ȧ."""
+    return linalg.solve_sylvester(y, y, dots[0])
+
+
+@pullback(linalg.signm)
+def signm(y_bar, y, A):
+    """Ā is the derivative at Aᴴ in the direction Ȳ."""
+    return along(sign_of, adjoint(A), y_bar)
+
+
+@pushforward(linalg.signm)
+def push_signm(dots, y, A):
+    return along(sign_of, A, dots[0])
+
+
+def sign_of(a):
+    return each(linalg.signm, a)
+
+
+@pullback(linalg.expm_frechet)
+def expm_frechet(y_bar, y, A, E, *, method=None, compute_expm=True, check_finite=True):
+    """Of exp ((A, E), (0, A)) the blocks above."""
+    y_bar = y_bar if compute_expm else (np.zeros(np.shape(A)), y_bar)
+    n = np.shape(A)[-1]
+    above = np.concatenate(y_bar, -1)
+    made = along(linalg.expm, adjoint(beside(A, E)), np.concatenate([above, np.zeros(np.shape(above))], -2))
+    return made[..., :n, :n] + made[..., n:, n:], made[..., :n, n:]
+
+
+@pushforward(linalg.expm_frechet)
+def push_expm_frechet(dots, y, A, E, *, method=None, compute_expm=True, check_finite=True):
+    n = np.shape(A)[-1]
+    a_dot, e_dot = [np.zeros((n, n)) if x is None else x for x in dots]
+    made = along(linalg.expm, beside(A, E), beside(a_dot, e_dot))
+    return (made[:n, :n], made[:n, n:]) if compute_expm else made[:n, n:]

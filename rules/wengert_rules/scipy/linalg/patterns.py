@@ -1,0 +1,76 @@
+"""Matrices whose elements are those of vectors, each at many places: Toeplitz, Hankel and circulant ones."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from wengert.extend import additem, linear, pullback, pushforward
+from wengert_rules.products import conj
+
+
+def gathered(y_bar, places, n):
+    """The sums of what stands at the places of each of `n` numbers, of stacks of matrices."""
+    return additem(np.zeros((*np.shape(y_bar)[:-2], n), y_bar.dtype), (..., places), y_bar)
+
+
+def places(rows, columns, sign):
+    """i + j, or i - j where `sign` is -1, at each place of a matrix."""
+    return np.expand_dims(np.arange(rows), -1) + sign * np.arange(columns)
+
+
+def behind(sums, m):
+    """The cotangent of a vector whose first element is not read, from what `sums` has behind the first `m`."""
+    return np.concatenate([np.zeros((*np.shape(sums)[:-1], 1), sums.dtype), sums[..., m:]], -1)
+
+
+def flat_or_stack(y_bar, shape):
+    """The cotangent of a vector; SciPy used to take an array of more axes for one."""
+    return np.reshape(y_bar, shape) if np.ndim(y_bar) < len(shape) else y_bar
+
+
+@pullback(linalg.toeplitz, broadcasts=True)
+def toeplitz(y_bar, y, c, r=None):
+    """Yᵢⱼ = cᵢ₋ⱼ below the diagonal and on it, rⱼ₋ᵢ above, which is c* where there is no r."""
+    m, n = np.shape(y)[-2:]
+    sums = gathered(y_bar, m - 1 - places(m, n, -1), m + n - 1)
+    c_bar, r_bar = sums[..., m - 1 :: -1], behind(sums, m)
+    if r is None:
+        return flat_or_stack(c_bar + conj(r_bar), np.shape(c)), None
+    return flat_or_stack(c_bar, np.shape(c)), flat_or_stack(r_bar, np.shape(r))
+
+
+@pushforward(linalg.toeplitz)
+def push_toeplitz(dots, y, c, r=None):
+    c_dot, r_dot = (*dots, None)[:2]
+    if r is None:
+        return linalg.toeplitz(c_dot)
+    c_dot = np.zeros(np.shape(c), y.dtype) if c_dot is None else c_dot
+    return linalg.toeplitz(c_dot, np.zeros(np.shape(r), y.dtype) if r_dot is None else r_dot)
+
+
+@pullback(linalg.circulant)
+def circulant(y_bar, y, c):
+    """Yᵢⱼ = cᵢ₋ⱼ, around the end."""
+    n = np.shape(y)[-1]
+    return flat_or_stack(gathered(y_bar, places(n, n, -1) % n, n), np.shape(c))
+
+
+@pullback(linalg.hankel)
+def hankel(y_bar, y, c, r=None):
+    """Yᵢⱼ = cᵢ₊ⱼ, and beyond c what r has behind its first element, or 0."""
+    m, n = np.shape(y)[-2:]
+    sums = gathered(y_bar, places(m, n, 1), m + n - 1)
+    c_bar = flat_or_stack(sums[..., :m], np.shape(c))
+    return c_bar, None if r is None else flat_or_stack(behind(sums, m), np.shape(r))
+
+
+@pushforward(linalg.hankel)
+def push_hankel(dots, y, c, r=None):
+    c_dot, r_dot = (*dots, None)[:2]
+    c_dot = np.zeros(np.shape(c), y.dtype) if c_dot is None else c_dot
+    r_dot = np.zeros(np.shape(c if r is None else r), y.dtype) if r_dot is None else r_dot
+    return linalg.hankel(c_dot, r_dot)
+
+
+linear(linalg.circulant)

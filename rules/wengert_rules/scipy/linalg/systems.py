@@ -1,0 +1,129 @@
+"""Linear systems, inverses, determinants and least squares of scipy.linalg: the formulas are those of numpy.linalg."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from wengert.extend import pullback, pushforward
+from wengert_rules import linear_algebra, norms
+from wengert_rules.products import conj
+from wengert_rules.scipy.linalg.structures import read, read_bar
+
+
+def turned(a, transposed):
+    return np.swapaxes(a, -1, -2) if transposed else a
+
+
+@pullback(linalg.solve, broadcasts=True)
+def solve(
+    y_bar, y, a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
+    transposed=False,
+):  # fmt: skip
+    """Of a matrix of one number, which may divide any vector, B̄ = X̄ / a*."""
+    if np.size(a) == 1:
+        b_bar = y_bar / conj(np.reshape(a, ()))
+        return np.reshape(-np.sum(b_bar * conj(y)), np.shape(a)), b_bar
+    whole = turned(read(a, assume_a, lower), transposed)
+    whole_bar, b_bar = linear_algebra.solve(y_bar, y, whole, b)
+    return read_bar(turned(whole_bar, transposed), assume_a, lower), b_bar
+
+
+@pushforward(linalg.solve, broadcasts=True)
+def push_solve(
+    dots, y, a, b, *, lower=False, overwrite_a=False, overwrite_b=False, check_finite=True, assume_a=None,
+    transposed=False,
+):  # fmt: skip
+    a_dot, b_dot = dots
+    if np.size(a) == 1:
+        a_dot = 0.0 if a_dot is None else a_dot[..., 0] if np.ndim(b) == 1 else a_dot
+        return ((0.0 if b_dot is None else b_dot) - a_dot * y) / np.reshape(a, ())
+    whole, whole_dot = [x if x is None else turned(read(x, assume_a, lower), transposed) for x in (a, a_dot)]
+    return linear_algebra.push_solve((whole_dot, b_dot), y, whole, b)
+
+
+@pullback(linalg.inv)
+def inv(y_bar, y, a, *, overwrite_a=False, check_finite=True, assume_a=None, lower=False):
+    """Where a diagonal matrix is assumed, SciPy leaves the other elements as they are."""
+    if assume_a == "diagonal":
+        return y_bar * kept_or_inverted(y)
+    return read_bar(linear_algebra.inv(y_bar, y, a), assume_a, lower)
+
+
+def kept_or_inverted(y):
+    """What becomes of each element's cotangent."""
+    return np.where(np.eye(np.shape(y)[-1], dtype=bool), -conj(y * y), 1)
+
+
+@pushforward(linalg.inv, broadcasts=True)
+def push_inv(dots, y, a, *, overwrite_a=False, check_finite=True, assume_a=None, lower=False):
+    if assume_a == "diagonal":
+        return dots[0] * conj(kept_or_inverted(y))
+    return linear_algebra.push_inv((read(dots[0], assume_a, lower),), y, a)
+
+
+@pullback(linalg.det)
+def det(y_bar, y, a, *, overwrite_a=False, check_finite=True):
+    return linear_algebra.det(y_bar, y, a)
+
+
+@pushforward(linalg.det, broadcasts=True)
+def push_det(dots, y, a, *, overwrite_a=False, check_finite=True):
+    return linear_algebra.push_det(dots, y, a)
+
+
+@pullback(linalg.lstsq, parts=True, broadcasts=True)
+def lstsq(y_bar, y, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None):
+    """SciPy's sums are a number where B is a vector, and complex where B is."""
+    sums_bar = y_bar[1]
+    if sums_bar is not None and np.size(sums_bar):
+        sums_bar = np.expand_dims(np.real(sums_bar), (-2, -1) if np.ndim(b) == 1 else -2)
+    return linear_algebra.lstsq((y_bar[0], sums_bar, None, y_bar[3]), y, a, b, rcond=cutoff(cond))
+
+
+def cutoff(cond):
+    return -1 if cond is None else cond
+
+
+@pushforward(linalg.lstsq)
+def push_lstsq(
+    dots, y, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None
+):
+    x_dot, sums_dot, _, values_dot = linear_algebra.push_lstsq(dots, y, a, b, rcond=cutoff(cond))
+    sums_dot = sums_dot[..., 0] if sums_dot is not None and np.ndim(b) == 1 else sums_dot
+    return x_dot, sums_dot, None, None if y[3] is None else values_dot
+
+
+@pullback(linalg.pinv, parts=True)
+def pinv(y_bar, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
+    y, y_bar = (y[0], y_bar[0]) if return_rank else (y, y_bar)
+    return linear_algebra.pinv(y_bar, y, a)
+
+
+@pushforward(linalg.pinv, broadcasts=True)
+def push_pinv(dots, y, a, *, atol=None, rtol=None, return_rank=False, check_finite=True):
+    y_dot = linear_algebra.push_pinv(dots, y[0] if return_rank else y, a)
+    return (y_dot, None) if return_rank else y_dot
+
+
+@pullback(linalg.pinvh, parts=True)
+def pinvh(y_bar, y, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
+    """The pseudoinverse of the Hermitian matrix whose one triangle is read."""
+    y, y_bar = (y[0], y_bar[0]) if return_rank else (y, y_bar)
+    return read_bar(linear_algebra.pinv(y_bar, y, read(a, "her", lower)), "her", lower)
+
+
+@pushforward(linalg.pinvh, broadcasts=True)
+def push_pinvh(dots, y, a, *, atol=None, rtol=None, lower=True, return_rank=False, check_finite=True):
+    y_dot = linear_algebra.push_pinv((read(dots[0], "her", lower),), y[0] if return_rank else y, read(a, "her", lower))
+    return (y_dot, None) if return_rank else y_dot
+
+
+@pullback(linalg.norm)
+def norm(y_bar, y, a, *, ord=None, axis=None, keepdims=False, check_finite=True):
+    return norms.norm(y_bar, np.asarray(y), a, ord=ord, axis=axis, keepdims=keepdims)
+
+
+@pushforward(linalg.norm, broadcasts=True)
+def push_norm(dots, y, a, *, ord=None, axis=None, keepdims=False, check_finite=True):
+    return norms.push_norm(dots, np.asarray(y), a, ord=ord, axis=axis, keepdims=keepdims)
