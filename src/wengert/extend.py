@@ -11,6 +11,7 @@ from wengert.rulebook.batching import Batch, batching
 from wengert.rulebook.declare import (
     accumulates,
     adjoint,
+    computes_nothing,
     linear,
     multilinear,
     non_differentiable,
@@ -62,6 +63,7 @@ __all__ = [
     "adjoint",
     "batching",
     "computes",
+    "computes_nothing",
     "followed",
     "getfield",
     "getitem",

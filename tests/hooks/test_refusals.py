@@ -48,14 +48,6 @@ class WithFloat:
         return float(self.v * 2)
 
 
-class WithArray:
-    def __init__(self, v):
-        self.v = v
-
-    def __array__(self, dtype=None, copy=None):
-        return np.array([self.v, self.v * 2])
-
-
 class Holder:
     def __init__(self, v):
         self.v = v
@@ -89,11 +81,6 @@ def parsed_format(x):
 @scalar_case
 def parsed_split(x):
     return float(("a " + str(x)).split()[1])
-
-
-@scalar_case
-def array_of_an_object(x):
-    return np.asarray(WithArray(x)).sum()
 
 
 @scalar_case
@@ -429,7 +416,7 @@ def assert_names_the_line(f: Any, error: wg.WengertError) -> None:
     assert said or set(lines) & set(line_range(f)), message
 
 
-REFUSED = """tolist through_json parsed_text parsed_repr_of_a_slice parsed_format parsed_split array_of_an_object
+REFUSED = """tolist through_json parsed_text parsed_repr_of_a_slice parsed_format parsed_split
     integer_ratio hexadecimal struct_packed ctypes_double ctypes_attribute pickled decimals rationals hidden_in_a_closure
     hidden_in_a_generator hidden_in_a_map array_module memory_view buffers raw_bytes without_a_rule object_array
     object_store integer_store evaluated_text started_thread swallowed

@@ -10,10 +10,11 @@ from scipy.interpolate import PPoly, _ppoly
 from scipy.spatial import Voronoi, cKDTree
 
 import wengert as wg
-from wengert.extend import rules, stands_for
+from wengert.extend import computes_nothing, rules, stands_for
 from wengert.hooks.policy import Kind
 
 CALLS: list[str] = []
+asked = np._core.multiarray.get_handler_name
 native = np._core.multiarray.interp_complex
 
 
@@ -85,3 +86,13 @@ def test_method_of_a_compiled_class() -> None:
             return self.n * r
 
         assert wg.grad(lambda r: tree.count_neighbors(tree, r))(0.5) == 2
+
+
+def test_what_is_declared_to_compute_nothing_runs_as_it_is() -> None:
+    f = lambda x: np.sum(x * x) + (asked(x) is ...)
+    with pytest.raises(wg.NoRuleError, match="get_handler_name"):
+        wg.grad(f)(np.ones(2))
+    with rules.scope():
+        computes_nothing(asked)
+        assert wg.grad(f)(np.ones(2)) == pytest.approx([2.0, 2.0])
+        assert wg.policy(asked).kind == Kind.PLAIN.value

@@ -88,8 +88,20 @@ def test_what_gives_no_number_is_answered_as_untraced():
     assert traced == untraced == ["TypeError"] * len(NUMBERS)
 
 
+def test_an_object_that_shows_an_array_is_asked_for_it():
+    cls = answering("__array__", lambda self, *args, **kwargs: self.value * self.value)
+    x = np.array([0.5, 2.0])
+    assert wg.grad(lambda x: x[0] * np.size(cls(x)))(x).tolist() == [2, 0]
+    assert wg.grad(lambda x: np.sum(np.asarray(cls(x)) * 3))(x).tolist() == [3, 12]
+    assert wg.grad(lambda x: np.sum(np.sin(cls(x))))(x) == pytest.approx(2 * x * np.cos(x * x), rel=1e-15)
+    assert wg.grad(lambda x: np.dot(cls(x), [1.0, 2.0]) + np.sum(np.array([cls(x), x])))(x).tolist() == [3, 13]
+    assert wg.jvp(lambda x: np.max(cls(x)), (x,), (np.ones(2),))[1] == 4
+    wrapping = type("Wrapping", (cls,), {"__array_wrap__": lambda self, a, context=None, scalar=False: a * 0})
+    with pytest.raises(wg.WengertError):
+        wg.grad(lambda x: np.sum(np.sin(wrapping(x))))(x)
+
+
 ANSWERS = {
-    "__array__": lambda self, *args, **kwargs: np.asarray(self.value),
     "__index__": lambda self: int(self.value[0] * 4),
     "__bytes__": lambda self: bytes([int(self.value[0] * 4)]),
     "__getattr__": lambda self, name: getattr(self.value, name),

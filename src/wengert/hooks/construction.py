@@ -60,7 +60,7 @@ def constructor(cls: Any) -> Decision:
 
 def _takes_nothing(cls: Any, new: Any) -> bool:
     """Whether code in C does no more with its arguments than to keep them, as exceptions do."""
-    return issubclass(cls, BaseException) or new is lookup(object, "__new__")
+    return issubclass(cls, BaseException) or new is lookup(object, "__new__") or rules.standin_of(new) is new
 
 
 def _filled(cls: Any, /, *args: Any, **kwargs: Any) -> Any:

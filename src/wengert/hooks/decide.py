@@ -37,6 +37,7 @@ from wengert.hooks.policy import (
 )
 from wengert.hooks.readers import check_step
 from wengert.hooks.search import guarded, opaque, search
+from wengert.hooks.standins.compiled import source_of
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.hooks.unseen import reaches, unseen
 from wengert.hooks.waiting import is_waiting
@@ -93,12 +94,15 @@ def _by_itself(f: Any) -> Decision | None:
     return recorded(primitive) if record is None else recorded(primitive, lambda _: record(primitive))
 
 
+_DECLARED = plain("It is declared to compute nothing on numbers.")
 _STOOD_FOR = "A function in Python stands for it."
 
 
 def _stood_for(f: Any) -> Decision | None:
     """The Decision on a callable if a function in Python stands for it."""
     text = rules.standin_of(f)
+    if text is f:
+        return _DECLARED
     return None if text is None else replaced(_STOOD_FOR, partial(_followed, text), text)
 
 
@@ -181,6 +185,9 @@ def _of_method(f: types.MethodType) -> Decision:
 
 
 def _of_object(f: Any) -> Decision:
+    text = source_of(f)
+    if text is not None:
+        return replaced("It was compiled of a function in Python, which stands for it.", partial(_followed, text), text)
     call = python_method(type(f), "__call__")
     if type(call) is types.FunctionType and original(call.__code__) is not None:
         return CALLS_ON

@@ -105,11 +105,14 @@ def _parts(thing: Any) -> list[Any]:
 def _closures(t: type) -> list[Any]:
     """The variables around a class that its methods read, and the values of its attributes."""
     bases = [vars(base) for base in t.__mro__ if is_heap_type(base)]
-    given = [getattr(f, "__func__", f) for space in bases for f in space.values()]
+    given = [f.__func__ if type(f) in _BINDING else f for space in bases for f in space.values()]
     methods = [f.fget if type(f) is property else f for f in given]
     cells = [cell for f in methods if type(f) is types.FunctionType and f.__closure__ for cell in f.__closure__]
     named = [value for space in bases for name, value in space.items() if not name.startswith("__")]
     return cells + [value for value in named if isinstance(value, _VALUES)]
+
+
+_BINDING = (staticmethod, classmethod, types.MethodType)
 
 
 def search(recording: Recording, things: Any) -> bool:

@@ -20,6 +20,7 @@ ENTERED = "Pullbacks compute with it, also on values that an outer derivative wa
 __all__ = [
     "accumulates",
     "adjoint",
+    "computes_nothing",
     "linear",
     "multilinear",
     "non_differentiable",
@@ -275,6 +276,21 @@ def stands_for(*targets: Callable[..., Any], registry: Registry = rules) -> Call
         return function
 
     return declare
+
+
+def computes_nothing(*targets: Callable[..., Any], registry: Registry = rules) -> None:
+    """Declare that the functions of C `targets` compute nothing on numbers that they are given: they run as they are.
+
+    They hold on to arrays and give them back, the same objects, or ask for types and shapes; they read no number.
+    Of a class of C its `__new__` or `__init__` says so of all classes made from it. `registry` is the table that it
+    goes into.
+
+    >>> wg.extend.computes_nothing(sys.intern)
+
+    Errors: DuplicateRuleError where a target has a stand-in.
+    """
+    for f in targets:
+        registry.stand_in((f,), f)
 
 
 def adjoint(a: Any) -> Any:

@@ -14,7 +14,7 @@ from wengert.hooks.classes import enter, python_method
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, replaced, searched
 from wengert.hooks.search import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
-from wengert.hooks.standins.overrides import NOT_TAKEN, taken_over
+from wengert.hooks.standins.overrides import NOT_TAKEN, shown, shows_arrays, taken_over
 from wengert.hooks.standins.scratch import sparing
 from wengert.hooks.standins.texts import holds_texts
 from wengert.hooks.standins.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
@@ -111,6 +111,8 @@ def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     value = taken_over(primitive.fn, args, kwargs)
     if value is not NOT_TAKEN:
         return value
+    if shows_arrays(primitive.fn, args):
+        return recorder(primitive)(*map(shown, args), **kwargs)
     recording = STATE.recording
     if recording is not None and _lists_hide(recording, primitive, args):
         return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
@@ -202,6 +204,8 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     value = taken_over(primitive.fn, args, kwargs)
     if value is not NOT_TAKEN:
         return value
+    if shows_arrays(primitive.fn, args):
+        return recorder(primitive)(*map(shown, args), **kwargs)
     if kwargs.get("out") is not None:
         return _write_out(primitive, args, kwargs)
     if holds_texts(recording, (*args, *kwargs.values())):

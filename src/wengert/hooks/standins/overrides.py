@@ -1,4 +1,4 @@
-"""Classes of the user's that take NumPy's calls over: `__array_ufunc__` and `__array_function__`.
+"""Classes of the user's that take NumPy's calls over, by `__array_ufunc__` and `__array_function__`, or show an array.
 
 Source: NEP 13 and NEP 18, for the order in which the arguments are asked.
 """
@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.hooks.classes import bind, python_method
 from wengert.recording.recording import PLAIN
+from wengert.values.callables import callable_name
 
 NOT_TAKEN = object()
 
@@ -50,3 +51,26 @@ def _asked(a: Any, name: str) -> Any:
     """The method in Python by which the class of an argument takes calls over; None where there is none."""
     t = type(a)
     return None if t in PLAIN or issubclass(t, np.ndarray) else python_method(t, name)
+
+
+def shows_arrays(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
+    """Whether a function of NumPy would ask an argument, or an item of a list, for its array by a method in Python."""
+    if all([type(a) in PLAIN and type(a) not in (list, tuple) for a in args]):
+        return False
+    if not (isinstance(f, np.ufunc) or callable_name(f).startswith("np.")):
+        return False
+    return any([_shows(part) for a in args for part in (a if type(a) in (list, tuple) else (a,))])
+
+
+def _shows(a: Any) -> bool:
+    return _asked(a, "__array__") is not None and not any([hasattr(type(a), name) for name in _BEFORE])
+
+
+_BEFORE = ("__buffer__", "__array_struct__", "__array_interface__", "__array_wrap__")
+
+
+def shown(a: Any) -> Any:
+    """The array that an argument shows NumPy by its method, which is followed; anything else as it is."""
+    if type(a) in (list, tuple):
+        return type(a)([shown(part) for part in a])
+    return bind(_asked(a, "__array__"), a)() if _shows(a) else a

@@ -1,0 +1,54 @@
+"""Compiled classes that hold arrays, and questions about types: they compute nothing on the numbers."""
+
+from __future__ import annotations
+
+from pandas._libs import arrays, indexing, internals, lib, missing, ops_dispatch
+
+from wengert.extend import computes_nothing, non_differentiable, stands_for
+from wengert_rules.pandas.names import present
+
+_HOLDERS = (
+    *present(internals, "Block", "NumpyBlock", "SharedBlock", "BlockManager", "BlockPlacement", "BlockValuesRefs"),
+    arrays.NDArrayBacked,
+    indexing.NDFrameIndexerBase,
+)
+
+for _holder in _HOLDERS:
+    computes_nothing(*[vars(_holder)[name] for name in ("__new__", "__init__") if name in vars(_holder)])
+
+computes_nothing(
+    *present(internals.Block, "slice_block_rows"),
+    *present(internals.BlockManager, "get_slice", "_rebuild_blknos_and_blklocs", "_post_setstate"),
+    *present(internals.BlockValuesRefs, "add_reference", "add_index_reference", "has_reference"),
+    *present(arrays.NDArrayBacked, "_simple_new", "_from_backing_data"),
+    *present(
+        lib, "is_list_like", "is_scalar", "is_iterator", "is_float", "is_integer", "is_bool", "is_complex",
+        "is_decimal", "is_interval", "is_period", "is_np_dtype", "is_pyarrow_array", "is_all_arraylike",
+        "dtypes_all_equal", "check_na_tuples_nonequal",
+    ),
+    *present(missing, "is_matching_na", "is_numeric_na"),
+)  # fmt: skip
+
+non_differentiable(
+    *present(lib, "infer_dtype", "is_float_array", "has_infs", "has_only_ints_or_nan"), *present(missing, "checknull")
+)
+
+
+@stands_for(lib.item_from_zerodim)
+def item_from_zerodim(val):
+    return val[()] if hasattr(val, "ndim") and hasattr(val, "dtype") and val.ndim == 0 else val
+
+
+@stands_for(ops_dispatch.maybe_dispatch_ufunc_to_dunder_op)
+def dispatched(self, ufunc, method, *inputs, **kwargs):
+    """What the operator that a ufunc is gives, by the method of the class that has it."""
+    name = ops_dispatch.UFUNC_ALIASES.get(ufunc.__name__, ufunc.__name__)
+    if kwargs or ufunc.nin > 2 or method != "__call__" or name not in ops_dispatch.DISPATCHED_UFUNCS:
+        return NotImplemented
+    if inputs[0] is self:
+        found = getattr(self, f"__{name}__", None)
+        others = () if name in ops_dispatch.UNARY_UFUNCS else inputs[1:]
+    else:
+        found = getattr(self, ops_dispatch.REVERSED_NAMES.get(name, f"__r{name}__"), None)
+        others = inputs[:1]
+    return NotImplemented if found is None else found(*others)

@@ -1,0 +1,164 @@
+"""Aggregations over windows: `rolling`, `expanding`, `ewm`.
+
+Sums and moments have rules, since their windows overlap: what the derivatives add up is added up by differences of
+running sums. The others are followed window by window.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from pandas._libs.window import aggregations as windows
+
+from wengert.extend import pullback, pushforward, stands_for
+from wengert_rules.pandas.names import present
+
+
+def summed(values, start, end):
+    """The sum of the numbers in each window, of which nan counts as zero."""
+    running = np.concatenate([np.zeros(1), np.cumsum(np.where(np.isnan(values), 0.0, values))])
+    return running[end] - running[start]
+
+
+def spread(weights, values, start, end):
+    """For each number the sum of the `weights` of the windows that it is in; zero for nan."""
+    steps = np.zeros(len(values) + 1)
+    np.add.at(steps, start, weights)
+    np.subtract.at(steps, end, weights)
+    return np.where(np.isnan(values), 0.0, np.cumsum(steps)[:-1])
+
+
+def known(y, y_bar):
+    """The cotangents of the windows that have a result."""
+    return np.where(np.isnan(y), 0.0, y_bar)
+
+
+def counted(values, start, end):
+    return np.maximum(summed(np.where(np.isnan(values), np.nan, 1.0), start, end), 1.0)
+
+
+@pullback(windows.roll_sum)
+def roll_sum(y_bar, y, values, start, end, minp):
+    return spread(known(y, y_bar), values, start, end)
+
+
+@pushforward(windows.roll_sum)
+def roll_sum_forward(dots, y, values, start, end, minp):
+    return known(y, summed(np.where(np.isnan(values), 0.0, dots[0]), start, end))
+
+
+@pullback(windows.roll_mean)
+def roll_mean(y_bar, y, values, start, end, minp):
+    return spread(known(y, y_bar) / counted(values, start, end), values, start, end)
+
+
+@pushforward(windows.roll_mean)
+def roll_mean_forward(dots, y, values, start, end, minp):
+    total = summed(np.where(np.isnan(values), 0.0, dots[0]), start, end)
+    return known(y, total / counted(values, start, end))
+
+
+def centred(values, start, end):
+    """The numbers less the mean of all, which loses fewer digits, and the mean of each window of these."""
+    moved = values - np.nanmean(values)
+    return moved, summed(moved, start, end) / counted(values, start, end)
+
+
+@pullback(windows.roll_var)
+def roll_var(y_bar, y, values, start, end, minp, ddof=1):
+    moved, mean = centred(values, start, end)
+    weights = 2 * known(y, y_bar) / np.maximum(counted(values, start, end) - ddof, 1.0)
+    moved = np.where(np.isnan(moved), 0.0, moved)
+    return moved * spread(weights, values, start, end) - spread(weights * mean, values, start, end)
+
+
+@pushforward(windows.roll_var)
+def roll_var_forward(dots, y, values, start, end, minp, ddof=1):
+    moved, mean = centred(values, start, end)
+    moves = np.where(np.isnan(values), 0.0, dots[0])
+    total = summed(moved * moves, start, end) - mean * summed(moves, start, end)
+    return known(y, 2 * total / np.maximum(counted(values, start, end) - ddof, 1.0))
+
+
+def _each(name, reduce):
+    """Have a function of the numbers of a window, those that are present, stand for the `name`d one."""
+
+    def over_windows(values, start, end, minp, *options, **words):
+        made = np.full(len(start), np.nan)
+        for k in range(len(start)):
+            window = values[start[k] : end[k]]
+            there = window[~np.isnan(window)]
+            if len(there) >= max(minp, 1):
+                made[k] = reduce(there, *options, **words)
+        return made
+
+    stands_for(*present(windows, name))(over_windows)
+
+
+def _skewness(x):
+    n, moved = len(x), x - np.mean(x)
+    a, b = np.sum(moved**2) / n, np.sum(moved**3) / n
+    if n < 3 or a <= 1e-14:
+        return np.nan
+    return np.sqrt(n * (n - 1.0)) * b / ((n - 2) * a**1.5)
+
+
+def _kurtosis(x):
+    n, moved = len(x), x - np.mean(x)
+    a, b = np.sum(moved**2) / n, np.sum(moved**4) / n
+    if n < 4 or a <= 1e-14:
+        return np.nan
+    return ((n * n - 1.0) * b / (a * a) - 3.0 * (n - 1.0) ** 2) / ((n - 2.0) * (n - 3.0))
+
+
+def _quantile(x, quantile, interpolation="linear"):
+    return np.quantile(x, quantile, method=interpolation)
+
+
+_each("roll_median_c", np.median)
+_each("roll_max", np.max)
+_each("roll_min", np.min)
+_each("roll_skew", _skewness)
+_each("roll_kurt", _kurtosis)
+_each("roll_quantile", _quantile)
+
+
+@stands_for(windows.roll_apply)
+def roll_apply(obj, start, end, minp, function, raw, args, kwargs):
+    made = np.full(len(start), np.nan)
+    for k in range(len(start)):
+        window = np.asarray(obj[start[k] : end[k]])
+        if np.count_nonzero(~np.isnan(window)) >= minp:
+            given = window if raw else obj.iloc[start[k] : end[k]]
+            made[k] = function(given, *args, **kwargs)
+    return made
+
+
+@stands_for(windows.ewm)
+def ewm(vals, start, end, minp, com, adjust, ignore_na, deltas=None, normalize=True):
+    """Exponentially weighted means, or sums where not `normalize`d, in the order in which they are compiled."""
+    alpha = 1.0 / (1.0 + com)
+    factor, new = 1.0 - alpha, 1.0 if adjust else alpha
+    made = np.full(len(vals), np.nan)
+    for i in range(len(start)):
+        weighted, weight, count = vals[start[i]], 1.0, int(vals[start[i]] == vals[start[i]])
+        made[start[i]] = weighted if count >= minp else np.nan
+        for k in range(start[i] + 1, end[i]):
+            value, is_there = vals[k], vals[k] == vals[k]
+            count += int(is_there)
+            if weighted == weighted:
+                if is_there or not ignore_na:
+                    if normalize:
+                        weight = weight * factor ** (1.0 if deltas is None else deltas[k - 1])
+                    else:
+                        weighted = factor * weighted
+                    if is_there:
+                        if normalize:
+                            if weighted != value:
+                                weighted = (weight * weighted + new * value) / (weight + new)
+                            weight = weight + new if adjust else 1.0
+                        else:
+                            weighted = weighted + value
+            elif is_there:
+                weighted = value
+            made[k] = weighted if count >= minp else np.nan
+    return made

@@ -1,0 +1,36 @@
+"""Functions that numba compiled: where traced values reach them, the Python functions that they were made of run."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.exchange import instrumented
+
+
+def source_of(f: Any) -> Callable[..., Any] | None:
+    """What computes in Python as the compiled `f` does (of `njit`, `jit`, `vectorize`); None where it is not such.
+
+    It is another function than the one compiled, whose code numba may yet read.
+    """
+    if type(f).__module__.partition(".")[0] != "numba":
+        return None
+    function = getattr(f, "py_func", None)
+    if type(function) is types.FunctionType:
+        return instrumented(function)
+    function = getattr(getattr(f, "_dispatcher", None), "py_func", None)
+    return elementwise(instrumented(function)) if type(function) is types.FunctionType and f.nout == 1 else None
+
+
+def elementwise(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A ufunc in Python: `f` of all elements of its arguments, which are broadcast."""
+
+    def each(*args: Any) -> Any:
+        shown = np.broadcast_arrays(*args)
+        made = np.array([f(*items) for items in zip(*[a.ravel() for a in shown], strict=True)])
+        return made.reshape(shown[0].shape) if shown[0].ndim else made[0]
+
+    return instrumented(each)

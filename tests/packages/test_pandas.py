@@ -1,0 +1,96 @@
+"""pandas is followed through its Python down to what it computes in compiled code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+pd = pytest.importorskip("pandas")
+
+X = np.array([0.5, 1.2, 0.7, 2.1, 1.4, 0.3])
+DAYS, LEFT = pd.date_range("2020-01-01", periods=6), pd.DataFrame({"k": [2, 1]})
+KEYS = ["a", "b", "a", "b", "a", "c"]
+
+
+def gaps(x: np.ndarray) -> Any:
+    return pd.Series(np.where(np.arange(6) == 2, np.nan, x))
+
+
+def series(x: np.ndarray) -> Any:
+    return pd.Series(x)
+
+
+PROGRAMS: dict[str, Callable[[np.ndarray], Any]] = {
+    "arithmetic": lambda x: ((series(x) * 2 + series(x) ** 2) / (1 + series(x))).sum(),
+    "ufunc": lambda x: np.log(series(x)).sum() + np.sum(np.hypot(series(x), 2.0)),
+    "shown to NumPy": lambda x: np.sum(np.asarray(series(x)) ** 3) + np.sum(np.array([series(x), x]) ** 2),
+    "cumulative": lambda x: series(x).cumsum().iloc[3] + (1 + series(x)).cumprod().iloc[-1],
+    "moments": lambda x: series(x).var() + gaps(x).std() + series(x).mean() + series(x).skew(),
+    "quantiles": lambda x: series(x).quantile(0.3) + series(x).median() + gaps(x).max() - gaps(x).min(),
+    "selection": lambda x: series(x).where(x > 0.6, 0.0).clip(upper=2.0).sum() + series(x)[x > 1].mean(),
+    "reindexed": lambda x: (series(x).reindex([4, 1, 7]).fillna(0.0) ** 2).sum(),
+    "shifted": lambda x: series(x).shift(2).iloc[3] ** 2 + (series(x).diff().iloc[1:] ** 2).sum(),
+    "filled": lambda x: (gaps(x).ffill() ** 2).sum() + (gaps(x).bfill() ** 3).sum() + gaps(x).interpolate().sum(),
+    "sorted": lambda x: (series(x).sort_values().reset_index(drop=True) * np.arange(6)).sum(),
+    "aligned": lambda x: (series(x) * pd.Series(x, index=np.arange(6)[::-1])).sum(),
+    "joined": lambda x: (pd.concat([series(x), series(x[:2])]).to_numpy() ** 2 * np.arange(8)).sum(),
+    "columns": lambda x: pd.DataFrame({"a": x, "b": x**2}).assign(c=lambda d: d.a * d.b).c.mean(),
+    "rows": lambda x: (pd.DataFrame(x.reshape(3, 2)).mul([1.0, 2.0]).sum(axis=1) ** 2).sum(),
+    "covariance": lambda x: pd.DataFrame(x.reshape(3, 2)).cov().to_numpy().sum(),
+    "correlation": lambda x: pd.DataFrame({"a": x, "b": x**3}).corr().iloc[0, 1],
+    "rolling mean": lambda x: (series(x).rolling(3).mean().iloc[2:] ** 2).sum(),
+    "rolling mean with gaps": lambda x: gaps(x).rolling(2, min_periods=1).mean().sum(),
+    "rolling sum": lambda x: (series(x).rolling(2, min_periods=1).sum() ** 2).sum(),
+    "expanding sum": lambda x: series(x).expanding().sum().iloc[4] ** 2,
+    "rolling std": lambda x: series(x).rolling(3).std().iloc[2:].sum(),
+    "rolling var with gaps": lambda x: gaps(x).rolling(4, min_periods=2).var().iloc[1:].sum(),
+    "rolling max": lambda x: series(x).rolling(3).max().iloc[2:].sum(),
+    "rolling median": lambda x: series(x).rolling(3).median().iloc[4],
+    "rolling skew": lambda x: series(x).rolling(5).skew().iloc[-1],
+    "rolling kurt": lambda x: series(x).rolling(6).kurt().iloc[-1],
+    "rolling quantile": lambda x: series(x).rolling(4).quantile(0.4).iloc[-1],
+    "rolling apply": lambda x: series(x).rolling(3).apply(lambda w: np.prod(w), raw=True).iloc[2:].sum(),
+    "ewm": lambda x: (series(x).ewm(alpha=0.3).mean() ** 2).sum(),
+    "ewm with gaps": lambda x: (gaps(x).ewm(span=3, adjust=False).mean() ** 2).sum(),
+    "resampled": lambda x: (pd.Series(x, index=DAYS).resample("2D").mean() ** 2).sum(),
+    "merged": lambda x: pd.DataFrame({"k": [1, 2], "v": x[:2]}).merge(LEFT.assign(w=x[2:4]), on="k").prod(axis=1).sum(),
+    **{
+        f"group {name}": lambda x, name=name: (getattr(series(x).groupby(KEYS), name)() ** 2).to_numpy().sum()
+        for name in ("sum", "mean", "prod", "max", "min", "median", "first", "last", "cumsum", "cumprod", "cummax")
+    },
+    "group std": lambda x: pd.DataFrame({"k": KEYS, "v": x}).groupby("k")["v"].std().iloc[:2].sum(),
+    "group quantile": lambda x: series(x).groupby(KEYS).quantile(0.4).sum(),
+    "group transform": lambda x: (series(x) - series(x).groupby(KEYS).transform("mean")).pow(2).sum(),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradient_is_that_of_differences(name: str) -> None:
+    f = PROGRAMS[name]
+    value, gradient = wg.value_and_grad(f)(X)
+    assert value == pytest.approx(f(X), rel=1e-13)
+    assert gradient == pytest.approx(wg.ngradient(f, X)[0], rel=1e-6, abs=1e-7)
+    tangent = np.cos(np.arange(6.0))
+    assert wg.jvp(f, (X,), (tangent,))[1] == pytest.approx(np.sum(gradient * tangent), rel=1e-10)
+
+
+@pytest.mark.parametrize("name", ["roll_sum", "roll_mean", "roll_var"])
+def test_rules_of_windows(name: str) -> None:
+    from pandas._libs.window import aggregations
+
+    start, end = np.array([0, 0, 1, 2, 3, 3]), np.array([1, 2, 3, 4, 5, 6])
+    for x in (X, np.where(np.arange(6) == 2, np.nan, X)):
+        f = getattr(aggregations, name)
+        g = lambda x, f=f: np.sum(np.nan_to_num(f(np.where(np.arange(6) == 2, x_at, x), start, end, 1)) ** 2)
+        x_at = x[2]
+        wg.check_grads(g, X, order=2)
+
+
+def test_smoothing_factor_of_ewm() -> None:
+    f = lambda a: (pd.Series(X).ewm(alpha=a).mean() ** 2).sum()
+    assert wg.grad(f)(0.4) == pytest.approx(wg.ngradient(f, 0.4)[0], rel=1e-7)
