@@ -80,6 +80,10 @@ SEVERAL = [
     ([sc.ellipkinc, sc.ellipeinc], [(-1.4, 4.4), (-1, 0.8)], False),
     ([sc.ellipj], [(-1, 3), (0.1, 0.8)], False),
     ([sc.kv, sc.kve], [(-2, 3), (0.4, 3)], False),
+    ([sc.chndtridf], [(2, 3), (0.4, 0.5), (0.6, 1)], False),
+    ([sc.chndtrinc], [(3, 4), (1, 1.4), (0.4, 0.5)], False),
+    ([sc.nctdtridf], [(0.6, 0.61), (0.5, 0.6), (1, 1.1)], False),
+    ([sc.nctdtrinc], [(2, 3), (0.4, 0.6), (1, 1.1)], False),
     ([sc.agm], [(0.3, 2), (0.3, 2)], False),
     ([sc.tklmbda], [(-0.4, 0.4), (-0.3, 0.9)], False),
     ([sc.gammainc, sc.gammaincc], [(0.3, 4), (0.3, 4)], False),
@@ -217,11 +221,21 @@ def sums_of_exponentials() -> Iterator[Sample]:
     yield call(sc.logsumexp, values(2, 3, dtype=complex), 0, keepdims=True, return_sign=True)
     yield call(sc.multigammaln, values(3, low=2, high=4), 3)
     yield call(sc.multigammaln, 2.5, d=2)
+    if hasattr(sc, "sph_harm_y"):
+        angles = values(2, low=0.4, high=2)
+        yield call(sc.sph_harm_y, 3, np.array([[-3], [0], [1]]), angles, angles[::-1])
+        yield call(sc.sph_harm_y, 0, 0, 0.0, 0.3)
+        yield call(sc.legendre_p, 3, angles / 3)
+        yield call(sc.legendre_p, 3, angles / 3, diff_n=1)
+        yield call(sc.assoc_legendre_p, 3, 1, angles / 3)
+        yield call(sc.assoc_legendre_p, 3, 2, angles / 3, norm=True, diff_n=1)
+        yield call(sc.sph_legendre_p, 3, 1, angles)
     yield call(sc.wofz, values(3, dtype=complex))
     yield call(sc._lambertw._lambertw, values(2, low=-0.3, high=2), 0, 1e-12)
     yield call(sc._lambertw._lambertw, values(2, low=-0.3, high=2, dtype=complex), -1, 1e-12)
     if hasattr(sc, "log_wright_bessel"):
         yield call(sc.log_wright_bessel, 1, 2, values(2))
+    yield call(sc.besselpoly, values(2), 1, 2)
     single = values(2, low=0.3, high=0.35, dtype=np.float32)  # not to second order
     for f in (sc.mathieu_a, sc.mathieu_b):
         yield call(f, 3, single)
@@ -244,4 +258,32 @@ def samples() -> Iterator[Sample]:
 
 
 SAMPLES: list[Sample] = [*samples()]
-BY_HAND = {sc.pro_cv, sc.obl_cv, waves.even_slope, waves.odd_slope}
+
+
+def traced() -> Iterator[Sample]:
+    """Functions in Python over those with rules."""
+    x, z = values(2), values(2, dtype=complex)
+    for f in (sc.spherical_jn, sc.spherical_yn, sc.spherical_in, sc.spherical_kn):
+        yield call(f, 2, x)
+        yield call(f, np.array([0, 1]), z, True)
+    for f in (sc.jvp, sc.yvp, sc.ivp, sc.kvp, sc.h1vp, sc.h2vp):
+        yield call(f, 1, x, 2)
+    yield call(sc.lambertw, x)
+    yield call(sc.lambertw, z, -1)
+    yield call(sc.zeta, x + 2, x)
+    yield call(sc.zeta, -x)
+    yield call(sc.comb, x + 3, 2)
+    yield call(sc.perm, x + 3, 2)
+    yield call(sc.factorial, x)
+    yield call(sc.factorial, z, extend="complex") if hasattr(sc, "sph_harm_y") else call(sc.factorial, x)
+    yield call(sc.diric, x, 3)
+    yield call(sc.assoc_laguerre, x, 3, 2)
+    yield call(sc.legendre(3), x)
+    if hasattr(sc, "softplus"):
+        yield call(sc.softplus, x)
+
+
+TRACED: list[Sample] = [*traced()]
+SPHEROIDAL = [sc.pro_ang1_cv, sc.pro_rad1_cv, sc.pro_rad2_cv, sc.obl_ang1_cv, sc.obl_rad1_cv, sc.obl_rad2_cv]
+SOLVED = [sc.ncfdtridfn, sc.ncfdtridfd, sc.ncfdtrinc]  # by SciPy to a few digits
+BY_HAND = {sc.pro_cv, sc.obl_cv, waves.even_slope, waves.odd_slope, *SPHEROIDAL, *SOLVED}

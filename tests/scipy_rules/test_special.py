@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from samples_special import SOLVED, SPHEROIDAL
 from scipy import special as sc
 
 import wengert as wg
@@ -105,3 +106,25 @@ def test_parameters_without_a_formula_are_refused(f: Any, why: str) -> None:
     for derive in (wg.grad(f), lambda x: wg.jvp(f, (x,), (1.0,))):
         with pytest.raises(wg.NoDerivativeError, match=why):
             derive(1.5)
+
+
+@pytest.mark.parametrize("f", SPHEROIDAL, ids=lambda f: f.__name__)
+def test_spheroidal_functions_of_a_given_characteristic_value(f: np.ufunc) -> None:
+    of = sc.pro_cv if f.__name__.startswith("pro") else sc.obl_cv
+    value, x = of(1, 3, 2.0), 0.4 if "ang" in f.__name__ else 2.2
+    wg.check_grads(lambda x: f(1, 3, 2.0, value, x)[0] + 0.5 * f(1, 3, 2.0, value, x)[1], x)
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_noncentral_f_distribution_is_solved_for_each_parameter(place: int) -> None:
+    """Put in place of the parameter, the solution gives the probability back, whatever the others are."""
+    args = [3.0, 4.0, 0.8]
+
+    def back(p: float, *others: float) -> float:
+        first, last = others[:place], others[place:]
+        given = [p, *others] if place == 0 else [*first, p, *last]
+        return sc.ncfdtr(*first, SOLVED[place](*given, 1.05), *last, 1.05)
+
+    others = args[:place] + args[place + 1 :]
+    slopes = wg.grad(back, argnums=(0, 1, 2))(sc.ncfdtr(*args, 1.05), *others)
+    np.testing.assert_allclose(slopes, [1, 0, 0], atol=1e-4)

@@ -11,7 +11,7 @@ from wengert.extend import partials, pullback, pushforward
 from wengert_rules.products import conj
 from wengert_rules.scipy.special.error_functions import ROOT_2, ROOT_2PI, ROOT_PI, erfcx_slope
 from wengert_rules.scipy.special.powers import log1prel_slope
-from wengert_rules.scipy.special.refusals import WHOLE, refused
+from wengert_rules.scipy.special.refusals import ORDER, PARAMETER, WHOLE, refused
 
 
 def less_one_over(value, x):
@@ -193,3 +193,10 @@ def itairy(y_bar, y, x):
 def push_itairy(dots, y, x):
     there, back = special.airy(x), special.airy(-x)
     return dots[0] * there[0], dots[0] * there[2], dots[0] * back[0], dots[0] * back[2]
+
+
+@partials(special.besselpoly)
+def besselpoly(y, a, power, v):
+    """∫ xᵖ Jᵥ(2ax) dx from 0 to 1."""
+    slope = special.besselpoly(a, power + 1, v - 1) - special.besselpoly(a, power + 1, v + 1)
+    return slope, refused(PARAMETER), refused(ORDER)

@@ -138,6 +138,18 @@ def push_pro_wave(dots, y, m, n, c, x):
     return moved(dots, prolate(y, m, special.pro_cv(m, n, c), c, x))
 
 
+@pullback(special.pro_ang1_cv, special.pro_rad1_cv, special.pro_rad2_cv, broadcasts=True)
+def pro_wave_cv(y_bar, y, m, n, c, cv, x):
+    first, second = prolate(y, m, cv, c, x)
+    slope = y_bar[0] * first + y_bar[1] * second
+    return refused(WHOLE), refused(WHOLE), refused(PARAMETER), refused(PARAMETER), slope
+
+
+@pushforward(special.pro_ang1_cv, special.pro_rad1_cv, special.pro_rad2_cv, broadcasts=True)
+def push_pro_wave_cv(dots, y, m, n, c, cv, x):
+    return moved(dots, prolate(y, m, cv, c, x))
+
+
 @pullback(special.obl_ang1, broadcasts=True)
 def obl_ang1(y_bar, y, m, n, c, x):
     first, second = oblate(y, m, special.obl_cv(m, n, c), c, x)
@@ -158,6 +170,30 @@ def obl_rad(y_bar, y, m, n, c, x):
 @pushforward(special.obl_rad1, special.obl_rad2, broadcasts=True)
 def push_obl_rad(dots, y, m, n, c, x):
     return moved(dots, oblate_outwards(y, m, special.obl_cv(m, n, c), c, x))
+
+
+@pullback(special.obl_ang1_cv, broadcasts=True)
+def obl_ang1_cv(y_bar, y, m, n, c, cv, x):
+    first, second = oblate(y, m, cv, c, x)
+    slope = y_bar[0] * first + y_bar[1] * second
+    return refused(WHOLE), refused(WHOLE), refused(PARAMETER), refused(PARAMETER), slope
+
+
+@pushforward(special.obl_ang1_cv, broadcasts=True)
+def push_obl_ang1_cv(dots, y, m, n, c, cv, x):
+    return moved(dots, oblate(y, m, cv, c, x))
+
+
+@pullback(special.obl_rad1_cv, special.obl_rad2_cv, broadcasts=True)
+def obl_rad_cv(y_bar, y, m, n, c, cv, x):
+    first, second = oblate_outwards(y, m, cv, c, x)
+    slope = y_bar[0] * first + y_bar[1] * second
+    return refused(WHOLE), refused(WHOLE), refused(PARAMETER), refused(PARAMETER), slope
+
+
+@pushforward(special.obl_rad1_cv, special.obl_rad2_cv, broadcasts=True)
+def push_obl_rad_cv(dots, y, m, n, c, cv, x):
+    return moved(dots, oblate_outwards(y, m, cv, c, x))
 
 
 @partials(special.pro_cv, special.obl_cv)
