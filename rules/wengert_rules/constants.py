@@ -50,7 +50,7 @@ non_differentiable(
     np.ndarray.argmax, np.ndarray.argmin, np.ndarray.argsort, np.ndarray.argpartition,
     np.ndarray.searchsorted, np.ndarray.nonzero, np.ndarray.any, np.ndarray.all, np.ndarray.round,
     np.generic.argmax, np.generic.argmin, np.generic.any, np.generic.all, np.generic.round,
-    float.is_integer,
+    float.is_integer, np.float64.is_integer, np.float32.is_integer, np.float16.is_integer, np.longdouble.is_integer,
 )  # fmt: skip
 
 for _f in (

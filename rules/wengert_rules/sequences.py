@@ -38,6 +38,18 @@ def across(x, ndim, axis):
     return np.expand_dims(np.reshape(x, (*(1,) * (ndim - 1 - np.ndim(x)), *np.shape(x))), axis)
 
 
+@pullback(np.arange)
+def arange(y_bar, y, start, stop, step, *, dtype=None, device=None, like=None):
+    """yₖ = start + k step."""
+    return np.sum(y_bar), 0.0, np.sum(y_bar * np.arange(np.size(y)))
+
+
+@pushforward(np.arange)
+def push_arange(dots, y, start, stop, step, *, dtype=None, device=None, like=None):
+    start_dot, _, step_dot = [0.0 if dot is None else dot for dot in dots]
+    return start_dot + step_dot * np.arange(np.size(y))
+
+
 @pullback(np.vander)
 def vander(y_bar, y, x, *, N=None, increasing=False):
     """The columns of y are the powers of x, highest first unless `increasing`."""

@@ -25,7 +25,7 @@ LOOPED = {
     "np.linalg.lstsq", "wengert_rules.special_functions.polygamma", "wengert_rules.sorting.given_to_equals",
 }  # fmt: skip
 """Functions of which no rule, or one for some calls only, is known."""
-UNKNOWN_WHEN_EMPTY = {"np.linalg.tensorsolve", "np.linalg.lstsq", "np.median"}
+UNKNOWN_WHEN_EMPTY = {"np.arange", "np.linalg.tensorsolve", "np.linalg.lstsq", "np.median"}
 """Functions whose shape the numbers decide, and one that NumPy does not have of arrays without elements."""
 CHANGES_TYPE = {operator.pow, pow, max, min}
 """Functions that give of Python's numbers one of another type, as the numbers are."""

@@ -32,6 +32,8 @@ import operator_programs
 import protocol_programs
 import sampling_programs
 import science_programs
+import subclass_programs
+import uncommon_programs
 from newer_programs import TEXTS
 from program_table import Program, Programs
 from registry import gathered
@@ -58,6 +60,8 @@ PROGRAMS: list[Program] = [
         protocol_programs.program,
         sampling_programs.program,
         science_programs.program,
+        subclass_programs.program,
+        uncommon_programs.program,
         program,
     ).values()
 ]

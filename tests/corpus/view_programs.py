@@ -543,7 +543,4 @@ def argument_returned_through_view(x):
     return weigh(v)
 
 
-ALL = gathered(mutation_programs.program, program)
-UNFOLLOWED = {"diagonal_of_strides", "strided_windows_read"}
-REFUSED = [entry for name, entry in ALL.items() if name in UNFOLLOWED]
-FOLLOWED = [entry for name, entry in ALL.items() if name not in UNFOLLOWED]
+FOLLOWED = [*gathered(mutation_programs.program, program).values()]

@@ -251,7 +251,7 @@ def test_a_rule_that_cannot_be_traced_says_so_at_second_order() -> None:
         return y_bar * 2 * np.array([float(text) for text in ",".join(map(repr, x.tolist())).split(",")])
 
     np.testing.assert_allclose(wg.grad(f)(X), 2 * X)
-    with pytest.raises((wg.NoRuleError, wg.RefusedCallError), match="tolist"):
+    with pytest.raises((wg.NoRuleError, wg.RefusedCallError), match="float"):
         wg.hessian(f)(X)
 
 

@@ -32,7 +32,7 @@ def scattered(x, p):
     for _ in range(3):
         total = total + float(decimal.Decimal(float(p["w"])))
     spectrum = np.fft.rfft(x)
-    text = json.dumps(x.tolist())
+    text = x.tobytes()
     return np.sum(np.abs(spectrum)) * p["w"] + total + len(text)
 
 
@@ -42,7 +42,7 @@ ARGS = np.ones(4), {"w": 2.5}
 def one_by_one(f: Callable[..., Any], *args: Any) -> list[str]:
     """The calls that `grad` refuses, each of which is declared constant before it is asked again."""
     found: list[str] = []
-    names = {"np.ndarray.tolist": np.ndarray.tolist, "decimal.Decimal": decimal.Decimal, "np.fft.rfft": np.fft.rfft}
+    names = {"np.ndarray.tobytes": np.ndarray.tobytes, "decimal.Decimal": decimal.Decimal, "np.fft.rfft": np.fft.rfft}
     with wg.rules.scope():
         while True:
             try:

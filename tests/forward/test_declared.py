@@ -154,13 +154,13 @@ def test_of_a_container(declares: bool) -> None:
 def test_a_pullback_that_cannot_be_transposed_says_so() -> None:
     @wg.rrule(cube)
     def rule(x):
-        return cube(x), lambda y_bar: np.array((y_bar * 3 * x * x).tolist())
+        return cube(x), lambda y_bar: np.frombuffer((y_bar * 3 * x * x).tobytes())
 
     with pytest.raises(
         wg.RuleError, match=r"cube has no pushforward: the pullback of its rule \(.*test_declared.py"
     ) as error:
         wg.jvp(cube, (X,), (V,))
-    assert "@wg.pushforward(test_declared.cube)" in str(error.value) and "tolist" in str(error.value)
+    assert "@wg.pushforward(test_declared.cube)" in str(error.value) and "tobytes" in str(error.value)
     wg.pushforward(cube)(lambda dots, y, x: 3 * x * x * dots[0])
     np.testing.assert_allclose(wg.jvp(cube, (X,), (V,))[1], DOT, rtol=1e-15)
 

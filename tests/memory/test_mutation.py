@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mutation_programs import Program, leaves
 from tapes import same_bits
-from view_programs import FOLLOWED, REFUSED
+from view_programs import FOLLOWED
 
 import wengert as wg
 
@@ -142,9 +142,3 @@ def test_rrule_tape(program: Program) -> None:
     _, got = tape.play(*leaves(program.args()))
     got = [leaf for leaf in leaves(got) if leaf is not None]
     np.testing.assert_allclose(flat(got[-len(leaves(want)) :]), flat(want), rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("program", REFUSED, ids=lambda program: program.f.__name__)
-def test_refused_for_want_of_a_rule(program: Program) -> None:
-    with pytest.raises(wg.WengertError, match=r"has no rule|does not know|cannot be seen"):
-        wg.grad(program.f, *program.args())

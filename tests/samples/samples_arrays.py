@@ -130,6 +130,8 @@ def ordered() -> Iterator[Sample]:
 
 def sequences() -> Iterator[Sample]:
     yield call(np.linspace, 0.5, 2.5, 5)
+    yield call(np.arange, 0.5, 2.6, 0.5)
+    yield call(np.arange, 3.1, -0.3, -0.7)
     yield call(np.linspace, values(3), values(2, 1), 4, endpoint=False, axis=-1)
     yield call(np.linspace, values(3), 2.5, num=1)
     yield call(np.linspace, 0.5, values(3, dtype=complex), 6, True, True)

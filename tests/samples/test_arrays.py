@@ -19,7 +19,7 @@ X, A, C = values(6), values(3, 4), values(2, 3, 4)
 @pytest.mark.parametrize("dtype", [np.int64, np.float32, complex])
 @pytest.mark.parametrize("view", [lambda x, t: x.view(t), lambda x, t: x.view(dtype=t), np.ndarray.view])
 def test_a_view_of_another_dtype_is_refused(view: Callable[..., Any], dtype: Any) -> None:
-    with pytest.raises(wg.RefusedCallError, match=r"test_arrays.py:\d+ .*viewed as ndarray of .*\.astype"):
+    with pytest.raises(wg.RefusedCallError, match=r"test_arrays.py:\d+ .*viewed as \w+\. .*\.astype"):
         wg.grad(lambda x: np.sum(np.abs(view(x * 1, dtype) * 1.0)))(X)
     assert np.array_equal(wg.grad(lambda x: np.sum(view(x * 1, float) ** 2))(X), 2 * X)
 
@@ -41,9 +41,8 @@ def test_an_argument_of_another_class_keeps_its_attributes() -> None:
     assert wg.grad(lambda t: Metres.squares(x) * t)(2.0) == value
 
 
-def test_a_view_of_another_class_is_refused() -> None:
-    with pytest.raises(wg.RefusedCallError, match=r"test_arrays.py:\d+ .*viewed as Metres .*plain arrays"):
-        wg.grad(lambda x: np.sum((x * 1).view(Metres)))(X)
+def test_a_view_of_another_class() -> None:
+    assert np.array_equal(wg.grad(lambda x: np.sum((x * 1).view(Metres) ** 2))(X), 2 * X)
 
 
 Y, B, S, POINTS = values(6, low=-1), values(3, 4, low=0.5), values(4, 4), np.linspace(0.0, 3.0, 7)

@@ -79,3 +79,13 @@ def linspace(batch, start, stop, num=50, endpoint=True, retstep=False, dtype=Non
     ndim = max(rank(start, batch.axes[0]), rank(stop, batch.axes[1]))
     first, last = [lifted(x, ndim, on) for x, on in zip((start, stop), batch.axes[:2], strict=True)]
     return np.linspace(first, last, num, endpoint, retstep, dtype, shifted(axis))
+
+
+@batching(np.arange)
+def arange(batch, start, stop, step, dtype=None):
+    """NumPy's own steps: from the first number to the second, as they are rounded."""
+    start, stop, step = [spread(x, on, batch.size) for x, on in zip((start, stop, step), batch.axes, strict=False)]
+    lengths = np.ceil((stop - start) / step)
+    if not len(lengths) or np.any(lengths != lengths[0]):
+        return NotImplemented
+    return start[:, np.newaxis] + (start + step - start)[:, np.newaxis] * np.arange(max(int(lengths[0]), 0))

@@ -14,6 +14,7 @@ from wengert.hooks.exchange import prepare
 from wengert.hooks.flat_iterators import assign_flat
 from wengert.hooks.lookups import told
 from wengert.hooks.readers import check_read
+from wengert.hooks.reshaping import set_shape
 from wengert.hooks.writes import record_store
 from wengert.recording.aliases import READING_BY_NAME
 from wengert.recording.identity import given
@@ -142,13 +143,19 @@ def set_attribute(obj: Any, value: Any, name: str, site: Site | None) -> None:
         if name == "flat":
             assign_flat(obj, slice(None), value)
             return
+        if name == "shape" and lookup(t, name) is _SHAPE:
+            set_shape(obj, value)
+            return
         if hasattr(np.ndarray, name) and slot_of(STATE.recording, obj) is not None:
             raise STATE.recording.refuse(
                 RefusedCallError(
-                    f"{here()}: .{name} of a traced array is set in place. Make a new array (reshape, astype)."
+                    f"{here()}: .{name} of a traced array is set in place. Make a new array (astype, as_strided)."
                 )
             )
     _store_attribute(setattr, obj, value, name)
+
+
+_SHAPE = vars(np.ndarray)["shape"]
 
 
 def _set_part(array: np.ndarray, name: str, value: Any) -> None:

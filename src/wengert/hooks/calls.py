@@ -23,6 +23,7 @@ from wengert.hooks.standins import (  # noqa: F401 (they enter their decisions i
     conversions,
     execution,
     iteration,
+    listing,
     number_methods,
     numpy_helpers,
     objects,

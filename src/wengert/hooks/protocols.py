@@ -17,6 +17,7 @@ from wengert.hooks.items import iterable, pairs
 from wengert.hooks.lookups import HASHED, hashed, looked_up, told
 from wengert.hooks.operators import COMPARE, Binary
 from wengert.hooks.search import CARRIER_TYPES, opaque, remember, search
+from wengert.hooks.standins.probes import by_ufunc, probe
 from wengert.hooks.writes import record_write
 from wengert.recording.caches import compared, found
 from wengert.recording.decisions import decided, exact, made_text, variables
@@ -26,6 +27,7 @@ from wengert.recording.record import as_array, record_call
 from wengert.recording.recorders import record_two
 from wengert.recording.recording import PLAIN, STATE, Modes, here
 from wengert.recording.slots import holds_traced, slot_of
+from wengert.recording.subclasses import is_of_subclass
 from wengert.values.names import is_heap_type
 from wengert.values.sites import Site
 from wengert.values.specs import NUMERIC, is_certain
@@ -113,7 +115,7 @@ def _asked(op: Binary, left: Any, right: Any) -> Any:
         tries.reverse()
     for a, name, b in tries:
         method, native = python_method(type(a), name), getattr(type(a), name, None)
-        if method is None and native is not None and native(a, b) is not NotImplemented:
+        if method is None and native is not None and native(probe(a), probe(b)) is not NotImplemented:
             return _recorded(op, left, right)
         value = NotImplemented if method is None else bind(method, a)(b)
         if value is not NotImplemented:
@@ -137,6 +139,8 @@ def _recorded(op: Binary, left: Any, right: Any) -> Any:
     recording = STATE.recording
     if recording is None:
         return op.fn(left, right)
+    if is_of_subclass(left) or is_of_subclass(right):
+        return by_ufunc(op.fn, left, right)
     if recording.keep and op.name == "mul" and (tl in _TEXTS or tr in _TEXTS):
         _tell(op, left, right)
         made = op.fn(left, right)
@@ -205,6 +209,8 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
     recording = STATE.recording
     if recording is None or (defines(t, method) and lookup(t, method) is None):
         return fn(left, right)
+    if is_of_subclass(left) or is_of_subclass(right):
+        return by_ufunc(fn, left, right)
     if isinstance(left, np.ndarray):
         if _is_object(right):
             return (
@@ -246,6 +252,8 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
     if python_method(type(left), op.method) or python_method(type(right), op.reflected):
         return protocol(op, left, right)
     recording = STATE.recording
+    if recording is not None and (is_of_subclass(left) or is_of_subclass(right)):
+        return by_ufunc(op.fn, left, right)
     if recording is None or not recording.keep:
         if op.name in ("eq", "ne"):
             compared(left, right)
@@ -299,6 +307,8 @@ def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
     if found is not None:
         return bind(found, a)()
     recording = STATE.recording
+    if recording is not None and is_of_subclass(a):
+        return by_ufunc(fn, a)
     if recording is None or slot_of(recording, a) is None:
         return fn(a)
     return record_call(constant(fn), (a,), {})

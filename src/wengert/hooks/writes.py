@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from wengert.recording.recording import PLAIN, STATE, Recording, flat_slots, her
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import holds_traced, recording_here, slot_of, slots_of
 from wengert.recording.static_arguments import check_keywords, check_statics
-from wengert.recording.subclasses import guard_as_plain, is_called_back, plain, written_as_plain
+from wengert.recording.subclasses import plain
 from wengert.recording.variables import keep_args, record_constant, splat
 from wengert.values.functional import setitem
 from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
@@ -39,6 +38,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         array[key] = value
         return
     memory: Memory = recording.memory  # type: ignore[assignment]
+    array = plain(array)
     if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
         return
     if isinstance(value, np.ndarray) and _stays(memory, array, key, value):
@@ -178,9 +178,6 @@ def record_write(
     if not traced and not memory.is_traced(target):
         memory.before_write(target, ..., len(recording.entries))
         return run()
-    if any([is_called_back(a) for a in (target, *args) if type(a) is not np.ndarray]):
-        guard_as_plain(recording, primitive.fn, args, kwargs)
-        run = partial(written_as_plain, recording, primitive.fn, run, target, args, kwargs)
     if not constant:
         _check_dtype(recording, target, ins)
     if recording.watch is not None:

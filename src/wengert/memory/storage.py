@@ -29,7 +29,7 @@ from wengert.recording.shadow import SHADOW, forgetting
 from wengert.values.frames import ENGINE
 from wengert.values.functional import setitem, setpart
 from wengert.values.keys import frozen
-from wengert.values.specs import Spec, spec_of
+from wengert.values.specs import Spec, is_inexact, spec_of
 from wengert.values.views import (
     content_of,
     covers,
@@ -149,6 +149,13 @@ class Memory:
         slot = None if storage.slot is None else read_region(self.recording, array, owner, storage.slot)
         storage.views[id(array)] = (weakref.ref(array), storage.stamp, slot)
         return slot
+
+    def slot_in_place(self, array: np.ndarray) -> int | None:
+        """The slot of an array, made where nothing saw it, that shows traced memory: from now on of its place there."""
+        if array.base is None or self.lent.shows(array) or not (is_inexact(array) and self.is_traced(array)):
+            return None
+        self.join(array)
+        return self.slot(array)
 
     def add_view(self, view: np.ndarray, slot: int | None) -> None:
         """Note a view that an operation made of written memory, and its slot."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import PLAIN, STATE, Recording, users_site
+from wengert.recording.subclasses import plain
 from wengert.values.functional import Path, getfield
 from wengert.values.views import owner_of
 
@@ -60,7 +61,7 @@ def views_or_copies(recording: Recording) -> None:
             continue
         if id(owner_of(x)) in written or id(owner_of(y)) in written:
             known[slot] = None
-            recording.append((shares, np.shares_memory(x, y), (ins[0], slot), (x, y), None, site))
+            recording.append((shares, np.shares_memory(plain(x), plain(y)), (ins[0], slot), (x, y), None, site))
 
 
 def unchanged(recording: Recording, primitive: Primitive, value: Any, args: Any, ins: Any, kwargs: Any) -> None:

@@ -26,15 +26,13 @@ from wengert.recording.recording import STATE, Recording, here, silent
 from wengert.recording.rule_reads import refuse_unspoken
 from wengert.recording.rule_writes import called, note_kept, note_writes, watched_by
 from wengert.recording.session import apart
-from wengert.recording.shadow import held
+from wengert.recording.shadow import SHADOW, held
 from wengert.recording.slots import flat, holds_traced, recording_here, slot_of, slots_in, slots_of
 from wengert.recording.static_arguments import check_keywords, check_statics
 from wengert.recording.subclasses import (
-    guard_as_plain,
-    is_called_back,
     is_of_subclass,
-    refuse_own_value,
-    run_by_numpy,
+    of_plain,
+    plain,
 )
 from wengert.recording.variables import (
     append_result,
@@ -50,6 +48,7 @@ from wengert.values.names import home_of
 from wengert.values.results import is_tree, leaves_of
 from wengert.values.specs import is_inexact, light
 from wengert.values.trees import is_container
+from wengert.values.views import covers
 
 
 def bind(
@@ -90,7 +89,9 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         args, kwargs = _at_line(recording, rule.normalise, args, kwargs)
     if rule.sequence is not None or primitive.is_array_function:
         args = arrays_for_lists(recording, primitive, args)
-    ins = tuple([slots_of(recording, a) for a in args])
+    ins, fn = tuple([slots_of(recording, a) for a in args]), primitive.fn
+    if primitive.asks_subclasses and any(map(is_of_subclass, flat(args))):
+        fn = getattr(fn, "_implementation", fn)
     contained = inside(recording, rule, args, ins, slot_of)
     if recording.context is not None:
         check_keywords(recording, primitive, kwargs)
@@ -98,7 +99,7 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if rule.kind == "constant":
         if len(args) > 1 and id(primitive.fn) in EQUALITIES:
             compared(args[0], args[1])
-        (value,) = called(recording, primitive, args, (), attempt, recording, primitive.fn, run_args, run_kwargs)
+        (value,) = called(recording, primitive, args, (), attempt, recording, fn, run_args, run_kwargs)
         note_cut(recording, primitive, ins, value)
         value = value if primitive.vouched else made_constant(recording, primitive, value)
         return record_constant(recording, primitive, args, ins, kwargs, value)
@@ -107,16 +108,18 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if all(slot is None for slot in ins) and not contained and not decides:
         if not primitive.vouched:
             refuse_unspoken(recording, primitive, 0)
-        run = partial(apart, recording, primitive.fn) if primitive.is_python else primitive.fn
+        run = partial(apart, recording, fn) if primitive.is_python else fn
         return called(recording, primitive, args, (), partial(run, *run_args, **run_kwargs)).pop()
     if rule.kind == "rrule":
         return _record_rrule(recording, primitive, args, ins, kwargs, contained)
     bound = bind(recording, primitive, args, ins, kwargs)
+    if bound.of_subclass and recording.keep:  # it is played on what the entries before it give, without their class
+        args = tuple(map(as_plain, args))
+        ins = tuple([slots_of(recording, a) for a in args])
     check_statics(recording, bound, args, ins)
     if not primitive.vouched:
         refuse_unspoken(recording, primitive, 0)
     given = (*args, *kwargs.values()) if kwargs else args
-    fn = run_by_numpy(recording, primitive.fn, args) if bound.of_subclass else primitive.fn
     made = called(recording, primitive, given, ins, attempt, recording, fn, run_args, run_kwargs)
     if rule.identity and any(made[0] is a for a in args):
         if recording.keep:
@@ -124,15 +127,35 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         return made[0]
     if not primitive.vouched or is_container(made[0]):
         check_result(recording, primitive, made[0], args)
+    if bound.of_subclass:
+        return _of_class(recording, bound, fn, made, (args, ins, kwargs), run_args, run_kwargs)
     value = made_new(made, args, primitive)
-    if bound.of_subclass and (type(primitive.fn) is not np.ufunc or any(map(is_called_back, args))):
-        refuse_own_value(recording, primitive.fn, value, run_args, run_kwargs)
-        guard_as_plain(recording, primitive.fn, run_args, run_kwargs)
     if not primitive.vouched:
         note_kept(recording, value)
     if recording.keep:
         kwargs = {name: keep_keyword(recording, v) for name, v in kwargs.items()}
     return append_result(recording, bound, value, args, ins, kwargs or None)
+
+
+def _of_class(
+    recording: Recording,
+    bound: Bound,
+    fn: Callable[..., Any],
+    made: list[Any],
+    call: tuple[Any, ...],
+    run_args: tuple[Any, ...],
+    run_kwargs: dict[str, Any],
+) -> Any:
+    """Record what NumPy gave of arrays of a class as what it gives of plain ones, unless methods of theirs made it."""
+    value, (args, ins, kwargs) = made[0], call
+    if id(value) in SHADOW and not any([value is a for a in flat(args)]):
+        return value
+    of_arrays = of_plain(recording, fn, value, run_args, run_kwargs)
+    value = made_new(made, args, bound.primitive)
+    if of_arrays is made[0]:
+        return append_result(recording, bound, value, args, ins, kwargs or None)
+    append_result(recording, bound, of_arrays, args, ins, kwargs or None)
+    return record_as(ruled(np.reshape), value, (of_arrays, value.shape))
 
 
 def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:
@@ -143,6 +166,24 @@ def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:
     ins = tuple([slots_of(recording, a) for a in args])
     bound = bind(recording, primitive, args, ins, {})
     return append_result(recording, bound, made_new([value], args, primitive), args, ins, None)
+
+
+def shown(made: np.ndarray, source: Any) -> Any:
+    """An array that shows the memory of `source`: where that is traced, a variable."""
+    recording = STATE.recording
+    if recording is None or made is source or slot_of(recording, source) is None:
+        return made
+    if covers(made, source):
+        return record_as(ruled(np.ndarray.view), made, (source, *(() if is_of_subclass(made) else (np.ndarray,))))
+    recording.memory.slot_in_place(made)
+    return made
+
+
+def as_plain(a: Any) -> Any:
+    """An array of a class shown as a plain one; anything else as it is, and so the items of a list or tuple."""
+    if type(a) is list or type(a) is tuple:
+        return type(a)([as_plain(item) for item in a])
+    return shown(plain(a), a)
 
 
 def _record_rrule(

@@ -26,7 +26,8 @@ def slot_of(recording: Recording, value: Any) -> int | None:
     """The slot of a value on this recording; None where it is not traced."""
     t = type(value)  # `isinstance` would ask an object its own `__class__`
     if t is np.ndarray or (t not in PLAIN and issubclass(t, np.ndarray)):
-        return recording.memory.slot(value)
+        slot = recording.memory.slot(value)
+        return recording.memory.slot_in_place(value) if slot is None and t is not np.ndarray else slot
     return SHADOW.get(id(value))
 
 

@@ -11,14 +11,35 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
+from wengert.hooks.exchange import prepare
 from wengert.hooks.lookups import tape
-from wengert.hooks.policy import IN_C, Decision, decides_methods_of, plain, records, replaced, searched, stands_for
+from wengert.hooks.policy import (
+    IN_C,
+    Decision,
+    Kind,
+    decides_methods_of,
+    plain,
+    records,
+    replaced,
+    searched,
+    stands_for,
+)
+from wengert.hooks.reshaping import set_shape
 from wengert.hooks.search import guarded
 from wengert.hooks.standins.functions import recorded, recorder
+from wengert.hooks.standins.subclasses import (
+    array_function,
+    array_ufunc,
+    array_wrap,
+    is_array_class,
+    method_in_python,
+    new_array,
+)
 from wengert.hooks.standins.writers import ARRAY_WRITERS
 from wengert.recording.decisions import guard
 from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of
+from wengert.recording.record import as_plain, shown
 from wengert.recording.recording import PLAIN, STATE, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
@@ -54,19 +75,20 @@ def _sparing(primitive: Primitive) -> Callable[..., Any]:
 
 
 def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
-    """`a.view()`; of another dtype or class it shows the bits of traced numbers, which have no derivative."""
-    kind = np.ndarray if isinstance(owner, np.ndarray) else np.generic
+    """`a.view()`; of another dtype it shows the bits of traced numbers, which have no derivative."""
+    kind, classes = np.ndarray if isinstance(owner, np.ndarray) else np.generic, (*args, *kwargs.values())
+    for cls in filter(is_array_class, classes):
+        prepare(cls)
     made, recording = kind.view(owner, *args, **kwargs), STATE.recording
-    if type(made) in (type(owner), np.ndarray) and made.dtype == owner.dtype:
-        return recorder(primitive)(owner, *args, **kwargs)
+    if made.dtype == owner.dtype:
+        if kind is np.generic:
+            return enter(np.asarray if type(made) is np.ndarray else np.positive)(owner)
+        return recorder(primitive)(owner) if type(made) is type(owner) is np.ndarray else shown(made, owner)
     if recording is not None and slot_of(recording, owner) is not None:
-        advice = "Convert it with .astype, or take .real and .imag."
-        if made.dtype == owner.dtype:
-            advice = f"NumPy would run the methods of {type(made).__name__} unseen: compute with plain arrays."
         raise recording.refuse(
             RefusedCallError(
-                f"{here()}: a traced {type(owner).__name__} of {owner.dtype} is viewed as {type(made).__name__} of "
-                f"{made.dtype}. {advice}"
+                f"{here()}: a traced {type(owner).__name__} of {owner.dtype} is viewed as {made.dtype}. "
+                "Convert it with .astype, or take .real and .imag."
             )
         )
     return made
@@ -104,11 +126,57 @@ def _ask_layout(order: Any) -> None:
         laid_out(recording)
 
 
-@stands_for(np.ndarray.__copy__, np.ndarray.__deepcopy__)
+@stands_for(np.ndarray.__copy__, np.ndarray.__deepcopy__, np.generic.__copy__, np.generic.__deepcopy__)
 def copied(a: Any, memo: Any = None) -> Any:
     """`copy.copy` and `copy.deepcopy` of an array or number."""
     return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
 
+
+@stands_for(np.ndarray.tolist, np.generic.tolist)
+def tolist(a: Any) -> Any:
+    """`a.tolist()`: Python numbers, each an item of `a`."""
+    recording = STATE.recording
+    if recording is None or slot_of(recording, a) is None or a.dtype.kind not in "fc":
+        return a.tolist()
+    item = enter(type(a).item)
+    return _listed(a.shape, lambda place: item(a, *place))
+
+
+def _listed(shape: tuple[int, ...], item: Callable[[tuple[int, ...]], Any], place: tuple[int, ...] = ()) -> Any:
+    if not shape:
+        return item(place)
+    return [_listed(shape[1:], item, (*place, k)) for k in range(shape[0])]
+
+
+@stands_for(np.ndarray.__array__)
+def shown_plain(a: Any, *args: Any, **kwargs: Any) -> Any:
+    """`a.__array__(dtype, copy=...)`."""
+    return enter(np.array)(as_plain(a), *args, **{"copy": None, **kwargs})
+
+
+@stands_for(np.lib.stride_tricks.as_strided)
+def _as_strided(x: Any, *args: Any, **kwargs: Any) -> Any:
+    x = enter(np.asanyarray)(x)
+    return shown(np.lib.stride_tricks.as_strided(x, *args, **kwargs), x)
+
+
+stands_for(np.ndarray.__array_ufunc__)(array_ufunc)
+stands_for(np.ndarray.__array_function__)(array_function)
+stands_for(np.ndarray.__array_wrap__)(array_wrap)
+stands_for(np.ndarray.__new__)(new_array)
+stands_for(np.ndarray)(functools.partial(new_array, np.ndarray))
+
+_STANDINS: dict[str, Callable[..., Any]] = {
+    "__array__": shown_plain,
+    "__array_function__": array_function,
+    "__array_ufunc__": array_ufunc,
+    "__array_wrap__": array_wrap,
+    "__copy__": copied,
+    "__deepcopy__": copied,
+    "_set_shape": set_shape,
+    "tolist": tolist,
+}
+_PLAIN = {"__array_finalize__": "It does nothing.", "__array_namespace__": "It gives NumPy."}
 
 _METHODS: dict[str, Callable[..., Any]] = {
     "reshape": _reshape,
@@ -139,10 +207,15 @@ def _method_of_number(f: Any, t: type, name: str) -> Decision:
 
 def _of_value(t: type, name: str) -> Decision:
     """The Decision on a method of traced objects of a class of arrays or numbers."""
-    if name in ("__copy__", "__deepcopy__"):
-        return replaced("A copy is another variable.", lambda f: functools.partial(copied, f.__self__), copied)
-    if name in ("__array_wrap__", "__array_finalize__"):
-        return plain("A method of a subclass calls it of its base, which gives a view, or does nothing.")
+    if name in _STANDINS:
+        standin = _STANDINS[name]
+        return replaced("The stand-in does the same, seen.", lambda f: functools.partial(standin, f.__self__), standin)
+    if name in _PLAIN:
+        return plain(_PLAIN[name])
+    text = method_in_python(t, name)
+    if text is not None:
+        why = "Its class takes part in what NumPy's code, in Python, does."
+        return Decision(Kind.ENTERED, why, lambda f: functools.partial(enter(text), f.__self__), text)
     if name == "conjugate" and t is float:
         return replaced("It is the number itself.", lambda f: lambda: f.__self__, _of_value)
     primitive, call = _primitive_of(t, name)

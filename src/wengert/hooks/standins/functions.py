@@ -15,6 +15,7 @@ from wengert.hooks.generated import HOOKS
 from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, replaced, searched
 from wengert.hooks.search import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
 from wengert.hooks.standins.overrides import NOT_TAKEN, shown, shows_arrays, taken_over
+from wengert.hooks.standins.probes import by_ufunc
 from wengert.hooks.standins.scratch import sparing
 from wengert.hooks.standins.texts import holds_texts
 from wengert.hooks.standins.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
@@ -27,6 +28,7 @@ from wengert.recording.recording import PLAIN, STATE, Recording, here, silent
 from wengert.recording.rule_reads import refuse_unspoken
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
+from wengert.recording.subclasses import is_of_subclass
 from wengert.values.callables import callable_name, named_parameters
 from wengert.values.functional import getfield, make_dict, make_list, make_tuple
 from wengert.values.names import home_of
@@ -358,6 +360,9 @@ def dunder(op: Any, reflected: bool) -> Any:
             return NotImplemented
         if not isinstance(b, number) and not (isinstance(a, np.ndarray) and type(b) in (list, tuple)):
             return NotImplemented
+        if isinstance(a, np.ndarray) and (is_of_subclass(a) or is_of_subclass(b)):
+            leaves_it = getattr(type(b), "__array_ufunc__", op) is None
+            return NotImplemented if leaves_it else by_ufunc(op.fn, *((b, a) if reflected else (a, b)))
         if python_method(type(a), op.method) or python_method(type(b), op.reflected):
             name = op.reflected if reflected else op.method
             fn = next(

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import operator
 import types
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wengert.hooks.classes import enter, python_method
-from wengert.hooks.operators import BINARY, COMPARE
+from wengert.hooks.operators import BINARY, COMPARE, INPLACE, UNARY
 from wengert.hooks.policy import Decision, decides_unbound, replaced
 from wengert.hooks.search import guarded
 from wengert.hooks.standins.functions import dunder
+from wengert.hooks.standins.probes import by_ufunc
+from wengert.hooks.writes import record_store
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import record_as
 from wengert.recording.recording import PLAIN
 from wengert.recording.slots import holds_traced
+from wengert.recording.subclasses import is_of_subclass
 
 
 def _classes_under(t: type) -> list[type]:
@@ -31,6 +35,11 @@ def _of_number(f: Any) -> Decision | None:
     return replaced("It is an operator, which is recorded.", _past_override, DUNDERS[f.__name__])
 
 
+def _of_first(fn: Any, a: Any, *others: Any) -> Any:
+    """An operator of which the first operand alone is asked: `x.__neg__()`, `x.__iadd__(y)`."""
+    return by_ufunc(fn, a, *others) if is_of_subclass(a) else enter(fn)(a, *others)
+
+
 def _past_override(f: Any) -> Any:
     """`float.__repr__(x)`: where the class of x has a method of that name in Python, that is not meant."""
     standin = DUNDERS[f.__name__]
@@ -40,11 +49,16 @@ def _past_override(f: Any) -> Any:
             return guarded(f)(*args, **kwargs)
         if f.__objclass__ in _NUMBERS:
             args = tuple(map(_number, args))
-        elif python_method(type(args[0]), f.__name__) is not None:
+        elif not _is_past(f) and python_method(type(args[0]), f.__name__) is not None:
             return guarded(f)(*args)
         return enter(standin)(*args)
 
     return call
+
+
+def _is_past(f: Any) -> bool:
+    """Whether the stand-in of this method asks no class of what it is given."""
+    return f.__objclass__ is np.ndarray and f.__name__ in _PAST
 
 
 _NUMBERS = {float: float.__float__, complex: complex.__complex__}
@@ -63,7 +77,7 @@ def _number(x: Any) -> Any:
 
 DUNDERS: dict[str, Any] = {
     "__getitem__": operator.getitem,
-    "__setitem__": operator.setitem,
+    "__setitem__": record_store,
     "__len__": len,
     "__hash__": hash,
     "__repr__": repr,
@@ -82,3 +96,7 @@ for _op in (*BINARY.values(), *COMPARE.values()):
     DUNDERS[_op.method] = dunder(_op, False)
     if _op.name not in COMPARE:
         DUNDERS[_op.reflected] = dunder(_op, True)
+for _fn, _name in (*INPLACE.values(), *UNARY.values(), (abs, "__abs__")):
+    DUNDERS[_name] = partial(_of_first, _fn)
+_PAST = DUNDERS.keys() - {"__getitem__", "__len__", "__hash__", "__repr__", "__str__", "__bool__", "__contains__"}
+"""Those whose stand-in asks no class of arrays."""

@@ -1,4 +1,4 @@
-"""Classes of the user's that take NumPy's calls over, by `__array_ufunc__` and `__array_function__`, or show an array.
+"""Classes that take NumPy's calls over, by `__array_ufunc__` and `__array_function__`, or show an array.
 
 Source: NEP 13 and NEP 18, for the order in which the arguments are asked.
 """
@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.hooks.classes import bind, python_method
+from wengert.hooks.classes import bind, enter, python_method
+from wengert.hooks.standins.subclasses import by_numpy, is_in_python, wrapped
 from wengert.recording.recording import PLAIN
+from wengert.recording.subclasses import has_own_methods, is_of_subclass
 from wengert.values.callables import callable_name
 
 NOT_TAKEN = object()
@@ -24,7 +26,10 @@ def taken_over(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     if isinstance(f, np.ufunc) or isinstance(getattr(f, "__self__", None), np.ufunc):
         out = kwargs.get("out", ())
         given = (*args, *(out if type(out) is tuple else (out,)))
-        return f(*args, **kwargs) if any([_asked(a, "__array_ufunc__") for a in given]) else NOT_TAKEN
+        if any([_asked(a, "__array_ufunc__") for a in given]):
+            return f(*args, **kwargs)
+        is_wrapped = any([is_of_subclass(a) and _asked(a, "__array_wrap__") for a in given])
+        return wrapped(f, args, kwargs) if is_wrapped else NOT_TAKEN
     return _by_function(f, args, kwargs) if type(f) is type(np.sum) else NOT_TAKEN
 
 
@@ -42,15 +47,17 @@ def _by_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if value is not NotImplemented:
             return value
     if asked:
-        name, types = f"{f.__module__}.{f.__name__}", [type(obj) for obj, _ in asked]
-        raise TypeError(f"no implementation found for '{name}' on types that implement __array_function__: {types}")
+        name, asking = f"{f.__module__}.{f.__name__}", [type(obj) for obj, _ in asked]
+        raise TypeError(f"no implementation found for '{name}' on types that implement __array_function__: {asking}")
+    if is_in_python(f) and any(map(has_own_methods, things)):
+        return by_numpy(f)(*args, **kwargs)
     return NOT_TAKEN
 
 
 def _asked(a: Any, name: str) -> Any:
     """The method in Python by which the class of an argument takes calls over; None where there is none."""
     t = type(a)
-    return None if t in PLAIN or issubclass(t, np.ndarray) else python_method(t, name)
+    return None if t in PLAIN or t is np.ndarray else python_method(t, name)
 
 
 def shows_arrays(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
@@ -63,6 +70,8 @@ def shows_arrays(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
 
 
 def _shows(a: Any) -> bool:
+    if type(a) is np.flatiter:
+        return True
     return _asked(a, "__array__") is not None and not any([hasattr(type(a), name) for name in _BEFORE])
 
 
@@ -73,4 +82,6 @@ def shown(a: Any) -> Any:
     """The array that an argument shows NumPy by its method, which is followed; anything else as it is."""
     if type(a) in (list, tuple):
         return type(a)([shown(part) for part in a])
+    if type(a) is np.flatiter:
+        return enter(np.ndarray.flatten)(a.base)
     return bind(_asked(a, "__array__"), a)() if _shows(a) else a

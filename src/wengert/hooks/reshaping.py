@@ -1,0 +1,70 @@
+"""`a.shape = …`: the same object is another variable from then on; what was kept of it has the shape it had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.memory.storage import memory_of
+from wengert.recording.primitives import ruled
+from wengert.recording.record import bind
+from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.shadow import SHADOW
+from wengert.recording.slots import slot_of
+from wengert.recording.variables import append_result
+from wengert.values.specs import spec_of
+from wengert.values.views import owner_of
+
+_set: Any = vars(np.ndarray)["shape"].__set__
+
+
+def set_shape(array: np.ndarray, shape: Any) -> None:
+    """Do and record `array.shape = shape`."""
+    recording = STATE.recording
+    if recording is None:
+        _set(array, shape)
+        return
+    memory, slot = memory_of(recording), slot_of(recording, array)
+    entry = None if slot is None else recording.entries[slot]
+    if entry is not None and entry[0].kind == "input" and entry[1] is array:
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: .shape of an argument is set, which is the caller's array. Reshape it: a.reshape."
+            )
+        )
+    owner, before = owner_of(array), np.ndarray.view(array, np.ndarray)
+    _set(array, shape)
+    if array.shape == before.shape:
+        return
+    if slot is not None or id(owner) in memory.captured:
+        _keep_as(recording, array, before)
+    storage = memory.storages.get(id(owner))
+    if storage is not None:
+        storage.views.pop(id(array), None)
+    if slot is None or (storage is not None and array is not owner):  # then it is read through its place
+        return
+    SHADOW[id(before)] = slot
+    bound = bind(recording, ruled(np.reshape), (before, array.shape), (slot, None), {})
+    append_result(recording, bound, array, (before, array.shape), (slot, None), None)
+    if storage is not None:
+        storage.spec = spec_of(array)
+        memory.written(storage, array, SHADOW[id(array)])
+
+
+def _keep_as(recording: Recording, array: np.ndarray, before: np.ndarray) -> None:
+    """Have `before` stand wherever entries and the undo log hold an array."""
+
+    def kept(thing: Any) -> Any:
+        if thing is array:
+            return before
+        return type(thing)([kept(part) for part in thing]) if type(thing) in (list, tuple) else thing
+
+    for place, entry in enumerate(recording.entries):
+        if entry is not None:
+            primitive, value, ins, args, kwargs, site = entry
+            words = {name: kept(word) for name, word in kwargs.items()} if kwargs else kwargs
+            recording.entries[place] = primitive, kept(value), ins, kept(args), words, site
+    for record in memory_of(recording).undo:
+        record[1] = kept(record[1])

@@ -1,0 +1,43 @@
+"""Arrays as lists of numbers, and arrays made of what an iterator gives, or of bounds and steps."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.classes import enter
+from wengert.hooks.items import iterable
+from wengert.hooks.policy import records, stands_for
+from wengert.hooks.standins.arrays import sized
+from wengert.recording.primitives import Primitive
+from wengert.recording.recording import STATE
+from wengert.recording.shadow import SHADOW
+from wengert.recording.slots import holds_traced
+
+
+@stands_for(np.fromiter)
+def _fromiter(iter: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
+    given = list(itertools.islice(iterable(iter, STATE.site), None if count < 0 else count))
+    if len(given) < count or not holds_traced(given) or np.dtype(dtype).kind not in "fc":
+        return np.fromiter(given, dtype, count, **options)
+    return enter(np.array)(given, dtype)
+
+
+@records(np.arange)
+def _arange(primitive: Primitive) -> Callable[..., Any]:
+    """The recorder of `np.arange`: how many numbers it gives is decided by all that it is given."""
+    record = sized(primitive, slice(0, None))
+
+    def call(*args: Any, **words: Any) -> Any:
+        if not any([id(a) in SHADOW for a in (*args, *words.values())]):
+            return np.arange(*args, **words)
+        given = {**dict(zip(("start", "stop", "step", "dtype"), args, strict=False)), **words}
+        if given.get("stop") is None:
+            given |= {"start": 0, "stop": given.get("start")}
+        bounds = [given.pop("start", 0), given.pop("stop"), given.pop("step", None)]
+        return record(*bounds[:2], 1 if bounds[2] is None else bounds[2], **given)
+
+    return call

@@ -1,0 +1,34 @@
+"""Operators of arrays of a class made from `np.ndarray`: the ufunc that NumPy calls for each, which it tells itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks.classes import enter
+from wengert.recording.subclasses import is_of_subclass
+
+
+class _Probe(np.ndarray):
+    """An array that tells which ufunc NumPy calls for it, and how."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **words: Any) -> Any:
+        return ufunc, inputs, words
+
+
+def probe(a: Any) -> Any:
+    """In place of an array of a class a probe of it; anything else as it is."""
+    return np.ndarray.view(a, _Probe) if is_of_subclass(a) else a
+
+
+def by_ufunc(operator: Callable[..., Any], *operands: Any) -> Any:
+    """An operator of such arrays, whose own methods for it are not asked."""
+    probes = [probe(a) for a in operands]
+    given = {id(probe): a for probe, a in zip(probes, operands, strict=True)}
+    ufunc, inputs, words = operator(*probes)
+    inputs = [given.get(id(a), a) for a in inputs]
+    if "out" in words:
+        words["out"] = tuple([given.get(id(a), a) for a in words["out"]])
+    return enter(ufunc)(*inputs, **words)
