@@ -190,10 +190,20 @@ def selections() -> Iterator[Sample]:
         yield call(np.where, c, x * 1j, x)
 
 
+class Metre(float):
+    pass
+
+
+class Wave(complex):
+    pass
+
+
 def scalars() -> Iterator[Sample]:
     yield call(math.log, 2.2, 3.1)
     yield call(math.hypot, 0.3)
     yield call(math.hypot, 0.3, -1.2, 2.0)
+    yield call(float.__new__, Metre, 0.7)
+    yield call(complex.__new__, Wave, 1.5, -0.3)
     yield call(complex, 1.5, -0.3)
     yield call(complex, 1.5 + 1j, -0.3 + 2j)
     yield call(math.fsum, [0.1, 0.2, 0.7])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.rulebook.registry import callable_name
+from wengert.rulebook.registry import callable_name, rules
 
 
 class Sample(NamedTuple):
@@ -30,6 +31,11 @@ def kind(x: Any) -> str:
 
 def call(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Sample:
     return Sample(f, args, kwargs)
+
+
+def is_of_numpy(f: Callable[..., Any]) -> bool:
+    """Whether the rule of f is one of ours for Python or NumPy: those for further libraries stand in folders below."""
+    return Path(rules[f].where.rpartition(":")[0]).parent.name == "wengert_rules"
 
 
 @contextmanager

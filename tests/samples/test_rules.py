@@ -9,12 +9,12 @@ import operator
 import types
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from samples import BY_FUNCTION, BY_HAND, SAMPLES, Sample
+from sampling import is_of_numpy
 
 import wengert_rules  # noqa: F401 (registers the rules)
 from wengert.errors import NoDerivativeError, RuleError
@@ -35,11 +35,6 @@ def test_rule_on_sample(sample: Sample) -> None:
         warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
         warnings.filterwarnings("ignore", r"complex\(\) argument", DeprecationWarning)  # of complex(z, w), from 3.14
         test_rrule(sample.f, *sample.args, **sample.kwargs)
-
-
-def is_of_numpy(f: Any) -> bool:
-    """Whether the rule of f is one of ours for Python or NumPy: those for further libraries stand in folders below."""
-    return Path(rules[f].where.rpartition(":")[0]).parent.name == "wengert_rules"
 
 
 def test_every_rule_has_a_sample() -> None:

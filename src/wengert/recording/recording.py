@@ -326,7 +326,7 @@ def called_by_user() -> Any:
     while frame is not None and frame is not at_most:  # what called the derivative is none of it
         file = frame.f_code.co_filename
         if file.startswith(LIBRARIES):
-            called = _function_of(frame)
+            called = _function_of(frame) or called
         elif not file.startswith((ENGINE, "<")):
             break
         frame = frame.f_back
@@ -334,8 +334,8 @@ def called_by_user() -> Any:
 
 
 def _function_of(frame: types.FrameType) -> Any:
-    """The function that runs in a frame, by the name that its module has for it."""
-    first, *rest = frame.f_code.co_qualname.split(".")
+    """The function that runs in a frame, by the name that its module has for it, or the class that it fills an object of."""
+    first, *rest = frame.f_code.co_qualname.removesuffix(".__init__").removesuffix(".__new__").split(".")
     found = frame.f_globals.get(first)
     for name in rest:
         found = getattr(found, name, None)

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert.errors import NoDerivativeError
 from wengert.rulebook.calling import rrule
 from wengert.rulebook.interface import AnyRule
 from wengert.values.callables import callable_name
 from wengert.values.specs import is_inexact
 
 _FLOATS = (0.6, 1.7, 2.3)
+_OF_ORDERS = (2, 1.7, 2.3)
 _VECTORS = (np.array([0.6, 1.7]), np.array([2.3, 0.9]), np.array([1.1, 3.1]))
 _MATRICES = (np.array([[0.6, 0.2], [0.1, 1.7]]), np.array([[2.3, 0.3], [0.4, 0.9]]), np.eye(2))
 _PYTHON = (types.FunctionType, types.MethodType)
@@ -94,6 +96,8 @@ def _derivative(rule: AnyRule, f: Any, args: tuple[Any, ...]) -> str:
     try:
         y, pullback = rrule(rule, f, args, {})
         bars = pullback(np.ones_like(y) if isinstance(y, np.ndarray) else type(y)(1))
+    except NoDerivativeError:
+        return ""
     except Exception as error:
         return f"its rule raises {type(error).__name__}: {error}"
     return f"its pullback takes 1 to {_short(bars)}" if any(x_bar is not None for x_bar in bars) else ""
@@ -103,7 +107,8 @@ def _guesses(rule: AnyRule) -> Iterator[tuple[Any, ...]]:
     assert rule.analysis is not None
     count = 2 if rule.analysis.variadic else len(rule.analysis.names)
     fewest = count - len(rule.analysis.defaults)
-    for values in (_FLOATS, _VECTORS, _MATRICES) if rule.kind == "partials" else (_VECTORS, _MATRICES, _FLOATS):
+    of_floats = _FLOATS, _OF_ORDERS, _VECTORS, _MATRICES
+    for values in of_floats if rule.kind == "partials" else (_VECTORS, _MATRICES, _FLOATS):
         for n in range(count, fewest - 1, -1):
             yield ([*values[:n]],) if rule.sequence == 0 else values[:n]
 

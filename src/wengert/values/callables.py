@@ -86,6 +86,8 @@ def _owner(f: Any) -> Any:
     bound = None if isinstance(f, type) else getattr(f, "__self__", None)
     if bound is None or isinstance(bound, types.ModuleType) or not hasattr(f, "__name__"):
         return None
+    if isinstance(f, types.BuiltinFunctionType) and f.__module__ is not None:  # it keeps something of its own there
+        return None
     return bound if isinstance(bound, (type, np.ufunc)) else type(bound)
 
 
@@ -97,13 +99,14 @@ def _of_object(f: Any) -> str:
 
 def _where_defined(f: Any) -> str:
     """The name of what cannot be imported from where it says: a local function, a ufunc of another package."""
-    if isinstance(f, np.ufunc):
-        if f.__name__.endswith(" (vectorized)"):
-            return f"np.frompyfunc({f.__name__.partition(' ')[0]}, {f.nin}, {f.nout})"
-        modules = [(name, vars(m)) for name, m in sys.modules.copy().items() if hasattr(m, "__dict__")]
-        homes = [name for name, names in modules if names.get(f.__name__) is f and "._" not in name]
+    if isinstance(f, np.ufunc) and f.__name__.endswith(" (vectorized)"):
+        return f"np.frompyfunc({f.__name__.partition(' ')[0]}, {f.nin}, {f.nout})"
+    modules = [(name, vars(m)) for name, m in sys.modules.copy().items() if hasattr(m, "__dict__")]
+    homes = [name for name, names in modules if names.get(f.__name__) is f and "._" not in name and name != "__main__"]
+    if homes or isinstance(f, np.ufunc):
         return f"{min(homes, key=len)}.{f.__name__}" if homes else f.__name__
-    path = str(getattr(f, "__qualname__", f.__name__)).rpartition("<locals>.")[2]
+    qualified = f.__name__ if isinstance(f, types.BuiltinFunctionType) else getattr(f, "__qualname__", f.__name__)
+    path = str(qualified).rpartition("<locals>.")[2]
     module = home_of(f)
     local = "<locals>" in getattr(f, "__qualname__", "") or module in ("", "builtins", "__main__")
     return path if local else f"{module}.{path}"
