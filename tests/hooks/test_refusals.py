@@ -421,7 +421,7 @@ REFUSED = """through_json parsed_text parsed_repr_of_a_slice parsed_format parse
     hidden_in_a_map array_module memory_view buffers raw_bytes without_a_rule object_array
     object_store integer_store evaluated_text started_thread swallowed
     swallowed_by_anything from_python_function""".split()
-RIGHT = """tolist array_of_an_object hidden_in_a_generator random_normal legacy_random_normal float_of_an_object items evaluated executed key_of_a_dict copies copied_objects random_gauss sorted_in_place accumulated_at
+RIGHT = """tolist hidden_in_a_generator random_normal legacy_random_normal float_of_an_object items evaluated executed key_of_a_dict copies copied_objects random_gauss sorted_in_place accumulated_at
     ufunc_methods vectorized printed_and_read""".split()
 
 
