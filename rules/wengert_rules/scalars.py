@@ -73,7 +73,9 @@ def prod(y_bar, y, *factors, start=1):
 
 @pushforward(math.prod)
 def push_prod(dots, y, *factors, start=1):
-    return weighted(prod(1.0, y, *factors, start=start), dots)
+    """Σ x̄ₖ* ẋₖ, element by element where the factors are arrays."""
+    bars = prod(1.0, y, *factors, start=start)
+    return sum([conj(x_bar) * dot for x_bar, dot in zip(bars, dots, strict=True) if dot is not None])
 
 
 if hasattr(math, "sumprod"):  # from Python 3.12

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import tracemalloc
 from typing import Any
 
@@ -255,3 +256,9 @@ def test_f_may_write_where_its_tangents_lie() -> None:
         return wg.jvp(f, (a, b), (b, a))[1]
 
     assert np.allclose(wg.jvp(crossed, (1.0,), (1.0,))[1], 3 * (dot(X, V) - X) + X)
+
+
+def test_a_product_of_arrays_in_a_list() -> None:
+    """Its tangent was the sum of what each element gives."""
+    factors = [X, V, X]
+    assert np.allclose(wg.jvp(lambda *xs: math.prod(xs), factors, (V, V, X))[1], V * V * X + X * V * X + X * V * X)

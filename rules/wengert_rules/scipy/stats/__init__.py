@@ -9,7 +9,6 @@ from wengert_rules.scipy.stats import (
     counts,
     kernel_density,
     landau,
-    mixed,
     quantiles,
     studentized_range,
     two_sided,

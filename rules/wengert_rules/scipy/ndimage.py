@@ -1,3 +1,0 @@
-"""Rules for scipy.ndimage: images."""
-
-from __future__ import annotations

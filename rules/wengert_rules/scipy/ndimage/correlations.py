@@ -1,0 +1,119 @@
+"""Correlations with weights: yᵢ = Σⱼ kⱼ pᵢ₊ⱼ, where p is the image continued beyond its edges."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from scipy.ndimage import convolve, correlate, correlate1d, uniform_filter1d
+
+from wengert.extend import linear, pullback, pushforward
+from wengert_rules.products import conj
+from wengert_rules.scipy.boundaries import NUMPYS, continued, folded
+from wengert_rules.shapes import integers
+
+
+def turned(origin, size):
+    """The origin with which weights read backwards stand where they stood."""
+    return -origin - 1 + size % 2
+
+
+def edges(origin, size):
+    """How far weights reach before and behind the element that they are for."""
+    return size // 2 + origin, (size - 1) // 2 - origin
+
+
+@pullback(correlate1d)
+def correlate1d_(y_bar, y, input, weights, *, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    """p̄ is the convolution of ȳ with the weights; what stands beyond the edges goes to where it comes from."""
+    size = np.size(weights)
+    reach = edges(origin, size)
+    whole = continued(y_bar, axis, reach, "constant")
+    p_bar = correlate1d(whole, np.flip(conj(weights)), axis, None, "constant", 0.0, turned(origin, size))
+    p = np.swapaxes(continued(input, axis, reach, NUMPYS[mode], cval), axis, -1)
+    return folded(p_bar, axis, reach, NUMPYS[mode]), matches(p, np.swapaxes(y_bar, axis, -1), size)
+
+
+def matches(p, y_bar, size):
+    """Σᵢ pᵢ₊ⱼ ȳ*ᵢ over all rows, for each j."""
+    n = np.shape(y_bar)[-1]
+    return np.stack([np.sum(p[..., j : j + n] * conj(y_bar)) for j in range(size)])
+
+
+@pushforward(correlate1d)
+def push_correlate1d(dots, y, input, weights, *, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    moved = [] if dots[0] is None else [correlate1d(dots[0], weights, axis, None, mode, 0.0, origin)]
+    if dots[1] is not None:
+        moved.append(correlate1d(input, dots[1], axis, None, mode, cval, origin))
+    return sum(moved)
+
+
+@pullback(uniform_filter1d)
+def uniform_filter1d_(y_bar, y, input, *, size, axis=-1, output=None, mode="reflect", cval=0.0, origin=0):
+    reach = edges(origin, size)
+    whole = continued(y_bar, axis, reach, "constant")
+    p_bar = uniform_filter1d(whole, size, axis, None, "constant", 0.0, turned(origin, size))
+    return folded(p_bar, axis, reach, NUMPYS[mode])
+
+
+linear(uniform_filter1d, without=("cval",))
+
+
+def spread(weights, origin, axes, ndim):
+    """Weights for some axes as weights for all, and the origins with them."""
+    axes = [*range(ndim)] if axes is None else [k % ndim for k in integers(axes)]
+    origins = dict(zip(axes, integers(np.broadcast_to(origin, (len(axes),))), strict=True))
+    others = tuple([k for k in range(ndim) if k not in axes])
+    return np.expand_dims(weights, others), [origins.get(k, 0) for k in range(ndim)]
+
+
+def pulled(y_bar, input, kernel, origins, mode, cval):
+    """x̄, and the conjugate of the cotangent of the kernel."""
+    shape = np.shape(kernel)
+    p, whole = input, y_bar
+    for axis, (origin, size) in enumerate(zip(origins, shape, strict=True)):
+        p = continued(p, axis, edges(origin, size), NUMPYS[mode], cval)
+        whole = continued(whole, axis, edges(origin, size), "constant")
+    back = [turned(origin, size) for origin, size in zip(origins, shape, strict=True)]
+    x_bar = correlate(whole, np.flip(kernel), None, "constant", 0.0, back)
+    for axis, (origin, size) in enumerate(zip(origins, shape, strict=True)):
+        x_bar = folded(x_bar, axis, edges(origin, size), NUMPYS[mode])
+    sums = []
+    for place in itertools.product(*[range(size) for size in shape]):
+        window = tuple([slice(j, j + n) for j, n in zip(place, np.shape(y_bar), strict=True)])
+        sums.append(np.sum(p[window] * conj(y_bar)))
+    return x_bar, np.reshape(np.stack(sums), shape)
+
+
+@pullback(correlate)
+def correlate_(y_bar, y, input, weights, *, output=None, mode="reflect", cval=0.0, origin=0, axes=None):
+    kernel, origins = spread(weights, origin, axes, np.ndim(input))
+    x_bar, kernel_bar = pulled(y_bar, input, conj(kernel), origins, mode, cval)
+    return x_bar, np.reshape(kernel_bar, np.shape(weights))
+
+
+@pullback(convolve)
+def convolve_(y_bar, y, input, weights, *, output=None, mode="reflect", cval=0.0, origin=0, axes=None):
+    """The correlation with the weights read backwards."""
+    kernel, origins = spread(weights, origin, axes, np.ndim(input))
+    back = [turned(origin, size) for origin, size in zip(origins, np.shape(kernel), strict=True)]
+    x_bar, kernel_bar = pulled(y_bar, input, np.flip(kernel), back, mode, cval)
+    return x_bar, np.reshape(np.flip(conj(kernel_bar)), np.shape(weights))
+
+
+def pushes(correlation):
+    """The pushforward of a correlation or convolution, whose `cval` stays with the weights."""
+
+    def push(dots, y, input, weights, *, output=None, mode="reflect", cval=0.0, origin=0, axes=None):
+        moved = []
+        for image, given, edge in ((dots[0], weights, 0.0), (input, dots[1], cval)):
+            if image is not None and given is not None:
+                options = {} if axes is None else {"axes": axes}  # which came with SciPy 1.16
+                moved.append(correlation(image, given, None, mode, edge, origin, **options))
+        return sum(moved)
+
+    return push
+
+
+pushforward(correlate)(pushes(correlate))
+pushforward(convolve)(pushes(convolve))

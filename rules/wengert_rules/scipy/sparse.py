@@ -1,0 +1,3 @@
+"""Rules for scipy.sparse: sparse matrices."""
+
+from __future__ import annotations
