@@ -39,3 +39,5 @@ for name in OF_SCIPY:
     rules.when_imported(f"scipy.{name}", f"wengert_rules.scipy.{name}")
 rules.when_imported("pandas", "wengert_rules.pandas")
 rules.when_imported("bottleneck", "wengert_rules.bottleneck")
+
+rules.when_imported("scipy.sparse.linalg", "wengert_rules.scipy.sparse.systems")

@@ -1,4 +1,4 @@
-"""What `np.vectorize` does by a ufunc of Python objects: its function called element by element, with Python's numbers."""
+"""`np.vectorize`: a function called element by element, with Python's numbers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from wengert.extend import stands_for
 
 
-@stands_for(np.vectorize._vectorize_call)
+@stands_for(vars(np.vectorize)["_vectorize_call"])
 def vectorize_call(self, func, args):
     """A call without signature; one with a signature loops in Python itself."""
     if self.signature is not None:

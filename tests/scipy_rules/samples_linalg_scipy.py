@@ -10,7 +10,7 @@ import numpy as np
 from samples_linalg import matrices, positive
 from sampling import Sample, call, values
 from scipy import linalg
-from scipy.linalg import _decomp_cholesky, _decomp_lu
+from scipy.linalg import _basic, _decomp_cholesky, _decomp_lu
 
 from wengert.extend import adjoint
 
@@ -115,6 +115,45 @@ def spectra() -> Iterator[Sample]:
                 yield call(linalg.svd, a, full_matrices=False, lapack_driver="gesvd")
 
 
+def bands() -> Iterator[Sample]:
+    for dtype in DTYPES:
+        band = values(4, 6, low=-1, dtype=dtype) + np.array([[0], [0], [9], [0]])
+        half = values(3, 6, low=-1, dtype=dtype) / 4
+        c, r = values(5, dtype=dtype) + np.array([9, 0, 0, 0, 0]), values(5, dtype=dtype)
+        for b in (values(6, dtype=dtype), values(6, 2, dtype=dtype)):
+            yield call(_basic._solve_banded, 1, 2, band, b, False, False, True)
+            yield call(_basic._solve_toeplitz, c, r, b[:5], True)
+        for lower in (False, True):
+            upper = np.concatenate([half[:2], half[2:].real + 5])
+            one = upper[::-1] if lower else upper
+            yield call(linalg.solveh_banded, one, values(6, dtype=dtype), lower=lower)
+            yield call(linalg.solveh_banded, one, values(6, 2, dtype=dtype), lower=lower)
+            yield call(linalg.cholesky_banded, one, lower=lower)
+            factor = linalg.cholesky_banded(one, lower=lower)
+            yield call(_decomp_cholesky._cho_solve_banded, factor, values(6, dtype=dtype), lower, False, True)
+            yield call(linalg.eig_banded, one, lower, True)
+            yield call(linalg.eigvals_banded, one, lower, select="i", select_range=(1, 3))
+            if dtype is float:
+                yield call(linalg.eig_banded, one, lower)
+                yield call(linalg.eig_banded, one, lower, select="i", select_range=(1, 3))
+    d, e = values(5), values(4, low=-1)
+    for options in ({}, {"select": "i", "select_range": (1, 2)}):
+        yield call(linalg.eigh_tridiagonal, d, e, **options)
+        yield call(linalg.eigh_tridiagonal, d, e, eigvals_only=True, **options)
+        yield call(linalg.eigvalsh_tridiagonal, d, e, **options)
+
+
+def general() -> Iterator[Sample]:
+    for dtype in DTYPES:
+        a, b = matrices(3, 3, dtype=dtype), positive(3, 3, dtype=dtype)[::-1]
+        for second in ((), (b,)):
+            yield call(linalg.eigvals, a, *second)
+            yield call(linalg.eig, a, *second, right=False)
+        badly_scaled = a * np.array([[1, 1e3, 1e-2]])
+        yield call(linalg.matrix_balance, badly_scaled)
+        yield call(linalg.matrix_balance, badly_scaled, permute=False)
+
+
 def functions() -> Iterator[Sample]:
     for dtype in DTYPES:
         a, b = matrices(3, 3, dtype=dtype), values(3, 3, dtype=dtype) / 3
@@ -155,7 +194,7 @@ def patterns() -> Iterator[Sample]:
 
 
 SAMPLES: list[Sample] = [
-    *systems(), *factors(), *spectra(), *functions(), *equations(), *patterns(),
+    *systems(), *factors(), *spectra(), *functions(), *equations(), *patterns(), *bands(), *general(),
 ]  # fmt: skip
 
 
@@ -176,12 +215,39 @@ def traced() -> Iterator[Sample]:
         yield call(by_cholesky, positive(3, 3), values(3), lower)
     for trans in (0, 1):
         yield call(by_lu, matrices(3, 3), values(3), trans)
+    yield call(by_bands, values(4, 6, low=-1) + np.array([[0], [0], [9], [0]]), values(6))
+    yield call(by_diagonals, values(3, dtype=complex), values(3, 2))
+    for dtype in DTYPES:
+        yield call(projector, matrices(2, 4, dtype=dtype))
+        yield call(spectral_projectors, matrices(3, 3, dtype=dtype), positive(3, 3, dtype=dtype)[::-1])
     yield call(linalg.solve_circulant, values(3), values(3, 2))
     yield call(toeplitz_product, values(3), values(4), values(4, 2))
     yield call(linalg.subspace_angles, matrices(4, 2), values(4, 2) ** 3)
     yield call(linalg.fiedler, values(4))
     yield call(linalg.fiedler_companion, values(4))
     yield call(linalg.leslie, values(3), values(2))
+
+
+def projector(a: Any) -> Any:
+    """That on the null space, whichever basis of it LAPACK finds."""
+    basis = linalg.null_space(a)
+    return basis @ adjoint(basis)
+
+
+def spectral_projectors(a: Any, b: Any) -> Any:
+    """What the phases of left and right vectors do not change."""
+    _, left, right = linalg.eig(a, b, left=True)
+    return np.abs(np.sum(np.conj(left) * right, axis=0)) + np.abs(left[0]) + np.abs(right[1])
+
+
+def by_bands(band: Any, b: Any) -> Any:
+    return linalg.solve_banded((1, 2), band, b) + linalg.cho_solve_banded(
+        (linalg.cholesky_banded(band[2:] + np.array([[9], [0]]), lower=True), True), b
+    )
+
+
+def by_diagonals(c: Any, b: Any) -> Any:
+    return linalg.solve_toeplitz(c + np.array([5, 0, 0]), b)
 
 
 def symmetric_weights(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -206,3 +272,4 @@ def toeplitz_product(c: Any, r: Any, x: Any) -> Any:
 
 
 TRACED: list[Sample] = [*traced()]
+BY_HAND = [linalg.null_space]  # known up to a rotation: see `projector`

@@ -9,12 +9,12 @@ from sampling import Sample, call, values
 from scipy import special as sc
 from scipy import stats
 from scipy.special import _ufuncs as private
-from scipy.stats import _ksstats, _stats
+from scipy.stats import _continuous_distns, _ksstats, _stats
 
 from wengert_rules.scipy.special import bessel_orders
-from wengert_rules.scipy.stats import bessel_distributions, studentized_range
+from wengert_rules.scipy.stats import bessel_distributions, mixed, studentized_range
 
-BY_HAND = {_ksstats.kolmognp, _ksstats.kolmogn, _ksstats.kolmogni, _stats.von_mises_cdf}
+BY_HAND = {_ksstats.kolmognp, _ksstats.kolmogn, _ksstats.kolmogni}
 
 LANDAU = (
     private._landau_pdf, private._landau_cdf, private._landau_sf, private._landau_ppf, private._landau_isf
@@ -47,6 +47,12 @@ UFUNCS: list[tuple[list[Any], list[tuple[float, float]]]] = [
     ([bessel_orders.log_bessel_k], [(0.3, 3), (0.3, 3)]),
     ([bessel_distributions.gig_cdf], [(0.3, 3), (0.3, 3), (0.5, 2)]),
     ([bessel_distributions.hyperbolic_cdf, bessel_distributions.hyperbolic_sf], [(-1, 2), (0.3, 2), (2, 3), (0.3, 1)]),
+    ([bessel_distributions.inverse_gaussian_cdf], [(-1, 2), (2, 3), (0.3, 1)]),
+    ([bessel_distributions.inverse_gaussian_sf], [(-1, 2), (2, 3), (0.3, 1)]),
+    ([_stats.von_mises_cdf], [(0.5, 4), (-2, 2)]),
+    ([_continuous_distns._ncx2_log_pdf], [(0.5, 4), (1.2, 5), (0.4, 3)]),
+    ([mixed.log_constant], [(0.5, 4), (1.2, 5), (0.4, 3), (-0.5, 2)]),
+    ([mixed.BIVARIATE[0]], [(-1, 1), (-1.5, 1), (-0.7, 0.8)]),
     ([private._kolmogp, private._kolmogc, sc.kolmogorov], [(0.5, 1.5)]),
     ([private._kolmogci, sc.kolmogi], [QUANTILES]),
 ]
@@ -62,6 +68,8 @@ SAMPLES: list[Sample] = [
     call(private._binom_cdf, 3, 7, values(3, low=0.2, high=0.8)),
     call(private._binom_sf, 3, 7, values(3, low=0.2, high=0.8)),
     call(private._nbinom_pmf, 3, values(3), values(3, low=0.2, high=0.8)),
+    call(private._nbinom_cdf, 3, values(3), values(3, low=0.2, high=0.8)),
+    call(private._nbinom_sf, 3, values(3), values(3, low=0.2, high=0.8)),
     call(private._gen_harmonic, 7, values(3)),
     call(private._normalized_gen_harmonic, 2, 4, 7, values(3)),
     *[call(f, 0.4, 0, 1) for f in LANDAU],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -128,3 +129,56 @@ def test_the_noncentral_f_distribution_is_solved_for_each_parameter(place: int) 
     others = args[:place] + args[place + 1 :]
     slopes = wg.grad(back, argnums=(0, 1, 2))(sc.ncfdtr(*args, 1.05), *others)
     np.testing.assert_allclose(slopes, [1, 0, 0], atol=1e-4)
+
+
+X = np.array([0.4, 1.3])
+EVERYWHERE = [
+    lambda x: sc.logsumexp(x) + np.sum(sc.softmax(x) * sc.log_softmax(x, axis=0)),
+    lambda x: np.sum(sc.gammainc(x, 1.2) + sc.gammaincinv(x, 0.4) + sc.betainc(x, 0.7, 0.3)),
+    lambda x: np.sum(sc.stdtr(x, 1.3) + sc.polygamma(2, x) + sc.multigammaln(x + 2, 2)),
+    lambda x: np.sum(sc.boxcox(2.0, x) + sc.elliprd(x, 0.3, 1.2) + sc.zeta(x + 1.5, 2.0) + sc.log_ndtr(x)),
+    lambda x: np.sum(sc.kv(x, 1.2) + sc.airy(x)[1] + sc.ellipj(x, 0.3)[2] + sc.voigt_profile(0.3, x, 0.5)),
+]
+
+
+@pytest.mark.parametrize("f", EVERYWHERE)
+def test_batches_are_taken_at_once(f: Any) -> None:
+    batch = np.stack([X, X + 0.2, X * 1.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", wg.NoBatchingRuleWarning)
+        found = wg.vmap(wg.grad(f))(batch)
+    np.testing.assert_allclose(found, [wg.grad(f)(x) for x in batch], rtol=1e-12)
+
+
+def test_results_are_written_where_a_mask_says() -> None:
+    mask = np.array([True, False])
+
+    def f(x: np.ndarray) -> Any:
+        y, ai, rest = x * 2.0, np.zeros(2), [np.zeros(2) for _ in range(3)]
+        sc.gammaln(x, out=y, where=mask)
+        sc.airy(x, out=(ai, *rest))
+        return np.sum(y * y) + np.sum(ai) + np.sum(sc.erf(x, where=mask, out=np.zeros(2)))
+
+    wg.check_grads(f, X)
+
+
+def test_ends_are_no_holes() -> None:
+    """Where a term of a formula is infinite or a difference of infinities, the derivative is its limit."""
+    assert wg.grad(sc.i1e)(np.inf) == 0
+    assert wg.grad(sc.i1)(0.0) == 0.5
+    assert wg.grad(sc.k1e)(0.0) == -np.inf
+    assert wg.grad(sc.y1)(0.0) == np.inf
+    assert wg.grad(sc.rgamma)(np.inf) == 0
+    assert wg.grad(sc.it2struve0)(0.0) == pytest.approx(-2 / math.pi)
+    assert wg.grad(lambda x: sc.sici(x)[0])(0.0) == 1
+    assert wg.grad(sc.spence)(1.0) == -1
+    assert wg.grad(sc.ellipk)(0.0) == pytest.approx(math.pi / 8)
+    assert wg.grad(lambda x: sc.spherical_jn(1, x))(0.0) == pytest.approx(1 / 3)
+    assert wg.grad(lambda x: sc.eval_legendre(3, x))(1.0) == 6
+    assert wg.grad(lambda x: sc.eval_chebyt(0.0, x))(-1.5) == 0
+    assert wg.grad(lambda x: sc.boxcox(0.0, x))(2.0) == 0.25
+    for k in (0, 1):
+        assert wg.grad(sc.fdtr, argnums=(0, 1))(3.0, 2.0, np.inf)[k] == 0
+        assert wg.grad(sc.fdtr, argnums=(0, 1))(3.0, 2.0, 0.0)[k] == 0
+    assert wg.grad(sc.gdtr, argnums=(0, 1))(3.0, 0.4, 0.0) == (0, 0)
+    assert wg.grad(sc.voigt_profile, argnums=(0, 1, 2))(0.3, 0.0, 1.0)[1] == 0

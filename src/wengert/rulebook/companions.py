@@ -14,6 +14,7 @@ class Companions:
 
     def __init__(self) -> None:
         self._waiting: dict[str, list[str]] = {}
+        self._importing: set[str] = set()  # by the thread that has the lock: importing rules may look up rules
         self._seen = 0
         self._lock = lock_of_process()
 
@@ -33,22 +34,29 @@ class Companions:
         Errors: RuleError where one cannot be imported; it is tried again at the next lookup.
         """
         with self._lock:
-            while found := next(filter(_is_imported, self._waiting), None):
-                self._import(found, self._waiting.pop(found))
+            while found := next(filter(self._is_due, self._waiting), None):
+                self._import(found)
             if not any(library in sys.modules for library in self._waiting):  # else it is being imported just now
                 self._seen = len(sys.modules)
 
-    def _import(self, library: str, rules: list[str]) -> None:
-        while rules:
-            try:
+    def _is_due(self, library: str) -> bool:
+        return library not in self._importing and _is_imported(library)
+
+    def _import(self, library: str) -> None:
+        self._importing.add(library)
+        rules = self._waiting[library]
+        try:
+            while rules:
                 importlib.import_module(rules[0])
-            except Exception as error:
-                self._waiting[library] = rules
-                raise RuleError(
-                    f"the rules for {library} could not be loaded: importing {rules[0]} raised "
-                    f"{type(error).__name__}: {error}. Mend it, or uninstall the distribution that brings it"
-                ) from error
-            del rules[0]
+                del rules[0]
+            del self._waiting[library]
+        except Exception as error:
+            raise RuleError(
+                f"the rules for {library} could not be loaded: importing {rules[0]} raised "
+                f"{type(error).__name__}: {error}. Mend it, or uninstall the distribution that brings it"
+            ) from error
+        finally:
+            self._importing.discard(library)
 
 
 def _is_imported(library: str) -> bool:

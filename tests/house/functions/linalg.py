@@ -5,7 +5,7 @@ MODULES = ("scipy.linalg",)
 TRACED = {
     "sinm cosm tanm sinhm coshm tanhm expm_cond block_diag khatri_rao orth companion convolution_matrix diagsvd polar",
     "solve_circulant matmul_toeplitz subspace_angles fiedler fiedler_companion leslie",
-    "orthogonal_procrustes cho_solve lu_solve",
+    "orthogonal_procrustes cho_solve lu_solve cho_solve_banded solve_banded solve_toeplitz cdf2rdf",
 }
 
 CONSTANT = {
@@ -16,7 +16,5 @@ CONSTANT = {
 REFUSED = {
     "cossin qz ordqz schur hessenberg rsf2csf ldl funm": "LAPACK's own choice of a form",
     "qr_delete qr_insert qr_update qr_multiply": "updates of factors by C code",
-    "cdf2rdf eig eigvals eig_banded eigvals_banded eigh_tridiagonal eigvalsh_tridiagonal": "not yet",
-    "cholesky_banded cho_solve_banded solve_banded solveh_banded solve_toeplitz null_space": "not yet",
-    "clarkson_woodruff_transform matrix_balance": "not yet",
+    "clarkson_woodruff_transform": "a random sketch",
 }

@@ -2,4 +2,15 @@
 
 from __future__ import annotations
 
-from wengert_rules.scipy.linalg import constants, equations, factors, functions, patterns, spectra, systems, triangles
+from wengert_rules.scipy.linalg import (
+    banded,
+    constants,
+    eigenvalues,
+    equations,
+    factors,
+    functions,
+    patterns,
+    spectra,
+    systems,
+    triangles,
+)

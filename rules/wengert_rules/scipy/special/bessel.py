@@ -7,6 +7,7 @@ from scipy import special
 from scipy.special import _ufuncs
 
 from wengert.extend import computes, is_complex, partials, pullback, pushforward
+from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj
 from wengert_rules.scipy.special.bessel_orders import by_order
 from wengert_rules.scipy.special.refusals import ORDER, WHOLE, refused
@@ -19,12 +20,12 @@ def jv(y, v, z):
 
 @partials(special.yv)
 def yv(y, v, z):
-    return refused(ORDER), (special.yv(v - 1, z) - special.yv(v + 1, z)) / 2
+    return refused(ORDER), np.where(z == 0, np.inf, (special.yv(v - 1, z) - special.yv(v + 1, z)) / 2)
 
 
 @partials(special.yn)
 def yn(y, n, x):
-    return refused(WHOLE), (special.yv(n - 1, x) - special.yv(n + 1, x)) / 2
+    return refused(WHOLE), np.where(x == 0, np.inf, (special.yv(n - 1, x) - special.yv(n + 1, x)) / 2)
 
 
 @partials(special.iv)
@@ -50,7 +51,7 @@ def kn(y, n, x):
 
 @partials(special.kve)
 def kve(y, v, z):
-    return k_slope(y, v, z), y - (special.kve(v - 1, z) + special.kve(v + 1, z)) / 2
+    return k_slope(y, v, z), np.where(z == 0, -np.inf, y - (special.kve(v - 1, z) + special.kve(v + 1, z)) / 2)
 
 
 @partials(special.hankel1)
@@ -137,7 +138,7 @@ def y0(y, x):
 
 @partials(special.y1)
 def y1(y, x):
-    return (special.y0(x) - special.yv(2, x)) / 2
+    return np.where(x == 0, np.inf, (special.y0(x) - special.yv(2, x)) / 2)
 
 
 @partials(special.i0)
@@ -157,7 +158,7 @@ def i0e(y, x):
 
 @partials(special.i1e)
 def i1e(y, x):
-    return (special.i0e(x) + special.ive(2, x)) / 2 - np.sign(x) * y
+    return special.i0e(x) - np.where(x == 0, 0.5, y / nonzero(x)) - np.sign(x) * y
 
 
 @partials(special.k0)
@@ -172,12 +173,12 @@ def k1(y, x):
 
 @partials(special.k0e)
 def k0e(y, x):
-    return y - special.k1e(x)
+    return np.where(x == 0, -np.inf, y - special.k1e(x))
 
 
 @partials(special.k1e)
 def k1e(y, x):
-    return y - (special.k0e(x) + special.kve(2, x)) / 2
+    return np.where(x == 0, -np.inf, y - special.k0e(x) - y / nonzero(x))
 
 
 @partials(_ufuncs._spherical_jn)

@@ -12,6 +12,7 @@ from scipy import special
 
 from wengert.extend import is_complex, partials, pullback, pushforward
 from wengert_rules.products import conj
+from wengert_rules.scipy.special.integrals import gathered
 from wengert_rules.scipy.special.refusals import ORDER, PARAMETER, refused
 
 
@@ -103,11 +104,10 @@ def y_over_x(y, x, at_zero=0.0):
     return np.where(x == 0, at_zero, y / np.where(x == 0, 1, x))
 
 
-@pullback(special.kelvin)
+@pullback(special.kelvin, parts=True)
 def kelvin(y_bar, y, x):
     """(Be, Ke, Be', Ke'), functions of x√i, where Be'' = i Be - Be'/x."""
-    first = np.real(conj(y[2]) * y_bar[0] + conj(y[3]) * y_bar[1])
-    return first + np.real(conj(1j * y[0] - y_over_x(y[2], x, 0.5j)) * y_bar[2] + conj(1j * y[1] - y[3] / x) * y_bar[3])
+    return np.real(gathered(y_bar, (y[2], y[3], 1j * y[0] - y_over_x(y[2], x, 0.5j), 1j * y[1] - y[3] / x)))
 
 
 @pushforward(special.kelvin, broadcasts=True)

@@ -15,6 +15,11 @@ from wengert_rules.scipy.special.incomplete import beta_slope, gamma_slope, held
 from wengert_rules.scipy.special.refusals import WHOLE, refused
 
 
+def inside(x):
+    """Whether x lies between the ends, which stay where they are."""
+    return (x > 0) & (x < np.inf)
+
+
 @partials(special.chdtr)
 def chdtr(y, v, x):
     return gamma_slope(v / 2, x / 2, 1) / 2, gamma_density(v / 2, x / 2) / 2
@@ -40,13 +45,13 @@ def chdtriv(v, p, x):
 @partials(special.gdtr)
 def gdtr(y, a, b, x):
     density = gamma_density(b, a * x)
-    return x * density, gamma_slope(b, a * x, 1), a * density
+    return np.where(inside(x), x * density, 0), gamma_slope(b, a * x, 1), a * density
 
 
 @partials(special.gdtrc)
 def gdtrc(y, a, b, x):
     density = gamma_density(b, a * x)
-    return -x * density, -gamma_slope(b, a * x, 1), -a * density
+    return np.where(inside(x), -x * density, 0), -gamma_slope(b, a * x, 1), -a * density
 
 
 @partials(special.gdtrix)
@@ -107,18 +112,22 @@ def f_point(d1, d2, x):
 
 
 def f_density(d1, d2, x):
-    return beta_density(d1 / 2, d2 / 2, f_point(d1, d2, x)) * d1 * d2 / (d1 * x + d2) ** 2
+    at = np.where(np.isinf(x), 1, x)
+    density = beta_density(d1 / 2, d2 / 2, f_point(d1, d2, at)) * d1 * d2 / (d1 * at + d2) ** 2
+    return np.where(np.isinf(x), 0, density)
 
 
 def f_slope_1(d1, d2, x):
     """The point moves with d₁ as it does with x, in logarithms."""
-    own = beta_slope(d1 / 2, d2 / 2, f_point(d1, d2, x), (1, 0)) / 2
-    return own + f_density(d1, d2, x) * x / d1
+    at = np.where(inside(x), x, 1)
+    own = beta_slope(d1 / 2, d2 / 2, f_point(d1, d2, at), (1, 0)) / 2
+    return np.where(inside(x), own + f_density(d1, d2, at) * at / d1, 0)
 
 
 def f_slope_2(d1, d2, x):
-    own = beta_slope(d1 / 2, d2 / 2, f_point(d1, d2, x), (0, 1)) / 2
-    return own - f_density(d1, d2, x) * x / d2
+    at = np.where(inside(x), x, 1)
+    own = beta_slope(d1 / 2, d2 / 2, f_point(d1, d2, at), (0, 1)) / 2
+    return np.where(inside(x), own - f_density(d1, d2, at) * at / d2, 0)
 
 
 @partials(special.fdtr)

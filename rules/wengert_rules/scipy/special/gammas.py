@@ -83,7 +83,7 @@ def reciprocal_slope(x):
     turn = math.pi * (x - np.round(np.real(x)))
     sign = 1 - 2 * (np.round(np.real(x)) % 2)
     wave = np.cos(turn) - special.digamma(mirrored) * np.sin(turn) / math.pi
-    right = np.where(left, 0.5, x)
+    right = np.where(left | np.isinf(x), 200.0, x)
     return np.where(left, sign * special.gamma(mirrored) * wave, -special.rgamma(right) * special.digamma(right))
 
 
@@ -147,4 +147,4 @@ def push_multigammaln(dots, y, a, *, d):
 
 
 non_differentiable(special.gammasgn)
-batching(polygamma, special.polygamma)(elementwise)
+batching(polygamma, special.polygamma, special.multigammaln)(elementwise)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from wengert.extend import NoDerivativeError, computes, partials
+from wengert.extend import NoDerivativeError, batching, computes, partials
+from wengert_rules.batches.elementwise import elementwise
 from wengert_rules.scipy.special.polynomials import WHOLE_DEGREE
 from wengert_rules.scipy.special.refusals import refused
 
@@ -70,3 +71,5 @@ if hasattr(special, "legendre_p"):  # from SciPy 1.15
         turn = np.exp(1j * phi)
         to_theta = (up / turn * harmonic(n, m + 1, theta, phi) - down * turn * harmonic(n, m - 1, theta, phi)) / 2
         return refused(WHOLE_DEGREE), refused(WHOLE_DEGREE), alone(diff_n) * to_theta, alone(diff_n) * 1j * m * y
+
+    batching(special.sph_harm_y)(elementwise)

@@ -24,24 +24,39 @@ def over(value, x):
     return np.where(x == 0, 1, value) / np.where(x == 0, 1, x)
 
 
-@pullback(special.sici)
+def gathered(y_bar, slopes):
+    """Σ ȳₖ conj(slopeₖ) over the results that were used: of the others a slope may be infinite."""
+    return sum([bar * conj(slope) for bar, slope in zip(y_bar, slopes, strict=True) if bar is not None])
+
+
+def sici_slopes(x):
+    return over(np.sin(x), x), (np.cos(x) / x)
+
+
+@pullback(special.sici, parts=True)
 def sici(y_bar, y, x):
-    return y_bar[0] * conj(over(np.sin(x), x)) + y_bar[1] * conj(np.cos(x) / x)
+    return gathered(y_bar, sici_slopes(x))
 
 
 @pushforward(special.sici, broadcasts=True)
 def push_sici(dots, y, x):
-    return dots[0] * over(np.sin(x), x), dots[0] * (np.cos(x) / x)
+    first, second = sici_slopes(x)
+    return dots[0] * first, dots[0] * second
 
 
-@pullback(special.shichi)
+def shichi_slopes(x):
+    return over(np.sinh(x), x), (np.cosh(x) / x)
+
+
+@pullback(special.shichi, parts=True)
 def shichi(y_bar, y, x):
-    return y_bar[0] * conj(over(np.sinh(x), x)) + y_bar[1] * conj(np.cosh(x) / x)
+    return gathered(y_bar, shichi_slopes(x))
 
 
 @pushforward(special.shichi, broadcasts=True)
 def push_shichi(dots, y, x):
-    return dots[0] * over(np.sinh(x), x), dots[0] * (np.cosh(x) / x)
+    first, second = shichi_slopes(x)
+    return dots[0] * first, dots[0] * second
 
 
 @pullback(special.fresnel)
@@ -127,44 +142,64 @@ def voigt_profile(y, x, sigma, gamma):
     return to_x, np.where(narrow, 0, -spread / ROOT_2), to_gamma
 
 
-@pullback(special.itj0y0)
+def itj0y0_slopes(x):
+    return special.j0(x), special.y0(x)
+
+
+@pullback(special.itj0y0, parts=True)
 def itj0y0(y_bar, y, x):
-    return y_bar[0] * special.j0(x) + y_bar[1] * special.y0(x)
+    return gathered(y_bar, itj0y0_slopes(x))
 
 
 @pushforward(special.itj0y0, broadcasts=True)
 def push_itj0y0(dots, y, x):
-    return dots[0] * special.j0(x), dots[0] * special.y0(x)
+    first, second = itj0y0_slopes(x)
+    return dots[0] * first, dots[0] * second
 
 
-@pullback(special.iti0k0)
+def iti0k0_slopes(x):
+    return special.i0(x), special.k0(x)
+
+
+@pullback(special.iti0k0, parts=True)
 def iti0k0(y_bar, y, x):
-    return y_bar[0] * special.i0(x) + y_bar[1] * special.k0(x)
+    return gathered(y_bar, iti0k0_slopes(x))
 
 
 @pushforward(special.iti0k0, broadcasts=True)
 def push_iti0k0(dots, y, x):
-    return dots[0] * special.i0(x), dots[0] * special.k0(x)
+    first, second = iti0k0_slopes(x)
+    return dots[0] * first, dots[0] * second
 
 
-@pullback(special.it2j0y0)
+def it2j0y0_slopes(x):
+    return -less_one_over(special.j0(x), x), -special.y0(x) / x
+
+
+@pullback(special.it2j0y0, parts=True)
 def it2j0y0(y_bar, y, x):
-    return -y_bar[0] * less_one_over(special.j0(x), x) - y_bar[1] * special.y0(x) / x
+    return gathered(y_bar, it2j0y0_slopes(x))
 
 
 @pushforward(special.it2j0y0, broadcasts=True)
 def push_it2j0y0(dots, y, x):
-    return -dots[0] * less_one_over(special.j0(x), x), -dots[0] * special.y0(x) / x
+    first, second = it2j0y0_slopes(x)
+    return dots[0] * first, dots[0] * second
 
 
-@pullback(special.it2i0k0)
+def it2i0k0_slopes(x):
+    return less_one_over(special.i0(x), x), -special.k0(x) / x
+
+
+@pullback(special.it2i0k0, parts=True)
 def it2i0k0(y_bar, y, x):
-    return y_bar[0] * less_one_over(special.i0(x), x) - y_bar[1] * special.k0(x) / x
+    return gathered(y_bar, it2i0k0_slopes(x))
 
 
 @pushforward(special.it2i0k0, broadcasts=True)
 def push_it2i0k0(dots, y, x):
-    return dots[0] * less_one_over(special.i0(x), x), -dots[0] * special.k0(x) / x
+    first, second = it2i0k0_slopes(x)
+    return dots[0] * first, dots[0] * second
 
 
 @partials(special.itstruve0)
@@ -174,7 +209,7 @@ def itstruve0(y, x):
 
 @partials(special.it2struve0)
 def it2struve0(y, x):
-    return -special.struve(0, x) / x
+    return -np.where(x == 0, 2 / math.pi, special.struve(0, x)) / np.where(x == 0, 1, x)
 
 
 @partials(special.itmodstruve0)

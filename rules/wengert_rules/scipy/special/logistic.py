@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from wengert.extend import is_complex, partials, pullback, pushforward
+from wengert.extend import batching, is_complex, partials, pullback, pushforward
+from wengert_rules.batches.axes import of_example, shifted
 from wengert_rules.products import conj
 
 
@@ -87,3 +88,10 @@ def push_logsumexp(dots, y, a, axis=None, b=None, *, keepdims=False, return_sign
     if not return_sign:
         return dot
     return np.real(dot), 1j * y[1] * np.imag(dot) if is_complex(y[1]) else None
+
+
+@batching(special.softmax, special.log_softmax, special.logsumexp)
+def along_axes(batch, x, axis=None, *args, **kwargs):
+    if not batch.first or np.ndim(x) == 1:
+        return NotImplemented
+    return batch.fn(x, of_example(x) if axis is None else shifted(axis), *args, **kwargs)

@@ -11,84 +11,90 @@ from wengert_rules.scipy.special.refusals import PARAMETER, refused
 WHOLE_DEGREE = "the derivative of a polynomial with respect to its degree is not given: pass the degree as an int"
 
 
+def below(n):
+    """The degree below n; that of a constant stays one."""
+    return np.where(n == 0, 1, n) - 1
+
+
 @partials(special.eval_jacobi)
 def jacobi(y, n, a, b, x):
-    slope = (n + a + b + 1) / 2 * special.eval_jacobi(n - 1, a + 1, b + 1, x)
+    slope = (n != 0) * (n + a + b + 1) / 2 * special.eval_jacobi(below(n), a + 1, b + 1, x)
     return refused(WHOLE_DEGREE), refused(PARAMETER), refused(PARAMETER), slope
 
 
 @partials(special.eval_sh_jacobi)
 def sh_jacobi(y, n, p, q, x):
     """P(n, p - q, q - 1) at 2x - 1 over a binomial coefficient."""
-    slope = (n + p) * special.eval_jacobi(n - 1, p - q + 1, q, 2 * x - 1) / special.binom(2 * n + p - 1, n)
+    slope = (n != 0) * (n + p) * special.eval_jacobi(below(n), p - q + 1, q, 2 * x - 1)
+    slope = slope / special.binom(2 * n + p - 1, n)
     return refused(WHOLE_DEGREE), refused(PARAMETER), refused(PARAMETER), slope
 
 
 @partials(special.eval_gegenbauer)
 def gegenbauer(y, n, a, x):
-    return refused(WHOLE_DEGREE), refused(PARAMETER), 2 * a * special.eval_gegenbauer(n - 1, a + 1, x)
+    return refused(WHOLE_DEGREE), refused(PARAMETER), (n != 0) * 2 * a * special.eval_gegenbauer(below(n), a + 1, x)
 
 
 @partials(special.eval_genlaguerre)
 def genlaguerre(y, n, a, x):
-    return refused(WHOLE_DEGREE), refused(PARAMETER), -special.eval_genlaguerre(n - 1, a + 1, x)
+    return refused(WHOLE_DEGREE), refused(PARAMETER), -1.0 * (n != 0) * special.eval_genlaguerre(below(n), a + 1, x)
 
 
 @partials(special.eval_laguerre)
 def laguerre(y, n, x):
-    return refused(WHOLE_DEGREE), -special.eval_genlaguerre(n - 1, 1.0, x)
+    return refused(WHOLE_DEGREE), -1.0 * (n != 0) * special.eval_genlaguerre(below(n), 1.0, x)
 
 
 @partials(special.eval_hermite)
 def hermite(y, n, x):
-    return refused(WHOLE_DEGREE), 2 * n * special.eval_hermite(np.maximum(n, 1) - 1, x)
+    return refused(WHOLE_DEGREE), 2 * n * special.eval_hermite(below(n), x)
 
 
 @partials(special.eval_hermitenorm)
 def hermitenorm(y, n, x):
-    return refused(WHOLE_DEGREE), n * special.eval_hermitenorm(np.maximum(n, 1) - 1, x)
+    return refused(WHOLE_DEGREE), n * special.eval_hermitenorm(below(n), x)
 
 
 @partials(special.eval_legendre)
 def legendre(y, n, x):
-    return refused(WHOLE_DEGREE), special.eval_gegenbauer(n - 1, 1.5, x)
+    return refused(WHOLE_DEGREE), (n != 0) * special.eval_gegenbauer(below(n), 1.5, x)
 
 
 @partials(special.eval_sh_legendre)
 def sh_legendre(y, n, x):
-    return refused(WHOLE_DEGREE), 2 * special.eval_gegenbauer(n - 1, 1.5, 2 * x - 1)
+    return refused(WHOLE_DEGREE), (n != 0) * 2 * special.eval_gegenbauer(below(n), 1.5, 2 * x - 1)
 
 
 @partials(special.eval_chebyt)
 def chebyt(y, n, x):
-    return refused(WHOLE_DEGREE), n * special.eval_gegenbauer(n - 1, 1.0, x)
+    return refused(WHOLE_DEGREE), n * special.eval_gegenbauer(below(n), 1.0, x)
 
 
 @partials(special.eval_chebyu)
 def chebyu(y, n, x):
-    return refused(WHOLE_DEGREE), 2 * special.eval_gegenbauer(n - 1, 2.0, x)
+    return refused(WHOLE_DEGREE), (n != 0) * 2 * special.eval_gegenbauer(below(n), 2.0, x)
 
 
 @partials(special.eval_chebyc)
 def chebyc(y, n, x):
     """2 T(x/2)."""
-    return refused(WHOLE_DEGREE), n * special.eval_gegenbauer(n - 1, 1.0, x / 2)
+    return refused(WHOLE_DEGREE), n * special.eval_gegenbauer(below(n), 1.0, x / 2)
 
 
 @partials(special.eval_chebys)
 def chebys(y, n, x):
     """U(x/2)."""
-    return refused(WHOLE_DEGREE), special.eval_gegenbauer(n - 1, 2.0, x / 2)
+    return refused(WHOLE_DEGREE), (n != 0) * special.eval_gegenbauer(below(n), 2.0, x / 2)
 
 
 @partials(special.eval_sh_chebyt)
 def sh_chebyt(y, n, x):
-    return refused(WHOLE_DEGREE), 2 * n * special.eval_gegenbauer(n - 1, 1.0, 2 * x - 1)
+    return refused(WHOLE_DEGREE), 2 * n * special.eval_gegenbauer(below(n), 1.0, 2 * x - 1)
 
 
 @partials(special.eval_sh_chebyu)
 def sh_chebyu(y, n, x):
-    return refused(WHOLE_DEGREE), 4 * special.eval_gegenbauer(n - 1, 2.0, 2 * x - 1)
+    return refused(WHOLE_DEGREE), (n != 0) * 4 * special.eval_gegenbauer(below(n), 2.0, 2 * x - 1)
 
 
 @partials(special.lpmv)

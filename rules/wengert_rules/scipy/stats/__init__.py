@@ -9,6 +9,7 @@ from wengert_rules.scipy.stats import (
     counts,
     kernel_density,
     landau,
+    mixed,
     quantiles,
     studentized_range,
     two_sided,

@@ -14,10 +14,10 @@ from scipy.stats import _stats
 from wengert.extend import computes, partials, stands_for
 from wengert_rules.scipy.special.bessel_orders import by_argument, by_order, log_bessel_k
 from wengert_rules.scipy.special.nodes import beyond, in_tail, spread
+from wengert_rules.scipy.stats.methods import own, untraced
 
 LOG_2 = math.log(2)
 LOG_ROOT_2PI = math.log(2 * math.pi) / 2
-GEOMETRIC, HYPERBOLIC = type(stats.geninvgauss), type(stats.genhyperbolic)
 NODES, GAUSS = np.polynomial.legendre.leggauss(64)
 
 
@@ -36,16 +36,11 @@ def vonmises_cdf_by_kappa(kappa, x):
     return half * np.sum(GAUSS * np.exp(kappa * (np.cos(u) - 1)) * excess / (2 * math.pi * special.i0e(kappa)), axis=-1)
 
 
-def untraced(*args):
-    """Copies, of which nothing is recorded where methods of np.vectorize run instrumented."""
-    return [np.array(a) for a in args]
-
-
 def gig_logpdf(x, p, b):
     return (p - 1) * np.log(x) - b * (x + 1 / x) / 2 - LOG_2 - log_bessel_k(p, b)
 
 
-@stands_for(GEOMETRIC._logpdf)
+@stands_for(*own("geninvgauss", "_logpdf"))
 def geninvgauss_logpdf(self, x, p, b):
     return gig_logpdf(x, p, b)
 
@@ -54,7 +49,7 @@ def gig_cdf(x, p, b):
     return stats.geninvgauss._cdf(*untraced(x, p, b))
 
 
-@stands_for(GEOMETRIC._cdf)
+@stands_for(*own("geninvgauss", "_cdf"))
 def geninvgauss_cdf(self, x, p, b):
     return gig_cdf(x, p, b)
 
@@ -87,12 +82,12 @@ def hyperbolic_logpdf(x, p, a, b):
     return powers + b * x + log_bessel_k(p - 0.5, a * s) - log_bessel_k(p, d) - LOG_ROOT_2PI
 
 
-@stands_for(HYPERBOLIC._logpdf)
+@stands_for(*own("genhyperbolic", "_logpdf"))
 def genhyperbolic_logpdf(self, x, p, a, b):
     return hyperbolic_logpdf(x, p, a, b)
 
 
-@stands_for(HYPERBOLIC._pdf)
+@stands_for(*own("genhyperbolic", "_pdf"))
 def genhyperbolic_pdf(self, x, p, a, b):
     return np.exp(hyperbolic_logpdf(x, p, a, b))
 
@@ -115,12 +110,12 @@ def hyperbolic_sf(x, p, a, b):
     return stats.genhyperbolic._sf(*untraced(x, p, a, b))
 
 
-@stands_for(HYPERBOLIC._cdf)
+@stands_for(*own("genhyperbolic", "_cdf"))
 def genhyperbolic_cdf(self, x, p, a, b):
     return hyperbolic_cdf(x, p, a, b)
 
 
-@stands_for(HYPERBOLIC._sf)
+@stands_for(*own("genhyperbolic", "_sf"))
 def genhyperbolic_sf(self, x, p, a, b):
     return hyperbolic_sf(x, p, a, b)
 
@@ -146,3 +141,34 @@ def hyperbolic_cdf_by(which, left, x, p, a, b):
 
     tail = beyond(integrand, x, (p, a, b), left, (1 + np.sqrt(a)) / a)
     return np.where(left, tail, -tail)
+
+
+def inverse_gaussian_cdf(x, a, b):
+    return stats.norminvgauss._cdf(*untraced(x, a, b))
+
+
+def inverse_gaussian_sf(x, a, b):
+    return stats.norminvgauss._sf(*untraced(x, a, b))
+
+
+@stands_for(*own("norminvgauss", "_cdf"))
+def norminvgauss_cdf(self, x, a, b):
+    return inverse_gaussian_cdf(x, a, b)
+
+
+@stands_for(*own("norminvgauss", "_sf"))
+def norminvgauss_sf(self, x, a, b):
+    return inverse_gaussian_sf(x, a, b)
+
+
+@partials(inverse_gaussian_cdf)
+def inverse_gaussian_cdf_(y, x, a, b):
+    """The generalised hyperbolic law with p = -½."""
+    pdf = np.exp(hyperbolic_logpdf(x, -0.5, a, b))
+    return pdf, *[hyperbolic_cdf_by(k, y < 0.5, x, -0.5, a, b) for k in (1, 2)]
+
+
+@partials(inverse_gaussian_sf)
+def inverse_gaussian_sf_(y, x, a, b):
+    pdf = np.exp(hyperbolic_logpdf(x, -0.5, a, b))
+    return -pdf, *[-hyperbolic_cdf_by(k, y > 0.5, x, -0.5, a, b) for k in (1, 2)]

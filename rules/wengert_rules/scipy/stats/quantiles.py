@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import special, stats
+from scipy import special
 
 from wengert.extend import stands_for
 from wengert_rules.scipy.special.densities import beta_density
 from wengert_rules.scipy.special.incomplete import beta_slope, held
 from wengert_rules.scipy.special.private import of_private
-
-DOUBLE_GAMMA = type(stats.dgamma)
+from wengert_rules.scipy.stats.methods import own
 
 
 @of_private("_beta_pdf")
@@ -26,12 +25,12 @@ def beta_ppf(x, q, a, b):
     return 1 / density, -held(beta_slope(a, b, x, (1, 0)), density), -held(beta_slope(a, b, x, (0, 1)), density)
 
 
-@stands_for(DOUBLE_GAMMA._ppf)
+@stands_for(*own("dgamma", "_ppf"))
 def dgamma_ppf(self, q, a):
     """SciPy computes both tails of all q, and chooses: what is nan on the other side has no derivative."""
     return np.where(q > 0.5, 1, -1) * special.gammainccinv(a, 2 * np.minimum(q, 1 - q))
 
 
-@stands_for(DOUBLE_GAMMA._isf)
+@stands_for(*own("dgamma", "_isf"))
 def dgamma_isf(self, q, a):
     return np.where(q > 0.5, -1, 1) * special.gammainccinv(a, 2 * np.minimum(q, 1 - q))

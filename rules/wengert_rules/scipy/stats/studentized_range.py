@@ -10,8 +10,8 @@ from scipy import special, stats
 from wengert.extend import computes, partials, stands_for
 from wengert_rules.scipy.special.nodes import grid, spread
 from wengert_rules.scipy.special.noncentral_t import log_norm, score
+from wengert_rules.scipy.stats.methods import own, untraced
 
-LAW = type(stats.studentized_range)
 ENDLESS = 100_000  # degrees of freedom from which on SciPy takes s for 1
 ROOT_2PI = math.sqrt(2 * math.pi)
 FALL = 38.0
@@ -46,19 +46,19 @@ def inner(f, x, k, df):
 
 
 def range_cdf(x, k, df):
-    return stats.studentized_range._cdf(*[np.array(a) for a in (x, k, df)])
+    return stats.studentized_range._cdf(*untraced(x, k, df))
 
 
 def range_pdf(x, k, df):
-    return stats.studentized_range._pdf(*[np.array(a) for a in (x, k, df)])
+    return stats.studentized_range._pdf(*untraced(x, k, df))
 
 
-@stands_for(LAW._cdf)
+@stands_for(*own("studentized_range", "_cdf"))
 def studentized_range_cdf(self, x, k, df):
     return range_cdf(x, k, df)
 
 
-@stands_for(LAW._pdf)
+@stands_for(*own("studentized_range", "_pdf"))
 def studentized_range_pdf(self, x, k, df):
     return range_pdf(x, k, df)
 

@@ -1,3 +1,0 @@
-"""Rules for scipy.sparse: sparse matrices."""
-
-from __future__ import annotations
