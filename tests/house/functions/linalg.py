@@ -11,6 +11,7 @@ TRACED = {
 CONSTANT = {
     "hilbert invhilbert helmert hadamard pascal invpascal dft": "made of whole numbers",
     "LinAlgWarning": "no function of numbers",
+    "get_blas_funcs get_lapack_funcs find_best_blas_type": "routines, and their names",
 }
 
 REFUSED = {

@@ -3,8 +3,9 @@
 MODULES = ("scipy.sparse.linalg",)
 
 TRACED = {
-    "LinearOperator aslinearoperator bicg bicgstab cg cgs expm expm_multiply factorized inv is_sptriangular lsmr lsqr",
-    "matrix_power minres norm qmr spbandwidth splu spsolve spsolve_triangular tfqmr funm_multiply_krylov LaplacianNd",
+    "LinearOperator aslinearoperator bicg bicgstab cg cgs expm expm_multiply factorized gmres inv is_sptriangular",
+    "lsmr lsqr matrix_power minres norm qmr spbandwidth splu spsolve spsolve_triangular tfqmr funm_multiply_krylov",
+    "LaplacianNd",
 }
 
 CONSTANT = {
@@ -14,6 +15,6 @@ CONSTANT = {
 REFUSED = {
     "eigs eigsh lobpcg svds": "vectors from iterations of C code, or from random ones",
     "SuperLU": "a class that nobody calls",
-    "gcrotmk gmres lgmres": "rotations and norms by LAPACK and BLAS",
+    "gcrotmk lgmres": "factors updated by C code",
     "spilu": "factors of another matrix than the given one",
 }

@@ -9,6 +9,7 @@ from wengert_rules.scipy.linalg import (
     equations,
     factors,
     functions,
+    lapack,
     patterns,
     spectra,
     systems,

@@ -1,0 +1,76 @@
+"""What scipy.linalg and scipy.sparse are allowed to overwrite, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from samples_linalg import matrices, positive
+from scipy import linalg
+from scipy.sparse.linalg import eigsh, splu
+
+import wengert as wg
+
+S, A, B = positive(3, 3), matrices(3, 3), np.array([1.0, -2.0, 0.5])
+
+
+def solved_in_place(s: Any) -> Any:
+    a = np.asfortranarray(s * 1.0)
+    b = s[0] * 1.0
+    factor = linalg.cho_factor(a, overwrite_a=True)
+    x = linalg.cho_solve(factor, b, overwrite_b=True)
+    return np.sum(x**2) + np.sum(linalg.solve(np.asfortranarray(s * 1.0), x, overwrite_a=True, overwrite_b=True))
+
+
+def test_permission_to_overwrite_is_not_used() -> None:
+    """A pullback reads what would be overwritten."""
+    np.testing.assert_allclose(wg.grad(solved_in_place)(S), wg.ngradient(solved_in_place, S)[0], rtol=1e-6, atol=1e-8)
+
+
+def weights_kept(x: Any) -> Any:
+    b = np.ones(3)
+    y = x * b
+    linalg.solve_triangular(np.asfortranarray(A), b, overwrite_b=True)
+    return np.sum(y)
+
+
+def test_nor_is_it_where_nothing_is_traced() -> None:
+    np.testing.assert_array_equal(wg.grad(weights_kept)(B), np.ones(3))
+
+
+REFUSED: list[tuple[Callable[..., Any], Any, type[Exception], str]] = [
+    (lambda a: linalg.qr(a, mode="raw")[0][0], A, wg.NoRuleError, "tuple"),
+    (lambda a: linalg.schur(a)[0], A, wg.NoRuleError, "schur"),
+    (lambda a: linalg.null_space(a)[0, 0], A[:1], wg.NoDerivativeError, "basis of the null space"),
+    (lambda a: linalg.eigh(a)[1][0, 0], np.eye(3), wg.NoDerivativeError, "two eigenvalues are equal"),
+    (lambda a: linalg.qr(a)[0][0, -1], A[:, :2], wg.NoDerivativeError, "complete"),
+    (lambda a: splu(sp.csc_array(a)).L.data[1], S, wg.NoDerivativeError, "factors L and U"),
+    (lambda a: eigsh(sp.csc_array(a), k=1)[0][0], S, wg.NoRuleError, "eigsh"),
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("f", "x", "error", "words"), REFUSED)
+def test_refused(f: Callable[..., Any], x: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        wg.grad(f)(x)
+
+
+def test_equal_eigenvalues_of_others_do_no_harm() -> None:
+    """A vector of an eigenvalue that stands alone has a derivative; two others are equal."""
+
+    def f(a: Any) -> Any:
+        return linalg.eigh(a, subset_by_index=[2, 2])[1][0, 0] ** 2
+
+    a = np.diag([1.0, 1.0, 3.0]) + 0.0
+    assert np.all(np.isfinite(wg.grad(f)(a)))
+    b = a + 0.1 * np.eye(3)[[1, 0, 2]] * np.array([0, 0, 1.0])
+    np.testing.assert_allclose(wg.grad(f)(b), wg.ngradient(f, b)[0], atol=1e-6)
+
+
+def test_zeros_of_a_dense_array_are_not_in_the_sparse_one() -> None:
+    x = np.array([[2.0, 0.0], [0.0, 3.0]])
+    np.testing.assert_array_equal(wg.grad(lambda x: np.sum(sp.csr_array(x) @ np.ones(2)))(x), np.eye(2))
