@@ -1,6 +1,6 @@
 """The public door for rules; those of this package come in through it too."""
 
-from wengert.errors import NoDerivativeError, RefusedCallError, RuleError
+from wengert.errors import NoDerivativeError, NotConvergedWarning, RefusedCallError, RuleError
 from wengert.gradient import grad
 from wengert.hooks.unseen import is_traced, order, unseen
 from wengert.implicit import followed
@@ -48,6 +48,7 @@ __all__ = [
     "InplaceableThunk",
     "NoDerivativeError",
     "NoTangent",
+    "NotConvergedWarning",
     "ProjectTo",
     "RefusedCallError",
     "RuleError",

@@ -87,7 +87,11 @@ def stop_gradient(x: Any) -> Any:
 
 
 def stopped(x: Any) -> Any:
-    """A copy of a number or array `x`, which no derivative passes."""
+    """A copy of a number or array `x`, which no derivative passes.
+
+    >>> wg.grad(lambda x: x * wg.extend.stopped(x))(3.0)
+    3.0
+    """
     return x.copy() if isinstance(x, np.ndarray) else fresh(x)
 
 

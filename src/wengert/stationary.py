@@ -24,11 +24,16 @@ ACTIVE = 1e-5
 def minimum(
     gradient: Callable[[Any], Any], x: Any, hessian: Any = None, gaps: Any = None, is_equality: Any = ()
 ) -> Any:
-    """The constant vector x as the point at which a function is least, by its `gradient`.
+    """The constant vector `x` as the point at which a function is least, by its `gradient`, and its `hessian` if given.
 
     `gaps(x)` are the constraints: each is zero where `is_equality` says so, else not negative. Those that hold x count.
+
+    >>> wg.jacobian(lambda a: wg.extend.minimum(lambda x: x**3 - a, np.array([2.0])))(8.0).round(9)
+    array([0.08333333])
+
     Errors: NoDerivativeError where one is active that does not hold x, or where x is not isolated.
     """
+    x = stopped(x)
     if gaps is None:
         return followed(gradient, x, hessian)
     active, multipliers = unseen(_holding, gradient, x, gaps, np.asarray(is_equality))
@@ -67,7 +72,11 @@ def _holding(gradient: Any, x: Any, gaps: Any, is_equality: Any) -> Any:
 
 
 def with_value(value: Any, formula: Any) -> Any:
-    """The constant `value`, with the derivative of what a `formula` gives that is near it."""
+    """The constant `value`, with the derivative of what a `formula` gives that is near it.
+
+    >>> wg.value_and_grad(lambda x: wg.extend.with_value(1.4142, x**0.5))(2.0)
+    (1.4142, 0.3535533905932738)
+    """
     if not is_traced(formula):
         return value
     if not np.all(np.abs(formula - value) <= unseen(_tolerance, formula, value)):

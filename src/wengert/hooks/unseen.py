@@ -17,7 +17,11 @@ SPARE = 2
 
 
 def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """`f(*args, **kwargs)`, of which no derivative sees anything."""
+    """`f(*args, **kwargs)`, of which no derivative sees anything.
+
+    >>> wg.grad(lambda x: x * wg.extend.unseen(lambda: x * x))(3.0)
+    9.0
+    """
     with silent():
         return f(*args, **kwargs)
 
@@ -45,7 +49,11 @@ class _Search(FarReach):
 
 
 def is_traced(value: Any) -> bool:
-    """Whether a number or array, or one that a container holds, depends on what a derivative is taken by."""
+    """Whether the number or array `value`, or one that it holds as a container, depends on an input of a derivative.
+
+    >>> wg.extend.is_traced(3.0)
+    False
+    """
     recording = STATE.recording
     if recording is None:
         return False
@@ -53,7 +61,11 @@ def is_traced(value: Any) -> bool:
 
 
 def order() -> int:
-    """How many derivatives of what is computed now may be taken, one inside the other."""
+    """How many derivatives of what is computed now may be taken, one inside the other.
+
+    >>> wg.extend.order()
+    0
+    """
     total, recording = 0, STATE.recording
     while recording is not None:
         total += len(recording.levels) + (SPARE if recording.keep else 0)

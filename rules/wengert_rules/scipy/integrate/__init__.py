@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from wengert_rules.scipy.integrate import quadrature
+from wengert_rules.scipy.integrate import initial_values, quadrature

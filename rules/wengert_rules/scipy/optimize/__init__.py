@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from wengert_rules.scipy.optimize import roots
+from wengert_rules.scipy.optimize import least_squares, minima, programs, roots

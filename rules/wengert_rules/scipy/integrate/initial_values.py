@@ -1,0 +1,125 @@
+"""Initial value problems: SciPy chooses the times of the steps, which are constants; the steps are followed.
+
+The derivative is that of the discrete solution, in the initial values, parameters and times. Where the steps are taken
+by methods of more than one step, or in C, those of Runge and Kutta stand for them that come to the same values.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import integrate
+
+from wengert.extend import NotConvergedWarning, RefusedCallError, stands_for, stopped, unseen, with_value
+from wengert_rules.scipy.arguments import arguments, in_tuple
+from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
+
+NEAR = 1e3
+"""How many times the tolerance the values of other steps may differ, lest they do not stand for a method's own."""
+
+
+class Solution:
+    """y(t) between the times of the steps, as `OdeSolution` gives it, followed."""
+
+    def __init__(self, native: Any, path: Any) -> None:
+        self.native, self.path = native, path
+        self.ts, self.t_min, self.t_max = native.ts, native.t_min, native.t_max
+
+    def __call__(self, t: Any) -> Any:
+        made = [self.path(s) for s in np.atleast_1d(t)]
+        formula = made[0] if np.ndim(t) == 0 else np.stack(made, axis=1)
+        return with_value(unseen(self.native, t), formula)
+
+
+@stands_for(integrate.solve_ivp)
+def solve_ivp(*given: Any, **words: Any) -> Any:
+    call = arguments(integrate.solve_ivp, given, words)
+    if call.get("events") is not None:
+        raise RefusedCallError(
+            "scipy.integrate.solve_ivp(events=) has no derivative here: find the time as a root of your own, by "
+            "wg.implicit or scipy.optimize.brentq, and give it as the end of t_span."
+        )
+    method, y0, (start, end) = call["method"], np.asarray(call["y0"]), call["t_span"]
+    found = unseen(integrate.solve_ivp, *given, **{**words, "dense_output": True})
+    native, found["sol"] = found["sol"], None
+    times = [start, *native.ts[1:-1].tolist(), end if found["success"] else native.ts[-1]]
+    f, steps = of_arrays(call["fun"], call["args"], y0), [(STEPS[method], 1)] if method in STEPS else OTHERS
+    step, parts = unseen(
+        chosen, steps, f, native, float(np.max(call.get("rtol", 1e-3))), np.max(call.get("atol", 1e-6))
+    )
+    ys = over(step, f, times, y0, parts)
+    path = between(step, f, times, ys, native.ts)
+    if call["t_eval"] is None:
+        found["y"] = with_value(found["y"], np.stack(ys, axis=1))
+        found["t"] = with_value(found["t"], np.array(times))
+    else:
+        at = call["t_eval"][: len(found["t"])]
+        found["y"] = with_value(found["y"], np.stack([path(t) for t in at], axis=1))
+        found["t"] = np.asarray(at)
+    if call["dense_output"]:
+        found["sol"] = Solution(native, path)
+    return found
+
+
+def of_arrays(f: Any, args: Any, y0: Any) -> Any:
+    """(t, y) ↦ f(t, y, *args) as an array like y."""
+    args = () if args is None else in_tuple(args)
+    return lambda t, y: np.reshape(np.asarray(f(t, y, *args)), np.shape(y0))
+
+
+def between(step: Any, f: Any, times: Any, ys: Any, ts: Any) -> Any:
+    """t ↦ y(t), by a step from the last of the times before it."""
+    forward = ts[-1] >= ts[0]
+
+    def path(t: Any) -> Any:
+        at = float(stopped(t))
+        k = int(np.searchsorted(ts if forward else -ts, at if forward else -at, side="right")) - 1
+        k = min(max(k, 0), len(ts) - 1)
+        return step(f, times[k], ys[k], t)
+
+    return path
+
+
+def chosen(steps: Any, f: Any, native: Any, relative: float, absolute: Any) -> Any:
+    """The first of some kinds of steps that come to the values of the solution."""
+    if len(steps) == 1:
+        return steps[0]
+    times, wanted = native.ts.tolist(), native(native.ts)
+    for step, parts in steps:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = np.stack(over(step, f, times, wanted[:, 0], parts), axis=1)
+        if np.all(
+            np.abs(found - wanted) <= NEAR * (absolute + relative * np.max(np.abs(wanted), axis=1, keepdims=True))
+        ):
+            return step, parts
+    warnings.warn(
+        "no steps come to the values of this solution: its derivatives are inaccurate", NotConvergedWarning, 2
+    )
+    return steps[-1]
+
+
+@stands_for(integrate.odeint)
+def odeint(*given: Any, **words: Any) -> Any:
+    call, found = arguments(integrate.odeint, given, words), unseen(integrate.odeint, *given, **words)
+    values, *rest = found if call["full_output"] else (found,)
+    args, func, at = in_tuple(call["args"]), call["func"], call["t"]
+    f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
+    y0 = np.atleast_1d(np.asarray(call["y0"], float))
+    relative, absolute = call["rtol"] or 1.49012e-8, call["atol"] or 1.49012e-8
+    f = of_arrays(f, args, y0)
+    native = unseen(mesh_of, f, at, np.array(y0), relative, absolute)
+    step, parts = unseen(chosen, OTHERS, f, native, float(np.max(relative)), np.max(absolute))
+    times = [at[0], *native.ts[1:].tolist()]
+    ys = over(step, f, times, y0, parts)
+    path = between(step, f, times, ys, native.ts)
+    values = with_value(values, np.stack([y0, *[path(t) for t in at[1:]]]))
+    return (values, *rest) if call["full_output"] else values
+
+
+def mesh_of(f: Any, at: Any, y0: Any, relative: Any, absolute: Any) -> Any:
+    """The solution by the method that odeint takes, with the times of its steps."""
+    ends = float(at[0]), float(at[-1])
+    return integrate.solve_ivp(f, ends, y0, "LSODA", rtol=relative, atol=absolute, dense_output=True).sol
