@@ -108,7 +108,7 @@ def odeint(*given: Any, **words: Any) -> Any:
     args, func, at = in_tuple(call["args"]), call["func"], call["t"]
     f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
     y0 = np.atleast_1d(np.asarray(call["y0"], float))
-    relative, absolute = call["rtol"] or 1.49012e-8, call["atol"] or 1.49012e-8
+    relative, absolute = (1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol"))
     f = of_arrays(f, args, y0)
     native = unseen(mesh_of, f, at, np.array(y0), relative, absolute)
     step, parts = unseen(chosen, OTHERS, f, native, float(np.max(relative)), np.max(absolute))

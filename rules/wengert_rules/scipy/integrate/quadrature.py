@@ -19,6 +19,7 @@ from wengert.extend import (
     with_value,
 )
 from wengert_rules.scipy.arguments import arguments, in_tuple
+from wengert_rules.scipy.optional import present
 
 FEWEST = 300
 """Intervals that the integral of a derivative may take where SciPy takes fewer for that of the function."""
@@ -74,3 +75,11 @@ def weighted(call: Any) -> Any:
         f"scipy.integrate.quad(weight={weight!r}) has no derivative here for these bounds: write the weight into the "
         "integrand."
     )
+
+
+def _refuse_sum(*given: Any, **words: Any) -> Any:
+    raise RefusedCallError("scipy.integrate.nsum has no derivative here: add up the terms that count yourself.")
+
+
+for _native in present("integrate.nsum"):
+    stands_for(_native)(_refuse_sum)

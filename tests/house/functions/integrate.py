@@ -1,0 +1,17 @@
+"""What becomes of scipy.integrate: quad and initial value problems have stand-ins, the rest is followed."""
+
+MODULES = ("scipy.integrate",)
+
+TRACED = {
+    "cubature cumulative_simpson cumulative_trapezoid dblquad fixed_quad nquad qmc_quad quad_vec romb simpson tanhsinh",
+    "tplquad trapezoid solve_bvp BDF DOP853 RK23 RK45 Radau DenseOutput OdeSolution OdeSolver",
+}
+
+CONSTANT = {
+    "newton_cotes lebedev_rule": "nodes and weights, of whole numbers",
+    "IntegrationWarning ODEintWarning": "a warning",
+}
+
+REFUSED = {
+    "ode complex_ode LSODA": "objects around integrators in C: use solve_ivp or odeint",
+}
