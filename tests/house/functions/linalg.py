@@ -3,9 +3,9 @@
 MODULES = ("scipy.linalg",)
 
 TRACED = {
-    "sinm cosm tanm sinhm coshm tanhm expm_cond block_diag khatri_rao orth companion convolution_matrix diagsvd polar",
+    "sinm cosm tanm sinhm coshm tanhm expm_cond block_diag khatri_rao orth companion convolution_matrix diagsvd",
     "solve_circulant matmul_toeplitz subspace_angles fiedler fiedler_companion leslie",
-    "orthogonal_procrustes cho_solve lu_solve cho_solve_banded solve_banded solve_toeplitz cdf2rdf",
+    "cho_solve lu_solve cho_solve_banded solve_banded solve_toeplitz cdf2rdf",
 }
 
 CONSTANT = {

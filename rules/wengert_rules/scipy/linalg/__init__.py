@@ -11,6 +11,7 @@ from wengert_rules.scipy.linalg import (
     functions,
     lapack,
     patterns,
+    polars,
     spectra,
     systems,
     triangles,
