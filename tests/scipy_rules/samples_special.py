@@ -18,6 +18,7 @@ from wengert_rules.scipy.special import (
     hypergeometric,
     incomplete,
     powers,
+    series,
     waves,
 )
 
@@ -60,6 +61,8 @@ UNARY = [
 # Of several arguments: the functions and the interval of each, whether they take complex numbers.
 SEVERAL = [
     ([sc.beta, sc.betaln, sc.poch], [(0.3, 4), (0.3, 4)], False),
+    ([gammas.digamma_difference], [(0.3, 4), (0.3, 4)], False),
+    ([gammas.digamma_difference], [(21, 40), (21, 40)], False),
     ([sc.binom], [(4, 5), (1.2, 2.8)], False),
     ([sc.xlogy, sc.xlog1py], [(-2, 2), (0.3, 2)], True),
     ([sc.rel_entr, sc.kl_div], [(0.3, 2), (0.3, 2)], False),
@@ -79,6 +82,10 @@ SEVERAL = [
     ([sc.elliprj], [(0.3, 2), (0.3, 2), (0.3, 2), (0.3, 2)], False),
     ([sc.ellipkinc, sc.ellipeinc], [(-1.4, 4.4), (-1, 0.8)], False),
     ([sc.ellipj], [(-1, 3), (0.1, 0.8)], False),
+    ([sc.jv, sc.iv, sc.ive], [(-0.6, 3), (0.4, 3)], False),
+    ([sc.hyp0f1], [(0.3, 2), (-3, 3)], False),
+    ([sc.hyp1f1], [(-0.6, 2), (0.3, 2), (-3, 3)], False),
+    ([sc.hyp2f1], [(-0.6, 2), (0.3, 2), (0.3, 2), (-0.7, 0.8)], False),
     ([sc.kv, sc.kve], [(-2, 3), (0.4, 3)], False),
     ([sc.chndtridf], [(2, 3), (0.4, 0.5), (0.6, 1)], False),
     ([sc.chndtrinc], [(3, 4), (1, 1.4), (0.4, 0.5)], False),
@@ -189,6 +196,8 @@ def by_order() -> Iterator[Sample]:
         yield call(hypergeometric.zeta_slope, values(2, low=1.5, high=4), values(2, 1), order)
         yield call(hypergeometric.zeta_slope, values(2, low=-2.8, high=-0.3), 1, order)
         yield call(hypergeometric.zeta_slope, values(2, low=-2.8, high=-0.3, dtype=complex), 1, order)
+    yield call(series.hypergeometric, 0.7, 1.2, 2.3, 0.6, (1, 0, 1, 0), 21)
+    yield call(series.hypergeometric, 0.7, 1.2, 2.3, -0.6, (0, 2, 0, 2), 21)
     yield call(elliptic.carlson, *[values(2, low=k, high=k + 1) for k in (0.3, 0.4, 0.5, 0.6)], (2, 1, 1, 3, 2))
     yield call(elliptic.carlson, 0.3, 0.6, values(2, dtype=complex), 2.0, (2, 1, 1, 3, 0))
     yield call(sc.polygamma, np.array([1, 2, 3]), values(2, 1, dtype=np.float32))

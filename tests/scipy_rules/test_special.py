@@ -79,6 +79,31 @@ def test_parameters_of_incomplete_functions(f: np.ufunc, args: tuple[float, ...]
     assert wg.grad(lambda a: f(a, *args[1:]))(args[0]) == pytest.approx(slope, rel=1e-11, abs=0)
 
 
+SLOPES_IN_PARAMETERS = [  # by mpmath, at 40 digits
+    (lambda v: sc.jv(v, 6.5), 1.25, -0.28700237198523383988),
+    (lambda v: sc.iv(v, 300.0), 1.25, -1.8631839699911098983e126),
+    (lambda v: sc.kv(v, 0.75), 1.25, 1.2522232380249503326),
+    (lambda v: sc.kv(v, 20.0), 7.5, 8.0191848468813205249e-10),
+    (lambda a: sc.hyp1f1(a, 2.5, -40.0), 1.25, -0.056273915778471500544),
+    (lambda a: sc.hyp1f1(a, 2.5, 40.0), 1.25, 13246050681479503.393),
+    (lambda v: sc.hyp0f1(v, -8.0), 1.25, -0.27330832127229957033),
+    (lambda a: sc.hyp2f1(a, 0.75, 2.5, 0.9375), 1.25, 1.5725721241704390749),
+    (sc.zeta, 1.125, -63.92841074666850837),
+    (sc.zeta, -7.5, 0.0043497876618448268243),
+    (lambda x: sc.zeta(x, 0.0625), 9.5, 762123384785.7755923),
+    (sc.ellipk, 0.9990234375, 511.16104791777716379),
+    (sc.ellipk, 1e-9, 0.39269908214051062218),
+    (lambda m: sc.ellipkinc(4.0, m), 0.5, 1.8187517342763671154),
+    (sc.spence, 1.0009765625, -0.99951203640878990946),
+    (lambda a: sc.betaln(a, 0.5), 1e8, -5.0000000125e-9),
+]
+
+
+@pytest.mark.parametrize(("f", "x", "slope"), SLOPES_IN_PARAMETERS)
+def test_parameters_by_series_and_quadrature(f: Any, x: float, slope: float) -> None:
+    assert wg.grad(f)(x) == pytest.approx(slope, rel=1e-9, abs=0)
+
+
 def test_ends_of_incomplete_functions() -> None:
     """The derivative in x at 0 is the density there, those in the parameters are 0."""
     for a, density in ((2.0, 0.0), (1.0, 1.0)):
@@ -92,10 +117,13 @@ def test_ends_of_incomplete_functions() -> None:
 
 REFUSED = [
     (lambda n: sc.polygamma(n, 1.0), "whole number"),
-    (lambda v: sc.jv(v, 1.0), "order"),
-    (lambda v: sc.ive(v, 1.0), "order"),
+    (lambda v: sc.yv(v, 1.0), "order"),
+    (lambda v: sc.jve(v, 1.0), "order"),
+    (lambda v: sc.jv(v, 100.0), "cancels"),
+    (lambda v: sc.ive(v, 800.0), "overflows"),
     (lambda n: sc.eval_legendre(n, 0.3), "degree"),
-    (lambda b: sc.hyp1f1(1.0, b, 0.3), "parameter"),
+    (lambda b: sc.hyperu(1.0, b, 0.3), "parameter"),
+    (lambda c: sc.hyp2f1(1.0, 2.0, c, -3.0), "series"),
     (lambda c: sc.pro_cv(1, 2, c), "parameter"),
     (lambda q: wg.grad(lambda q: sc.mathieu_a(2, q))(q), "second derivative"),
     (lambda q: wg.grad(lambda q: sc.mathieu_b(2, q))(q), "second derivative"),

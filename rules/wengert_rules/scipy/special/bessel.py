@@ -9,13 +9,13 @@ from scipy.special import _ufuncs
 from wengert.extend import computes, is_complex, partials, pullback, pushforward
 from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj
-from wengert_rules.scipy.special.bessel_orders import by_order
+from wengert_rules.scipy.special.bessel_orders import by_order, by_series
 from wengert_rules.scipy.special.refusals import ORDER, WHOLE, refused
 
 
 @partials(special.jv)
 def jv(y, v, z):
-    return refused(ORDER), (special.jv(v - 1, z) - special.jv(v + 1, z)) / 2
+    return by_series(v, z, -1), (special.jv(v - 1, z) - special.jv(v + 1, z)) / 2
 
 
 @partials(special.yv)
@@ -30,13 +30,16 @@ def yn(y, n, x):
 
 @partials(special.iv)
 def iv(y, v, z):
-    return refused(ORDER), (special.iv(v - 1, z) + special.iv(v + 1, z)) / 2
+    return by_series(v, z, 1), (special.iv(v - 1, z) + special.iv(v + 1, z)) / 2
 
 
 @computes
 def k_slope(y, v, z):
     """∂Kᵥ(z)/∂v of a real z."""
     return refused(ORDER) if is_complex(z) else y * by_order(v, z)
+
+
+computes(by_series)
 
 
 @partials(special.kv)
@@ -108,12 +111,20 @@ def push_yve(dots, y, v, z):
 
 @pullback(special.ive, broadcasts=True)
 def ive(y_bar, y, v, z):
-    return refused(ORDER), damped(y_bar, y, (special.ive(v - 1, z) + special.ive(v + 1, z)) / 2, z, 1)
+    return y_bar * scaled_by_series(v, z), damped(y_bar, y, (special.ive(v - 1, z) + special.ive(v + 1, z)) / 2, z, 1)
 
 
 @pushforward(special.ive, broadcasts=True)
 def push_ive(dots, y, v, z):
-    return push_damped(along_argument(dots), y, (special.ive(v - 1, z) + special.ive(v + 1, z)) / 2, z, 1)
+    by_order = 0.0 if dots[0] is None else dots[0] * scaled_by_series(v, z)
+    if dots[1] is None:
+        return by_order
+    return by_order + push_damped(dots[1], y, (special.ive(v - 1, z) + special.ive(v + 1, z)) / 2, z, 1)
+
+
+@computes
+def scaled_by_series(v, z):
+    return refused(ORDER) if is_complex(z) else np.exp(-np.absolute(z)) * by_series(v, z, 1)
 
 
 def along_argument(dots):

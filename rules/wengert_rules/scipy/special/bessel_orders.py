@@ -1,13 +1,15 @@
-"""Slopes of log Kₚ(z) in its order and argument: means of t tanh pt and cosh t under exp(-z cosh t) cosh pt."""
+"""Slopes in the order: of log Kₚ(z) by means under exp(-z cosh t) cosh pt, of Iᵥ and Jᵥ by their series."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+from scipy import special
 
 from wengert.extend import partials
 from wengert_rules.scipy.special.nodes import grid, log_sum, mean, shares, spread
+from wengert_rules.scipy.special.series import hypergeometric
 
 FALL = 45.0  # e⁻⁴⁵ of the largest counts as nothing
 
@@ -45,3 +47,12 @@ def by_argument(p, z):
 @partials(log_bessel_k)
 def log_bessel_k_(y, p, z):
     return by_order(p, z), by_argument(p, z)
+
+
+def by_series(v, z, sign):
+    """∂/∂v of (z/2)ᵛ/Γ(v + 1) ₀F₁(; v + 1; ±z²/4), which is Iᵥ(z) or Jᵥ(z); 0 where z is, as it is for v > 0."""
+    half = np.where(z == 0, 1, z) / 2
+    square = sign * half * half
+    moved = hypergeometric(1.0, 1.0, v + 1, square, (0, 0, 1, 0), 1)
+    whole = (np.log(half) - special.digamma(v + 1)) * special.hyp0f1(v + 1, square) + moved
+    return np.where(z == 0, 0, half**v * special.rgamma(v + 1) * whole)

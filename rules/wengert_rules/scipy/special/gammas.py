@@ -98,9 +98,20 @@ def is_pole(x):
 
 
 def digamma_difference(p, q):
-    """ψ(p) - ψ(q), also where both are infinite: by reflection."""
+    """ψ(p) - ψ(q): by reflection where both are infinite, by Stirling's series where both are large and it cancels."""
     both = is_pole(p) & is_pole(q)
-    return special.digamma(np.where(both, 1 - p, p)) - special.digamma(np.where(both, 1 - q, q))
+    inner = special.digamma(np.where(both, 1 - p, p)) - special.digamma(np.where(both, 1 - q, q))
+    large = (p > STEPS) & (q > STEPS)
+    r, s = np.where(large, p, STEPS), np.where(large, q, STEPS)
+    outer = np.log1p((r - s) / s) + (r - s) / (2 * r * s)
+    for k, b in enumerate(BERNOULLI, 1):
+        outer = outer - b / (2 * k) * r ** (-2.0 * k) * -np.expm1(2 * k * np.log1p((r - s) / s))
+    return np.where(large, outer, inner)
+
+
+@partials(digamma_difference)
+def digamma_difference_(y, p, q):
+    return polygamma(p, 1), -polygamma(q, 1)
 
 
 @partials(special.beta)

@@ -12,6 +12,7 @@ from wengert.extend import batching, computes, partials
 from wengert_rules.batches.elementwise import elementwise
 from wengert_rules.scipy.special.gammas import polygamma
 from wengert_rules.scipy.special.refusals import PARAMETER, WHOLE, refused
+from wengert_rules.scipy.special.series import hypergeometric
 from wengert_rules.special_functions import BERNOULLI
 
 TERMS = 24  # of the sum before Euler and Maclaurin's formula
@@ -19,18 +20,24 @@ TERMS = 24  # of the sum before Euler and Maclaurin's formula
 
 @partials(special.hyp0f1)
 def hyp0f1(y, v, z):
-    return refused(PARAMETER), special.hyp0f1(v + 1, z) / v
+    return hypergeometric(1.0, 1.0, v, z, (0, 0, 1, 0), 1), special.hyp0f1(v + 1, z) / v
 
 
 @partials(special.hyp1f1)
 def hyp1f1(y, a, b, z):
-    return refused(PARAMETER), refused(PARAMETER), a / b * special.hyp1f1(a + 1, b + 1, z)
+    """On the left by Kummer's transformation, M(a, b, z) = eᶻ M(b - a, b, -z), whose terms do not cancel."""
+    left = np.real(z) < 0
+    factor, first, there = np.where(left, np.exp(z), 1), np.where(left, b - a, a), np.where(left, -z, z)
+    to_first = factor * hypergeometric(first, 1.0, b, there, (1, 0, 0, 0), 11)
+    to_b = factor * hypergeometric(first, 1.0, b, there, (0, 0, 1, 0), 11) + np.where(left, to_first, 0)
+    return np.where(left, -to_first, to_first), to_b, a / b * special.hyp1f1(a + 1, b + 1, z)
 
 
 @partials(special.hyp2f1)
 def hyp2f1(y, a, b, c, z):
+    to_a, to_b = hypergeometric(a, b, c, z, (1, 0, 0, 0), 21), hypergeometric(a, b, c, z, (0, 1, 0, 0), 21)
     slope = a * b / c * special.hyp2f1(a + 1, b + 1, c + 1, z)
-    return refused(PARAMETER), refused(PARAMETER), refused(PARAMETER), slope
+    return to_a, to_b, hypergeometric(a, b, c, z, (0, 0, 1, 0), 21), slope
 
 
 @partials(special.hyperu)
