@@ -37,7 +37,7 @@ OF_SCIPY = (
 
 for name in OF_SCIPY:
     rules.when_imported(f"scipy.{name}", f"wengert_rules.scipy.{name}")
-rules.when_imported("pandas", "wengert_rules.pandas")
-rules.when_imported("bottleneck", "wengert_rules.bottleneck")
-
 rules.when_imported("scipy.sparse.linalg", "wengert_rules.scipy.sparse.systems")
+
+for name in ("pandas", "bottleneck", "xarray", "pint"):
+    rules.when_imported(name, f"wengert_rules.{name}")

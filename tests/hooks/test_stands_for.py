@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.interpolate import PPoly, _ppoly
 from scipy.spatial import Voronoi, cKDTree
 
 import wengert as wg
-from wengert.extend import computes_nothing, rules, stands_for
+from wengert.extend import computes_nothing, holds, rules, stands_for
 from wengert.hooks.policy import Kind
 
 CALLS: list[str] = []
@@ -96,3 +97,22 @@ def test_what_is_declared_to_compute_nothing_runs_as_it_is() -> None:
         computes_nothing(asked)
         assert wg.grad(f)(np.ones(2)) == pytest.approx([2.0, 2.0])
         assert wg.policy(asked).kind == Kind.PLAIN.value
+
+
+def test_objects_hold_arrays_as_it_is_declared() -> None:
+    class Column:
+        def __init__(self, name: str, numbers: Any, notes: Any) -> None:
+            self.name, self.numbers, self.notes = name, numbers, notes
+
+    class Derived(Column):
+        pass
+
+    x, notes = np.array([1.0, 2.0]), np.array([5.0])
+    square = lambda column: np.sum(column.numbers**2) + np.sum(column.notes)
+    assert wg.grad(square)(Derived("height", x, notes)).name is None
+    holds(Column, keys=lambda column: ["numbers"], load=getattr, store=setattr, copy=copy.copy)
+    for cls in (Column, Derived):
+        column = cls("height", x, notes)
+        gradient = wg.grad(square)(column)
+        assert type(gradient) is cls and gradient.name == "height" and gradient.notes is notes
+        assert gradient.numbers.tolist() == [2, 4] and column.numbers is x

@@ -94,3 +94,28 @@ def test_rules_of_windows(name: str) -> None:
 def test_smoothing_factor_of_ewm() -> None:
     f = lambda a: (pd.Series(X).ewm(alpha=a).mean() ** 2).sum()
     assert wg.grad(f)(0.4) == pytest.approx(wg.ngradient(f, 0.4)[0], rel=1e-7)
+
+
+def test_gradient_of_a_series_is_a_series() -> None:
+    s = pd.Series(X, index=list("abcdef"), name="height")
+    gradient = wg.grad(lambda s: (s**2).sum() + s["b"])(s)
+    pd.testing.assert_series_equal(gradient, (2 * s).add(pd.Series({"b": 1.0}), fill_value=0.0).rename("height"))
+    assert np.array_equal(s, X)
+
+
+def test_gradient_of_a_frame_is_a_frame_and_keeps_what_is_no_float() -> None:
+    df = pd.DataFrame({"a": X, "b": X**2, "k": KEYS, "n": range(6)})
+    before = df.copy()
+    df["a"].sum()  # pandas may keep the column, with the array that it shows
+    gradient = wg.grad(lambda d: (d["a"] * d["b"]).sum() + d.groupby("k")["a"].mean().iloc[0])(df)
+    by_group = np.where(np.array(KEYS) == "a", 1 / 3, 0)
+    expected = before.assign(a=X**2 + by_group, b=X)
+    pd.testing.assert_frame_equal(gradient, expected)
+    pd.testing.assert_frame_equal(df, before)
+
+
+def test_series_in_a_dictionary_and_forward_mode() -> None:
+    s = pd.Series(X)
+    gradient = wg.grad(lambda p: (p["s"] * p["w"]).sum())({"s": s, "w": 2.0})
+    assert gradient["s"].tolist() == [2.0] * 6 and gradient["w"] == pytest.approx(X.sum())
+    assert wg.jvp(lambda s: (s**2).sum(), (s,), (pd.Series(np.ones(6)),))[1] == pytest.approx(2 * X.sum())

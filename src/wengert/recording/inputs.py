@@ -88,6 +88,7 @@ class Swaps:
             fresh = self._fresh(value, name)
             self._templates.append(fresh)
             return fresh
+        rules.load()  # those for a library say how its objects hold arrays
         return self._enter(lambda: self._walk(value, name), itself)
 
     def enter_callable(self, f: Callable[..., Any], name: str = "f") -> Any:

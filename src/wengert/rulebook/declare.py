@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from wengert.rulebook.rule import Accumulator, Pushforward, Rule
 from wengert.rulebook.running import times
 from wengert.values.callables import callable_name, place
 from wengert.values.specs import is_complex
+from wengert.values.trees import Holding, hold_by
 
 ENTERED = "Pullbacks compute with it, also on values that an outer derivative watches."
 
@@ -21,6 +22,7 @@ __all__ = [
     "accumulates",
     "adjoint",
     "computes_nothing",
+    "holds",
     "linear",
     "multilinear",
     "non_differentiable",
@@ -291,6 +293,37 @@ def computes_nothing(*targets: Callable[..., Any], registry: Registry = rules) -
     """
     for f in targets:
         registry.stand_in((f,), f)
+
+
+def holds(
+    *classes: type,
+    keys: Callable[[Any], Iterable[Any]],
+    load: Callable[[Any, Any], Any],
+    store: Callable[[Any, Any, Any], None],
+    copy: Callable[[Any], Any],
+) -> None:
+    """Declare how objects of these `classes` hold arrays of floats, so that they can be differentiated as arguments.
+
+    `keys(obj)` are the places, `load(obj, key)` gives the array there, `store(obj, key, array)` exchanges it, and
+    `copy(obj)` is an object that shares all with it, until another array is stored in one of the two. Their gradient
+    is such a copy with gradients in these places; all else in it stays as it is.
+
+    >>> class Column:
+    ...     def __init__(self, name, numbers):
+    ...         self.name, self.numbers = name, numbers
+    >>> wg.extend.holds(
+    ...     Column,
+    ...     keys=lambda column: ["numbers"],
+    ...     load=getattr,
+    ...     store=setattr,
+    ...     copy=lambda column: Column(column.name, column.numbers),
+    ... )
+    >>> gradient = wg.grad(lambda column: np.sum(column.numbers ** 2))(Column("height", np.array([1.0, 2.0])))
+    >>> gradient.name, gradient.numbers
+    ('height', array([2., 4.]))
+    """
+    for cls in classes:
+        hold_by(cls, Holding(keys, load, store, copy))
 
 
 def adjoint(a: Any) -> Any:

@@ -35,6 +35,18 @@ _OPEN = (list, tuple, dict, SimpleNamespace, OrderedDict, defaultdict, CellType)
 _CLOSED_LIBRARIES = (sys.stdlib_module_names - {"collections"}) | {"wengert", "wengert_rules"}
 
 
+class Holding(NamedTuple):
+    """How instances of a class of a library hold arrays: which, and how one is read, exchanged, and the whole copied.
+
+    What else they hold stays as it is, also in gradients, which so show what numbers belong to.
+    """
+
+    keys: Callable[[Any], Iterable[Any]]
+    load: Callable[[Any, Any], Any]
+    store: Callable[[Any, Any, Any], None]
+    copy: Callable[[Any], Any]
+
+
 class Form(NamedTuple):
     """How instances of a container class hold what they hold, read past the methods of the class."""
 
@@ -42,10 +54,18 @@ class Form(NamedTuple):
     items: type | None  # the C class whose methods reach the items
     named: bool  # they have a `__dict__`
     slots: tuple[MemberDescriptorType, ...]
+    holding: Holding | None = None
 
 
 _forms: dict[type, Form | None] = {}  # of the classes below, and of those that are there for ever
 _other_forms: WeakKeyDictionary[type, Form | None] = WeakKeyDictionary()
+_holdings: WeakKeyDictionary[type, Holding] = WeakKeyDictionary()
+
+
+def hold_by(cls: type, holding: Holding) -> None:
+    """Have the instances of a class, and of those made from it, be searched for leaves as `holding` says."""
+    _holdings[cls] = holding
+    _other_forms.clear()
 
 
 def form_of(cls: type) -> Form | None:
@@ -62,8 +82,13 @@ def form_of(cls: type) -> Form | None:
     try:
         return _other_forms[cls]
     except KeyError:
-        form = _other_forms[cls] = _formed(cls) if _is_open(cls) else None
+        form = _other_forms[cls] = _held(cls) or (_formed(cls) if _is_open(cls) else None)
     return form
+
+
+def _held(cls: type) -> Form | None:
+    holding = next((_holdings[base] for base in cls.__mro__ if base in _holdings), None) if _holdings else None
+    return None if holding is None else Form(None, None, False, (), holding)
 
 
 def is_container(value: Any) -> bool:
@@ -114,6 +139,9 @@ class Shelf(NamedTuple):
 def shelves(container: Any, form: Form) -> list[Shelf]:
     """The shelves of a container that is no tuple."""
     items, found = form.items, []
+    if form.holding is not None:
+        keys, load, store, _ = form.holding
+        return [Shelf(container, list(keys(container)), load, store, _subscript)]
     if items is list:
         places = range(list.__len__(container))
         found = [Shelf(container, places, list.__getitem__, list.__setitem__, _subscript)]
@@ -287,6 +315,8 @@ def shallow_copy(container: Any) -> Any:
         return container.copy()
     form = form_of(cls)
     assert form is not None
+    if form.holding is not None:
+        return form.holding.copy(container)
     new, items = form.maker.__new__(cls), form.items
     if items is list:
         list.extend(new, list.__getitem__(container, slice(None)))
