@@ -14,6 +14,7 @@ from sampling import naming, values
 
 import wengert as wg
 from wengert.errors import NoBatchingRuleWarning
+from wengert.hooks.decide import decide
 from wengert.values.callables import callable_name
 
 Z = values(3, 4, dtype=complex)
@@ -85,6 +86,12 @@ def test_frequencies_differentiate_in_the_spacing() -> None:
     for library in (np.fft, scipy.fft):
         slope = wg.jacfwd(lambda d: library.fftfreq(6, d))(0.5)
         np.testing.assert_allclose(slope, -np.fft.fftfreq(6, 0.5) / 0.5)
+
+
+def test_the_recorder_of_a_transform_is_made_once() -> None:
+    """It is looked for at each call, thousands of times where a spectrum is taken piece by piece."""
+    f = scipy.fft.rfft
+    assert decide(f).of(f) is decide(f).of(f)
 
 
 def test_a_gradient_reads_nothing_of_the_signal() -> None:

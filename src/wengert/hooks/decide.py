@@ -83,7 +83,7 @@ def _is_bound(f: Any) -> bool:
 def _by_itself(f: Any) -> Decision | None:
     """The Decision on this very callable, if it has a rule or a stand-in, or is declared plain; else None."""
     t = type(f)
-    if t not in HASHABLE and not issubclass(t, type):
+    if t not in HASHABLE and not issubclass(t, type) and not _is_only_itself(t):
         return recorded(Primitive(f, rules[f])) if f in rules else _stood_for(f)
     primitive, found = primitive_of(f), CALLABLES.get(f)
     if found is not None and (primitive is None or f in RULED):
@@ -92,6 +92,11 @@ def _by_itself(f: Any) -> Decision | None:
         return _stood_for(f)
     record = RECORDERS.get(f)
     return recorded(primitive) if record is None else recorded(primitive, lambda _: record(primitive))
+
+
+def _is_only_itself(t: Any) -> bool:
+    """Whether objects of a class are found in a table by identity, as scipy.fft's functions are."""
+    return (type(t), t.__hash__, t.__eq__) == (type, object.__hash__, object.__eq__)
 
 
 _DECLARED = plain("It is declared to compute nothing on numbers.")

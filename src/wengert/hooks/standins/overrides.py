@@ -64,9 +64,9 @@ def shows_arrays(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
     """Whether a function of NumPy would ask an argument, or an item of a list, for its array by a method in Python."""
     if all([type(a) in PLAIN and type(a) not in (list, tuple) for a in args]):
         return False
-    if not (isinstance(f, np.ufunc) or callable_name(f).startswith("np.")):
+    if not any([_shows(part) for a in args for part in (a if type(a) in (list, tuple) else (a,))]):
         return False
-    return any([_shows(part) for a in args for part in (a if type(a) in (list, tuple) else (a,))])
+    return isinstance(f, np.ufunc) or callable_name(f).startswith("np.")
 
 
 def _shows(a: Any) -> bool:
