@@ -103,6 +103,7 @@ def followed(residual: Any, x: Any, jacobian: Any = None, elementwise: bool = Fa
         if turn:
             step = scale(residual(root))
         root = root - (step - stopped(step))
+    residual(root)  # what it keeps of its last call is that of the solution
     return root
 
 

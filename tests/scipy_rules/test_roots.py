@@ -241,3 +241,42 @@ def test_no_root_is_told() -> None:
         wg.grad(lambda a: optimize.newton(lambda x: x * x - a, 1.0, maxiter=2, disp=False))(2000.0)
     with pytest.raises(RuntimeError, match="Failed to converge"):
         wg.grad(lambda a: optimize.newton(lambda x: x * x - a, 1.0, maxiter=2))(2000.0)
+
+
+def overwrites_what_a_pullback_reads(a):
+    buffer = np.array([a, 2 * a])
+    total = np.sum(np.sin(buffer))
+
+    def residual(x):
+        buffer[0] = x
+        return x**3 + buffer[0] - a
+
+    return total + optimize.brentq(residual, 0.0, 10.0)
+
+
+def reads_what_the_residual_wrote(a):
+    buffer = np.array([a, 2 * a])
+    total = np.sum(buffer * buffer)
+
+    def residual(x):
+        buffer[:] = x
+        return x**3 + buffer[0] - a
+
+    return (total + optimize.brentq(residual, 0.0, 10.0)) * buffer[1]
+
+
+def reads_what_the_residual_kept(a):
+    kept = {}
+
+    def residual(x):
+        kept["last"] = x * a
+        return x**3 + x - a
+
+    return optimize.brentq(residual, 0.0, 10.0) * kept["last"]
+
+
+@pytest.mark.parametrize(
+    "f", [overwrites_what_a_pullback_reads, reads_what_the_residual_wrote, reads_what_the_residual_kept]
+)
+def test_a_residual_that_writes(f) -> None:
+    np.testing.assert_allclose(wg.grad(f)(2.0), wg.ngradient(f, 2.0)[0], rtol=1e-7)

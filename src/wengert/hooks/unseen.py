@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from wengert.hooks.search import watched
 from wengert.recording.pullback_reads import COMMON, FarReach
 from wengert.recording.recording import STATE, Recording, silent
 from wengert.recording.shadow import SHADOW
@@ -22,8 +23,16 @@ def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> wg.grad(lambda x: x * wg.extend.unseen(lambda: x * x))(3.0)
     9.0
     """
-    with silent():
-        return f(*args, **kwargs)
+
+    def run(*reached: Any) -> Any:
+        with silent():
+            return f(*args, **kwargs)
+
+    recording = STATE.recording
+    if recording is None:
+        return run()
+    arrays = FarReach((f, args, kwargs)).arrays  # which f may write, and pullbacks read as they are now
+    return watched(recording, run, tuple(arrays), {})
 
 
 def reaches(*things: Any) -> bool:
