@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 from samples_linalg import matrices, positive
 from scipy import linalg
-from scipy.sparse.linalg import eigsh, splu
+from scipy.sparse.linalg import eigsh, expm_multiply, splu
 
 import wengert as wg
 
@@ -69,6 +69,26 @@ def test_equal_eigenvalues_of_others_do_no_harm() -> None:
     assert np.all(np.isfinite(wg.grad(f)(a)))
     b = a + 0.1 * np.eye(3)[[1, 0, 2]] * np.array([0, 0, 1.0])
     np.testing.assert_allclose(wg.grad(f)(b), wg.ngradient(f, b)[0], atol=1e-6)
+
+
+def less_its_mean(x: Any) -> Any:
+    """A matrix of which the mean of the diagonal is taken off, as `expm_multiply` does."""
+    a = sp.csr_array(sp.diags_array([x, np.array([1.0, 2.0])], offsets=[0, 1]))
+    return np.sum((a - sp.eye_array(3, format="csr") * (a.trace() / 3)) @ np.array([1.0, 2.0, 4.0]))
+
+
+def test_a_sum_that_happens_to_be_zero_has_a_derivative() -> None:
+    """SciPy leaves it out of the sum of two matrices."""
+    x = np.ones(3)
+    np.testing.assert_allclose(wg.grad(less_its_mean)(x), wg.ngradient(less_its_mean, x)[0], atol=1e-8)
+
+
+def test_so_has_expm_multiply_where_the_diagonal_is_constant() -> None:
+    def f(x: Any) -> Any:
+        a = sp.diags_array([x, np.array([0.3, 0.2])], offsets=[0, 1], format="csr")
+        return np.sum(expm_multiply(a, np.array([1.0, 2.0, 4.0])))
+
+    np.testing.assert_allclose(wg.grad(f)(np.full(3, 0.5)), wg.ngradient(f, np.full(3, 0.5))[0], rtol=1e-6)
 
 
 def test_zeros_of_a_dense_array_are_not_in_the_sparse_one() -> None:

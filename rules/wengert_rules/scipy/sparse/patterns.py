@@ -27,26 +27,46 @@ def spread(keys, data, onto):
     return made
 
 
-def joined(operation, n_row, n_col, places, other_places, data, other, to_places, to):
-    """Two matrices, element by element or block by block; what is zero is left out."""
+def joined(name, n_row, n_col, places, other_places, data, other, to_places, to):
+    """Two matrices, element by element or block by block.
+
+    SciPy leaves out what is zero. An element that one of them has stays here, for its derivative need not be zero.
+    """
     keys, data = canonical(n_col, places[0], places[1], data)
     other_keys, other = canonical(n_col, other_places[0], other_places[1], other)
     all_keys = np.union1d(keys, other_keys)
-    made = operation(spread(keys, data, all_keys), spread(other_keys, other, all_keys))
-    kept = np.flatnonzero(np.any((made != 0).reshape(all_keys.size, -1), axis=1))
+    made = OPERATIONS[name](spread(keys, data, all_keys), spread(other_keys, other, all_keys))
+    if made.dtype == bool:
+        kept = np.flatnonzero(np.any(made.reshape(all_keys.size, -1), axis=1))
+    else:
+        kept = np.flatnonzero(stays(name, np.isin(all_keys, keys), np.isin(all_keys, other_keys)))
     to[: kept.size] = made[kept]
     indptr, indices = to_places
     indices[: kept.size] = all_keys[kept] % n_col
     indptr[...] = np.searchsorted(all_keys[kept], np.arange(n_row + 1) * n_col)
 
 
-def joins(name, operation):
+def stays(name, in_one, in_other):
+    """Where the result has an element: a product only where both have one, a quotient where the first has."""
+    if name == "elmul":
+        return in_one & in_other
+    return in_one if name == "eldiv" else in_one | in_other
+
+
+OPERATIONS = {
+    "plus": np.add, "minus": np.subtract, "elmul": np.multiply, "eldiv": np.true_divide, "maximum": np.maximum,
+    "minimum": np.minimum, "ne": np.not_equal, "lt": np.less, "gt": np.greater, "le": np.less_equal,
+    "ge": np.greater_equal,
+}  # fmt: skip
+
+
+def joins(name):
     """Have what SciPy computes of two matrices be computed with NumPy."""
 
     @stands_for(getattr(_sparsetools, f"csr_{name}_csr"))
     def join(n_row, n_col, indptr, indices, data, other_indptr, other_indices, other, to_indptr, to_indices, to):
         places, other_places = (indptr, indices), (other_indptr, other_indices)
-        joined(operation, n_row, n_col, places, other_places, data, other, (to_indptr, to_indices), to)
+        joined(name, n_row, n_col, places, other_places, data, other, (to_indptr, to_indices), to)
 
     @stands_for(getattr(_sparsetools, f"bsr_{name}_bsr"))
     def join_blocks(
@@ -66,15 +86,11 @@ def joins(name, operation):
     ):
         places, other_places, block = (indptr, indices), (other_indptr, other_indices), (-1, rows * columns)
         data, other = data.reshape(block), other.reshape(block)
-        joined(operation, n_row, n_col, places, other_places, data, other, (to_indptr, to_indices), to.reshape(block))
+        joined(name, n_row, n_col, places, other_places, data, other, (to_indptr, to_indices), to.reshape(block))
 
 
-for name, operation in {
-    "plus": np.add, "minus": np.subtract, "elmul": np.multiply, "eldiv": np.true_divide, "maximum": np.maximum,
-    "minimum": np.minimum, "ne": np.not_equal, "lt": np.less, "gt": np.greater, "le": np.less_equal,
-    "ge": np.greater_equal,
-}.items():  # fmt: skip
-    joins(name, operation)
+for name in OPERATIONS:
+    joins(name)
 
 
 @stands_for(_sparsetools.csr_matmat)
