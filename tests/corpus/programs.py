@@ -21,6 +21,7 @@ import hostile_tapes
 import hostile_tapes2
 import language_programs
 import library_programs
+import masked_programs
 import metaclass_programs
 import object_programs
 import opaque_memory
@@ -54,6 +55,7 @@ PROGRAMS: list[Program] = [
         generator_programs.program,
         language_programs.program,
         library_programs.program,
+        masked_programs.program,
         metaclass_programs.program,
         object_programs.program,
         operator_programs.program,

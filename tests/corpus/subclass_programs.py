@@ -219,3 +219,40 @@ def pulled(x):
         def norm(self): return np.sqrt((self * self).sum())
     q = x.view(Q)
     return float(q.norm() + (q * 2 - q).norm() + np.add(q, 1).norm())
+
+
+class Overriding(np.ndarray):
+    """Has methods of its own that call those of arrays."""
+
+    def view(self, *args):
+        return super().view(*args)
+
+    @property
+    def data(self):
+        return self.view(np.ndarray)
+
+    def __array_function__(self, func, types, args, kwargs):
+        return super().__array_function__(func, types, args, kwargs)
+
+    def __truediv__(self, other):
+        return other.divide(self) if isinstance(other, Unit) else super().__truediv__(other)
+
+
+class Unit:
+    __array_priority__ = 1000.0
+
+    def divide(self, a):
+        return a * 0.5
+
+    def __rtruediv__(self, a):
+        return a / 0.25
+
+
+@program(V)
+def overriding(x):
+    y = (x * 2).view(Overriding)
+    y.setflags(write=True)
+    z = y.copy()
+    z.sort()
+    z[:2].partition(1)
+    return float(np.median(y) + (y.data**2).sum() + (y / Unit()).sum() + (y / 3.0)[0] + z[0] * 3)

@@ -13,6 +13,7 @@ import pytest
 import scipy.special
 from tapes import SITE, plainly, same_bits
 
+import wengert as wg
 import wengert_rules  # noqa: F401
 from wengert.errors import NoGradientPathError, NonScalarOutputError, NoRuleError
 from wengert.rulebook.declare import pullback, rrule
@@ -281,3 +282,17 @@ def test_a_context_rebinds_what_it_holds() -> None:
     tape.delete(old)
     assert tape.ctx.pullbacks == {y: new}
     assert back(verify(tape)).play(4.0) == (12.0, (3.0,))
+
+
+def test_a_cotangent_that_is_broadcast_is_cleared_at_the_key_alone() -> None:
+    """The pullback of a sum gives one number at many places; a mask names one of them."""
+
+    def f(a: np.ndarray) -> Any:
+        y = a.copy()
+        y[a > 1.5] = 0.0
+        return y.sum(axis=0)[1]
+
+    a = np.array([[1.0, 0.5], [0.125, 2.0]])
+    _, tape = wg.trace(f, a)
+    tape = wg.rrule_tape(tape)
+    np.testing.assert_array_equal(tape.play(a)[1][0], [[0.0, 1.0], [0.0, 0.0]])

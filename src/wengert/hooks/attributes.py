@@ -71,7 +71,7 @@ def attribute(obj: Any, name: str) -> Any:
     """`obj.name`, as CPython looks it up; what a value gives is recorded."""
     t, recording = type(obj), STATE.recording
     is_value = issubclass(t, (np.ndarray, np.generic, float, complex))  # `isinstance` would ask for its `__class__`
-    if is_value and recording is not None and name in _OF_VALUES and slot_of(recording, obj) is not None:
+    if is_value and recording is not None and name in _OF_VALUES and _is_seen(recording, obj, name):
         return _value_attribute(recording, obj, name)
     if t is types.FrameType and name == "f_back":
         return user_frame(obj.f_back)
@@ -93,6 +93,11 @@ def attribute(obj: Any, name: str) -> Any:
         elif t is type:
             plain_names_of_classes.setdefault(obj, set()).add(name)
     return getattr(obj, name)
+
+
+def _is_seen(recording: Any, obj: Any, name: str) -> bool:
+    """Whether an attribute of an array or number is of a variable, and NumPy's, not one in Python of its class."""
+    return slot_of(recording, obj) is not None and type(lookup(type(obj), name)) is not property
 
 
 def generic_attribute(obj: Any, name: str) -> Any:

@@ -57,6 +57,8 @@ def _takes_apart(a: Any, name: str, b: Any, answer: str) -> bool:
     """
     if not (isinstance(a, (np.ndarray, np.generic)) and hasattr(type(a), name) and _is_object(b)):
         return False
+    if python_method(type(a), name) is not None:
+        return False
     if hasattr(type(b), "__array_ufunc__") or not (python_method(type(b), answer) or _shows_numbers(b)):
         return False
     return not getattr(b, "__array_priority__", -1e6) > getattr(a, "__array_priority__", 0.0)

@@ -173,6 +173,8 @@ def shown(made: np.ndarray, source: Any) -> Any:
     recording = STATE.recording
     if recording is None or made is source or slot_of(recording, source) is None:
         return made
+    if covers(made, source) and not source.ndim:  # a tape is played on numbers there
+        return record_as(ruled(np.asarray), made, (source,))
     if covers(made, source):
         return record_as(ruled(np.ndarray.view), made, (source, *(() if is_of_subclass(made) else (np.ndarray,))))
     recording.memory.slot_in_place(made)

@@ -191,7 +191,7 @@ def strided_copy(x: np.ndarray) -> np.ndarray:
     x = np.asarray(x)  # a cotangent of a 0-d array may be a NumPy scalar
     out = x.copy(order="K")
     same = all(a == b or n <= 1 for a, b, n in zip(out.strides, x.strides, x.shape, strict=True))
-    if same or not x.size:
+    if same or not x.size or overlaps(x):  # one number shown at many places would be written at all of them
         return out
     low, high = byte_bounds(x)
     buffer = np.zeros(high - low, np.uint8)

@@ -176,7 +176,11 @@ _STANDINS: dict[str, Callable[..., Any]] = {
     "_set_shape": set_shape,
     "tolist": tolist,
 }
-_PLAIN = {"__array_finalize__": "It does nothing.", "__array_namespace__": "It gives NumPy."}
+_PLAIN = {
+    "__array_finalize__": "It does nothing.",
+    "__array_namespace__": "It gives NumPy.",
+    "setflags": "It writes no number.",
+}
 
 _METHODS: dict[str, Callable[..., Any]] = {
     "reshape": _reshape,
@@ -227,6 +231,7 @@ def _of_value(t: type, name: str) -> Decision:
 
 def _primitive_of(t: type, name: str) -> tuple[Primitive | None, Callable[..., Any] | None]:
     """The primitive of a method, and its recorder if that is no usual one; numbers have the rules of arrays."""
+    t = np.ndarray if issubclass(t, np.ndarray) else t  # of which it is, where a class has another of that name
     primitive = primitive_of(getattr(t, name, None))
     if primitive is not None or not issubclass(t, np.generic):
         return primitive, _METHODS.get(name) if issubclass(t, np.ndarray) else None

@@ -13,7 +13,7 @@ from wengert.hooks.flat_iterators import write_flat
 from wengert.hooks.search import search
 from wengert.hooks.standins.ufuncs import as_mask
 from wengert.hooks.writes import record_store
-from wengert.recording.record import as_array
+from wengert.recording.record import as_array, as_plain
 from wengert.recording.recording import STATE, here
 from wengert.recording.slots import holds_traced
 
@@ -55,7 +55,7 @@ def _rearrange(function: Any) -> Any:
         recording = STATE.recording
         if recording is None or not (recording.memory.is_traced(array) or holds_traced(args)):
             return _writer_refused(array, f, *args, **kwargs)
-        return record_store(array, ..., enter(function)(array, *args, **kwargs))
+        return record_store(array, ..., enter(function)(as_plain(array), *args, **kwargs))
 
     return call
 
@@ -113,7 +113,7 @@ ARRAY_WRITERS: dict[str, Any] = {
     "put": _put,
     "sort": _rearrange(np.sort),
     "partition": _rearrange(np.partition),
-    **dict.fromkeys(("resize", "byteswap", "setfield", "itemset", "setflags"), _writer_refused),
+    **dict.fromkeys(("resize", "byteswap", "setfield", "itemset"), _writer_refused),
 }
 
 WRITERS: dict[Any, Any] = {np.copyto: _copyto, np.putmask: _putmask, np.place: _place}
