@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import wengert as wg
 
 TABLES = sorted(path.stem for path in (Path(__file__).parent / "functions").glob("*.py"))
+TABLES.sort(key=lambda table: not table.startswith("numpy"))
 PAGE = Path(__file__).parents[2] / "docs" / "functions.md"
 KINDS = ("rule", "traced", "constant", "refused")
 HEAD = """# Which functions have derivatives

@@ -14,11 +14,11 @@ TRACED = {
     "percentile piecewise poly polyadd polyder polydiv polyfit polyint polymul polysub polyval put put_along_axis",
     "quantile real_if_close require resize rollaxis roots rot90 row_stack select setdiff1d setxor1d sort_complex",
     "split tensordot trapezoid trapz trim_zeros union1d unique unique_values unique_all unique_counts unique_inverse",
-    "unstack unwrap vsplit asmatrix bmat matrix poly1d vectorize ndenumerate memmap as_strided arccos arcsin arctanh",
-    "log log10 log2 logn power sqrt errstate NDArrayOperatorsMixin printoptions in1d bool bool_ byte bytes_ character",
+    "unstack unwrap vsplit asmatrix bmat matrix poly1d vectorize ndenumerate memmap arccos arcsin arctanh log log10",
+    "log2 logn power sqrt errstate NDArrayOperatorsMixin printoptions in1d bool bool_ byte bytes_ character",
     "clongdouble complex256 complexfloating float128 floating generic inexact int16 int32 int64 int8 int_ intc",
-    "integer intp long longdouble longlong ndarray number object_ short signedinteger str_ ubyte uint uint16 uint32",
-    "uint64 uint8 uintc uintp ulong ulonglong unsignedinteger ushort",
+    "integer intp long longdouble longlong number object_ short signedinteger str_ ubyte uint uint16 uint32 uint64",
+    "uint8 uintc uintp ulong ulonglong unsignedinteger ushort",
 }
 
 CONSTANT = {
@@ -43,8 +43,6 @@ REFUSED = {
     "save savetxt savez savez_compressed": "it writes numbers where their derivative is lost",
     "packbits unpackbits frombuffer record void flexible recarray": "it takes memory apart",
     "nditer nested_iters flatiter Arrayterator": "an iterator of C, which reads unseen",
-    "arange": "it makes floats of what it is given unseen",
-    "fromiter": "it takes an iterator to its end unseen",
     "frompyfunc": "it makes a ufunc of objects: give that a rule",
     "ufunc": "a class that nobody calls",
 }
