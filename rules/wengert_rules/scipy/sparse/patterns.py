@@ -69,21 +69,8 @@ def joins(name):
         joined(name, n_row, n_col, places, other_places, data, other, (to_indptr, to_indices), to)
 
     @stands_for(getattr(_sparsetools, f"bsr_{name}_bsr"))
-    def join_blocks(
-        n_row,
-        n_col,
-        rows,
-        columns,
-        indptr,
-        indices,
-        data,
-        other_indptr,
-        other_indices,
-        other,
-        to_indptr,
-        to_indices,
-        to,
-    ):
+    def join_blocks(n_row, n_col, rows, columns, indptr, indices, data, *others):
+        other_indptr, other_indices, other, to_indptr, to_indices, to = others
         places, other_places, block = (indptr, indices), (other_indptr, other_indices), (-1, rows * columns)
         data, other = data.reshape(block), other.reshape(block)
         joined(name, n_row, n_col, places, other_places, data, other, (to_indptr, to_indices), to.reshape(block))
