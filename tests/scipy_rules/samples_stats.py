@@ -14,7 +14,7 @@ from scipy.stats import _continuous_distns, _ksstats, _stats
 from wengert_rules.scipy.special import bessel_orders
 from wengert_rules.scipy.stats import bessel_distributions, mixed, studentized_range
 
-BY_HAND = {_ksstats.kolmognp, _ksstats.kolmogn, _ksstats.kolmogni}
+BY_HAND = {_ksstats.kolmognp, _ksstats.kolmogn, _ksstats.kolmogni, stats.rv_continuous.fit}
 
 LANDAU = (
     private._landau_pdf, private._landau_cdf, private._landau_sf, private._landau_ppf, private._landau_isf
@@ -52,7 +52,6 @@ UFUNCS: list[tuple[list[Any], list[tuple[float, float]]]] = [
     ([_stats.von_mises_cdf], [(0.5, 4), (-2, 2)]),
     ([_continuous_distns._ncx2_log_pdf], [(0.5, 4), (1.2, 5), (0.4, 3)]),
     ([mixed.log_constant], [(0.5, 4), (1.2, 5), (0.4, 3), (-0.5, 2)]),
-    ([mixed.BIVARIATE[0]], [(-1, 1), (-1.5, 1), (-0.7, 0.8)]),
     ([private._kolmogp, private._kolmogc, sc.kolmogorov], [(0.5, 1.5)]),
     ([private._kolmogci, sc.kolmogi], [QUANTILES]),
 ]
@@ -68,6 +67,7 @@ SAMPLES: list[Sample] = [
     call(private._binom_cdf, 3, 7, values(3, low=0.2, high=0.8)),
     call(private._binom_sf, 3, 7, values(3, low=0.2, high=0.8)),
     call(private._nbinom_pmf, 3, values(3), values(3, low=0.2, high=0.8)),
+    call(mixed.BIVARIATE[0], 0.3, -0.4, 0.5),
     call(private._nbinom_cdf, 3, values(3), values(3, low=0.2, high=0.8)),
     call(private._nbinom_sf, 3, values(3), values(3, low=0.2, high=0.8)),
     call(private._gen_harmonic, 7, values(3)),
@@ -79,10 +79,64 @@ SAMPLES: list[Sample] = [
     call(studentized_range.range_pdf, 2.5, 3.3, 7.5),
 ]
 
+X, Y, SHARES = values(7, low=-1.5, high=1.8), values(7)[::-1], values(3, low=0.2, high=0.6)
+SQUARE = np.array([[2.0, 0.3, -0.4], [0.3, 1.1, 0.2], [-0.4, 0.2, 1.5]])
+
+
+def bent(x: np.ndarray) -> np.ndarray:
+    """A covariance matrix that moves with x."""
+    return SQUARE + np.outer(x, x)
+
+
+def as_shares(p: np.ndarray) -> np.ndarray:
+    return p / np.sum(p)
+
+
 TRACED: list[Sample] = [
     call(stats.norm.logpdf, values(3), 0.3, 1.2),
     call(stats.geninvgauss.logpdf, values(3), 1.2, 0.8),
     call(stats.genhyperbolic.logpdf, values(3), 1.2, 1.8, 0.3),
-    *[call(f, values(3, low=0.1, high=0.8), 1.7) for f in (stats.dgamma.ppf, stats.dgamma.isf)],
     call(stats.genhyperbolic.pdf, values(3), 1.2, 1.8, 0.3),
+    *[call(f, values(3, low=0.1, high=0.8), 1.7) for f in (stats.dgamma.ppf, stats.dgamma.isf)],
+    call(lambda a, scale: stats.gamma(a, scale=scale).logpdf(1.3), 2.1, 0.7),
+    call(lambda x, mean, c: stats.multivariate_normal.logpdf(x, mean, bent(c)), Y[:3], X[:3], X[3:6]),
+    call(lambda c: stats.multivariate_normal(np.zeros(3), bent(c)).entropy(), Y[:3]),
+    call(lambda x, c: stats.multivariate_normal.cdf(x, np.zeros(2), bent(c)[:2, :2]), X[:2], X[3:6]),
+    call(lambda x, mean, c, df: stats.multivariate_t.logpdf(x, mean, bent(c), df), Y[:3], X[:3], X[3:6], 3.5),
+    call(lambda x, alpha: stats.dirichlet.logpdf(as_shares(x), alpha), SHARES, Y[:3]),
+    call(lambda p: stats.multinomial.logpmf([1, 2, 3], 6, as_shares(p)), SHARES),
+    call(lambda x, c, df: stats.wishart.logpdf(bent(x), df, bent(c)), X[:3], X[3:6], 5.5),
+    call(lambda x, c: stats.matrix_normal.logpdf(x, np.zeros((2, 3)), SQUARE[:2, :2], bent(c)), values(2, 3), X[:3]),
+    call(lambda kappa: stats.vonmises_fisher.logpdf([0.0, 0.6, 0.8], [0.0, 0.0, 1.0], kappa), 2.3),
+    call(lambda a: stats.dirichlet_multinomial.logpmf([1, 2, 3], a, 6), Y[:3]),
+    call(lambda x, data: stats.gaussian_kde(data)(x), Y[:3] + 0.1, Y),
+    call(lambda x, data: stats.gaussian_kde(data).logpdf(x), Y[:3] + 0.1, Y),
+    call(lambda x, w: stats.gaussian_kde(X, weights=w).logpdf(x), Y[:3], Y),
+    call(lambda x, w: stats.gaussian_kde(X, weights=w).pdf(x), Y[:3], Y),
+    call(stats.zscore, X),
+    call(stats.skew, X),
+    call(stats.kurtosis, X),
+    call(stats.sem, X),
+    call(stats.moment, X, 3),
+    call(stats.gmean, Y),
+    call(stats.hmean, Y),
+    call(stats.entropy, Y, Y[::-1]),
+    call(stats.wasserstein_distance, X, Y),
+    call(lambda x, y: stats.pearsonr(x, y)[0], X, Y),
+    call(lambda x, y: stats.pearsonr(x, y)[1], X, Y),
+    call(lambda x, y: np.array([*stats.linregress(x, y)]), X, Y),
+    call(lambda x, y: np.array([*stats.ttest_ind(x, y, equal_var=False)]), X, Y),
+    call(lambda x: stats.ttest_1samp(x, 0.1).pvalue, X),
+    call(lambda x, y: stats.f_oneway(x, y).pvalue, X, Y),
+    call(lambda x: stats.norm.rvs(loc=x, scale=x * x, size=3, random_state=1), 0.7),
+    call(lambda a: np.array(stats.gamma.stats(a, moments="mvsk")), 2.1),
+    call(stats.gamma.entropy, 2.1),
 ]
+if hasattr(stats, "Normal"):
+    NORMAL = stats.Normal
+    TRACED += [
+        call(lambda mu, sigma, x: NORMAL(mu=mu, sigma=sigma).logpdf(x), 0.3, 1.2, 0.7),
+        call(lambda mu, sigma: NORMAL(mu=mu, sigma=sigma).icdf(0.3), 0.3, 1.2),
+        call(lambda a, x: stats.make_distribution(stats.gamma)(a=a).cdf(x), 2.1, 0.7),
+        call(lambda mu, x: stats.Mixture([NORMAL(mu=mu, sigma=1.0), NORMAL()], weights=[0.3, 0.7]).logpdf(x), 0.3, 0.7),
+    ]

@@ -43,3 +43,26 @@ def test_a_truncated_distribution_of_the_new_kind() -> None:
         return stats.truncate(stats.Normal(mu=mu, sigma=1.0), -3, 3).logpdf(x)
 
     np.testing.assert_allclose(wg.grad(f, argnums=(0, 1))(0.1, 0.3), wg.ngradient(f, 0.1, 0.3), rtol=1e-7)
+
+
+def test_a_covariance_whose_eigenvalues_are_equal() -> None:
+    x = np.array([0.3, 0.4, -0.2])
+    slope = wg.grad(lambda c: stats.multivariate_normal.logpdf(x, np.zeros(3), c))(np.eye(3))
+    expected = (np.outer(x, x) - np.eye(3)) / 2
+    np.testing.assert_allclose(slope, np.tril(expected) + np.tril(expected, -1), atol=1e-12)
+
+
+def test_a_singular_covariance() -> None:
+    c, x = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.5]]), np.array([0.3, 0.3, 0.1])
+
+    def f(scale: float) -> float:
+        return stats.multivariate_normal.logpdf(x, np.zeros(3), scale * c, allow_singular=True)
+
+    assert wg.grad(f)(1.5) == pytest.approx(wg.ngradient(f, 1.5)[0], rel=1e-7)
+
+
+def test_a_fit_that_searches_is_refused_and_one_in_closed_form_is_not() -> None:
+    x = np.array([0.4, 1.2, 0.7, 2.1])
+    with pytest.raises(wg.NoDerivativeError, match=r"gamma\.fit searches for the parameters"):
+        wg.grad(lambda x: stats.gamma.fit(x)[0])(x)
+    np.testing.assert_allclose(wg.grad(lambda x: stats.norm.fit(x)[0])(x), np.full(4, 0.25))

@@ -7,6 +7,8 @@ from wengert_rules.scipy.stats import (
     closed_forms,
     constants,
     counts,
+    covariances,
+    fits,
     kernel_density,
     landau,
     mixed,

@@ -32,7 +32,6 @@ def gaussian_kernel_estimate(points, values, xi, cho_cov, dtype):
 
 @stands_for(*[_stats.gaussian_kernel_estimate_log[precision] for precision in PRECISIONS])
 def gaussian_kernel_estimate_log(points, values, xi, cho_cov, dtype):
-    """`values` are logarithms."""
-    logs = log_norm(cho_cov) - squares(points, xi, cho_cov)[..., np.newaxis] / 2 + values[:, np.newaxis]
+    logs = log_norm(cho_cov) - squares(points, xi, cho_cov)[..., np.newaxis] / 2 + np.log(values[:, np.newaxis])
     highest = np.max(logs, axis=0)
     return (highest + np.log(np.sum(np.exp(logs - highest), axis=0))).astype(dtype)
