@@ -99,7 +99,7 @@ def test_every_corpus_has_its_line() -> None:
     assert not {name for name in patterns if not any(fnmatch(file, name) for file in files)}
 
 
-SHARED = {"corpus", "face", "fuzz", "house", "nesting", "packages", "samples", "scipy_rules"}
+SHARED = {"corpus", "face", "fuzz", "house", "nesting", "packages", "samples", "scipy_rules", "wild"}
 
 
 def test_the_folders_are_those_of_the_source() -> None:
