@@ -216,6 +216,7 @@ def scalars() -> Iterator[Sample]:
     yield call(math.prod, (1.5, 0.0, 2.0), start=2)
     yield call(math.prod, [1.5, 0.0, 0.0])
     yield call(math.prod, [1.5])
+    yield call(math.prod, [values(3), values(3)[::-1].copy(), 2.0])
     yield call(math.prod, [1 + 2j, 0.5 - 1j, 2.0], start=1j)
     yield call(sum, [0.1, 0.2, 0.7])
     yield call(sum, (0.1, 2, 0.7), 1.5)

@@ -2,4 +2,5 @@
 
 from __future__ import annotations
 
-from wengert_rules.scipy.interpolate import bsplines, grids, polynomials
+import wengert_rules.scipy.bands
+from wengert_rules.scipy.interpolate import bsplines, fitpack, grids, polynomials, products, radial, scattered

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import stands_for
+from wengert.extend import NoDerivativeError, stands_for
 from wengert_rules.scipy.interpolate.polynomials import where_known
 from wengert_rules.scipy.optional import present
 
@@ -44,10 +44,76 @@ def spline(t, c, k, x, nu, extrapolate):
     return where_known(has_value, sum(terms))
 
 
-@stands_for(*present("interpolate._dierckx.evaluate_spline", "interpolate._bspl.evaluate_spline"))
+def of_either(name, old=""):
+    """The function of this name in `_dierckx`, or, up to SciPy 1.14, in `_bspl`."""
+    return present(f"interpolate._dierckx.{name}", f"interpolate._bspl.{old or name}")
+
+
+@stands_for(*of_either("evaluate_spline"))
 def evaluate_spline(t, c, k, x, nu, extrapolate, out=None):
     """Up to SciPy 1.14 it writes into an array that it is given."""
+    if nu < 0:
+        raise NotImplementedError(f"Cannot do derivative order nu= {nu}")
     values = spline(t, c, k, x, nu, extrapolate)
     if out is not None:
         out[...] = values
     return values
+
+
+@stands_for(*of_either("find_interval"))
+def find_interval(t, k, xval, prev_l, extrapolate):
+    return int(intervals(t, k, xval)) if np.all(known(t, k, np.asarray(xval), extrapolate)) else -1
+
+
+@stands_for(*of_either("evaluate_all_bspl"))
+def evaluate_all_bspl(t, k, xval, m, nu=0):
+    return np.stack(basis(t, k, xval, nu, m))
+
+
+@stands_for(*of_either("_coloc", "_colloc"))
+def colloc(x, t, k, ab, offset=0):
+    """In the bands of LAPACK, column by column: element (i, j) of the matrix stands at `ab[j, 2 k + i - j]`."""
+    interval, rows = intervals(t, k, x), np.arange(np.size(x)) + offset
+    for j, value in enumerate(basis(t, k, x, 0, interval)):
+        column = interval - k + j
+        ab[column, 2 * k + rows - column] = value
+
+
+@stands_for(*of_either("_norm_eq_lsq"))
+def norm_eq_lsq(x, t, k, y, w, ab, rhs):
+    """Bᵀ W² B in the bands of its lower triangle, column by column, and Bᵀ W² y; added to what stands there."""
+    interval = intervals(t, k, x)
+    values = basis(t, k, x, 0, interval)
+    for i, value in enumerate(values):
+        np.add.at(rhs, interval - k + i, (w**2 * value)[:, np.newaxis] * y)
+        for j in range(i + 1):
+            np.add.at(ab, (interval - k + j, i - j), w**2 * value * values[j])
+
+
+def design(t, k, x, nu=0):
+    """The matrix of all B-splines (columns) at all x (rows), or of their derivatives of order `nu`."""
+    interval, rows = intervals(t, k, x), np.arange(np.size(x))
+    matrix = np.zeros((np.size(x), np.size(t) - k - 1))
+    for j, value in enumerate(basis(t, k, x, nu, interval)):
+        matrix[rows, interval - k + j] = value
+    return matrix
+
+
+@stands_for(*of_either("data_matrix"))
+def data_matrix(x, t, k, w, extrapolate=False):
+    """The same without its zeros, times weights, and the first column that each row has."""
+    interval = intervals(t, k, x)
+    values = np.stack(basis(t, k, x, 0, interval), axis=-1)
+    return values * w[:, np.newaxis], interval - k, np.size(t) - k - 1
+
+
+@stands_for(*present("interpolate._bsplines._lsq_solve_qr"))
+def lsq_solve_qr(x, y, t, k, w, periodic=False):
+    """The least squares that SciPy finds by a decomposition in place."""
+    if periodic:
+        raise NoDerivativeError("least squares by periodic splines have no derivative here")
+    matrix = design(t, k, x)
+    weighted, y_w = matrix * w[:, np.newaxis], y * w[:, np.newaxis]
+    c = np.linalg.lstsq(weighted, y_w)[0]
+    squares = np.sum((y_w - weighted @ c) ** 2, axis=1)
+    return weighted, y_w, c, np.sum(squares), squares

@@ -36,8 +36,14 @@ def powers(c, s, nu):
     return total
 
 
+def refuse_negative(orders):
+    if min(orders) < 0:
+        raise ValueError("Order of derivative cannot be negative")
+
+
 @stands_for(_ppoly.evaluate)
 def evaluate(c, x, xp, dx, extrapolate, out):
+    refuse_negative([dx])
     has_value = known(x, xp, extrapolate)
     xp = np.where(has_value, xp, x[0])
     k = intervals(x, xp)
@@ -75,6 +81,8 @@ def bernstein(c, s):
 @stands_for(_ppoly.evaluate_bernstein)
 def evaluate_bernstein(c, x, xp, nu, extrapolate, out):
     """A derivative has the differences of the coefficients for its own."""
+    if nu < 0:
+        raise NotImplementedError("Cannot do antiderivatives in the B-basis yet.")
     has_value = known(x, xp, extrapolate)
     xp = np.where(has_value, xp, x[0])
     k = intervals(x, xp)
@@ -90,7 +98,8 @@ def evaluate_bernstein(c, x, xp, nu, extrapolate, out):
 
 @stands_for(_ppoly.evaluate_nd)
 def evaluate_nd(c, xs, ks, xp, dx, extrapolate, out):
-    """One axis after the other, from the last on."""
+    """One axis after the other."""
+    refuse_negative(dx)
     columns = [xp[:, d] for d in range(len(xs))]
     has_value = np.all([known(x, points, extrapolate) for x, points in zip(xs, columns, strict=True)], axis=0)
     columns = [np.where(has_value, points, x[0]) for x, points in zip(xs, columns, strict=True)]
