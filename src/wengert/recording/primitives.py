@@ -65,7 +65,7 @@ class Primitive:
         home = home_of(fn)
         on_operands = (home == "_operator" or fn is pow or fn is divmod) and rule is not None and rule.broadcasts
         of_numpy = isinstance(ufunc or fn, np.ufunc) or home.startswith("numpy") or on_operands
-        takes_parts = rule is not None and rule.kind == "rrule"
+        takes_parts = rule is not None and rule.kind in ("rrule", "constant")
         self.is_array_function = of_numpy or (home.startswith("scipy") and not takes_parts)
         self.asks_subclasses = of_numpy or getattr(fn, "__objclass__", None) in (np.ndarray, np.generic)
         self.bounds: dict[Any, Bound] = {}
