@@ -6,7 +6,19 @@ from typing import Any
 
 import numpy as np
 from sampling import Sample, call, values
-from scipy.spatial import KDTree, cKDTree, distance, distance_matrix, minkowski_distance
+from scipy.cluster import vq
+from scipy.spatial import (
+    ConvexHull,
+    Delaunay,
+    KDTree,
+    SphericalVoronoi,
+    cKDTree,
+    distance,
+    distance_matrix,
+    geometric_slerp,
+    minkowski_distance,
+    procrustes,
+)  # fmt: skip
 from scipy.spatial.transform import RigidTransform, Rotation, RotationSpline, Slerp
 
 from wengert_rules.scipy.spatial import distances
@@ -187,6 +199,34 @@ def rigid(turn: Any, shift: Any, points: Any) -> Any:
     return (move * move.inv() ** 0.5).apply(points), move.as_exp_coords(), move.as_dual_quat()
 
 
+def hull(points: Any) -> Any:
+    of = ConvexHull(points)
+    return of.volume, of.area, of.equations, of.points[of.vertices]
+
+
+def triangles(points: Any) -> Any:
+    of = Delaunay(points)
+    return np.linalg.det(of.points[of.simplices][:, 1:] - of.points[of.simplices][:, :1]), of.points[of.convex_hull]
+
+
+def cells(points: Any) -> Any:
+    of = SphericalVoronoi(points / np.sqrt(np.sum(points**2, axis=1, keepdims=True)))
+    return of.vertices, of.calculate_areas()
+
+
+def arc(turn: Any, t: Any) -> Any:
+    return geometric_slerp(turn / np.sqrt(np.sum(turn**2)), np.array([0.0, 0.0, 1.0]), t)
+
+
+def coded(points: Any, codes: Any) -> Any:
+    return vq.vq(points, codes)[1]
+
+
+def clustered(points: Any) -> Any:
+    return *vq.kmeans(points, points[:3]), vq.kmeans2(points, points[:3], minit="matrix")[0]
+
+
+BALL = np.random.default_rng(6).normal(size=(12, 3))
 OF_ROTATIONS = [
     call(turned, TURN, A),
     call(turned, TURNS[:1], A[0]),
@@ -215,6 +255,14 @@ OF_ROTATIONS = [
 TRACED = [
     *OF_ROTATIONS,
     call(rigid, TURN, A[0], B),
+    *[call(f, points) for f in (hull, triangles) for points in (BALL, BALL[:, :2])],
+    call(cells, BALL),
+    call(arc, TURN, np.array([0.2, 0.7])),
+    call(coded, BALL, BALL[:3] + 0.1),
+    call(coded, BALL[:, 0].copy(), BALL[:3, 0] + 0.1),
+    call(clustered, BALL),
+    call(vq.whiten, BALL),
+    call(procrustes, A, A[:, ::-1] + 0.1),
     *[call(near(cls(CLOUD)), A) for cls in TREES],
     *[call(near(cls(CLOUD), k=3, p=3), A) for cls in TREES],
     *[call(near(cls(CLOUD), k=[2]), A[0]) for cls in TREES],

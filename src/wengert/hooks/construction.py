@@ -14,7 +14,7 @@ from wengert.hooks.search import CARRIER_TYPES, opaque
 from wengert.hooks.standins.containers import taken
 from wengert.recording.recording import STATE
 from wengert.rulebook.registry import rules
-from wengert.values.names import is_heap_type
+from wengert.values.names import is_heap_type, runs_python
 
 _call: Any = type.__call__
 
@@ -51,8 +51,9 @@ def constructor(cls: Any) -> Decision:
         return replaced("What makes its numbers has a rule.", partial(partial, _made), _made)
     if not python_new and not _takes_nothing(cls, new):
         return searched("C makes its objects, unseen, and it has no rule.", partial(partial, _closed))
-    if is_heap_type(cls) and not isinstance(init, (types.FunctionType, types.WrapperDescriptorType)):
-        return replaced("Its `__init__` is called where it is seen.", partial(partial, _initialised), _initialised)
+    if is_heap_type(cls) and _is_compiled(init):
+        text, of = rules.standin_of(init), partial(partial, _initialised)
+        return searched("Its `__init__` is C.", of) if text is None else replaced("By its `__init__`.", of, text)
     if is_heap_type(cls):
         return Decision(Kind.ENTERED, "CPython makes the object; its methods in Python are followed.", itself, cls)
     return plain("It keeps what it is given and computes nothing on it.")
@@ -75,6 +76,11 @@ def _made(cls: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(obj, cls) and enter(type(obj).__init__)(obj, *args, **kwargs) is not None:
         raise TypeError("__init__() should return None")
     return obj
+
+
+def _is_compiled(init: Any) -> bool:
+    """Whether an `__init__` is a function of C in a class as class statements make them."""
+    return callable(init) and not isinstance(init, types.WrapperDescriptorType) and not runs_python(init)
 
 
 def _initialised(cls: Any, /, *args: Any, **kwargs: Any) -> Any:

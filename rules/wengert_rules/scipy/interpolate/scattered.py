@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.interpolate import CloughTocher2DInterpolator, LinearNDInterpolator
 
-from wengert.extend import non_differentiable, pullback, pushforward, stands_for
+from wengert.extend import pullback, pushforward, stands_for
 from wengert_rules.scipy.interpolate.grids import coordinates
 from wengert_rules.scipy.optional import present
-from wengert_rules.scipy.spatial.trees import numbers
+from wengert_rules.scipy.spatial.hulls import simplices
+from wengert_rules.scipy.spatial.trees import constant, numbers
 
 Base = LinearNDInterpolator.__mro__[1]
 (estimated,) = present(
@@ -20,18 +21,17 @@ def made(native):
     """The `__init__` of an interpolator whose triangulation is made of numbers, and that holds points and values."""
 
     def init(self, points, values, *args, **kwargs):
-        native(self, constant(points), numbers(values), *args, **kwargs)
+        native(self, kept(points), numbers(values), *args, **kwargs)
         if self.values is not None:
             self.values = np.reshape(np.asarray(values), self.values.shape).astype(self.values.dtype)
-        if not hasattr(points, "simplices"):
-            self.points = scaled(self, coordinates(points))
+        self.points = points.points if hasattr(points, "simplices") else scaled(self, coordinates(points))
 
     return init
 
 
-def constant(points):
+def kept(points):
     """A triangulation as it is; of coordinates the numbers."""
-    return points if hasattr(points, "simplices") else numbers(coordinates(points))
+    return constant(points) if hasattr(points, "simplices") else numbers(coordinates(points))
 
 
 for _cls in (Base, LinearNDInterpolator):
@@ -63,7 +63,7 @@ of_curved = CloughTocher2DInterpolator.__init__
 
 @stands_for(of_curved)
 def init_curved(self, points, values, fill_value=np.nan, tol=1e-6, maxiter=400, rescale=False):
-    of_curved(self, constant(points), numbers(values), fill_value, tol, maxiter, rescale)
+    of_curved(self, kept(points), numbers(values), fill_value, tol, maxiter, rescale)
     self.values = np.reshape(np.asarray(values), self.values.shape).astype(self.values.dtype)
     self.grad = gradients(self.values, tri=self.tri, points=points, maxiter=maxiter, tol=tol)
 
@@ -80,12 +80,6 @@ def checked(self, x):
     return x
 
 
-@non_differentiable
-def simplices(tri, x, tolerance):
-    """The number of the simplex that each point is in, -1 where there is none."""
-    return tri.find_simplex(x, tol=100 * tolerance * np.finfo(float).eps)
-
-
 def barycentric(corners, x):
     """The coordinates of points in their simplices, which add up to 1."""
     sides = np.swapaxes(corners[:, :-1] - corners[:, -1:], 1, 2)
@@ -97,7 +91,7 @@ def barycentric(corners, x):
 def interpolated(self, *args, simplex_tolerance=1.0):
     at = checked(self, coordinates(args, ndim=self.points.shape[1]))
     x = scaled(self, np.reshape(at, (-1, np.shape(at)[-1])).astype(float))
-    found = simplices(self.tri, x, simplex_tolerance)
+    found = simplices(constant(self.tri), x, tol=100 * simplex_tolerance * np.finfo(float).eps)
     there = np.maximum(found, 0)
     vertices = self.tri.simplices[there]
     b = barycentric(self.points[vertices], np.where(found[:, np.newaxis] < 0, 0.0, x))
