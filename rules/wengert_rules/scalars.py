@@ -59,7 +59,7 @@ def fsum(y_bar, y, *terms):
     return (y_bar,) * len(terms)
 
 
-@pullback(math.prod, sequence=0)
+@pullback(math.prod, sequence=0, broadcasts=True)
 def prod(y_bar, y, *factors, start=1):
     """Each factor's partial is the product of the others, exact where some are zero."""
     before = [conj(start)]

@@ -8,7 +8,6 @@ import numpy as np
 from sampling import Sample, call, values
 from scipy import interpolate
 
-from wengert_rules.scipy import bands
 from wengert_rules.scipy.interpolate import products, scattered
 
 X = np.array([0.0, 0.8, 1.5, 2.7, 3.6, 4.4, 5.0])
@@ -201,13 +200,7 @@ def rational(q: Any, x: Any, y: Any) -> Any:
     return interpolate.FloaterHormannInterpolator(x, y)(q)
 
 
-BANDED = np.array(
-    [[0.0, 0.0, 0.3, 0.2, 0.5], [0.0, 1.1, 0.8, 0.4, 0.7], [3.0, 2.5, 2.8, 3.1, 2.2], [0.9, 0.3, 0.6, 0.5, 0.0]]
-)
-SAMPLES: list[Sample] = [
-    *[call(bands.banded_solution, BANDED, b, lower=1, upper=2) for b in (values(5), values(5, 2))],
-    call(bands.banded_solution, BANDED[1:], values(5), lower=1, upper=1),
-]
+SAMPLES: list[Sample] = []
 BY_HAND = [products.solved, products.iterated, scattered.gradients]  # within those of the classes that call them
 TRACED = [
     *[call(made(cls, X, Y, **words), AT) for cls, words in (*CURVES, *SMOOTH)],

@@ -2,5 +2,4 @@
 
 from __future__ import annotations
 
-import wengert_rules.scipy.bands
 from wengert_rules.scipy.interpolate import bsplines, fitpack, grids, polynomials, products, radial, scattered

@@ -9,6 +9,7 @@ from wengert_rules.products import conj
 from wengert_rules.scipy.linalg import blas
 from wengert_rules.scipy.linalg.blas import stored
 from wengert_rules.scipy.linalg.factors import lu_solved, permutation_of, turned_lu
+from wengert_rules.scipy.linalg.structures import read
 from wengert_rules.scipy.linalg.triangles import TURNS, cho_solved, solved, triangle
 
 LIBRARIES = ("linalg._flapack", "linalg._flapack_64")
@@ -73,6 +74,18 @@ def getrs(dtype, lu, piv, b, trans=0, overwrite_b=0):
 def gesv(dtype, a, b, overwrite_a=0, overwrite_b=0):
     lu, pivots, _ = getrf(dtype, a, overwrite_a)
     return (lu, pivots, *getrs(dtype, lu, pivots, b, 0, overwrite_b))
+
+
+@routine("gbsv")
+def gbsv(dtype, kl, ku, ab, b, overwrite_ab=0, overwrite_b=0):
+    """The factors of the band are not given."""
+    return None, None, linalg.solve_banded((kl, ku), ab[kl:], b), 0
+
+
+@routine("sysv")
+def sysv(dtype, a, b, lwork=None, lower=0, overwrite_a=0, overwrite_b=0):
+    """The factors of the symmetric matrix are not given."""
+    return None, None, np.linalg.solve(read(np.asarray(a, dtype), "sym", lower), b), 0
 
 
 @routine("getri")
