@@ -210,3 +210,13 @@ def test_ends_are_no_holes() -> None:
         assert wg.grad(sc.fdtr, argnums=(0, 1))(3.0, 2.0, 0.0)[k] == 0
     assert wg.grad(sc.gdtr, argnums=(0, 1))(3.0, 0.4, 0.0) == (0, 0)
     assert wg.grad(sc.voigt_profile, argnums=(0, 1, 2))(0.3, 0.0, 1.0)[1] == 0
+
+
+def test_large_arguments_warn_of_nothing() -> None:
+    """Γ is infinite from 172 on, which is nobody's business where the result is not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert wg.grad(sc.binom, argnums=(0, 1))(1000.0, 500.0)[1] == 0
+        assert wg.grad(sc.beta)(1000.0, 1000.0) == 0
+        assert wg.grad(sc.betaln)(1e4, 1e4) == pytest.approx(-0.693172181184945308635982, rel=1e-12)
+        assert np.isfinite(wg.grad(lambda z: sc.poch(z, 1.5))(1e4))

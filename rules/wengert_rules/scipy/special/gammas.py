@@ -12,6 +12,7 @@ from wengert_rules.batches.elementwise import elementwise
 from wengert_rules.scipy.special.refusals import WHOLE, refused
 from wengert_rules.special_functions import BERNOULLI
 
+OVERFLOWS = 200.0  # an argument of which Γ is infinite
 STEPS = 20  # of the recurrence that brings an argument to where Stirling's series holds
 
 
@@ -78,12 +79,13 @@ def digamma(y, x):
 
 def reciprocal_slope(x):
     """The slope of 1/Γ(x); where that is zero, by reflection: 1/Γ(x) = Γ(1 - x) sin(πx)/π."""
+    x = np.where(np.isinf(x), OVERFLOWS, x)
     left = np.real(x) < 0.5
     mirrored = np.where(left, 1 - x, 0.5)
     turn = math.pi * (x - np.round(np.real(x)))
     sign = 1 - 2 * (np.round(np.real(x)) % 2)
     wave = np.cos(turn) - special.digamma(mirrored) * np.sin(turn) / math.pi
-    right = np.where(left | np.isinf(x), 200.0, x)
+    right = np.where(left, 0.5, x)
     return np.where(left, sign * special.gamma(mirrored) * wave, -special.rgamma(right) * special.digamma(right))
 
 
@@ -117,10 +119,11 @@ def digamma_difference_(y, p, q):
 @partials(special.beta)
 def beta(y, a, b):
     """y (ψ(a) - ψ(a + b)); where only Γ(a + b) is infinite, y is 0 and its slope that of 1/Γ(a + b)."""
-    at_zero = special.gamma(a) * special.gamma(b) * reciprocal_slope(a + b)
-    to_a = np.where(y == 0, at_zero, y * digamma_difference(a, a + b))
-    to_b = np.where(y == 0, at_zero, y * digamma_difference(b, a + b))
-    return to_a, to_b
+    bare = (y == 0) & is_pole(a + b)
+    p, q = np.where(bare, a, 1), np.where(bare, b, 1)
+    slope = special.gamma(p) * special.gamma(q) * reciprocal_slope(p + q)
+    to_a, to_b = y * digamma_difference(a, a + b), y * digamma_difference(b, a + b)
+    return np.where(bare, slope, to_a), np.where(bare, slope, to_b)
 
 
 @partials(special.betaln)
@@ -131,20 +134,22 @@ def betaln(y, a, b):
 @partials(special.binom)
 def binom(y, n, k):
     """Γ(n + 1)/(Γ(k + 1) Γ(n - k + 1)), with zeros where one of the last two is infinite."""
-    whole, chosen, left = special.gamma(n + 1), special.rgamma(k + 1), special.rgamma(n - k + 1)
-    slope_left = reciprocal_slope(n - k + 1)
-    zero_n = whole * chosen * slope_left
-    zero_k = whole * (reciprocal_slope(k + 1) * left - chosen * slope_left)
-    to_n = np.where(y == 0, zero_n, y * digamma_difference(n + 1, n - k + 1))
-    to_k = np.where(y == 0, zero_k, y * digamma_difference(n - k + 1, k + 1))
-    return to_n, to_k
+    bare = (y == 0) & (is_pole(k + 1) | is_pole(n - k + 1))
+    m, j = np.where(bare, n, 1), np.where(bare, k, 1)
+    whole, chosen, left = special.gamma(m + 1), special.rgamma(j + 1), special.rgamma(m - j + 1)
+    slope = reciprocal_slope(m - j + 1)
+    to_k = whole * (reciprocal_slope(j + 1) * left - chosen * slope)
+    along_n, along_k = y * digamma_difference(n + 1, n - k + 1), y * digamma_difference(n - k + 1, k + 1)
+    return np.where(bare, whole * chosen * slope, along_n), np.where(bare, to_k, along_k)
 
 
 @partials(special.poch)
 def poch(y, z, m):
     """Γ(z + m)/Γ(z), with zeros where Γ(z) is infinite."""
-    zero_z = special.gamma(z + m) * reciprocal_slope(z)
-    return np.where(y == 0, zero_z, y * digamma_difference(z + m, z)), y * special.digamma(z + m)
+    bare = (y == 0) & is_pole(z)
+    at = np.where(bare, z, 1)
+    slope = special.gamma(np.where(bare, z + m, 1)) * reciprocal_slope(at)
+    return np.where(bare, slope, y * digamma_difference(z + m, z)), y * special.digamma(z + m)
 
 
 @pullback(special.multigammaln, broadcasts=True)
@@ -158,4 +163,5 @@ def push_multigammaln(dots, y, a, *, d):
 
 
 non_differentiable(special.gammasgn)
-batching(polygamma, special.polygamma, special.multigammaln)(elementwise)
+computes(digamma_difference)
+batching(polygamma, digamma_difference, special.polygamma, special.multigammaln)(elementwise)

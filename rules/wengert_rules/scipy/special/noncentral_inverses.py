@@ -5,7 +5,7 @@ from __future__ import annotations
 from scipy import special
 from scipy.special import _ufuncs
 
-from wengert.extend import partials
+from wengert.extend import computes, partials
 from wengert_rules.scipy.special.noncentral import (
     ncf_by_dfd,
     ncf_by_dfn,
@@ -28,30 +28,34 @@ def chndtrinc(nc, x, df, p):
     return -_ufuncs._ncx2_pdf(x, df, nc) / slope, -ncx2_cdf_by_df(x, df, nc) / slope, 1 / slope
 
 
+@computes
+def by_dfn(f, dfn, dfd, nc):
+    return ncf_cdf_by(ncf_by_dfn, f, dfn, dfd, nc)
+
+
+@computes
+def by_dfd(f, dfn, dfd, nc):
+    return ncf_cdf_by(ncf_by_dfd, f, dfn, dfd, nc)
+
+
 @partials(special.ncfdtridfn)
 def ncfdtridfn(dfn, p, dfd, nc, f):
-    args = (f, dfn, dfd, nc)
-    slope = ncf_cdf_by(ncf_by_dfn, *args)
-    return 1 / slope, -ncf_cdf_by(ncf_by_dfd, *args) / slope, -ncf_cdf_by_nc(*args) / slope, -pdf(args) / slope
+    slope = by_dfn(f, dfn, dfd, nc)
+    by_nc, by_f = ncf_cdf_by_nc(f, dfn, dfd, nc), _ufuncs._ncf_pdf(f, dfn, dfd, nc)
+    return 1 / slope, -by_dfd(f, dfn, dfd, nc) / slope, -by_nc / slope, -by_f / slope
 
 
 @partials(special.ncfdtridfd)
 def ncfdtridfd(dfd, dfn, p, nc, f):
-    args = (f, dfn, dfd, nc)
-    slope = ncf_cdf_by(ncf_by_dfd, *args)
-    return -ncf_cdf_by(ncf_by_dfn, *args) / slope, 1 / slope, -ncf_cdf_by_nc(*args) / slope, -pdf(args) / slope
+    slope = by_dfd(f, dfn, dfd, nc)
+    by_nc, by_f = ncf_cdf_by_nc(f, dfn, dfd, nc), _ufuncs._ncf_pdf(f, dfn, dfd, nc)
+    return -by_dfn(f, dfn, dfd, nc) / slope, 1 / slope, -by_nc / slope, -by_f / slope
 
 
 @partials(special.ncfdtrinc)
 def ncfdtrinc(nc, dfn, dfd, p, f):
-    args = (f, dfn, dfd, nc)
-    slope = ncf_cdf_by_nc(*args)
-    by_dfn, by_dfd = ncf_cdf_by(ncf_by_dfn, *args), ncf_cdf_by(ncf_by_dfd, *args)
-    return -by_dfn / slope, -by_dfd / slope, 1 / slope, -pdf(args) / slope
-
-
-def pdf(args):
-    return _ufuncs._ncf_pdf(*args)
+    slope, by_f = ncf_cdf_by_nc(f, dfn, dfd, nc), _ufuncs._ncf_pdf(f, dfn, dfd, nc)
+    return -by_dfn(f, dfn, dfd, nc) / slope, -by_dfd(f, dfn, dfd, nc) / slope, 1 / slope, -by_f / slope
 
 
 @partials(special.nctdtridf)
