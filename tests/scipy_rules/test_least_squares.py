@@ -40,6 +40,11 @@ def least_squares_by_closure(c):
     return optimize.least_squares(lambda p: np.sinh(misfit(p, c * Y)), [1.0, 1.0], **EXACT).x
 
 
+@case(1.3, order=1)
+def least_squares_by_kwargs(c):
+    return optimize.least_squares(lambda p, y: misfit(p, y), [1.0, 1.0], kwargs={"y": c * Y}, **EXACT).x
+
+
 @pytest.mark.parametrize("loss", ["soft_l1", "huber", "cauchy", "arctan"])
 def test_losses(loss: str) -> None:
     def f(c):

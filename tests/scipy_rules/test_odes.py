@@ -76,6 +76,12 @@ def odeint_with_args(p):
     return found[-1]
 
 
+@case(0.4, order=1)
+def whole_numbers_and_lists(a):
+    swung = integrate.solve_ivp(lambda t, y: [y[1], -a * y[0]], [0, 1], [1, 0], integrate.RK45, [0, 1], max_step=0.1)
+    return swung.y[0, -1] * integrate.odeint(lambda y, t: -a * y, 1, [0, 1, 2])[-1, 0]
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_derivatives(case: Case) -> None:
     check(case)

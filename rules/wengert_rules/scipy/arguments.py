@@ -12,7 +12,9 @@ def arguments(f: Callable[..., Any], given: tuple[Any, ...], words: dict[str, An
     bound = inspect.signature(f).bind(*given, **words)
     bound.apply_defaults()
     found = dict(bound.arguments)
-    found.update(found.pop("kwargs", None) or {})
+    for name, parameter in bound.signature.parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            found.update(found.pop(name))
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate
 
-from wengert.extend import NotConvergedWarning, RefusedCallError, stands_for, stopped, unseen, with_value
+from wengert.extend import NotConvergedWarning, RefusedCallError, stands_for, unseen, with_value
 from wengert_rules.scipy.arguments import arguments, in_tuple
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
@@ -42,7 +42,7 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
             "wg.implicit or scipy.optimize.brentq, and give it as the end of t_span."
         )
     method, y0, (start, end) = call["method"], np.asarray(call["y0"]), call["t_span"]
-    found = unseen(integrate.solve_ivp, *given, **{**words, "dense_output": True})
+    found = unseen(integrate.solve_ivp, **{**call, "dense_output": True})
     native, found["sol"] = found["sol"], None
     times = [start, *native.ts[1:-1].tolist(), end if found["success"] else native.ts[-1]]
     f, steps = of_arrays(call["fun"], call["args"], y0), [(STEPS[method], 1)] if method in STEPS else OTHERS
@@ -74,7 +74,7 @@ def between(step: Any, f: Any, times: Any, ys: Any, ts: Any) -> Any:
     forward = ts[-1] >= ts[0]
 
     def path(t: Any) -> Any:
-        at = float(stopped(t))
+        at = unseen(float, t)
         k = int(np.searchsorted(ts if forward else -ts, at if forward else -at, side="right")) - 1
         k = min(max(k, 0), len(ts) - 1)
         return step(f, times[k], ys[k], t)
