@@ -56,3 +56,24 @@ def convolved(x):
 @case(5000.0)
 def black_body(t):
     return models.BlackBody(temperature=t * u.K)(5e14 * u.Hz).value * 1e5
+
+
+@case(np.array([0.7, 1.3, 0.4]))
+def functions_of_numpy_on_quantities(x):
+    a = x * u.m
+    joined = np.concatenate([a, a.to(u.cm)]).sum() + np.where(a > 0.5 * u.m, a, 2 * a).sum() + np.cumsum(a)[2]
+    return (joined + np.mean(a) + np.std(a) + np.median(a) + np.diff(a).sum() + np.linalg.norm(a)).value
+
+
+@case(np.array([0.7, 1.3, 0.4]))
+def items_of_quantities(x):
+    a = x * u.m
+    b = a.copy()
+    b[0] = 5 * u.km
+    b[1:] *= 2
+    return b.sum().value + a[0].value * a[1:].sum().value + sum(q.value for q in a)
+
+
+@case(np.array([0.7, 1.3, 0.4]))
+def equivalent_quantities(x):
+    return (x * u.nm).to(u.eV, equivalencies=u.spectral()).sum().value + u.Magnitude(x * u.Jy).value.sum()

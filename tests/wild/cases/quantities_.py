@@ -16,3 +16,11 @@ def rescaled(x):
 def arithmetic(x):
     q = pq.Quantity(x, "m")
     return (q**2 + 2 * q * pq.m).sum().magnitude
+
+
+@case(np.array([0.7, 1.3, 0.4]))
+def changed_in_place(x):
+    a = x * pq.m
+    a *= 2
+    b = a.copy() + 3 * pq.cm
+    return float(b.sum()) + float(b.max()) + b.std().magnitude.item() + float(np.sum(a)) + sum(float(v) for v in a)
