@@ -104,6 +104,17 @@ def built(data: Any, main: Any, beside: Any) -> Any:
     return np.concatenate([m.toarray().ravel() for m in made])
 
 
+def stacked(data: Any) -> Any:
+    a, b = of(data), of(data**2, "csc")
+    made = [
+        sp.vstack([a, b]),
+        sp.hstack([a, a], format="csr"),
+        sp.bmat([[a, None], [None, b]]),
+        sp.block_array([[b, A]]),
+    ]
+    return np.concatenate([m.toarray().ravel() for m in made])
+
+
 def solutions(data: Any, b: Any) -> Any:
     both = np.stack([b, b * b], axis=1)
     parts = [sla.spsolve(square(data, form), b) for form in ("csr", "csc")]
@@ -130,5 +141,6 @@ TRACED: list[Sample] = [
     *[call(constant_matrix(form), X4, X5, 1.7) for form in FORMATS],
     *[call(traced_data(form), DATA, X4) for form in FORMATS],
     call(two_matrices, DATA), call(products_of_matrices, DATA), call(parts_of, DATA), call(built, DATA, X5, X4),
+    call(stacked, DATA),
     call(solutions, SQUARE_DATA, X4), call(triangular, SQUARE_DATA, X4), call(iterated, SQUARE_DATA, X4),
 ]  # fmt: skip

@@ -3,9 +3,9 @@
 MODULES = ("scipy.sparse",)
 
 TRACED = {
-    "block_array block_diag bmat bsr_array bsr_matrix coo_array coo_matrix csc_array csc_matrix csr_array csr_matrix",
-    "dia_array dia_matrix diags diags_array expand_dims eye eye_array find hstack identity kron kronsum permute_dims",
-    "spdiags swapaxes tril triu vstack matrix_transpose sparray spmatrix",
+    "block_diag bsr_array bsr_matrix coo_array coo_matrix csc_array csc_matrix csr_array csr_matrix",
+    "dia_array dia_matrix diags diags_array expand_dims eye eye_array find identity kron kronsum permute_dims",
+    "spdiags swapaxes tril triu matrix_transpose sparray spmatrix",
 }
 
 CONSTANT = {

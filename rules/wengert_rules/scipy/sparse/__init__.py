@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from wengert_rules.scipy.sparse import movements, patterns, products
+from wengert_rules.scipy.sparse import blocks, movements, patterns, products
