@@ -66,3 +66,9 @@ def test_the_width_of_a_kernel_has_a_derivative() -> None:
     wave = np.cos(k * np.arange(32))
     found = wg.grad(lambda s: nd.gaussian_filter1d(wave, s, mode="wrap", truncate=8.0)[0])(2.0)
     np.testing.assert_allclose(found, -2 * k**2 * np.exp(-2 * k**2), rtol=1e-8)
+
+
+def test_what_is_not_wanted_is_not_computed() -> None:
+    """The weights of a filter are constant in most uses: their cotangent costs as much as the image's."""
+    source = wg.rules[nd.correlate1d].variant((True, False)).source
+    assert source is not None and "matches" not in source

@@ -6,11 +6,13 @@ import numpy as np
 
 from wengert.extend import additem, setitem
 
-NUMPYS = {
-    "reflect": "symmetric", "grid-mirror": "symmetric", "mirror": "reflect", "nearest": "edge", "wrap": "wrap",
-    "grid-wrap": "wrap", "constant": "constant", "grid-constant": "constant",
-}  # fmt: skip
-"""The names that `np.pad` has for the modes of scipy.ndimage."""
+
+def numpys(mode):
+    """The name that `np.pad` has for a mode of scipy.ndimage."""
+    return {
+        "reflect": "symmetric", "grid-mirror": "symmetric", "mirror": "reflect", "nearest": "edge", "wrap": "wrap",
+        "grid-wrap": "wrap", "constant": "constant", "grid-constant": "constant",
+    }[mode]  # fmt: skip
 
 
 def sources(n, before, after, mode):

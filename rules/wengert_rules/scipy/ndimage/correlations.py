@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 from scipy.ndimage import convolve, correlate, correlate1d, uniform_filter1d
 
 from wengert.extend import linear, pullback, pushforward
 from wengert_rules.products import conj
-from wengert_rules.scipy.boundaries import NUMPYS, continued, folded
+from wengert_rules.scipy.boundaries import continued, folded, numpys
 from wengert_rules.shapes import integers
 
 
@@ -30,8 +28,8 @@ def correlate1d_(y_bar, y, input, weights, *, axis=-1, output=None, mode="reflec
     reach = edges(origin, size)
     whole = continued(y_bar, axis, reach, "constant")
     p_bar = correlate1d(whole, np.flip(conj(weights)), axis, None, "constant", 0.0, turned(origin, size))
-    p = np.swapaxes(continued(input, axis, reach, NUMPYS[mode], cval), axis, -1)
-    return folded(p_bar, axis, reach, NUMPYS[mode]), matches(p, np.swapaxes(y_bar, axis, -1), size)
+    p = np.swapaxes(continued(input, axis, reach, numpys(mode), cval), axis, -1)
+    return folded(p_bar, axis, reach, numpys(mode)), matches(p, np.swapaxes(y_bar, axis, -1), size)
 
 
 def matches(p, y_bar, size):
@@ -53,7 +51,7 @@ def uniform_filter1d_(y_bar, y, input, *, size, axis=-1, output=None, mode="refl
     reach = edges(origin, size)
     whole = continued(y_bar, axis, reach, "constant")
     p_bar = uniform_filter1d(whole, size, axis, None, "constant", 0.0, turned(origin, size))
-    return folded(p_bar, axis, reach, NUMPYS[mode])
+    return folded(p_bar, axis, reach, numpys(mode))
 
 
 linear(uniform_filter1d, without=("cval",))
@@ -67,29 +65,34 @@ def spread(weights, origin, axes, ndim):
     return np.expand_dims(weights, others), [origins.get(k, 0) for k in range(ndim)]
 
 
-def pulled(y_bar, input, kernel, origins, mode, cval):
-    """x̄, and the conjugate of the cotangent of the kernel."""
-    shape = np.shape(kernel)
-    p, whole = input, y_bar
+def onto_image(y_bar, kernel, origins, mode):
+    shape, whole = np.shape(kernel), y_bar
     for axis, (origin, size) in enumerate(zip(origins, shape, strict=True)):
-        p = continued(p, axis, edges(origin, size), NUMPYS[mode], cval)
         whole = continued(whole, axis, edges(origin, size), "constant")
     back = [turned(origin, size) for origin, size in zip(origins, shape, strict=True)]
     x_bar = correlate(whole, np.flip(kernel), None, "constant", 0.0, back)
     for axis, (origin, size) in enumerate(zip(origins, shape, strict=True)):
-        x_bar = folded(x_bar, axis, edges(origin, size), NUMPYS[mode])
-    sums = []
-    for place in itertools.product(*[range(size) for size in shape]):
-        window = tuple([slice(j, j + n) for j, n in zip(place, np.shape(y_bar), strict=True)])
-        sums.append(np.sum(p[window] * conj(y_bar)))
-    return x_bar, np.reshape(np.stack(sums), shape)
+        x_bar = folded(x_bar, axis, edges(origin, size), numpys(mode))
+    return x_bar
+
+
+def onto_kernel(y_bar, input, shape, origins, mode, cval):
+    """The conjugate of the cotangent of a kernel of this shape."""
+    p = input
+    for axis, (origin, size) in enumerate(zip(origins, shape, strict=True)):
+        p = continued(p, axis, edges(origin, size), numpys(mode), cval)
+    counts = np.shape(y_bar)
+    places = np.reshape(np.indices(shape), (len(shape), -1)).T.tolist()
+    keys = [tuple([slice(j, j + n) for j, n in zip(place, counts, strict=True)]) for place in places]
+    sums = [np.sum(p[key] * conj(y_bar)) for key in keys]
+    return np.reshape(np.stack(sums), shape)
 
 
 @pullback(correlate)
 def correlate_(y_bar, y, input, weights, *, output=None, mode="reflect", cval=0.0, origin=0, axes=None):
     kernel, origins = spread(weights, origin, axes, np.ndim(input))
-    x_bar, kernel_bar = pulled(y_bar, input, conj(kernel), origins, mode, cval)
-    return x_bar, np.reshape(kernel_bar, np.shape(weights))
+    kernel_bar = onto_kernel(y_bar, input, np.shape(kernel), origins, mode, cval)
+    return onto_image(y_bar, conj(kernel), origins, mode), np.reshape(kernel_bar, np.shape(weights))
 
 
 @pullback(convolve)
@@ -97,8 +100,8 @@ def convolve_(y_bar, y, input, weights, *, output=None, mode="reflect", cval=0.0
     """The correlation with the weights read backwards."""
     kernel, origins = spread(weights, origin, axes, np.ndim(input))
     back = [turned(origin, size) for origin, size in zip(origins, np.shape(kernel), strict=True)]
-    x_bar, kernel_bar = pulled(y_bar, input, np.flip(kernel), back, mode, cval)
-    return x_bar, np.reshape(np.flip(conj(kernel_bar)), np.shape(weights))
+    kernel_bar = np.flip(conj(onto_kernel(y_bar, input, np.shape(kernel), back, mode, cval)))
+    return onto_image(y_bar, np.flip(kernel), back, mode), np.reshape(kernel_bar, np.shape(weights))
 
 
 def pushes(correlation):

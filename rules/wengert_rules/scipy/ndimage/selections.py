@@ -12,9 +12,6 @@ from wengert_rules.scipy.boundaries import continued, folded
 from wengert_rules.scipy.ndimage.correlations import edges
 from wengert_rules.scipy.optional import present
 
-NUMPYS = ("edge", "wrap", "symmetric", "reflect", "constant", "wrap", "constant")
-"""The names that `np.pad` has for the modes of filters, in the order of their numbers in C."""
-
 RANK_IN_ROW = present("ndimage._rank_filter_1d.rank_filter")
 
 
@@ -46,10 +43,15 @@ def ranked_in_row(input, *, footprint, mode, cval, origins, rank):
     return y
 
 
+def numpys(mode):
+    """The name that `np.pad` has for the mode of filters that has this number in C."""
+    return ("edge", "wrap", "symmetric", "reflect", "constant", "wrap", "constant")[mode]
+
+
 def widened(x, footprint, mode, cval, origins):
     """The image with all that windows at its edges read."""
     for axis, (origin, size) in enumerate(zip(origins, np.shape(footprint), strict=True)):
-        x = continued(x, axis, edges(origin, size), NUMPYS[mode], cval)
+        x = continued(x, axis, edges(origin, size), numpys(mode), cval)
     return x
 
 
@@ -76,7 +78,7 @@ def selection(
     for window, hit in chosen:
         p_bar = additem(p_bar, window, np.where(hit, share, 0))
     for along, (origin, size) in enumerate(zip(origins, np.shape(footprint), strict=True)):
-        p_bar = folded(p_bar, along, edges(origin, size), NUMPYS[mode])
+        p_bar = folded(p_bar, along, edges(origin, size), numpys(mode))
     return p_bar
 
 
@@ -135,7 +137,7 @@ def generic_filter1d(
     input, function, filter_size, axis, output, mode, cval, origin, extra_arguments, extra_keywords
 ):  # fmt: skip
     """The function is given each line with all that it reads, and a line to write into."""
-    whole = continued(input, axis, edges(origin, filter_size), NUMPYS[mode], cval)
+    whole = continued(input, axis, edges(origin, filter_size), numpys(mode), cval)
     lines, made = np.moveaxis(whole, axis, -1), np.moveaxis(output, axis, -1)
     for index in np.ndindex(*made.shape[:-1]):
         line = np.zeros(made.shape[-1])
