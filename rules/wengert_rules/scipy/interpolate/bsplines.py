@@ -44,9 +44,9 @@ def spline(t, c, k, x, nu, extrapolate):
     return where_known(has_value, sum(terms))
 
 
-def of_either(name, old=""):
+def of_either(name):
     """The function of this name in `_dierckx`, or, up to SciPy 1.14, in `_bspl`."""
-    return present(f"interpolate._dierckx.{name}", f"interpolate._bspl.{old or name}")
+    return present(f"interpolate._dierckx.{name}", f"interpolate._bspl.{name}")
 
 
 @stands_for(*of_either("evaluate_spline"))
@@ -70,7 +70,7 @@ def evaluate_all_bspl(t, k, xval, m, nu=0):
     return np.stack(basis(t, k, xval, nu, m))
 
 
-@stands_for(*of_either("_coloc", "_colloc"))
+@stands_for(*present("interpolate._dierckx._coloc"))
 def colloc(x, t, k, ab, offset=0):
     """In the bands of LAPACK, column by column: element (i, j) of the matrix stands at `ab[j, 2 k + i - j]`."""
     interval, rows = intervals(t, k, x), np.arange(np.size(x)) + offset
@@ -79,7 +79,7 @@ def colloc(x, t, k, ab, offset=0):
         ab[column, 2 * k + rows - column] = value
 
 
-@stands_for(*of_either("_norm_eq_lsq"))
+@stands_for(*present("interpolate._dierckx._norm_eq_lsq"))
 def norm_eq_lsq(x, t, k, y, w, ab, rhs):
     """Bᵀ W² B in the bands of its lower triangle, column by column, and Bᵀ W² y; added to what stands there."""
     interval = intervals(t, k, x)
