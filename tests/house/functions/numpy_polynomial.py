@@ -8,7 +8,7 @@ MODULES = (
 
 SERIES = ("poly", "cheb", "herm", "herme", "lag", "leg")
 EACH = (
-    "add companion der div fit fromroots grid2d grid3d int line mul mulx pow roots sub trim val val2d val3d vander "
+    "add companion der div fit fromroots grid2d grid3d int line mul mulx pow roots sub trim val val2d val3d valnd vander "
     "vander2d vander3d weight gauss"
 )
 

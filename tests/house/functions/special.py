@@ -10,7 +10,7 @@ TRACED = {
 }
 
 CONSTANT = {
-    "SpecialFunctionWarning geterr seterr test": "settings, and what is told of SciPy",
+    "SpecialFunctionWarning errstate geterr seterr test": "settings, and what is told of SciPy",
     "bernoulli euler stirling2 factorial2 factorialk": "made of whole numbers",
     "ai_zeros bi_zeros bei_zeros beip_zeros ber_zeros berp_zeros": "zeros, counted from the first",
     "kei_zeros keip_zeros kelvin_zeros ker_zeros kerp_zeros": "zeros, counted from the first",
