@@ -334,7 +334,7 @@ def called_by_user() -> Any:
 
 
 def _function_of(frame: types.FrameType) -> Any:
-    """The function that runs in a frame, by the name that its module has for it, or the class that it fills an object of."""
+    """The function that runs in a frame, as its module has it, or the class that it makes an object of."""
     first, *rest = frame.f_code.co_qualname.removesuffix(".__init__").removesuffix(".__new__").split(".")
     found = frame.f_globals.get(first)
     for name in rest:

@@ -8,8 +8,8 @@ MODULES = (
 
 SERIES = ("poly", "cheb", "herm", "herme", "lag", "leg")
 EACH = (
-    "add companion der div fit fromroots grid2d grid3d int line mul mulx pow roots sub trim val val2d val3d valnd vander "
-    "vander2d vander3d weight gauss"
+    "add companion der div fit fromroots grid2d grid3d int line mul mulx pow roots sub trim val val2d val3d valnd "
+    "vander vander2d vander3d weight gauss"
 )
 
 TRACED = {f"{series}{name}" for series in SERIES for name in EACH.split()}
