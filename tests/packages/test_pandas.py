@@ -21,6 +21,13 @@ def gaps(x: np.ndarray) -> Any:
     return pd.Series(np.where(np.arange(6) == 2, np.nan, x))
 
 
+def assigned(x: np.ndarray) -> Any:
+    s = pd.Series(x**2)
+    s.iloc[1] = x[0] * 3
+    s.loc[s > 4] = 0.5
+    return s
+
+
 def series(x: np.ndarray) -> Any:
     return pd.Series(x)
 
@@ -30,13 +37,21 @@ PROGRAMS: dict[str, Callable[[np.ndarray], Any]] = {
     "ufunc": lambda x: np.log(series(x)).sum() + np.sum(np.hypot(series(x), 2.0)),
     "shown to NumPy": lambda x: np.sum(np.asarray(series(x)) ** 3) + np.sum(np.array([series(x), x]) ** 2),
     "cumulative": lambda x: series(x).cumsum().iloc[3] + (1 + series(x)).cumprod().iloc[-1],
-    "moments": lambda x: series(x).var() + gaps(x).std() + series(x).mean() + series(x).skew(),
+    "moments": lambda x: series(x).var() + gaps(x).std() + series(x).mean(),
     "quantiles": lambda x: series(x).quantile(0.3) + series(x).median() + gaps(x).max() - gaps(x).min(),
     "selection": lambda x: series(x).where(x > 0.6, 0.0).clip(upper=2.0).sum() + series(x)[x > 1].mean(),
     "reindexed": lambda x: (series(x).reindex([4, 1, 7]).fillna(0.0) ** 2).sum(),
     "shifted": lambda x: series(x).shift(2).iloc[3] ** 2 + (series(x).diff().iloc[1:] ** 2).sum(),
     "filled": lambda x: (gaps(x).ffill() ** 2).sum() + (gaps(x).bfill() ** 3).sum() + gaps(x).interpolate().sum(),
     "sorted": lambda x: (series(x).sort_values().reset_index(drop=True) * np.arange(6)).sum(),
+    "sliced": lambda x: (
+        (pd.DataFrame({"a": x, "b": x**2}).iloc[1:4] ** 2).to_numpy().sum() + (series(x)[1:3] ** 2).sum()
+    ),
+    "columns sliced": lambda x: (pd.DataFrame(x.reshape(2, 3)).iloc[:, 1:][:1] ** 2).to_numpy().sum(),
+    "head and tail": lambda x: (pd.DataFrame(x.reshape(3, 2)).head(2) ** 2 + x[0]).tail(1).to_numpy().sum(),
+    "transposed": lambda x: (pd.DataFrame(x.reshape(3, 2)).T.loc[0] ** 2).sum(),
+    "stacked": lambda x: (pd.DataFrame(x.reshape(3, 2)).stack() ** 2 * np.arange(6)).sum(),
+    "set by place": lambda x: assigned(x).sum(),
     "aligned": lambda x: (series(x) * pd.Series(x, index=np.arange(6)[::-1])).sum(),
     "joined": lambda x: (pd.concat([series(x), series(x[:2])]).to_numpy() ** 2 * np.arange(8)).sum(),
     "columns": lambda x: pd.DataFrame({"a": x, "b": x**2}).assign(c=lambda d: d.a * d.b).c.mean(),

@@ -15,20 +15,20 @@ non_differentiable(*present(algos, "rank_1d", "rank_2d", "is_monotonic", "pad", 
 
 @stands_for(*present(algos, *[f"take_1d_{types}" for types in _FLOATS]))
 @stands_for(*present(algos, *[f"take_2d_axis0_{types}" for types in _FLOATS]))
-def take_first(values, indexer, out, fill_value=np.nan):
+def take_first(values, indexer, out, fill_value=np.nan, allow_fill=True):
     absent = indexer == -1
     out[...] = values[indexer]
     out[absent] = fill_value
 
 
 @stands_for(*present(algos, *[f"take_2d_axis1_{types}" for types in _FLOATS]))
-def take_second(values, indexer, out, fill_value=np.nan):
+def take_second(values, indexer, out, fill_value=np.nan, allow_fill=True):
     out[...] = values[:, indexer]
     out[:, indexer == -1] = fill_value
 
 
 @stands_for(*present(algos, *[f"take_2d_multi_{types}" for types in _FLOATS]))
-def take_both(values, indexer, out, fill_value=np.nan):
+def take_both(values, indexer, out, fill_value=np.nan, allow_fill=True):
     rows, columns = indexer
     out[...] = values[np.ix_(rows, columns)]
     out[rows == -1, :] = fill_value

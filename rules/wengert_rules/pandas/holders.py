@@ -17,8 +17,7 @@ for _holder in _HOLDERS:
     computes_nothing(*[vars(_holder)[name] for name in ("__new__", "__init__") if name in vars(_holder)])
 
 computes_nothing(
-    *present(internals.Block, "slice_block_rows"),
-    *present(internals.BlockManager, "get_slice", "_rebuild_blknos_and_blklocs", "_post_setstate"),
+    *present(internals.BlockManager, "_rebuild_blknos_and_blklocs", "_post_setstate"),
     *present(internals.BlockValuesRefs, "add_reference", "add_index_reference", "has_reference"),
     *present(arrays.NDArrayBacked, "_simple_new", "_from_backing_data"),
     *present(
@@ -32,6 +31,36 @@ computes_nothing(
 non_differentiable(
     *present(lib, "infer_dtype", "is_float_array", "has_infs", "has_only_ints_or_nan"), *present(missing, "checknull")
 )
+
+
+@stands_for(internals.Block.slice_block_rows)
+def slice_block_rows(self, slicer):
+    return type(self)(self.values[..., slicer], self._mgr_locs, ndim=self.ndim, refs=self.refs)
+
+
+@stands_for(internals.BlockManager.get_slice)
+def get_slice(self, slobj, axis=0, new_index=None):
+    if axis == 0:
+        blocks = self._slice_take_blocks_ax0(slobj)
+    else:
+        blocks = [block.slice_block_rows(slobj) for block in self.blocks]
+    axes = list(self.axes)
+    axes[axis] = axes[axis]._getitem_slice(slobj) if new_index is None else new_index
+    return type(self)(tuple(blocks), axes, verify_integrity=False)
+
+
+def _of_backing(name):
+    """Have a method of the arrays that hold NumPy's, or a property, be that of the array held."""
+
+    def made(self, *args, **options):
+        found = getattr(self._ndarray, name)
+        return self._from_backing_data(found(*args, **options) if callable(found) else found)
+
+    stands_for(vars(arrays.NDArrayBacked)[name])(made)
+
+
+for _name in ("T", "copy", "transpose", "swapaxes", "reshape", "ravel", "repeat"):
+    _of_backing(_name)
 
 
 @stands_for(lib.item_from_zerodim)

@@ -133,6 +133,11 @@ def roll_apply(obj, start, end, minp, function, raw, args, kwargs):
     return made
 
 
+_GAP = np.array([1.0, np.nan, 5.0]), np.zeros(1, np.int64), np.full(1, 3), 1, 1.0, False, False, np.ones(2), True
+_SHARES = windows.ewm(*_GAP)[2] == 4.0
+"""Whether the weights before and after a gap add up to 1 at α = 1/2, as from pandas 3 on."""
+
+
 @stands_for(windows.ewm)
 def ewm(vals, start, end, minp, com, adjust, ignore_na, deltas=None, normalize=True):
     """Exponentially weighted means, or sums where not `normalize`d, in the order in which they are compiled."""
@@ -153,6 +158,7 @@ def ewm(vals, start, end, minp, com, adjust, ignore_na, deltas=None, normalize=T
                         weighted = factor * weighted
                     if is_there:
                         if normalize:
+                            new = 1.0 - weight if _SHARES and com == 1 and not adjust else new
                             if weighted != value:
                                 weighted = (weight * weighted + new * value) / (weight + new)
                             weight = weight + new if adjust else 1.0

@@ -23,6 +23,7 @@ from wengert.recording.learnt import forget, of_values, plain_names, plain_names
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, here
 from wengert.recording.slots import slot_of
+from wengert.rulebook.registry import rules
 from wengert.values.codes import original
 from wengert.values.frames import user_frame
 from wengert.values.sites import Site
@@ -87,6 +88,8 @@ def attribute(obj: Any, name: str) -> Any:
     found = None if is_class else lookup(t, name)
     if isinstance(found, property):
         return enter(found.fget)(obj) if _is_of_c(found.fget) else getattr(obj, name)
+    if type(found) is types.GetSetDescriptorType and (text := rules.standin_of(found)) is not None:
+        return enter(text)(obj)
     if name not in _OF_VALUES and recording is not None:  # those depend on the object: another may be traced
         if not is_class:
             plain_names.setdefault(t, set()).add(name)

@@ -316,7 +316,7 @@ def shallow_copy(container: Any) -> Any:
     form = form_of(cls)
     assert form is not None
     if form.holding is not None:
-        return form.holding.copy(container)
+        return _copy_held(container, form.holding)
     new, items = form.maker.__new__(cls), form.items
     if items is list:
         list.extend(new, list.__getitem__(container, slice(None)))
@@ -330,6 +330,14 @@ def shallow_copy(container: Any) -> Any:
     for slot in form.slots:
         if is_filled(container, slot, _load_slot):
             slot.__set__(new, slot.__get__(container))
+    return new
+
+
+def _copy_held(container: Any, holding: Holding) -> Any:
+    """A copy of an object that holds arrays as it is declared: it holds the very same, not views of them."""
+    new = holding.copy(container)
+    for key in holding.keys(container):
+        holding.store(new, key, holding.load(container, key))
     return new
 
 
