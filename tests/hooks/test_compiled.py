@@ -87,3 +87,9 @@ def test_numba_itself() -> None:
     assert wg.grad(loop)(x) == pytest.approx(np.where(x > 0.6, 2 * np.cos(x), 0), rel=1e-14)
     relu = numba.vectorize(lambda x, s: x if x > 0.6 else s * x)
     assert wg.grad(lambda x: np.sum(relu(x, 0.1)))(x) == pytest.approx([0.1, 1.0, 1.0], rel=1e-15)
+
+
+def test_a_generalised_ufunc_is_not_taken_for_one_of_elements() -> None:
+    gufunc = type("GUFunc", (DUFunc,), {"__module__": "numba.np.ufunc.gufunc"})(sine)
+    with pytest.raises(wg.NoRuleError):
+        wg.grad(lambda x: np.sum(gufunc(x)))(np.ones(2))

@@ -51,6 +51,7 @@ def judged(package: str) -> list[Verdict]:
     except subprocess.TimeoutExpired as late:
         out, told = (late.stdout or b"").decode(), f"more than {LIMIT} s"
     found = [Verdict(*json.loads(line)) for line in out.splitlines() if line.startswith(f'["{package}"')]
+    found = [verdict._replace(package=package.rstrip("_")) for verdict in found]
     return [*found, Verdict(package, "?", "crash", told.replace("\n", " | "))] if told else found
 
 
@@ -69,7 +70,7 @@ def table(verdicts: list[Verdict]) -> Iterator[str]:
     """The lines of a table by package."""
     yield "| package | cases | right | refused | wrong | changed | crash | slow |"
     yield "|---|---|---|---|---|---|---|---|"
-    for package in [*sorted({v.package for v in verdicts}), "**all**"]:
+    for package in [*sorted({v.package for v in verdicts}, key=str.lower), "**all**"]:
         of = [v for v in verdicts if package in (v.package, "**all**")]
         counts = [sum(v.word == word for v in of) for word in WORDS[:-1]]
         rest = len(of) - sum(counts)

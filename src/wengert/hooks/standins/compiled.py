@@ -22,7 +22,9 @@ def source_of(f: Any) -> Callable[..., Any] | None:
     if type(function) is types.FunctionType:
         return instrumented(function)
     function = getattr(getattr(f, "_dispatcher", None), "py_func", None)
-    return elementwise(instrumented(function)) if type(function) is types.FunctionType and f.nout == 1 else None
+    if type(function) is not types.FunctionType or type(f).__name__ != "DUFunc" or f.nout != 1:
+        return None  # a generalised ufunc works on whole arrays, and writes its results
+    return elementwise(instrumented(function))
 
 
 def elementwise(f: Callable[..., Any]) -> Callable[..., Any]:
