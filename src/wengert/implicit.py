@@ -20,7 +20,7 @@ from wengert.parameters import ravel, stop_gradient, stopped
 from wengert.recording.recording import here
 from wengert.tangents import pushed
 from wengert.values.callables import callable_name
-from wengert.values.specs import is_inexact
+from wengert.values.specs import is_inexact, number_type
 
 ENTERED = "It calls the residual, and computes on what that gives."
 
@@ -124,11 +124,11 @@ def _slope(residual: Any, x: Any, jacobian: Any) -> Any:
     if jacobian is not None:
         slope = np.reshape(jacobian(x), np.shape(x))[()]
     else:
-        one = np.ones_like(x) if isinstance(x, np.ndarray) else type(x)(1)
+        one = np.ones_like(x) if isinstance(x, np.ndarray) else number_type(type(x))(1)
         slope = np.reshape(pushed(residual, (x,), {}, (0,), (one,), quiet=True)[1], np.shape(x))[()]
     if not np.all(np.isfinite(slope)) or not np.all(slope):
         raise _singular(residual)
-    return slope if isinstance(x, (np.ndarray, np.generic)) else type(x)(slope)
+    return slope if isinstance(x, (np.ndarray, np.generic)) else number_type(type(x))(slope)
 
 
 def _matrix(residual: Any, x: Any, jacobian: Any) -> Any:

@@ -301,3 +301,16 @@ def numbers_of_own_classes(x):
     total = n.doubled() + 3 * m + abs(d) + d**2 + -bare + math.sin(bare) + max(d, 0.1) + sum([d, d])
     total += (np.array([d, 1.0]) @ np.exp(np.asarray([bare, m]))) + (wave * wave.conjugate()).real
     return total + float(d) * d.__neg__() * d.__abs__() + (d if d > 0.1 else 0.0)
+
+
+class Radian(Metre):
+    """Made of degrees: a cotangent that is made one would be scaled again."""
+
+    def __new__(cls, degrees):
+        return Metre.__new__(cls, math.radians(degrees))
+
+
+@program(40.0)
+def numbers_that_are_converted_when_made(x):
+    r = Radian(Radian(x) * 100.0)
+    return Radian(math.sin(r) * r + 3 * r)

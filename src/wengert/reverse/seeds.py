@@ -12,7 +12,7 @@ from wengert.recording.recording import Recording
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.reverse.strategies import Seeds
-from wengert.values.specs import FLOATS, as_float, is_complex, is_inexact
+from wengert.values.specs import FLOATS, as_float, is_complex, is_inexact, number_type
 from wengert.values.trees import leaves
 
 Caller = Callable[..., Any]
@@ -82,4 +82,4 @@ def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, 
         if np.shape(seed) != np.shape(value):
             raise ValueError(f"the seed has shape {np.shape(seed)}, the result {np.shape(value)}")
         return [(slot, call(np.conj, seed))]
-    return [(slot, np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else type(value)(1))]
+    return [(slot, np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else number_type(type(value))(1))]

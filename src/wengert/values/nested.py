@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.values.specs import is_inexact
+from wengert.values.specs import is_inexact, number_type
 
 _WIDE = {np.dtype("e"): np.float64, np.dtype("f"): np.float64, np.dtype("F"): np.complex128}
 
@@ -59,7 +59,7 @@ def as_kind(x: Any, moved: np.ndarray) -> Any:
     """`moved` as the same kind as `x`: an array, a NumPy number or a Python number."""
     if isinstance(x, np.ndarray):
         return moved
-    return moved[()] if isinstance(x, np.generic) else type(x)(moved[()])
+    return moved[()] if isinstance(x, np.generic) else number_type(type(x))(moved[()])
 
 
 def bits(x: Any) -> Any:
