@@ -274,7 +274,7 @@ def solved_by_backward_differences(x):
 
 @number
 def solved_by_fortran(x):
-    return scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 0.5), [1.0], method="LSODA").y[0, -1]
+    return scipy.integrate.solve_ivp(lambda t, y: -x * y, (0.0, 0.5), [1.0], method="LSODA", rtol=1e-11, atol=1e-11).y[0, -1]
 
 
 @number

@@ -102,9 +102,13 @@ def test_a_stiff_problem(method: str) -> None:
     np.testing.assert_allclose(found, wanted, rtol=1e-3)
 
 
-def test_events_are_refused() -> None:
-    def f(a):
-        return integrate.solve_ivp(lambda t, y: a * y, (0, 1), [1.0], events=lambda t, y: y[0] - 2).y[0, -1]
+def test_the_time_of_an_event() -> None:
+    """y = exp(at) is 2 at log(2)/a; methods that are not followed refuse it."""
 
+    def doubled(a, method="RK45"):
+        words = {"events": lambda t, y: y[0] - 2.0, "rtol": 1e-9, "atol": 1e-9, "method": method}
+        return integrate.solve_ivp(lambda t, y: a * y, (0, 3), [1.0], **words).t_events[0][0]
+
+    np.testing.assert_allclose(wg.grad(doubled)(0.7), -np.log(2) / 0.49, rtol=1e-6)
     with pytest.raises(wg.RefusedCallError, match="events="):
-        wg.grad(f)(1.0)
+        wg.grad(lambda a: doubled(a, "Radau"))(0.7)

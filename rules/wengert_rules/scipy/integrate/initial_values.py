@@ -1,11 +1,12 @@
-"""Initial value problems: SciPy chooses the times of the steps, which are constants; the steps are followed.
+"""Initial value problems: explicit methods, which SciPy has in Python, are followed; for the others steps are followed.
 
-The derivative is that of the discrete solution, in the initial values, parameters and times. Where the steps are taken
-by methods of more than one step, or in C, those of Runge and Kutta stand for them that come to the same values.
+SciPy chooses the times of these, which are constants. The derivative is that of the discrete solution, in the initial
+values, parameters and times. The steps are those of Runge and Kutta that come to the same values.
 """
 
 from __future__ import annotations
 
+import types
 import warnings
 from typing import Any
 
@@ -16,6 +17,7 @@ from wengert.extend import NotConvergedWarning, RefusedCallError, stands_for, un
 from wengert_rules.scipy.arguments import arguments, in_tuple
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
+EXPLICIT = (integrate.RK23, integrate.RK45, integrate.DOP853)
 NEAR = 1e3
 """How many times the tolerance the values of other steps may differ, lest they do not stand for a method's own."""
 
@@ -33,21 +35,29 @@ class Solution:
         return with_value(unseen(self.native, t), formula)
 
 
+written: Any = types.FunctionType(
+    integrate.solve_ivp.__code__, integrate.solve_ivp.__globals__, "solve_ivp", integrate.solve_ivp.__defaults__
+)
+"""SciPy's function, for which nothing stands."""
+
+
 @stands_for(integrate.solve_ivp)
 def solve_ivp(*given: Any, **words: Any) -> Any:
     call = arguments(integrate.solve_ivp, given, words)
+    if call["method"] in STEPS or call["method"] in EXPLICIT:
+        return written(*given, **words)  # in Python all through: its steps, and how long they are, are followed
     if call.get("events") is not None:
         raise RefusedCallError(
             "scipy.integrate.solve_ivp(events=) has no derivative here: find the time as a root of your own, by "
             "wg.implicit or scipy.optimize.brentq, and give it as the end of t_span."
         )
-    method, y0, (start, end) = call["method"], np.asarray(call["y0"]), call["t_span"]
+    y0, (start, end) = np.asarray(call["y0"]), call["t_span"]
     found = unseen(integrate.solve_ivp, **{**call, "dense_output": True})
     native, found["sol"] = found["sol"], None
     times = [start, *native.ts[1:-1].tolist(), end if found["success"] else native.ts[-1]]
-    f, steps = of_arrays(call["fun"], call["args"], y0), [(STEPS[method], 1)] if method in STEPS else OTHERS
+    f = of_arrays(call["fun"], call["args"], y0)
     step, parts = unseen(
-        chosen, steps, f, native, float(np.max(call.get("rtol", 1e-3))), np.max(call.get("atol", 1e-6))
+        chosen, OTHERS, f, native, float(np.max(call.get("rtol", 1e-3))), np.max(call.get("atol", 1e-6))
     )
     ys = over(step, f, times, y0, parts)
     path = between(step, f, times, ys, native.ts)
