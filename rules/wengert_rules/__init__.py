@@ -32,7 +32,7 @@ from wengert_rules import (
 
 OF_SCIPY = (
     "special", "linalg", "fft", "stats", "integrate", "interpolate", "optimize", "signal", "ndimage", "sparse",
-    "spatial", "cluster",
+    "spatial", "cluster", "fftpack",
 )  # fmt: skip
 
 for name in OF_SCIPY:

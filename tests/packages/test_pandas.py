@@ -37,6 +37,18 @@ PROGRAMS: dict[str, Callable[[np.ndarray], Any]] = {
     "ufunc": lambda x: np.log(series(x)).sum() + np.sum(np.hypot(series(x), 2.0)),
     "shown to NumPy": lambda x: np.sum(np.asarray(series(x)) ** 3) + np.sum(np.array([series(x), x]) ** 2),
     "cumulative": lambda x: series(x).cumsum().iloc[3] + (1 + series(x)).cumprod().iloc[-1],
+    "changes": lambda x: series(x).pct_change().std() + (series(x) / series(x).shift(1) - x[2]).dropna().sum(),
+    "changes of a frame": lambda x: pd.DataFrame({"a": x, "b": np.sin(x)}).pct_change().sum().prod(),
+    "logarithms past gaps": lambda x: np.log(series(x) / series(x).shift(1)).dropna().std(),
+    "frame's logarithms": lambda x: np.log(pd.DataFrame({"a": x, "b": x**2}).pct_change() + 2).mean().prod(),
+    "size of differences": lambda x: series(x).diff().abs().sum() + np.abs(gaps(x)).sum() ** 2,
+    "frame's differences": lambda x: (pd.DataFrame({"a": x, "k": np.arange(6)}).diff().abs().sum() ** 2).sum(),
+    "standard scores": lambda x: (
+        ((series(x) - series(x).rolling(3).mean()) / series(x).rolling(3).std()).fillna(x[0]).sum()
+    ),
+    "by methods": lambda x: series(x).div(gaps(x)).add(gaps(x).shift(1), fill_value=2.0).sum(),
+    "powers past gaps": lambda x: (gaps(x) ** 2).sum() + (x[0] ** gaps(x)).sum() + (gaps(x) ** 0).sum(),
+    "deviation of equal numbers": lambda x: series(x).rolling(3, min_periods=1).std(ddof=0).sum(),
     "moments": lambda x: series(x).var() + gaps(x).std() + series(x).mean(),
     "quantiles": lambda x: series(x).quantile(0.3) + series(x).median() + gaps(x).max() - gaps(x).min(),
     "selection": lambda x: series(x).where(x > 0.6, 0.0).clip(upper=2.0).sum() + series(x)[x > 1].mean(),

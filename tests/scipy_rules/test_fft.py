@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import samples_fft
 import scipy.fft
+import scipy.fftpack
 from sampling import naming, values
 
 import wengert as wg
@@ -97,3 +99,39 @@ def test_the_recorder_of_a_transform_is_made_once() -> None:
 def test_a_gradient_reads_nothing_of_the_signal() -> None:
     tape = str(wg.gradtape(lambda x: np.sum(scipy.fft.rfft(x).real), values(6)))
     assert "copy" not in tape
+
+
+REAL = ("rfft", "irfft", "dct", "idct", "dst", "idst")
+ALONG_ONE: list[dict[str, Any]] = [{}, {"axis": 0}, {"n": 3}, {"n": 8}, {"n": 2, "axis": 0}]
+ALONG_SOME: list[dict[str, Any]] = [{}, {"axes": (0,)}, {"shape": (2, 7)}, {"shape": (5,), "axes": (1,)}]
+
+
+@pytest.mark.parametrize(
+    "name", ["fft", "ifft", *REAL, "fft2", "ifft2", "fftn", "ifftn", "dctn", "idctn", "dstn", "idstn"]
+)
+def test_transforms_of_fftpack(name: str) -> None:
+    """They are those of scipy.fft, bit for bit, and their gradients those of differences."""
+    f = getattr(scipy.fftpack, name)
+    for x in (values(3, 4), values(4, 5)):
+        for form in ALONG_SOME if name[-1] in "2n" else ALONG_ONE:
+            seen = []
+
+            def loss(x: Any, f: Any = f, form: Any = form, seen: Any = seen) -> Any:
+                y = f(x, **form)
+                seen.append(np.array(wg.stop_gradient(y)))
+                return energy(y)
+
+            gradient = wg.grad(loss)(x)
+            np.testing.assert_array_equal(seen[0], f(x, **form))
+            np.testing.assert_allclose(gradient, wg.ngradient(loss, x)[0], rtol=1e-6, atol=1e-6)
+
+
+def test_types_of_waves_of_fftpack() -> None:
+    for f in (scipy.fftpack.dct, scipy.fftpack.idct, scipy.fftpack.dst, scipy.fftpack.idst):
+        for type, norm in itertools.product((1, 2, 3, 4), (None, "ortho")):
+            wg.check_grads(lambda x, f=f, type=type, norm=norm: energy(f(x, type, norm=norm)), values(3, 4))
+
+
+def test_shapes_without_axes_are_refused_as_fftpack_does() -> None:
+    with pytest.raises(ValueError, match="of the same length"):
+        wg.grad(lambda x: energy(scipy.fftpack.fftn(x, shape=(3,))))(values(3, 4))

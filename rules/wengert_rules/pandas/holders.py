@@ -5,6 +5,7 @@ from __future__ import annotations
 from pandas._libs import arrays, indexing, internals, lib, missing, ops_dispatch
 
 from wengert.extend import computes_nothing, non_differentiable, stands_for
+from wengert_rules.pandas.gaps import elementwise
 from wengert_rules.pandas.names import present
 
 _HOLDERS = (
@@ -70,7 +71,11 @@ def item_from_zerodim(val):
 
 @stands_for(ops_dispatch.maybe_dispatch_ufunc_to_dunder_op)
 def dispatched(self, ufunc, method, *inputs, **kwargs):
-    """What the operator that a ufunc is gives, by the method of the class that has it."""
+    """What the operator that a ufunc is gives, by the method of the class that has it; one past gaps at once."""
+    if ufunc.nin == ufunc.nout == 1 and method == "__call__" and not kwargs:
+        found = elementwise(self, ufunc)
+        if found is not None:
+            return found
     name = ops_dispatch.UFUNC_ALIASES.get(ufunc.__name__, ufunc.__name__)
     if kwargs or ufunc.nin > 2 or method != "__call__" or name not in ops_dispatch.DISPATCHED_UFUNCS:
         return NotImplemented
