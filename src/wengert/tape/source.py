@@ -270,7 +270,7 @@ class _Writer(Parameters):
         if x.flags.c_contiguous:
             written_out = not old.isidentifier()  # an array given as text is new each time
             self.lines.append(f"{name} = {old}" if written_out else f"{name} = {old}.copy()")
-        elif x.copy(order="K").strides == x.strides:
+        elif x.copy(order="K").strides == x.strides or (functional.overlaps(x) and op.fn not in functional.WINDOWED):
             self.lines.append(f'{name} = {old}.copy(order="K")')
         else:
             low, high = byte_bounds(x)

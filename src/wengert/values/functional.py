@@ -40,7 +40,7 @@ def setitem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
     >>> wg.extend.setitem(np.zeros(3), slice(1, None), 5.0)
     array([0., 5., 5.])
     """
-    out = strided_copy(x)
+    out = _places_apart(x)
     out[key] = value
     return out
 
@@ -51,7 +51,7 @@ def additem(x: np.ndarray, key: Any, value: Any) -> np.ndarray:
     >>> wg.extend.additem(np.zeros(3), [1, 1], 5.0)
     array([ 0., 10.,  0.])
     """
-    out = strided_copy(x)
+    out = _places_apart(x)
     if may_repeat(key):
         # broadcast first: ufunc.at on a vector with a matrix of indices reads past the end of a shorter value
         np.add.at(out, key, np.broadcast_to(value, out[key].shape))
@@ -110,7 +110,7 @@ def setpart(x: np.ndarray, part: str, value: Any) -> np.ndarray:
     >>> wg.extend.setpart(np.zeros(2, complex), "imag", 5.0)
     array([0.+5.j, 0.+5.j])
     """
-    out = strided_copy(x)
+    out = _places_apart(x)
     setattr(out, part, value)
     return out
 
@@ -186,12 +186,17 @@ def _raised(warned: type[Warning] | None) -> Any:
     return nullcontext() if warned is None else warnings.catch_warnings(action="error", category=warned)
 
 
+def _places_apart(x: np.ndarray) -> np.ndarray:
+    """A copy in which each place has a number of its own: one that is shown at many would be written at all of them."""
+    return np.array(x, order="K") if overlaps(np.asarray(x)) else strided_copy(x)
+
+
 def strided_copy(x: np.ndarray) -> np.ndarray:
     """A copy with the strides of `x`: a window is stated in bytes, and must mean the same on the copy."""
     x = np.asarray(x)  # a cotangent of a 0-d array may be a NumPy scalar
     out = x.copy(order="K")
     same = all(a == b or n <= 1 for a, b, n in zip(out.strides, x.strides, x.shape, strict=True))
-    if same or not x.size or overlaps(x):  # one number shown at many places would be written at all of them
+    if same or not x.size:
         return out
     low, high = byte_bounds(x)
     buffer = np.zeros(high - low, np.uint8)
