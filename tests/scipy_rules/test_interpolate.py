@@ -93,9 +93,9 @@ REFUSED = {
     "parametric": lambda y: interpolate.splev(0.3, interpolate.splprep([X, y], s=0)[0])[0],
     "roots": lambda y: interpolate.CubicSpline(X, y - 0.5).roots()[0],
     "roots of FITPACK": lambda y: interpolate.sproot(interpolate.splrep(X, y - 0.5))[0],
-    "points of a curved surface": lambda y: interpolate.CloughTocher2DInterpolator(
-        np.stack([y, X**2], 1), X, tol=1e-9
-    )(1.0, 2.0),
+    "points of a curved surface": lambda y: interpolate.CloughTocher2DInterpolator(np.stack([y, X**2], 1), X, tol=1e-9)(
+        1.0, 2.0
+    ),
 }
 
 
@@ -114,3 +114,16 @@ def test_other_errors_are_those_of_scipy() -> None:
     ):
         with pytest.raises((ValueError, NotImplementedError), match=error):
             wg.grad(lambda y, f=f: np.sum(f(y)))(Y)
+
+
+def test_level_intervals_of_pchip() -> None:
+    """A slope of 0 is divided by where SciPy leaves the quotient out, and had made the gradient nan."""
+    x, at = np.array([0.0, 1.0, 1.5, 3.0, 4.0, 6.0]), np.linspace(-0.2, 6.2, 9)
+    for pattern in ([0.0, 1.0, 1.0, 2.0, 4.0, 3.0], [1.0, 1.0, 3.0, 4.0, 4.0, 4.0], [2.0, 1.0, 3.0, 4.0, 5.0, 7.0]):
+        for shape in ((6,), (6, 1)):
+            y = np.reshape(pattern, shape)
+            f = lambda a, y=y: np.sum(interpolate.PchipInterpolator(x, np.sin(a) * y)(at) ** 2)
+            value, slope = wg.value_and_grad(f)(0.7)
+            assert value == f(0.7)
+            assert slope == pytest.approx(wg.ngradient(f, 0.7)[0], rel=1e-7)
+    assert wg.grad(lambda a: interpolate.pchip_interpolate([0, 2], [a, 3 * a], 1.5))(1.0) == pytest.approx(2.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.interpolate import _ppoly
+from scipy.interpolate import PchipInterpolator, _ppoly
 
 from wengert.extend import stands_for
 
@@ -109,3 +109,24 @@ def evaluate_nd(c, xs, ks, xp, dx, extrapolate, out):
     for x, points, k, nu in zip(xs, columns, where, dx, strict=True):
         terms = powers(terms, (points - x[k])[:, np.newaxis], int(nu))
     out[...] = where_known(has_value, np.broadcast_to(terms, np.shape(out)))
+
+
+@stands_for(PchipInterpolator._find_derivatives)
+def slopes(x, y, xp=None):
+    """The slopes at the points: 0 beside a level interval, left out before anything is divided by its slope."""
+    given = () if xp is None else (xp,)
+    shape, columns = np.shape(y), (-1, 1)
+    if np.ndim(y) == 1:
+        x, y = np.reshape(x, columns), np.reshape(y, columns)
+    h = x[1:] - x[:-1]
+    m = (y[1:] - y[:-1]) / h
+    if len(y) == 2:
+        return np.reshape(np.concatenate([m, m]), shape)
+    turns = (np.sign(m[1:]) != np.sign(m[:-1])) | (m[1:] == 0) | (m[:-1] == 0)
+    steep, w = np.where(m == 0, 1.0, m), (2 * h[1:] + h[:-1], h[1:] + 2 * h[:-1])
+    mean = np.where(turns, 1.0, (w[0] / steep[:-1] + w[1] / steep[1:]) / (w[0] + w[1]))
+    d = np.zeros_like(y)
+    d[1:-1] = np.where(turns, 0.0, 1.0 / mean)
+    d[0] = PchipInterpolator._edge_case(h[0], h[1], m[0], m[1], *given)
+    d[-1] = PchipInterpolator._edge_case(h[-1], h[-2], m[-1], m[-2], *given)
+    return np.reshape(d, shape)
