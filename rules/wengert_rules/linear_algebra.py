@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import NoDerivativeError, adjoint, is_complex, pullback, pushforward
+from wengert.extend import NoDerivativeError, adjoint, is_complex, pullback, pushforward, stands_for
 from wengert_rules.decompositions import completed, from_triangle, singular_values_bar, singular_values_dot
 from wengert_rules.products import conj
 from wengert_rules.shapes import inverse_permutation
@@ -194,3 +194,14 @@ def cutoff(rcond, a):
     if rcond is None:
         return eps * max(np.shape(a))
     return eps if rcond == -1 else rcond
+
+
+@stands_for(np.linalg._umath_linalg.solve)
+def solve_columns(a, b, signature=None):
+    """What `np.linalg.solve` runs, which array_api_compat calls itself."""
+    return np.linalg.solve(a, b)
+
+
+@stands_for(np.linalg._umath_linalg.solve1)
+def solve_column(a, b, signature=None):
+    return np.linalg.solve(a, b[..., np.newaxis])[..., 0]

@@ -280,3 +280,15 @@ def test_a_sum_over_everything_is_not_multiplied_out() -> None:
     source = code_of_gradient(lambda x: np.einsum("ij->", x), X)
     assert source.count("np.einsum") == 1
     assert "np.broadcast_to" in source
+
+
+def test_ufuncs_below_solve() -> None:
+    """array_api_compat calls them itself, with a signature."""
+    below = np.linalg._umath_linalg  # type: ignore[attr-defined]
+    stack = np.stack([X, X.T])
+    assert np.array_equal(below.solve1(X, V), np.linalg.solve(X, V))
+    for f, b in ((below.solve, W), (below.solve1, V)):
+        loss = lambda a, b, f=f: np.sum(np.sin(f(a, b, signature="dd->d")))
+        for a in (X, stack):
+            assert wg.value_and_grad(loss)(a, b)[0] == loss(a, b)
+            wg.check_grads(loss, a, b)
