@@ -135,3 +135,16 @@ def test_types_of_waves_of_fftpack() -> None:
 def test_shapes_without_axes_are_refused_as_fftpack_does() -> None:
     with pytest.raises(ValueError, match="of the same length"):
         wg.grad(lambda x: energy(scipy.fftpack.fftn(x, shape=(3,))))(values(3, 4))
+
+
+@pytest.mark.parametrize("f", [scipy.fft.dct, scipy.fft.idct, scipy.fft.dst, scipy.fft.idst], ids=callable_name)
+@pytest.mark.parametrize("type_", [1, 2, 3, 4])
+def test_waves_of_complex_numbers_are_orthogonal_by_their_norm_alone(f: Callable[..., Any], type_: int) -> None:
+    """SciPy does not read `orthogonalize` where the numbers are complex."""
+    for norm in (None, "ortho", "forward"):
+        for orthogonalize in (None, True, False):
+
+            def loss(x: Any, norm: Any = norm, orthogonalize: Any = orthogonalize) -> Any:
+                return energy(f(x, type_, 4, norm=norm, orthogonalize=orthogonalize))
+
+            wg.check_grads(loss, Z[0, :3] if type_ == 1 else values(5, dtype=complex))

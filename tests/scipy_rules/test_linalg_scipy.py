@@ -94,3 +94,19 @@ def test_so_has_expm_multiply_where_the_diagonal_is_constant() -> None:
 def test_zeros_of_a_dense_array_are_not_in_the_sparse_one() -> None:
     x = np.array([[2.0, 0.0], [0.0, 3.0]])
     np.testing.assert_array_equal(wg.grad(lambda x: np.sum(sp.csr_array(x) @ np.ones(2)))(x), np.eye(2))
+
+
+@pytest.mark.parametrize("f", [linalg.logm, lambda a: linalg.fractional_matrix_power(a, 0.3)], ids=["logm", "power"])
+def test_functions_of_a_real_matrix_on_the_branch_cut(f: Any) -> None:
+    """A negative eigenvalue stays on the same side of the cut, and a gradient on that of the value."""
+    wg.check_grads(lambda a: np.sum(np.abs(f(a) - 1j * np.eye(2)) ** 2), np.array([[-1.0, 0.3], [0.2, 2.0]]))
+    wg.check_grads(
+        lambda a: np.sum(f(a).imag * np.array([[1.0, 2.0], [3.0, 5.0]])), np.array([[-2.0, 1.0], [0.0, -1.0]])
+    )
+
+
+def test_what_cho_factor_leaves_beside_the_factor() -> None:
+    for dtype in (float, np.longdouble):
+        a = np.array([[4.0, 1.0], [0.5, 3.0]], dtype)
+        kept = linalg.cho_factor(a)[0][1, 0] != 0
+        assert wg.grad(lambda a: linalg.cho_factor(a)[0][1, 0])(a)[1, 0] == kept

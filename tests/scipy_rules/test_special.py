@@ -220,3 +220,49 @@ def test_large_arguments_warn_of_nothing() -> None:
         assert wg.grad(sc.beta)(1000.0, 1000.0) == 0
         assert wg.grad(sc.betaln)(1e4, 1e4) == pytest.approx(-0.693172181184945308635982, rel=1e-12)
         assert np.isfinite(wg.grad(lambda z: sc.poch(z, 1.5))(1e4))
+
+
+def by_differences(f: Any, x: float) -> Any:
+    return (f(x + 1e-5) - f(x - 1e-5)) / 2e-5
+
+
+@pytest.mark.filterwarnings("ignore:floating point number truncated", "ignore:non-integer arg n")
+@pytest.mark.parametrize("f", [sc.expn, sc.kn, sc.yn, sc.pdtri], ids=lambda f: f.__name__)
+def test_orders_that_are_cut_to_whole_numbers(f: Any) -> None:
+    for n in (0.5, 1.5, 2.7):
+        np.testing.assert_allclose(
+            wg.grad(lambda x, n=n: f(n, x))(0.6), by_differences(lambda x, n=n: f(n, x), 0.6), 1e-6
+        )
+
+
+@pytest.mark.filterwarnings("ignore:floating point number truncated", "ignore:non-integer arg n")
+@pytest.mark.parametrize("name", ["bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc", "nbdtri"])
+def test_counts_that_are_cut_to_whole_numbers(name: str) -> None:
+    def f(p: Any) -> Any:
+        return getattr(sc, name)(1.0, 3.7, p)
+
+    np.testing.assert_allclose(wg.grad(f)(0.4), by_differences(f, 0.4), rtol=1e-6)
+
+
+@pytest.mark.parametrize("gamma", [-0.5, -1e-3, 0.0, 0.5])
+def test_the_profile_of_voigt_goes_on_through_a_width_of_zero(gamma: float) -> None:
+    for i, x in enumerate((0.7, 0.9, gamma)):
+
+        def f(v: Any, i: int = i) -> Any:
+            return sc.voigt_profile(*[v if i == k else w for k, w in enumerate((0.7, 0.9, gamma))])
+
+        np.testing.assert_allclose(wg.grad(f)(x), by_differences(f, x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("call", [(sc.pdtrik, 0.5, 0.5), (sc.bdtrik, 0.1, 3.0, 0.3), (sc.nbdtrik, 0.1, 3.0, 0.6)])
+def test_counts_that_would_be_negative_are_zero_and_stay_so(call: Any) -> None:
+    f, *args = call
+    assert f(*args) == 0
+    assert wg.grad(f, argnums=tuple(range(len(args))))(*args) == (0,) * len(args)
+
+
+def test_students_t_of_infinitely_many_degrees_is_normal() -> None:
+    normal = np.exp(-0.045) / np.sqrt(2 * np.pi)
+    np.testing.assert_allclose(wg.grad(sc.stdtr, argnums=(0, 1))(np.inf, 0.3), (0.0, normal))
+    np.testing.assert_allclose(wg.grad(wg.grad(lambda t: sc.stdtr(np.inf, t)))(0.3), -0.3 * normal)
+    np.testing.assert_allclose(wg.grad(sc.stdtrit, argnums=(0, 1))(np.inf, sc.ndtr(0.3)), (0.0, 1 / normal))

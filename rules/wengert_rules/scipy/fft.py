@@ -95,7 +95,7 @@ def of_waves(transform, inverse, default, edge, inverts):
     """The rule of a transform by cosines or sines, whose transpose is the inverse but for a factor.
 
     Where it is not made orthogonal, that holds but for one more at the `edge`: the place of the constant wave, or of
-    the one that changes its sign at each step.
+    the one that changes its sign at each step. SciPy looks at `orthogonalize` only where the numbers are real.
     """
 
     @pullback(transform)
@@ -104,6 +104,7 @@ def of_waves(transform, inverse, default, edge, inverts):
         n=None, axis=None,
     ):  # fmt: skip
         along = over(s, axes, axis, np.ndim(x))
+        orthogonalize = None if np.iscomplexobj(x) else orthogonalize
         is_odd = not (norm == "ortho" if orthogonalize is None else orthogonalize)
         of = 5 - type if inverts and type in (2, 3) else type
         if is_odd and of == 2:

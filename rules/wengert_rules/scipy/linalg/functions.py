@@ -25,6 +25,18 @@ def along(f, a, e):
     return f(beside(a, e))[..., :n, n:]
 
 
+def pulled(f, y_bar, a):
+    """Ā = L(Ȳᴴ)ᴴ, where L is the derivative at A: tr(B L(E)) = tr(L(B) E).
+
+    The derivative at Aᴴ would be another where an eigenvalue is negative, on the branch cut of the logarithm and of
+    powers: so A stays as it is, and real if it is.
+    """
+    e = adjoint(y_bar)
+    if np.iscomplexobj(a) or not np.iscomplexobj(e):
+        return adjoint(along(f, a, e))
+    return adjoint(along(f, a, e.real) + 1j * along(f, a, e.imag))
+
+
 def each(f, a):
     """f of each matrix of a stack, for functions that take one at a time in older versions of SciPy."""
     if np.ndim(a) == 2:
@@ -46,8 +58,7 @@ def push_expm(dots, y, A):
 
 @pullback(linalg.logm)
 def logm(y_bar, y, A):
-    """Ā is the derivative at Aᴴ in the direction Ȳ."""
-    return along(log_of, adjoint(A), y_bar)
+    return pulled(log_of, y_bar, A)
 
 
 @pushforward(linalg.logm)
@@ -61,8 +72,8 @@ def log_of(a):
 
 @pullback(linalg.fractional_matrix_power)
 def fractional_matrix_power(y_bar, y, A, t):
-    """Ā is the derivative at Aᴴ in the direction Ȳ, and t̄ = tr((Aᵗ log A)ᴴ Ȳ)."""
-    return along(power_of(t), adjoint(A), y_bar), np.sum(conj(y @ log_of(A)) * y_bar)
+    """t̄ = tr((Aᵗ log A)ᴴ Ȳ)."""
+    return pulled(power_of(t), y_bar, A), np.sum(conj(y @ log_of(A)) * y_bar)
 
 
 @pushforward(linalg.fractional_matrix_power)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from scipy import linalg
 from scipy.linalg import _decomp_cholesky
@@ -12,8 +14,15 @@ from wengert_rules.linear_algebra import as_columns
 from wengert_rules.scipy.linalg.structures import uplo
 
 TURNS = {"N": 0, "T": 1, "C": 2}
-KEEPS_OTHER = linalg.cho_factor(np.array([[1.0, 0.5], [0.25, 1.0]]))[0][1, 0] != 0
-"""Whether SciPy leaves the other triangle of A beside the factor of `cho_factor`, as it did before 1.18."""
+
+
+@cache
+def keeps_other(dtype):
+    """Whether SciPy leaves the other triangle of A beside the factor of `cho_factor`.
+
+    Before 1.18 it did, and does since then where LAPACK has no such type.
+    """
+    return linalg.cho_factor(np.array([[1.0, 0.5], [0.25, 1.0]], dtype))[0][1, 0] != 0
 
 
 def solved(a, b, lower, unit, trans=0):
@@ -94,13 +103,13 @@ def push_cholesky(dots, y, a, *, lower=False, overwrite_a=False, check_finite=Tr
 def cho_factor(y_bar, y, a, *, lower=False, overwrite_a=False, check_finite=True):
     """That of `cholesky`, and where SciPy leaves a triangle of A beside the factor, of that."""
     a_bar = cholesky(triangle(y_bar[0], lower, False), triangle(y[0], lower, False), a, lower=lower)
-    return a_bar + triangle(y_bar[0], not lower, True) if KEEPS_OTHER else a_bar
+    return a_bar + triangle(y_bar[0], not lower, True) if keeps_other(a.dtype) else a_bar
 
 
 @pushforward(linalg.cho_factor, broadcasts=True)
 def push_cho_factor(dots, y, a, *, lower=False, overwrite_a=False, check_finite=True):
     made = push_cholesky(dots, triangle(y[0], lower, False), a, lower=lower)
-    return made + triangle(dots[0], not lower, True) if KEEPS_OTHER else made, None
+    return made + triangle(dots[0], not lower, True) if keeps_other(a.dtype) else made, None
 
 
 def cho_solved(c, b, lower):

@@ -25,6 +25,7 @@ def yv(y, v, z):
 
 @partials(special.yn)
 def yn(y, n, x):
+    n = np.trunc(n)
     return refused(WHOLE), np.where(x == 0, np.inf, (special.yv(n - 1, x) - special.yv(n + 1, x)) / 2)
 
 
@@ -49,6 +50,7 @@ def kv(y, v, z):
 
 @partials(special.kn)
 def kn(y, n, x):
+    n = np.trunc(n)
     return refused(WHOLE), -(special.kv(n - 1, x) + special.kv(n + 1, x)) / 2
 
 

@@ -85,12 +85,13 @@ def pdtrc(y, k, m):
 
 @partials(special.pdtri)
 def pdtri(m, k, p):
-    return refused(WHOLE), -1 / gamma_density(k + 1, m)
+    return refused(WHOLE), -1 / gamma_density(np.trunc(k) + 1, m)
 
 
 @partials(special.pdtrik)
 def pdtrik(k, p, m):
-    slope = gamma_slope(k + 1, m, 1)
+    """Constant where SciPy gives 0, as of a p below e⁻ᵐ; the others of a count so, too."""
+    slope = np.where(k > 0, gamma_slope(k + 1, m, 1), np.inf)
     return -1 / slope, -gamma_density(k + 1, m) / slope
 
 
@@ -153,9 +154,11 @@ def fdtridfd(d2, d1, p, x):
 
 
 def t_density(df, t):
-    """Student's density: the beta density of (½, ν/2) at t²/(t² + ν), without its pole at t = 0."""
+    """Student's density: the beta density of (½, ν/2) at t²/(t² + ν), without its pole at 0; for ν = ∞ the normal."""
+    normal = np.isinf(df)
+    df = np.where(normal, 1, df)
     log = special.betaln(0.5, df / 2) + np.log(df) / 2 + (df + 1) / 2 * np.log1p(t * t / df)
-    return np.exp(-log)
+    return np.where(normal, np.exp(-t * t / 2) / np.sqrt(2 * np.pi), np.exp(-log))
 
 
 def t_tail(df, t, order):
@@ -174,15 +177,20 @@ def t_rate(df, t):
 
 
 def t_slope(df, t):
-    """Half of that probability counts, and moves with ν as with t by its point."""
-    return t_tail(df, t, 1) / 4 - t / (2 * df) * t_density(df, t)
+    """Half of that probability counts, and moves with ν as with t by its point; not where ν = ∞."""
+    normal = np.isinf(df)
+    df = np.where(normal, 1, df)
+    return np.where(normal, 0, t_tail(df, t, 1) / 4 - t / (2 * df) * t_density(df, t))
 
 
 @partials(t_slope)
 def t_slope_(y, df, t):
+    normal = np.isinf(df)
+    df = np.where(normal, 1, df)
     density, rate = t_density(df, t), t_rate(df, t)
     logs = special.digamma((df + 1) / 2) - special.digamma(df / 2) - np.log1p(t * t / df)
-    return t_tail(df, t, 2) / 8 - t * density / df * (logs / 4 + rate / 2 - 0.5 / df), density * rate
+    by_df = t_tail(df, t, 2) / 8 - t * density / df * (logs / 4 + rate / 2 - 0.5 / df)
+    return np.where(normal, 0, by_df), np.where(normal, 0, density * rate)
 
 
 @partials(special.stdtr)
@@ -204,7 +212,7 @@ def stdtridf(df, p, t):
 
 def binomial_density(k, n, p):
     """The slope of I(n - k, k + 1, 1 - p), the probability of k or less of n, in 1 - p."""
-    return beta_density(np.floor(k) + 1, n - np.floor(k), p)
+    return beta_density(np.floor(k) + 1, np.trunc(n) - np.floor(k), p)
 
 
 @partials(special.bdtr)
@@ -229,7 +237,7 @@ def binomial_slope_k(k, n, p):
 
 @partials(special.bdtrik)
 def bdtrik(k, y, n, p):
-    slope = binomial_slope_k(k, n, p)
+    slope = np.where(k > 0, binomial_slope_k(k, n, p), np.inf)
     moved = beta_slope(k + 1, n - k, p, (0, 1))
     return 1 / slope, moved / slope, beta_density(k + 1, n - k, p) / slope
 
@@ -243,22 +251,22 @@ def bdtrin(n, k, y, p):
 @partials(special.nbdtr)
 def nbdtr(y, k, n, p):
     """I(n, ⌊k⌋ + 1, p)."""
-    return 0, refused(WHOLE), beta_density(n, np.floor(k) + 1, p)
+    return 0, refused(WHOLE), beta_density(np.trunc(n), np.floor(k) + 1, p)
 
 
 @partials(special.nbdtrc)
 def nbdtrc(y, k, n, p):
-    return 0, refused(WHOLE), -beta_density(n, np.floor(k) + 1, p)
+    return 0, refused(WHOLE), -beta_density(np.trunc(n), np.floor(k) + 1, p)
 
 
 @partials(special.nbdtri)
 def nbdtri(p, k, n, y):
-    return 0, refused(WHOLE), 1 / beta_density(n, np.floor(k) + 1, p)
+    return 0, refused(WHOLE), 1 / beta_density(np.trunc(n), np.floor(k) + 1, p)
 
 
 @partials(special.nbdtrik)
 def nbdtrik(k, y, n, p):
-    slope = beta_slope(n, k + 1, p, (0, 1))
+    slope = np.where(k > 0, beta_slope(n, k + 1, p, (0, 1)), np.inf)
     return 1 / slope, -beta_slope(n, k + 1, p, (1, 0)) / slope, -beta_density(n, k + 1, p) / slope
 
 

@@ -112,7 +112,8 @@ def exp1(y, x):
 
 @partials(special.expn)
 def expn(y, n, x):
-    """-Eₙ₋₁(x), where E₀(x) = exp(-x)/x."""
+    """-Eₙ₋₁(x), where E₀(x) = exp(-x)/x; n that is no whole number is cut, here and in all that knows only these."""
+    n = np.trunc(n)
     return refused(WHOLE), np.where(n == 0, -y * (1 + 1 / x), -special.expn(np.where(n == 0, n, n - 1), x))
 
 
@@ -133,12 +134,12 @@ def voigt_profile(y, x, sigma, gamma):
     """Re w(z)/(σ√(2π)) at z = (x + iγ)/(σ√2), where ∂y/∂σ = σ ∂²y/∂x²; for σ = 0 the profile of Lorentz."""
     narrow = sigma == 0
     scale = np.where(narrow, 1, sigma) * ROOT_2
-    turned = (np.absolute(gamma) - 1j * x) / scale
+    turned = (gamma - 1j * x) / scale
     slope = erfcx_slope(turned, 1) / (ROOT_PI * scale * scale)
     spread = np.real(erfcx_slope(turned, 2)) / (ROOT_PI * scale * scale)
     square = np.where(narrow, x * x + gamma * gamma, 1)
     to_x = np.where(narrow, -2 * x * gamma / (math.pi * square**2), np.imag(slope))
-    to_gamma = np.where(narrow, (x * x - gamma * gamma) / (math.pi * square**2), np.real(slope) * np.sign(gamma))
+    to_gamma = np.where(narrow, (x * x - gamma * gamma) / (math.pi * square**2), np.real(slope))
     return to_x, np.where(narrow, 0, -spread / ROOT_2), to_gamma
 
 
