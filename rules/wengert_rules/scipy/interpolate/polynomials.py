@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.interpolate import PchipInterpolator, _ppoly
+from scipy.interpolate import BarycentricInterpolator, PchipInterpolator, _ppoly
 
 from wengert.extend import stands_for
 
@@ -130,3 +130,24 @@ def slopes(x, y, xp=None):
     d[0] = PchipInterpolator._edge_case(h[0], h[1], m[0], m[1], *given)
     d[-1] = PchipInterpolator._edge_case(h[-1], h[-2], m[-1], m[-2], *given)
     return np.reshape(d, shape)
+
+
+@stands_for(vars(BarycentricInterpolator)["_evaluate"])
+def barycentric(self, x):
+    """At one of its points by Lagrange's products, exact there, which have the polynomial's derivatives."""
+    if np.size(x) == 0:
+        return np.zeros((0, self.r), dtype=self.dtype)
+    differences = x[..., np.newaxis] - self.xi
+    at_point = np.any(differences == 0, axis=-1)
+    shares = self.wi / np.where(at_point[..., np.newaxis], 1, differences)
+    between = np.dot(shares, self.yi) / np.sum(shares, axis=-1)[..., np.newaxis]
+    if not np.any(at_point):
+        return between
+    return np.where(at_point[..., np.newaxis], lagrange(differences, self.xi, self.yi), between)
+
+
+def lagrange(differences, xi, yi):
+    """Σ yⱼ Π (x - xₖ)/(xⱼ - xₖ), over all k but j."""
+    own = np.eye(np.size(xi), dtype=bool)
+    factors = differences[..., np.newaxis, :] / np.where(own, 1, xi[:, np.newaxis] - xi)
+    return np.dot(np.prod(np.where(own, 1, factors), axis=-1), yi)

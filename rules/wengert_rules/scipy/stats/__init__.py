@@ -15,4 +15,5 @@ from wengert_rules.scipy.stats import (
     quantiles,
     studentized_range,
     two_sided,
+    zero_shapes,
 )
