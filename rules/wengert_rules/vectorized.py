@@ -7,6 +7,16 @@ import numpy as np
 from wengert.extend import stands_for
 
 
+def filled(items, shape, dtype):
+    """The array of these items, of which one of objects holds the very items."""
+    if np.dtype(dtype) != object:
+        return np.reshape(np.array([*items]), shape).astype(dtype)
+    made = np.empty(len(items), object)
+    for k, item in enumerate(items):
+        made[k] = item
+    return np.reshape(made, shape)
+
+
 @stands_for(vars(np.vectorize)["_vectorize_call"])
 def vectorize_call(self, func, args):
     """A call without signature; one with a signature loops in Python itself."""
@@ -21,7 +31,5 @@ def vectorize_call(self, func, args):
     several = isinstance(made[0], tuple) if made else len(self.otypes) > 1
     columns = list(zip(*made, strict=True)) if several and made else [made] * len(self.otypes or " ")
     types = self.otypes or [np.asarray(column[0]).dtype for column in columns]
-    outputs = [
-        np.reshape(np.array([*column]), arrays[0].shape).astype(t) for column, t in zip(columns, types, strict=False)
-    ]
+    outputs = [filled(column, arrays[0].shape, t) for column, t in zip(columns, types, strict=False)]
     return tuple(outputs) if several else outputs[0]

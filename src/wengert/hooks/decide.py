@@ -39,6 +39,7 @@ from wengert.hooks.readers import check_step
 from wengert.hooks.search import guarded, opaque, search
 from wengert.hooks.standins.compiled import source_of
 from wengert.hooks.standins.functions import recorded, recorder
+from wengert.hooks.standins.references import followed, function_of
 from wengert.hooks.unseen import reaches, unseen
 from wengert.hooks.waiting import is_waiting
 from wengert.recording.primitives import Primitive, primitive_of
@@ -273,6 +274,8 @@ def _of_c(f: Any) -> Decision:
         return replaced("It is `iter` or `next`, but where a class that overrides it asks its base.", _step)
     if f.__name__ == "__prepare__" and isinstance(owner, type):
         return plain("It gives the namespace of a class that is about to be made.")
+    if type(f) is np.ufunc and function_of(f) is not None:
+        return replaced("It calls a function in Python, which is followed.", followed, function_of(f))
     found = UNBOUND[owner](f) if isinstance(owner, type) and owner in UNBOUND else None
     return found or searched(IN_C)
 

@@ -67,6 +67,8 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
                 return container[key]
             if slot is not None and type(key) in _BASIC and STATE.quick is not None:
                 return _record_item(container, key, slot, site)
+        elif container.dtype.hasobject and STATE.recording is not None and STATE.recording.memory.holds_objects:
+            return container[key]
         elif type(key) in _BASIC and STATE.quick is not None:
             STATE.site = site
             slot = STATE.recording.memory.slot(container)  # type: ignore[union-attr]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.hooks import object_arrays
 from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.hooks.exchange import prepare
 from wengert.hooks.items import iterable, pairs
@@ -143,6 +144,8 @@ def _recorded(op: Binary, left: Any, right: Any) -> Any:
         return op.fn(left, right)
     if is_of_subclass(left) or is_of_subclass(right):
         return by_ufunc(op.fn, left, right)
+    if recording.memory.holds_objects and object_arrays.are_there((left, right)):
+        return object_arrays.apply(recording, op.fn, (left, right), {})
     if recording.keep and op.name == "mul" and (tl in _TEXTS or tr in _TEXTS):
         _tell(op, left, right)
         made = op.fn(left, right)
@@ -195,6 +198,8 @@ def _numeric(op: Binary, left: Any, right: Any) -> Any:
     """`left op right` of arrays and numbers, where traced memory has been written."""
     recording = STATE.recording
     assert recording is not None
+    if recording.memory.holds_objects and object_arrays.are_there((left, right)):
+        return object_arrays.apply(recording, op.fn, (left, right), {})
     i, j = slot_of(recording, left), slot_of(recording, right)
     if i is None and j is None:
         return op.fn(left, right)
@@ -214,6 +219,9 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
     if is_of_subclass(left) or is_of_subclass(right):
         return by_ufunc(fn, left, right)
     if isinstance(left, np.ndarray):
+        if recording.memory.holds_objects and left.dtype == object:
+            object_arrays.store(recording, left, ..., object_arrays.apply(recording, op.fn, (left, right), {}))
+            return left
         if _is_object(right):
             return (
                 _apart(op._replace(fn=fn), left, right)
@@ -311,6 +319,8 @@ def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
     recording = STATE.recording
     if recording is not None and is_of_subclass(a):
         return by_ufunc(fn, a)
+    if recording is not None and recording.memory.holds_objects and object_arrays.are_there((a,)):
+        return object_arrays.apply(recording, fn, (a,), {})
     if recording is None or slot_of(recording, a) is None:
         return fn(a)
     return record_call(constant(fn), (a,), {})

@@ -73,7 +73,7 @@ def traced_in(recording: Recording, things: Any) -> list[Any]:
     seen: set[int] = set()
     while stack:
         thing = stack.pop()
-        if slot_of(recording, thing) is not None or id(thing) in recording.texts:
+        if not _is_of_objects(thing) and (slot_of(recording, thing) is not None or id(thing) in recording.texts):
             found.append(thing)
             continue
         if issubclass(type(thing), _ATOMS) or id(thing) in seen:
@@ -83,6 +83,10 @@ def traced_in(recording: Recording, things: Any) -> list[Any]:
             raise TooLarge
         stack.extend(_parts(thing))
     return found
+
+
+def _is_of_objects(thing: Any) -> bool:
+    return issubclass(type(thing), np.ndarray) and thing.dtype.hasobject
 
 
 def _parts(thing: Any) -> list[Any]:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.hooks import object_arrays
 from wengert.hooks.search import refuse_hidden
 from wengert.memory.storage import Memory
 from wengert.recording.decisions import guard, raised, unharmed
@@ -40,6 +41,9 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     memory: Memory = recording.memory  # type: ignore[assignment]
     array = plain(array)
     if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
+        return
+    if array.dtype.hasobject and array.dtype == object and not recording.keep and recording.context is None:
+        object_arrays.store(recording, array, key, value)
         return
     if isinstance(value, np.ndarray) and _stays(memory, array, key, value):
         array[key] = value  # what `a[1:] *= 2` ends with: the region is stored where it stands, and nothing changes

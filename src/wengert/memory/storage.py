@@ -26,6 +26,7 @@ from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Entry, Level, Recording, here, watch_arrays
 from wengert.recording.shadow import SHADOW, forgetting
+from wengert.recording.slots import slot_of
 from wengert.values.frames import ENGINE
 from wengert.values.functional import setitem, setpart
 from wengert.values.keys import frozen
@@ -77,6 +78,7 @@ class Memory:
         "arguments",
         "finals",
         "has_pulls",
+        "holds_objects",
         "lent",
         "recording",
         "replaced",
@@ -99,6 +101,7 @@ class Memory:
         self.has_pulls = False  # whether there are pullbacks of users' rules, which may read anything
         self.runs_others = False  # whether a user's rule was called, whose pullback may do anything
         self.lent = Lent()
+        self.holds_objects = False  # whether traced values were put into arrays of Python objects
         self.unfinished = 0  # how many writes have begun and not ended; one that an exception cut short never ends
 
     @property
@@ -129,6 +132,8 @@ class Memory:
 
     def slot(self, array: np.ndarray) -> int | None:
         """The slot of an array as it is now, or None."""
+        if self.holds_objects and array.dtype.hasobject:
+            self._check_objects(array)
         if not self.storages:
             return SHADOW.get(id(array))
         owner_now = owner_of(array)
@@ -149,6 +154,16 @@ class Memory:
         slot = None if storage.slot is None else read_region(self.recording, array, owner, storage.slot)
         storage.views[id(array)] = (weakref.ref(array), storage.stamp, slot)
         return slot
+
+    def _check_objects(self, array: np.ndarray) -> None:
+        """Refuse an array of Python objects that holds traced values, where what is done with it is not followed."""
+        if array.dtype != object or any([slot_of(self.recording, item) is not None for item in array.flat]):
+            raise self.recording.refuse(
+                RefusedCallError(
+                    f"{here()}: what is done here with an array of Python objects that holds traced values cannot be "
+                    "followed. Convert it first (a.astype(float)), or compute with its elements one by one."
+                )
+            )
 
     def slot_in_place(self, array: np.ndarray) -> int | None:
         """The slot of an array, made where nothing saw it, that shows traced memory: from now on of its place there."""

@@ -99,6 +99,8 @@ def is_numeric(thing: Any) -> bool:
 
 def _numbers(thing: Any, depth: int = 0) -> list[Any]:
     """The numbers and arrays in a thing, in order."""
+    if issubclass(type(thing), np.ndarray) and thing.dtype == object:
+        return [number for part in thing.flat for number in _numbers(part, depth + 1)]
     if is_numeric(thing):
         return [thing]
     if issubclass(type(thing), frozenset):

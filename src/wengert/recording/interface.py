@@ -17,6 +17,7 @@ class WrittenMemory(Protocol):
     undo: list[Any]
     replaced: list[Any]
     has_pulls: bool
+    holds_objects: bool
     runs_others: bool
     unfinished: int  # steps that write or move memory and have begun
     arguments: list[tuple[np.ndarray, int]]

@@ -129,6 +129,8 @@ def _ask_layout(order: Any) -> None:
 @stands_for(np.ndarray.__copy__, np.ndarray.__deepcopy__, np.generic.__copy__, np.generic.__deepcopy__)
 def copied(a: Any, memo: Any = None) -> Any:
     """`copy.copy` and `copy.deepcopy` of an array or number."""
+    if memo is not None and isinstance(a, np.ndarray) and a.dtype == object:
+        return guarded(np.ndarray.__deepcopy__)(a, memo)
     return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
 
 
@@ -136,7 +138,7 @@ def copied(a: Any, memo: Any = None) -> Any:
 def tolist(a: Any) -> Any:
     """`a.tolist()`: Python numbers, each an item of `a`."""
     recording = STATE.recording
-    if recording is None or slot_of(recording, a) is None or a.dtype.kind not in "fc":
+    if recording is None or a.dtype.kind not in "fc" or slot_of(recording, a) is None:
         return a.tolist()
     item = enter(type(a).item)
     return _listed(a.shape, lambda place: item(a, *place))

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.hooks import object_arrays
 from wengert.hooks.classes import enter, python_method
 from wengert.hooks.generated import HOOKS
+from wengert.hooks.object_arrays import NO_OBJECTS
 from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, replaced, searched
 from wengert.hooks.search import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
 from wengert.hooks.standins.overrides import NOT_TAKEN, shown, shows_arrays, taken_over
@@ -116,6 +118,9 @@ def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if shows_arrays(primitive.fn, args):
         return recorder(primitive)(*map(shown, args), **kwargs)
     recording = STATE.recording
+    value = NO_OBJECTS if recording is None else object_arrays.call(recording, primitive, args, kwargs)
+    if value is not NO_OBJECTS:
+        return value
     if recording is not None and _lists_hide(recording, primitive, args):
         return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
     return record_call(primitive, args, kwargs)
@@ -208,6 +213,9 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
         return value
     if shows_arrays(primitive.fn, args):
         return recorder(primitive)(*map(shown, args), **kwargs)
+    value = object_arrays.call(recording, primitive, args, kwargs)
+    if value is not NO_OBJECTS:
+        return value
     if kwargs.get("out") is not None:
         return _write_out(primitive, args, kwargs)
     if holds_texts(recording, (*args, *kwargs.values())):

@@ -1,0 +1,202 @@
+"""Arrays of Python objects among which are traced values.
+
+Such an array holds references, as a list does: a value that is stored in it and read again is the same variable. So
+what moves references runs as it is, and what computes on them is done again element by element, as NumPy does it.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.classes import enter
+from wengert.hooks.search import search
+from wengert.recording.primitives import Primitive, primitive_of
+from wengert.recording.recording import STATE, Recording, here, watch_arrays
+from wengert.recording.subclasses import is_of_subclass
+from wengert.values.specs import is_inexact, same_numbers
+
+NO_OBJECTS = object()
+"""What a call gives where none of its arguments is such an array, and none is to be made."""
+
+_OPERATORS: dict[Any, Callable[..., Any]] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.floor_divide: operator.floordiv,
+    np.remainder: operator.mod,
+    np.power: operator.pow,
+    np.negative: operator.neg,
+    np.positive: operator.pos,
+    np.absolute: abs,
+}
+_OPERATORS |= {f: f for f in _OPERATORS.values()}
+_FOLDS = {
+    **dict.fromkeys((np.sum, np.ndarray.sum, np.add.reduce), operator.add),
+    **dict.fromkeys((np.prod, np.ndarray.prod, np.multiply.reduce), operator.mul),
+}
+_DOTS = (np.dot, np.ndarray.dot, np.matmul, operator.matmul)
+_MAKERS = (np.array, np.asarray, np.asanyarray, np.ndarray.astype)
+
+
+def are_there(things: Any) -> bool:
+    """Whether an array of objects is among these things."""
+    return any([_is_of_objects(a) for a in _flat(things)])
+
+
+def store(recording: Recording, array: np.ndarray, key: Any, value: Any) -> None:
+    """Do `array[key] = value` for an array of objects, which keeps the very values."""
+    recording.memory.before_write(array, key, len(recording.entries))
+    array[key] = value
+    if not search(recording, (value,)):
+        return
+    _note(recording)
+    if _are_moved(array[key], (value,)):
+        return
+    if not (isinstance(value, np.ndarray) and is_inexact(value)):
+        raise _refusal(recording, "a store of these values")
+    array[key] = _as_objects(value)
+
+
+def call(recording: Recording, primitive: Primitive, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+    """A call on or for arrays of objects with traced values; NO_OBJECTS where it is no such call."""
+    fn = primitive.fn
+    is_for = any([fn is maker for maker in _MAKERS]) and _names_objects(args, words) and search(recording, args[:1])
+    if not (is_for or (recording.memory.holds_objects and are_there((*args, *words.values())))):
+        return NO_OBJECTS
+    if recording.keep or recording.context is not None:
+        return NO_OBJECTS
+    if "out" in words and words["out"] is not None:
+        raise _refusal(recording, f"{primitive.name} with out=")
+    if is_for and isinstance(args[0], np.ndarray) and not _is_of_objects(args[0]):
+        return _made(recording, _as_objects(args[0]))
+    return apply(recording, fn, args, words)
+
+
+def apply(recording: Recording, fn: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
+    """`fn(*args, **words)`, where arrays of objects are among the arguments or the result."""
+    if fn in _OPERATORS and not words:
+        return elementwise(_OPERATORS[fn], args)
+    value = fn(*args, **words)
+    primitive = primitive_of(fn)
+    if _are_moved(value, (*args, *words.values())):
+        return _made(recording, value)
+    if primitive is not None and primitive.rule is not None and primitive.rule.kind == "constant":
+        return value
+    if isinstance(value, np.ndarray) and is_inexact(value) and fn in _MAKERS:
+        return _converted(recording, value, args[0])
+    again = NO_OBJECTS
+    if fn in _FOLDS and not words and len(args) == 1 and np.ndim(args[0]) == 1:
+        again = functools.reduce(enter(_FOLDS[fn]), args[0])
+    elif fn in _DOTS and not words and all([isinstance(a, np.ndarray) and a.ndim == 1 for a in args]):
+        again = functools.reduce(enter(operator.add), elementwise(operator.mul, args))
+    if again is NO_OBJECTS or type(again) is not type(value) or not same_numbers(np.asarray(again), np.asarray(value)):
+        raise _refusal(recording, getattr(fn, "__name__", "this call"))
+    return again
+
+
+def elementwise(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """`f` of all elements of the arguments, which are broadcast: an array of objects, or the one object."""
+    recording = STATE.recording
+    if recording is not None and any(map(is_of_subclass, args)):
+        raise _refusal(recording, "arithmetic")
+    rows = np.broadcast_arrays(*[a if _is_of_objects(a) else _as_objects(a) for a in args])
+    made = np.empty(rows[0].shape, object)
+    each = enter(f)
+    for place in np.ndindex(made.shape):
+        made[place] = each(*[row[place] for row in rows])
+    if recording is not None and search(recording, (made,)):
+        _note(recording)
+    return made if made.ndim else made[()]
+
+
+def columns(made: Any, count: int) -> tuple[Any, ...]:
+    """The arrays of the first, second, … items of the tuples that an array holds; of one tuple its items."""
+    if type(made) is tuple:
+        return made
+    outs = tuple([np.empty(made.shape, object) for _ in range(count)])
+    for place in np.ndindex(made.shape):
+        for out, item in zip(outs, made[place], strict=True):
+            out[place] = item
+    return outs
+
+
+def _as_objects(a: Any) -> np.ndarray:
+    """An array or number as an array of objects: Python numbers, each an item of `a`."""
+    a = enter(np.array)(a) if type(a) is list or type(a) is tuple else a
+    item = enter(type(a).item) if isinstance(a, (np.ndarray, np.generic)) else lambda a: a
+    made = np.empty(np.shape(a), object)
+    for place in np.ndindex(made.shape):
+        made[place] = item(a, *place)
+    return made
+
+
+def _converted(recording: Recording, made: np.ndarray, objects: np.ndarray) -> np.ndarray:
+    """The numbers that an array of objects holds, recorded as the array that NumPy made of them."""
+    items = [*_items(objects)]
+    if not all([isinstance(item, (float, complex, int, np.generic)) for item in items]):
+        raise _refusal(recording, "a conversion of arrays")
+    row = enter(np.array)(items)
+    row = row if row.dtype == made.dtype else enter(np.ndarray.astype)(row, made.dtype)
+    if row.size != made.size or not same_numbers(np.ravel(made), row):
+        raise _refusal(recording, "this conversion")
+    return enter(np.reshape)(row, made.shape)
+
+
+def _names_objects(args: tuple[Any, ...], words: dict[str, Any]) -> bool:
+    """Whether a call of a maker of arrays asks for one of objects."""
+    named = words.get("dtype", args[1] if len(args) > 1 else None)
+    return named is object or (isinstance(named, (str, np.dtype)) and named == np.dtype(object))
+
+
+def _are_moved(value: Any, sources: Any) -> bool:
+    """Whether a value is, or consists of, references that were among the sources, and of None."""
+    known = {id(item) for source in sources for item in _items(source)} | {id(None)}
+    return all([id(item) in known for item in _items(value)])
+
+
+def _items(thing: Any) -> Iterator[Any]:
+    """A thing, and what it holds, if it is an array of objects, list or tuple."""
+    if _is_of_objects(thing):
+        for place in np.ndindex(thing.shape):
+            yield np.ndarray.__getitem__(thing, place)
+    elif type(thing) is list or type(thing) is tuple:
+        for item in thing:
+            yield from _items(item)
+    else:
+        yield thing
+
+
+def _flat(things: Any) -> Iterator[Any]:
+    for thing in things:
+        yield from _flat(thing) if type(thing) is list or type(thing) is tuple else (thing,)
+
+
+def _is_of_objects(a: Any) -> bool:
+    return isinstance(a, np.ndarray) and a.dtype == object
+
+
+def _note(recording: Recording) -> None:
+    """From now on arrays of objects may hold traced values."""
+    recording.memory.holds_objects = True
+    watch_arrays()
+
+
+def _made(recording: Any, value: Any) -> Any:
+    _note(recording)
+    return value
+
+
+def _refusal(recording: Recording, what: str) -> Exception:
+    return recording.refuse(
+        RefusedCallError(
+            f"{here()}: {what} of an array of Python objects that holds traced values cannot be followed. "
+            "Convert it first: a.astype(float)."
+        )
+    )

@@ -1,0 +1,52 @@
+"""`np.nditer` and `np.frompyfunc` for arrays of Python objects that hold traced values."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.hooks import object_arrays
+from wengert.hooks.policy import MOVES, runs_plain, stands_for
+from wengert.hooks.search import opaque
+from wengert.recording.recording import STATE
+from wengert.values.views import axes_in_memory
+
+
+@stands_for(np.nditer)
+def _nditer(*args: Any, **kwargs: Any) -> Any:
+    """An iterator over the elements in the order of memory, each shown as an array without axes."""
+    recording = STATE.recording
+    if recording is None:
+        return np.nditer(*args, **kwargs)
+    plain = len(args) == 1 and kwargs == {"flags": ["refs_ok"]} and type(args[0]) is np.ndarray
+    if not plain or min(args[0].strides, default=0) < 0 or not object_arrays.are_there(args):
+        return opaque(recording, np.nditer, args, kwargs)
+    array = np.transpose(args[0], axes_in_memory(args[0]))
+    return iter([array[(*place, ...)] for place in np.ndindex(array.shape)])
+
+
+def function_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """The function that `np.frompyfunc` made a ufunc of; None for any other ufunc."""
+    if not ufunc.__name__.endswith(" (vectorized)"):
+        return None
+    return next((f for f in gc.get_referents(ufunc) if callable(f)), None)
+
+
+def followed(ufunc: np.ufunc) -> Callable[..., Any]:
+    """What calls the function of `np.frompyfunc` for each element, as the ufunc does it where nothing is seen."""
+    function: Any = function_of(ufunc)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None or recording.keep or recording.context is not None or kwargs or len(args) != ufunc.nin:
+            return ufunc(*args, **kwargs) if recording is None else opaque(recording, ufunc, args, kwargs, function)
+        made = object_arrays.elementwise(function, args)
+        return made if ufunc.nout == 1 else object_arrays.columns(made, ufunc.nout)
+
+    return call
+
+
+runs_plain(MOVES, np.frompyfunc)

@@ -1,0 +1,144 @@
+"""Arrays of Python objects that hold traced values: as containers, converted to numbers, and computed with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+X = np.array([0.3, -0.2, 0.9])
+
+
+def filled(x: Any) -> Any:
+    a = np.empty(3, dtype=object)
+    a[0] = x[0]
+    a[1] = x[1] * 2
+    a[2] = 1.5
+    return a
+
+
+def stored_arrays(x: Any) -> Any:
+    a = np.empty((1, 2), dtype=np.ndarray)
+    a[0, 0], a[0, 1] = np.sin(x), x[1:]
+    b = a.reshape(2).copy()
+    return np.sum(b[0] ** 2) * b[1][0] + a.T[1, 0][1]
+
+
+def stored_whole(x: Any) -> Any:
+    a = np.empty((2, 3), dtype=object)
+    a[:] = x
+    a[1, 1:] = [x[0] * x[1], 2.0]
+    return math.exp(a[0, 2]) * a[1, 1] + a[0, 0] * a[1, 2]
+
+
+def written_in_place(x: Any) -> Any:
+    a = np.array([x[0], x[1]], dtype=object)
+    b = a[::-1]
+    a *= x[2]
+    a[0] = a[0] + b[0]
+    return a[0] * b[0]
+
+
+def overwritten(x: Any) -> Any:
+    a = filled(x)
+    a[:] = 2.0
+    a[1] = x[2]
+    return a[0] * a[1] + a.astype(float)[1]
+
+
+def branching(x: Any) -> Any:
+    a = filled(x)
+    return a[1] if (a > 0).any() and a[0] > a[1] and np.all(a != 5.0) else a[2]
+
+
+def times_axes(x: Any) -> Any:
+    a = np.array([[x[0], 2.0], [x[1], x[2]]], dtype=object)
+    return np.sum((a * x[:2] - a.T / [[3.0], [x[2]]]).astype(float) ** 2)
+
+
+WORKING: dict[str, Callable[..., Any]] = {
+    "elements": lambda x: filled(x)[0] * filled(x)[1] + filled(x)[2],
+    "arrays as elements": stored_arrays,
+    "an array's numbers stored": stored_whole,
+    "iterated": lambda x: math.prod(v for v in filled(x)),
+    "astype": lambda x: np.sum(np.sin(filled(x).astype(float)) * x),
+    "asarray": lambda x: np.sum(np.asarray(filled(x), dtype=float) ** 2),
+    "a list": lambda x: math.prod(filled(x).tolist()),
+    "made of a list": lambda x: np.array([[x[0], x[1]], [1.0, x[2]]], dtype=object)[1, 1] ** 2,
+    "made of an array": lambda x: x.astype(object)[1] * np.array(x, dtype=object)[2],
+    "joined": lambda x: np.prod(np.concatenate([filled(x), x.astype(object)])[[0, 1, 4]].astype(float)),
+    "an operator": lambda x: (filled(x) * x[2] + 1.0)[1] ** 2,
+    "a ufunc": lambda x: np.add(x, np.multiply(filled(x), 2))[0] * -filled(x)[1],
+    "broadcast": times_axes,
+    "a power": lambda x: (2.0 ** filled(x) / (filled(x) ** 2))[1],
+    "a sum": lambda x: np.sum(filled(x)) * filled(x).sum(),
+    "a product": lambda x: np.prod(filled(x)) + filled(x).prod(),
+    "dot": lambda x: np.dot(filled(x), filled(x)) + filled(x) @ x.astype(object),
+    "in place": written_in_place,
+    "overwritten": overwritten,
+    "compared": branching,
+    "shown one by one": lambda x: math.prod(v.item() for v in np.nditer(filled(x), flags=["refs_ok"])),
+    "frompyfunc": lambda x: np.frompyfunc(lambda v, w: v * w + v, 2, 1)(filled(x), x[::-1])[1] ** 2,
+    "frompyfunc with a closure": lambda x: np.sum(np.frompyfunc(lambda v: v * x[0], 1, 1)(np.arange(3.0))),
+    "frompyfunc of a number": lambda x: np.frompyfunc(math.exp, 1, 1)(x[0]) * x[1],
+    "frompyfunc of two results": lambda x: math.prod(np.frompyfunc(lambda v: (v * v, v + 1), 1, 2)(x)[0][:2]),
+    "vectorize": lambda x: np.vectorize(lambda v: v * x[1], otypes=[object])(x)[2] ** 2,
+    "largest": lambda x: np.max(filled(x)) * np.sort(filled(x))[1],
+}
+
+
+@pytest.mark.parametrize("name", WORKING)
+def test_values_and_gradients(name: str) -> None:
+    f = WORKING[name]
+    value, slope = wg.value_and_grad(f)(X)
+    assert value == f(X)
+    np.testing.assert_allclose(slope, wg.ngradient(f, X)[0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(wg.jvp(f, (X,), (np.ones(3),))[1], slope.sum(), rtol=1e-12)
+
+
+def test_second_order() -> None:
+    def f(x: Any) -> Any:
+        return np.sum((filled(x) ** 3 * x[2]).astype(float))
+
+    np.testing.assert_allclose(wg.hessian(f)(X), H, atol=1e-12)
+
+
+H = np.array([[6 * 0.3 * 0.9, 0, 3 * 0.09], [0, 48 * -0.2 * 0.9, 24 * 0.04], [3 * 0.09, 24 * 0.04, 0]])
+
+REFUSED: dict[str, Callable[..., Any]] = {
+    "a mean": lambda x: np.mean(filled(x)),
+    "a sum over an axis": lambda x: np.sum(filled(x).reshape(1, 3), axis=1)[0],
+    "einsum": lambda x: np.einsum("i,i", filled(x), filled(x)),
+    "its real part": lambda x: filled(x).real[0],
+    "out=": lambda x: np.add(filled(x), 1.0, out=np.empty(3, dtype=object))[0],
+    "given": lambda x: filled(x),
+    "an integer": lambda x: filled(x).astype(int)[0] * x[0],
+    "a tape of frompyfunc": lambda x: wg.trace(np.frompyfunc(lambda v: v * x[1], 1, 1), x)[0][0],
+    "a record": lambda x: np.array([(x[0], 1)], dtype=[("a", object), ("b", int)])["a"][0],
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_the_rest_is_refused(name: str) -> None:
+    with pytest.raises(wg.WengertError):
+        wg.grad(REFUSED[name])(X)
+
+
+def test_a_tape_refuses_the_store() -> None:
+    with pytest.raises(wg.RefusedCallError, match="array of object"):
+        wg.trace(lambda x: filled(x)[0], X)
+
+
+def test_a_nested_gradient_reads_what_the_outer_one_stored() -> None:
+    def f(x: Any) -> Any:
+        a = filled(x)
+        return wg.grad(lambda y: np.sum((a * y * y).astype(float)))(x[2])
+
+    value, slope = wg.value_and_grad(f)(X)
+    assert value == pytest.approx(2 * 0.9 * (0.3 - 0.4 + 1.5))
+    np.testing.assert_allclose(slope, [2 * 0.9, 4 * 0.9, 2 * 1.4])
