@@ -171,4 +171,4 @@ def _reach(residual: Any, x: Any, step: Any) -> Any:
             NotConvergedWarning,
             stacklevel=2,
         )
-    return 2 * np.abs(step) + 1e-9 * size + 1e-12
+    return 2 * np.abs(step) + 1e-9 * np.abs(x) + np.finfo(np.asarray(x).dtype).eps * size  # x may be of any size

@@ -85,4 +85,4 @@ def with_value(value: Any, formula: Any) -> Any:
 
 
 def _tolerance(formula: Any, value: Any) -> Any:
-    return 2 * np.abs(formula - value) + 1e-9 * np.abs(value) + 1e-12
+    return 2 * np.abs(formula - value) + 1e-9 * np.abs(value)

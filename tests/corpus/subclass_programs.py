@@ -256,3 +256,10 @@ def overriding(x):
     z.sort()
     z[:2].partition(1)
     return float(np.median(y) + (y.data**2).sum() + (y / Unit()).sum() + (y / 3.0)[0] + z[0] * 3)
+@program(V)
+def compared_to_what_is_no_number(x):
+    t, r = Tagged([1.0, 2.0]), np.rec.array([(1, 2.0), (2, 3.0)], dtype=[("a", int), ("b", float)])
+    odd = (t == "a").any(), (t != "a").all(), (t == None).any(), (r == r).all(), (r[:1] != r[1:]).all()
+    assert odd == (False, True, False, True, True)
+    try: t + "a"
+    except TypeError as error: return np.sum(x * x)

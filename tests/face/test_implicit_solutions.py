@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import wengert as wg
 
@@ -111,3 +112,24 @@ def test_what_is_no_solution_is_told() -> None:
 def test_a_singular_jacobian_is_refused() -> None:
     with pytest.raises(wg.NoDerivativeError, match="singular"):
         wg.grad(lambda a: wg.implicit(lambda x: (x - a) ** 2, a))(2.0)
+
+
+@pytest.mark.parametrize("size", [1e-15, 1.0, 1e15])
+def test_a_tape_is_stale_for_another_solution_of_whatever_size(size: float) -> None:
+    def one(a):
+        return wg.implicit(lambda x, a: x - size * a, lambda a: size * a, a)
+
+    def beside_a_large_one(a):
+        solve = lambda a: np.array([1e6 * size, 1e-6 * size * a])
+        return wg.implicit(lambda x, a: x - solve(a), solve, a)[1]
+
+    def integrated(a):
+        return quad(lambda t: size * a * t, 0, 1)[0]
+
+    for f in (one, beside_a_large_one, integrated):
+        tape = wg.trace(f, 2.0)[1]
+        np.testing.assert_allclose(tape.play(2.0), f(2.0))
+        with pytest.raises(wg.StaleTapeError):
+            tape.play(3.0)
+        with pytest.warns(wg.NoBatchingRuleWarning):
+            np.testing.assert_allclose(wg.vmap(f)(np.array([2.0, 3.0])), [f(2.0), f(3.0)])

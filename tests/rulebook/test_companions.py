@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from wengert.errors import RuleError
+from wengert.errors import DuplicateRuleError, RuleError
+from wengert.rulebook.declare import partials
 from wengert.rulebook.registry import Registry
 
 RULES = """
@@ -103,3 +104,13 @@ assert wg.grad(f)(2.0) == 1.0
 assert "wengert_rules.scipy.special" in sys.modules
 """
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stderr == ""
+
+
+def test_a_second_rule_is_refused_where_it_is_declared(table: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cubes", module("cubes", cubed=cubed, table=table))
+    with pytest.raises(DuplicateRuleError, match=r"already has a rule, cubed_rule .*rules\.remove"):
+        partials(cubed, registry=table)(lambda y, x: 7.0)
+    assert table.rrule(cubed, 2.0)[1](1.0) == (12.0,)
+    table.remove(cubed)
+    partials(cubed, registry=table)(lambda y, x: 7.0)
+    assert table.rrule(cubed, 2.0)[1](1.0) == (7.0,)

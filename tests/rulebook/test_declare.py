@@ -172,3 +172,20 @@ def test_a_rule_with_any_number_of_arguments_may_ask_which_are_wanted() -> None:
 
         assert wg.grad(lambda x: total(2.0, x, 3.0) * 2)(0.5) == 2.0
         assert wg.grad(lambda x, y: total(y, x, x), 1.0, 2.0)[1][1:] == (2.0, 1.0)
+
+
+@pytest.mark.parametrize("items", [list, tuple])
+def test_a_list_of_traced_values_is_refused_where_no_sequence_is_declared(items: type) -> None:
+    def scaled(a, b):
+        return a[0] * a[1] * b
+
+    for declare, body, advice in (
+        (wg.pullback, lambda y_bar, y, a, b: (a, y_bar), "sequence=0"),
+        (wg.partials, lambda y, a, b: (a, y), "@wg.rrule"),
+    ):
+        with wg.rules.scope():
+            declare(scaled)(body)
+            f = lambda x: scaled(items([x, 2.0]), x)
+            for derivative in (lambda: wg.grad(f)(3.0), lambda: wg.jvp(f, (3.0,), (1.0,)), lambda: wg.gradtape(f, 3.0)):
+                with pytest.raises(wg.NoRuleError, match=rf"argument 1 of .*scaled, a {items.__name__}, .*{advice}"):
+                    derivative()

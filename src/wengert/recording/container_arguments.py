@@ -15,7 +15,7 @@ from wengert.values.cotangents import AbstractTangent, Tangent, force, is_zero
 from wengert.values.specs import Spec, spec_of
 from wengert.values.trees import form_of, is_container, shallow_copy, shelves, walk
 
-__all__ = ["Inside", "Place", "form_and_leaves", "inside", "spread", "with_leaves"]
+__all__ = ["Inside", "Place", "form_and_leaves", "inside", "not_taken", "spread", "with_leaves"]
 
 Args = tuple[Any, ...]
 SlotOf = Callable[[Recording, Any], int | None]
@@ -54,15 +54,20 @@ def inside(recording: Recording, rule: Rule, args: Args, ins: Args, slot_of: Slo
     on_tape = recording.context is not None or recording.is_outermost_tape
     for k, (_, slots) in found.items():
         if not general or (on_tape and len(flat_slots((ins[k],))) < len(flat_slots(slots))):
-            raise recording.refuse(_not_taken(rule, k, args[k]))
+            raise recording.refuse(not_taken(rule, k, args[k]))
     return found
 
 
-def _not_taken(rule: Rule, k: int, argument: Any) -> NoRuleError:
-    why = "a tape cannot name them" if rule.kind == "rrule" else f"its rule ({rule.where}) is not an @rrule"
+def not_taken(rule: Rule, k: int, argument: Any) -> NoRuleError:
+    """The error for a container with traced values that a rule cannot take."""
+    why, instead = f"its rule ({rule.where}) is not an @rrule", "write the rule as an @wg.rrule"
+    if rule.kind == "rrule":
+        why, instead = "a tape cannot name them", "in a list or a tuple"
+    elif rule.kind == "pullback" and type(argument) in (list, tuple):
+        instead = f"declare the rule with sequence={k}"
     return NoRuleError(
         f"{here()}: argument {k + 1} of {rule.primitive}, a {type(argument).__name__}, holds values that depend on an "
-        f"input, and {why}. Give them to it as arguments of their own, or in a list or a tuple."
+        f"input, and {why}. Give them to it as arguments of their own, or {instead}."
     )
 
 

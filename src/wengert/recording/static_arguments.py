@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.errors import NoRuleError
+from wengert.recording.container_arguments import not_taken
 from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import Recording, here
 from wengert.recording.slots import slots_of
@@ -12,11 +13,15 @@ from wengert.values.specs import is_inexact
 
 
 def check_statics(recording: Recording, bound: Bound, args: tuple[Any, ...], ins: tuple[Any, ...]) -> None:
-    """Refuse a traced float as an argument of which the rule gives no derivative."""
+    """Refuse a traced float as an argument without derivative, or in a list, which the rule does not take."""
     sequence = bound.rule.sequence
     if sequence is None:
         for place, slot in enumerate(ins):
-            if slot is not None and place not in bound.positions and _differentiable(recording, args[place], slot):
+            if slot is None or (type(slot) is int and place in bound.positions):
+                continue
+            if _differentiable(recording, args[place], slot):
+                if place in bound.positions:
+                    raise recording.refuse(not_taken(bound.rule, place, args[place]))
                 raise _no_derivative(recording, bound, f"argument {place + 1}")
 
 

@@ -39,6 +39,12 @@ class Companions:
             if not any(library in sys.modules for library in self._waiting):  # else it is being imported just now
                 self._seen = len(sys.modules)
 
+    def load_before(self) -> None:
+        """`load`, before a rule is declared: by these modules themselves too, while they are imported."""
+        with self._lock:
+            if not self._importing and self.are_due():
+                self.load()
+
     def _is_due(self, library: str) -> bool:
         return library not in self._importing and _is_imported(library)
 

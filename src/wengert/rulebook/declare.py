@@ -263,12 +263,13 @@ def stands_for(*targets: Callable[..., Any], registry: Registry = rules) -> Call
     makes an object: no rule can speak of these. Where nothing traced reaches the call, the target itself runs. A rule
     of a target goes before. `registry` is the table that it goes into.
 
-    >>> from scipy.linalg.blas import daxpy
-    >>> @wg.extend.stands_for(daxpy)
-    ... def daxpy_in_python(x, y, a=1.0):
-    ...     return a * x + y
-    >>> wg.grad(lambda x: np.sum(daxpy(x, x, a=2.0)))(np.ones(2))
-    array([3., 3.])
+    >>> from scipy.linalg.lapack import dlarfg
+    >>> @wg.extend.stands_for(dlarfg)
+    ... def reflection(n, alpha, x):
+    ...     beta = -np.copysign(np.hypot(alpha, np.linalg.norm(x)), alpha)
+    ...     return beta, x / (alpha - beta), (beta - alpha) / beta
+    >>> wg.grad(lambda alpha: dlarfg(2, alpha, np.array([4.0]))[0])(3.0)
+    -0.6
 
     Errors: DuplicateRuleError where a target has another stand-in.
     """
@@ -287,6 +288,7 @@ def computes_nothing(*targets: Callable[..., Any], registry: Registry = rules) -
     Of a class of C its `__new__` or `__init__` says so of all classes made from it. `registry` is the table that it
     goes into.
 
+    >>> import sys
     >>> wg.extend.computes_nothing(sys.intern)
 
     Errors: DuplicateRuleError where a target has a stand-in.

@@ -97,6 +97,11 @@ class Registry:
         with self._journal.apart():
             self._companions.load()
 
+    def _load_before(self) -> None:
+        """Load what may have a rule of its own for the target of a rule that is declared: the later is the second."""
+        with self._journal.apart():
+            self._companions.load_before()
+
     def skip(self, *distributions: str) -> None:
         """Leave out the rules that these `distributions` bring, or all where none is named; before the first lookup."""
         if self._plugins is not None:
@@ -107,6 +112,7 @@ class Registry:
 
         Errors: DuplicateRuleError where another rule stands; the same line of code run again replaces itself.
         """
+        self._load_before()
         with self._lock:
             for f in rule.targets:
                 if not callable(f):
@@ -162,6 +168,7 @@ class Registry:
 
     def batch(self, targets: tuple[Any, ...], body: Callable[..., Any]) -> None:
         """Let `body` be the batching rule of the functions `targets`: what `@batching` does."""
+        self._load_before()
         with self._lock:
             for f in targets:
                 old = self._batching.get(key_of(f))
@@ -176,6 +183,7 @@ class Registry:
 
     def stand_in(self, targets: tuple[Any, ...], text: Callable[..., Any]) -> None:
         """Let `text` run, recorded, in place of the functions `targets`: what `@stands_for` does."""
+        self._load_before()
         with self._lock:
             for f in targets:
                 old = self._standins.get(key_of(f))

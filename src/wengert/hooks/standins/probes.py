@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
-from wengert.recording.subclasses import is_of_subclass
+from wengert.recording.subclasses import is_of_subclass, plain
+
+_NoLoop: Any = np._core._exceptions._UFuncNoLoopError  # type: ignore[attr-defined]
 
 
 class _Probe(np.ndarray):
@@ -25,10 +27,15 @@ def probe(a: Any) -> Any:
 
 def by_ufunc(operator: Callable[..., Any], *operands: Any) -> Any:
     """An operator of such arrays, whose own methods for it are not asked."""
+    if any([isinstance(a, np.ndarray) and a.dtype.names for a in operands]):
+        return operator(*operands)  # which NumPy compares field by field; none of them is traced
     probes = [probe(a) for a in operands]
     given = {id(probe): a for probe, a in zip(probes, operands, strict=True)}
     ufunc, inputs, words = operator(*probes)
     inputs = [given.get(id(a), a) for a in inputs]
     if "out" in words:
         words["out"] = tuple([given.get(id(a), a) for a in words["out"]])
-    return enter(ufunc)(*inputs, **words)
+    try:
+        return enter(ufunc)(*inputs, **words)
+    except _NoLoop:  # NumPy makes False of that where it compares, else an error
+        return operator(*map(plain, operands))
