@@ -104,6 +104,18 @@ def special(batch, x):
     return checked(found(np.asarray(x, float)))
 
 
+@batching(float.__new__, complex.__new__)
+def number_of_class(batch, cls, *parts):
+    """The numbers, without their class."""
+    if any(batch.axes[:1]) or batch.named:
+        return NotImplemented
+    return batch.fn.__self__(*parts) if not any(batch.axes) else sum_of_parts(*parts)
+
+
+def sum_of_parts(real, imag=None):
+    return real if imag is None else real + 1j * imag
+
+
 def items(batch, sequence, on):
     """The items of a sequence, one by one, and which of them have the examples: a batch of sequences has them all."""
     if on is True:
@@ -129,7 +141,9 @@ def plus(a, b):
 def product(batch, sequence, start=1):
     if any(batch.axes[1:]) or batch.named:
         return NotImplemented
-    return functools.reduce(times, items(batch, sequence, batch.axes[0])[0], start)
+    factors, on = items(batch, sequence, batch.axes[0])
+    ndim = max([np.ndim(start), *map(rank, factors, on)])
+    return functools.reduce(times, [lifted(x, ndim, has) for x, has in zip(factors, on, strict=True)], start)
 
 
 def times(a, b):

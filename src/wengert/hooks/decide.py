@@ -46,6 +46,7 @@ from wengert.recording.primitives import Primitive, primitive_of
 from wengert.recording.recording import STATE, here
 from wengert.rewrite import original
 from wengert.rulebook.registry import rules
+from wengert.rulebook.rule import Carrier
 from wengert.values.callables import TOLD_APART
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
@@ -97,7 +98,8 @@ def _by_itself(f: Any) -> Decision | None:
 
 def _is_only_itself(t: Any) -> bool:
     """Whether objects of a class are found in a table by identity, as scipy.fft's functions are."""
-    return (type(t), t.__hash__, t.__eq__) == (type, object.__hash__, object.__eq__)
+    is_itself = (type(t), t.__hash__, t.__eq__) == (type, object.__hash__, object.__eq__)
+    return is_itself and not issubclass(t, Carrier)  # which goes when nobody has it any more, and its rule with it
 
 
 _DECLARED = plain("It is declared to compute nothing on numbers.")

@@ -8,6 +8,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.memory.storage import memory_of
+from wengert.recording.layout import laid_out
 from wengert.recording.primitives import ruled
 from wengert.recording.record import bind
 from wengert.recording.recording import STATE, Recording, here
@@ -26,6 +27,8 @@ def set_shape(array: np.ndarray, shape: Any) -> None:
     if recording is None:
         _set(array, shape)
         return
+    if recording.keep:
+        laid_out(recording)
     memory, slot = memory_of(recording), slot_of(recording, array)
     entry = None if slot is None else recording.entries[slot]
     if entry is not None and entry[0].kind == "input" and entry[1] is array:

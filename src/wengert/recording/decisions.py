@@ -27,7 +27,7 @@ from wengert.recording.recording import STATE, Recording, Traced, here, users_si
 from wengert.recording.session import apart
 from wengert.recording.slots import slot_of
 from wengert.values.functional import getfield, raises
-from wengert.values.names import is_of_library
+from wengert.values.names import home_of, is_of_library
 from wengert.values.specs import is_inexact
 
 
@@ -163,7 +163,8 @@ def kinds_stay(recording: Recording) -> None:
 
 def _is_of_several_kinds(fn: Any) -> bool:
     """Whether the kind or shape of what a call gives may depend on values, not only on kinds and shapes."""
-    return any([fn is f for f in (np.linalg.eig, np.linalg.eigvals, np.linalg.lstsq)]) or not is_of_library(fn)
+    of_numpy = any([fn is f for f in (np.linalg.eig, np.linalg.eigvals, np.linalg.lstsq)])
+    return of_numpy or not is_of_library(fn) or home_of(fn).startswith("scipy.")
 
 
 def _power_is_real(recording: Recording, slot: int, entry: Any, seen: set[Any]) -> None:

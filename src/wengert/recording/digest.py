@@ -79,7 +79,7 @@ def _line(entry: Entry) -> Any:
 
 
 def _kept(how: str, a: Any) -> Any:
-    return a.shape if how == "shape" else None if how == "nothing" else _told(a)
+    return np.shape(a) if how == "shape" else None if how == "nothing" else _told(a)
 
 
 def _told(value: Any) -> Any:
@@ -95,6 +95,8 @@ def _told(value: Any) -> Any:
         return [(_told(key), _told(part)) for key, part in value.items()]
     if kind is slice:
         return _told(value.start), _told(value.stop), _told(value.step)
+    if issubclass(kind, float):  # of a class made from it
+        return float.__float__(value)
     return (value.shape, value.dtype.str) if kind is Spec else kind.__qualname__
 
 
