@@ -106,6 +106,32 @@ assert "wengert_rules.scipy.special" in sys.modules
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stderr == ""
 
 
+def test_they_may_be_met_in_a_context_manager_that_a_trace_follows(tmp_path: Path) -> None:
+    program = """
+import contextlib
+import wengert as wg
+
+@contextlib.contextmanager
+def inner():
+    yield 2.0
+
+@contextlib.contextmanager
+def outer():
+    import newly_met
+    with inner() as two:
+        yield two
+
+def f(x):
+    with outer() as two:
+        return two * x
+
+assert wg.grad(f)(3.0) == 2.0
+"""
+    (tmp_path / "newly_met.py").write_text("")
+    command = [sys.executable, "-c", f"import sys; sys.path.append({str(tmp_path)!r})" + program]
+    assert subprocess.run(command, capture_output=True, text=True).stderr == ""
+
+
 def test_a_second_rule_is_refused_where_it_is_declared(table: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cubes", module("cubes", cubed=cubed, table=table))
     with pytest.raises(DuplicateRuleError, match=r"already has a rule, cubed_rule .*rules\.remove"):

@@ -60,7 +60,7 @@ def decide(f: Any, by_rule: bool = True) -> Decision:
     """The Decision on the callable `f`; for a function with a rule, that on its rule only where `by_rule`."""
     t = type(f)
     if t is types.FunctionType:
-        return (_by_itself(f) if by_rule else None) or _of_function(f, by_rule)
+        return (_by_itself(f) if by_rule or primitive_of(f) is None else None) or _of_function(f, by_rule)
     if t is types.MethodType and not (types.MethodType in rules.types and f in rules):
         return _of_method(f)
     if t is types.BuiltinFunctionType and _is_bound(f):

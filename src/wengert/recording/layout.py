@@ -57,8 +57,8 @@ def views_or_copies(recording: Recording) -> None:
         if entry is None or slot in known or not any([entry[0].fn is fn for fn in _AS_IT_LIES]):
             continue
         _, y, ins, (x, *_), _, site = entry
-        if ins[0] is None or not all([issubclass(type(a), np.ndarray) for a in (x, y)]):
-            continue
+        if ins[0] is None or not all([issubclass(type(a), np.ndarray) for a in (x, y)]) or not x.ndim:
+            continue  # a single number lies in one way
         if id(owner_of(x)) in written or id(owner_of(y)) in written:
             known[slot] = None
             recording.append((shares, np.shares_memory(plain(x), plain(y)), (ins[0], slot), (x, y), None, site))

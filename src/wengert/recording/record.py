@@ -95,7 +95,11 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     contained = inside(recording, rule, args, ins, slot_of)
     if recording.context is not None:
         check_keywords(recording, primitive, kwargs)
-        return recording.context.call(recording, primitive, args, ins, kwargs)
+        bound = bind(recording, primitive, args, ins, kwargs)
+        if not bound.of_subclass or len(recording.levels) > 1:
+            return recording.context.call(recording, primitive, args, ins, kwargs)
+        made = called(recording, primitive, args, ins, attempt, recording, fn, run_args, run_kwargs)
+        return _of_class(recording, bound, fn, made, (args, ins, kwargs), run_args, run_kwargs)
     if rule.kind == "constant":
         if len(args) > 1 and id(primitive.fn) in EQUALITIES:
             compared(args[0], args[1])
@@ -153,19 +157,30 @@ def _of_class(
     of_arrays = of_plain(recording, fn, value, run_args, run_kwargs)
     value = made_new(made, args, bound.primitive)
     if of_arrays is made[0]:
-        return append_result(recording, bound, value, args, ins, kwargs or None)
-    append_result(recording, bound, of_arrays, args, ins, kwargs or None)
+        return _appended(recording, bound, value, args, ins, kwargs)
+    _appended(recording, bound, of_arrays, args, ins, kwargs)
     return record_as(ruled(np.reshape), value, (of_arrays, value.shape))
 
 
 def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:
     """Record `value`, which is known, as that of another, equivalent call."""
     recording = recording_here()
-    if recording.context is not None:
-        return record_call(primitive, args, {})
     ins = tuple([slots_of(recording, a) for a in args])
     bound = bind(recording, primitive, args, ins, {})
-    return append_result(recording, bound, made_new([value], args, primitive), args, ins, None)
+    return _appended(recording, bound, made_new([value], args, primitive), args, ins, {})
+
+
+def _appended(
+    recording: Recording,
+    bound: Bound,
+    value: Any,
+    args: tuple[Any, ...],
+    ins: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """Record a call whose value is known, by the context where there is one."""
+    append = append_result if recording.context is None else recording.context.append_result
+    return append(recording, bound, value, args, ins, kwargs or None)
 
 
 def shown(made: np.ndarray, source: Any) -> Any:

@@ -75,7 +75,7 @@ def of_plain(
     Errors: RefusedCallError where it is something else.
     """
     made = _of_plain(fn, args, kwargs)
-    if _is_same(made, value):
+    if is_same(made, value):
         return value
     both = isinstance(made, np.ndarray) and isinstance(value, np.ndarray) and made.size == value.size
     if both and same_numbers(made, plain(value).reshape(made.shape)):
@@ -92,7 +92,8 @@ def _of_plain(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         return None
 
 
-def _is_same(made: Any, value: Any) -> bool:
+def is_same(made: Any, value: Any) -> bool:
+    """Whether two results, numbers or arrays or tuples of these, are the same numbers, whatever their classes say."""
     if isinstance(made, tuple) and isinstance(value, tuple):
         return len(made) == len(value) and all(map(same_numbers, made, value))
     return made is not None and not isinstance(value, tuple) and same_numbers(made, value)

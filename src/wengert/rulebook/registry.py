@@ -94,13 +94,11 @@ class Registry:
         self._companions.add(library, rules)
 
     def _load_companions(self) -> None:
-        with self._journal.apart():
-            self._companions.load()
+        self._journal.apart(self._companions.load)
 
     def _load_before(self) -> None:
         """Load what may have a rule of its own for the target of a rule that is declared: the later is the second."""
-        with self._journal.apart():
-            self._companions.load_before()
+        self._journal.apart(self._companions.load_before)
 
     def skip(self, *distributions: str) -> None:
         """Leave out the rules that these `distributions` bring, or all where none is named; before the first lookup."""

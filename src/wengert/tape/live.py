@@ -15,14 +15,15 @@ from wengert.errors import RefusedCallError, TapeError
 from wengert.hooks.search import search
 from wengert.memory.storage import Memory, Storage
 from wengert.recording.outcomes import check_result, made_new
-from wengert.recording.primitives import Primitive, ruled
+from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pulls import Pull
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Entry, Recording, Traced, here, silent
 from wengert.recording.rule_writes import note_kept, note_writes, watched_by
 from wengert.recording.shadow import has_identity
 from wengert.recording.slots import slot_of, slots_of
-from wengert.recording.variables import METADATA, guard_outline, register
+from wengert.recording.subclasses import is_same
+from wengert.recording.variables import METADATA, append_result, guard_outline, register
 from wengert.rulebook.registry import rules
 from wengert.tape.contexts import Context
 from wengert.tape.entries import kept, push_entry, push_result, tape_argument
@@ -112,14 +113,45 @@ class LiveContext:
             return self._unasked(recording, lambda: record_call(primitive, args, kwargs))
         if primitive.fn in METADATA:
             return primitive.fn(*args, **kwargs)
-        self.sync(recording)
         named = {name: _named(recording, value) for name, value in kwargs.items()}
         watched = [] if primitive.vouched else watched_by(recording, ())
+        self.sync(recording)
         v = self._record(primitive.fn, args, ins, named)
         if not primitive.vouched:
             note_writes(recording, primitive, watched)
             note_kept(recording, self.tape[v].val)
         value = self._given_back(recording, primitive, v, args, kwargs)
+        return self._appended(recording, primitive, v, value, args, ins, named)
+
+    def append_result(
+        self,
+        recording: Recording,
+        bound: Bound,
+        value: Any,
+        args: tuple[Any, ...],
+        ins: tuple[Any, ...],
+        kwargs: dict[str, Any] | None,
+    ) -> Any:
+        """Let the Context record a call of which the function has a value already: an array of a class, made there."""
+        if len(recording.levels) > 1:
+            return self._unasked(recording, lambda: append_result(recording, bound, value, args, ins, kwargs))
+        named = {name: _named(recording, value) for name, value in (kwargs or {}).items()}
+        self.sync(recording)
+        v = self._record(bound.primitive.fn, args, ins, named)
+        self._compare(recording, value, v)
+        return self._appended(recording, bound.primitive, v, value, args, ins, named)
+
+    def _appended(
+        self,
+        recording: Recording,
+        primitive: Primitive,
+        v: Variable,
+        value: Any,
+        args: tuple[Any, ...],
+        ins: tuple[Any, ...],
+        named: dict[str, Any],
+    ) -> Any:
+        """Let a value stand in the recording for what the Context recorded."""
         slot = Recording.append(recording, (primitive, value, ins, args, named or None, STATE.site))
         self.variables[slot] = v
         return self._registered(recording, primitive, value, args, slot)
@@ -229,13 +261,12 @@ class LiveContext:
         return self._record(fn, args, ins, kwargs or {})
 
     def _compare(self, recording: Recording, value: Any, v: Variable) -> None:
-        """Refuse a Context that recorded another value for a write or a view: memory shows what it shows."""
-        recorded = self.tape[v].val
-        if np.shape(value) != np.shape(recorded) or not np.array_equal(value, recorded, equal_nan=True):
+        """Refuse a Context that recorded another value for a write, a view or an array of a class."""
+        if not is_same(self.tape[v].val, value):
             raise recording.refuse(
                 RefusedCallError(
-                    f"{here()}: the context recorded another value for a write in place or a view than this line "
-                    "gives. These can be counted or refused, not replaced."
+                    f"{here()}: the context recorded another value for a write in place, a view or an array of "
+                    "a class than this line gives. These can be counted or refused, not replaced."
                 )
             )
 

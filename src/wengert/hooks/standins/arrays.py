@@ -138,7 +138,7 @@ def copied(a: Any, memo: Any = None) -> Any:
 def tolist(a: Any) -> Any:
     """`a.tolist()`: Python numbers, each an item of `a`."""
     recording = STATE.recording
-    if recording is None or slot_of(recording, a) is None:
+    if recording is None or a.dtype == object or slot_of(recording, a) is None:
         return a.tolist()
     if a.dtype.kind not in "fc":
         return guarded(type(a).tolist)(a)  # a tape guards the truths and whole numbers
