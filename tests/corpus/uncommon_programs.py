@@ -31,7 +31,8 @@ def arrays_tolist0(x): return x[0].tolist() * 2 + np.sum(x).tolist()
 
 @program(V)
 def arrays_tolist_written(x):
-    y = x.copy(); y[0] = y[1] * 2
+    y = x.copy()
+    y[0] = y[1] * 2
     return sum(v ** 2 for v in y.tolist())
 
 
@@ -142,13 +143,18 @@ def arrays_set_real(x):
 
 @program(V)
 def arrays_sort_in_place(x):
-    b = x * 2; b.sort(); c = x.copy(); c.partition(1)
+    b = x * 2
+    b.sort()
+    c = x.copy()
+    c.partition(1)
     return b[0] * 3 + b[2] ** 2 + c[1]
 
 
 @program(A)
 def arrays_sort_axis(a):
-    b = a.copy(); b.sort(axis=0, kind="stable"); b[0].sort()
+    b = a.copy()
+    b.sort(axis=0, kind="stable")
+    b[0].sort()
     return (b * np.arange(6.0).reshape(2, 3)).sum()
 
 
@@ -200,7 +206,9 @@ def arrays_windows(y): return (sliding_window_view(y, 3) ** 2).sum() + sliding_w
 
 @program(Y)
 def arrays_windows_read_later(y):
-    b = y * 1; w = sliding_window_view(b, 3); b[2] = y[0] ** 2
+    b = y * 1
+    w = sliding_window_view(b, 3)
+    b[2] = y[0] ** 2
     return (w ** 2).sum()
 
 

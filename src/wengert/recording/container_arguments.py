@@ -60,11 +60,11 @@ def inside(recording: Recording, rule: Rule, args: Args, ins: Args, slot_of: Slo
 
 def not_taken(rule: Rule, k: int, argument: Any) -> NoRuleError:
     """The error for a container with traced values that a rule cannot take."""
-    why, instead = f"its rule ({rule.where}) is not an @rrule", "write the rule as an @wg.rrule"
+    why, instead = f"its rule ({rule.where}) is not an @rrule", "where the rule is yours, write it as an @wg.rrule"
     if rule.kind == "rrule":
         why, instead = "a tape cannot name them", "in a list or a tuple"
     elif rule.kind == "pullback" and type(argument) in (list, tuple):
-        instead = f"declare the rule with sequence={k}"
+        instead = f"where the rule is yours, declare it with sequence={k}"
     return NoRuleError(
         f"{here()}: argument {k + 1} of {rule.primitive}, a {type(argument).__name__}, holds values that depend on an "
         f"input, and {why}. Give them to it as arguments of their own, or {instead}."

@@ -79,7 +79,9 @@ def _line(entry: Entry) -> Any:
 
 
 def _kept(how: str, a: Any) -> Any:
-    return np.shape(a) if how == "shape" else None if how == "nothing" else _told(a)
+    if how == "shape":
+        return a.shape if isinstance(a, np.ndarray) else np.shape(a)
+    return None if how == "nothing" else _told(a)
 
 
 def _told(value: Any) -> Any:
