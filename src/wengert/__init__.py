@@ -12,6 +12,7 @@ from wengert import errors as errors, extend as extend
 from wengert.batches import vmap
 from wengert import adjoints as _adjoints
 from wengert.checks import check_grads
+from wengert.compiling import optimising as _optimising
 from wengert.custom import custom, jacobian_rule, scalar_rule
 from wengert.differences import ngradient
 from wengert.errors import *  # noqa: F403 -- those that its own table names

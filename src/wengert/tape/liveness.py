@@ -30,16 +30,21 @@ class Liveness(NamedTuple):
 
 def liveness(ops: Sequence[Op], result: Variable) -> Liveness:
     """The Liveness of the values of `ops`; the op at the position `result` is read after all of them."""
+    last = last_readers(ops, result)
+    return Liveness(last, Memory(last).in_place(ops))
+
+
+def last_readers(ops: Sequence[Op], result: Variable) -> list[int]:
+    """For each value the id of the op that reads it last, its own where none does; the result is read after all."""
     last = list(range(len(ops) + 1))
     for op in ops:
         for v in op.references():
             last[v.id] = max(last[v.id], op.id)
     last[result.id] = len(ops) + 1
-    memory = _Memory(last)
-    return Liveness(last, frozenset(op.id for op in ops if memory.enter(op)))
+    return last
 
 
-class _Memory:
+class Memory:
     """Groups values that may share memory; of each group it knows who reads it last, and whether it may be written."""
 
     def __init__(self, last: list[int]) -> None:
@@ -47,6 +52,10 @@ class _Memory:
         self.until = list(last)
         self.pinned = [False] * len(last)
         self.owner = [False] * len(last)
+
+    def in_place(self, ops: Iterable[Op]) -> frozenset[int]:
+        """Take in all ops; returns the ids of the stores that may write in place."""
+        return frozenset([op.id for op in ops if self.enter(op)])
 
     def find(self, k: int) -> int:
         while self.parent[k] != k:

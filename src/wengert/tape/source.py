@@ -47,25 +47,30 @@ def to_source(tape: AnyTape, name: str = "f", *, sites: bool = False) -> str:
 
     What has no text (large arrays, local functions) is a keyword-only parameter c1, c2, ... without default.
     """
-    return _Writer(tape, sites).module(name)
+    return Writer(tape, sites).module(name)
 
 
 def compile_tape(tape: AnyTape, name: str = "f") -> Callable[..., Any]:
     """The function of `to_source`, with its constants bound; tracebacks into it show its lines."""
-    writer = _Writer(tape, sites=True)
+    return compiled(Writer(tape, sites=True), name)
+
+
+def compiled(writer: Writer, name: str) -> Callable[..., Any]:
+    """The function that a Writer writes, with its constants bound, and its text as `source`."""
     text = writer.module(name)
     file = f"<wengert tape {next(_numbers)}>"
     namespace: dict[str, Any] = {"__name__": file}
     exec(compile(text, file, "exec"), namespace)
     namespace["StaleTapeError"] = StaleTapeError
     function = namespace[name]
+    function.source = text
     function.__kwdefaults__ = dict(writer.outside.constants) or None
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     weakref.finalize(function, linecache.cache.pop, file, None)
     return function
 
 
-class _Writer(Parameters):
+class Writer(Parameters):
     """Writes the statements of one tape.
 
     A number that is read once gets no line of its own: it waits in `pending`, and goes into the line of its reader.
@@ -90,12 +95,7 @@ class _Writer(Parameters):
         if not is_name(name) or name in self.taken:
             raise TapeError(f"name={name!r} cannot stand behind `def` here. Give a name that the source does not use.")
         parameters, words = self.arguments()
-        for op in self.ops:
-            if op.id in self.needed:
-                begin = len(self.lines)
-                self.write(op)
-                self.head(op, begin)
-        self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
+        self.body()
         words += self.outside.constants
         constants = ["*", *words] if words else []
         head = f"def {name}({', '.join([*parameters, *constants])}):\n"
@@ -103,6 +103,15 @@ class _Writer(Parameters):
         return "\n\n".join(
             filter(None, [self.imports(), head + notes + "".join(f"    {text}\n" for text in self.lines)])
         )
+
+    def body(self) -> None:
+        """Write what the ops do, and the return."""
+        for op in self.ops:
+            if op.id in self.needed:
+                begin = len(self.lines)
+                self.write(op)
+                self.head(op, begin)
+        self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
 
     def imports(self) -> str:
         modules = sorted(self.outside.modules - {"numpy"})
@@ -311,10 +320,15 @@ def _needed(ops: Sequence[Op], result: int) -> set[int]:
     """The ops whose values the result, the guards and the calls with unknown effects need."""
     needed = {result}
     for op in reversed(ops):
-        if op.id in needed or (isinstance(op, Call) and (op.guard or not _pure(op.fn) or _may_raise(op))):
+        if op.id in needed or stays(op):
             needed.add(op.id)
             needed.update(v.id for v in op.references())
     return needed
+
+
+def stays(op: Op) -> bool:
+    """Whether an op has to run where nobody reads what it gives: it is a guard, may have effects, or may raise."""
+    return isinstance(op, Call) and (op.guard or not _pure(op.fn) or _may_raise(op))
 
 
 def _roots(ops: Sequence[Op]) -> set[str]:

@@ -1,0 +1,120 @@
+"""Whose memory the results of a tape are.
+
+The user gets memory of his own wherever he got some from the recorded tape: where rules made two results one, or a
+result of an argument, a copy is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compiling.graph import SUM
+from wengert.tape.entries import Rebuilt
+from wengert.tape.interface import AnyTape
+from wengert.tape.liveness import is_atom, is_new_memory, is_store
+from wengert.tape.ops import Call, Input, Op, Variable
+from wengert.tape.tape import Tape
+from wengert.values import functional
+
+_NEW = (SUM, np.einsum, np.vdot, np.full, np.copy, np.zeros)
+Roots = frozenset[Any]
+
+
+class Part(NamedTuple):
+    """A value in a result, and what it was before: the `place`-th argument of the call that builds it, or all of it."""
+
+    op: Op
+    before: Op
+    holder: Call | None
+    place: int
+
+
+def own_results(recorded: AnyTape, tape: Tape) -> None:
+    """Copy those results of `tape` that share memory with arguments, constants or others, and did not before."""
+    old, new = _Memory(recorded), _Memory(tape)
+    seen: list[tuple[Op, Roots]] = []
+    for part in list(_parts(tape.result, recorded.result)):
+        before, now = part.before, new[part.op]
+        given = {root for root in now if not isinstance(root, Call)}
+        if (
+            not given <= {root for root, op in old.outside.items() if old.share(before, op)}
+            or _is_spread(part.op, before)
+            or any([now & theirs and not old.share(before, other) for other, theirs in seen])
+        ):
+            now = frozenset([_copied(tape, part)])
+        seen.append((before, now))
+
+
+def _parts(v: Variable, before: Variable) -> Iterator[Part]:
+    """The values that a result is built of, with those of the result before; numbers that are known are left out."""
+    stack = [Part(v.op, before.op, None, 0)]  # type: ignore[arg-type]
+    while stack:
+        part = stack.pop()
+        op, was = part.op, part.before
+        if isinstance(op, Call) and isinstance(was, Call) and _builds(op.fn):
+            for k, (a, b) in enumerate(zip(op.args, was.args, strict=True)):
+                if isinstance(a, Variable) and isinstance(b, Variable) and a.op is not None and b.op is not None:
+                    stack.append(Part(a.op, b.op, op, k))
+        elif not is_atom(op.val):
+            yield part
+
+
+def _builds(fn: Any) -> bool:
+    """Whether a call of a function builds a container of its arguments."""
+    return any([fn is display for display in functional.DISPLAYS]) or type(fn) is Rebuilt or hasattr(fn, "_fields")
+
+
+def _copied(tape: Tape, part: Part) -> Op:
+    """Have a part of the result be a copy; returns the op that makes it."""
+    copy = Call(np.copy, [Variable(part.op)], val=np.copy(part.op.val), site=part.op.site)
+    if part.holder is None:
+        tape.result = tape.push(copy)
+    else:
+        (v,) = tape.insert(Variable(part.holder), copy)
+        args = part.holder.args
+        part.holder.args = (*args[: part.place], v, *args[part.place + 1 :])
+    return copy
+
+
+class _Memory(dict[Op, Roots]):
+    """Where the memory of each value may have been made: by a call, as an input of this number, or as a constant."""
+
+    def __init__(self, tape: AnyTape) -> None:
+        self.outside: dict[Any, Op] = {}
+        for op in tape:
+            if isinstance(op, Call):
+                self[op] = _roots(op, self)
+            else:
+                root = len(self.outside) if isinstance(op, Input) else f"c{id(op.val)}"
+                self[op] = frozenset([] if is_atom(op.val) else [root])
+                self.outside[root] = op
+
+    def share(self, a: Op, b: Op) -> bool:
+        """Whether two values certainly shared memory when they were recorded."""
+        known = isinstance(a.val, np.ndarray) and isinstance(b.val, np.ndarray)
+        return a is b or bool(self[a] & self[b] and known and np.may_share_memory(a.val, b.val))
+
+
+def _roots(op: Call, table: dict[Op, Roots]) -> Roots:
+    if is_atom(op.val):
+        return frozenset()
+    if is_store(op) or is_new_memory(op) or any([op.fn is fn or op.fn == fn for fn in _NEW]):
+        return frozenset([op])
+    given = [f"c{id(a)}" for a in (*op.args, *op.kwargs.values()) if isinstance(a, np.ndarray)]
+    return frozenset([op] * (not _is_view(op))).union(
+        given, *(table[v.op] for v in op.references() if v.op is not None)
+    )
+
+
+def _is_view(op: Call) -> bool:
+    """Whether a call is known to make no memory of its own."""
+    return op.fn is functional.getfield or _builds(op.fn)
+
+
+def _is_spread(op: Op, before: Op) -> bool:
+    """Whether a value shows one element at many places, as it did not before."""
+    x, was = op.val, before.val
+    return isinstance(x, np.ndarray) and functional.overlaps(x) and not functional.overlaps(was)

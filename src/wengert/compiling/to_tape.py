@@ -1,0 +1,105 @@
+"""A graph as a tape again: what the result, the guards and calls with effects need, in the order of making."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.graph import SUM, Graph, Node, Spec, nodes_in
+from wengert.compiling.ownership import own_results
+from wengert.compiling.vocabulary import SIGNS
+from wengert.tape.interface import AnyTape
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, sequence_like, value_of, with_variables
+from wengert.tape.source import stays
+from wengert.tape.tape import Tape
+
+_QUIET = (
+    np.sum, np.mean, np.max, np.min, np.where, np.full, np.zeros, np.ones, np.broadcast_to, np.reshape, np.expand_dims,
+    np.transpose, np.copy, np.array, np.outer, np.diag, np.trace, np.diagonal, np.stack, np.concatenate, np.matmul,
+    np.ndarray.sum, np.ndarray.mean, np.ndarray.reshape, np.einsum, np.vdot, SUM,
+)  # fmt: skip
+"""Functions of arrays that never raise where they did not when they were recorded."""
+
+
+def to_tape(tape: AnyTape, graph: Graph, made: dict[Op, Any], new: Tape) -> Tape:
+    """Fill the empty tape `new` with a graph that was made of `tape`, and the values of its ops."""
+    root = made[tape.result.op]  # type: ignore[index]
+    written: dict[Node, Variable] = {}
+    live = _live(graph, root)
+    computed = {*live}
+    for node in live:
+        value, better = graph.instead.get(node, (None, node))
+        written[node] = new.push(_op(better if value in computed else node, written))
+    new.result = written[root] if type(root) is Node else new.push(Constant(root))
+    new.arguments = tape.arguments and tape.arguments._replace(
+        inputs=tuple([written[made[v.op]] for v in tape.arguments.inputs])
+    )
+    own_results(tape, new)
+    return new
+
+
+def _live(graph: Graph, root: Any) -> list[Node]:
+    """The nodes that are needed, in order: inputs, guards, what has effects or may raise, and what all these read."""
+    needed = {*nodes_in(root)}
+    for node in reversed(graph.nodes):
+        if node in needed or _stays(node):
+            needed.add(node)
+            needed.update(node.reads)
+    live = [node for node in graph.nodes if node in needed]
+    return sorted(live, key=lambda node: not isinstance(node.op, Input) or node.fn is not None)
+
+
+def _stays(node: Node) -> bool:
+    if node.fn is None:
+        return isinstance(node.op, Input)
+    if not isinstance(node.op, Call) or node.op.fn is not node.fn:
+        return False  # made by a rule
+    return stays(node.op) and not any([node.fn is fn for fn in _QUIET])
+
+
+def _op(node: Node, written: dict[Node, Variable]) -> Op:
+    """The op that a node is on a tape."""
+    if node.fn is None:
+        assert node.op is not None
+        return node.op.copy()
+    fn, args, kwargs = (_with_variables(tree, written) for tree in (node.fn, node.args, node.kwargs))
+    origin = node.op
+    if isinstance(origin, Call) and origin.fn is node.fn and Spec.of(origin.val) == node.spec:
+        made = Call(fn, args, kwargs, origin.val, guard=origin.guard)
+    else:
+        of_numpy = any([isinstance(value_of(a), (np.ndarray, np.generic)) for a in args])
+        made = Call(SIGNS.get(fn, fn) if of_numpy else fn, args, kwargs, _value(fn, args, kwargs))
+    made.site, made.note = _provenance(origin)
+    return made
+
+
+def _provenance(op: Op | None) -> tuple[Any, str | None]:
+    """The user's line behind an op, and what the op is on a derivative tape."""
+    words = ""
+    while op is not None and isinstance(op.note, tuple) and isinstance(about := op.note[-1], Variable):
+        words, op = f"{words}{op.note[0]} ", about.op
+    site = None if op is None else op.site
+    if words:
+        return site, f"{words}{site.file.rpartition('/')[2]}:{site.line}" if site else words.rstrip()
+    return site, op.note if op is not None and isinstance(op.note, str) else None
+
+
+def _value(fn: Any, args: Any, kwargs: Any) -> Any:
+    """The value of a call that a rule made, at the values that were recorded."""
+    with np.errstate(all="ignore"):
+        return fn(*with_variables(args, value_of), **with_variables(kwargs, value_of))
+
+
+def _with_variables(tree: Any, written: dict[Node, Variable]) -> Any:
+    if isinstance(tree, Node):
+        return written[tree]
+    if not any(nodes_in(tree)):
+        return tree
+    if isinstance(tree, (tuple, list)):
+        return sequence_like(tree, [_with_variables(part, written) for part in tree])
+    if isinstance(tree, dict):
+        return {key: _with_variables(part, written) for key, part in tree.items()}
+    if isinstance(tree, slice):
+        return slice(*(_with_variables(part, written) for part in (tree.start, tree.stop, tree.step)))
+    return tree

@@ -1,0 +1,191 @@
+"""`tape.optimise().compile()`: every program computes what its tape does, in memory of its own."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from compiled_rows import ROWS
+from program_table import Program
+from programs import PROGRAMS
+from tapes import array_tape, numbers, same_bits, scalar_tape
+
+import wengert as wg
+from wengert.values.trees import leaves
+
+
+def close(found: Any, expected: Any) -> None:
+    """Equal to 1e-12 of the largest entry, in leaves of the same types, shapes and dtypes."""
+    assert [type(leaf) for _, leaf in leaves(found)] == [type(leaf) for _, leaf in leaves(expected)]
+    for a, b in zip(numbers(found), numbers(expected), strict=True):
+        assert (a.shape, a.dtype) == (b.shape, b.dtype)
+        largest = np.max(np.abs(b[np.isfinite(b)]), initial=0.0) if b.dtype.kind in "fc" else 0.0
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12 * largest)
+
+
+def same(found: Any, expected: Any) -> None:
+    assert all([same_bits(a, b) for (_, a), (_, b) in zip(leaves(found), leaves(expected), strict=True)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_program(program: Program) -> None:
+    def arguments() -> Any:
+        return copy.deepcopy(program.args)
+
+    tapes = [wg.trace(program.f, *arguments())[1], wg.gradtape(program.f, *arguments())]
+    for tape in tapes:
+        expected = tape.play(*arguments())
+        exact, optimised = tape.optimise(exact=True), tape.optimise()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SyntaxWarning)
+            runs = [exact.play, exact.compile()], [optimised.play, optimised.compile()]
+        for (play, compiled), agree in zip(runs, (same, close), strict=True):
+            for run in (play, compiled, compiled):
+                agree(run(*arguments()), expected)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_tape(seed: int) -> None:
+    """Stores, views, windows and reads of all kinds of parts, before and after."""
+    import random
+
+    make = array_tape if seed % 3 else scalar_tape
+    tape = make(random.Random(seed))
+    inputs = [op.val for op in tape if isinstance(op, wg.Input)]
+    expected = tape.play(*copy.deepcopy(inputs))
+    for optimised in (tape.optimise(exact=True), tape.optimise()):
+        for run in (optimised.play, optimised.compile()):
+            given = copy.deepcopy(inputs)
+            close(run(*given), expected)
+            same(given, inputs)
+
+
+@pytest.mark.parametrize("name", [name for name in ROWS if "1e" not in name and "d=64" not in name])
+def test_row_of_the_benchmark(name: str) -> None:
+    row = ROWS[name]()
+    tape = wg.gradtape(row.f, *row.args, argnums=row.wrt)
+    value, gradients = tape.optimise().compile()(*row.args)
+    by_hand = row.by_hand(*row.args)
+    found = [leaf for _, leaf in leaves([value, *[g for g in gradients if g is not None]])]
+    for a, (_, b) in zip(found, leaves(by_hand), strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=2e-12 * np.max(np.abs(b)))
+
+
+# -- whose memory the results are
+
+
+def shared(*values: Any) -> list[tuple[int, int]]:
+    return [(i, j) for i, a in enumerate(values) for j, b in enumerate(values) if i < j and np.shares_memory(a, b)]
+
+
+def test_a_gradient_that_is_an_argument_is_a_copy_of_it() -> None:
+    """The gradient of Σ 1·x·y for x is y, and it is the user's to write."""
+    x, y = np.arange(3.0), np.ones(3)
+    f = wg.gradtape(lambda x, y: np.sum(1.0 * x * y), x, y).optimise().compile()
+    _, (_, x_bar, y_bar) = f(x, y)
+    assert not shared(x, y, x_bar, y_bar)
+    np.testing.assert_array_equal([x_bar, y_bar], [y, x])
+
+
+def test_results_that_became_one_are_two() -> None:
+    _, tape = wg.trace(lambda x: (np.exp(x), np.exp(x), [np.exp(x)]), np.ones(3))
+    a, b, (c,) = tape.optimise().compile()(np.ones(3))
+    assert not shared(a, b, c)
+
+
+def test_results_that_were_one_are_one() -> None:
+    def f(x: Any) -> Any:
+        y = np.exp(x)
+        return x, y, y, y[1:]
+
+    _, tape = wg.trace(f, np.ones(3))
+    x = np.ones(3)
+    for run in (tape.optimise().play, tape.optimise().compile()):
+        a, b, c, d = run(x)
+        assert a is x and b is c and np.shares_memory(b, d)
+
+
+def test_one_cotangent_of_two_arguments_is_two_arrays() -> None:
+    f = wg.gradtape(lambda u, v: np.sum(np.exp(u + v)), np.ones(3), np.ones(3)).optimise().compile()
+    _, (_, u_bar, v_bar) = f(np.ones(3), np.ones(3))
+    assert not shared(u_bar, v_bar)
+
+
+def test_a_constant_result_is_new_each_time() -> None:
+    f = wg.gradtape(lambda x: np.sum(3.0 * x), np.ones(4)).optimise().compile()
+    first, second = (f(np.ones(4))[1][1] for _ in range(2))
+    first[:] = 7.0
+    np.testing.assert_array_equal(second, 3.0)
+    np.testing.assert_array_equal(f(np.ones(4))[1][1], 3.0)
+
+
+def test_what_is_the_same_everywhere_can_be_written() -> None:
+    _, tape = wg.trace(lambda x: np.broadcast_to(np.exp(x), (2, 3)) + 0.0 * np.broadcast_to(x, (2, 3)), np.ones(3))
+    y = tape.optimise().compile()(np.ones(3))
+    y[0] = 0.0
+    assert np.all(y[1] == np.exp(1.0))
+
+
+def test_asking_for_identity_keeps_equal_arrays_apart() -> None:
+    def f(x: Any) -> Any:
+        a, b = np.exp(x), np.exp(x)
+        return a * b if a is b else a + b
+
+    x = np.ones(3)
+    _, tape = wg.trace(f, x)
+    close(tape.optimise().compile()(x), f(x))
+
+
+# -- guards, effects, errors
+
+
+def test_guards_stay() -> None:
+    def f(x: Any) -> Any:
+        return x * 2 if np.sum(x) > 0 else x * 3
+
+    _, tape = wg.trace(f, np.ones(3))
+    run = tape.optimise().compile()
+    np.testing.assert_array_equal(run(np.ones(3)), 2.0)
+    for wrong in (-np.ones(3), np.ones(4), np.ones(3, np.float32), [1.0]):
+        with pytest.raises(wg.StaleTapeError):
+            run(wrong)
+
+
+def test_calls_with_effects_stay_each_in_its_place() -> None:
+    said: list[float] = []
+
+    def say(x: Any) -> Any:
+        said.append(float(np.sum(x)))
+        return x * 1.0
+
+    wg.rrule(say)(lambda x: (say(x), lambda y_bar: y_bar))
+    _, tape = wg.trace(lambda x: say(x + 1) * 0.0 + say(x) + say(x), np.zeros(2))
+    run = tape.optimise().compile()
+    said.clear()
+    run(np.zeros(2))
+    assert said == [2.0, 0.0, 0.0]
+
+
+def test_what_may_raise_stays() -> None:
+    def f(x: float, y: float) -> float:
+        1 / y
+        return x * 2
+
+    _, tape = wg.trace(f, 1.0, 2.0)
+    with pytest.raises(ZeroDivisionError):
+        tape.optimise().compile()(1.0, 0.0)
+    assert [op.fn for op in tape.optimise().calls] == [operator.truediv, operator.mul]
+
+
+def test_an_optimised_tape_is_a_tape() -> None:
+    x = np.linspace(0, 1, 5)
+    tape = wg.trace(lambda x: np.sum(3.0 * x**2 + x**2), x)[1].optimise()
+    assert wg.verify(tape) is tape
+    np.testing.assert_allclose(wg.grad(tape)(x), 8 * x)
+    assert "vdot" in tape.to_source()
+    close(tape.optimise().play(x), tape.play(x))

@@ -1,0 +1,188 @@
+"""Where results go: the buffers of a compiled function are nobody else's, whatever the runs do."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiling.placement import Pool
+from wengert.values.trees import leaves
+
+N = 4096  # elements: 32 kB, large enough for a buffer
+
+
+def chain(x: Any, y: Any) -> Any:
+    u = np.exp(x * y) + np.sin(x)
+    v = u * u - y
+    v[1:] += u[:-1]
+    return np.sum(v * np.cos(u)), v * 2.0, u[::2].copy()
+
+
+def views(x: Any, y: Any) -> Any:
+    a = np.reshape(np.sin(x), (64, 64))
+    b = a.T @ a + a
+    return b * np.reshape(np.cos(y), (64, 64)).T, a[3], np.sum(b, axis=0)
+
+
+def stores(x: Any, y: Any) -> Any:
+    u = x * y
+    u[1:] += y[1:] * x[1:]
+    w = np.zeros(N)
+    w[: N // 2] = u[N // 2 :] * 2.0
+    return u, w * u
+
+
+def numbers_between(x: Any, y: Any) -> Any:
+    """A number that is made of an array, and read when that has been overwritten."""
+    u = np.exp(x)
+    first = u[0] * u[1]
+    v = np.sin(u * y) * y
+    return first + np.sum(v), u[2] * first
+
+
+def total(f: Any) -> Any:
+    return lambda x, y: sum([np.sum(np.cos(part)) for part in f(x, y)])
+
+
+FUNCTIONS = {f.__name__: f for f in (chain, views, stores, numbers_between)}
+each = pytest.mark.parametrize(("name", "derivative"), [(name, d) for name in FUNCTIONS for d in (False, True)])
+
+
+def arguments(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1, 1, (2, N))
+
+
+def made(name: str, derivative: bool) -> tuple[Any, Any]:
+    """The compiled function, and the tape to compare it with."""
+    f = FUNCTIONS[name]
+    tape = wg.gradtape(total(f), *arguments(0)) if derivative else wg.trace(f, *arguments(0))[1]
+    run: Any = tape.optimise().compile()
+    assert run.pool.buffers
+    return run, tape.play
+
+
+def arrays(value: Any) -> list[np.ndarray]:
+    return [np.asarray(leaf) for _, leaf in leaves(value)]
+
+
+def poison(pool: Pool) -> None:
+    for buffer in [buffer for buffers in pool.free for buffer in buffers]:
+        buffer.fill(np.nan)
+
+
+def check(found: Any, expected: Any) -> None:
+    for a, b in zip(arrays(found), arrays(expected), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12 * np.max(np.abs(b)))
+
+
+@each
+def test_buffers_hold_nothing_between_runs(name: str, derivative: bool) -> None:
+    run, play = made(name, derivative)
+    for seed in range(3):
+        x, y = arguments(seed)
+        before = x.copy(), y.copy()
+        found, expected = run(x, y), play(x, y)
+        poison(run.pool)
+        check(found, expected)
+        np.testing.assert_array_equal([x, y], before)
+        assert len(run.pool.free) == 1
+        ours = [*run.pool.free[0], x, y]
+        assert not any([np.shares_memory(a, b) for a in arrays(found) for b in ours])
+
+
+@each
+def test_two_threads(name: str, derivative: bool) -> None:
+    run, play = made(name, derivative)
+    errors: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        try:
+            x, y = arguments(seed)
+            expected = play(x, y)
+            for _ in range(20):
+                check(run(x, y), expected)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert 1 <= len(run.pool.free) <= 3
+
+
+def test_inside_of_itself() -> None:
+    runs: list[Any] = []
+
+    def again(x: Any) -> Any:
+        return runs.pop()(x * 0.5) if runs else x * 1.0
+
+    wg.rrule(again)(lambda x: (again(x), lambda y_bar: y_bar))
+    f = lambda x: np.exp(np.sin(x) * 2.0) * again(np.cos(x) * 3.0) * x
+    x = arguments(0)[0]
+    _, tape = wg.trace(f, x)
+    run: Any = tape.optimise().compile()
+    runs.append(run)
+    found = run(x)
+    runs.append(f)
+    np.testing.assert_allclose(found, f(x), rtol=1e-13)
+    assert len(run.pool.free) == 2
+
+
+def test_what_a_function_may_keep_is_no_buffer() -> None:
+    kept: list[np.ndarray] = []
+
+    def keep(x: Any) -> Any:
+        kept.append(x)
+        return np.sum(x)
+
+    wg.rrule(keep)(lambda x: (keep(x), lambda y_bar: y_bar * np.ones(N)))
+    f = lambda x: keep(np.sin(x) * 2.0) + np.sum(np.exp(np.cos(x) * 2.0))
+    x, _ = arguments(0)
+    _, tape = wg.trace(f, x)
+    run = tape.optimise().compile()
+    kept.clear()
+    run(x), run(-x)
+    np.testing.assert_array_equal(kept[0], np.sin(x) * 2.0)
+
+
+def test_an_error_leaves_the_pool_whole() -> None:
+    def checked(x: Any) -> Any:
+        if not np.all(np.isfinite(x)):
+            raise ValueError("not finite")
+        return x * 1.0
+
+    wg.rrule(checked)(lambda x: (checked(x), lambda y_bar: y_bar))
+    f = lambda x: checked(np.exp(x) * 2.0) * np.cos(np.sin(x))
+    x, y = arguments(0)
+    _, tape = wg.trace(f, x)
+    run: Any = tape.optimise().compile()
+    run(x)
+    with pytest.raises(ValueError, match="not finite"):
+        run(np.full(N, np.nan))
+    assert len(run.pool.free) == 1
+    check(run(y), f(y))
+
+
+def test_small_arrays_are_written_as_the_user_would() -> None:
+    _, tape = wg.trace(lambda x, y: np.sum(x * y + x), np.ones(3), np.ones(3))
+    run: Any = tape.optimise().compile()
+    assert run.pool is None and "x * y" in run.source
+
+
+def test_memory_is_used_again() -> None:
+    """A chain of forty calls has two arrays alive at a time."""
+
+    def f(x: Any) -> Any:
+        for _ in range(20):
+            x = np.sin(x) * 1.5
+        return x
+
+    run: Any = wg.trace(f, np.ones(N))[1].optimise().compile()
+    assert len(run.pool.buffers) == 1

@@ -1,0 +1,226 @@
+"""Each rule alone: what it makes of a program that was written for it, which computes what NumPy computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiling.rewriting import EXACT, RULES
+from wengert.tape.ops import Call
+from wengert.values.names import display
+
+
+class Case(NamedTuple):
+    """A function of arrays of these shapes, and the calls that stay of it."""
+
+    f: Callable[..., Any]
+    shapes: tuple[tuple[int, ...], ...]
+    calls: list[str]
+    exact: bool = True
+
+
+V, M, N = (5,), (4, 3), (3, 3)
+CASES = {
+    "one computation of equal calls": Case(lambda x: np.sin(x) * np.exp(np.sin(x)), (V,), ["np.sin", "np.exp", "mul"]),
+    "broadcast number": Case(lambda x: np.full(5, 2.0 * x[0]) * x, (V,), ["getitem", "mul", "mul"]),
+    "broadcast rows": Case(lambda x, y: np.exp(np.broadcast_to(x, (4, 3))) + y, ((3,), M), ["np.exp", "add"]),
+    "factor of one": Case(lambda x: (1.0 * x) / 1.0 * np.cos(x), (V,), ["np.cos", "mul"]),
+    "term of zero": Case(lambda x: (x - 0.0) + np.cos(x), (V,), ["np.cos", "add"]),
+    "factor of minus one": Case(lambda x: -1.0 * x, (V,), ["neg"]),
+    "sign of a product": Case(lambda x, y: -((-x) * y), (V, V), ["mul"]),
+    "sign and number": Case(lambda x: 3.0 * (-x), (V,), ["mul"]),
+    "sign of a quotient": Case(lambda x, y: -((-x) / y), (V, V), ["truediv"]),
+    "sign of a multiple": Case(lambda x: -(3.0 * x), (V,), ["mul"]),
+    "added negative": Case(lambda x, y: x + (-y), (V, V), ["sub"]),
+    "added to a negative": Case(lambda x, y: (-x) + y, (V, V), ["sub"]),
+    "subtracted negative": Case(lambda x, y: x - (-y), (V, V), ["add"]),
+    "power of two": Case(lambda x: x**2, (V,), ["mul"]),
+    "power of a half": Case(lambda x: x**0.5, (V,), ["np.sqrt"]),
+    "power of one": Case(lambda x: np.cos(x**1), (V,), ["np.cos"]),
+    "quotient by a power of two": Case(lambda x: x / 8.0, (V,), ["mul"]),
+    "cube": Case(lambda x: x**3, (V,), ["mul", "mul"], exact=False),
+    "fourth power": Case(lambda x: x**4, (V,), ["mul", "mul"], exact=False),
+    "numbers that meet": Case(lambda x: 3.0 * (5.0 * x), (V,), ["mul"], exact=False),
+    "numbers past arrays": Case(lambda x, y: (3.0 * x) * (5.0 * y), (V, V), ["mul", "mul"], exact=False),
+    "numbers past a quotient": Case(lambda x, y: (3.0 * x) / y * 7.0, (V, V), ["truediv", "mul"], exact=False),
+    "number under a quotient": Case(lambda x: 3.0 * x / 7.0, (V,), ["mul"], exact=False),
+    "mean": Case(np.mean, (M,), ["np.add.reduce", "truediv"]),
+    "sum of a number": Case(
+        lambda x: np.sum(np.full((4, 3), x[0]), axis=1), (V,), ["getitem", "mul", "np.full"], False
+    ),
+    "sum of a multiple": Case(lambda x: np.sum(3.0 * x), (V,), ["np.add.reduce", "mul"], exact=False),
+    "sum of a negative": Case(lambda x: np.sum(-x, axis=0), (M,), ["np.add.reduce", "neg"], exact=False),
+    "sum of rows times one": Case(lambda x, y: np.sum(x * y, axis=0), ((3,), M), ["np.add.reduce", "mul"], exact=False),
+    "sum of squares": Case(
+        lambda x, y: np.sum(3.0 * x**2 + y**2), (V, V), ["np.vdot", "mul", "np.vdot", "add"], exact=False
+    ),
+    "scalar product": Case(lambda x, y: np.sum(x * y), (M, M), ["np.vdot"], exact=False),
+    "scalar products by rows": Case(lambda x, y: np.sum(x * y, axis=1), (M, M), ["np.einsum"], exact=False),
+    "columns weighted": Case(
+        lambda x, y: np.sum(x[:, None] * y, axis=0), ((4,), M), ["getitem", "np.reshape", "np.einsum"], False
+    ),
+    "reshape of reshape": Case(lambda x: np.reshape(np.reshape(x, 12), (3, 4)) * 2.0, (M,), ["np.reshape", "mul"]),
+    "transpose of transpose": Case(lambda x: x.T.T * 2.0, (M,), ["mul"]),
+    "reshape of the same shape": Case(lambda x: np.reshape(x, (4, 3)) * 2.0, (M,), ["mul"]),
+    "sign of what is transposed": Case(lambda x: -np.transpose(-x), (M,), ["np.transpose", "np.copy"]),
+    "copy": Case(lambda x: np.exp(x.copy()), (V,), ["np.exp"]),
+    "part of a number": Case(lambda x: np.full((4, 3), x[0])[1:, 0] * x[:3], (V,), ["getitem", "getitem", "mul"]),
+    "trace of a diagonal": Case(lambda x: np.trace(np.diag(x)), (V,), ["np.add.reduce"]),
+    "diagonal of a diagonal": Case(lambda x: np.diagonal(np.diag(x)) * 2.0, (V,), ["mul"]),
+    "transposed diagonal": Case(lambda x: np.diag(np.transpose(np.diag(x))) * 2.0, (V,), ["mul"]),
+    "trace of an outer product": Case(lambda x, y: np.trace(np.outer(x, y)), (V, V), ["np.vdot"], exact=False),
+    "sum of a diagonal": Case(lambda x: np.sum(np.diag(x)), (V,), ["np.add.reduce"], exact=False),
+    "sum of an outer product": Case(
+        lambda x, y: np.sum(np.outer(x, y)), (V, V), ["np.add.reduce", "np.add.reduce", "mul"], exact=False
+    ),
+    "diagonal times vector": Case(lambda x, y: np.diag(x) @ y, (V, V), ["mul"], exact=False),
+    "diagonal times matrix": Case(lambda x, y: np.diag(x) @ y, ((4,), M), ["np.reshape", "mul"], exact=False),
+    "matrix times diagonal": Case(lambda x, y: y @ np.diag(x), ((3,), M), ["mul"], exact=False),
+    "number times matrix": Case(
+        lambda x, y: np.full((2, 4), x[0]) @ y,
+        (V, M),
+        ["getitem", "np.add.reduce", "mul", "np.broadcast_to", "np.copy"],
+        False,
+    ),
+    "matrix times number": Case(
+        lambda x, y: y @ np.full((3, 2), x[0]),
+        (V, M),
+        ["getitem", "np.add.reduce", "mul", "np.broadcast_to", "np.copy"],
+        exact=False,
+    ),
+}
+each = pytest.mark.parametrize("name", CASES)
+SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.5, -2.5])
+
+
+def drawn(case: Case, kind: str, seed: int = 0) -> list[np.ndarray]:
+    random = np.random.default_rng(seed)
+    if kind == "special":
+        return [random.choice(SPECIAL, shape) for shape in case.shapes]
+    return [
+        random.uniform(0.5, 2.0, shape) * random.choice([1, -1 if kind == "mixed" else 1], shape)
+        for shape in case.shapes
+    ]
+
+
+def calls(tape: wg.Tape) -> list[str]:
+    return [display(op.fn) for op in tape if isinstance(op, Call) and not op.guard]
+
+
+def same(found: Any, expected: Any) -> None:
+    """Equal, with nan where it was, and zeros of the same signs."""
+    np.testing.assert_array_equal(found, expected)
+    signs = [np.where(np.isnan(a), False, np.signbit(a)) for a in (found, expected)]
+    np.testing.assert_array_equal(*signs)
+
+
+@each
+def test_what_stays(name: str) -> None:
+    case = CASES[name]
+    _, tape = wg.trace(case.f, *drawn(case, "positive"))
+    assert calls(tape.optimise()) == case.calls
+    if not case.exact:
+        assert calls(tape.optimise(exact=True)) != case.calls
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@each
+@pytest.mark.parametrize("kind", ["positive", "mixed", "special"])
+def test_what_it_gives(name: str, kind: str) -> None:
+    case = CASES[name]
+    _, tape = wg.trace(case.f, *drawn(case, "positive"))
+    exact, optimised = tape.optimise(exact=True), tape.optimise()
+    for seed in range(8 if kind == "special" else 2):
+        args = drawn(case, kind, seed)
+        expected = case.f(*args)
+        for run in (exact.play, exact.compile()):
+            same(run(*args), expected)
+        for run in (optimised.play, optimised.compile()):
+            found = run(*args)
+            assert type(found) is type(expected)
+            if case.exact:
+                same(found, expected)
+            elif kind != "special":
+                np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-13)
+            elif "product" not in name and "times" not in name and "outer" not in name:
+                np.testing.assert_array_equal(np.isfinite(found), np.isfinite(expected))
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (1,), (1, 1), ()])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_empty_and_single(shape: tuple[int, ...]) -> None:
+    def f(x: Any, s: Any) -> Any:
+        rows = np.sum(x * s, axis=-1) if x.ndim else x
+        return (
+            np.sum(s * x) + np.sum(x * x) + np.sum(np.full(x.shape, s)),
+            rows,
+            x**2 * 1.0,
+            x + (-x),
+            np.sum(x * x + x * x),
+        )
+
+    x = np.arange(np.prod(shape, dtype=int)).reshape(shape) + 0.5
+    _, tape = wg.trace(f, x, 3.0)
+    for s in (3.0, np.inf, np.nan, 0.0):
+        for run in (tape.optimise().play, tape.optimise().compile()):
+            for found, expected in zip(run(x, s), f(x, s), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-14)
+                assert type(found) is type(expected) and np.shape(found) == np.shape(expected)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: 0.0 * x,
+        lambda x: x - x,
+        lambda x: x / x,
+        lambda x: x + 0.0,
+        lambda x: x * 0.0 + 1.0,
+        lambda x: -(x - 1.5),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_zeros_are_not_taken_for_nothing(f: Callable[..., Any]) -> None:
+    _, tape = wg.trace(f, np.ones(len(SPECIAL)))
+    for run in (tape.optimise().play, tape.optimise().compile()):
+        same(run(SPECIAL), f(SPECIAL))
+
+
+def test_a_sum_that_cancels_stays_one() -> None:
+    """Σ (u − v) is exact where u and v are near; Σ u − Σ v is not."""
+    f = lambda u, v: np.sum(u - v)
+    u = 1e8 + np.arange(100.0)
+    _, tape = wg.trace(f, u, u + 1e-7)
+    assert tape.optimise().compile()(u, u + 1e-7) == f(u, u + 1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_numbers_that_are_huge_stay_apart() -> None:
+    f = lambda x: 1e200 * (1e200 * x)
+    _, tape = wg.trace(f, np.ones(2))
+    x = np.array([1e-300, 1e-5])
+    same(tape.optimise().compile()(x), f(x))
+
+
+def test_what_decides_is_computed_as_it_was_recorded() -> None:
+    """3·(5·x) == 15·x is False for some x: a rule that multiplies 3 and 5 would make it True."""
+    x = np.array([0.1, 0.7, 1.1])
+    f = lambda x: x * (3.3 * (5.1 * x) == 3.3 * 5.1 * x)
+    assert 0 < np.count_nonzero(f(x)) < 3
+    _, tape = wg.trace(f, x)
+    np.testing.assert_array_equal(tape.optimise().compile()(x), f(x))
+
+
+def test_a_product_that_is_needed_anyway_is_summed_as_it_is() -> None:
+    f = lambda x, y: (x * y, np.sum(x * y, axis=1))
+    _, tape = wg.trace(f, np.ones(M), np.ones(M))
+    assert calls(tape.optimise()) == ["mul", "np.add.reduce", "make_tuple"]
+
+
+def test_rules_of_the_exact_are_among_all() -> None:
+    assert all([rule in RULES[fn] for fn, rules in EXACT.items() for rule in rules])
+    assert sum(map(len, EXACT.values())) < sum(map(len, RULES.values()))
