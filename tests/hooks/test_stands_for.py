@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import ndimage
 from scipy.interpolate import PPoly, _ppoly
 from scipy.spatial import Voronoi, cKDTree
 
@@ -39,6 +40,36 @@ def test_text_runs_where_a_traced_value_reaches_the_call_only() -> None:
         assert wg.policy(native).kind == Kind.STAND_IN.value
     with pytest.raises(wg.NoRuleError):
         wg.grad(f)(at)
+
+
+def blended_otherwise(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    return blended(x, xp, fp) * (1 + 3e-16) + 1e-17j
+
+
+def test_values_are_those_of_c() -> None:
+    xp, fp = np.arange(3.0), np.array([1.0, 2j, 3.0])
+    at = np.array([0.3, 1.2])
+    f = lambda x: np.sum(np.abs(native(x, xp, fp)) ** 2)
+    with rules.scope():
+        stands_for(native)(blended_otherwise)
+        assert wg.value_and_grad(f)(at)[0].tobytes() == f(at).tobytes() == wg.jvp(f, (at,), (at,))[0].tobytes()
+        assert wg.grad(f)(at) == pytest.approx(wg.ngradient(f, at)[0], rel=1e-6)
+        assert wg.hessian(f)(at)[0] == pytest.approx(wg.ngradient(lambda x: wg.grad(f)(x)[0], at)[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["plain", "Fortran", "reversed"])
+def test_what_it_writes_is_that_of_c(kind: str) -> None:
+    data = {"plain": lambda a: a, "Fortran": np.asfortranarray, "reversed": lambda a: a[::-1, ::-1]}[kind](
+        np.random.default_rng(1).normal(size=(4, 5))
+    )
+    places = np.array([[0.3, 1.9, 2.2], [0.1, 3.3, 2.7]])
+
+    def f(data: Any) -> Any:
+        return np.sum(ndimage.map_coordinates(data, places * data[1, 1], order=3) ** 2)
+
+    value, gradient = wg.value_and_grad(f)(data)
+    assert value.tobytes() == f(data).tobytes()
+    assert gradient == pytest.approx(wg.ngradient(f, data)[0], rel=1e-5, abs=1e-6)
 
 
 def test_another_stand_in_is_an_error() -> None:

@@ -21,13 +21,19 @@ from wengert.errors import GradientCheckError, RuleError, WengertError
 from wengert.rulecheck import test_rrule
 from wengert.values.callables import callable_name
 from wengert.values.specs import is_inexact
+from wengert_rules.recurrences import sums_onward
 
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "300"))
-CALLS = [sample for sample in SAMPLES if sample.f not in OF_MEMORY]
+CALLS = [sample for sample in SAMPLES if sample.f not in OF_MEMORY and sample.f is not sums_onward]  # rules call that
+
+READING_BEYOND = {np.fft.irfft, np.fft.irfft2, np.fft.irfftn, np.fft.hfft}
+"""What NumPy computes, of no numbers, from memory that was never written."""
 
 
 def is_defined(sample: Sample) -> bool:
     """Whether there is such a call, without a warning and with finite numbers only."""
+    if sample.f in READING_BEYOND and np.size(sample.args[0]) == 0:
+        return False
     try:
         with warnings.catch_warnings(), np.errstate(all="raise"):
             warnings.simplefilter("error")

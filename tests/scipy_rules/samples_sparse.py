@@ -91,6 +91,14 @@ def products_of_matrices(data: Any) -> Any:
     return np.concatenate([m.toarray().ravel() for m in made])
 
 
+def blocks(data: Any) -> Any:
+    a = sp.kron(sp.eye_array(2), sp.csr_array(np.reshape(data[:4], (2, 2))))
+    tall = sp.bsr_array((np.reshape(data[:6], (1, 3, 2)), [0], [0, 1]), blocksize=(3, 2))
+    product = tall @ sp.bsr_array((np.reshape(data[1:5], (1, 2, 2)), [0], [0, 1]))
+    scaled = a * np.arange(1.0, 5.0)
+    return np.concatenate([a.diagonal(), a.diagonal(-1), product.toarray().ravel(), scaled.toarray().ravel()])
+
+
 def parts_of(data: Any) -> Any:
     a = of(data)
     made = [a[1:4, :2], a[[0, 2, 2]], a[:, [1, 0]], a[::-1], sp.tril(a), sp.triu(a.tocsc()), a.tocsc()[:, 1:3]]
@@ -140,7 +148,7 @@ def iterated(data: Any, b: Any) -> Any:
 TRACED: list[Sample] = [
     *[call(constant_matrix(form), X4, X5, 1.7) for form in FORMATS],
     *[call(traced_data(form), DATA, X4) for form in FORMATS],
-    call(two_matrices, DATA), call(products_of_matrices, DATA), call(parts_of, DATA), call(built, DATA, X5, X4),
-    call(stacked, DATA),
+    call(two_matrices, DATA), call(products_of_matrices, DATA), call(blocks, DATA), call(parts_of, DATA),
+    call(built, DATA, X5, X4), call(stacked, DATA),
     call(solutions, SQUARE_DATA, X4), call(triangular, SQUARE_DATA, X4), call(iterated, SQUARE_DATA, X4),
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.classes import REDUCED_BY, bind, enter, lookup, python_method
 from wengert.hooks.exchange import copied, prepare, put_in, twin_of
 from wengert.hooks.modules import MODULES
+from wengert.hooks.native_values import with_values_of
 from wengert.hooks.policy import (
     CALLABLES,
     IN_C,
@@ -117,6 +118,7 @@ def _stood_for(f: Any) -> Decision | None:
 def _followed(text: Callable[..., Any], f: Any, owner: Any = None) -> Callable[..., Any]:
     """A function that calls `f`, a method of `owner`, or `text` where a traced value can reach the call."""
     takes_callbacks = type(f) is types.FunctionType  # which may read global names
+    is_of_c = not takes_callbacks and owner is None and rules.standin_of(f) is text  # not what numba compiled
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
@@ -124,7 +126,8 @@ def _followed(text: Callable[..., Any], f: Any, owner: Any = None) -> Callable[.
             return f(*args, **kwargs)
         if takes_callbacks and reaches(args, kwargs):
             return enter(text)(*args, **kwargs)
-        return opaque(recording, f, args, kwargs, owner, run=partial(unseen, f), text=enter(text))
+        seen = partial(with_values_of, f, enter(text)) if is_of_c else enter(text)
+        return opaque(recording, f, args, kwargs, owner, run=partial(unseen, f), text=seen)
 
     return call
 

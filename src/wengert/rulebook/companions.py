@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import sys
 
 from wengert.errors import RuleError
@@ -42,7 +43,8 @@ class Companions:
     def load_before(self) -> None:
         """`load`, before a rule is declared: by these modules themselves too, while they are imported."""
         with self._lock:
-            if not self._importing and self.are_due():
+            rules = itertools.chain(*self._waiting.values())
+            if not self._importing and self.are_due() and not any(map(_is_begun, rules)):
                 self.load()
 
     def _is_due(self, library: str) -> bool:
@@ -65,7 +67,11 @@ class Companions:
             self._importing.discard(library)
 
 
-def _is_imported(library: str) -> bool:
+def _is_imported(name: str) -> bool:
     """Whether a module has been imported to its end."""
-    module = sys.modules.get(library)
-    return module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False)
+    return name in sys.modules and sys.modules[name] is not None and not _is_begun(name)
+
+
+def _is_begun(name: str) -> bool:
+    """Whether a module is being imported."""
+    return bool(getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False))

@@ -49,7 +49,11 @@ class Registry:
     def __getitem__(self, f: Callable[..., Any]) -> Rule:
         rule = self.get(f)
         if rule is None:
-            raise NoRuleError(f"{callable_name(f)} has no rule. To give it one:\n\n{stub(f)}")
+            name = callable_name(f)
+            raise NoRuleError(
+                f"{name} has no rule. It may need none: wg.policy({name}) says what becomes of its calls. "
+                f"To give it one:\n\n{stub(f)}"
+            )
         return rule
 
     def get(self, f: Any) -> Rule | None:

@@ -10,7 +10,7 @@ from scipy.sparse import _sparsetools
 
 from wengert.extend import stands_for
 from wengert_rules.scipy.optional import present
-from wengert_rules.scipy.sparse.products import diagonal_elements, rows_of
+from wengert_rules.scipy.sparse.products import block_elements, diagonal_elements, rows_of
 
 
 def moves(f, source, target):
@@ -72,6 +72,26 @@ def csr_diagonal(k, n_row, n_col, indptr, indices, data, y):
     hits = np.flatnonzero(indices == rows + k)
     y[...] = 0.0
     np.add.at(y, rows[hits] - max(0, -k), data[hits])
+
+
+@stands_for(_sparsetools.bsr_diagonal)
+def bsr_diagonal(k, n_block_rows, n_block_columns, rows, columns, indptr, indices, data, y):
+    across, down = block_elements(n_block_rows, rows, columns, indptr, indices)
+    hits = np.flatnonzero(down == across + k)
+    y[...] = 0.0
+    np.add.at(y, across[hits] - max(0, -k), data[hits])
+
+
+@stands_for(_sparsetools.bsr_scale_rows)
+def bsr_scale_rows(n_block_rows, n_block_columns, rows, columns, indptr, indices, data, x):
+    across, _ = block_elements(n_block_rows, rows, columns, indptr, indices)
+    data *= x[across].reshape(np.shape(data))
+
+
+@stands_for(_sparsetools.bsr_scale_columns)
+def bsr_scale_columns(n_block_rows, n_block_columns, rows, columns, indptr, indices, data, x):
+    _, down = block_elements(n_block_rows, rows, columns, indptr, indices)
+    data *= x[down].reshape(np.shape(data))
 
 
 @stands_for(_sparsetools.csr_scale_rows)

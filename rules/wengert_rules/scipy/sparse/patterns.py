@@ -82,7 +82,25 @@ for name in OPERATIONS:
 
 @stands_for(_sparsetools.csr_matmat)
 def csr_matmat(n_row, n_col, indptr, indices, data, other_indptr, other_indices, other, to_indptr, to_indices, to):
-    """Each element meets those of the other matrix that stand in the row of its column."""
+    multiplied(
+        n_row, n_col, (indptr, indices), (other_indptr, other_indices), (to_indptr, to_indices),
+        lambda left, right: data[left] * other[right], to,
+    )  # fmt: skip
+
+
+@stands_for(_sparsetools.bsr_matmat)
+def bsr_matmat(count, n_row, n_col, rows, columns, inner, indptr, indices, data, *others):
+    other_indptr, other_indices, other, to_indptr, to_indices, to = others
+    data, other = data.reshape(-1, rows, inner), other.reshape(-1, inner, columns)
+    multiplied(
+        n_row, n_col, (indptr, indices), (other_indptr, other_indices), (to_indptr, to_indices),
+        lambda left, right: data[left] @ other[right], to.reshape(-1, rows, columns),
+    )  # fmt: skip
+
+
+def multiplied(n_row, n_col, places, other_places, to_places, product, to):
+    """Each element, or block, meets those of the other matrix that stand in the row of its column."""
+    (indptr, indices), (other_indptr, other_indices), (to_indptr, to_indices) = places, other_places, to_places
     counts = np.diff(other_indptr)[indices]
     left = np.repeat(np.arange(np.size(indices)), counts)
     right = np.arange(left.size) - np.repeat(np.cumsum(counts) - counts, counts) + other_indptr[indices][left]
@@ -94,8 +112,8 @@ def csr_matmat(n_row, n_col, indptr, indices, data, other_indptr, other_indices,
     keys = rows_of(to_indptr) * n_col + to_indices[:count]
     order = np.argsort(keys)
     met = rows_of(indptr)[left] * n_col + other_indices[right]
-    sums = np.zeros(count, to.dtype)
-    np.add.at(sums, order[np.searchsorted(keys[order], met)], data[left] * other[right])
+    sums = np.zeros((count, *np.shape(to)[1:]), to.dtype)
+    np.add.at(sums, order[np.searchsorted(keys[order], met)], product(left, right))
     to[:count] = sums
 
 
