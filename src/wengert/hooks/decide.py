@@ -118,7 +118,7 @@ def _stood_for(f: Any) -> Decision | None:
 def _followed(text: Callable[..., Any], f: Any, owner: Any = None) -> Callable[..., Any]:
     """A function that calls `f`, a method of `owner`, or `text` where a traced value can reach the call."""
     takes_callbacks = type(f) is types.FunctionType  # which may read global names
-    is_of_c = not takes_callbacks and owner is None and rules.standin_of(f) is text  # not what numba compiled
+    is_of_c = not takes_callbacks and rules.standin_of(f) is text  # and no method, nor what numba compiled
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
