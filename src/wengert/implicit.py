@@ -154,15 +154,15 @@ def regular(matrix: Any, residual: Any) -> Any:
 
 def _singular(residual: Any) -> NoDerivativeError:
     return NoDerivativeError(
-        f"{here()}: ∂r/∂x of {callable_name(residual)} is singular at the solution x of r(x) = 0: x is not isolated, "
-        "or has no derivative in what r reads."
+        f"∂r/∂x of {callable_name(residual)} is singular at the solution x of r(x) = 0: x is not isolated, or has no "
+        "derivative in what r reads."
     )
 
 
 def _reach(residual: Any, x: Any, step: Any) -> Any:
     """How far Newton's step may lead where the same x is to count as the solution; a warning where it leads away."""
     if not np.all(np.isfinite(step)):
-        raise NoDerivativeError(f"{here()}: {callable_name(residual)} is not finite at the solution.")
+        raise NoDerivativeError(f"{callable_name(residual)} is not finite at the solution.")
     size = np.max(np.abs(x), initial=0.0)
     if np.max(np.abs(step), initial=0.0) > NEAR * size + LEAST:
         warnings.warn(

@@ -13,7 +13,6 @@ from wengert.hooks.unseen import is_traced, unseen
 from wengert.implicit import followed
 from wengert.jacobians import jacobian
 from wengert.parameters import stopped
-from wengert.recording.recording import here
 
 ENTERED = "It calls the objective, and computes on what that gives."
 
@@ -62,8 +61,8 @@ def _holding(gradient: Any, x: Any, gaps: Any, is_equality: Any) -> Any:
     holds = is_equality[near] | (multipliers > least)
     if np.any(~holds & (gap[near] <= 1e-9 * size) & (np.abs(multipliers) <= least)):
         raise NoDerivativeError(
-            f"{here()}: a constraint or bound is reached at the minimum, and does not hold it there (its multiplier is "
-            "zero): the minimum has one derivative on each side."
+            "a constraint or bound is reached at the minimum, and does not hold it there (its multiplier is zero): the "
+            "minimum has one derivative on each side."
         )
     if not np.all(holds):
         near = near[holds]

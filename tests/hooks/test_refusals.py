@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.interpolate
+import scipy.linalg.blas
 import scipy.special
 
 import wengert as wg
@@ -623,3 +625,49 @@ def test_a_generator_from_before_that_reads_other_attributes_goes_on() -> None:
         return next(made) * x
 
     assert wg.grad(f)(1.5) == 3.0
+
+
+def spline_or_mean(y):
+    try:
+        return scipy.interpolate.splrep(np.arange(9.0), y, s=0.01)[1][3]
+    except ValueError:
+        return np.mean(y)
+
+
+def steps_or_sum(x):
+    try:
+        return scipy.linalg.blas.dtrsv(np.eye(3), x, incx=3)[0]
+    except Exception:
+        return np.sum(x)
+
+
+def root_or_double(x):
+    try:
+        return wg.implicit(lambda z: x[0] * (z - 1) ** 3, 1.0)
+    except ValueError:
+        return 2 * x[0]
+
+
+def given_up(x):
+    return 2 * x
+
+
+@wg.rrule(given_up)
+def given_up_rule(x):
+    raise wg.NoDerivativeError("no derivative")
+
+
+def rule_or_double(x):
+    try:
+        return given_up(x[0])
+    except ValueError:
+        return 2 * x[0]
+
+
+@pytest.mark.parametrize("mode", ["grad", "jvp"])
+@pytest.mark.parametrize("f", [spline_or_mean, steps_or_sum, root_or_double, rule_or_double])
+def test_a_missing_derivative_cannot_be_swallowed(f: Any, mode: str) -> None:
+    """As the errors of NumPy and SciPy can, of which NoDerivativeError is one, a ValueError."""
+    x = np.sin(np.arange(9.0)) + 2
+    with pytest.raises(wg.NoDerivativeError, match=rf"{__file__}:{f.__code__.co_firstlineno + 2} in {f.__name__}"):
+        wg.grad(f)(x) if mode == "grad" else wg.jvp(f, (x,), (x,))

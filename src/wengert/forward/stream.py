@@ -93,7 +93,7 @@ class Stream:
             if self.recording.watch is not None:
                 check_push(self.recording, slot, tuple(map(self._dots, entry[2])), dot)
         except Exception as error:
-            self.recording.refusals.append(error)  # type: ignore[arg-type]  # the user's code may not swallow it
+            self.recording.refuse(error)  # type: ignore[arg-type]
             raise
         self.young += 1
         if type(dot) is np.ndarray:
@@ -114,7 +114,7 @@ class Stream:
             self.tangents[slot] = self.apart.run(push, entry, self.tangents)
         except Exception as error:
             self._look_for_dropped(entry)
-            self.recording.refusals.append(error)  # type: ignore[arg-type]
+            self.recording.refuse(error)  # type: ignore[arg-type]
             raise
         self.values[slot] = (entry[1],)
         self.young += 1

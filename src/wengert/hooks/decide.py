@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import RefusedCallError
+from wengert.errors import NoDerivativeError, RefusedCallError
 from wengert.hooks.classes import REDUCED_BY, bind, enter, lookup, python_method
 from wengert.hooks.exchange import copied, prepare, put_in, twin_of
 from wengert.hooks.modules import MODULES
@@ -120,13 +120,21 @@ def _followed(text: Callable[..., Any], f: Any, owner: Any = None) -> Callable[.
     takes_callbacks = type(f) is types.FunctionType  # which may read global names
     is_of_c = not takes_callbacks and rules.standin_of(f) is text  # and no method, nor what numba compiled
 
+    def follow(*args: Any, **kwargs: Any) -> Any:
+        site = STATE.site
+        try:
+            return enter(text)(*args, **kwargs)
+        except NoDerivativeError as error:
+            STATE.site = site
+            raise error if STATE.recording is None else STATE.recording.refuse(error)
+
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
         if takes_callbacks and reaches(args, kwargs):
-            return enter(text)(*args, **kwargs)
-        seen = partial(with_values_of, f, enter(text)) if is_of_c else enter(text)
+            return follow(*args, **kwargs)
+        seen = partial(with_values_of, f, follow) if is_of_c else follow
         return opaque(recording, f, args, kwargs, owner, run=partial(unseen, f), text=seen)
 
     return call

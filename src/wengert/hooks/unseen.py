@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from wengert.errors import NoDerivativeError
 from wengert.hooks.search import watched
 from wengert.recording.pullback_reads import COMMON, FarReach
 from wengert.recording.recording import STATE, Recording, silent
@@ -32,7 +33,10 @@ def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     if recording is None:
         return run()
     arrays = FarReach((f, args, kwargs)).arrays  # which f may write, and pullbacks read as they are now
-    return watched(recording, run, tuple(arrays), {})
+    try:
+        return watched(recording, run, tuple(arrays), {})
+    except NoDerivativeError as error:
+        raise recording.refuse(error)
 
 
 def reaches(*things: Any) -> bool:

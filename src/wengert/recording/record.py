@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import NoRuleError
+from wengert.errors import NoDerivativeError, NoRuleError
 from wengert.recording.caches import EQUALITIES, compared
 from wengert.recording.container_arguments import Inside, inside
 from wengert.recording.cuts import note_cut
@@ -233,6 +233,8 @@ def _record_rrule(
                 value, pullback = value_and_pullback(rule, attempt(recording, rule.body, args, kwargs))
         else:
             value, pullback, inner = _entered_rule(recording, level, rule, args, kwargs)
+    except NoDerivativeError as error:
+        raise recording.refuse(error)
     finally:
         note_writes(recording, primitive, watched, slots, level > 0)
     if recording.is_outermost_tape:

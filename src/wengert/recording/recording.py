@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.errors import WengertError
+from wengert.errors import NoDerivativeError, WengertError
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.primitives import CONSTANT
 from wengert.rulebook.pushforwards import plainly
@@ -217,6 +217,8 @@ class Recording:
 
     def refuse(self, error: WengertError) -> WengertError:
         """Remember a refusal, so that the user's code cannot swallow it; returns the error to raise."""
+        if isinstance(error, NoDerivativeError):
+            error.site = error.site or users_site()
         self.refusals.append(error)
         return error
 
