@@ -44,7 +44,7 @@ def filters() -> Iterator[Sample]:
         yield call(sg.lfilter, b, a, x, axis=-1, zi=values(1, order))
         yield call(sg.lfilter, b, a, values(1), zi=values(order))
         complexes = [values(n, dtype=complex) for n in (6, order)]
-        yield call(sg.lfilter, b * (1 + 0.3j), a * (1 + 0.2j), complexes[0], -1, complexes[1])
+        yield call(sg.lfilter, b + 0.3j, a + 0.2j, complexes[0], -1, complexes[1])
     yield call(sg.lfilter, B, 1.5, values(5))
     yield call(sg.lfilter, 0.5, A, values(5))
     yield call(sg.lfilter, B.astype(np.float32), A.astype(np.float32), values(5, dtype=np.float32))

@@ -50,7 +50,7 @@ def onward(y_bar, tail_bar, a, count):
 def lfilter_(y_bar, y, b, a, x, axis=-1, zi=None):
     """With the coefficients divided by a₀, and all continued: a * y + zf = b * x + zi, each of which λ multiplies."""
     lead, order = row(a)[0], max(np.size(a), np.size(b)) - 1
-    over, under = conj(row(b) / lead), conj(row(a) / lead)
+    over, under = conj(row(b) / lead), row(a) / lead
     values_bar, tail_bar = (y_bar, None) if zi is None else y_bar
     values = y if zi is None else y[0]
     tail_bar = None if tail_bar is None else np.swapaxes(tail_bar, axis, -1)
@@ -58,7 +58,7 @@ def lfilter_(y_bar, y, b, a, x, axis=-1, zi=None):
     x_bar = np.flip(lfilter(over, np.ones(1), np.flip(multiplier, -1)), -1)[..., : np.shape(x)[axis]]
     to_b = lags(multiplier, np.swapaxes(x, axis, -1), order + 1)[: np.size(b)]
     to_a = -lags(multiplier, np.swapaxes(values, axis, -1), order + 1)[1 : np.size(a)]
-    to_lead = -np.sum(to_b * over) - np.sum(to_a * under[1:])
+    to_lead = -np.sum(to_b * over) - np.sum(to_a * conj(under[1:]))
     a_bar = np.concatenate([np.reshape(to_lead, (1,)), to_a]) / conj(lead)
     zi_bar = np.swapaxes(multiplier[..., :order], axis, -1)
     return (
