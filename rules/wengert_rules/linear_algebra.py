@@ -1,18 +1,14 @@
-"""Linear systems, inverses and determinants, of matrices and of stacks of them."""
+"""Linear systems, inverses and logarithms of determinants, of matrices and of stacks of them."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from wengert.extend import NoDerivativeError, adjoint, is_complex, pullback, pushforward, stands_for
+from wengert_rules.cofactors import over_matrices, trace_of_product
 from wengert_rules.decompositions import completed, from_triangle, singular_values_bar, singular_values_dot
 from wengert_rules.products import conj
 from wengert_rules.shapes import inverse_permutation
-
-
-def over_matrices(x):
-    """Numbers, one for each matrix of a stack, set against the elements of the matrices."""
-    return np.expand_dims(x, (-2, -1))
 
 
 def inverse(a):
@@ -21,8 +17,7 @@ def inverse(a):
         return np.linalg.inv(a)
     except np.linalg.LinAlgError:
         raise NoDerivativeError(
-            "the derivative of a determinant is computed from the inverse, and this matrix is singular. "
-            "Move it off the singular point, or write the determinant out"
+            "the logarithm of a determinant has no derivative here: this matrix is singular"
         ) from None
 
 
@@ -87,20 +82,9 @@ def push_inv(dots, y, a):
     return -y @ dots[0] @ y
 
 
-@pullback(np.linalg.det)
-def det(y_bar, y, a):
-    """dy = y tr(A⁻¹ dA)  ⇒  Ā = ȳ y* A⁻ᴴ."""
-    return over_matrices(y_bar * conj(y)) * adjoint(inverse(a))
-
-
-@pushforward(np.linalg.det, broadcasts=True)
-def push_det(dots, y, a):
-    return y * relative(a, dots[0])
-
-
 def relative(a, a_dot):
     """tr(A⁻¹ Ȧ), the tangent of log det A."""
-    return np.einsum("...ij,...ji->...", inverse(a), a_dot)
+    return trace_of_product(inverse(a), a_dot)
 
 
 @pullback(np.linalg.slogdet, parts=True)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sampling import Sample, call, values
 
+from wengert_rules.cofactors import cofactors, cofactors_along
+
 KINDS = [(float, float), (np.float32, np.float32), (complex, complex), (float, complex), (complex, float)]
 
 
@@ -108,6 +110,10 @@ def systems() -> Iterator[Sample]:
         yield call(np.linalg.tensorsolve, matrices(6, 6, dtype=p).reshape(2, 3, 6), values(2, 3, dtype=q))
         cube = matrices(6, 6, dtype=p).reshape(3, 2, 6).transpose(2, 0, 1)
         yield call(np.linalg.tensorsolve, cube, values(3, 2, dtype=q), (0,))
+    for dtype in DTYPES:
+        for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0)):
+            yield call(cofactors, matrices(*shape, dtype=dtype))
+            yield call(cofactors_along, values(*shape, dtype=dtype), matrices(*shape))
     for f in (np.linalg.inv, np.linalg.det, np.linalg.slogdet):
         for dtype in DTYPES:
             for shape in ((3, 3), (2, 3, 3), (1, 1), (0, 0), (2, 1, 2, 2)):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import wengert as wg
 
@@ -190,11 +191,51 @@ def test_a_triangle_that_is_not_read_has_no_derivative() -> None:
     assert np.all(np.tril(wg.grad(lambda a: np.linalg.eigvalsh(a, "U")[0])(X @ X.T), -1) == 0)
 
 
+def minors(a: Any) -> Any:
+    """(-1)ⁱ⁺ʲ times the determinant of A without row i and column j."""
+    signs = (-1.0) ** np.add.outer(np.arange(len(a)), np.arange(len(a)))
+    return signs * [[np.linalg.det(np.delete(np.delete(a, i, 0), j, 1)) for j in range(len(a))] for i in range(len(a))]
+
+
+OF_LOWER_RANK = {
+    "2 of 3": np.arange(1.0, 10).reshape(3, 3),
+    "1 of 2, exactly": np.array([[1.0, 2.0], [2.0, 4.0]]),
+    "1 of 2, but for rounding": np.array([[0.1, 0.3], [0.2, 0.6]]),
+    "1 of 3": np.outer([1.0, 2, 3], [1.0, 1, 2]),
+    "0 of 3": np.zeros((3, 3)),
+    "1 of 2, complex": np.outer([1.0, 2j], [1 + 1j, 0.5]),
+    "2 of 3, complex": np.array([[1, 2j, 0.5], [1j, 1 - 1j, 2], [1 + 1j, 1 + 1j, 2.5]]),
+}
+
+
+@pytest.mark.parametrize("det", [np.linalg.det, scipy.linalg.det])
+@pytest.mark.parametrize("rank", OF_LOWER_RANK)
+def test_the_determinant_of_a_singular_matrix_has_its_cofactors_as_derivative(rank: str, det: Any) -> None:
+    a = OF_LOWER_RANK[rank]
+    agree(wg.grad(lambda a: np.real(det(a) * (1 + 2j)))(a), minors(a) * (1 if a.dtype == float else 1 + 2j), 1e-13)
+    agree(wg.jvp(det, (a,), (np.ones_like(a),))[1], np.sum(minors(a)), 1e-13)
+
+    def turned(a: Any) -> Any:
+        return np.real(np.sum(wg.grad(lambda a: np.real(det(a)))(a) * W[: len(a), : len(a)]))
+
+    agree(wg.grad(turned)(a), wg.ngradient(turned, a)[0], 1e-8)
+
+
+def test_a_stack_may_hold_singular_matrices_beside_others() -> None:
+    stack = np.stack([X, OF_LOWER_RANK["2 of 3"], OF_LOWER_RANK["1 of 3"]])
+    agree(wg.grad(lambda a: np.sum(np.linalg.det(a)))(stack), np.stack([minors(a) for a in stack]), 1e-13)
+
+
+def test_the_third_derivative_at_a_singular_matrix_is_refused() -> None:
+    with pytest.raises(wg.NoDerivativeError, match="third derivative"):
+        wg.grad(lambda a: np.sum(wg.hessian(np.linalg.det)(a) * np.ones((2, 2, 2, 2))))(SINGULAR)
+
+
 TURN = np.linalg.qr(W)[0]
 SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
 REFUSED = [
-    (lambda a: np.linalg.det(a), SINGULAR, "this matrix is singular"),
-    (lambda a: np.linalg.det(a), np.stack([np.eye(2), np.zeros((2, 2))]), "this matrix is singular"),
+    (lambda a: np.linalg.slogdet(a)[1], SINGULAR, "this matrix is singular"),
+    (lambda a: np.linalg.slogdet(a)[1], np.stack([np.eye(2), np.zeros((2, 2))]), "this matrix is singular"),
     (lambda a: np.linalg.eigh(a)[1], np.eye(3), "two eigenvalues are equal"),
     (lambda a: np.linalg.eigh(a)[1], TURN @ np.diag([1.0, 1.0, 2.0]) @ TURN.T, "two eigenvalues are equal"),
     (lambda a: np.real(np.linalg.eigvals(a)), np.array([[1.0, 1.0], [0.0, 1.0]]), "two eigenvalues are equal"),

@@ -6,14 +6,23 @@ import numpy as np
 
 from wengert.extend import batching
 from wengert_rules.batches.axes import lifted, rank
+from wengert_rules.cofactors import cofactors, cofactors_along
 
 
 @batching(
     np.linalg.inv, np.linalg.det, np.linalg.slogdet, np.linalg.eigh, np.linalg.eigvalsh, np.linalg.eig,
     np.linalg.eigvals, np.linalg.svd, np.linalg.cholesky, np.linalg.qr, np.linalg.pinv, np.linalg.cond,
+    cofactors,
 )  # fmt: skip
 def of_stack(batch, a, *args, **kwargs):
     return batch.fn(a, *args, **kwargs) if batch.first else NotImplemented
+
+
+@batching(cofactors_along)
+def directions(batch, e, a):
+    on_e, on_a = batch.axes
+    ndim = max(rank(e, on_e), rank(a, on_a))
+    return cofactors_along(lifted(e, ndim, on_e), lifted(a, ndim, on_a))
 
 
 @batching(np.linalg.solve)

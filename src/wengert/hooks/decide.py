@@ -126,7 +126,7 @@ def _followed(text: Callable[..., Any], f: Any, owner: Any = None) -> Callable[.
             return enter(text)(*args, **kwargs)
         except NoDerivativeError as error:
             STATE.site = site
-            raise error if STATE.recording is None else STATE.recording.refuse(error)
+            raise error if STATE.recording is None else STATE.recording.refuse(error) from None
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording

@@ -36,7 +36,7 @@ def unseen(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     try:
         return watched(recording, run, tuple(arrays), {})
     except NoDerivativeError as error:
-        raise recording.refuse(error)
+        raise recording.refuse(error) from None
 
 
 def reaches(*things: Any) -> bool:

@@ -234,7 +234,7 @@ def _record_rrule(
         else:
             value, pullback, inner = _entered_rule(recording, level, rule, args, kwargs)
     except NoDerivativeError as error:
-        raise recording.refuse(error)
+        raise recording.refuse(error) from None
     finally:
         note_writes(recording, primitive, watched, slots, level > 0)
     if recording.is_outermost_tape:

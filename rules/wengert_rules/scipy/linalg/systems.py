@@ -6,7 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from wengert.extend import pullback, pushforward
-from wengert_rules import linear_algebra, norms
+from wengert_rules import cofactors, linear_algebra, norms
 from wengert_rules.products import conj
 from wengert_rules.scipy.linalg.structures import read, read_bar
 
@@ -64,12 +64,12 @@ def push_inv(dots, y, a, *, overwrite_a=False, check_finite=True, assume_a=None,
 
 @pullback(linalg.det)
 def det(y_bar, y, a, *, overwrite_a=False, check_finite=True):
-    return linear_algebra.det(y_bar, y, a)
+    return cofactors.det(y_bar, y, a)
 
 
 @pushforward(linalg.det, broadcasts=True)
 def push_det(dots, y, a, *, overwrite_a=False, check_finite=True):
-    return linear_algebra.push_det(dots, y, a)
+    return cofactors.push_det(dots, y, a)
 
 
 @pullback(linalg.lstsq, parts=True, broadcasts=True)
