@@ -25,6 +25,7 @@ from wengert_rules import (
     shapes,
     sorting,
     special_functions,
+    triangular_factors,
     ufunc_methods,
     vectorized,
     windows,

@@ -1,4 +1,4 @@
-"""Eigenvalues and singular values with their vectors, and the factorisations of Cholesky and QR.
+"""Eigenvalues and singular values with their vectors.
 
 Where a function reads one triangle of a Hermitian matrix, the cotangent of the other is zero.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import NoDerivativeError, Thunk, adjoint, is_complex, pullback, pushforward
+from wengert.extend import KnownInPart, NoDerivativeError, Thunk, adjoint, is_complex, pullback, pushforward
 from wengert_rules.elementwise import nonzero
 from wengert_rules.products import conj
 
@@ -15,10 +15,10 @@ ADDED = (
     "the vectors that full_matrices=True adds to a singular value decomposition are any basis of a plane and "
     "have no derivative. Use full_matrices=False"
 )
-ADDED_TO_Q = (
-    "the columns that mode='complete' adds to Q are any basis of a plane and have no derivative. Use mode='reduced'"
+ZERO = (
+    "a singular value is zero, so that its vectors have no derivative. The singular values alone have one; "
+    "or move the matrix off the point"
 )
-DEPENDENT = "the columns of the matrix are linearly dependent, where its QR factors have no derivative"
 
 
 def half(s, uplo):
@@ -56,18 +56,30 @@ def diagonal_of(x):
     return np.diagonal(x, 0, -2, -1)
 
 
-def gaps(values, what):
-    """Row by row, by how much each of the values exceeds another; 1 on the diagonal.
-
-    Errors: NoDerivativeError where two values of one matrix are the same up to rounding.
-    """
+def gaps(values):
+    """Row by row, by how much each value exceeds another: 1 on the diagonal, nan for values equal up to rounding."""
     n = np.shape(values)[-1]
     itself = np.eye(n, dtype=bool)
     differences = np.where(itself, 1, by_rows(values) - by_columns(values))
     rounding = n * np.finfo(values.dtype).eps * np.max(np.abs(values), axis=-1, keepdims=True, initial=0)
-    if np.any(np.where(itself, False, np.abs(differences) <= by_rows(rounding))):
-        raise NoDerivativeError(equal(what))
-    return differences
+    return np.where(~itself & (np.abs(differences) <= by_rows(rounding)), np.nan, differences)
+
+
+def known(numbers, used, why):
+    """The `numbers` that vectors are divided by, with 1 for nan.
+
+    Errors: NoDerivativeError, that says `why`, where one is nan and its vector is `used`.
+    """
+    unknown = np.isnan(numbers)
+    if np.any(unknown & used):
+        raise NoDerivativeError(why)
+    return np.where(unknown, 1, numbers)
+
+
+def used(vectors_bar):
+    """Which of the columns have a cotangent; all, if none has one: a derivative of zero does not say who is used."""
+    found = np.any(vectors_bar != 0, axis=-2)
+    return found | ~np.any(found, axis=-1, keepdims=True)
 
 
 def equal(what):
@@ -99,12 +111,9 @@ def from_values(values_bar, vectors):
     return (vectors * by_rows(values_bar)) @ adjoint(vectors)
 
 
-def or_later(make, *args):
-    """What `make(*args)` gives; where that has no derivative, a thunk that says so to whoever asks for its value."""
-    try:
-        return make(*args)
-    except NoDerivativeError as error:
-        return refusal(str(error))
+def in_part(dot, why):
+    """The tangent of vectors, nan in those that have none, as one that says `why` to whoever reads these."""
+    return KnownInPart(dot, why) if np.any(np.isnan(dot)) else dot
 
 
 def refusal(why):
@@ -147,7 +156,7 @@ def eigh(y_bar, y, a, *, UPLO="L"):
     turned = adjoint(vectors) @ vectors_bar
     if is_complex(a):
         refuse_phases(np.imag(diagonal_of(turned)), turned)
-    core = off_diagonal(turned) / gaps(values, "eigenvalues")
+    core = off_diagonal(turned) / known(gaps(values), by_rows(used(vectors_bar)), equal("eigenvalues"))
     core = core if values_bar is None else core + on_diagonal(values_bar)
     return from_triangle(vectors @ core @ adjoint(vectors), UPLO)
 
@@ -158,19 +167,16 @@ def push_eigh(dots, y, a, *, UPLO="L"):
     values, vectors = y
     turned = adjoint(vectors) @ completed(dots[0], UPLO) @ vectors
     row = 0 if UPLO in ("L", "l") else -1
-
-    def vectors_dot():
-        free = vectors @ (off_diagonal(turned) / gaps(values, "eigenvalues"))
-        return with_phases(free, vectors, lambda x: x[..., row, :])
-
-    return np.real(diagonal_of(turned)), or_later(vectors_dot)
+    free = vectors @ (off_diagonal(turned) / gaps(values))
+    vectors_dot = with_phases(free, vectors, lambda x: x[..., row, :])
+    return np.real(diagonal_of(turned)), in_part(vectors_dot, equal("eigenvalues"))
 
 
 @pullback(np.linalg.eigvals)
 def eigvals(y_bar, y, a):
     """A V = V diag(y)  ⇒  Ā = V⁻ᴴ diag(ȳ) Vᴴ; the eigenvalues that come with V may stand in another order."""
     values, vectors = np.linalg.eig(a)
-    gaps(values, "eigenvalues")
+    known(gaps(values), True, equal("eigenvalues"))
     places = np.argmin(np.abs(by_columns(values) - by_rows(y)), axis=-1)
     same = by_columns(places) == np.arange(np.shape(y)[-1])
     values_bar = np.sum(np.where(same, by_rows(y_bar), 0), axis=-1)
@@ -181,7 +187,7 @@ def eigvals(y_bar, y, a):
 def push_eigvals(dots, y, a):
     """ẏ = diag(V⁻¹ Ȧ V), in the order of y."""
     values, vectors = np.linalg.eig(a)
-    gaps(values, "eigenvalues")
+    known(gaps(values), True, equal("eigenvalues"))
     moved = diagonal_of(np.linalg.solve(vectors, dots[0] @ vectors))
     places = np.argmin(np.abs(by_rows(values) - by_columns(y)), axis=-1)
     return np.sum(np.where(by_columns(places) == np.arange(np.shape(y)[-1]), by_rows(moved), 0), axis=-1)
@@ -192,7 +198,7 @@ def eig(y_bar, y, a):
     """A V = V diag(w), columns of length 1  ⇒  Ā = V⁻ᴴ (diag(w̄) + Mᵢⱼ / (wⱼ - wᵢ)*) Vᴴ, in which
     M = Vᴴ V̄ - Vᴴ V Re diag(Vᴴ V̄)."""
     (values_bar, vectors_bar), (values, vectors) = y_bar, y
-    differences = gaps(values, "eigenvalues")
+    differences = known(gaps(values), True, equal("eigenvalues"))
     if vectors_bar is None:
         return np.linalg.solve(adjoint(vectors), by_columns(values_bar) * adjoint(vectors))
     turned = adjoint(vectors) @ vectors_bar
@@ -208,7 +214,7 @@ def eig(y_bar, y, a):
 def push_eig(dots, y, a):
     """M = V⁻¹ Ȧ V  ⇒  ẇ = diag M, V̇ = V (Mᵢⱼ / (wⱼ - wᵢ)), less what would change a column's length."""
     values, vectors = y
-    differences = gaps(values, "eigenvalues")
+    differences = known(gaps(values), True, equal("eigenvalues"))
     moved = np.linalg.solve(vectors, dots[0] @ vectors)
     free = vectors @ (off_diagonal(moved) / differences)
     free = free - vectors * by_rows(np.real(np.sum(conj(vectors) * free, axis=-2)))
@@ -264,31 +270,32 @@ def singular_vectors_bar(bars, u, s, vh):
     Uᴴ Ū and Vᴴ V̄ less their adjoints, over sⱼ² - sᵢ²."""
     u_bar, s_bar, vh_bar = bars
     of_u, of_v = adjoint(u) @ u_bar, vh @ adjoint(vh_bar)
-    squares = gaps(s, "singular values") * (by_rows(s) + by_columns(s))
+    columns = used(np.concatenate([u_bar, adjoint(vh_bar)], axis=-2))
+    squares = known(gaps(s), by_rows(columns), equal("singular values")) * (by_rows(s) + by_columns(s))
     p, q = (off_diagonal(x - adjoint(x)) / np.where(squares == 0, 1, squares) for x in (of_u, of_v))
     core = p * by_rows(s) + by_columns(s) * q
     if s_bar is not None:
         core = core + on_diagonal(s_bar)
     if is_complex(u):
         refuse_phases(np.imag(diagonal_of(of_u + of_v)), np.abs(of_u) + np.abs(of_v))
-        core = core + on_diagonal(1j * np.imag(diagonal_of(of_u)) / positive(s))
+        core = core + on_diagonal(1j * np.imag(diagonal_of(of_u)) / lengths(s, columns))
     a_bar = u @ core @ vh
     if np.shape(u)[-2] > np.shape(u)[-1]:
-        a_bar = a_bar + ((u_bar - u @ of_u) / by_rows(positive(s))) @ vh
+        a_bar = a_bar + ((u_bar - u @ of_u) / by_rows(lengths(s, columns))) @ vh
     if np.shape(vh)[-1] > np.shape(vh)[-2]:
-        a_bar = a_bar + u @ ((vh_bar - adjoint(of_v) @ vh) / by_columns(positive(s)))
+        a_bar = a_bar + u @ ((vh_bar - adjoint(of_v) @ vh) / by_columns(lengths(s, columns)))
     return a_bar
 
 
-def positive(s):
-    """The singular values, none of which may be zero up to rounding."""
+def lengths(s, columns):
+    """The singular values, of which those of used `columns` may not be zero."""
+    return known(above_zero(s), columns, ZERO)
+
+
+def above_zero(s):
+    """The singular values, nan in place of those that are zero up to rounding."""
     top = np.max(s, axis=-1, keepdims=True, initial=0)
-    if np.any(s <= np.shape(s)[-1] * np.finfo(s.dtype).eps * top):
-        raise NoDerivativeError(
-            "a singular value is zero, so that its vectors have no derivative. The singular values alone have one; "
-            "or move the matrix off the point"
-        )
-    return s
+    return np.where(s <= np.shape(s)[-1] * np.finfo(s.dtype).eps * top, np.nan, s)
 
 
 @pushforward(np.linalg.svd, broadcasts=True)
@@ -299,15 +306,23 @@ def push_svd(dots, y, a, *, full_matrices=True, compute_uv=True, hermitian=False
         return singular_values_dot(a_dot, a, hermitian)
     u, s, vh = thin(y)
     turned = adjoint(u) @ a_dot @ adjoint(vh)
-    made = or_later(singular_vectors_dot, turned, a_dot, u, s, vh)
-    u_dot, vh_dot = (made, made) if isinstance(made, Thunk) else made
-    s_dot = np.real(diagonal_of(turned)) * np.sign(s)
-    return added(u_dot, y[0], u), s_dot, added(vh_dot, y[2], vh)
+    u_dot, v_dot = singular_vectors_dot(turned, a_dot, u, s, vh)
+    s_dot, why = np.real(diagonal_of(turned)) * np.sign(s), unknown_vectors(s)
+    vh_dot = adjoint(with_added(v_dot, adjoint(y[2])))
+    return in_part(with_added(u_dot, y[0]), why), s_dot, in_part(vh_dot, why)
 
 
-def added(dot, whole, part):
-    """The tangent of the vectors, if there are no more of them than those that have one."""
-    return dot if np.shape(whole) == np.shape(part) else refusal(ADDED)
+def with_added(dot, vectors):
+    """The tangent of all of the `vectors`: nan for those that no singular value belongs to."""
+    added = np.full((*np.shape(dot)[:-1], np.shape(vectors)[-1] - np.shape(dot)[-1]), np.nan, dot.dtype)
+    return np.concatenate([dot, added], axis=-1)
+
+
+def unknown_vectors(s):
+    """Why some of the singular vectors have no derivative."""
+    if np.any(np.isnan(gaps(s))):
+        return equal("singular values")
+    return ZERO if np.any(np.isnan(above_zero(s))) else ADDED
 
 
 def singular_vectors_dot(turned, a_dot, u, s, vh):
@@ -315,90 +330,18 @@ def singular_vectors_dot(turned, a_dot, u, s, vh):
 
     Of complex vectors LAPACK has the first elements of the shorter ones real.
     """
-    squares = gaps(s, "singular values") * (by_rows(s) + by_columns(s))
+    squares = gaps(s) * (by_rows(s) + by_columns(s))
     squares = np.where(squares == 0, 1, squares)
     p, q = ((x * by_rows(s) + by_columns(s) * adjoint(x)) / squares for x in (turned, adjoint(turned)))
     u_dot, v_dot = u @ off_diagonal(p), adjoint(vh) @ off_diagonal(q)
     if np.shape(u)[-2] > np.shape(u)[-1]:
-        u_dot = u_dot + (a_dot @ adjoint(vh) - u @ turned) / by_rows(positive(s))
+        u_dot = u_dot + (a_dot @ adjoint(vh) - u @ turned) / by_rows(above_zero(s))
     if np.shape(vh)[-1] > np.shape(vh)[-2]:
-        v_dot = v_dot + (adjoint(a_dot) @ u - adjoint(vh) @ adjoint(turned)) / by_rows(positive(s))
+        v_dot = v_dot + (adjoint(a_dot) @ u - adjoint(vh) @ adjoint(turned)) / by_rows(above_zero(s))
     if is_complex(u):
-        u_dot = u_dot + u * by_rows(1j * np.imag(diagonal_of(turned)) / positive(s))
+        u_dot = u_dot + u * by_rows(1j * np.imag(diagonal_of(turned)) / above_zero(s))
         both = np.concatenate([u, adjoint(vh)], axis=-2)
         row = np.shape(u)[-2] if np.shape(u)[-2] >= np.shape(vh)[-1] else 0
         both_dot = with_phases(np.concatenate([u_dot, v_dot], axis=-2), both, lambda x: x[..., row, :])
         u_dot, v_dot = both_dot[..., : np.shape(u)[-2], :], both_dot[..., np.shape(u)[-2] :, :]
-    return u_dot, adjoint(v_dot)
-
-
-@pullback(np.linalg.cholesky)
-def cholesky(y_bar, y, a, *, upper=False):
-    """A = L Lᴴ, P the lower half of Lᴴ L̄ with half its diagonal  ⇒  Ā = L⁻ᴴ P L⁻¹."""
-    factor_h, bar = (y, adjoint(y_bar)) if upper else (adjoint(y), y_bar)
-    inverse = np.linalg.inv(factor_h)
-    whole = inverse @ half(factor_h @ bar, "L") @ adjoint(inverse)
-    return from_triangle(whole, "U" if upper else "L")
-
-
-@pushforward(np.linalg.cholesky, broadcasts=True)
-def push_cholesky(dots, y, a, *, upper=False):
-    """L̇ = L times the lower half of L⁻¹ Ȧ L⁻ᴴ with half its diagonal."""
-    factor, a_dot = (adjoint(y), completed(dots[0], "U")) if upper else (y, completed(dots[0], "L"))
-    inverse = np.linalg.inv(factor)
-    made = factor @ half(inverse @ a_dot @ adjoint(inverse), "L")
-    return adjoint(made) if upper else made
-
-
-@pullback(np.linalg.qr, parts=True)
-def qr(y_bar, y, a, *, mode="reduced"):
-    """A = Q R. The columns of A beyond the rows of a wide R = (R₁ R₂) are Q R₂, and follow from Q and R₂."""
-    if mode == "raw":
-        raise NoDerivativeError("mode='raw' of np.linalg.qr has no rule. Use mode='reduced'")
-    q, r = (np.linalg.qr(a)[0], y) if mode == "r" else y
-    q_bar, r_bar = (None, y_bar) if mode == "r" else y_bar
-    k, n = min(np.shape(a)[-2:]), np.shape(a)[-1]
-    q_bar = np.zeros(np.shape(q), q.dtype) if q_bar is None else q_bar
-    r_bar = np.zeros(np.shape(r), r.dtype) if r_bar is None else r_bar
-    if mode == "complete" and np.any(q_bar[..., k:] != 0):
-        raise NoDerivativeError(ADDED_TO_Q)
-    q, r, q_bar, r_bar = q[..., :k], r[..., :k, :], q_bar[..., :k], r_bar[..., :k, :]
-    if n == k:
-        return square_qr_bar(q_bar, r_bar, q, r)
-    first = square_qr_bar(q_bar + a[..., k:] @ adjoint(r_bar[..., k:]), r_bar[..., :k], q, r[..., :k])
-    return np.concatenate([first, q @ r_bar[..., k:]], axis=-1)
-
-
-def square_qr_bar(q_bar, r_bar, q, r):
-    """X the upper half of R̄ Rᴴ - Qᴴ Q̄ with half its diagonal  ⇒  Ā = (Q̄ + Q (X + Xᴴ)) R⁻ᴴ."""
-    x = completed(r_bar @ adjoint(r) - adjoint(q) @ q_bar, "U")
-    try:
-        return adjoint(np.linalg.solve(r, adjoint(q_bar + q @ x)))
-    except np.linalg.LinAlgError:
-        raise NoDerivativeError(DEPENDENT) from None
-
-
-@pushforward(np.linalg.qr, broadcasts=True)
-def push_qr(dots, y, a, *, mode="reduced"):
-    """C = Qᴴ Ȧ R⁻¹  ⇒  Ṙ R⁻¹ is the upper half of C + Cᴴ with half its diagonal, and Q̇ = Ȧ R⁻¹ - Q Ṙ R⁻¹."""
-    q, r = (np.linalg.qr(a)[0], y) if mode == "r" else y
-    k, a_dot, thin_q = min(np.shape(a)[-2:]), dots[0], q[..., : min(np.shape(a)[-2:])]
-    moved = divided(a_dot[..., :k], r[..., :k, :k])
-    c = adjoint(thin_q) @ moved
-    upper = half(c + adjoint(c), "U")
-    q_dot, r_dot = moved - thin_q @ upper, upper @ r[..., :k, :k]
-    if np.shape(a)[-1] > k:
-        rest = adjoint(q_dot) @ a[..., k:] + adjoint(thin_q) @ a_dot[..., k:]
-        r_dot = np.concatenate([r_dot, rest], axis=-1)
-    if np.shape(r)[-2] > k:
-        below = np.zeros((*np.shape(r_dot)[:-2], np.shape(r)[-2] - k, np.shape(r)[-1]), r.dtype)
-        r_dot = np.concatenate([r_dot, below], axis=-2)
-    return r_dot if mode == "r" else (q_dot if np.shape(q)[-1] == k else refusal(ADDED_TO_Q), r_dot)
-
-
-def divided(x, r):
-    """X R⁻¹."""
-    try:
-        return adjoint(np.linalg.solve(adjoint(r), adjoint(x)))
-    except np.linalg.LinAlgError:
-        raise NoDerivativeError(DEPENDENT) from None
+    return u_dot, v_dot

@@ -26,7 +26,16 @@ from wengert.rulebook.declare import (
 from wengert.rulebook.purity import computes
 from wengert.rulebook.registry import rules
 from wengert.stationary import minimum, with_value
-from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
+from wengert.values.cotangents import (
+    InplaceableThunk,
+    KnownInPart,
+    NoTangent,
+    Tangent,
+    Thunk,
+    ZeroTangent,
+    add_inplace,
+    unthunk,
+)
 from wengert.values.functional import (
     additem,
     addlens,
@@ -47,6 +56,7 @@ from wengert.values.specs import Spec, is_complex
 __all__ = [
     "Batch",
     "InplaceableThunk",
+    "KnownInPart",
     "NoDerivativeError",
     "NoTangent",
     "NotConvergedWarning",

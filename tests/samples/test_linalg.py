@@ -269,6 +269,47 @@ def test_eigenvalues_and_singular_values_alone_may_be_equal() -> None:
     agree(wg.grad(lambda a: np.linalg.norm(a, "nuc"))(np.diag([2.0, 0.0])), np.diag([1.0, 0.0]), 1e-14)
 
 
+EQUAL = [
+    (np.diag([1.0, 2.0, 2.0, 3.0]), lambda a: np.linalg.eigh(a)[1][[3, 0, 1, 2], 3]),
+    (np.diag([1.0, 2.0, 2.0, 3.0]), lambda a: np.linalg.eigh(a)[1].T[0] * np.linalg.eigh(a)[0][3]),
+    (np.diag([1.0, 2.0, 2.0, 3.0]), lambda a: np.linalg.svd(a).U[:, :1] * np.linalg.svd(a).Vh[3]),
+    (np.eye(4, 3) * [3.0, 1.0, 1.0], lambda a: np.linalg.svd(a).U[:, 0] + np.sum(np.linalg.svd(a).Vh[0])),
+    (np.eye(4, 3) * [3.0, 1.0, 0.0], lambda a: np.linalg.svd(a, full_matrices=False)[0][:, :2]),
+    (np.eye(4, 3)[:3].T * [3.0, 1.0, 0.0], lambda a: np.linalg.svd(a, full_matrices=False)[2].conj().T[:, :2]),
+]
+
+
+@pytest.mark.parametrize(("values", "f"), EQUAL)
+def test_vectors_have_a_derivative_where_others_have_none(values: Any, f: Any) -> None:
+    """As those have of which a value is not another's, also in forward mode."""
+    n, m = values.shape
+    turn = np.linalg.qr(RNG.normal(size=(n, n)))[0]
+    a = turn @ values @ (turn.T if n == m else np.linalg.qr(RNG.normal(size=(m, m)))[0])
+    weights, direction = RNG.normal(size=np.shape(f(a))), RNG.normal(size=(n, m))
+    g = lambda a: np.sum(f(a) ** 2 * weights)
+    step = 1e-5 * direction
+    slope = (8 * (g(a + step) - g(a - step)) - g(a + 2 * step) + g(a - 2 * step)) / 12e-5
+    agree(np.sum(wg.grad(g)(a) * direction), slope, 1e-8)
+    agree(wg.jvp(g, (a,), (direction,))[1], slope, 1e-8)
+    agree(np.sum(wg.jacfwd(g)(a) * direction), slope, 1e-8)
+
+
+def test_a_derivative_of_zero_says_nothing_of_who_is_used() -> None:
+    """The vectors of np.eye(2) jump, and with them a square that is zero at the point."""
+    with pytest.raises(wg.NoDerivativeError, match="two eigenvalues are equal"):
+        wg.grad(lambda a: np.linalg.eigh(a)[1][0, 1] ** 2)(np.eye(2))
+
+
+def test_a_write_into_vectors_without_derivative_is_refused_in_forward_mode() -> None:
+    def written(a: Any) -> Any:
+        vectors = np.linalg.eigh(a)[1]
+        vectors[0] = 1.0
+        return vectors
+
+    with pytest.raises(wg.NoDerivativeError, match="two eigenvalues are equal"):
+        wg.jvp(written, (np.eye(3),), (W,))
+
+
 def test_the_columns_that_full_matrices_adds_may_stand_unused() -> None:
     wg.check_grads(lambda a: np.sum(np.linalg.svd(a)[0][:, :2] ** 2 * W[:, :2]), W[:, :2])
     wg.check_grads(lambda a: np.sum(np.linalg.qr(a, "complete")[0][:, :2] * W[:, :2]), W[:, :2])

@@ -71,6 +71,27 @@ def test_equal_eigenvalues_of_others_do_no_harm() -> None:
     np.testing.assert_allclose(wg.grad(f)(b), wg.ngradient(f, b)[0], atol=1e-6)
 
 
+OTHERS = [
+    lambda a: linalg.eigh(a)[1][:, 0],
+    lambda a: linalg.eigh(a, a @ a + np.eye(3))[1].T[0],
+    lambda a: linalg.eigh(a, subset_by_index=[0, 1])[1][:, 0],
+    lambda a: linalg.svd(a)[2][2],
+    lambda a: linalg.eigh_tridiagonal(np.diagonal(a), np.diagonal(a, 1))[1][:, 0],
+]
+
+
+@pytest.mark.parametrize("f", OTHERS)
+def test_values_of_vectors_that_are_not_used_may_be_equal(f: Any) -> None:
+    """The eigenvalues are 0, 2 and 2; in reverse and in forward mode, beside differences."""
+    a = np.array([[2.0, 0, 0], [0, 1, 1], [0, 1, 1]])
+    moved = np.array([[0.3, 0.1, 0.4], [0.1, -0.2, 0.2], [0.4, 0.2, 0.5]])
+    g = lambda a: np.sum(f(a) ** 2 * np.array([1.0, 2.0, 5.0]))
+    slope = (g(a + 1e-4 * moved) - g(a - 1e-4 * moved)) / 2e-4
+    assert abs(slope) > 0.01
+    np.testing.assert_allclose(np.sum(wg.grad(g)(a) * moved), slope, rtol=1e-6)
+    np.testing.assert_allclose(wg.jvp(g, (a,), (moved,))[1], slope, rtol=1e-6)
+
+
 def less_its_mean(x: Any) -> Any:
     """A matrix of which the mean of the diagonal is taken off, as `expm_multiply` does."""
     a = sp.csr_array(sp.diags_array([x, np.array([1.0, 2.0])], offsets=[0, 1]))

@@ -27,6 +27,7 @@ from wengert.recording.recording import STATE, Entry, Recording, flat_slots, sil
 from wengert.recording.shadow import SHADOW, held
 from wengert.rulebook.pushforwards import plainly
 from wengert.values.codes import code_of
+from wengert.values.cotangents import force
 from wengert.values.functional import STORES, setlens
 from wengert.values.results import with_leaves
 from wengert.values.specs import spec_of
@@ -175,7 +176,7 @@ class Stream:
         So a store costs what it costs the function, not a copy of the array.
         """
         before = ins[0]
-        x_dot, value = known(dots[0]), known(dots[-1])
+        x_dot, value = force(known(dots[0])), force(known(dots[-1]))
         if x_dot is None:
             x_dot = self._zeros(args[0])
         elif before in self.stored:

@@ -15,7 +15,7 @@ import numpy as np
 from wengert.errors import RuleError, WengertError
 from wengert.rulebook.batching import batched
 from wengert.rulebook.interface import AnyPushforward, AnyRule
-from wengert.values.cotangents import AbstractTangent, force, is_zero
+from wengert.values.cotangents import AbstractTangent, KnownInPart, force, is_zero
 from wengert.values.projection import project
 from wengert.values.results import LeafForm, cotangent, form_of, is_flat, with_leaves
 from wengert.values.specs import Spec, is_complex, is_inexact, spec_of
@@ -54,6 +54,8 @@ def push(
     """
     if rule.kind == "constant":
         return None
+    if dots and type(dots[0]) is KnownInPart and _is_linear_in_first(rule, dots):
+        return dots[0].through(lambda dot: push(call, fn, rule, y, args, kwargs, (dot, *dots[1:]), size))
     kwargs = {name: value for name, value in kwargs.items() if name != "out"} if kwargs else {}
     flat, given = (args, dots) if rule.sequence is None else (rule.splat(args), _splat(rule, args, dots))
     plan = rule.plan(len(flat), tuple(kwargs))
@@ -63,6 +65,10 @@ def push(
         return None
     pushed = _Pushed(call, fn, rule, y, args, kwargs, flat, primals, static)
     return pushed.along(given) if size is None else pushed.along_all(given, size)
+
+
+def _is_linear_in_first(rule: AnyRule, dots: Args) -> bool:
+    return rule.forward is not None and rule.forward.kind == "linear" and all([dot is None for dot in dots[1:]])
 
 
 def _splat(rule: AnyRule, args: Args, dots: Args) -> Args:

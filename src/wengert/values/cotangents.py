@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import RuleError
+from wengert.errors import NoDerivativeError, RuleError
 from wengert.values import functional
 from wengert.values.settings import SETTINGS
 
@@ -27,6 +27,7 @@ ENTERED = "Pullbacks compute with it, also on values that an outer derivative wa
 __all__ = [
     "AbstractTangent",
     "InplaceableThunk",
+    "KnownInPart",
     "NoTangent",
     "Tangent",
     "Thunk",
@@ -258,6 +259,31 @@ class InplaceableThunk(Thunk):
     def val(self) -> Callable[[], Any]:
         """The function that computes the value."""
         return self.make
+
+
+class KnownInPart(Thunk):
+    """A tangent, `dot`, that is nan in the elements that have no derivative; `why` says so to whoever reads one.
+
+    What a linear function takes of the others, as an index does, is known.
+
+    >>> y_dot = wg.extend.KnownInPart(np.array([2.0, np.nan]), "the second has no derivative")
+    >>> y_dot.through(lambda dot: dot[:1]), y_dot.through(lambda dot: dot[1:])
+    (array([2.]), KnownInPart(...))
+    """
+
+    __slots__ = ("dot", "why")
+
+    def __init__(self, dot: Any, why: str) -> None:
+        super().__init__(self._refuse)
+        self.dot, self.why = dot, why
+
+    def _refuse(self) -> Any:
+        raise NoDerivativeError(self.why)
+
+    def through(self, linear: Callable[[Any], Any]) -> Any:
+        """What the function `linear` makes of it: a plain tangent where no nan has come into that."""
+        made = linear(self.dot)
+        return KnownInPart(made, self.why) if np.any(np.isnan(made)) else made
 
 
 def unthunk(x: Any) -> Any:

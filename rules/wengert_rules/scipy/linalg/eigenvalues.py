@@ -9,7 +9,7 @@ from scipy import linalg
 
 from wengert.extend import NoDerivativeError, adjoint, is_complex, pullback, pushforward
 from wengert_rules import decompositions, linear_algebra
-from wengert_rules.decompositions import or_later, refusal
+from wengert_rules.decompositions import equal, in_part, refusal
 from wengert_rules.products import conj
 from wengert_rules.scipy.linalg.banded import above, from_matrix, to_matrix
 from wengert_rules.scipy.linalg.spectra import FREE, bars_of, dots_of
@@ -109,7 +109,7 @@ def whole_dots(a_dot, y, solve, some):
     values_dot, vectors_dot = dots_of(a_dot, None, values, vectors, of_all, basis)
     if not isinstance(y, tuple):
         return values_dot
-    return values_dot, refusal(FREE) if is_complex(vectors) else or_later(vectors_dot)
+    return values_dot, refusal(FREE) if is_complex(vectors) else in_part(vectors_dot, equal("eigenvalues"))
 
 
 def on_three(d, e):

@@ -7,7 +7,7 @@ from scipy import linalg
 from scipy.linalg import _decomp_lu
 
 from wengert.extend import NoDerivativeError, adjoint, non_differentiable, pullback, pushforward
-from wengert_rules import decompositions
+from wengert_rules import triangular_factors
 from wengert_rules.decompositions import refusal
 from wengert_rules.linear_algebra import as_columns
 from wengert_rules.products import conj
@@ -205,20 +205,20 @@ def qr(y_bar, y, a, *, overwrite_a=False, lwork=None, mode="full", pivoting=Fals
     bars, parts = [without_pivots(x, pivoting, mode) for x in (y_bar, y)]
     if mode == "r":
         return qr_r_bar(bars, parts, in_order(a, y, pivoting), y, pivoting)
-    a_bar = decompositions.qr(bars, parts, in_order(a, y, pivoting), mode=numpy_mode(mode))
+    a_bar = triangular_factors.qr(bars, parts, in_order(a, y, pivoting), mode=numpy_mode(mode))
     return taken(a_bar, np.argsort(y[-1], -1)) if pivoting else a_bar
 
 
 def qr_r_bar(r_bar, r, a, y, pivoting):
     """Of R alone, which SciPy gives with all rows; Q follows from it."""
     k = min(np.shape(a)[-2:])
-    a_bar = decompositions.qr(r_bar[..., :k, :], r[..., :k, :], a, mode="r")
+    a_bar = triangular_factors.qr(r_bar[..., :k, :], r[..., :k, :], a, mode="r")
     return taken(a_bar, np.argsort(y[-1], -1)) if pivoting else a_bar
 
 
 @pushforward(linalg.qr, broadcasts=True)
 def push_qr(dots, y, a, *, overwrite_a=False, lwork=None, mode="full", pivoting=False, check_finite=True):
-    made = decompositions.push_qr(
+    made = triangular_factors.push_qr(
         (in_order(dots[0], y, pivoting),), without_pivots(y, pivoting, mode), in_order(a, y, pivoting),
         mode=numpy_mode(mode),
     )  # fmt: skip
@@ -251,12 +251,12 @@ def rq(y_bar, y, a, *, overwrite_a=False, lwork=None, mode="full", check_finite=
         q_bar = turned(q_bar[..., -k:, :])
     r_bar = None if r_bar is None else flipped(r_bar[..., -k:])
     parts = turned(q[..., -k:, :]), flipped(r[..., -k:])
-    return turned_back(decompositions.qr((q_bar, r_bar), parts, turned(a), mode="reduced"))
+    return turned_back(triangular_factors.qr((q_bar, r_bar), parts, turned(a), mode="reduced"))
 
 
 def refuse_added(q_bar, k):
     if np.any(q_bar[..., :-k, :] != 0):
-        raise NoDerivativeError(decompositions.ADDED_TO_Q)
+        raise NoDerivativeError(triangular_factors.ADDED_TO_Q)
 
 
 @pushforward(linalg.rq, broadcasts=True)
@@ -264,10 +264,10 @@ def push_rq(dots, y, a, *, overwrite_a=False, lwork=None, mode="full", check_fin
     r, q = (y, linalg.rq(a, mode="economic", check_finite=False)[1]) if mode == "r" else y
     k = min(np.shape(a)[-2:])
     parts = turned(q[..., -k:, :]), flipped(r[..., -k:])
-    q_dot, r_dot = decompositions.push_qr((turned(dots[0]),), parts, turned(a), mode="reduced")
+    q_dot, r_dot = triangular_factors.push_qr((turned(dots[0]),), parts, turned(a), mode="reduced")
     r_dot, q_dot = flipped(r_dot), turned_back(q_dot)
     if np.shape(r)[-1] > k:
         r_dot = np.concatenate([np.zeros((*np.shape(r_dot)[:-1], np.shape(r)[-1] - k), r_dot.dtype), r_dot], -1)
     if mode == "r":
         return r_dot
-    return r_dot, q_dot if np.shape(q)[-2] == k else refusal(decompositions.ADDED_TO_Q)
+    return r_dot, q_dot if np.shape(q)[-2] == k else refusal(triangular_factors.ADDED_TO_Q)

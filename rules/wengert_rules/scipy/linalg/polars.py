@@ -9,13 +9,13 @@ import numpy as np
 from scipy import linalg
 
 from wengert.extend import adjoint, pullback, pushforward
-from wengert_rules.decompositions import by_columns, by_rows, positive
+from wengert_rules.decompositions import by_columns, by_rows, lengths
 
 
 def parts_of(a):
     """W, s and Vᴴ, of a matrix of full rank."""
     w, s, vh = np.linalg.svd(a, full_matrices=False)
-    return w, positive(s), vh
+    return w, lengths(s, True), vh
 
 
 def unitary_bar(u_bar, a):

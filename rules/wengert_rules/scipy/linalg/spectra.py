@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from wengert.extend import NoDerivativeError, adjoint, is_complex, pullback, pushforward
+from wengert.extend import adjoint, is_complex, pullback, pushforward
 from wengert_rules import decompositions
-from wengert_rules.decompositions import by_columns, by_rows, or_later, refusal, with_phases
+from wengert_rules.decompositions import by_columns, by_rows, equal, in_part, known, refusal, used, with_phases
 from wengert_rules.products import conj
 from wengert_rules.scipy.linalg.structures import read, read_bar
 
@@ -30,14 +30,12 @@ def itself(values, of_all):
 
 
 def gaps(values, of_all):
-    """By how much each value exceeds each of all, 1 where it is that itself."""
+    """By how much each value exceeds each of all: 1 where it is that itself, nan where it equals another."""
     same = itself(values, of_all)
     differences = np.where(same, 1, by_rows(values) - by_columns(of_all))
     size = np.max(np.abs(of_all), axis=-1, keepdims=True, initial=0)
     rounding = by_rows(np.shape(of_all)[-1] * np.finfo(of_all.dtype).eps * size)
-    if np.any(np.where(same, False, np.abs(differences) <= rounding)):
-        raise NoDerivativeError(decompositions.equal("eigenvalues"))
-    return differences
+    return np.where(~same & (np.abs(differences) <= rounding), np.nan, differences)
 
 
 def core_bar(vectors_bar, values, vectors, of_all, basis):
@@ -46,7 +44,8 @@ def core_bar(vectors_bar, values, vectors, of_all, basis):
     if is_complex(vectors):
         own = np.sum(conj(vectors) * vectors_bar, axis=-2)
         decompositions.refuse_phases(np.imag(own), turned)
-    return np.where(itself(values, of_all), 0, turned) / gaps(values, of_all)
+    differences = known(gaps(values, of_all), by_rows(used(vectors_bar)), equal("eigenvalues"))
+    return np.where(itself(values, of_all), 0, turned) / differences
 
 
 def bars_of(values_bar, vectors_bar, values, vectors, of_all, basis):
@@ -63,21 +62,17 @@ def bars_of(values_bar, vectors_bar, values, vectors, of_all, basis):
 
 
 def dots_of(a_dot, b_dot, values, vectors, of_all, basis):
-    """ẇ, and a function that gives V̇."""
+    """ẇ and V̇, nan in the columns that have none."""
     changed = a_dot @ vectors
     if b_dot is not None:
         changed = changed - (b_dot @ vectors) * by_rows(values)
     values_dot = np.real(np.sum(conj(vectors) * changed, axis=-2))
-
-    def vectors_dot():
-        moved = np.where(itself(values, of_all), 0, adjoint(basis) @ changed)
-        free = basis @ (moved / gaps(values, of_all))
-        if b_dot is None:
-            return free
-        own = np.real(np.sum(conj(vectors) * (b_dot @ vectors), axis=-2))
-        return free - 0.5 * vectors * by_rows(own)
-
-    return values_dot, vectors_dot
+    moved = np.where(itself(values, of_all), 0, adjoint(basis) @ changed)
+    free = basis @ (moved / gaps(values, of_all))
+    if b_dot is None:
+        return values_dot, free
+    own = np.real(np.sum(conj(vectors) * (b_dot @ vectors), axis=-2))
+    return values_dot, free - 0.5 * vectors * by_rows(own)
 
 
 def both(y, a, b, lower, kind, subset, driver):
@@ -117,7 +112,7 @@ def product_bars(values_bar, vectors_bar, values, vectors, of_all, basis, b):
 
 
 def hermitian_dots(dots, y, a, b, lower, kind, subset, driver):
-    """ẇ, and a function that gives V̇."""
+    """ẇ and V̇."""
     a_dot, b_dot = [None if x is None else read(x, "her", lower) for x in (*dots, None)[:2]]
     a_dot = np.zeros(np.shape(a), a.dtype) if a_dot is None else a_dot
     values, vectors = both(y, a, b, lower, kind, subset, driver)
@@ -132,14 +127,14 @@ def hermitian_dots(dots, y, a, b, lower, kind, subset, driver):
     if kind == 3:
         return dots_of(a_dot, inverse_dot, values, vectors, of_all, basis)
     values_dot, turned_dot = dots_of(a_dot, inverse_dot, values, whole @ vectors, of_all, whole @ basis)
-    return values_dot, lambda: np.linalg.solve(whole, turned_dot() - b_dot @ vectors)
+    return values_dot, np.linalg.solve(whole, turned_dot - b_dot @ vectors)
 
 
 def in_phase(vectors_dot, vectors, row, is_pair):
     """V̇, whose phases LAPACK sets by a row that is real."""
     if is_pair and is_complex(vectors):
         return refusal(FREE)
-    return or_later(lambda: with_phases(vectors_dot(), vectors, lambda x: x[..., row, :]))
+    return in_part(with_phases(vectors_dot, vectors, lambda x: x[..., row, :]), equal("eigenvalues"))
 
 
 @pullback(linalg.eigh, parts=True)
