@@ -74,6 +74,8 @@ KINDS: dict[str, tuple[Callable[[Any, float], Any], Callable[[Any], Any]]] = {
     "numbers": (lambda x, c: x * c, lambda item: item),
 }
 
+BY_COMPARING = cmp_to_key(lambda a, b: _compared(a, b))
+
 WAYS: dict[str, Callable[[list[Any]], Any]] = {
     "max": lambda items: max(items),
     "min": lambda items: min(items),
@@ -90,6 +92,7 @@ WAYS: dict[str, Callable[[list[Any]], Any]] = {
     "sorted backwards": lambda items: sorted(items, reverse=True)[1],
     "sort": lambda items: _sorted_in_place(items)[1],
     "sort by comparing": lambda items: sorted(items, key=cmp_to_key(_compared))[0],
+    "sort by comparing, kept": lambda items: sorted(items, key=BY_COMPARING)[0],
     "heap": lambda items: _through_a_heap(items)[1],
     "nsmallest": lambda items: heapq.nsmallest(2, items)[1],
     "nlargest": lambda items: heapq.nlargest(2, items)[1],

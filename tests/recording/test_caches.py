@@ -9,6 +9,7 @@ import collections
 import functools
 import math
 import operator
+import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -601,3 +602,42 @@ def test_a_cache_of_the_library_starts_anew() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert wg.grad(f)(1.7) == wg.grad(f)(1.7) == pytest.approx(3 * 1.7**2)
+
+
+def test_comparing_what_holds_the_same_many_times_ends() -> None:
+    """Ten ways on, nine times: Python looks at ten of the 10^9, for parts that are the same object."""
+
+    def f(x: Any) -> Any:
+        parts: tuple[Any, ...] = (x * 3,)
+        for _ in range(9):
+            parts = (parts,) * 10
+        return x * 2 if parts == (*parts,) else x
+
+    assert wg.grad(f)(1.5) == 2.0
+
+
+def named() -> Any:
+    """A class one of whose methods reaches a cache of many numbers, and its functions that are cached."""
+    cached = functools.lru_cache(maxsize=None)(lambda k: (k, (k,)))
+    for k in range(20_000):
+        cached(k)
+
+    class Named:
+        def __str__(self) -> str:
+            return str(cached(3)[0])
+
+    return Named, cached
+
+
+def test_what_a_cache_of_the_library_keeps_is_not_searched() -> None:
+    """It is from before the trace."""
+    assert wg.grad(lambda x, a: x * float(str(a)))(2.0, named()[0]()) == 3.0
+
+
+def test_what_a_cached_function_reads_is_searched() -> None:
+    def f(x: Any) -> Any:
+        y = x * x
+        return float(re.sub("a", functools.lru_cache(lambda _: str(float(y))), "a"))  # which C calls
+
+    with pytest.raises(wg.WengertError):
+        wg.grad(f)(2.0)

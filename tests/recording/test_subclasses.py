@@ -123,3 +123,33 @@ def test_what_a_class_does_otherwise_than_arrays(f: Callable[[Any], Any]) -> Non
     expected = wg.ngradient(lambda y: weighed_of(np.matrix(y)), Y)[0]
     np.testing.assert_allclose(wg.grad(weighed_of)(np.matrix(Y)), expected, rtol=1e-6)
     np.testing.assert_allclose(wg.gradtape(weighed_of, np.matrix(Y)).play(np.matrix(Y))[1][1], expected, rtol=1e-6)
+
+
+class Power(np.ndarray):
+    """Hands on the third argument that `**` never gives."""
+
+    def __pow__(self, p: Any, modulus: Any = None) -> Any:
+        return super().__pow__(p, modulus)
+
+
+def test_a_power_of_three_arguments() -> None:
+    np.testing.assert_allclose(wg.grad(lambda x: np.sum(W * x.view(Power) ** 3))(X), 3 * X**2 * W, rtol=1e-14)
+    with pytest.raises(TypeError, match=r"unsupported|3rd argument|integers"):
+        wg.grad(lambda x: np.sum(pow(x.view(Power), 2, 5)))(X)
+
+
+class Far(np.ndarray):
+    """Leads to very many objects, as a quantity does that knows its system of units."""
+
+    known: Any
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **words: Any) -> Any:
+        return getattr(ufunc, method)(*[np.asarray(a) for a in inputs], **words)
+
+
+def test_asarray_of_one_that_leads_far() -> None:
+    """It shows the memory; the attributes are nobody's."""
+    far = W.view(Far)
+    far.known = [[k] for k in range(20_000)]
+    np.testing.assert_array_equal(wg.grad(lambda x: np.sum(x * np.asarray(far)))(X), W)
+    np.testing.assert_array_equal(wg.grad(lambda x: np.sum(far * x))(X), W)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import gc
 import operator
 import os
@@ -103,6 +104,8 @@ def _parts(thing: Any) -> list[Any]:
             *(thing.__kwdefaults__ or {}).values(),
             *thing.__dict__.values(),
         ]
+    if t is functools._lru_cache_wrapper:  # what it keeps is from before the trace: during one it starts anew
+        return [thing.__wrapped__, thing.__dict__]
     return [*gc.get_referents(thing), *_closures(type(thing))]
 
 

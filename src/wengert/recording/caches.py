@@ -34,7 +34,7 @@ _COMPARING = (
 )  # fmt: skip
 EQUALITIES = {id(f) for f in _COMPARING}  # a function with a rule may have no hash
 
-DEEP = 10  # so deep the numbers in a key are looked for
+DEEP, MOST = 10, 1000  # so deep the numbers in a key are looked for, and among so many things
 _HASHED: tuple[type, ...] = (dict, set, frozenset, type({}.keys()))
 _HOLDING: tuple[type, ...] = (*_HASHED, list, tuple, collections.deque, type({}.values()), np.ndarray)
 _NUMBERS = (float, complex, np.inexact, np.ndarray, int)
@@ -97,22 +97,36 @@ def is_numeric(thing: Any) -> bool:
     return issubclass(type(thing), _NUMBERS)
 
 
-def _numbers(thing: Any, depth: int = 0) -> list[Any]:
-    """The numbers and arrays in a thing, in order."""
-    if issubclass(type(thing), np.ndarray) and thing.dtype == object:
-        return [number for part in thing.flat for number in _numbers(part, depth + 1)]
-    if is_numeric(thing):
-        return [thing]
+def _numbers(thing: Any) -> list[Any]:
+    """The numbers and arrays in a thing, in order, of the first MOST things that it is made of."""
+    found: list[Any] = []
+    ahead, left = [(thing, 0)], MOST
+    while ahead and left:
+        part, depth = ahead.pop()
+        left -= 1
+        if is_numeric(part) and not _is_of_objects(part):
+            found.append(part)
+        elif depth < DEEP:
+            ahead += [(inner, depth + 1) for inner in reversed(_parts(part))]
+    return found
+
+
+def _is_of_objects(thing: Any) -> bool:
+    return issubclass(type(thing), np.ndarray) and thing.dtype == object
+
+
+def _parts(thing: Any) -> list[Any]:
+    """What a thing is made of."""
+    if _is_of_objects(thing):
+        return [*thing.flat]
     if issubclass(type(thing), frozenset):
-        return [number for part in frozenset.__iter__(thing) for number in _numbers(part, depth + 1)]
-    form = form_of(type(thing)) if depth < DEEP else None
+        return [*frozenset.__iter__(thing)]
+    form = form_of(type(thing))
     if form is None:
         return []
     if form.items is tuple:
-        parts = [*tuple.__iter__(thing)]
-    else:
-        parts = [shelf.load(shelf.holder, key) for shelf in shelves(thing, form) for key in shelf.keys]
-    return [number for part in parts for number in _numbers(part, depth + 1)]
+        return [*tuple.__iter__(thing)]
+    return [shelf.load(shelf.holder, key) for shelf in shelves(thing, form) for key in shelf.keys]
 
 
 def _is_traced(recording: Recording, leaf: Any) -> bool:

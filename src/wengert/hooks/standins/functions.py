@@ -226,6 +226,8 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
         if kwargs and is_elementwise(primitive.fn):
             return with_options(recording, primitive.fn, args, kwargs)
         return record_call(primitive, args, kwargs)
+    if primitive.fn is np.asarray and args and isinstance(args[0], np.ndarray) and "like" not in kwargs:
+        return _native(primitive)(*args, **kwargs)  # which asks nobody: it shows the memory
     if any([type(a) not in PLAIN and hides(recording, (a,)) for a in (*args, *kwargs.values())]):
         return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
     return _native(primitive)(*args, **kwargs)
@@ -361,9 +363,16 @@ _ORDERS = {"lt", "le", "gt", "ge"}
 def dunder(op: Any, reflected: bool) -> Any:
     """`x.__add__(y)` of a number or array, and from a subclass by `super().__add__(y)`."""
 
-    def call(a: Any, b: Any) -> Any:
+    def native(a: Any) -> Any:
+        name = op.reflected if reflected else op.method
+        found = [base.__dict__.get(name) for base in type(a).__mro__]
+        return next(f for f in found if isinstance(f, types.WrapperDescriptorType))
+
+    def call(a: Any, b: Any, *modulus: Any) -> Any:
         number = (int, float, complex, np.ndarray, np.generic)
         recording = STATE.recording
+        if modulus and (op.method != "__pow__" or modulus != (None,)):
+            return native(a)(a, b, *modulus)  # it takes none, but of int's
         if op.name in _ORDERS and (isinstance(a, complex) or isinstance(b, complex)):
             return NotImplemented
         if not isinstance(b, number) and not (isinstance(a, np.ndarray) and type(b) in (list, tuple)):
@@ -372,12 +381,7 @@ def dunder(op: Any, reflected: bool) -> Any:
             leaves_it = getattr(type(b), "__array_ufunc__", op) is None
             return NotImplemented if leaves_it else by_ufunc(op.fn, *((b, a) if reflected else (a, b)))
         if python_method(type(a), op.method) or python_method(type(b), op.reflected):
-            name = op.reflected if reflected else op.method
-            fn = next(
-                base.__dict__[name]
-                for base in type(a).__mro__
-                if isinstance(base.__dict__.get(name), types.WrapperDescriptorType)
-            )
+            fn = native(a)
             if recording is None or not search(recording, (a, b)):
                 return fn(a, b)
             if not isinstance(a, float) or id(a) in SHADOW:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import collections
 import functools
+import gc
 import heapq
 import importlib.util
 import operator
@@ -55,6 +56,16 @@ def _getter_in_python(f: Any) -> Any:
     return enter(getattr(OPERATOR, type(f).__name__)(*given))
 
 
+@decides_type(type(functools.cmp_to_key(operator.lt)))
+def _of_order(f: Any) -> Decision:
+    return replaced("It compares by a function, which is followed.", _order_in_python)
+
+
+def _order_in_python(f: Any) -> Any:
+    """What `functools.cmp_to_key` gave before the trace; it shows the function to the collector only."""
+    return enter(_KEYS.cmp_to_key)(next(part for part in gc.get_referents(f) if part is not type(f)))
+
+
 def _ordering(native: Any, text: Any) -> Any:
     """A function that moves items by their order: on a tape each comparison is a guard."""
 
@@ -100,7 +111,8 @@ def _stands_in(native: Any, text: Any, **options: bool) -> None:
 
 _stands_in(collections._count_elements, plain.count_elements)  # type: ignore[attr-defined]
 _stands_in(operator.iconcat, plain.iconcat)
-_stands_in(functools.cmp_to_key, _in_python(functools, "_functools").cmp_to_key)
+_KEYS = _in_python(functools, "_functools")
+_stands_in(functools.cmp_to_key, _KEYS.cmp_to_key)
 for _native, _text in _shared(operator, OPERATOR):
     if _native not in (operator.index, operator.length_hint, operator.iconcat):  # the text does something else
         _stands_in(_native, _text, ruled=True)
