@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.spatial import KDTree, Voronoi, cKDTree, distance
+from scipy.spatial import ConvexHull, Delaunay, KDTree, Voronoi, cKDTree, distance
 from scipy.spatial.transform import Rotation
 
 import wengert as wg
@@ -105,3 +105,13 @@ def test_rotations_in_python_are_those_in_c(name: str, args: Any, kwargs: Any) -
 def test_a_matrix_that_mirrors_is_no_rotation() -> None:
     with pytest.raises(ValueError, match="Non-positive determinant"):
         wg.grad(lambda m: Rotation.from_matrix(m).magnitude())(-np.eye(3))
+
+
+@pytest.mark.parametrize("made", [cKDTree, KDTree, ConvexHull, Delaunay])
+def test_trees_of_traced_points_are_refused_on_a_tape(made: Any) -> None:
+    def f(x: Any) -> Any:
+        made(np.reshape(x, (-1, 2)))
+        return np.sum(x)
+
+    with pytest.raises(wg.WengertError, match="not followed on a tape"):
+        wg.trace(f, np.random.default_rng(0).normal(size=12))

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import coo_matrix
 from scipy.spatial import KDTree, cKDTree
 
-from wengert.extend import non_differentiable, stands_for
+from wengert.extend import RefusedCallError, is_traced, non_differentiable, stands_for
 from wengert_rules.scipy.spatial.distances import minkowski
 
 
@@ -18,9 +18,19 @@ class MovingTree(KDTree):
         return self.moving
 
 
-@non_differentiable
 def numbers(x):
-    """The numbers of an array, for code in C."""
+    """The numbers of an array, for code in C, of whose objects a tape knows nothing."""
+    made = as_constant(x)
+    if is_traced(made):
+        raise RefusedCallError(
+            "trees, hulls and triangulations of traced points are not followed on a tape, which is played at others: "
+            "take wg.grad or wg.jvp, or build them of constant points"
+        )
+    return made
+
+
+@non_differentiable
+def as_constant(x):
     return np.array(x)
 
 
