@@ -15,6 +15,7 @@ from programs import PROGRAMS
 from tapes import array_tape, numbers, same_bits, scalar_tape
 
 import wengert as wg
+from wengert.compiling import placement
 from wengert.values.trees import leaves
 
 
@@ -29,6 +30,12 @@ def close(found: Any, expected: Any) -> None:
 
 def same(found: Any, expected: Any) -> None:
     assert all([same_bits(a, b) for (_, a), (_, b) in zip(leaves(found), leaves(expected), strict=True)])
+
+
+@pytest.fixture(autouse=True)
+def small_buffers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even the smallest arrays go into buffers here."""
+    monkeypatch.setattr(placement, "LEAST", 1)
 
 
 @pytest.mark.slow

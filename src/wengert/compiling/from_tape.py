@@ -35,7 +35,7 @@ def graph_of(tape: AnyTape, rules: Rules, exact: Rules) -> tuple[Graph, dict[Op,
     more or less could decide otherwise. There the rules `exact` are for.
     """
     ops = list(tape)
-    if _looks_at_memory(ops):
+    if looks_at_memory(ops):
         rules = exact = {}
     graph, made, decides = Graph(rules), dict[Op, Any](), _deciding(ops)
     for op in ops:
@@ -44,7 +44,7 @@ def graph_of(tape: AnyTape, rules: Rules, exact: Rules) -> tuple[Graph, dict[Op,
     return graph, made
 
 
-def _looks_at_memory(ops: Sequence[Op]) -> bool:
+def looks_at_memory(ops: Sequence[Op]) -> bool:
     """Whether a tape asks where values lie in memory, or in which order, so that equal ones may not do for them."""
     calls = [op for op in ops if isinstance(op, Call)]
     return any([_is_among(op.fn, (*_BY_IDENTITY, *functional.WINDOWED)) or _names_order(op) for op in calls])

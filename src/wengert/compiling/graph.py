@@ -91,7 +91,10 @@ class Graph:
             found = rule(self, *args, **kwargs)
             if found is not None:
                 return found
-        return self.make(fn, args, kwargs, spec_of(fn, args, kwargs), known=True)
+        spec = spec_of(fn, args, kwargs)
+        if spec.kind is np.ndarray:  # beside an array NumPy's numbers are as Python's
+            args = tuple([float(a) if type(a) is np.float64 else a for a in args])
+        return self.make(fn, args, kwargs, spec, known=True)
 
     def make(
         self,
@@ -223,6 +226,7 @@ _SHAPES: dict[Any, Callable[..., tuple[int, ...]]] = {
     np.vdot: lambda a, b: (),
     np.einsum: _einsum_shape,
     np.full: lambda shape, value: shape,
+    np.zeros: lambda shape: shape,
     np.broadcast_to: lambda x, shape: shape,
     np.reshape: lambda x, shape: shape,
     np.transpose: lambda x, axes: tuple([shape_of(x)[axis] for axis in axes]),
@@ -231,4 +235,4 @@ _SHAPES: dict[Any, Callable[..., tuple[int, ...]]] = {
     np.trace: lambda x: (),
     np.copy: shape_of,
 }
-_ALWAYS_ARRAYS = (np.full, np.broadcast_to, np.reshape, np.transpose, np.copy)
+_ALWAYS_ARRAYS = (np.full, np.zeros, np.broadcast_to, np.reshape, np.transpose, np.copy)

@@ -69,7 +69,7 @@ def _builds(fn: Any) -> bool:
 
 def _copied(tape: Tape, part: Part) -> Op:
     """Have a part of the result be a copy; returns the op that makes it."""
-    copy = Call(np.copy, [Variable(part.op)], val=np.copy(part.op.val), site=part.op.site)
+    copy = Call(np.ndarray.copy, [Variable(part.op)], val=np.copy(part.op.val), site=part.op.site)
     if part.holder is None:
         tape.result = tape.push(copy)
     else:

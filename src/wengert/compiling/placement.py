@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiling.from_tape import looks_at_memory
 from wengert.compiling.graph import SUM
 from wengert.compiling.vocabulary import SIGNS
 from wengert.tape.liveness import Memory, last_readers
-from wengert.tape.ops import Call, Op, Variable
+from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.values.names import is_of_library
 
 LEAST = 1 << 14  # bytes; smaller arrays cost no page faults, and `x * y` is easier to read
@@ -65,6 +66,8 @@ def ufunc_at(fn: Any) -> Any:
 
 def placement(ops: Sequence[Op], result: Variable) -> Placement:
     """Which results of `ops` go into buffers: large ones that no user gets, and no function that might keep them."""
+    if looks_at_memory(ops):
+        return Placement([], {})
     memory = Memory(last_readers(ops, result))
     stores = memory.in_place(ops)
     for op in ops:
@@ -108,7 +111,6 @@ class _Scan:
         return (
             type(x) is np.ndarray
             and x.nbytes >= LEAST
-            and x.flags.c_contiguous
             and takes_out(op)
             and self.makers.get(group) == 1
             and not memory.pinned[group]
@@ -148,8 +150,12 @@ def is_elementwise(op: Call) -> bool:
 
 
 def takes_out(op: Call) -> bool:
-    """Whether a call can be told where to put its result."""
+    """Whether a call can be told where to put its result: one of plain arrays and numbers."""
+    values = [value_of(v) for v in op.args]
+    plain = all([(type(x) is np.ndarray and x.dtype.kind in "fciub") or not isinstance(x, np.ndarray) for x in values])
+    if op.kwargs or not plain or op.val.dtype.kind not in "fciub":
+        return False
     ufunc = ufunc_at(op.fn)
     if isinstance(ufunc, np.ufunc):
-        return not op.kwargs and len(op.args) == ufunc.nin and ufunc.nout == 1
-    return any([op.fn is fn or op.fn == fn for fn in _ALSO]) and not op.kwargs
+        return len(op.args) == ufunc.nin and ufunc.nout == 1
+    return any([op.fn is fn or op.fn == fn for fn in _ALSO])

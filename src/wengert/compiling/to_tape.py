@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graph import SUM, Graph, Node, Spec, nodes_in
+from wengert.compiling.graph import SUM, Graph, Node, nodes_in
 from wengert.compiling.ownership import own_results
-from wengert.compiling.vocabulary import SIGNS
+from wengert.compiling.vocabulary import METHODS, SIGNS
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, sequence_like, value_of, with_variables
 from wengert.tape.source import stays
@@ -58,18 +58,19 @@ def _stays(node: Node) -> bool:
     return stays(node.op) and not any([node.fn is fn for fn in _QUIET])
 
 
-def _op(node: Node, written: dict[Node, Variable]) -> Op:
+def _op(node: Node, variables: dict[Node, Variable]) -> Op:
     """The op that a node is on a tape."""
     if node.fn is None:
         assert node.op is not None
         return node.op.copy()
-    fn, args, kwargs = (_with_variables(tree, written) for tree in (node.fn, node.args, node.kwargs))
+    fn, args, kwargs = (_with_variables(tree, variables) for tree in (node.fn, node.args, node.kwargs))
     origin = node.op
-    if isinstance(origin, Call) and origin.fn is node.fn and Spec.of(origin.val) == node.spec:
+    if not node.known and isinstance(origin, Call):
         made = Call(fn, args, kwargs, origin.val, guard=origin.guard)
     else:
         of_numpy = any([isinstance(value_of(a), (np.ndarray, np.generic)) for a in args])
-        made = Call(SIGNS.get(fn, fn) if of_numpy else fn, args, kwargs, _value(fn, args, kwargs))
+        written = METHODS.get(fn, SIGNS.get(fn, fn) if of_numpy else fn)
+        made = Call(written, args, kwargs, _value(written, args, kwargs))
     made.site, made.note = _provenance(origin)
     return made
 

@@ -46,6 +46,9 @@ SIGNS = {
 }  # fmt: skip
 """How these are written on a tape and in source."""
 
+METHODS = {np.reshape: np.ndarray.reshape, np.transpose: np.ndarray.transpose, np.copy: np.ndarray.copy}
+"""What methods of arrays do faster."""
+
 Reader = Callable[..., Any]
 
 
@@ -114,6 +117,10 @@ def _mean(graph: Graph, spec: Spec, a: Any) -> Any:
 
 def _full(graph: Graph, spec: Spec, shape: Any, fill_value: Any, dtype: Any = None) -> Any:
     return graph.call(np.full, spec.shape, _plain(fill_value)) if _is_scalar(fill_value) else None
+
+
+def _zeros(graph: Graph, spec: Spec, shape: Any, dtype: Any = None) -> Any:
+    return graph.call(np.zeros, spec.shape)
 
 
 def _is_scalar(a: Any) -> bool:
@@ -198,6 +205,7 @@ _READERS: dict[Any, Reader] = {
     np.mean: _mean,
     np.ndarray.mean: _mean,
     np.full: _full,
+    np.zeros: _zeros,
     np.broadcast_to: _broadcast_to,
     np.reshape: _reshape,
     np.ndarray.reshape: _reshape,

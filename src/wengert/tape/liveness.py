@@ -6,6 +6,7 @@ that may share its memory, is not read afterwards, the old version may be change
 
 from __future__ import annotations
 
+import operator
 import types
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -114,7 +115,7 @@ def is_new_memory(op: Call) -> bool:
 
     Its rule says so; but a function in Python may return what it was given.
     """
-    if any(op.fn is fn for fn in _FRESH):
+    if any(op.fn is fn for fn in _FRESH) or _gathers(op):
         return True
     if isinstance(op.fn, Variable | types.FunctionType) or "out" in op.kwargs:
         return False
@@ -122,6 +123,15 @@ def is_new_memory(op: Call) -> bool:
         return False
     rule = rules.get(op.fn)
     return rule is not None and rule.kind != "rrule" and not rule.view and not rule.identity
+
+
+def _gathers(op: Call) -> bool:
+    """Whether a call picks elements by arrays of places, or sums products: neither ever gives a view."""
+    if op.fn is not operator.getitem:
+        return op.fn is np.einsum and len(op.args) > 2 and not op.kwargs
+    key = value_of(op.args[1])
+    parts = [value_of(part) for part in (key if isinstance(key, tuple) else (key,))]
+    return any([isinstance(part, np.ndarray) and part.ndim > 0 for part in parts])
 
 
 def is_atom(value: Any) -> bool:
