@@ -13,6 +13,7 @@ from wengert.batches import vmap
 from wengert import adjoints as _adjoints
 from wengert.checks import check_grads
 from wengert.compiling import optimising as _optimising
+from wengert.compiling.compile import compile
 from wengert.custom import custom, jacobian_rule, scalar_rule
 from wengert.differences import ngradient
 from wengert.errors import *  # noqa: F403 -- those that its own table names
@@ -54,8 +55,8 @@ __all__ = [
     "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend", "ProjectTo", "Tangent", "Thunk",
     "InplaceableThunk", "NoTangent", "ZeroTangent", "unthunk", "add_inplace", "debug",
     # tapes
-    "trace", "gradtape", "jvptape", "hvptape", "post_mortem", "PostMortem", "Tape", "Input", "Constant", "Call",
-    "Variable", "Context", "RRuleContext", "rrule_tape", "mkcall", "bound", "verify", "fold_constants",
+    "compile", "trace", "gradtape", "jvptape", "hvptape", "post_mortem", "PostMortem", "Tape", "Input", "Constant",
+    "Call", "Variable", "Context", "RRuleContext", "rrule_tape", "mkcall", "bound", "verify", "fold_constants",
     # errors and warnings
     *errors.__all__,
 ]  # fmt: skip

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
-    "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError",
+    "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError", "EagerWarning",
     "GradientCheckError", "IntegerInputError", "NoBatchingRuleWarning", "NoDerivativeError", "NoGradientPathError",
-    "NoPathWarning", "NoRuleError", "NonFiniteError", "NonScalarOutputError", "NotConvergedWarning", "OutOfRangeError",
-    "PluginWarning", "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError", "TapeError",
-    "TensorLanguageError", "WengertError",
+    "NoPathWarning", "NoRuleError", "NonFiniteError", "NonScalarOutputError", "NotConvergedWarning",
+    "OutOfRangeError", "PluginWarning", "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError",
+    "TapeError", "TensorLanguageError", "WengertError",
 ]  # fmt: skip
 
 
@@ -104,6 +104,10 @@ class CacheWarning(UserWarning):
 
 class NoPathWarning(UserWarning):
     """A result depends on nothing of what its derivative is asked for, so that this is zero; it names the last line."""
+
+
+class EagerWarning(UserWarning):
+    """A compiled function runs as if it were not, from now on: what it reads or does cannot be watched, or changes."""
 
 
 class NoBatchingRuleWarning(UserWarning):

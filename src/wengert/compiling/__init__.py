@@ -1,1 +1,1 @@
-"""Compiling: a tape as a graph, rewritten to do less, laid out in memory, and written as NumPy source."""
+"""Compiling: functions that are traced once, and tapes rewritten to do less, laid out in memory and written as code."""

@@ -39,7 +39,9 @@ def of_user(f: Any) -> bool:
 
 def twin_of(code: types.CodeType, deep: bool = True, giving: bool = False) -> types.CodeType:
     """The twin of a code. `deep`: what it makes is instrumented too; `giving`: what it returns is prepared."""
-    rewriter = rewriter_of(HOOKS, deep, giving)
+    recording = STATE.recording
+    reads = None if recording is None else recording.reads
+    rewriter = rewriter_of(HOOKS if reads is None else reads.hooks, deep, giving, reads is not None)
     found = rewriter.twins.get(id(code))
     if found is not None:
         return found[1]

@@ -11,6 +11,7 @@ import types
 import weakref
 from typing import Any
 
+from wengert.recording.recording import STATE
 from wengert.values.codes import original
 
 exchanged: list[tuple[types.FunctionType, types.CodeType, types.CodeType]] = []
@@ -32,6 +33,9 @@ def exchange(f: types.FunctionType, own: types.CodeType, twin: types.CodeType) -
     """Have `f` run the code `twin` instead of its `own` until `give_back`."""
     exchanged.append((f, own, twin))
     f.__code__ = twin
+    recording = STATE.recording
+    if recording is not None and recording.reads is not None:
+        recording.reads.entered(f, own)
 
 
 def note_born(f: types.FunctionType, code: types.CodeType) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import CodeType, FunctionType
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,3 +45,11 @@ class WrittenMemory(Protocol):
     def unwind(self, position: int, /) -> int: ...
     def use_up(self) -> None: ...
     def forget_kept(self) -> None: ...
+
+
+class WatchedReads(Protocol):
+    """What the code of one recording reads from outside: `wengert.compiling.outside.Reads`."""
+
+    hooks: Mapping[str, Any]
+
+    def entered(self, f: FunctionType, code: CodeType, /) -> None: ...

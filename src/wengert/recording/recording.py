@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import NoDerivativeError, WengertError
-from wengert.recording.interface import WrittenMemory
+from wengert.recording.interface import WatchedReads, WrittenMemory
 from wengert.recording.primitives import CONSTANT
 from wengert.rulebook.pushforwards import plainly
 from wengert.values.frames import ENGINE, is_at_caller
@@ -124,6 +124,7 @@ class Recording:
         "owed",
         "own",
         "pinned",
+        "reads",
         "refusals",
         "reruns",
         "roots",
@@ -161,6 +162,7 @@ class Recording:
         self.reruns = False  # whether the reverse pass follows at once, so that a checkpoint may run again in it
         self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
         self.own = NOTHING  # the slots of what the function itself holds
+        self.reads: WatchedReads | None = None  # what the code reads from outside, where that is watched
         self.rounded: dict[int, Any] = {}  # constants that were rounded from traced values, by id: keys of caches
         self.roots: Any = None  # the outermost function, and what it is given
         self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose

@@ -19,6 +19,7 @@ from bytecode import Bytecode, Instr, Label
 from wengert.errors import BytecodeError
 from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Nested, OpcodeTable
 from wengert.rewrite.nulls import calls_without_self
+from wengert.rewrite.reading import reading_table
 from wengert.rewrite.storing import called_at, stored_in
 from wengert.rewrite.tables import running_table
 from wengert.values.codes import note_original, original
@@ -31,7 +32,7 @@ ROOM = 5
 DEPTH = 100
 """Frames that rewriting may take."""
 
-_rewriters: dict[tuple[int, bool, bool], Rewriter] = {}
+_rewriters: dict[tuple[int, bool, bool, bool], Rewriter] = {}
 
 
 def instrument(code: CodeType, hooks: Mapping[str, Callable], deep: bool = False) -> CodeType:
@@ -44,12 +45,19 @@ def instrument(code: CodeType, hooks: Mapping[str, Callable], deep: bool = False
     return rewriter_of(hooks, deep).twin(code)
 
 
-def rewriter_of(hooks: Mapping[str, Callable], deep: bool = False, giving: bool = False) -> Rewriter:
-    """The Rewriter for a mapping of hooks, made once; twins that are `giving` tell `touched` what they return."""
-    key = id(hooks), deep, giving
+def rewriter_of(
+    hooks: Mapping[str, Callable], deep: bool = False, giving: bool = False, reading: bool = False
+) -> Rewriter:
+    """The Rewriter for a mapping of hooks, made once.
+
+    Twins that are `giving` tell `touched` what they return; those that are `reading` tell what they read from outside.
+    """
+    key = id(hooks), deep, giving, reading
     rewriter = _rewriters.get(key)
     if rewriter is None:
-        rewriter = _rewriters.setdefault(key, Rewriter(hooks, running_table(), deep, giving))
+        nested = rewriter_of(hooks, True, False, reading).twin if deep and giving else None
+        table = reading_table(sys.version_info[:2]) if reading else running_table()
+        rewriter = _rewriters.setdefault(key, Rewriter(hooks, table, deep, giving, nested))
     return rewriter
 
 
@@ -59,13 +67,15 @@ class Rewriter:
     Equal codes may come from two files. A twin lives as long as the code that it was made from, or as it runs.
     """
 
-    def __init__(self, hooks: Mapping[str, Callable], table: OpcodeTable, deep: bool, giving: bool) -> None:
+    def __init__(
+        self, hooks: Mapping[str, Callable], table: OpcodeTable, deep: bool, giving: bool, nested: Nested = None
+    ) -> None:
         missing = HOOK_NAMES - set(hooks)
         if missing:
             raise ValueError(f"no hook is given for {', '.join(sorted(missing))}")
         self.hooks = hooks
         self.table = table
-        self.nested = None if not deep else rewriter_of(hooks, True).twin if giving else self.twin
+        self.nested = None if not deep else nested or self.twin
         self.giving = giving
         self.twins: dict[int, tuple[weakref.ref[CodeType], CodeType]] = {}
 

@@ -1,0 +1,139 @@
+"""`wg.compile`: a function whose calls are traced once for each way they go, and run as generated code afterwards."""
+
+from __future__ import annotations
+
+import functools
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from wengert.compiling.entries import FAILED, Entry, Miss
+from wengert.compiling.outside import Wrapper
+from wengert.compiling.tracing import traced
+from wengert.errors import EagerWarning, WengertError
+from wengert.recording.recording import STATE
+from wengert.recording.session import SESSION
+from wengert.rulebook.registry import rules
+from wengert.values.callables import callable_name
+from wengert.values.settings import SETTINGS, Settings
+
+OF_A_KEY, IN_ALL = 8, 64
+"""How many entries there may be for one form of call, and in all."""
+
+
+class Compiled(Wrapper):
+    """A compiled function: called like the function that it was made of, it gives what that gives."""
+
+    def __init__(self, g: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, g)
+        self.wrapped = g
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all traces, and what kept the function from being compiled."""
+        self._entries: dict[Any, list[Entry]] = {}
+        self._eager: str | None = None
+        self._version = rules.version
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if STATE.recording is not None or STATE.silenced is not None:
+            recording = STATE.recording
+            return (self.wrapped if recording is None else recording.enter(self.wrapped))(*args, **kwargs)
+        if self._version != rules.version:
+            self.clear()
+        given = (*args, *kwargs.values()) if kwargs else args
+        for entry in self._entries.get((len(args), *kwargs) if kwargs else len(args), ()):
+            result = entry.call(*given)
+            if type(result) is not Miss:
+                return result
+            if result is FAILED:
+                return self.wrapped(*args, **kwargs)
+        return self._missed(args, kwargs)
+
+    def __get__(self, obj: Any, cls: Any = None) -> Any:
+        return self if obj is None else types.MethodType(self, obj)
+
+    def _missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that no entry fits: it is traced, or runs as it is."""
+        if self._eager is not None or SESSION.recordings or not _is_plain():
+            return self.wrapped(*args, **kwargs)
+        key = (len(args), *kwargs) if kwargs else len(args)
+        known = self._entries.get(key, [])
+        if len(known) >= OF_A_KEY or sum(map(len, self._entries.values())) >= IN_ALL:
+            why = known[-1].failing((*args, *kwargs.values())) if known else None
+            self._give_up(f"its calls go too many ways; the last test that failed: {why or 'a branch on a value'}")
+            return self.wrapped(*args, **kwargs)
+        return self._traced(key, args, kwargs)
+
+    def _traced(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        try:
+            found = traced(self.wrapped, args, kwargs)
+        except WengertError as error:
+            result = self.wrapped(*args, **kwargs)
+            self._give_up(f"its trace ends with {type(error).__name__}: {str(error).splitlines()[0]}")
+            return result
+        finally:
+            SESSION.tidy()
+        if found.tape is None:
+            self._give_up(str(found.reads.unkept))
+            return found.value
+        parameters = [*(f"a{k}" for k in range(len(args))), *(f"a_{name}" for name in kwargs)]
+        entry = Entry(found, parameters)
+        failing = entry.failing((*args, *kwargs.values()))
+        if failing is None:
+            self._version = rules.version  # tracing may have loaded some
+            self._entries[key] = [*self._entries.get(key, ()), entry]
+        else:
+            self._give_up(f"it changes what it reads from outside: {failing}")
+        return found.value
+
+    def _give_up(self, words: str) -> None:
+        """Run as it is from now on, and say so."""
+        self._eager, self._version = words, rules.version
+        warnings.warn(f"{callable_name(self.wrapped)} is not compiled any more: {words}", EagerWarning, stacklevel=4)
+
+    def explain(self) -> str:
+        """What is kept of the calls until now: entries, their tests, what is read outside, and why it runs as it is."""
+        lines = [f"{callable_name(self.wrapped)}: {sum(map(len, self._entries.values()))} traces"]
+        for key, entries in self._entries.items():
+            for entry in entries:
+                lines += [f"called with {key}: {len(entry.tape)} ops, {len(entry.tests)} tests"]
+                lines += [f"  reads {entry.said(place)}" for place in entry.inputs]
+                lines += [f"  tests {entry.said(test)}" for test in entry.tests]
+        return "\n".join([*lines, *([f"runs as it is: {self._eager}"] if self._eager else [])])
+
+    def source(self) -> str:
+        """The generated code of all entries."""
+        entries = [entry for entries in self._entries.values() for entry in entries]
+        return "\n\n".join(f"{entry.tape.to_source('run')}\n\n{entry.text}" for entry in entries)
+
+
+def _is_plain() -> bool:
+    """Whether derivatives are computed as they are by default; else a trace would keep how they are not."""
+    return not SETTINGS.debug_nans and not SETTINGS.debug and SETTINGS.strategy == Settings.strategy
+
+
+def compile(g: Callable[..., Any]) -> Compiled:
+    """A function that gives what `g` gives, and is traced once for each way its calls go.
+
+    `g` is `grad(f)`, `value_and_grad(f)`, `jacobian(f)` or any function, which may take derivatives itself. The first
+    call traces it; later ones run generated code, after tests that it would do the same again: that the arguments are
+    of the same form, and that all it read from outside (globals, closures, attributes, defaults) is as it was. Floats
+    and float arrays from outside are read anew at each call. A function that has effects, or reads what cannot be
+    watched, runs as it is; an EagerWarning says so, once.
+
+    >>> scale = {"a": 2.0}
+    >>> g = wg.compile(wg.grad(lambda x: scale["a"] * x**2))
+    >>> g(3.0), g(3.0)
+    (12.0, 12.0)
+    >>> scale["a"] = 10.0
+    >>> g(3.0)
+    60.0
+
+    `g.explain()` tells what is kept and read, `g.source()` is the generated code, `g.clear()` forgets.
+    """
+    return Compiled(g)
+
+
+__all__ = ["Compiled", "compile"]

@@ -1,0 +1,99 @@
+"""An entry of the cache: the tests of one trace, and the code of its tape, as one generated function."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.outside import Outer
+from wengert.compiling.tracing import Traced
+from wengert.errors import StaleTapeError
+from wengert.tape.source import compile_tape
+
+
+class Miss:
+    """What an entry gives that does not fit the call: in place of a result."""
+
+    def __init__(self, words: str) -> None:
+        self.words = words
+
+    def __repr__(self) -> str:
+        return self.words
+
+
+MISS = Miss("a test fails")
+FAILED = Miss("the code raises")
+_numbers = itertools.count(1)
+
+
+class Entry:
+    """What one trace is good for: `call` gives the result of a call that passes its tests, else a Miss.
+
+    `tests` are the expressions that have to be true, in order; the names in them are those of `names`.
+    """
+
+    def __init__(self, traced: Traced, parameters: list[str]) -> None:
+        reads = traced.reads
+        assert traced.tape is not None
+        self.said = reads.said
+        self.tape, self.parameters, self.inputs = traced.tape, parameters, dict(reads.inputs)
+        self.run = compile_tape(traced.tape, "run")
+        kinds = {name: _kind(f"i{k}", name, outer, reads.pin) for k, (name, outer) in enumerate(reads.inputs.items())}
+        self.tests = [*reads.class_tests, *reads.tests, *kinds.values()]
+        self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
+        self.names.update(run=self.run, MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
+        self.text = self._text(traced.returned)
+        self.call = self._made()
+
+    def _text(self, returned: str) -> str:
+        tests = "\n                and ".join(f"({test})" for test in self.tests) or "True"
+        given = ", ".join(f"i{k}" for k in range(len(self.inputs)))
+        return (
+            f"def entry({', '.join(self.parameters)}):\n"
+            "    try:\n"
+            f"        if not ({tests}):\n"
+            "            return MISS\n"
+            "    except (KeyError, IndexError, AttributeError, TypeError, ValueError):\n"
+            "        return MISS\n"
+            "    try:\n"
+            f"        r = run({given})\n"
+            "    except StaleTapeError:\n"
+            "        return MISS\n"
+            "    except Exception:\n"
+            "        return FAILED\n"
+            f"    return {returned}\n"
+        )
+
+    def _made(self) -> Callable[..., Any]:
+        file = f"<wengert entry {next(_numbers)}>"
+        exec(compile(self.text, file, "exec"), self.names)
+        made: Callable[..., Any] = self.names["entry"]
+        linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
+        weakref.finalize(made, linecache.cache.pop, file, None)
+        return made
+
+    def failing(self, args: tuple[Any, ...]) -> str | None:
+        """The first test that these arguments, and what is outside, do not pass; None where they pass all."""
+        names = {**self.names, **dict(zip(self.parameters, args, strict=True))}
+        for test in self.tests:
+            try:
+                if eval(test, names):
+                    continue
+            except (KeyError, IndexError, AttributeError, TypeError, ValueError):
+                pass
+            return self.said(test)
+        return None
+
+
+def _kind(name: str, place: str, outer: Outer, pin: Callable[[Any], str]) -> str:
+    """The test that a number or an array is of the kind that it was; it also gives it its name."""
+    value = outer.own
+    if type(value) is np.ndarray:
+        like = f"{name}.shape == {value.shape} and {name}.dtype == {pin(value.dtype)}"
+        return f"type({name} := {place}) is ndarray and {like}"
+    return f"type({name} := {place}) is {'float' if type(value) is float else pin(type(value))}"

@@ -1,0 +1,446 @@
+"""What one trace reads from outside: floats and arrays become inputs of it, for all else there are tests.
+
+Each thing is reached from a pinned object by an accessor, a Python expression such as `k0['lr']` or `a1['w'][2]`: the
+dictionary of a module, a cell, a function, or an argument. A test is an expression, too, true of what was read. What
+the trace goes on with in place of a number or an array is an object made for this accessor: `a = b = 0.1` is one float
+under two names. Lists, tuples and dictionaries are taken in whole, objects attribute by attribute as they are read;
+what has parts of another kind cannot be watched, and the trace is not kept.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compiling.trusted import is_library, is_of_user
+from wengert.recording.learnt import prepared
+from wengert.recording.primitives import INPUT
+from wengert.recording.recording import Recording, here
+from wengert.recording.shadow import SHADOW
+from wengert.recording.subclasses import renewed
+from wengert.values.frames import ENGINE
+from wengert.values.names import home_of, is_heap_type
+from wengert.values.specs import is_inexact
+from wengert.values.views import owner_of
+
+MOST = 1000
+"""Tests of one trace; with more it is not kept."""
+
+ATOMS = {int, bool, str, bytes, type(None), type(...), type(NotImplemented)}
+SAME = (
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, type(np.sum),
+    type(np.where), types.GenericAlias,
+)  # fmt: skip
+"""Of what these are, nothing can change but which of them it is."""
+COMPARED = (np.bool_, np.integer, np.dtype, range, slice)
+"""What is compared with what it was, types included; none of it runs code of the user's."""
+
+
+class Outer(NamedTuple):
+    """A number or an array that the trace read at an accessor: what stands for it in the trace, and itself."""
+
+    made: Any
+    own: Any
+
+
+class Wrapper:
+    """A callable object of this package, and the function that it calls."""
+
+    wrapped: Any
+
+
+class Reads:
+    """What a recording has read from outside; `unkept` says why its trace cannot be used again, if it cannot."""
+
+    def __init__(self, recording: Recording, hooks: Mapping[str, Callable[..., Any]]) -> None:
+        self.recording, self.hooks = recording, hooks
+        self.unkept: str | None = None
+        self.pins: list[Any] = []
+        self.labels: dict[str, str] = {}
+        self.tests: dict[str, None] = {}
+        self.class_tests: dict[str, None] = {}  # these come first: where they hold, reading an attribute runs no code
+        self.inputs: dict[str, Outer] = {}
+        self.known: dict[int, tuple[Any, str]] = {}  # objects by id, and where each was met first
+        self.cells: dict[int, tuple[Any, str]] = {}
+        self.originals: dict[int, tuple[Any, Any]] = {}  # by id, what was made for the trace, and for what
+        self.called: dict[int, Any] = {}  # what was called, and may be
+        self._places: dict[int, str] = {}
+        self._spaces: dict[int, Any] = {}  # the views of the names of classes
+        self._held: list[tuple[Any, Any, Any]] = []  # containers, what is in them by rights, and while the trace lasts
+        self._defaults: list[tuple[Any, Any, Any]] = []
+        self._contents: list[tuple[str, np.ndarray, np.ndarray]] = []
+
+    # -- what tests are made of
+
+    def give_up(self, words: str) -> None:
+        """The trace will not be used again, because of `words`; it goes on."""
+        if self.unkept is None:
+            self.unkept = f"{here()}: {words}"
+
+    def pin(self, thing: Any, label: str = "") -> str:
+        """The name of an object that tests are about."""
+        name = self._places.get(id(thing))
+        if name is None:
+            name = self._places[id(thing)] = f"k{len(self.pins)}"
+            self.pins.append(thing)
+            own = getattr(thing, "__qualname__", "") if isinstance(thing, (type, types.FunctionType)) else ""
+            self.labels[name] = label or own or f"a {type(thing).__name__}"
+        return name
+
+    def test(self, text: str) -> None:
+        self.tests[text] = None
+        if len(self.tests) > MOST:
+            self.give_up(f"it reads more than {MOST} things from outside")
+
+    def said(self, text: str) -> str:
+        """An accessor or a test in the words of the program."""
+        return re.sub(r"\bk\d+\b", lambda k: self.labels[k[0]], text)
+
+    # -- reading
+
+    def argument(self, value: Any, name: str) -> Any:
+        """What the trace is given for an argument."""
+        return self.read(value, name)
+
+    def read(self, value: Any, place: str) -> Any:
+        """What the trace goes on with for a value that was read from outside at a place."""
+        if self.unkept is not None or id(value) in SHADOW:
+            return value
+        if id(value) in self.known:
+            self.test(f"{place} is {self.known[id(value)][1]}")
+            return value
+        t = type(value)
+        if t is float or is_inexact(value):
+            return self._number(value, place)
+        if t in ATOMS:
+            self._atom(value, place)
+        elif t is np.ndarray and not value.dtype.hasobject:
+            self._content(value, place)
+        elif isinstance(value, COMPARED):
+            self.test(f"type({place}) is {self.pin(t)} and {place} == {self.pin(value)}")
+        elif t in (list, tuple, dict):
+            return self._container(value, place)
+        elif t in (set, frozenset) and {type(item) for item in value} <= {int, str}:
+            self.test(f"type({place}) is {t.__name__} and {place} == {self.pin(t(value))}")
+            self.test(f"{{*map(type, {place})}} == {self.pin({type(item) for item in value})}")
+            if t is set:
+                self._held.append((value, t(value), t(value)))
+        else:
+            self._object(value, place, t)
+        return value
+
+    def _number(self, value: Any, place: str) -> Any:
+        if type(value) is not float and type(value).__module__ not in ("numpy", "builtins"):
+            self.give_up(f"it reads an array of {type(value).__name__} from outside ({self.said(place)})")
+            return value
+        if type(value) not in (float, complex, np.ndarray) and not isinstance(value, np.generic):
+            self.give_up(f"it reads a {type(value).__name__} from outside ({self.said(place)})")
+            return value
+        found = self.inputs.get(place)
+        if found is None or found.own is not value:
+            if found is not None:
+                self.give_up(f"{self.said(place)} changes while it runs")
+                return value
+            self.inputs[place] = found = Outer(self._input(value), value)
+            self.originals[id(found.made)] = found.made, value
+        return found.made
+
+    def _input(self, value: Any) -> Any:
+        """A fresh object, which is an input of the tape wherever the recording stands."""
+        recording = self.recording
+        made, slot = renewed(value), len(recording.entries)
+        if isinstance(made, np.ndarray):
+            recording.memory.arguments.append((made, slot))
+            recording.memory.capture(made)
+        recording.entries.append((INPUT, made, (), (), None, None))
+        recording.levels[0].inputs.add(slot)
+        SHADOW[id(made)] = slot
+        return made
+
+    def _atom(self, value: Any, place: str) -> None:
+        if value is None or type(value) in (bool, type(...), type(NotImplemented)):
+            self.test(f"{place} is {value}")
+        else:
+            self.test(f"type({place}) is {type(value).__name__} and {place} == {value!r}")
+
+    def _content(self, value: np.ndarray, place: str) -> None:
+        """An array of whole numbers, bools or texts, which decide: it has to be as it was."""
+        kept = value.copy()
+        self._contents.append((place, value, kept))
+        like = f"type({place}) is {self.pin(np.ndarray)} and {place}.dtype == {self.pin(value.dtype)}"
+        self.test(f"{like} and {place}.strides == {value.strides}")
+        self.test(f"{self.pin(np.array_equal)}({place}, {self.pin(kept)})")
+
+    def _container(self, value: Any, place: str) -> Any:
+        t = type(value)
+        self.test(f"type({place}) is {t.__name__}")
+        if t is dict:
+            if not {type(key) for key in value} <= {str, int}:
+                self.give_up(f"it reads a dictionary by keys that are neither texts nor whole numbers ({place})")
+                return value
+            self.test(f"[*{place}] == {[*value]!r}")
+            if any(type(key) is int for key in value):
+                self.test(f"[*map(type, {place})] == {self.pin([type(key) for key in value])}")
+            items = [(key, item) for key, item in value.items()]
+        else:
+            self.test(f"len({place}) == {len(value)}")
+            items = [*enumerate(value)]
+        if t is not tuple:
+            self.known[id(value)] = value, place
+        parts = {key: self.read(item, f"{place}[{key!r}]") for key, item in items}
+        changed = any(parts[key] is not item for key, item in items)
+        if t is tuple:
+            made = tuple(parts.values()) if changed else value
+            self.originals[id(made)] = made, value
+            return made
+        self._held.append((value, t(value), t(parts) if t is dict else [*parts.values()]))
+        _fill(value, self._held[-1][2])
+        return value
+
+    def _object(self, value: Any, place: str, t: Any) -> None:
+        if isinstance(value, type):
+            self.test(f"{place} is {self.pin(value)}")
+        elif t is types.FunctionType:
+            self.test(f"{place} is {self.pin(value)}")
+            self.inside(value)
+        elif t is types.ModuleType:
+            self.test(f"{place} is {self.pin(value, value.__name__)}")
+        elif isinstance(value, SAME) and _is_bound_to_none(value):
+            self.test(f"{place} is {self.pin(value)}")
+        elif t is types.MethodType:
+            self.test(f"type({place}) is {self.pin(t)} and {place}.__func__ is {self.pin(value.__func__)}")
+            self.read(value.__self__, f"{place}.__self__")
+        elif isinstance(value, Wrapper):
+            self.test(f"{place} is {self.pin(value)}")
+            self.inside(value.wrapped)
+        elif has_attributes_alone(t) and not home_of(t).startswith("wengert"):
+            self._instance(value, place, t)
+        else:
+            self.give_up(f"it reads a {t.__name__} from outside ({self.said(place)}), which cannot be watched")
+
+    def _instance(self, value: Any, place: str, t: Any) -> None:
+        if place.startswith("a"):
+            self.test(f"type({place}) is {self.pin(t)}")
+            for other, where in self.known.values():
+                if type(other) is t:
+                    self.test(f"{place} is not {where}")
+        else:
+            self.test(f"{place} is {self.pin(value)}")
+            self.test(f"type({self.pin(value)}) is {self.pin(t)}")
+            place = self.pin(value)
+        self.known[id(value)] = value, place
+
+    def inside(self, f: Any) -> None:
+        """What a function of this package holds that calls the user's: the objects of methods, and callable ones."""
+        todo, seen = [f], set()
+        while todo:
+            g = todo.pop()
+            if id(g) in seen:
+                continue
+            seen.add(id(g))
+            if type(g) is types.FunctionType and g.__code__.co_filename.startswith(ENGINE):
+                todo += [cell.cell_contents for cell in g.__closure__ or ()]
+            elif type(g) is types.MethodType:
+                self.read(g.__self__, f"{self.pin(g)}.__self__")
+            elif isinstance(g, (list, tuple)):
+                todo += g
+            elif isinstance(g, dict):
+                todo += g.values()
+            elif type(g) is not types.FunctionType and not isinstance(g, (type, *SAME, *ATOMS, float)):
+                self._object(g, self.pin(g), type(g))
+
+    # -- where values come from
+
+    def global_name(self, value: Any, name: str, space: dict[str, Any], builtins: Any) -> Any:
+        if is_library(space):
+            return value
+        if name in space:
+            return self.read(value, f"{self.pin(space, str(space.get('__name__')))}[{name!r}]")
+        self.test(f"{name!r} not in {self.pin(space, str(space.get('__name__')))}")
+        return self.read(value, f"{self.pin(builtins, 'builtins')}[{name!r}]")
+
+    def entered(self, f: types.FunctionType, code: types.CodeType) -> None:
+        """A function runs instrumented code from now on: its code, defaults and cells are read from outside."""
+        if code.co_filename.startswith(ENGINE) or is_library(f.__globals__) or self.unkept is not None:
+            return
+        place = self.pin(f)
+        self.test(f"{place}.__code__ is {self.pin(code)}")
+        if f.__defaults__ is None:
+            self.test(f"{place}.__defaults__ is None")
+        else:
+            given = f.__defaults__
+            made = self.read(given, f"{place}.__defaults__")
+            if made is not given:
+                self._defaults.append((f, given, made))
+                f.__defaults__ = made
+        self.read(f.__kwdefaults__, f"{place}.__kwdefaults__")
+        for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
+            self.cells[id(cell)] = cell, f"{self.pin(cell, f'{f.__qualname__}.{name}')}.cell_contents"
+
+    def attribute(self, obj: Any, name: str, value: Any) -> Any:
+        """The attribute of a known object, or what an object made inside has of its class."""
+        t = type(obj)
+        if issubclass(t, type):
+            return self._of_class(obj, name, value)
+        raw, owner = _lookup(t, name)
+        data = raw is not None and not hasattr(type(raw), "__get__")
+        is_known = id(obj) in self.known and self.known[id(obj)][0] is obj
+        if not is_known or t in (list, dict):
+            return self._class_data(owner, name, value) if data and not _has(obj, name) else value
+        place = self.known[id(obj)][1]
+        if _has(obj, name) and not (raw is not None and hasattr(type(raw), "__set__")):
+            return self.read(value, f"{place}.__dict__[{name!r}]")
+        if type(raw) is types.MemberDescriptorType:
+            return self.read(value, f"{place}.{name}")
+        if t.__dictoffset__:
+            self.test(f"{name!r} not in {place}.__dict__")
+        if data:
+            return self._class_data(owner, name, value)
+        if not isinstance(raw, _FOLLOWED) and name != "__class__":
+            self.give_up(f"it reads .{name}, a {type(raw).__name__}, of an object from outside")
+        return value
+
+    def _of_class(self, cls: Any, name: str, value: Any) -> Any:
+        if not is_of_user(cls):
+            return value
+        raw, owner = _lookup(cls, name)
+        if raw is None and name in ("__name__", "__qualname__", "__module__"):
+            return self.read(value, f"{self.pin(cls)}.{name}")
+        if home_of(type(cls)) not in ("builtins", "abc") or raw is None:
+            self.give_up(f"it reads .{name} of a class, which its metaclass gives")
+        return value if hasattr(type(raw), "__get__") else self._class_data(owner, name, value)
+
+    def _class_data(self, owner: Any, name: str, value: Any) -> Any:
+        return self.read(value, f"{self._space(owner)}[{name!r}]") if is_of_user(owner) else value
+
+    def _space(self, cls: Any) -> str:
+        view = self._spaces.setdefault(id(cls), vars(cls))
+        return self.pin(view, cls.__qualname__)
+
+    def of_module(self, module: Any, name: str, value: Any) -> Any:
+        """What a module has under a name."""
+        space = vars(module)
+        if is_library(space):
+            if name in space and not module.__name__.startswith("wengert"):
+                self.test(f"{self.pin(space, module.__name__)}[{name!r}] is {self.pin(value)}")
+            return value
+        if name not in space:
+            self.give_up(f"it reads {module.__name__}.{name}, which the module makes when it is asked")
+            return value
+        return self.read(value, f"{self.pin(space, module.__name__)}[{name!r}]")
+
+    # -- the end of the trace
+
+    def restore(self) -> None:
+        """Put back what stood in containers and defaults; who changed one meanwhile has an effect."""
+        while self._held:
+            container, own, made = self._held[-1]
+            if _is_as(container, made):
+                _fill(container, own)
+            else:
+                self.give_up(f"it changes a {type(container).__name__} from outside")
+                _put_back(container, self.originals)
+            self._held.pop()
+        while self._defaults:
+            f, own, made = self._defaults[-1]
+            f.__defaults__ = own if f.__defaults__ is made else f.__defaults__
+            self._defaults.pop()
+
+    def holds(self, array: np.ndarray) -> bool:
+        """Whether an array is one from outside that is compared with what it was."""
+        return any(array is other for _, other, _ in self._contents)
+
+    def finish(self) -> None:
+        """Tests of the classes that were used, and a look at what was written."""
+        for cls in [*prepared.values()]:
+            for base in cls.__mro__ or ():
+                if is_heap_type(base) and is_of_user(base):
+                    self._class(base)
+        for entry in self.recording.entries:
+            rule = None if entry is None else getattr(entry[0], "rule", None)
+            if rule is not None and _OF_WENGERT not in rule.where:
+                self.give_up(f"it is differentiated by a rule that is not wengert's own ({rule.where})")
+        for place, outer in self.inputs.items():
+            if isinstance(outer.made, np.ndarray) and id(owner_of(outer.made)) in self.recording.memory.storages:
+                self.give_up(f"it writes into an array that it is given ({self.said(place)})")
+        for place, array, kept in self._contents:
+            if not np.array_equal(array, kept):
+                self.give_up(f"it writes into an array from outside ({self.said(place)})")
+
+    def _class(self, cls: Any) -> None:
+        place, space, tests = self._space(cls), vars(cls), self.class_tests
+        tests[f"{self.pin(cls)}.__mro__ is {self.pin(cls.__mro__)}"] = None
+        tests[f"len({place}) == {len(space)}"] = None
+        for name, raw in space.items():
+            if type(raw) in (*ATOMS, float, np.ndarray) or name in _OF_CLASSES:
+                tests[f"{name!r} in {place}"] = None
+            else:
+                tests[f"{place}[{name!r}] is {self.pin(raw)}"] = None
+
+
+_FOLLOWED = (
+    types.FunctionType, staticmethod, classmethod, property, types.WrapperDescriptorType, types.NoneType,
+)  # fmt: skip
+"""What a class may have under the name of an attribute, so that nothing else is read; None where `__getattr__` is."""
+_OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
+_OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__", "_abc_impl"}
+
+
+def has_attributes_alone(t: Any) -> bool:
+    """Whether the state of the objects of a class lies in their attributes alone, and these are read as Python does."""
+    if t is types.SimpleNamespace:
+        return True
+    bases = t.__mro__[:-1]
+    if not all(is_heap_type(base) for base in bases) or type(t).__module__ not in ("builtins", "abc"):
+        return False
+    slots = sum(type(raw) is types.MemberDescriptorType for base in bases for raw in vars(base).values())
+    plain = object.__basicsize__ + 8 * slots + (8 if t.__weakrefoffset__ > 0 else 0)
+    return t.__basicsize__ <= plain and t.__getattribute__ is object.__getattribute__
+
+
+def _is_bound_to_none(f: Any) -> bool:
+    owner = getattr(f, "__self__", None) if type(f) is types.BuiltinFunctionType else None
+    return owner is None or isinstance(owner, (types.ModuleType, type))
+
+
+def _lookup(t: Any, name: str) -> tuple[Any, Any]:
+    """What a class defines under a name, and which of its bases does."""
+    return next(((vars(base)[name], base) for base in t.__mro__ if name in vars(base)), (None, None))
+
+
+def _has(obj: Any, name: str) -> bool:
+    """Whether an object has an attribute of its own under a name."""
+    try:
+        return name in object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return False
+
+
+def _is_as(container: Any, items: Any) -> bool:
+    if type(container) is set:
+        return bool(container == items)
+    if len(container) != len(items):
+        return False
+    if type(container) is list:
+        return all(a is b for a, b in zip(container, items, strict=True))
+    return all(k is j and a is b for (k, a), (j, b) in zip(container.items(), items.items(), strict=True))
+
+
+def _fill(container: Any, items: Any) -> None:
+    """Have a list or dictionary hold these items, under the same keys."""
+    if type(container) is list:
+        container[:] = items
+    elif type(container) is dict:
+        container.update(items)
+
+
+def _put_back(container: Any, originals: dict[int, tuple[Any, Any]]) -> None:
+    keys = range(len(container)) if type(container) is list else [*container] if type(container) is dict else ()
+    for key in keys:
+        if id(container[key]) in originals:
+            container[key] = originals[id(container[key])][1]

@@ -1,0 +1,110 @@
+"""What is taken as constant without a guard: the inside of the libraries below. And what may be called at all.
+
+A callable that is neither the user's Python nor one of these may read or change anything outside, and is not cached.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from typing import Any
+
+import numpy as np
+
+from wengert.values.frames import ENGINE
+from wengert.values.names import home_of
+
+LIBRARIES = {
+    "wengert", "wengert_rules", "builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator", "itertools",
+    "functools", "_functools", "collections", "_collections", "_collections_abc", "dataclasses", "abc", "_abc",
+    "typing", "numbers", "heapq", "_heapq", "bisect", "_bisect", "contextlib", "statistics", "_statistics",
+}  # fmt: skip
+"""Packages and modules whose own state counts as constant."""
+
+_DRAWING = ("numpy.random", "scipy.stats._qmc")
+_CALLING_BACK = ("scipy.optimize", "scipy.integrate")  # what they are given runs where nothing is watched
+_OUTSIDE = {
+    "open", "input", "print", "exec", "eval", "compile", "globals", "locals", "vars", "dir", "id", "hash", "breakpoint",
+    "__import__", "setattr", "delattr", "attrgetter", "methodcaller", "load", "save", "savez", "savez_compressed",
+    "savetxt", "loadtxt", "genfromtxt", "fromfile", "tofile", "dump", "dumps", "fromregex", "memmap", "open_memmap",
+    "seterr", "geterr", "setbufsize", "getbufsize", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions",
+    "printoptions", "lru_cache", "cache", "__setattr__", "__delattr__", "__getattribute__", "__reduce__",
+    "__reduce_ex__", "__getstate__", "__setstate__", "__dir__", "__subclasses__", "_lru_cache_wrapper",
+}  # fmt: skip
+"""Names of functions and methods of these libraries that read or change what lies outside."""
+
+HIDDEN = {
+    "__dict__", "__globals__", "__closure__", "__code__", "__defaults__", "__kwdefaults__", "__builtins__",
+    "__func__", "__self__", "__wrapped__", "cell_contents", "f_globals", "f_locals", "f_back", "f_builtins",
+    "tb_frame", "gi_frame", "cr_frame", "ag_frame", "__subclasses__", "__weakref__", "__annotations__", "__mro__",
+    "__bases__", "__base__", "__loader__", "__spec__", "gi_yieldfrom", "__context__", "__cause__", "__traceback__",
+}  # fmt: skip
+"""Attributes that lead past the guards."""
+
+
+def top(home: str) -> str:
+    return home.partition(".")[0]
+
+
+def is_library(space: dict[str, Any]) -> bool:
+    """Whether a namespace is that of a module of the libraries, and not one that says it is."""
+    name = space.get("__name__")
+    if type(name) is not str or top(name) not in LIBRARIES:
+        return False
+    module = sys.modules.get(name)
+    return module is not None and vars(module) is space
+
+
+def is_of_user(thing: Any) -> bool:
+    """Whether a class or callable is neither of these libraries nor of Python's own."""
+    name = top(home_of(thing))
+    return name not in LIBRARIES and name not in sys.stdlib_module_names
+
+
+def refused_call(f: Any) -> str | None:
+    """Why a call of `f` cannot be cached; None where it can, as far as `f` alone tells."""
+    t = type(f)
+    if t is types.FunctionType:
+        return _refused_function(f)
+    if t is types.MethodType:
+        return refused_call(f.__func__)
+    if t is functools.partial:
+        return refused_call(f.func)
+    if not issubclass(t, type) and any(type(vars(base).get("__call__")) is types.FunctionType for base in t.__mro__):
+        return None  # an object of Python's: that is entered
+    name, home = getattr(f, "__name__", t.__name__), _home(f)
+    if any(home.startswith(module) for module in _DRAWING):
+        return f"it draws random numbers ({home})"
+    if issubclass(t, type):
+        return None if is_of_user(f) or top(home) in LIBRARIES else f"it makes a {home}.{name}"
+    if top(home) not in LIBRARIES or name in _OUTSIDE:
+        return f"it calls {home + '.' if home else ''}{name}, which may read or change anything outside"
+    return None
+
+
+def _refused_function(f: types.FunctionType) -> str | None:
+    home = top(str(f.__globals__.get("__name__")))
+    if f.__code__.co_filename.startswith(ENGINE):
+        return None
+    if is_library(f.__globals__):
+        inside = str(f.__globals__.get("__name__")).startswith((*_DRAWING, *_CALLING_BACK))
+        return f"it calls {f.__qualname__}" if inside or f.__name__ in _OUTSIDE else None
+    return f"it calls {home}.{f.__qualname__}" if home in sys.stdlib_module_names else None
+
+
+def _home(f: Any) -> str:
+    """The module of a callable of C, or of the object that its method is bound to."""
+    owner = getattr(f, "__self__", None) if type(f) is types.BuiltinFunctionType else None
+    if owner is not None and type(owner) is not types.ModuleType:
+        kind = owner if isinstance(owner, type) else type(owner)
+        return str(kind.__module__)
+    if isinstance(f, (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)):
+        return str(f.__objclass__.__module__)
+    if type(f) is types.MethodWrapperType:
+        return str(type(f.__self__).__module__)
+    if type(f) is np.ufunc:
+        return "numpy"
+    if isinstance(f, type) or hasattr(f, "__module__"):
+        return home_of(f) or str(type(f).__module__)
+    return str(type(f).__module__)

@@ -1,0 +1,100 @@
+"""A second table for each Python: the same hooks, and besides them one at each opcode that reads or sets outside names.
+
+What a function reads from outside it finds by a global name, a free variable or an import; all else it reads from
+there. The hooks of these opcodes see what was read, and give what the code goes on with.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from bytecode import FreeVar
+
+from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable
+from wengert.rewrite.tables import table_for
+
+
+@cache
+def reading_table(version: tuple[int, int]) -> OpcodeTable:
+    """The table of this version of Python, with hooks at what reads outside names."""
+    base = table_for(version)
+    handlers = {name: handler for name, handler in HANDLERS.items() if name in base.passed}
+    return base._replace(hooked={**base.hooked, **handlers}, passed=base.passed - set(handlers))
+
+
+def load_global(e: Emitter, instr: Instruction) -> None:
+    """Where the NULL of a call lies above the callable it is pushed after the hook."""
+    is_called, name = instr.arg
+    if e.table.null_below or not is_called:
+        e.keep(instr)
+        e.hook("global_name", 1, name)
+    else:
+        e.op("LOAD_GLOBAL", (False, name))
+        e.hook("global_name", 1, name)
+        e.op("PUSH_NULL")
+
+
+def load_name(e: Emitter, instr: Instruction) -> None:
+    e.keep(instr)
+    e.hook("local_name", 1, instr.arg)
+
+
+def load_deref(e: Emitter, instr: Instruction) -> None:
+    e.keep(instr)
+    if isinstance(instr.arg, FreeVar):
+        load_cell(e, instr)
+        e.hook("free_variable", 2)
+
+
+def set_deref(e: Emitter, instr: Instruction) -> None:
+    if isinstance(instr.arg, FreeVar):
+        load_cell(e, instr)
+        e.command("sets_free_variable", 1)
+    e.keep(instr)
+
+
+def load_cell(e: Emitter, instr: Instruction) -> None:
+    """Push the cell itself, which from 3.13 on is a local variable like any other."""
+    e.op("LOAD_CLOSURE" if "LOAD_CLOSURE" in e.table.passed else "LOAD_FAST", instr.arg)
+
+
+def import_name(e: Emitter, instr: Instruction) -> None:
+    e.keep(instr)
+    e.hook("imported", 1, instr.arg)
+
+
+def import_from(e: Emitter, instr: Instruction) -> None:
+    """On the stack: [module], and then [module, what it has under the name]."""
+    e.keep(instr)
+    e.op("COPY", 2)
+    e.hook("imported_from", 2, instr.arg)
+
+
+def unwatched(words: str) -> Handler:
+    """The handler of an opcode after which nothing is watched any more, because of what it does."""
+
+    def handler(e: Emitter, instr: Instruction) -> None:
+        e.op("LOAD_CONST", words)
+        e.command("unwatched", 1)
+        e.keep(instr)
+
+    return handler
+
+
+_OF_CLASS = "the body of a class, or an annotation, reads a name that may be its own or one from outside"
+
+HANDLERS: dict[str, Handler] = {
+    "LOAD_GLOBAL": load_global,
+    "LOAD_NAME": load_name,
+    "LOAD_DEREF": load_deref,
+    "STORE_DEREF": set_deref,
+    "DELETE_DEREF": set_deref,
+    "STORE_GLOBAL": unwatched("it sets a global name"),
+    "DELETE_GLOBAL": unwatched("it deletes a global name"),
+    "LOAD_CLASSDEREF": unwatched(_OF_CLASS),
+    "LOAD_FROM_DICT_OR_DEREF": unwatched(_OF_CLASS),
+    "LOAD_FROM_DICT_OR_GLOBALS": unwatched(_OF_CLASS),
+    "IMPORT_NAME": import_name,
+    "IMPORT_FROM": import_from,
+    "IMPORT_STAR": unwatched("it imports all names of a module"),
+}

@@ -1,0 +1,223 @@
+"""`wg.compile` as it is called: what it takes and gives, what it tells, how many traces it keeps."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+X = np.array([0.3, -0.4, 0.5])
+
+
+def f(x: Any, scale: float = 2.0) -> Any:
+    return scale * np.sum(np.sin(x) * x)
+
+
+def traces(g: Any) -> int:
+    return int(g.explain().partition(" traces")[0].rpartition(" ")[2])
+
+
+DERIVATIVES = {
+    "grad": (wg.grad(f), (X,)),
+    "value_and_grad": (wg.value_and_grad(f, argnums=(0, 1)), (X, 2.0)),
+    "jacobian": (wg.jacobian(lambda x: np.sin(x) * x[0]), (X,)),
+    "hessian": (wg.hessian(f), (X,)),
+    "vjp": (lambda x, y_bar: wg.vjp(np.sin, x)[1](y_bar), (X, X)),
+    "jvp": (lambda x, x_dot: wg.jvp(f, (x,), (x_dot,)), (X, X)),
+    "hvp": (lambda x, v: wg.hvp(f, x, v), (X, X)),
+    "plain": (f, (X,)),
+    "at once": (lambda x: [*wg.grad(f, x)[1]], (X,)),
+}
+
+
+def flat(value: Any) -> list[Any]:
+    if isinstance(value, (tuple, list)):
+        return [leaf for part in value for leaf in flat(part)]
+    return flat([*value.values()]) if isinstance(value, dict) else [value]
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_each_derivative(name: str) -> None:
+    plain, args = DERIVATIVES[name]
+    g = wg.compile(plain)
+    for k in range(3):
+        given = [a + 0.1 * k for a in args]
+        got, want = g(*given), plain(*given)
+        assert type(got) is type(want)
+        for a, b in zip(flat(got), flat(want), strict=True):
+            assert type(a) is type(b)
+            assert a is None or np.allclose(a, b, rtol=1e-12)
+    assert traces(g) == 1, g.explain()
+
+
+def test_containers_and_keywords_as_arguments() -> None:
+    def loss(p: Any, *, by: float = 1.0) -> Any:
+        return by * np.sum(p["w"] ** 2) + p["b"][0] * p["b"][1]
+
+    plain = wg.value_and_grad(loss)
+    g = wg.compile(plain)
+    for k in range(3):
+        p = {"w": X + k, "b": [1.0 + k, 2.0]}
+        for kwargs in ({}, {"by": 0.5 + k}):
+            (value, bars), (wanted, bars_wanted) = g(p, **kwargs), plain(p, **kwargs)
+            assert value == pytest.approx(wanted, rel=1e-13)
+            assert np.allclose(bars["w"], bars_wanted["w"])
+            assert bars["b"] == pytest.approx(bars_wanted["b"])
+    assert traces(g) == 2
+
+
+@dataclass
+class Point:
+    x: Any
+    y: Any
+
+
+def test_a_data_class_as_an_argument() -> None:
+    g = wg.compile(lambda p: wg.grad(lambda x, y: np.sum(x * x) * y, argnums=(0, 1))(p.x, p.y))
+    for k in range(3):
+        x_bar, y_bar = g(Point(X + k, 2.0 + k))
+        assert np.allclose(x_bar, 2 * (X + k) * (2.0 + k))
+        assert y_bar == pytest.approx(np.sum((X + k) ** 2))
+    assert traces(g) == 1
+
+
+def test_as_a_decorator_and_of_a_method() -> None:
+    class Model:
+        def __init__(self, w: float) -> None:
+            self.w = w
+
+        @wg.compile
+        def loss(self, x: Any) -> Any:
+            return np.sum(x * x) * self.w
+
+    one, two = Model(2.0), Model(3.0)
+    assert [one.loss(X), two.loss(X)] == [2.0 * np.sum(X * X), 3.0 * np.sum(X * X)]
+    g = wg.compile(wg.grad(one.loss))
+    assert np.allclose(g(X), 4.0 * X)
+    one.w = 5.0
+    assert np.allclose(g(X), 10.0 * X)
+
+
+def test_branches_have_traces_of_their_own() -> None:
+    g = wg.compile(wg.grad(lambda x: x * x if x > 0 else -x))
+    assert [g(2.0), g(-2.0), g(3.0), g(-3.0)] == [4.0, -1.0, 6.0, -1.0]
+    assert traces(g) == 2
+
+
+def test_too_many_ways_run_as_they_are_and_the_test_is_named() -> None:
+    g = wg.compile(lambda x, n: x * n)
+    with pytest.warns(wg.EagerWarning, match=r"too many ways; .* failed: type\(a1\) is int and a1 ==") as told:
+        assert [g(2.0, n) for n in range(20)] == [2.0 * n for n in range(20)]
+    assert len(told) == 1
+    assert "runs as it is: its calls go too many ways" in g.explain()
+    g.clear()
+    assert g(2.0, 1) == 2.0
+    assert traces(g) == 1
+
+
+def test_an_entry_gives_back_the_very_object_that_it_was_given() -> None:
+    W = np.ones(3)
+    g, h = wg.compile(lambda x: (x, x, W)), wg.compile(lambda x: {"x": x})
+    for x in (X, X + 1.0):
+        a, b, c = g(x)
+        assert a is x
+        assert b is x
+        assert c is W
+        assert h(x)["x"] is x
+
+
+def test_what_is_made_of_constants_is_made_anew() -> None:
+    g = wg.compile(lambda x: (np.sum(x), np.zeros(2), [1, 2]))
+    first = g(X)
+    first[1][0], first[2][0] = 5.0, 5
+    second = g(X)
+    second[1][0], second[2][0] = 6.0, 6
+    assert g(X)[1][0] == 0.0
+    assert g(X)[2] == [1, 2]
+
+
+def test_a_result_is_no_memory_of_the_entry() -> None:
+    g = wg.compile(wg.grad(lambda x: np.sum(2.0 * x)))
+    first = g(X)
+    first[:] = 9.0
+    assert np.array_equal(g(X), [2.0, 2.0, 2.0])
+
+
+def test_inside_another_derivative_it_is_the_function() -> None:
+    g = wg.compile(lambda x: x**3)
+    assert g(2.0) == 8.0
+    assert wg.grad(g)(2.0) == 12.0
+    assert wg.grad(wg.grad(g))(2.0) == 12.0
+    assert wg.compile(wg.grad(g))(3.0) == 27.0
+
+
+def test_it_follows_the_rules_as_they_are() -> None:
+    g = wg.compile(wg.grad(lambda x: np.cbrt(x)))
+    assert g(8.0) == pytest.approx(1 / 12)
+    assert g(8.0) == pytest.approx(1 / 12)
+
+    own = wg.rules[np.cbrt]
+    wg.rules.remove(np.cbrt)
+    try:
+        wg.rrule(np.cbrt)(lambda x: (np.cbrt(x), lambda y_bar: 7.0 * y_bar))
+        with pytest.warns(wg.EagerWarning, match="a rule that is not wengert's own"):
+            assert g(8.0) == 7.0
+    finally:
+        wg.rules.remove(np.cbrt)
+        wg.rules.add(own)
+
+
+def test_source_and_explanation_can_be_read() -> None:
+    lr = 0.5
+
+    def step(x: Any) -> Any:
+        return np.sum(x * x) * lr
+
+    g = wg.compile(wg.grad(step))
+    assert "0 traces" in g.explain()
+    g(X)
+    compile(g.source(), "source", "exec")
+    assert "def run(" in g.source()
+    assert "def entry(a0):" in g.source()
+    assert "reads a0" in g.explain()
+    assert "step.lr.cell_contents" in g.explain()
+
+
+def test_threads_may_call_it() -> None:
+    g, got = wg.compile(wg.grad(lambda x: np.sum(np.sin(x) * x))), []
+
+    def calls() -> None:
+        got.extend([g(X + k) for k in range(20)])
+
+    threads = [threading.Thread(target=calls) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    want = [np.cos(X + k) * (X + k) + np.sin(X + k) for k in range(20)]
+    assert len(got) == 80
+    assert all(any(np.allclose(a, b, rtol=1e-12) for b in want) for a in got)
+
+
+def test_containers_and_defaults_are_put_back_whatever_happens() -> None:
+    inner, lst = [1.0, 2.0], [0.5, np.ones(2)]
+    before = [*lst]
+
+    def f(x: Any, given: Any = inner) -> Any:
+        if x > 1.0:
+            raise KeyError("no")
+        return x * lst[0] * given[0] + np.sum(lst[1])
+
+    g = wg.compile(f)
+    kept = f.__defaults__
+    assert g(1.0) == 2.5
+    with pytest.raises(KeyError):
+        g(2.0)
+    assert f.__defaults__ is kept
+    assert all(a is b for a, b in zip(lst, before, strict=True))
+    assert [type(v) for v in inner] == [float, float]

@@ -1,0 +1,264 @@
+"""Each way to an outside value: it is changed between calls, and the compiled function gives what the plain one gives.
+
+`again` says whether the call after the change runs the code that there is, traces anew, or the function runs as it is.
+"""
+
+from __future__ import annotations
+
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+X = np.array([0.3, -0.4])
+HIT, MISS, EAGER = "hit", "miss", "eager"
+
+
+def space_of(source: str) -> dict[str, Any]:
+    space: dict[str, Any] = {"__name__": "outside"}
+    exec(compile(source, "<outside>", "exec"), space)
+    return space
+
+
+def outcome(g: Any, *args: Any) -> Any:
+    try:
+        return g(*args)
+    except Exception as error:
+        return type(error)
+
+
+def same(a: Any, b: Any) -> bool:
+    if isinstance(a, type) or isinstance(b, type):
+        return a is b
+    return type(a[0]) is type(b[0]) and np.allclose(a[0], b[0], 1e-12) and np.allclose(a[1], b[1], 1e-12)
+
+
+CLASSES = """
+class Base:
+    c = 0.5; table = [0.5]; w = np.ones(2)
+    def of(self): return self.a * self.c
+class M(Base):
+    def __init__(self, a=0.3): self.a = a; self.t = [0.5]; self.w = np.ones(2)
+    def __call__(self, z): return self.a * z
+    @property
+    def half(self): return self.a / 2
+m = M()
+class Slotted:
+    __slots__ = ("a",)
+s = Slotted(); s.a = 0.5
+"""
+
+WAYS = [
+    ("a = 0.5", "a", "a = 0.7", HIT),
+    ("a = 0.5", "a", "a = 2", MISS),
+    ("a = 0.5", "a", "a = np.float64(0.7)", MISS),
+    ("a = True", "a", "a = 1", MISS),
+    ("a = 1", "a", "a = 2", MISS),
+    ("a = 0.5j", "(a * a).real", "a = 0.7j", HIT),
+    ("a = b = 0.5", "a * b", "b = 0.7", HIT),
+    ("W = np.ones(2)", "np.sum(W)", "W[0] = 3.0", HIT),
+    ("W = np.ones(2)", "np.sum(W)", "W = np.full(2, 3.0)", HIT),
+    ("W = np.ones(2)", "np.sum(W)", "W = np.ones(3)", MISS),
+    ("W = np.ones(2)", "np.sum(W)", "W = np.ones(2, np.float32)", MISS),
+    ("i = np.array([0, 1])", "x[i[0]]", "i[0] = 1", MISS),
+    ("def helper(z): return z * 2.0", "helper(x[0])", "def helper(z): return z * 3.0", MISS),
+    ("def helper(z): return z * 2.0", "helper(x[0])", "helper.__code__ = (lambda z: z * 3.0).__code__", MISS),
+    ("def helper(z, by=2.0): return z * by", "helper(x[0])", "helper.__defaults__ = (3.0,)", HIT),
+    ("def helper(z, by=[2.0]): return z * by[0]", "helper(x[0])", "helper.__defaults__[0][0] = 3.0", HIT),
+    ("def helper(z, *, by=2.0): return z * by", "helper(x[0])", "helper.__kwdefaults__['by'] = 3.0", HIT),
+    ("def helper(z, *, by=2.0): return z * by", "helper(x[0])", "helper.__kwdefaults__ = {'by': 3.0}", HIT),
+    ("def o(c):\n  return lambda z: z * c\nhelper = o(2.0)", "helper(x[0])",
+     "helper.__closure__[0].cell_contents = 3.0", HIT),
+    ("def o(c):\n  return lambda z: z * c\nhelper = o(2)", "helper(x[0])",
+     "helper.__closure__[0].cell_contents = 3", MISS),
+    ("", "max(0.5, 0.2)", "max = lambda a, b: b", MISS),
+    ("lst = [0.5, 0.7]", "lst[0]", "lst[0] = 0.9", HIT),
+    ("lst = [0.5, 0.7]", "sum(lst)", "lst[0] = 0.9", HIT),
+    ("lst = [0.5, 0.7]", "sum(lst)", "lst.append(0.9)", MISS),
+    ("lst = [0.5, 0.7]", "sum(v for v in lst)", "lst[1] = 0.9", HIT),
+    ("lst = [0.5, 0.7]", "lst[0]", "lst = [0.9, 0.9]", HIT),
+    ("lst = [0.5, 0.7]", "np.array(lst)[0]", "lst[0] = 0.9", HIT),
+    ("lst = [0.5, 0.7]", "sorted(lst)[0]", "lst.reverse()", MISS),
+    ("lst = [0.5, 1]", "lst[1]", "lst[1] = 2", MISS),
+    ("lst = [[0.5], 1.0]", "lst[0][0]", "lst[0][0] = 0.7", HIT),
+    ("lst = [np.ones(2)]", "np.sum(np.stack(lst))", "lst[0][0] = 0.7", HIT),
+    ("pair = (0.5, 1.0)", "pair[0]", "pair = (0.7, 1.0)", HIT),
+    ("pair = (0.5, 1.0)", "max(*pair)", "pair = (1.7, 1.0)", HIT),
+    ("d = {'a': 0.5}", "d['a']", "d['a'] = 0.7", HIT),
+    ("d = {'a': 0.5}", "sum(d.values())", "d['b'] = 0.7", MISS),
+    ("d = {'a': 0.5, 1: 0.7}", "d.get('a')", "d['a'] = 0.9", HIT),
+    ("d = {'a': 0.5}; key = 'a'", "d[key]", "d['b'] = 0.7; key = 'b'", MISS),
+    ("names = {'a'}", "float('a' in names)", "names.clear()", MISS),
+    (CLASSES, "m.a", "m.a = 0.7", HIT),
+    (CLASSES, "m.t[0]", "m.t[0] = 0.7", HIT),
+    (CLASSES, "m.t[0]", "m.t = [0.7]", HIT),
+    (CLASSES, "np.sum(m.w)", "m.w[0] = 0.7", HIT),
+    (CLASSES, "m.a", "m = M(0.7)", MISS),
+    (CLASSES, "m.c", "m.c = 0.7", MISS),
+    (CLASSES, "m.c", "M.c = 0.7", MISS),
+    (CLASSES, "m.c", "Base.c = 0.7", HIT),
+    (CLASSES, "M.c", "M.c = 0.7", MISS),
+    (CLASSES, "Base.c", "Base.c = 0.7", HIT),
+    (CLASSES, "M.table[0]", "Base.table[0] = 0.7", HIT),
+    (CLASSES, "np.sum(Base.w)", "Base.w[0] = 0.7", HIT),
+    (CLASSES, "m.of()", "M.of = lambda self: 0.7", MISS),
+    (CLASSES, "m.of()", "m.of = lambda: 0.7", MISS),
+    (CLASSES, "m.of()", "Base.of.__code__ = (lambda self: 0.7).__code__", MISS),
+    (CLASSES, "m(0.5)", "M.__call__ = lambda self, z: 0.7", MISS),
+    (CLASSES, "m.half", "M.half = 0.7", MISS),
+    (CLASSES, "m.half", "m.a = 0.7", HIT),
+    (CLASSES, "M(0.5).c", "Base.c = 0.7", HIT),
+    (CLASSES, "M().a", "M.__init__.__defaults__ = (0.7,)", HIT),
+    (CLASSES, "m.a", "M.a = property(lambda self: 0.7)", EAGER),
+    (CLASSES, "m.a", "M.__getattribute__ = lambda self, name: 0.7", EAGER),
+    (CLASSES, "s.a", "s.a = 0.7", HIT),
+    (CLASSES, "getattr(m, 'a')", "m.a = 0.7", HIT),
+    (CLASSES + "lot = [m]", "lot[0].a", "lot[0].a = 0.7", HIT),
+    (CLASSES + "bound = m.of", "bound()", "m.a = 0.7", HIT),
+    ("import types; n = types.SimpleNamespace(a=0.5)", "n.a", "n.a = 0.7", HIT),
+    ("import math", "math.sqrt(2.0)", "math = type('o', (), {'sqrt': staticmethod(lambda v: v)})", MISS),
+    ("g = wg.grad(lambda z: z * a); a = 0.5", "g(1.0)", "a = 0.7", HIT),
+    (CLASSES + "g = wg.grad(m)", "g(1.0)", "m.a = 0.7", HIT),
+]  # fmt: skip
+
+
+def of(head: str, body: str) -> Any:
+    space = space_of(f"import numpy as np\nimport wengert as wg\n{head}\ndef f(x): return np.sum(x * x) * ({body})\n")
+    return space, space["f"]
+
+
+@pytest.mark.parametrize(("head", "body", "change", "again"), WAYS, ids=[f"{b} -- {c}" for _, b, c, _ in WAYS])
+@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+def test_what_is_read_outside_is_never_stale(head: str, body: str, change: str, again: str) -> None:
+    space, f = of(head, body)
+    plain, g = wg.value_and_grad(f), wg.compile(wg.value_and_grad(f))
+    for _ in range(2):
+        assert same(g(X), plain(X))
+    assert traces(g) == 1
+    exec(change, space)
+    for _ in range(2):
+        assert same(outcome(g, X), outcome(plain, X))
+    if again is EAGER:
+        assert "runs as it is" in g.explain() or isinstance(outcome(plain, X), type)
+    else:
+        assert traces(g) == (1 if again is HIT else 2)
+
+
+def traces(g: Any) -> int:
+    return int(g.explain().partition(" traces")[0].rpartition(" ")[2])
+
+
+EFFECTS = [
+    ("n = 0", "global n; n += 1", "it sets a global name"),
+    ("log = []", "log.append(1)", "it changes a list from outside"),
+    ("log = {}", "log['a'] = 1", "it changes a dict from outside"),
+    ("seen = set()", "seen.add('a')", "it changes a set from outside"),
+    (CLASSES, "m.last = 1.0", "it sets .last of what is outside"),
+    (CLASSES, "M.last = 1.0", "it sets .last of what is outside"),
+    (CLASSES, "setattr(m, 'last', 1.0)", "setattr"),
+    (CLASSES, "m.__dict__['last'] = 1.0", "it reads .__dict__"),
+    ("W = np.ones(2)", "W[0] = 2.0", "it writes into an array that it is given"),
+    ("W = np.ones(2)", "np.copyto(W, x)", "it writes into an array that it is given"),
+    ("i = np.array([1, 2])", "i[0] += 1", "it writes into an array from outside"),
+    ("", "x[0] = 2.0", "it writes into an array that it is given"),
+    ("", "print('')", "builtins.print"),
+    ("", "np.random.rand()", "numpy.random"),
+    ("rng = np.random.default_rng(0)", "rng.random()", "it reads a Generator"),
+    ("it = iter([1.0, 2.0])", "next(it, 0.0)", "it reads a list_iterator"),
+    ("import time", "time.time()", "time.time"),
+    ("import os", "os.environ['HOME']", "it reads a dict"),
+    ("def c():\n  n = 0\n  def s():\n    nonlocal n; n += 1\n  return s\nstep = c()", "step()", "sets a variable"),
+    ("", "globals()", "builtins.globals"),
+    ("", "exec('pass')", "builtins.exec"),
+    ("import functools\ncached = functools.lru_cache(lambda z: z)", "cached(1.0)", "_lru_cache_wrapper"),
+    ("@wg.non_differentiable\ndef h(z): return z", "h(1.0)", "not followed"),
+    ("def h(z): return z\n@wg.rrule(h)\ndef r(z): return z, lambda b: b", "h(1.0)", "not followed"),
+    ("", "raise_ = [absent for _ in ()]\n  try: absent\n  except NameError: pass", "it goes on after a NameError"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("head", "statement", "words"), EFFECTS, ids=[e[1] for e in EFFECTS])
+def test_what_cannot_be_watched_runs_as_it_is_and_says_so_once(head: str, statement: str, words: str) -> None:
+    source = f"import numpy as np\nimport wengert as wg\n{head}\ndef f(x):\n  {statement}\n  return np.sum(x * x)\n"
+    space, twin = space_of(source), space_of(source)
+    g, plain = wg.compile(space["f"]), twin["f"]
+    with warnings.catch_warnings(record=True, action="always", category=wg.EagerWarning) as told:
+        for k in range(3):
+            x, y = X + k, X + k
+            assert g(x) == plain(y)
+            assert np.array_equal(x, y)
+    assert len(told) == 1
+    assert words in str(told[0].message)
+    for name in {"n", "log", "W", "i", "seen"} & set(space):
+        assert repr(space[name]) == repr(twin[name])
+
+
+def test_an_object_as_an_argument_is_read_and_may_be_another() -> None:
+    space, _ = of(CLASSES, "1.0")
+    g = wg.compile(lambda m, x: np.sum(x) * m.a * m.t[0] + m.of())
+    for a in (0.3, 0.5, 0.9):
+        m = space["M"](a)
+        assert g(m, X) == pytest.approx(np.sum(X) * a * 0.5 + a * 0.5, rel=1e-14)
+    assert traces(g) == 1
+
+
+def test_two_objects_are_not_taken_for_one() -> None:
+    space, _ = of(CLASSES, "1.0")
+
+    def f(m: Any, n: Any) -> Any:
+        return m.a * (2.0 if m == n else 3.0)
+
+    g, m, n = wg.compile(f), space["M"](), space["M"]()
+    assert [g(m, n), g(m, m), g(n, n), g(n, m)] == [f(m, n), f(m, m), f(n, n), f(n, m)]
+
+
+@pytest.fixture
+def module() -> Iterator[types.ModuleType]:
+    import sys
+
+    made = sys.modules["read_here"] = types.ModuleType("read_here")
+    exec("value = 0.5\nstep = 2\ndef h(x): return x * value", vars(made))
+    yield made
+    del sys.modules["read_here"]
+
+
+IMPORTS = ["import read_here\n  return read_here.value", "from read_here import value\n  return value",
+           "from read_here import h\n  return h(1.0)", "import read_here as r\n  return r.h(1.0)"]  # fmt: skip
+
+
+@pytest.mark.parametrize("body", IMPORTS)
+def test_what_is_imported_inside_is_read(module: Any, body: str) -> None:
+    f = space_of(f"def f(x):\n  {body}\n")["f"]
+    g = wg.compile(lambda x: x * f(x))
+    assert [g(1.0), g(2.0)] == [0.5, 1.0]
+    module.value = 0.75
+    assert [g(1.0), g(2.0)] == [0.75, 1.5]
+    assert traces(g) == 1
+    module.value = 3
+    assert g(1.0) == 3.0
+
+
+def test_a_function_with_a_class_inside_reads_its_names() -> None:
+    space = space_of("a = 0.5\ndef f(x):\n  class C:\n    v = a\n  return x * C.v\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        g = wg.compile(space["f"])
+        assert g(2.0) == 1.0
+        space["a"] = 0.7
+        assert g(2.0) == 1.4
+
+
+def test_an_exception_is_that_of_the_function() -> None:
+    space = space_of("import math\na = 2.0\ndef f(x): return math.sqrt(a - x)\n")
+    g: Callable[..., Any] = wg.compile(wg.grad(space["f"]))
+    assert g(1.0) == pytest.approx(-0.5)
+    with pytest.raises(ValueError, match=r"math domain error|nonnegative"):
+        g(3.0)
+    space["a"] = 4.0
+    assert g(3.0) == pytest.approx(-0.5)
+    assert traces(g) == 1
