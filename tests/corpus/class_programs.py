@@ -112,6 +112,29 @@ def decorators(x):
     return f(x) + f(2.0)
 
 
+class Kept(property):
+    """A property whose setter keeps a pair of what it is given and its square."""
+
+
+class Setting:
+    def __init__(self, v):
+        self.pair = v
+
+    @Kept
+    def pair(self):
+        return self.__dict__["pair"]
+
+    @pair.setter
+    def pair(self, v):
+        self.__dict__["pair"] = (v, v * v)
+
+
+@program(0.6)
+def a_property_of_a_class_made_from_property(x):
+    first, second = Setting(x).pair
+    return first + 3 * second
+
+
 @program(0.6)
 def cmp_to_key_and_total_ordering(x):
     @functools.total_ordering

@@ -211,6 +211,16 @@ def func_override(x):
     except TypeError: e = 1
     return float(np.sum(f) + float(np.dot(f, f)) + np.ptp(f)+ np.prod(f) + np.linalg.norm(f) + np.asarray(np.stack([f, f])).sum()+e)
 @program(V)
+def func_override_beside_arrays(x):
+    """Arrays that override nothing are named among the classes, and have the function as it is."""
+    class F(np.ndarray):
+        def __array_function__(self, func, types, args, kwargs):
+            if not all(issubclass(t, F) for t in types): return NotImplemented
+            return 2 * np.asarray(super().__array_function__(func, types, args, kwargs))
+    f = x.view(F)
+    alone, beside = np.asarray(np.concatenate([f, f])), np.asarray(np.concatenate([f, x]))
+    return float(alone[0] + 3 * beside[0] + np.dot(f, np.ones(len(x))) + np.dot(f, f) + np.asarray(np.take(f, np.array([0]))).sum())
+@program(V)
 def pulled(x):
     class Q(np.ndarray):
         __array_priority__ = 20

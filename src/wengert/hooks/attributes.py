@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks.classes import constant, enter, lookup, python_method
+from wengert.hooks.classes import constant, enter, lookup
 from wengert.hooks.exchange import prepare
 from wengert.hooks.flat_iterators import assign_flat
 from wengert.hooks.lookups import told
@@ -116,10 +116,6 @@ def _is_of_c(f: Any) -> bool:
     return f is not None and type(f) not in (types.FunctionType, types.BuiltinFunctionType)
 
 
-def _is_data(found: Any) -> bool:
-    return lookup(type(found), "__set__") is not None
-
-
 def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
     """The attribute of a traced array or number: recorded, guarded where it tells of memory, or refused."""
     if name in _LAYOUT:
@@ -189,17 +185,19 @@ def _store_attribute(store: Callable[[Any, str, Any], None], obj: Any, value: An
         enter(found.fset)(obj, value)
         return
     store(obj, name, value)
-    if found is not None and type(found) not in _SEEN and python_method(type(found), "__set__") is None:
-        _check_kept(obj, found, value, name)
+    if found is not None and type(setter := lookup(type(found), "__set__")) is _SETTER and setter not in _SEEN:
+        _check_kept(obj, value, name)
 
 
-_SEEN = (types.MemberDescriptorType, property)
+_SETTER = types.WrapperDescriptorType
+_SEEN = [vars(kind)["__set__"] for kind in (types.MemberDescriptorType, property)]
+"""Those of slots keep the object, and those of properties, also of classes made from `property`, call what is seen."""
 
 
-def _check_kept(obj: Any, found: Any, value: Any, name: str) -> None:
+def _check_kept(obj: Any, value: Any, name: str) -> None:
     """Refuse to give a number to an object of C that keeps it in a form of its own, where it loses its identity."""
     recording = STATE.recording
-    if recording is None or not _is_data(found) or slot_of(recording, value) is None or getattr(obj, name) is value:
+    if recording is None or slot_of(recording, value) is None or getattr(obj, name) is value:
         return
     raise recording.refuse(
         RefusedCallError(

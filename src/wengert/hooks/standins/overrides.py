@@ -42,16 +42,47 @@ def _by_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if how is not None and all(type(obj) is not t for obj, _ in asked):
             place = next((k for k, (obj, _) in enumerate(asked) if issubclass(t, type(obj))), len(asked))
             asked.insert(place, (thing, how))
+    kinds = tuple([type(obj) for obj, _ in asked])
+    if asked and _names_arrays(f, args, kwargs):
+        kinds += tuple({type(a): None for a in things if isinstance(a, np.ndarray) and type(a) not in kinds})
     for obj, how in asked:
-        value = bind(how, obj)(f, tuple([type(obj) for obj, _ in asked]), args, kwargs)
+        value = bind(how, obj)(f, kinds, args, kwargs)
         if value is not NotImplemented:
             return value
+    if len(kinds) > len(asked) and all([issubclass(kind, np.ndarray) for kind in kinds]):
+        return by_numpy(f)(*args, **kwargs)  # as the arrays of other classes have it
     if asked:
         name, asking = f"{f.__module__}.{f.__name__}", [type(obj) for obj, _ in asked]
         raise TypeError(f"no implementation found for '{name}' on types that implement __array_function__: {asking}")
     if is_in_python(f) and any(map(has_own_methods, things)):
         return by_numpy(f)(*args, **kwargs)
     return NOT_TAKEN
+
+
+def _names_arrays(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether NumPy would name arrays that take nothing over among those it asks: of some arguments only."""
+
+    def probe(a: Any) -> Any:
+        if type(a) in (list, tuple):
+            return type(a)(map(probe, a))
+        return _Taking() if _asked(a, "__array_function__") else _Array() if isinstance(a, np.ndarray) else a
+
+    try:
+        kinds = f(*map(probe, args), **{name: probe(a) for name, a in kwargs.items()})
+    except Exception:
+        return False
+    return type(kinds) is tuple and _Array in kinds
+
+
+class _Taking:
+    """An argument that is told with whom it is asked."""
+
+    def __array_function__(self, f: Any, kinds: Any, args: Any, kwargs: Any) -> Any:
+        return kinds
+
+
+class _Array(_Taking):
+    pass
 
 
 def _asked(a: Any, name: str) -> Any:
