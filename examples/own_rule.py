@@ -44,6 +44,7 @@ print("\nWith the call entered, its lines again and the guard:")
 wg.rules.remove(kepler)
 print(len(wg.primitivize(tape)))
 
+wg.rules.remove(wrightomega)  # which has one
 try:
     wg.grad(lambda x: wrightomega(x))(1.0)
 except wg.NoRuleError as error:

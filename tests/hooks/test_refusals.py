@@ -232,7 +232,7 @@ def evaluated_text(x):
 
 @scalar_case
 def without_a_rule(x):
-    return scipy.special.wrightomega(x)
+    return scipy.special.ellip_harm(5.0, 8.0, 1, 1, x)
 
 
 @scalar_case
@@ -383,7 +383,7 @@ def swallowed(x):
 @scalar_case
 def swallowed_by_anything(x):
     try:
-        return scipy.special.wrightomega(x)
+        return scipy.special.ellip_harm(5.0, 8.0, 1, 1, x)
     except:
         pass
     return x
@@ -455,10 +455,29 @@ def test_the_error_for_a_missing_rule_has_a_stub_that_compiles() -> None:
         wg.grad(without_a_rule, 1.25)
     message = str(caught.value)
     assert (
-        "scipy.special.wrightomega" in message and f"{__file__}:{without_a_rule.__code__.co_firstlineno + 2}" in message
+        "scipy.special.ellip_harm" in message and f"{__file__}:{without_a_rule.__code__.co_firstlineno + 2}" in message
     )
     stub = message[message.index("@wg.rrule") : message.index("If it has no derivative")]
     compile(stub, "stub", "exec")
+
+
+def test_the_stub_is_for_what_the_user_called_also_by_way_of_a_rule() -> None:
+    def f(x: Any) -> Any:
+        return scipy.special.ellip_normal(x, 8.0, 1, 1)  # by way of np.vectorize
+
+    with pytest.raises(wg.NoRuleError, match=rf"^{__file__}:{f.__code__.co_firstlineno + 1} in .*ellip_normal") as caught:
+        wg.grad(f)(5.0)
+    assert "@wg.rrule(scipy.special.ellip_normal)" in str(caught.value)
+
+
+def test_the_stub_is_for_the_object_that_the_user_called() -> None:
+    with pytest.raises(wg.NoRuleError, match=r"@wg\.rrule\(scipy\.special\.legendre_p_all\)"):
+        wg.grad(lambda x: scipy.special.legendre_p_all(2, x)[0][1])(0.5)
+
+
+def test_of_a_function_with_a_rule_nobody_is_told_to_write_one() -> None:
+    with pytest.raises(wg.NoRuleError, match=r"where the rule of (np|numpy)\.asarray .* gives no derivative"):
+        wg.grad(lambda x: np.asarray(WithFloat(x), dtype=float))(0.5)
 
 
 def test_lists_and_tuples_are_compared_item_by_item() -> None:

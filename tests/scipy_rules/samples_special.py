@@ -56,6 +56,7 @@ UNARY = [
     ([sc._ufuncs._riemann_zeta, sc.zetac], -3.5, -0.5, False),
     ([sc.ellipk, sc.ellipe], -1, 0.8, False),
     ([sc.ellipkm1], 0.1, 2, False),
+    ([sc.wrightomega], -2, 2, True),
 ]
 
 # Of several arguments: the functions and the interval of each, whether they take complex numbers.

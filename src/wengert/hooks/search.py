@@ -266,7 +266,7 @@ ASKING_NUMBERS = {
 
 def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call without a rule, with a stub to paste."""
-    if fn in rules and (rules[fn].kind == "rrule" or type(fn) in _OF_NAMED_ARGUMENTS):
+    if fn in rules:
         return hidden_from(recording, fn, why)
     called = called_by_user() or fn
     name = callable_name(called)
@@ -278,9 +278,6 @@ def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     )
     recording.refuse(error)
     return error
-
-
-_OF_NAMED_ARGUMENTS = (types.FunctionType, type(np.sum))
 
 
 def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:

@@ -329,17 +329,20 @@ def called_by_user() -> Any:
     called, at_most = None, STATE.recording.frame if STATE.recording else None
     while frame is not None and frame is not at_most:  # what called the derivative is none of it
         file = frame.f_code.co_filename
-        if file.startswith(LIBRARIES):
+        if file.startswith(LIBRARIES) and not is_at_caller(file):
             called = _function_of(frame) or called
-        elif not file.startswith((ENGINE, "<")):
+        elif not file.startswith((ENGINE, "<")) and not is_at_caller(file):
             break
         frame = frame.f_back
     return called
 
 
 def _function_of(frame: types.FrameType) -> Any:
-    """The function that runs in a frame, as its module has it, or the class that it makes an object of."""
-    first, *rest = frame.f_code.co_qualname.removesuffix(".__init__").removesuffix(".__new__").split(".")
+    """The function, or the object, that a frame runs, as its module has it, or the class that it makes an object of."""
+    name = frame.f_code.co_qualname
+    if name.endswith(".__call__"):
+        return frame.f_locals.get(frame.f_code.co_varnames[0])
+    first, *rest = name.removesuffix(".__init__").removesuffix(".__new__").split(".")
     found = frame.f_globals.get(first)
     for name in rest:
         found = getattr(found, name, None)

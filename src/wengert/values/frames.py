@@ -22,7 +22,7 @@ _AT_CALLER = (
         for name in (os.path.join("tape", "play.py"), "implicit.py", "stationary.py", "integral.py")
     ],
 )
-_STANDING = os.path.join("wengert_rules", "scipy", "")
+_STANDING = os.path.join("wengert_rules", "")
 
 
 def is_at_caller(file: str) -> bool:

@@ -37,5 +37,4 @@ REFUSED = {
     "lqmn lqn lmbda riccati_jn riccati_yn pbdn_seq pbdv_seq pbvv_seq": "sequences of functions by C code",
     "ellip_harm ellip_harm_2 ellip_normal": "Lamé's functions, of which SciPy gives no derivative",
     "mathieu_even_coef mathieu_odd_coef obl_cv_seq pro_cv_seq": "coefficients and values by C code",
-    "wrightomega": "the documentation's example of a function without a rule; lambertw has one",
 }

@@ -62,6 +62,12 @@ def lambertw(w, z, k, tol):
     return np.exp(-w) / (1 + w), refused(WHOLE), 0
 
 
+@partials(special.wrightomega)
+def wrightomega(y, x):
+    """y + log y = x."""
+    return y / (1 + y)
+
+
 def times(p, q):
     """The product of two truncated Taylor series."""
     return [sum(p[j] * q[k - j] for j in range(k + 1)) for k in range(len(p))]
