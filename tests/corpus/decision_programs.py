@@ -1111,3 +1111,11 @@ KINDS: list[tuple[Callable[..., Any], Any, list[Any]]] = [
     (lambda x: x * 2, np.array(0.5), [0.5, np.float64(0.5), np.array([0.5])]),
     (lambda x: x[0] * x[1], [0.5, 1.5], []),
 ]  # fmt: skip
+
+
+table(
+    "masks_copied_by_c", A, B, SAME,
+    lambda x: np.ma.masked_greater(x, 0.65).astype(float).sum(),
+    lambda x: np.array(np.ma.masked_greater(x, 0.65), subok=True).sum(),
+    lambda x: np.ma.sort(np.ma.masked_greater(x, 0.65)).sum(),
+)  # fmt: skip

@@ -101,3 +101,13 @@ def masked_polyfit(x): return ma.polyfit(np.arange(3.0), ma.array(x, mask=[False
 
 @program(V)
 def masked_choose(x): return ma.take(ma.array(x, mask=np.array([False, True, False])), [0, 2]).sum() + ma.repeat(ma.array(x, mask=np.array([False, True, False])), 2).sum() + ma.diff(ma.array(x)).sum() + ma.compress([True, False, True], ma.array(x, mask=np.array([False, True, False]))).sum() + ma.inner(ma.array(x, mask=np.array([False, True, False])), x) + ma.outer(x, x).sum()
+
+
+@program(V)
+def masked_moments_unmasked(x): return ma.var(ma.array(x)) + ma.std(ma.array(x) * 2) + np.square(ma.array(x), out=...).sum()
+
+
+@program(A)
+def masked_outer(a):
+    m = ma.array(a, mask=a < 0); n = np.add.outer(m, a[0])
+    return n.mean() * np.multiply.outer(a[1], m).sum() + (0 if n.mask.sum() == 3 else a[0, 0])

@@ -273,3 +273,13 @@ def compared_to_what_is_no_number(x):
     assert odd == (False, True, False, True, True)
     try: t + "a"
     except TypeError as error: return np.sum(x * x)
+
+
+@program(A)
+def matrix_absolute(a): m = abs(np.matrix(a)); return m[0, 1] ** 2 + m[1, 2]
+
+
+@program(A)
+def matrix_put_flat(a):
+    m = np.matrix(a * 2); m.put([0, 4], [a[0, 1], 3 * a[1, 1]]); m.flat[1] = a[1, 2]; m.flat[2:4] = a[0, :2]
+    return (m @ m.T)[0, 1] + m.flat[4] * m.flat[1] + m.flat[::2].sum()

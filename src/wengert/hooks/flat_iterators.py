@@ -11,7 +11,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks.writes import record_store, slot_of_key
 from wengert.recording.primitives import ruled
-from wengert.recording.record import as_array, record_call
+from wengert.recording.record import as_array, as_plain, record_call
 from wengert.recording.recording import here
 from wengert.recording.slots import holds_traced, recording_here, slot_of
 from wengert.values.functional import setitem
@@ -21,7 +21,8 @@ _END = object()
 
 
 def read_flat(array: np.ndarray, key: Any) -> Any:
-    """`array.flat[key]`."""
+    """`array.flat[key]`, which no class of arrays has a say in."""
+    array = as_plain(array)
     if isinstance(key, INTEGERS):
         return _call(operator.getitem, array, _place(array, key))
     return _call(operator.getitem, _call(np.ndarray.flatten, array), key)
@@ -29,6 +30,7 @@ def read_flat(array: np.ndarray, key: Any) -> Any:
 
 def write_flat(array: np.ndarray, key: Any, value: Any) -> None:
     """`array.flat[key] = value`; values are repeated as often as there are places."""
+    array, value = as_plain(array), as_plain(value)
     if type(value) in (list, tuple):
         value = as_array(value) if holds_traced(value) else np.asarray(value)
     if np.size(value) == 1:

@@ -16,7 +16,7 @@ from wengert.errors import NoDerivativeError, NoRuleError
 from wengert.recording.caches import EQUALITIES, compared
 from wengert.recording.container_arguments import Inside, inside
 from wengert.recording.cuts import note_cut
-from wengert.recording.decisions import attempt
+from wengert.recording.decisions import attempt, exact
 from wengert.recording.layout import unchanged
 from wengert.recording.outcomes import check_result, kept_parts, made_constant, made_new
 from wengert.recording.primitives import Bound, Primitive, ruled
@@ -46,7 +46,7 @@ from wengert.recording.variables import (
 from wengert.rulebook.calling import value_and_pullback
 from wengert.values.names import home_of
 from wengert.values.results import is_tree, leaves_of
-from wengert.values.specs import is_inexact, light
+from wengert.values.specs import is_array, is_inexact, light
 from wengert.values.trees import is_container
 from wengert.values.views import covers
 
@@ -156,10 +156,20 @@ def _of_class(
         return value
     of_arrays = of_plain(recording, fn, value, run_args, run_kwargs)
     value = made_new(made, args, bound.primitive)
+    if recording.keep:
+        _guard_copied(recording, value, run_args)
     if of_arrays is made[0]:
         return _appended(recording, bound, value, args, ins, kwargs)
     _appended(recording, bound, of_arrays, args, ins, kwargs)
     return record_as(ruled(np.reshape), value, (of_arrays, value.shape))
+
+
+def _guard_copied(recording: Recording, value: Any, args: tuple[Any, ...]) -> None:
+    """Guard what arrays of a class carry beside their numbers, as a mask, where `value` got a copy that is unseen."""
+    carried = getattr(value, "__dict__", {})
+    copied = [name for name, thing in carried.items() if is_array(thing) and slot_of(recording, thing) is None]
+    given = [getattr(a, "__dict__", {}) for a in flat(args) if is_of_subclass(a)] if copied else []
+    exact(recording, [space[name] for space in given for name in copied if is_array(space.get(name))])
 
 
 def record_as(primitive: Primitive, value: Any, args: tuple[Any, ...]) -> Any:

@@ -14,10 +14,12 @@ from wengert.hooks.policy import stands_for
 from wengert.hooks.protocols import binary, truth
 from wengert.hooks.search import opaque, remember
 from wengert.hooks.standins.functions import recorder
+from wengert.hooks.standins.probes import by_ufunc
 from wengert.recording.decisions import decided
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
+from wengert.recording.subclasses import is_of_subclass
 
 
 @stands_for(str, ruled=True)
@@ -61,6 +63,8 @@ def _through(fn: Any) -> Any:
         found = python_method(type(args[0]), name) if args else None
         if found is not None and convert is None:
             return fn(*args, **kwargs)
+        if fn is abs and is_of_subclass(*args):
+            return by_ufunc(fn, *args)
         if found is not None and len(args) == 1 and not kwargs:
             value = bind(found, args[0])()
             if type(value) is convert:

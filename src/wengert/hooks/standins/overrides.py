@@ -28,7 +28,8 @@ def taken_over(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         given = (*args, *(out if type(out) is tuple else (out,)))
         if any([_asked(a, "__array_ufunc__") for a in given]):
             return f(*args, **kwargs)
-        is_wrapped = any([is_of_subclass(a) and _asked(a, "__array_wrap__") for a in given])
+        calls_ufunc = getattr(f, "__name__", "") == "outer"  # which is wrapped itself
+        is_wrapped = not calls_ufunc and any([is_of_subclass(a) and _asked(a, "__array_wrap__") for a in given])
         return wrapped(f, args, kwargs) if is_wrapped else NOT_TAKEN
     return _by_function(f, args, kwargs) if type(f) is type(np.sum) else NOT_TAKEN
 

@@ -93,7 +93,8 @@ def wrapped(f: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
     Source: NEP 13; NumPy asks the one of the highest priority, of several such the first.
     """
     outs = words.pop("out", None)
-    outs = outs if type(outs) is tuple else (outs,)
+    stays_array = outs is ...
+    outs = (None,) if stays_array else outs if type(outs) is tuple else (outs,)
     words = {name: value for name, value in words.items() if name != "subok"}
     if any([out is not None for out in outs]):
         words["out"] = tuple(map(as_plain, outs))
@@ -103,19 +104,20 @@ def wrapped(f: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
     values = made if several else (made,)
     outs = outs if len(outs) == len(values) else outs * len(values)
     results = [
-        _wrapped_one(args, value, k, out, context) for k, (value, out) in enumerate(zip(values, outs, strict=True))
+        _wrapped_one(args, value, None if context is None else (*context, k), out, stays_array)
+        for k, (value, out) in enumerate(zip(values, outs, strict=True))
     ]
     return tuple(results) if several else results[0]
 
 
-def _wrapped_one(args: tuple[Any, ...], value: Any, k: int, out: Any, context: Any) -> Any:
+def _wrapped_one(args: tuple[Any, ...], value: Any, context: Any, out: Any, stays_array: bool) -> Any:
     by = _asked(args) if out is None else out
     method = python_method(type(by), "__array_wrap__")
     array = value if out is None else out
     if method is None:
         return array if out is not None or not isinstance(by, np.ndarray) else array_wrap(by, _as_array(array))
-    scalar = out is None and np.ndim(array) == 0
-    return bind(method, by)(_as_array(array), None if context is None else (*context, k), scalar)
+    scalar = out is None and np.ndim(array) == 0 and not stays_array
+    return bind(method, by)(_as_array(array), context, scalar)
 
 
 def _as_array(value: Any) -> Any:
