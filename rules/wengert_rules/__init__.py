@@ -40,5 +40,6 @@ for name in OF_SCIPY:
     rules.when_imported(f"scipy.{name}", f"wengert_rules.scipy.{name}")
 rules.when_imported("scipy.sparse.linalg", "wengert_rules.scipy.sparse.systems")
 
+rules.when_imported("numpy.lib.recfunctions", "wengert_rules.recfunctions")
 for name in ("pandas", "bottleneck", "xarray", "pint"):
     rules.when_imported(name, f"wengert_rules.{name}")

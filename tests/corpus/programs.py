@@ -31,6 +31,7 @@ import opaque_running
 import opaque_texts
 import operator_programs
 import protocol_programs
+import record_programs
 import sampling_programs
 import science_programs
 import subclass_programs
@@ -60,6 +61,7 @@ PROGRAMS: list[Program] = [
         object_programs.program,
         operator_programs.program,
         protocol_programs.program,
+        record_programs.program,
         sampling_programs.program,
         science_programs.program,
         subclass_programs.program,

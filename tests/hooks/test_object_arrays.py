@@ -62,6 +62,7 @@ def times_axes(x: Any) -> Any:
 
 
 WORKING: dict[str, Callable[..., Any]] = {
+    "a record": lambda x: np.array([(x[0], 1)], dtype=[("a", object), ("b", int)])["a"][0] * x[1],
     "elements": lambda x: filled(x)[0] * filled(x)[1] + filled(x)[2],
     "arrays as elements": stored_arrays,
     "an array's numbers stored": stored_whole,
@@ -119,7 +120,6 @@ REFUSED: dict[str, Callable[..., Any]] = {
     "given": lambda x: filled(x),
     "an integer": lambda x: filled(x).astype(int)[0] * x[0],
     "a tape of frompyfunc": lambda x: wg.trace(np.frompyfunc(lambda v: v * x[1], 1, 1), x)[0][0],
-    "a record": lambda x: np.array([(x[0], 1)], dtype=[("a", object), ("b", int)])["a"][0],
 }
 
 

@@ -76,6 +76,28 @@ def through_structured(x: Any) -> Any:
     return a["u"].sum()
 
 
+def test_a_field_of_records_is_written() -> None:
+    assert np.array_equal(wg.grad(through_structured)(np.array([1.0, 2.0, 3.0])), np.ones(3))
+
+
+def through_overlapping_fields(x: Any) -> Any:
+    a = np.zeros(3, {"names": ["u", "v"], "formats": [float, float], "offsets": [0, 4]})
+    a["u"] = x
+    return a["u"].sum()
+
+
+def through_several_fields(x: Any) -> Any:
+    a = np.zeros(3, [("u", float), ("v", float)])
+    a["u"] = x
+    return a.view(float).sum()
+
+
+def through_bits_of_fields(x: Any) -> Any:
+    a = np.zeros(3, [("u", float), ("v", float)])
+    a["u"] = x
+    return a.view([("u", np.int64), ("v", float)])["u"].sum() * x[0]
+
+
 def through_other_dtype(x: Any) -> Any:
     z = x * (1 + 1j)
     r = z.view(float)
@@ -96,7 +118,8 @@ def through_an_odd_part(x: Any) -> Any:
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
-@pytest.mark.parametrize("f", [complex_into_real, into_integers, into_foreign, into_overlapping, through_structured,
+@pytest.mark.parametrize("f", [complex_into_real, into_integers, into_foreign, into_overlapping,
+                               through_overlapping_fields, through_several_fields, through_bits_of_fields,
                                through_other_dtype, complex_into_real_part, through_an_odd_part])  # fmt: skip
 def test_refused(f: Any) -> None:
     with pytest.raises(wg.WengertError, match=f.__name__):

@@ -208,7 +208,7 @@ class Stream:
             return with_leaves(dot, lambda _, part: self._apart_from_stores(slot, ins, None, part))
         if not isinstance(dot, np.ndarray) or id(owner_of(dot)) not in owners:
             return dot
-        if isinstance(y, np.ndarray) and id(owner_of(y)) in self.recording.memory.storages:
+        if isinstance(y, np.ndarray) and self.recording.memory.is_followed(y):
             self.aliases.add(slot)  # it is read anew after each write
             return dot
         return dot.copy()

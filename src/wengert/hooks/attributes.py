@@ -100,7 +100,7 @@ def attribute(obj: Any, name: str) -> Any:
 
 def _is_seen(recording: Any, obj: Any, name: str) -> bool:
     """Whether an attribute of an array or number is of a variable, and NumPy's, not one in Python of its class."""
-    if name not in ("real", "imag") and isinstance(obj, np.ndarray) and obj.dtype == object:
+    if name not in ("real", "imag") and isinstance(obj, np.ndarray) and obj.dtype.char in "OV":
         return False  # it shows the references
     return slot_of(recording, obj) is not None and type(lookup(type(obj), name)) is not property
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.hooks import records
 from wengert.hooks.classes import constant, defines, enter, lookup, python_method
 from wengert.hooks.exchange import prepare
 from wengert.hooks.flat_iterators import assign_flat, flat_items, read_flat
@@ -21,6 +22,7 @@ from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
 from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember, waits
 from wengert.hooks.standins.texts import characters, lines, octets
 from wengert.hooks.writes import record_store, slot_of_key
+from wengert.memory.fields import is_record
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
@@ -67,8 +69,9 @@ def getitem(key: Any, container: Any, site: Site | None) -> Any:
                 return container[key]
             if slot is not None and type(key) in _BASIC and STATE.quick is not None:
                 return _record_item(container, key, slot, site)
-        elif container.dtype.hasobject and STATE.recording is not None and STATE.recording.memory.holds_objects:
-            return container[key]
+        elif container.dtype.char in "OV" and STATE.recording is not None and STATE.recording.memory.holds_objects:
+            STATE.site = site
+            return container[key] if container.dtype.names is None else records.item(STATE.recording, container, key)
         elif type(key) in _BASIC and STATE.quick is not None:
             STATE.site = site
             slot = STATE.recording.memory.slot(container)  # type: ignore[union-attr]
@@ -129,6 +132,8 @@ def _subscript(container: Any, key: Any) -> Any:
         prepare(container)
     if recording is not None and issubclass(t, READERS):
         check_read(recording, container)
+    if recording is not None and recording.memory.holds_objects and is_record(container):
+        return (records.field if issubclass(t, np.void) else records.item)(recording, container, key)
     if recording is None or not issubclass(t, (np.ndarray, np.generic)):
         return dict_item(container, key) if issubclass(t, dict) and t is not dict else container[key]
     return record_call(constant(operator.getitem), (container, key), {})
@@ -179,6 +184,8 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
         container[key] = value  # or a TypeError
     elif t is np.flatiter:
         assign_flat(container.base, key, value)
+    elif is_record(container):
+        records.write(container, key, value)
     else:
         opaque(STATE.recording, operator.setitem, (container, key, value), {})
 
@@ -221,6 +228,8 @@ def iterable(obj: Any, site: Site | None) -> Any:
         return read(obj)
     if issubclass(t, io.StringIO):
         return lines(obj)
+    if recording is not None and is_record(obj) and issubclass(t, np.void):
+        return records.items(recording, obj)
     return _waiting(obj) if waits(python_method(t, "__next__")) else obj
 
 

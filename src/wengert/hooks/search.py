@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoRuleError, RefusedCallError
+from wengert.memory.fields import is_record, is_traced_record
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
 from wengert.recording.recording import PLAIN, STATE, Recording, called_by_user, here, users_site
@@ -74,6 +75,9 @@ def traced_in(recording: Recording, things: Any) -> list[Any]:
     seen: set[int] = set()
     while stack:
         thing = stack.pop()
+        if is_traced_record(recording, thing):
+            found.append(thing)
+            continue
         if not _is_of_objects(thing) and (slot_of(recording, thing) is not None or id(thing) in recording.texts):
             found.append(thing)
             continue
@@ -128,6 +132,23 @@ def search(recording: Recording, things: Any) -> bool:
         return bool(traced_in(recording, things))
     except TooLarge:
         return True
+
+
+def refuse_records(recording: Recording, result: Any) -> None:
+    """Refuse a result with arrays of records that hold traced values: nothing could be said of their derivatives."""
+    stack, seen = [result], set[int]()
+    while stack:
+        thing, t = stack[-1], type(stack.pop())
+        if is_traced_record(recording, thing):
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: the function gives records with traced values, of whose derivatives nothing can be "
+                    "told. Return their fields as arrays: a['x'].copy()."
+                )
+            )
+        if t in (list, tuple, dict) and id(thing) not in seen:
+            seen.add(id(thing))
+            stack.extend(thing.values() if t is dict else thing)
 
 
 def hides(recording: Recording, things: Any) -> bool:
@@ -192,7 +213,7 @@ def opaque(
     except TooLarge:
         found, why = [], f"its arguments reach more than {LIMIT} objects, too many to search"
     for value in found:
-        slot = slot_of(recording, value)
+        slot = None if is_record(value) else slot_of(recording, value)
         if slot is None or is_inexact(value):
             why = "a traced value reaches it"
             break

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import object_arrays
+from wengert.hooks.record_stores import stores_in_fields
 from wengert.hooks.search import refuse_hidden
 from wengert.memory.storage import Memory
 from wengert.recording.decisions import guard, raised, unharmed
@@ -42,8 +43,7 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
     array = plain(array)
     if type(value) in FLOATS and _store_entry(recording, memory, array, key, value):
         return
-    if array.dtype.hasobject and array.dtype == object and not recording.keep and recording.context is None:
-        object_arrays.store(recording, array, key, value)
+    if array.dtype.char in "OV" and _store_odd(recording, array, key, value):
         return
     if isinstance(value, np.ndarray) and _stays(memory, array, key, value):
         array[key] = value  # what `a[1:] *= 2` ends with: the region is stored where it stands, and nothing changes
@@ -79,11 +79,22 @@ def record_store(array: np.ndarray, key: Any, value: Any) -> None:
         raise
     at_key = key_slot is not None or (array is owner.array and is_basic(key) and not may_be_all(key))
     region = None if at_key else array[as_view(key)]
-    if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner.array:
+    if isinstance(region, np.ndarray) and region.base is not None and owner_of(region) is owner_of(owner.array):
         memory.put(owner, region, value, value_slot)
     else:
         memory.put_at(owner, array, key, value, value_slot, key_slot)
     memory.unfinished -= 1
+
+
+def _store_odd(recording: Recording, array: np.ndarray, key: Any, value: Any) -> bool:
+    """Store into an array of Python objects or of records; False where it is done as in others."""
+    if array.dtype == object and not recording.keep and recording.context is None:
+        object_arrays.store(recording, array, key, value)
+        return True
+    stores = None if array.dtype.names is None else stores_in_fields(recording, array, key, value)
+    for field, place, part in stores or ():
+        record_store(field, place, part)
+    return stores is not None
 
 
 def _as_stored(array: np.ndarray, key: Any, value: Any) -> np.ndarray:

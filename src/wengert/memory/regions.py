@@ -16,7 +16,7 @@ from wengert.recording.shadow import SHADOW, held
 from wengert.values.functional import getitem, setitem, setlens, setpart
 from wengert.values.functional import lens as read_lens
 from wengert.values.specs import Spec, spec_of
-from wengert.values.views import Lens, basic_key, covers, lens_of, memory_order, part_of
+from wengert.values.views import Lens, basic_key, covers, is_field, lens_of, memory_order, part_of, ranks_of
 
 
 def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot: int) -> int:
@@ -33,6 +33,8 @@ def read_region(recording: Recording, view: np.ndarray, owner: np.ndarray, slot:
             key = (*key, ...) if type(key) is tuple else (key, ...)
         return append(recording, getitem, view, (slot, None), (kept, key))
     flat, kept = _flatten(recording, slot, owner, kept)
+    if is_field(owner):
+        return append(recording, getitem, view, (flat, None), (kept, ranks_of(lens, owner)))
     return append(recording, read_lens, view, (flat, None, None, None), (kept, *lens))
 
 
@@ -118,10 +120,12 @@ def store_region(
     if key is not None:
         return append(recording, setitem, owner, (slot, None, value_slot), (before, key, value))
     flat, row = _flatten(recording, slot, owner, before)
-    primitive = ruled(setlens)
-    bound = primitive.bound(5, recording.mask((flat, None, None, None, value_slot)), ())
-    after = setlens(row, *lens, value) if recording.keep else spec_of(row)
-    flat = recording.append((bound, after, (flat, None, None, None, value_slot), (row, *lens, value), None, STATE.site))
+    fn: Any = setitem if is_field(owner) else setlens
+    where: tuple[Any, ...] = (ranks_of(lens, owner),) if is_field(owner) else tuple(lens)
+    ins = (flat, *[None] * len(where), value_slot)
+    bound = ruled(fn).bound(len(ins), recording.mask(ins), ())
+    after = fn(row, *where, value) if recording.keep else spec_of(row)
+    flat = recording.append((bound, after, ins, (row, *where, value), None, STATE.site))
     return _unflatten(recording, flat, owner, after)
 
 

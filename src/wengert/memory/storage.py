@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import RefusedCallError
+from wengert.memory.fields import Fields
 from wengert.memory.lent_views import Lent
 from wengert.memory.regions import append, known, read_region, store_region
 from wengert.memory.roots import Root, Roots, file, is_open, root_of
@@ -76,6 +77,7 @@ class Memory:
         "_captured_to",
         "_roots",
         "arguments",
+        "fields",
         "finals",
         "has_pulls",
         "holds_objects",
@@ -101,7 +103,8 @@ class Memory:
         self.has_pulls = False  # whether there are pullbacks of users' rules, which may read anything
         self.runs_others = False  # whether a user's rule was called, whose pullback may do anything
         self.lent = Lent()
-        self.holds_objects = False  # whether traced values were put into arrays of Python objects
+        self.holds_objects = False  # whether traced values were put into arrays of Python objects, or of records
+        self.fields = Fields(recording)
         self.unfinished = 0  # how many writes have begun and not ended; one that an exception cut short never ends
 
     @property
@@ -132,12 +135,14 @@ class Memory:
 
     def slot(self, array: np.ndarray) -> int | None:
         """The slot of an array as it is now, or None."""
-        if self.holds_objects and array.dtype.hasobject:
+        if self.holds_objects and array.dtype.char in "OV":
             self._check_objects(array)
         if not self.storages:
             return SHADOW.get(id(array))
         owner_now = owner_of(array)
         storage = self.storages.get(id(owner_now))
+        if storage is None and self.fields:
+            storage = self._storage(array)
         if storage is None:
             if owner_now.base is not None:
                 check_elsewhere(self.recording, array, self.storages.values())
@@ -157,6 +162,15 @@ class Memory:
 
     def _check_objects(self, array: np.ndarray) -> None:
         """Refuse an array of Python objects that holds traced values, where what is done with it is not followed."""
+        if array.dtype.names is not None and self.is_traced(array):
+            raise self.recording.refuse(
+                RefusedCallError(
+                    f"{here()}: what is done here with an array of records that holds traced values cannot be "
+                    "followed. Compute with its fields one by one: a['x']."
+                )
+            )
+        if not array.dtype.hasobject:
+            return
         if array.dtype != object or any([slot_of(self.recording, item) is not None for item in array.flat]):
             raise self.recording.refuse(
                 RefusedCallError(
@@ -174,7 +188,7 @@ class Memory:
 
     def add_view(self, view: np.ndarray, slot: int | None) -> None:
         """Note a view that an operation made of written memory, and its slot."""
-        storage = self.storages.get(id(owner_of(view)))
+        storage = self._storage(view)
         if storage is not None:
             storage.views[id(view)] = (weakref.ref(view), storage.stamp, slot)
 
@@ -196,9 +210,12 @@ class Memory:
 
     def is_traced(self, array: np.ndarray) -> bool:
         """Whether the memory of an array holds traced values."""
-        key = id(owner_of(array))
-        if key in self.storages:
-            return self.storages[key].slot is not None
+        storage, key = self._storage(array), id(owner_of(array))
+        if storage is not None:
+            return storage.slot is not None
+        if array.dtype.names is not None and self.fields:
+            storages = [self.storages.get(id(field)) for field in self.fields.all_of(owner_of(array))]
+            return any([storage is not None and storage.slot is not None for storage in storages])
         return key in SHADOW or key in self.roots or id(array) in SHADOW
 
     def whole(self, owner: np.ndarray) -> Any:
@@ -220,8 +237,21 @@ class Memory:
 
     def version(self, array: np.ndarray) -> int | None:
         """The number of the write that made what a traced array holds."""
-        storage = self.storages.get(id(owner_of(array)))
+        storage = self._storage(array)
         return None if storage is None else storage.stamp
+
+    def _storage(self, array: np.ndarray) -> Storage | None:
+        """The current version of what owns the memory of an array, if that was written; of records, of its field."""
+        owner = owner_of(array)
+        storage = self.storages.get(id(owner))
+        if storage is not None or not self.fields:
+            return storage
+        field = self.fields.of(array, owner)
+        return None if field is None else self.storages.get(id(field))
+
+    def is_followed(self, array: np.ndarray) -> bool:
+        """Whether an array is read by its place in written memory, whichever object stands for it."""
+        return self._storage(array) is not None
 
     def give_way(self, owner: np.ndarray) -> None:
         """An owner was overwritten by the function that gave views of it: refuse these from now on."""
@@ -251,7 +281,7 @@ class Memory:
 
     def join(self, array: np.ndarray) -> Owner:
         """The Owner of an array that is about to be written into, where the array or the value is traced."""
-        owner = owner_of(array)
+        owner = self._owner(array)
         storage = self.storages.get(id(owner))
         if storage is None or storage.slot is None:
             check_unseen(self.recording, owner)
@@ -267,6 +297,18 @@ class Memory:
         if not self.recording.keep:
             return Owner(owner, storage, storage.spec)
         return Owner(owner, storage, owner.copy(order="K") if slot is None else owner)  # else a variable stands for it
+
+    def _owner(self, array: np.ndarray) -> np.ndarray:
+        """What owns an array that is about to be written into: of records, the field that it shows."""
+        owner = owner_of(array)
+        if owner.dtype.names is None:
+            return owner
+        check_unseen(self.recording, owner)
+        check_alone(self.recording, owner, False, root_of(self.roots, owner) is not None)
+        self.fields.enter(owner)
+        self.holds_objects = True
+        field = self.fields.of(array, owner)
+        return owner if field is None else field
 
     def follow(self, owner: np.ndarray, slot: int | None) -> Storage:
         """Have the content of an owner at this slot from now on, and its views read through their lenses."""

@@ -37,7 +37,7 @@ def record_plain(primitive: Primitive, args: tuple[Any, ...], slowly: Callable[.
         if len(args) == 1:
             return record_one(recording, primitive, args[0], SHADOW.get(id(args[0])))
         return record_quick(primitive, args, tuple([SHADOW.get(id(a)) for a in args]))
-    if recording.memory.holds_objects and any([type(a) is _ndarray and a.dtype.hasobject for a in args]):
+    if recording.memory.holds_objects and any([type(a) is _ndarray and a.dtype.char in "OV" for a in args]):
         return slowly(primitive, args, {})
     ins = tuple([slot_of(recording, a) for a in args])
     if primitive.vouched and all([slot is None for slot in ins]):

@@ -25,7 +25,7 @@ def recording_here() -> Recording:
 def slot_of(recording: Recording, value: Any) -> int | None:
     """The slot of a value on this recording; None where it is not traced."""
     t = type(value)  # `isinstance` would ask an object its own `__class__`
-    if t is np.ndarray or (t not in PLAIN and issubclass(t, np.ndarray)):
+    if t is np.ndarray or (t not in PLAIN and issubclass(t, (np.ndarray, np.void))):  # a record shows an array, too
         slot = recording.memory.slot(value)
         return recording.memory.slot_in_place(value) if slot is None and t is not np.ndarray else slot
     return SHADOW.get(id(value))

@@ -211,8 +211,7 @@ def _take(stretch: _Stretch) -> dict[int, Any]:
 
 def _is_read_anew(memory: Memory, value: Any) -> bool:
     """Whether a value is a view of written memory, which is read by its place whichever object stands for it."""
-    owner = owner_of(value) if isinstance(value, np.ndarray) else value
-    return owner is not value and id(owner) in memory.storages
+    return isinstance(value, np.ndarray) and owner_of(value) is not value and memory.is_followed(value)
 
 
 def _outliving(memory: Memory, born: set[int]) -> list[tuple[np.ndarray, Any, Any]]:

@@ -34,6 +34,8 @@ def owner_of(array: Any) -> np.ndarray:
             base = base.base
         if type(base) is memoryview:
             base = base.obj
+        if isinstance(base, np.void):  # a record, which shows its place in an array
+            base = base.base
         if not isinstance(base, np.ndarray):
             return array
         array = base
@@ -48,7 +50,12 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 def is_foreign(owner: np.ndarray) -> bool:
     """True where the memory belongs to an object that is no array, and may be written behind its back."""
-    return owner.base is not None
+    return owner.base is not None and not is_field(owner)
+
+
+def is_field(owner: np.ndarray) -> bool:
+    """True for a field of an array of records, whose numbers do not lie side by side, as those of other owners do."""
+    return isinstance(owner.base, np.ndarray)
 
 
 def lens_of(view: np.ndarray, owner: np.ndarray) -> Lens:
@@ -61,7 +68,8 @@ def memory_order(owner: np.ndarray) -> tuple[int, ...] | None:
     """The axes of an owner from the longest stride to the shortest; None where they stand in this order already."""
     if owner.flags.c_contiguous:
         return None
-    return tuple(sorted(range(owner.ndim), key=lambda k: -owner.strides[k]))
+    order = tuple(sorted(range(owner.ndim), key=lambda k: -owner.strides[k]))
+    return None if order == tuple(range(owner.ndim)) else order
 
 
 def axes_in_memory(array: np.ndarray) -> list[int]:
@@ -78,6 +86,17 @@ def axes_in_memory(array: np.ndarray) -> list[int]:
                 place = k
         inwards.insert(place, axis)
     return inwards[::-1]
+
+
+def ranks_of(lens: Lens, owner: np.ndarray) -> np.ndarray:
+    """For each number at `lens` in a field how many numbers of the field lie before it in memory."""
+    own = np.sort(_addresses(lens_of(owner, owner)), axis=None)
+    return np.searchsorted(own, _addresses(lens))
+
+
+def _addresses(lens: Lens) -> Any:
+    steps = [np.arange(n) * stride for n, stride in zip(lens.shape, lens.strides, strict=True)]
+    return np.asarray(sum(np.ix_(*steps), np.array(lens.offset)) if steps else lens.offset)
 
 
 def view_of(array: np.ndarray, owner: np.ndarray, lens: Lens) -> np.ndarray:
@@ -129,6 +148,9 @@ def part_of(view: np.ndarray, owner: np.ndarray) -> tuple[str, np.ndarray] | Non
 
 def content_of(view: np.ndarray, owner: np.ndarray, content: np.ndarray) -> np.ndarray:
     """What `view`, a view of `owner`, showed while the owner held `content`."""
+    if is_field(owner):
+        row = np.ravel(np.transpose(content, memory_order(owner)))
+        return np.asarray(row[ranks_of(lens_of(view, owner), owner)])
     if view.dtype == owner.dtype:
         return view_of(content, owner, lens_of(view, owner))
     found = part_of(view, owner)

@@ -24,9 +24,12 @@ from wengert.hooks.policy import (
     searched,
     stands_for,
 )
+from wengert.hooks.records import listed
 from wengert.hooks.reshaping import set_shape
 from wengert.hooks.search import guarded
 from wengert.hooks.standins.functions import recorded, recorder
+from wengert.hooks.standins.structured import copied as copied_record
+from wengert.hooks.standins.structured import getfield, setfield
 from wengert.hooks.standins.subclasses import (
     array_function,
     array_ufunc,
@@ -36,6 +39,7 @@ from wengert.hooks.standins.subclasses import (
     new_array,
 )
 from wengert.hooks.standins.writers import ARRAY_WRITERS
+from wengert.memory.fields import is_traced_record
 from wengert.recording.decisions import guard
 from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of
@@ -80,6 +84,8 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
     for cls in filter(is_array_class, classes):
         prepare(cls)
     made, recording = kind.view(owner, *args, **kwargs), STATE.recording
+    if recording is not None and is_traced_record(recording, owner):
+        return made  # whose fields are read by their places
     if made.dtype == owner.dtype:
         if kind is np.generic:
             return enter(np.asarray if type(made) is np.ndarray else np.positive)(owner)
@@ -131,6 +137,8 @@ def copied(a: Any, memo: Any = None) -> Any:
     """`copy.copy` and `copy.deepcopy` of an array or number."""
     if memo is not None and isinstance(a, np.ndarray) and a.dtype == object:
         return guarded(np.ndarray.__deepcopy__)(a, memo)
+    if isinstance(a, np.void):
+        return copied_record(a)
     return enter(np.ndarray.copy)(a, "K") if isinstance(a, np.ndarray) else a
 
 
@@ -138,6 +146,8 @@ def copied(a: Any, memo: Any = None) -> Any:
 def tolist(a: Any) -> Any:
     """`a.tolist()`: Python numbers, each an item of `a`."""
     recording = STATE.recording
+    if recording is not None and is_traced_record(recording, a):
+        return listed(recording, a)
     if recording is None or a.dtype == object or slot_of(recording, a) is None:
         return a.tolist()
     if a.dtype.kind not in "fc":
@@ -178,6 +188,8 @@ _STANDINS: dict[str, Callable[..., Any]] = {
     "__copy__": copied,
     "__deepcopy__": copied,
     "_set_shape": set_shape,
+    "getfield": getfield,
+    "setfield": setfield,
     "tolist": tolist,
 }
 _PLAIN = {

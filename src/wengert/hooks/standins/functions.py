@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.hooks import object_arrays
+from wengert.hooks import object_arrays, records
 from wengert.hooks.classes import enter, python_method
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.object_arrays import NO_OBJECTS
@@ -118,12 +118,18 @@ def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if shows_arrays(primitive.fn, args):
         return recorder(primitive)(*map(shown, args), **kwargs)
     recording = STATE.recording
-    value = NO_OBJECTS if recording is None else object_arrays.call(recording, primitive, args, kwargs)
+    value = NO_OBJECTS if recording is None else _of_odd_arrays(recording, primitive, args, kwargs)
     if value is not NO_OBJECTS:
         return value
     if recording is not None and _lists_hide(recording, primitive, args):
         return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
     return record_call(primitive, args, kwargs)
+
+
+def _of_odd_arrays(recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call on or for arrays of records or of Python objects with traced values; NO_OBJECTS where it is none."""
+    value = records.call(recording, primitive, args, kwargs)
+    return object_arrays.call(recording, primitive, args, kwargs) if value is NO_OBJECTS else value
 
 
 def _lists_hide(recording: Recording, primitive: Primitive, args: tuple[Any, ...]) -> bool:
@@ -213,7 +219,7 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
         return value
     if shows_arrays(primitive.fn, args):
         return recorder(primitive)(*map(shown, args), **kwargs)
-    value = object_arrays.call(recording, primitive, args, kwargs)
+    value = _of_odd_arrays(recording, primitive, args, kwargs)
     if value is not NO_OBJECTS:
         return value
     if kwargs.get("out") is not None:

@@ -21,7 +21,8 @@ from wengert.recording.slots import holds_traced
 @stands_for(np.fromiter)
 def _fromiter(iter: Any, dtype: Any, count: int = -1, **options: Any) -> Any:
     given = list(itertools.islice(iterable(iter, STATE.site), None if count < 0 else count))
-    if len(given) < count or not holds_traced(given) or np.dtype(dtype).kind not in "fc":
+    of_records = np.dtype(dtype).names is not None
+    if not of_records and (len(given) < count or not holds_traced(given) or np.dtype(dtype).kind not in "fc"):
         return np.fromiter(given, dtype, count, **options)
     return enter(np.array)(given, dtype)
 

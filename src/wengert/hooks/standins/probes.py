@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter
+from wengert.recording.slots import recording_here, slot_of
 from wengert.recording.subclasses import is_of_subclass, plain
 
 _NoLoop: Any = np._core._exceptions._UFuncNoLoopError  # type: ignore[attr-defined]
@@ -28,7 +29,8 @@ def probe(a: Any) -> Any:
 def by_ufunc(operator: Callable[..., Any], *operands: Any) -> Any:
     """An operator of such arrays, whose own methods for it are not asked."""
     if any([isinstance(a, np.ndarray) and a.dtype.names for a in operands]):
-        return operator(*operands)  # which NumPy compares field by field; none of them is traced
+        [slot_of(recording_here(), a) for a in operands]  # refused where one is traced
+        return operator(*operands)  # which NumPy compares field by field
     probes = [probe(a) for a in operands]
     given = {id(probe): a for probe, a in zip(probes, operands, strict=True)}
     ufunc, inputs, words = operator(*probes)

@@ -113,7 +113,7 @@ ARRAY_WRITERS: dict[str, Any] = {
     "put": _put,
     "sort": _rearrange(np.sort),
     "partition": _rearrange(np.partition),
-    **dict.fromkeys(("resize", "byteswap", "setfield", "itemset"), _writer_refused),
+    **dict.fromkeys(("resize", "byteswap", "itemset"), _writer_refused),
 }
 
 WRITERS: dict[Any, Any] = {np.copyto: _copyto, np.putmask: _putmask, np.place: _place}

@@ -1,0 +1,60 @@
+"""Stores into arrays of records: each is one into every field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.classes import enter
+from wengert.hooks.search import search
+from wengert.memory.fields import is_record
+from wengert.recording.recording import Recording, here
+
+Store = tuple[np.ndarray, Any, Any]
+"""The array, key and value of a store."""
+
+
+def stores_in_fields(recording: Recording, array: np.ndarray, key: Any, value: Any) -> list[Store] | None:
+    """The stores that do `array[key] = value` of an array of records; None where nothing is traced."""
+    if not (recording.memory.is_traced(array) or search(recording, (value,))):
+        return None
+    if type(key) is str or (type(key) is list and key and type(key[0]) is str):
+        return [(array[key], ..., value)]
+    names = array.dtype.names or ()
+    places = [array[name] for name in names]
+    is_wide = any([place.ndim > array.ndim for place in places])
+    if is_wide and type(key) is tuple and any([k is ... for k in key]):
+        raise _refusal(recording)
+    parts = _parts(array, value)
+    if parts is None and np.ndim(value) and is_wide:
+        raise _refusal(recording)
+    return [(place, key, part) for place, part in zip(places, parts or [value] * len(names), strict=True)]
+
+
+def _parts(array: np.ndarray, value: Any) -> Any:
+    """What stands in each field of a value that is stored in an array of records; None where all get the value."""
+    names = array.dtype.names or ()
+    if type(value) is list:
+        value = enter(np.array)(value, dtype=array.dtype)
+    if is_record(value):
+        source = np.asarray(value)
+        source = enter(np.ndarray.copy)(source) if np.may_share_memory(source, array) else source
+        if len(source.dtype.names or ()) != len(names):
+            np.empty_like(array)[...] = source  # raises
+        return [source[name] for name in source.dtype.names or ()]
+    if type(value) is tuple:
+        if len(value) != len(names):
+            np.empty(1, array.dtype)[0] = value  # raises
+        return value
+    return None
+
+
+def _refusal(recording: Recording) -> Exception:
+    return recording.refuse(
+        RefusedCallError(
+            f"{here()}: this store of traced values into an array of records cannot be followed. "
+            "Store into its fields one by one: a['x'][...] = x."
+        )
+    )
