@@ -262,3 +262,15 @@ def test_a_product_of_arrays_in_a_list() -> None:
     """Its tangent was the sum of what each element gives."""
     factors = [X, V, X]
     assert np.allclose(wg.jvp(lambda *xs: math.prod(xs), factors, (V, V, X))[1], V * V * X + X * V * X + X * V * X)
+
+
+@pytest.mark.filterwarnings("ignore:Setting the shape")
+def test_a_shape_that_is_set_while_an_inner_pullback_is_kept() -> None:
+    def f(x: Any) -> Any:
+        a = x * 2.0
+        _, pullback = wg.vjp(lambda z: np.sum(z * z * a), x)
+        a.shape = (2, 2)
+        return np.sum(pullback(1.0)[0] * x)  # Σ 4x³
+
+    x = np.array([0.5, -1.0, 2.0, 0.25])
+    np.testing.assert_allclose(wg.jvp(f, (x,), (np.arange(4.0),))[1], 12 * x**2 @ np.arange(4.0), rtol=1e-12)

@@ -742,3 +742,29 @@ def test_arrays_that_rules_of_the_other_forms_read():
         w[:] = [1.0, 2.0]
         x = np.array([3.0, 5.0])
         np.testing.assert_allclose(wg.grad(lambda x, apply=apply: program(x, apply))(x), [6.0, 20.0])
+
+
+@pytest.mark.filterwarnings("ignore:Setting the shape")
+def test_what_a_pullback_reads_has_the_shape_that_it_had():
+    w = np.array([1.0, 2.0, 3.0, 4.0])
+
+    def weighted(a):
+        return np.sum(a * a * w)
+
+    @wg.rrule(weighted)
+    def weighted_rule(a):
+        return weighted(a), lambda y_bar: y_bar * 2 * a * w if a.shape == w.shape == (4,) else np.full(4, np.nan)
+
+    def f(x):
+        a = x * 2.0
+        y = weighted(a)
+        a.shape = w.shape = (2, 2)
+        return y + a[1, 1]
+
+    x = np.array([0.5, -1.0, 2.0, 0.25])
+    for mode in MODES[:2]:
+        np.testing.assert_allclose(mode(f, x.copy()), 8 * x * [1, 2, 3, 4] + [0, 0, 0, 2], rtol=1e-12)
+        assert w.shape == (2, 2)
+        w.shape = (4,)
+    with pytest.raises(wg.RefusedCallError, match="another shape"):
+        gradient_in_a_gradient(f, x)

@@ -64,7 +64,7 @@ def _keep_as(recording: Recording, array: np.ndarray, before: np.ndarray) -> Non
             return before
         return type(thing)([kept(part) for part in thing]) if type(thing) in (list, tuple) else thing
 
-    for place, entry in enumerate(recording.entries):
+    for place, entry in enumerate(recording.entries[:]):
         if entry is not None:
             primitive, value, ins, args, kwargs, site = entry
             words = {name: kept(word) for name, word in kwargs.items()} if kwargs else kwargs

@@ -134,6 +134,7 @@ class Hindsight(FarReach):
         super().__init__(pullback)
         self.site, self._version = site, version
         self._contents = [(array, version(array), _content(array)) for array in self.arrays]
+        self._shapes = [(array, array.shape) for array in self.arrays]
         self._changed: list[Contents] | None = None
 
     def finds_any(self) -> bool:
@@ -164,6 +165,12 @@ class Hindsight(FarReach):
         if self._changed is None:
             self.look_again()
         mark = len(owed)
+        reshaped = [(array, was, array.shape) for array, was in self._shapes if array.shape != was]
+        for array, was, now in reshaped:
+            if traced:
+                raise self._refusal(f"an array of shape {was} that has been given another shape since")
+            owed.append(partial(_reshape, array, now))
+            _reshape(array, was)
         places = [(place, place.read()) for place in self._changed or ()]
         arrays = [(a, self._was(a, content, traced), a.copy()) for a, content in self._overwrites(traced)]
         for place, before in places:
@@ -176,6 +183,7 @@ class Hindsight(FarReach):
             yield
         finally:
             owed[mark:] = [
+                *[partial(_reshape, array, now) for array, _, now in reshaped],
                 *[partial(place.write, _merged(place.was, place.read(), before)) for place, before in places],
                 *[partial(np.copyto, array, _written(array, was, now)) for array, was, now in arrays],
             ]
@@ -190,11 +198,17 @@ class Hindsight(FarReach):
 
     def _was(self, array: np.ndarray, content: Any, traced: bool) -> np.ndarray:
         if traced or type(content) is not bytes or not array.flags.writeable:
-            raise RefusedCallError(
-                f"{self.site}: the pullback of the rule called here can read an array of shape {array.shape} that has "
-                "been overwritten since. Let the rule copy what its pullback reads: x = x.copy()."
-            )
+            raise self._refusal(f"an array of shape {array.shape} that has been overwritten since")
         return np.frombuffer(content, array.dtype).reshape(array.shape)
+
+    def _refusal(self, what: str) -> RefusedCallError:
+        return RefusedCallError(
+            f"{self.site}: the pullback of the rule called here can read {what}. "
+            "Let the rule copy what its pullback reads: x = x.copy()."
+        )
+
+
+_reshape: Any = vars(np.ndarray)["shape"].__set__  # also of a class that has a `shape` of its own
 
 
 def _is_library(module: Any) -> bool:
