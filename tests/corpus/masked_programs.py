@@ -111,3 +111,9 @@ def masked_moments_unmasked(x): return ma.var(ma.array(x)) + ma.std(ma.array(x) 
 def masked_outer(a):
     m = ma.array(a, mask=a < 0); n = np.add.outer(m, a[0])
     return n.mean() * np.multiply.outer(a[1], m).sum() + (0 if n.mask.sum() == 3 else a[0, 0])
+
+
+@program(V)
+def masked_flat(x):
+    m = ma.array(x, mask=np.array([False, True, False])); m.flat[2] = x[1] * 3; m.flat[1:2] = x[0]
+    return m.flat[0] * m.flat[2] + m.flat[1] + m.flat[1:].sum()

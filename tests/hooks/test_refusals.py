@@ -690,3 +690,21 @@ def test_a_missing_derivative_cannot_be_swallowed(f: Any, mode: str) -> None:
     x = np.sin(np.arange(9.0)) + 2
     with pytest.raises(wg.NoDerivativeError, match=rf"{__file__}:{f.__code__.co_firstlineno + 2} in {f.__name__}"):
         wg.grad(f)(x) if mode == "grad" else wg.jvp(f, (x,), (x,))
+
+
+ADVICE = {
+    "np.ndenumerate": lambda x: sum(v for v in np.nditer(x)),
+    "in a list": lambda x: array.array("d", x.tolist())[0],
+    "Index the array": lambda x: memoryview(x)[0],
+    "in a tuple": lambda x: struct.unpack("d", struct.pack("d", x[0]))[0],
+    "beside its text": lambda x: float.fromhex(float(x[0]).hex()),
+    "it is the quotient": lambda x: float(x[0]).as_integer_ratio()[0],
+    "np.array of it": lambda x: np.frombuffer(x).sum(),
+}
+
+
+@pytest.mark.parametrize("instead", ADVICE)
+def test_a_refusal_says_what_to_do_instead(instead):
+    with pytest.raises(wg.WengertError, match=instead) as error:
+        wg.grad(ADVICE[instead])(np.array([0.5, 1.25, 2.0]))
+    assert "test_refusals.py" in str(error.value) and "@wg.rrule" not in str(error.value)

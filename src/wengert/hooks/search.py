@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoRuleError, RefusedCallError
+from wengert.hooks.advice import advice
 from wengert.memory.fields import is_record, is_traced_record
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
@@ -292,10 +293,13 @@ def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     called = called_by_user() or fn
     name = callable_name(called)
     through = "" if called is fn else f" (through {callable_name(fn)})"
+    remedy = advice(name) or (
+        f"To give it a rule:\n\n{stub(called)}\n\nIf it has no derivative: "
+        f"wg.non_differentiable({written_name(called)})."
+    )
     error = NoRuleError(
         f"{here()}: {name}{through} has no rule, and {why}. Its derivative is unknown here; a zero would be "
-        f"silently wrong. To give it a rule:\n\n{stub(called)}\n\nIf it has no derivative: "
-        f"wg.non_differentiable({written_name(called)})."
+        f"silently wrong. {remedy}"
     )
     recording.refuse(error)
     return error

@@ -166,11 +166,11 @@ class Hindsight(FarReach):
             self.look_again()
         mark = len(owed)
         reshaped = [(array, was, array.shape) for array, was in self._shapes if array.shape != was]
-        for array, was, now in reshaped:
+        for array, shape, new_shape in reshaped:
             if traced:
-                raise self._refusal(f"an array of shape {was} that has been given another shape since")
-            owed.append(partial(_reshape, array, now))
-            _reshape(array, was)
+                raise self._refusal(f"an array of shape {shape} that has been given another shape since")
+            owed.append(partial(_reshape, array, new_shape))
+            _reshape(array, shape)
         places = [(place, place.read()) for place in self._changed or ()]
         arrays = [(a, self._was(a, content, traced), a.copy()) for a, content in self._overwrites(traced)]
         for place, before in places:
@@ -183,7 +183,7 @@ class Hindsight(FarReach):
             yield
         finally:
             owed[mark:] = [
-                *[partial(_reshape, array, now) for array, _, now in reshaped],
+                *[partial(_reshape, array, new_shape) for array, _, new_shape in reshaped],
                 *[partial(place.write, _merged(place.was, place.read(), before)) for place, before in places],
                 *[partial(np.copyto, array, _written(array, was, now)) for array, was, now in arrays],
             ]

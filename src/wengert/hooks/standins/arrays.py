@@ -12,12 +12,14 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks.classes import enter
 from wengert.hooks.exchange import prepare
+from wengert.hooks.flat_iterators import assign_flat, read_flat
 from wengert.hooks.lookups import tape
 from wengert.hooks.policy import (
     IN_C,
     Decision,
     Kind,
     decides_methods_of,
+    decides_unbound,
     plain,
     records,
     replaced,
@@ -223,6 +225,17 @@ def _method_of_number(f: Any, t: type, name: str) -> Decision:
     if is_array or t not in PLAIN:
         return decision
     return decision._replace(of=lambda f: decision.of(f) if id(f.__self__) in SHADOW else f)
+
+
+_OF_FLAT: dict[str, Callable[..., Any]] = {"__getitem__": read_flat, "__setitem__": assign_flat}
+
+
+@decides_unbound(np.flatiter)
+def _method_of_flat(f: Any) -> Decision | None:
+    call = _OF_FLAT.get(f.__name__)
+    if call is None:
+        return None
+    return replaced("It reads or writes the array.", lambda f: lambda flat, *args: call(flat.base, *args), call)
 
 
 def _of_value(t: type, name: str) -> Decision:
