@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiling.numpy_source import edges
 from wengert.compiling.placement import Pool
 from wengert.values.trees import leaves
 
@@ -69,8 +70,8 @@ def arrays(value: Any) -> list[np.ndarray]:
     return [np.asarray(leaf) for _, leaf in leaves(value)]
 
 
-def poison(pool: Pool) -> None:
-    for buffer in [buffer for buffers in pool.free for buffer in buffers]:
+def poison(pool: Pool | None) -> None:
+    for buffer in [buffer for buffers in (pool.free if pool else ()) for buffer in buffers]:
         buffer.fill(np.nan)
 
 
@@ -186,3 +187,44 @@ def test_memory_is_used_again() -> None:
 
     run: Any = wg.trace(f, np.ones(N))[1].optimise().compile()
     assert len(run.pool.buffers) == 1
+
+
+def test_the_first_sum_into_zeros_is_written() -> None:
+    f = lambda x, y: np.sum(x[:-1] * y[:-1]) + np.sum(x[1:] * 2.0)
+    x, y = np.ones(5), np.array([-0.0, 0.0, -0.0, 2.0, 7.0])
+    tape = wg.gradtape(f, x, y)
+    run: Any = tape.optimise(exact=True).compile()
+    assert "np.empty" in run.source and "[4:] = 0.0" in run.source
+    for found, expected in zip(arrays(run(x, y)), arrays(tape.play(x, y)), strict=True):
+        assert found.tobytes() == expected.tobytes()  # the signs of zeros, too
+
+
+SLICES = [slice(None), slice(1, None), slice(None, -1), slice(1, -1), slice(None, None, 2), slice(None, None, -1), ...]
+
+
+@pytest.mark.parametrize("first", SLICES)
+@pytest.mark.parametrize("second", SLICES)
+def test_edges(first: Any, second: Any) -> None:
+    if first is ... and second is ...:
+        return
+    for key in (first, (first, second)):
+        left = edges(key, (4, 5))
+        x = np.ones((4, 5))
+        x[key] = 0.0
+        seen = np.zeros((4, 5))
+        for edge in left or ():
+            exec(f"seen[{edge}] += 1.0", {"seen": seen})
+        if left is not None:
+            np.testing.assert_array_equal(seen, x)
+    assert edges(slice(1, None), (4, 5)) == [":1"] and edges((slice(None), slice(2)), (4, 5)) == [":, 2:"]
+
+
+def test_zeros_that_are_written_in_part_are_zeros_at_each_run() -> None:
+    f = lambda x: np.sum(np.stack([x[:10], x[N - 10 :]]) ** 2) + np.sum(x[3] * x[4 : N // 4] ** 3)
+    x = arguments(0)[0]
+    tape = wg.gradtape(f, x)
+    run: Any = tape.optimise().compile()
+    for x in arguments(1):
+        found = run(x)
+        poison(run.pool)
+        check(found, tape.play(x))

@@ -224,3 +224,36 @@ def test_a_product_that_is_needed_anyway_is_summed_as_it_is() -> None:
 def test_rules_of_the_exact_are_among_all() -> None:
     assert all([rule in RULES[fn] for fn, rules in EXACT.items() for rule in rules])
     assert sum(map(len, EXACT.values())) < sum(map(len, RULES.values()))
+
+
+@pytest.mark.parametrize("shape", [(7,), (7, 3), (7, 2, 2)])
+def test_rows_added_at_known_places(shape: tuple[int, ...]) -> None:
+    places = np.array([3, 0, 3, 3, 6, 0])
+    f = lambda x: np.sum(np.sin(x[places]) * x[places])
+    x = np.random.default_rng(0).normal(size=shape)
+    tape = wg.gradtape(f, x)
+    for exact in (True, False):
+        optimised = tape.optimise(exact=exact)
+        assert "np.bincount" in calls(optimised)
+        _, (_, found) = optimised.compile()(x)
+        np.testing.assert_allclose(found, wg.ngradient(f, x)[0], rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("places", [np.array([-1, 2]), np.array([], int), np.array([True, False, True])])
+def test_rows_added_elsewhere(places: np.ndarray) -> None:
+    tape = wg.gradtape(lambda x: np.sum(x[places] ** 2), np.arange(3.0))
+    assert "np.bincount" not in calls(tape.optimise())
+    np.testing.assert_array_equal(tape.optimise().compile()(np.ones(3))[1][1], tape.play(np.ones(3))[1][1])
+
+
+def test_where_the_largest_is_does_not_hinder() -> None:
+    """The pullback of a maximum asks which elements are equal to it: some are, however they are rounded."""
+    f = lambda x, y: np.sum(np.max(np.sum(x * y, axis=1, keepdims=True) * np.ones(3), axis=1))
+    g = lambda x, y: np.sum(np.max(np.sum(x * y, axis=1), axis=0))
+    x, y = np.random.default_rng(0).normal(size=(2, *M))
+    for h in (f, g):
+        tape = wg.gradtape(h, x, y)
+        _, (_, *found) = tape.optimise().compile()(x, y)
+        _, (_, *expected) = tape.play(x, y)
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+    assert "np.einsum" in calls(tape.optimise())

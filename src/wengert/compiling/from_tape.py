@@ -25,6 +25,7 @@ _STEPS = (
     np.floor, np.ceil, np.rint, np.trunc, np.round, round, np.sign, np.heaviside, np.mod, np.fmod, np.modf, divmod,
     np.floor_divide, operator.mod, operator.floordiv, np.divmod, np.spacing, np.nextafter, np.copysign,
 )  # fmt: skip
+_EXTREMA = (np.max, np.min, np.ndarray.max, np.ndarray.min)
 _CONTINUOUS = (np.dtype(np.float64), np.dtype(np.complex128))
 
 
@@ -62,9 +63,19 @@ def _deciding(ops: Sequence[Op]) -> set[Op | None]:
     """The ops whose values guards and functions with steps read, directly or by way of others."""
     found: set[Op | None] = set()
     for op in reversed(ops):
-        if op in found or (isinstance(op, Call) and _has_steps(op)):
+        if (op in found or (isinstance(op, Call) and _has_steps(op))) and not _finds_largest(op):
             found.update(v.op for v in op.references())
     return found
+
+
+def _finds_largest(op: Op) -> bool:
+    """Whether an op asks where a value is its own maximum or minimum: however that is rounded, some element is."""
+    if not isinstance(op, Call) or op.fn not in (operator.eq, np.equal) or len(op.args) != 2:
+        return False
+    x, y = (v.op if isinstance(v, Variable) else None for v in op.args)
+    while isinstance(y, Call) and _is_among(y.fn, (np.broadcast_to, np.expand_dims, np.full)):
+        y = next((v.op for v in y.references()), None)
+    return isinstance(y, Call) and _is_among(y.fn, _EXTREMA) and next(y.references()).op is x
 
 
 def _has_steps(op: Call) -> bool:

@@ -226,7 +226,6 @@ _SHAPES: dict[Any, Callable[..., tuple[int, ...]]] = {
     np.vdot: lambda a, b: (),
     np.einsum: _einsum_shape,
     np.full: lambda shape, value: shape,
-    np.zeros: lambda shape: shape,
     np.broadcast_to: lambda x, shape: shape,
     np.reshape: lambda x, shape: shape,
     np.transpose: lambda x, axes: tuple([shape_of(x)[axis] for axis in axes]),
@@ -234,5 +233,6 @@ _SHAPES: dict[Any, Callable[..., tuple[int, ...]]] = {
     np.diag: _diag_shape,
     np.trace: lambda x: (),
     np.copy: shape_of,
+    np.bincount: lambda places, weights, n: (n,),
 }
-_ALWAYS_ARRAYS = (np.full, np.zeros, np.broadcast_to, np.reshape, np.transpose, np.copy)
+_ALWAYS_ARRAYS = (np.full, np.broadcast_to, np.reshape, np.transpose, np.copy)

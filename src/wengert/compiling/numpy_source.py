@@ -11,8 +11,10 @@ from wengert.compiling.placement import Pool, placement, ufunc_at
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
 from wengert.tape.liveness import is_atom
-from wengert.tape.ops import Call, Op, value_of
+from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.tape.source import Writer, compiled
+from wengert.values import functional
+from wengert.values.keys import as_view
 from wengert.values.names import TIGHT
 
 
@@ -31,6 +33,21 @@ class PlacedWriter(Writer):
         super().__init__(tape, sites)
         self.places: dict[int, str] = {}
         self.pool: Pool | None = None
+        stores = [op for op in self.ops if isinstance(op, Call) and self.begins_with_zeros(op)]
+        self.begins = {op.id: op.args[0].op for op in stores}
+        self.begun = {op.id for op in self.begins.values()}
+
+    def begins_with_zeros(self, op: Call) -> bool:
+        """Whether an op adds to the larger part of an array of zeros that nothing else reads."""
+        if op.fn is not functional.additem or op.id not in self.in_place or not isinstance(op.args[0], Variable):
+            return False
+        zeros, key, value = op.args[0].op, op.args[1], value_of(op.args[2])
+        fresh = isinstance(zeros, Call) and zeros.fn is np.zeros and self.uses[zeros.id] == 1
+        if not fresh or op.val.dtype != np.float64 or edges(key, op.val.shape) is None:
+            return False
+        part = op.val[as_view(key)]
+        same = type(value) is np.ndarray and value.dtype == np.float64 and value.shape == part.shape
+        return same and part.size * 2 >= op.val.size >= 2
 
     def body(self) -> None:
         """Write the statements, inside of those that take buffers and give them back."""
@@ -53,6 +70,25 @@ class PlacedWriter(Writer):
             f"    {pool}.give({taken})",
         ]
 
+    def write(self, op: Op) -> None:
+        """Write an op, but for zeros that a store writes at once."""
+        if op.id not in self.begun:
+            super().write(op)
+
+    def store(self, op: Call, target: str) -> None:
+        """Write a store; the first sum into zeros writes what it adds, and zeros at the edges."""
+        zeros = self.begins.get(op.id)
+        if zeros is None:
+            super().store(op, target)
+            return
+        name = self.new_name(zeros)
+        new = f"{self.outside.numpy('empty')}({self.like(zeros.val)})"
+        self.lines.append(f"{name} = {self.places.get(zeros.id, new)}")
+        self.lines += [f"{name}[{edge}] = 0.0" for edge in edges(op.args[1], zeros.val.shape) or ()]
+        add, place = self.outside.numpy("add"), f"{name}[{self.key(op.args[1])}]"
+        self.mutation(op, lambda: f"{add}({self.arg(op.args[2]).text}, 0.0, {place})")  # 0.0 + -0.0 is 0.0
+        self.exprs[op.id] = Snippet(name, TIGHT)
+
     def folds(self, op: Call) -> bool:
         """A number that is made of arrays has a line of its own: where it is read, they may be overwritten."""
         return super().folds(op) and (not is_atom(op.val) or all([is_atom(value_of(v)) for v in op.references()]))
@@ -70,6 +106,9 @@ class PlacedWriter(Writer):
         if isinstance(op, Call) and op.fn is np.full and len(op.args) == 2 and is_atom(value_of(op.args[1])):
             super().assign(op, lambda: Snippet(f"{self.outside.numpy('empty')}({self.like(op.val)})", TIGHT))
             self.statement(None, lambda: f"{self.exprs[op.id].text}.fill({self.arg(op.args[1]).text})")
+        elif isinstance(op, Call) and op.fn is np.zeros and op.id in self.places:
+            super().assign(op, lambda: Snippet(self.places[op.id], TIGHT))
+            self.statement(None, lambda: f"{self.exprs[op.id].text}.fill(0)")
         else:
             super().assign(op, build)
 
@@ -79,9 +118,29 @@ class PlacedWriter(Writer):
 
     def call(self, op: Call) -> Snippet:
         place = self.places.get(op.id)
-        if place is None:
+        if place is None or op.fn is np.zeros:
             return super().call(op)
         fn = ufunc_at(op.fn)
         out = f"out={place}" if fn is np.einsum else f"None, {place}" if not isinstance(fn, np.ufunc) else place
         args = ", ".join([*(self.arg(arg).text for arg in op.args), out])
         return Snippet(f"{self.arg(fn).inside(TIGHT)}({args})", TIGHT)
+
+
+def edges(key: Any, shape: tuple[int, ...]) -> list[str] | None:
+    """The keys of what a key of slices leaves of an array, where it is narrower along one axis; None for other keys."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    if not all([part is Ellipsis or type(part) is slice for part in parts]) or any(references(parts)):
+        return None
+    if Ellipsis in parts:
+        k = parts.index(Ellipsis)
+        parts[k : k + 1] = [slice(None)] * (len(shape) - len(parts) + 1)
+    spans = [range(n)[part] for n, part in zip(shape, parts, strict=False)]
+    narrow = [axis for axis, span in enumerate(spans) if len(span) < shape[axis]]
+    if any([span.step != 1 for span in spans]) or len(narrow) > 1:
+        return None
+    if not narrow:
+        return []
+    (axis,) = narrow
+    before = ":, " * axis
+    sides = [f"{before}:{spans[axis].start}"] * (spans[axis].start > 0)
+    return sides + [f"{before}{spans[axis].stop}:"] * (spans[axis].stop < shape[axis])
