@@ -25,9 +25,9 @@ OF_A_KEY, IN_ALL = 8, 64
 class Compiled(Wrapper):
     """A compiled function: called like the function that it was made of, it gives what that gives."""
 
-    def __init__(self, g: Callable[..., Any]) -> None:
+    def __init__(self, g: Callable[..., Any], exact: bool) -> None:
         functools.update_wrapper(self, g)
-        self.wrapped = g
+        self.wrapped, self.exact = g, exact
         self.clear()
 
     def clear(self) -> None:
@@ -79,7 +79,7 @@ class Compiled(Wrapper):
             self._give_up(str(found.reads.unkept))
             return found.value
         parameters = [*(f"a{k}" for k in range(len(args))), *(f"a_{name}" for name in kwargs)]
-        entry = Entry(found, parameters)
+        entry = Entry(found, parameters, self.exact)
         failing = entry.failing((*args, *kwargs.values()))
         if failing is None:
             self._version = rules.version  # tracing may have loaded some
@@ -106,7 +106,7 @@ class Compiled(Wrapper):
     def source(self) -> str:
         """The generated code of all entries."""
         entries = [entry for entries in self._entries.values() for entry in entries]
-        return "\n\n".join(f"{entry.tape.to_source('run')}\n\n{entry.text}" for entry in entries)
+        return "\n\n".join(f"{entry.run.source}\n\n{entry.text}" for entry in entries)
 
 
 def _is_plain() -> bool:
@@ -114,14 +114,15 @@ def _is_plain() -> bool:
     return not SETTINGS.debug_nans and not SETTINGS.debug and SETTINGS.strategy == Settings.strategy
 
 
-def compile(g: Callable[..., Any]) -> Compiled:
+def compile(g: Callable[..., Any] | None = None, *, exact: bool = False) -> Any:
     """A function that gives what `g` gives, and is traced once for each way its calls go.
 
     `g` is `grad(f)`, `value_and_grad(f)`, `jacobian(f)` or any function, which may take derivatives itself. The first
     call traces it; later ones run generated code, after tests that it would do the same again: that the arguments are
     of the same form, and that all it read from outside (globals, closures, attributes, defaults) is as it was. Floats
     and float arrays from outside are read anew at each call. A function that has effects, or reads what cannot be
-    watched, runs as it is; an EagerWarning says so, once.
+    watched, runs as it is; an EagerWarning says so, once. Numbers are those of `g` to 1e-12 of the largest; with
+    `exact` nothing is computed in another order. Without `g` it is a decorator.
 
     >>> scale = {"a": 2.0}
     >>> g = wg.compile(wg.grad(lambda x: scale["a"] * x**2))
@@ -133,7 +134,7 @@ def compile(g: Callable[..., Any]) -> Compiled:
 
     `g.explain()` tells what is kept and read, `g.source()` is the generated code, `g.clear()` forgets.
     """
-    return Compiled(g)
+    return (lambda g: Compiled(g, exact)) if g is None else Compiled(g, exact)
 
 
 __all__ = ["Compiled", "compile"]

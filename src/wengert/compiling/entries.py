@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.optimising import optimised
 from wengert.compiling.outside import Outer
 from wengert.compiling.tracing import Traced
 from wengert.errors import StaleTapeError
-from wengert.tape.source import compile_tape
 
 
 class Miss:
@@ -37,12 +37,12 @@ class Entry:
     `tests` are the expressions that have to be true, in order; the names in them are those of `names`.
     """
 
-    def __init__(self, traced: Traced, parameters: list[str]) -> None:
+    def __init__(self, traced: Traced, parameters: list[str], exact: bool) -> None:
         reads = traced.reads
         assert traced.tape is not None
         self.said = reads.said
-        self.tape, self.parameters, self.inputs = traced.tape, parameters, dict(reads.inputs)
-        self.run = compile_tape(traced.tape, "run")
+        self.tape, self.parameters, self.inputs = optimised(traced.tape, exact), parameters, dict(reads.inputs)
+        self.run = self.tape.compile("run")
         kinds = {name: _kind(f"i{k}", name, outer, reads.pin) for k, (name, outer) in enumerate(reads.inputs.items())}
         self.tests = [*reads.class_tests, *reads.tests, *kinds.values()]
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
