@@ -42,7 +42,7 @@ class Entry:
         assert traced.tape is not None
         self.said = reads.said
         self.tape, self.parameters, self.inputs = optimised(traced.tape, exact), parameters, dict(reads.inputs)
-        self.run = self.tape.compile("run")
+        self.run: Any = self.tape.compile("run")
         kinds = {name: _kind(f"i{k}", name, outer, reads.pin) for k, (name, outer) in enumerate(reads.inputs.items())}
         self.tests = [*reads.class_tests, *reads.tests, *kinds.values()]
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}

@@ -305,6 +305,16 @@ class Reads:
             self.give_up(f"it reads .{name}, a {type(raw).__name__}, of an object from outside")
         return value
 
+    def absent(self, obj: Any, name: str) -> None:
+        """An attribute was asked for that is not there; what its class has is tested for all classes."""
+        t, (known, place) = type(obj), self.known.get(id(obj), (None, ""))
+        if t is types.ModuleType:
+            self.test(f"{name!r} not in {self.pin(vars(obj), obj.__name__)}")
+        elif known is obj and t.__dictoffset__:
+            self.test(f"{name!r} not in {place}.__dict__")
+        elif issubclass(t, type) or t is types.FunctionType:
+            self.give_up(f"it asks whether there is .{name}")
+
     def _of_class(self, cls: Any, name: str, value: Any) -> Any:
         if not is_of_user(cls):
             return value
@@ -313,6 +323,7 @@ class Reads:
             return self.read(value, f"{self.pin(cls)}.{name}")
         if home_of(type(cls)) not in ("builtins", "abc") or raw is None:
             self.give_up(f"it reads .{name} of a class, which its metaclass gives")
+            return value
         return value if hasattr(type(raw), "__get__") else self._class_data(owner, name, value)
 
     def _class_data(self, owner: Any, name: str, value: Any) -> Any:
@@ -350,6 +361,10 @@ class Reads:
             f, own, made = self._defaults[-1]
             f.__defaults__ = own if f.__defaults__ is made else f.__defaults__
             self._defaults.pop()
+
+    def is_a_form(self, thing: Any) -> bool:
+        """Whether a thing is from outside and may be another one in the next call, of the same form."""
+        return id(thing) in self.originals or (type(thing) in (list, dict) and id(thing) in self.known)
 
     def holds(self, array: np.ndarray) -> bool:
         """Whether an array is one from outside that is compared with what it was."""

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.hooks.standins.standard import COPIES
 from wengert.values.frames import ENGINE
 from wengert.values.names import home_of
 
@@ -49,6 +50,8 @@ def top(home: str) -> str:
 
 def is_library(space: dict[str, Any]) -> bool:
     """Whether a namespace is that of a module of the libraries, and not one that says it is."""
+    if any(space is vars(made) for made in COPIES):
+        return True
     name = space.get("__name__")
     if type(name) is not str or top(name) not in LIBRARIES:
         return False

@@ -137,7 +137,9 @@ def _asked(native: Callable[..., Any]) -> Callable[..., Any]:
         try:
             value = _getattr(obj, name, STATE.site)
         except AttributeError:
-            _unkept(f"it asks whether there is .{name}", STATE.site)
+            reads = reads_here()
+            if reads is not None:
+                reads.absent(obj, name)
             return native(obj, name, *default)
         return True if native is hasattr else value
 
@@ -173,15 +175,17 @@ def _is_not(right: Any, left: Any, site: Site | None) -> bool:
 
 def _told_apart(hook: str, right: Any, left: Any, site: Site | None) -> bool:
     reads = reads_here()
-    tables = () if reads is None or type(right) is not type(left) else (reads.originals, reads.known)
-    if any(id(thing) in table for thing in (left, right) for table in tables):
+    if reads is not None and type(right) is type(left) and any(map(reads.is_a_form, (left, right))):
         _unkept("it asks whether something from outside is something else", site)
     answer: bool = HOOKS[hook](right, left, site)
     return answer
 
 
+_TELLING = (NameError, AttributeError, ImportError)
+
+
 def _caught(error: BaseException, site: Site | None) -> None:
-    if isinstance(error, (NameError, AttributeError, ImportError)) and not _is_ours(sys._getframe(1)):
+    if isinstance(error, _TELLING) and not isinstance(error, UnboundLocalError) and not _is_ours(sys._getframe(1)):
         _unkept(f"it goes on after a {type(error).__name__}, and may do so where there is something now", site)
     HOOKS["caught"](error, site)
 

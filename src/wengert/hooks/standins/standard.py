@@ -21,6 +21,9 @@ from wengert.hooks.policy import Decision, decides_type, replaced, stands_for
 from wengert.hooks.standins import plain
 from wengert.values.frames import STANDARD
 
+COPIES: list[types.ModuleType] = []
+"""Modules of the standard library without their parts in C, whose functions stand for those."""
+
 
 def _in_python(module: types.ModuleType, accelerator: str) -> types.ModuleType:
     """A module of the standard library once more, without its part in C."""
@@ -31,6 +34,7 @@ def _in_python(module: types.ModuleType, accelerator: str) -> types.ModuleType:
         exec(_at_caller(loader.get_code(name)), vars(made))  # type: ignore[union-attr]
     finally:
         sys.modules[accelerator] = held
+    COPIES.append(made)
     return made
 
 
