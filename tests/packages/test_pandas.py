@@ -146,3 +146,18 @@ def test_series_in_a_dictionary_and_forward_mode() -> None:
     gradient = wg.grad(lambda p: (p["s"] * p["w"]).sum())({"s": s, "w": 2.0})
     assert gradient["s"].tolist() == [2.0] * 6 and gradient["w"] == pytest.approx(X.sum())
     assert wg.jvp(lambda s: (s**2).sum(), (s,), (pd.Series(np.ones(6)),))[1] == pytest.approx(2 * X.sum())
+
+
+@pytest.mark.parametrize(
+    ("f", "slopes"),
+    [
+        (lambda x: pd.Series(x).apply(lambda v: v**2 + 1).sum(), 2 * np.array([0.5, 1.0, 2.0])),
+        (lambda x: pd.Series(x).map(lambda v: 2 * v if v > 0.7 else np.nan).sum(), [0.0, 2.0, 2.0]),
+        (lambda x: (pd.Series(x) * pd.Series(["a", "bc", "d"]).apply(len)).sum(), [1.0, 2.0, 1.0]),
+    ],
+)
+def test_a_function_of_each_element(f: Any, slopes: Any) -> None:
+    x = np.array([0.5, 1.0, 2.0])
+    value, gradient = wg.value_and_grad(f)(x)
+    assert value == f(x)
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-14)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from pandas._libs import arrays, indexing, internals, lib, missing, ops_dispatch
 
 from wengert.extend import computes_nothing, non_differentiable, stands_for
@@ -48,6 +49,18 @@ def get_slice(self, slobj, axis=0, new_index=None):
     axes = list(self.axes)
     axes[axis] = axes[axis]._getitem_slice(slobj) if new_index is None else new_index
     return type(self)(tuple(blocks), axes, verify_integrity=False)
+
+
+@stands_for(lib.map_infer)
+def map_infer(arr, f, convert=True, ignore_na=False):
+    """What a function makes of each element, as floats where all of it is."""
+    values = [v if ignore_na and missing.checknull(v) else lib.item_from_zerodim(f(v)) for v in arr]
+    if convert and values and all(isinstance(v, float) for v in values):
+        return np.array(values)
+    made = np.empty(len(values), object)
+    for k, value in enumerate(values):
+        made[k] = value
+    return lib.maybe_convert_objects(made) if convert else made
 
 
 def _of_backing(name):

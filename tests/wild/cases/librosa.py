@@ -29,4 +29,4 @@ def mel_spectrogram(y):
 
 @case(Y)
 def root_mean_square(y):
-    return librosa.feature.rms(y=y, frame_length=64, hop_length=32)
+    return librosa.feature.rms(y=y, frame_length=64, hop_length=32, dtype=np.float64)

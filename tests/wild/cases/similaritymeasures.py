@@ -5,7 +5,7 @@ import similaritymeasures as sm
 from case import case
 
 T = np.linspace(0, 1, 6)
-A, B = np.array([T, T**2]).T, np.array([T, T**3 + 0.1]).T
+A, B = np.array([T, T**2 + 0.03 * T]).T, np.array([T, T**3 + 0.1]).T
 
 
 @case(A)
