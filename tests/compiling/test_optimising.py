@@ -196,3 +196,33 @@ def test_an_optimised_tape_is_a_tape() -> None:
     np.testing.assert_allclose(wg.grad(tape)(x), 8 * x)
     assert "vdot" in tape.to_source()
     close(tape.optimise().play(x), tape.play(x))
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_an_array_of_places_is_read_when_the_tape_runs(shape: tuple[int, ...]) -> None:
+    """What the function has from outside may be written between runs; no part of it is taken for constant."""
+    places = np.arange(2000) % 4
+    x = np.random.default_rng(0).normal(size=(4, *shape))
+    tape = wg.gradtape(lambda x: np.sum(x[places] ** 2), x)
+    run = tape.optimise().compile()
+    for k in (0, 1, 2):
+        places[:] = (np.arange(2000) // 7 + k) % (k + 1)
+        close(run(x), tape.play(x))
+        counts = np.bincount(places, minlength=4)
+        np.testing.assert_allclose(run(x)[1][1], 2 * x * counts.reshape(-1, *(1,) * len(shape)))
+
+
+def test_a_tape_without_values() -> None:
+    tape = wg.Tape()
+    x = tape.push(wg.Input())
+    y = tape.push(wg.Call(np.sin, [x]))
+    tape.result = tape.push(wg.Call(np.multiply, [y, tape.push(wg.Call(np.sin, [x]))]))
+    assert tape.optimise().compile()(2.0) == np.sin(2.0) ** 2
+
+
+def test_an_edited_tape() -> None:
+    _, tape = wg.trace(lambda x, y: np.sum(x * y), np.ones(3), 2.0)
+    extra = tape.insert(tape.inputs[1], wg.Input(3.0, "z"))[0]
+    tape.result = tape.push(wg.mkcall(operator.add, tape.result, extra))
+    args = 5.0, np.ones(3), 2.0
+    assert tape.optimise().compile()(*args) == tape.play(*args) == 11.0

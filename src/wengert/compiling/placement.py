@@ -71,10 +71,16 @@ def placement(ops: Sequence[Op], result: Variable) -> Placement:
     memory = Memory(last_readers(ops, result))
     stores = memory.in_place(ops)
     for op in ops:
-        if isinstance(op, Call) and not isinstance(op.fn, Variable) and not is_of_library(op.fn):
+        if isinstance(op, Call) and _may_keep(op):
             for v in op.references():
                 memory.pinned[memory.find(v.id)] = True
     return _Scan(ops, memory, stores).placement()
+
+
+def _may_keep(op: Call) -> bool:
+    """Whether a call runs code that nobody here knows, which may keep what it is given."""
+    called = [fn for fn in (op.fn, *op.args, *op.kwargs.values()) if callable(fn) and not isinstance(fn, Variable)]
+    return not all(map(is_of_library, called))
 
 
 class _Scan:

@@ -9,6 +9,7 @@ import numpy as np
 from wengert.compiling.graph import SUM, Graph, Node, nodes_in
 from wengert.compiling.ownership import own_results
 from wengert.compiling.vocabulary import METHODS, SIGNS
+from wengert.tape.arguments import fitting
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, sequence_like, value_of, with_variables
 from wengert.tape.source import stays
@@ -32,7 +33,7 @@ def to_tape(tape: AnyTape, graph: Graph, made: dict[Op, Any], new: Tape) -> Tape
         value, better = graph.instead.get(node, (None, node))
         written[node] = new.push(_op(better if value in computed else node, written))
     new.result = written[root] if type(root) is Node else new.push(Constant(root))
-    new.arguments = tape.arguments and tape.arguments._replace(
+    new.arguments = fitting(tape.arguments, list(tape)) and tape.arguments._replace(
         inputs=tuple([written[made[v.op]] for v in tape.arguments.inputs])
     )
     own_results(tape, new)

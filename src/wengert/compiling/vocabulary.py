@@ -202,9 +202,21 @@ def _additem(graph: Graph, spec: Spec, x: Any, key: Any, value: Any) -> Any:
     if not rows or not places.size or places.min() < 0:
         return None
     each = math.prod(spec.shape[1:])
-    flat = places if each == 1 else (places[:, None] * each + np.arange(each)).reshape(-1)
-    sums = graph.call(np.bincount, flat, graph.call(np.reshape, value, (flat.size,)), math.prod(spec.shape))
-    return graph.call(np.reshape, sums, spec.shape)
+    flat = _flat_places(graph, places, each) if each != 1 else places
+    weights = graph.call(np.reshape, value, (len(places) * each,))
+    return graph.call(np.reshape, graph.call(np.bincount, flat, weights, math.prod(spec.shape)), spec.shape)
+
+
+def _flat_places(graph: Graph, places: np.ndarray, each: int) -> Node:
+    """The places of the elements of rows, as the array of the rows' places has them when the tape runs."""
+
+    def made(fn: Any, *args: Any, shape: tuple[int, ...]) -> Node:
+        return graph.make(fn, args, {}, Spec(np.ndarray, shape, places.dtype), known=True)
+
+    n = len(places)
+    first = made(operator.mul, made(operator.getitem, places, (slice(None), None), shape=(n, 1)), each, shape=(n, 1))
+    all_of_row = made(operator.add, first, made(np.arange, each, shape=(each,)), shape=(n, each))
+    return made(np.ndarray.reshape, all_of_row, (-1,), shape=(n * each,))
 
 
 def _getitem(graph: Graph, spec: Spec, x: Any, key: Any) -> Any:

@@ -129,6 +129,8 @@ def _gathers(op: Call) -> bool:
     """Whether a call picks elements by arrays of places, or sums products: neither ever gives a view."""
     if op.fn is not operator.getitem:
         return op.fn is np.einsum and len(op.args) > 2 and not op.kwargs
+    if type(value_of(op.args[0])) is not np.ndarray:
+        return False
     key = value_of(op.args[1])
     parts = [value_of(part) for part in (key if isinstance(key, tuple) else (key,))]
     return any([isinstance(part, np.ndarray) and part.ndim > 0 for part in parts])
