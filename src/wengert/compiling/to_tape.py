@@ -83,7 +83,8 @@ def _provenance(op: Op | None) -> tuple[Any, str | None]:
         words, op = f"{words}{op.note[0]} ", about.op
     site = None if op is None else op.site
     if words:
-        return site, f"{words}{site.file.rpartition('/')[2]}:{site.line}" if site else words.rstrip()
+        place = f"{site.file.rpartition('/')[2]}:{site.line}" if site else getattr(op, "name", None)
+        return site, f"{words}{place or ''}".rstrip()
     return site, op.note if op is not None and isinstance(op.note, str) else None
 
 
