@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import types
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from wengert.recording.recording import STATE
 from wengert.recording.session import SESSION
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name
+from wengert.values.frames import warn
 from wengert.values.settings import SETTINGS, Settings
 
 OF_A_KEY, IN_ALL = 8, 64
@@ -78,7 +78,7 @@ class Compiled(Wrapper):
         if found.tape is None:
             self._give_up(str(found.reads.unkept))
             return found.value
-        parameters = [*(f"a{k}" for k in range(len(args))), *(f"a_{name}" for name in kwargs)]
+        parameters = [f"a{k}" for k in range(len(args) + len(kwargs))]
         entry = Entry(found, parameters, self.exact)
         failing = entry.failing((*args, *kwargs.values()))
         if failing is None:
@@ -91,7 +91,7 @@ class Compiled(Wrapper):
     def _give_up(self, words: str) -> None:
         """Run as it is from now on, and say so."""
         self._eager, self._version = words, rules.version
-        warnings.warn(f"{callable_name(self.wrapped)} is not compiled any more: {words}", EagerWarning, stacklevel=4)
+        warn(f"{callable_name(self.wrapped)} is not compiled any more: {words}", EagerWarning)
 
     def explain(self) -> str:
         """What is kept of the calls until now: entries, their tests, what is read outside, and why it runs as it is."""

@@ -29,7 +29,9 @@ from wengert.values.specs import is_inexact
 from wengert.values.views import owner_of
 
 MOST = 1000
-"""Tests of one trace; with more it is not kept."""
+"""Tests of one trace, and inputs; with more it is not kept."""
+DEEPEST = 400
+"""Characters of an accessor: what lies deeper is not followed."""
 
 ATOMS = {int, bool, str, bytes, type(None), type(...), type(NotImplemented)}
 SAME = (
@@ -37,7 +39,7 @@ SAME = (
     type(np.where), types.GenericAlias,
 )  # fmt: skip
 """Of what these are, nothing can change but which of them it is."""
-COMPARED = (np.bool_, np.integer, np.dtype, range, slice)
+COMPARED = (np.bool_, np.integer, np.dtype, range)
 """What is compared with what it was, types included; none of it runs code of the user's."""
 
 
@@ -99,7 +101,7 @@ class Reads:
 
     def said(self, text: str) -> str:
         """An accessor or a test in the words of the program."""
-        return re.sub(r"\bk\d+\b", lambda k: self.labels[k[0]], text)
+        return re.sub(r"\bk\d+\b", lambda k: self.labels.get(k[0], k[0]), text)
 
     # -- reading
 
@@ -109,6 +111,8 @@ class Reads:
 
     def read(self, value: Any, place: str) -> Any:
         """What the trace goes on with for a value that was read from outside at a place."""
+        if len(place) > DEEPEST or len(self.inputs) > MOST:
+            self.give_up(f"it reads too much from outside ({self.said(place)[:DEEPEST]} …)")
         if self.unkept is not None or id(value) in SHADOW:
             return value
         if id(value) in self.known:
@@ -121,6 +125,8 @@ class Reads:
             self._atom(value, place)
         elif t is np.ndarray and not value.dtype.hasobject:
             self._content(value, place)
+        elif t is slice and {type(part) for part in (value.start, value.stop, value.step)} <= {int, type(None)}:
+            self.test(f"type({place}) is slice and repr({place}) == {repr(value)!r}")
         elif isinstance(value, COMPARED):
             self.test(f"type({place}) is {self.pin(t)} and {place} == {self.pin(value)}")
         elif t in (list, tuple, dict):
@@ -166,7 +172,8 @@ class Reads:
         if value is None or type(value) in (bool, type(...), type(NotImplemented)):
             self.test(f"{place} is {value}")
         else:
-            self.test(f"type({place}) is {type(value).__name__} and {place} == {value!r}")
+            text = self.pin(value) if type(value) is int and abs(value) > 2**63 else repr(value)
+            self.test(f"type({place}) is {type(value).__name__} and {place} == {text}")
 
     def _content(self, value: np.ndarray, place: str) -> None:
         """An array of whole numbers, bools or texts, which decide: it has to be as it was."""
@@ -226,13 +233,13 @@ class Reads:
     def _instance(self, value: Any, place: str, t: Any) -> None:
         if place.startswith("a"):
             self.test(f"type({place}) is {self.pin(t)}")
-            for other, where in self.known.values():
-                if type(other) is t:
-                    self.test(f"{place} is not {where}")
         else:
             self.test(f"{place} is {self.pin(value)}")
             self.test(f"type({self.pin(value)}) is {self.pin(t)}")
             place = self.pin(value)
+        for other, where in self.known.values():
+            if type(other) is t and (place.startswith("a") or where.startswith("a")):
+                self.test(f"{place} is not {where}")
         self.known[id(value)] = value, place
 
     def inside(self, f: Any) -> None:
@@ -291,6 +298,7 @@ class Reads:
         data = raw is not None and not hasattr(type(raw), "__get__")
         is_known = id(obj) in self.known and self.known[id(obj)][0] is obj
         if not is_known or t in (list, dict):
+            self._check_descriptor(raw, owner, name)
             return self._class_data(owner, name, value) if data and not _has(obj, name) else value
         place = self.known[id(obj)][1]
         if _has(obj, name) and not (raw is not None and hasattr(type(raw), "__set__")):
@@ -301,9 +309,14 @@ class Reads:
             self.test(f"{name!r} not in {place}.__dict__")
         if data:
             return self._class_data(owner, name, value)
-        if not isinstance(raw, _FOLLOWED) and name != "__class__":
+        if name != "__class__" and not _is_followed(raw):
             self.give_up(f"it reads .{name}, a {type(raw).__name__}, of an object from outside")
         return value
+
+    def _check_descriptor(self, raw: Any, owner: Any, name: str) -> None:
+        """What a class has for its attributes are functions, or what is made of them: an object may have a state."""
+        if owner is not None and is_of_user(owner) and hasattr(type(raw), "__get__") and not _is_followed(raw):
+            self.give_up(f"it reads .{name}, a {type(raw).__name__} of a class")
 
     def absent(self, obj: Any, name: str) -> None:
         """An attribute was asked for that is not there; what its class has is tested for all classes."""
@@ -324,6 +337,7 @@ class Reads:
         if home_of(type(cls)) not in ("builtins", "abc") or raw is None:
             self.give_up(f"it reads .{name} of a class, which its metaclass gives")
             return value
+        self._check_descriptor(raw, owner, name)
         return value if hasattr(type(raw), "__get__") else self._class_data(owner, name, value)
 
     def _class_data(self, owner: Any, name: str, value: Any) -> Any:
@@ -396,11 +410,11 @@ class Reads:
                 tests[f"{name!r} in {place}"] = None
             else:
                 tests[f"{place}[{name!r}] is {self.pin(raw)}"] = None
+                if name.startswith("__") and callable(raw) and not isinstance(raw, type) and not _is_followed(raw):
+                    self.give_up(f"{cls.__qualname__}.{name} is a {type(raw).__name__}, which may have a state")
 
 
-_FOLLOWED = (
-    types.FunctionType, staticmethod, classmethod, property, types.WrapperDescriptorType, types.NoneType,
-)  # fmt: skip
+_FOLLOWED = (types.FunctionType, types.WrapperDescriptorType, types.MemberDescriptorType, types.NoneType)
 """What a class may have under the name of an attribute, so that nothing else is read; None where `__getattr__` is."""
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__", "_abc_impl"}
@@ -416,6 +430,15 @@ def has_attributes_alone(t: Any) -> bool:
     slots = sum(type(raw) is types.MemberDescriptorType for base in bases for raw in vars(base).values())
     plain = object.__basicsize__ + 8 * slots + (8 if t.__weakrefoffset__ > 0 else 0)
     return t.__basicsize__ <= plain and t.__getattribute__ is object.__getattribute__
+
+
+def _is_followed(raw: Any) -> bool:
+    """Whether reading what a class has under a name runs functions only, if anything."""
+    if isinstance(raw, (staticmethod, classmethod)):
+        return isinstance(raw.__func__, (types.FunctionType, *SAME))
+    if type(raw) is property:
+        return all(isinstance(f, (*_FOLLOWED, *SAME)) for f in (raw.fget, raw.fset, raw.fdel))
+    return isinstance(raw, (*_FOLLOWED, *SAME))
 
 
 def _is_bound_to_none(f: Any) -> bool:

@@ -44,7 +44,7 @@ def traced(g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
         STATE.site = _place(g)
         try:
             entered = tuple([reads.argument(value, f"a{k}") for k, value in enumerate(args)])
-            named = {name: reads.argument(value, f"a_{name}") for name, value in kwargs.items()}
+            named = {name: reads.argument(kwargs[name], f"a{k}") for k, name in enumerate(kwargs, len(args))}
             reads.inside(g)
             result = run(g, entered, named, recording)
             STATE.site = _place(g)

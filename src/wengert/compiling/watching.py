@@ -6,6 +6,7 @@ watched, the trace goes on, and is not kept.
 
 from __future__ import annotations
 
+import abc
 import sys
 import types
 from collections.abc import Callable
@@ -211,6 +212,8 @@ def _resolve(f: Any, site: Site | None = None) -> Any:
     if reads is not None and not (f is id and sys._getframe(1).f_code.co_filename.startswith(ENGINE)):
         STATE.site = site
         _called(reads, f)
+        if f is isinstance or f is issubclass:  # which ask what is registered with abstract classes
+            reads.test(f"{reads.pin(abc.get_cache_token)}() == {abc.get_cache_token()}")
         if type(f) is types.BuiltinFunctionType and f in _ASKED:
             return _ASKED[f]
     return resolve(f, site)
