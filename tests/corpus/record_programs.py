@@ -59,7 +59,7 @@ def records_nested(x):
     return (a["p"] @ x).prod() + abs(b["in"]["z"] ** 2).sum() + a[1]["p"][0] * a[1]["in"]["z"].real + a["in"]["q"].sum() + len(b["n"][0])
 @program(V)
 def records_with_attributes(x):
-    a = np.rec.fromarrays([x, x * 2], names="p,q"); a.p[1] = x[2]; a.q = a.q * a.p; a[0].q = x[1] * a[1].p; b = np.rec.array(filled(x)); b.x = b.x * b.v
+    a = np.rec.fromarrays([x, x * 2], names="p,q"); a.p[1] = x[2]; a.q = a.q * a.p; a[0].q = x[1] * a[1].p; b = np.rec.array(filled(x)); b.x = b.x * b.v; b[2]["v"] = b[0]["x"] + sum(r["v"] for r in b)
     return a.q.sum() + a[0].p * b[1].x + b.field("v").prod() + filled(x).view(np.recarray).x[1]
 @program(V)
 def records_as_indices(x):

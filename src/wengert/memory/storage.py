@@ -188,7 +188,9 @@ class Memory:
 
     def add_view(self, view: np.ndarray, slot: int | None) -> None:
         """Note a view that an operation made of written memory, and its slot."""
-        storage = self._storage(view)
+        storage = self.storages.get(id(owner_of(view)))
+        if storage is None and self.fields:
+            storage = self._storage(view)
         if storage is not None:
             storage.views[id(view)] = (weakref.ref(view), storage.stamp, slot)
 
@@ -281,7 +283,9 @@ class Memory:
 
     def join(self, array: np.ndarray) -> Owner:
         """The Owner of an array that is about to be written into, where the array or the value is traced."""
-        owner = self._owner(array)
+        owner = owner_of(array)
+        if owner.dtype.names is not None:
+            owner = self._field(array, owner)
         storage = self.storages.get(id(owner))
         if storage is None or storage.slot is None:
             check_unseen(self.recording, owner)
@@ -298,11 +302,8 @@ class Memory:
             return Owner(owner, storage, storage.spec)
         return Owner(owner, storage, owner.copy(order="K") if slot is None else owner)  # else a variable stands for it
 
-    def _owner(self, array: np.ndarray) -> np.ndarray:
-        """What owns an array that is about to be written into: of records, the field that it shows."""
-        owner = owner_of(array)
-        if owner.dtype.names is None:
-            return owner
+    def _field(self, array: np.ndarray, owner: np.ndarray) -> np.ndarray:
+        """The field of an array of records that is about to be written into."""
         check_unseen(self.recording, owner)
         check_alone(self.recording, owner, False, root_of(self.roots, owner) is not None)
         self.fields.enter(owner)

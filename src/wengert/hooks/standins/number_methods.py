@@ -28,7 +28,7 @@ def _classes_under(t: type) -> list[type]:
     return [t, *[under for each in classes for under in _classes_under(each)]]
 
 
-@decides_unbound(float, complex, np.ndarray, *_classes_under(np.generic))
+@decides_unbound(float, complex, np.ndarray, *[t for t in _classes_under(np.generic) if t is not np.void])
 def _of_number(f: Any) -> Decision | None:
     if type(f) is not types.WrapperDescriptorType or f.__name__ not in DUNDERS:
         return None
