@@ -80,6 +80,20 @@ def test_a_field_of_records_is_written() -> None:
     assert np.array_equal(wg.grad(through_structured)(np.array([1.0, 2.0, 3.0])), np.ones(3))
 
 
+def records_of(x: Any) -> Any:
+    a = np.zeros(3, [("u", float), ("v", float)])
+    a["u"] = x
+    return a
+
+
+@pytest.mark.parametrize("result", [records_of, lambda x: (x, records_of(x)[1])])
+def test_records_are_no_result(result: Any) -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    for run in (lambda: wg.vjp(result, x), lambda: wg.jvp(result, (x,), (x,)), lambda: wg.trace(result, x)):
+        with pytest.raises(wg.RefusedCallError, match="Return their fields"):
+            run()
+
+
 def through_overlapping_fields(x: Any) -> Any:
     a = np.zeros(3, {"names": ["u", "v"], "formats": [float, float], "offsets": [0, 4]})
     a["u"] = x

@@ -135,8 +135,8 @@ def search(recording: Recording, things: Any) -> bool:
         return True
 
 
-def refuse_records(recording: Recording, result: Any) -> None:
-    """Refuse a result with arrays of records that hold traced values: nothing could be said of their derivatives."""
+def refuse_unformed(recording: Recording, result: Any) -> None:
+    """Refuse a result with records or arrays of Python objects that hold traced values: tangents have no such form."""
     stack, seen = [result], set[int]()
     while stack:
         thing, t = stack[-1], type(stack.pop())
@@ -147,6 +147,8 @@ def refuse_records(recording: Recording, result: Any) -> None:
                     "told. Return their fields as arrays: a['x'].copy()."
                 )
             )
+        if issubclass(t, np.ndarray) and thing.dtype == object:
+            slot_of(recording, thing)  # refused, where one is traced
         if t in (list, tuple, dict) and id(thing) not in seen:
             seen.add(id(thing))
             stack.extend(thing.values() if t is dict else thing)

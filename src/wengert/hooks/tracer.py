@@ -13,7 +13,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import calls, generated, net
 from wengert.hooks.exchange import prepare
-from wengert.hooks.search import refuse_records
+from wengert.hooks.search import refuse_unformed
 from wengert.memory.storage import Memory
 from wengert.recording.inputs import Leaves, Swaps
 from wengert.recording.nans import watch
@@ -215,7 +215,7 @@ def run(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], re
         if recording.unsearched:
             search_rest(recording)
         if memory.holds_objects:
-            refuse_records(recording, result)
+            refuse_unformed(recording, result)
     except BaseException as error:
         if recording.refusals and error is not recording.refusals[0]:
             raise _with_trace(recording.refusals[0], f, recording) from None
