@@ -141,6 +141,27 @@ def test_what_is_made_of_constants_is_made_anew() -> None:
     assert g(X)[2] == [1, 2]
 
 
+def test_a_gradient_is_no_argument() -> None:
+    plain = wg.grad(lambda x, y: np.sum(x * y))
+    g = wg.compile(plain)
+    for k in range(3):
+        y = X + k
+        assert np.array_equal(g(X, y), y)
+        assert np.shares_memory(g(X, y), y) == np.shares_memory(plain(X, y), y)
+
+
+def test_one_container_in_two_places_of_a_result_is_one() -> None:
+    def f(x: Any) -> Any:
+        pair = [x * 2.0, 1.0]
+        return pair, pair
+
+    g = wg.compile(f)
+    with pytest.warns(wg.EagerWarning, match="it returns a list"):
+        g(2.0)
+    one, other = g(2.0)
+    assert one is other
+
+
 def test_a_result_is_no_memory_of_the_entry() -> None:
     g = wg.compile(wg.grad(lambda x: np.sum(2.0 * x)))
     first = g(X)

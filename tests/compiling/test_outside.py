@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -69,6 +71,10 @@ WAYS = [
     ("a = 0.5", "a", "a = 2", MISS),
     ("a = 0.5", "a", "a = np.float64(0.7)", MISS),
     ("a = True", "a", "a = 1", MISS),
+    ("a = np.float64(0.5)", "a", "a = np.float64(0.7)", HIT),
+    (CLASSES + "M.a = 0.5", "m.a", "M.a = property(lambda self: 0.7)", MISS),
+    (CLASSES + "M.half = 0.5", "m.half", "M.half = 0.7", HIT),
+    (CLASSES + "M.a = property(lambda self: self.t[0])", "m.a", "m.t[0] = 0.7", HIT),
     ("a = 1", "a", "a = 2", MISS),
     ("a = 0.5j", "(a * a).real", "a = 0.7j", HIT),
     ("a = b = 0.5", "a * b", "b = 0.7", HIT),
@@ -125,7 +131,7 @@ WAYS = [
     (CLASSES, "m.half", "m.a = 0.7", HIT),
     (CLASSES, "M(0.5).c", "Base.c = 0.7", HIT),
     (CLASSES, "M().a", "M.__init__.__defaults__ = (0.7,)", HIT),
-    (CLASSES, "m.a", "M.a = property(lambda self: 0.7)", EAGER),
+    (CLASSES, "m.a", "M.a = property(lambda self: 0.7)", MISS),
     (CLASSES, "m.a", "M.__getattribute__ = lambda self, name: 0.7", EAGER),
     (CLASSES, "s.a", "s.a = 0.7", HIT),
     (CLASSES, "getattr(m, 'a')", "m.a = 0.7", HIT),
@@ -261,6 +267,66 @@ def test_what_is_deep_or_long_is_not_kept() -> None:
     assert all(v is long[0] for v in long)
 
 
+class Loud:
+    """An object that says so where a test runs its code."""
+
+    ran: ClassVar[list[str]] = []
+
+    def __init__(self) -> None:
+        self.a = 0.5
+
+    def __eq__(self, other: object) -> bool:
+        self.ran.append("==")
+        return self is other
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __getattr__(self, name: str) -> Any:
+        self.ran.append(name)
+        raise AttributeError(name)
+
+    @property
+    def half(self) -> Any:
+        return self.a / 2
+
+
+def test_tests_run_no_code_of_the_users() -> None:
+    loud = Loud()
+    g = wg.compile(lambda given, x: x * loud.half * given.half)
+    assert g(loud, 2.0) == pytest.approx(0.125)
+    Loud.ran.clear()
+    assert g(loud, 4.0) == pytest.approx(0.25)
+    del loud.a
+    with pytest.raises(AttributeError):
+        g(loud, 2.0)
+    Loud.ran.clear()
+    loud.a = 1.0
+    assert g(loud, 2.0) == pytest.approx(0.5)
+    assert not Loud.ran
+    assert traces(g) == 1
+
+
+def test_rules_add_no_tests() -> None:
+    g = wg.compile(wg.grad(lambda x: np.sum(np.sin(x) * np.tanh(x))))
+    g(X)
+    assert g.explain().count("tests ") < 16, g.explain()
+
+
+def test_a_module_that_is_loaded_again(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "loaded_again.py"
+    file.write_text("a = 0.5\ndef h(x): return x * a\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    module = importlib.import_module("loaded_again")
+    g = wg.compile(lambda x: module.h(x))
+    assert g(2.0) == 1.0
+    file.write_text("a = 0.75\ndef h(x): return x * a * 2\n# longer\n")
+    importlib.reload(module)
+    assert g(2.0) == 3.0
+    del sys.modules["loaded_again"]
+
+
 def test_keywords_that_are_no_names() -> None:
     g = wg.compile(lambda x, **words: x * words["a b"])
     assert [g(2.0, **{"a b": 3.0}), g(2.0, **{"a b": 4.0})] == [6.0, 8.0]
@@ -268,8 +334,6 @@ def test_keywords_that_are_no_names() -> None:
 
 @pytest.fixture
 def module() -> Iterator[types.ModuleType]:
-    import sys
-
     made = sys.modules["read_here"] = types.ModuleType("read_here")
     exec("value = 0.5\nstep = 2\ndef h(x): return x * value", vars(made))
     yield made

@@ -305,7 +305,7 @@ class Reads:
             return self.read(value, f"{place}.__dict__[{name!r}]")
         if type(raw) is types.MemberDescriptorType:
             return self.read(value, f"{place}.{name}")
-        if t.__dictoffset__:
+        if t.__dictoffset__ and not hasattr(type(raw), "__set__"):
             self.test(f"{name!r} not in {place}.__dict__")
         if data:
             return self._class_data(owner, name, value)
@@ -406,8 +406,12 @@ class Reads:
         tests[f"{self.pin(cls)}.__mro__ is {self.pin(cls.__mro__)}"] = None
         tests[f"len({place}) == {len(space)}"] = None
         for name, raw in space.items():
-            if type(raw) in (*ATOMS, float, np.ndarray) or name in _OF_CLASSES:
+            if name in _OF_CLASSES:
                 tests[f"{name!r} in {place}"] = None
+            elif type(raw) in (*ATOMS, float, np.ndarray) and not name.startswith(
+                "__"
+            ):  # where it is read it is tested
+                tests[f"type({place}[{name!r}]) is {self.pin(type(raw))}"] = None
             else:
                 tests[f"{place}[{name!r}] is {self.pin(raw)}"] = None
                 if name.startswith("__") and callable(raw) and not isinstance(raw, type) and not _is_followed(raw):

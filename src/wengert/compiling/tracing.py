@@ -81,13 +81,16 @@ def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) 
     if slot is not None:
         slots.append(slot)
         return f"r[{len(slots) - 1}]"
-    if t in (tuple, list) and id(value) not in reads.known:
-        parts = "".join(f"{_returned(reads, recording, part, slots)}, " for part in value)
-        return f"({parts})" if t is tuple else f"[{parts}]"
-    if t is dict and id(value) not in reads.known and {type(key) for key in value} <= {str, int}:
-        parts = ", ".join(f"{key!r}: {_returned(reads, recording, part, slots)}" for key, part in value.items())
-        return f"{{{parts}}}"
-    if issubclass(t, tuple) and hasattr(t, "_make") and id(value) not in reads.known:
+    if t in (list, dict, tuple) and id(value) not in reads.known:
+        if t is not tuple:
+            reads.known[id(value)] = value, ""  # met again it would be the same object
+        if t is dict and {type(key) for key in value} <= {str, int}:
+            parts = ", ".join(f"{key!r}: {_returned(reads, recording, part, slots)}" for key, part in value.items())
+            return f"{{{parts}}}"
+        if t is not dict:
+            parts = "".join(f"{_returned(reads, recording, part, slots)}, " for part in value)
+            return f"({parts})" if t is tuple else f"[{parts}]"
+    if issubclass(t, tuple) and hasattr(t, "_make"):
         parts = "".join(f"{_returned(reads, recording, part, slots)}, " for part in value)
         return f"{reads.pin(t)}._make(({parts}))"
     if t in ATOMS or t in (float, complex) or isinstance(value, np.generic):
