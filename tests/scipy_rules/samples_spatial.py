@@ -21,7 +21,7 @@ from scipy.spatial import (
 )  # fmt: skip
 from scipy.spatial.transform import RigidTransform, Rotation, RotationSpline, Slerp
 
-from wengert_rules.scipy.spatial import distances
+from wengert_rules.scipy.spatial import distances, hulls
 
 A = np.random.default_rng(0).uniform(0.3, 2.1, (4, 3))  # `values` are evenly spaced: their differences tie
 B = np.random.default_rng(1).uniform(0.3, 1.7, (3, 3))
@@ -251,6 +251,8 @@ OF_ROTATIONS = [
     call(along_spline, np.array([0.3, 1.4])),
     call(one_by_one, TURNS),
 ]
+
+BY_HAND = {hulls.lifted}  # which has no derivative
 
 TRACED = [
     *OF_ROTATIONS,

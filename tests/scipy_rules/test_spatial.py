@@ -115,3 +115,15 @@ def test_trees_of_traced_points_are_refused_on_a_tape(made: Any) -> None:
 
     with pytest.raises(wg.WengertError, match="not followed on a tape"):
         wg.trace(f, np.random.default_rng(0).normal(size=12))
+
+
+@pytest.mark.parametrize("mode", ["grad", "jvp"])
+def test_what_qhull_lifts_to_a_paraboloid_may_be_read_and_has_no_derivative(mode: str) -> None:
+    agreed = wg.grad(lambda x: np.sum(x) * np.array_equal(Delaunay(x).equations, Delaunay(X).equations))(X)
+    np.testing.assert_array_equal(agreed, np.ones_like(X))
+
+    def f(x: Any) -> Any:
+        return np.sum(Delaunay(x).equations) + np.sum(x)
+
+    with pytest.raises(wg.NoDerivativeError, match=r"test_spatial\.py:\d+ in .*f: the equations, scale and shift"):
+        wg.grad(f)(X) if mode == "grad" else wg.jvp(f, (X,), (X,))

@@ -7,7 +7,8 @@ import math
 import numpy as np
 from scipy.spatial import ConvexHull, Delaunay
 
-from wengert.extend import non_differentiable, stands_for
+from wengert.extend import NoDerivativeError, non_differentiable, pullback, pushforward, stands_for
+from wengert_rules.decompositions import refusal
 from wengert_rules.scipy.spatial.trees import constant, numbers
 
 of_hull, of_triangles = ConvexHull.__init__, Delaunay.__init__
@@ -38,13 +39,34 @@ def points_of(self):
 
 @stands_for(of_triangles)
 def delaunay(self, points, furthest_site=False, incremental=False, qhull_options=None):
-    """What else Qhull computes, of the points lifted to a paraboloid, is left out."""
     options = furthest_site, incremental, qhull_options
     of_triangles(self, numbers(points), *options)
     self.constant = Delaunay(numbers(points), *options)
     self._points = np.asarray(points)
     self.min_bound, self.max_bound = np.min(self._points, axis=0), np.max(self._points, axis=0)
-    del self.equations, self.paraboloid_scale, self.paraboloid_shift
+    for name in ("equations", "paraboloid_scale", "paraboloid_shift"):
+        setattr(self, name, lifted(self._points, of=getattr(self.constant, name)))
+
+
+LIFTED = (
+    "the equations, scale and shift of a Delaunay triangulation are of points lifted to a paraboloid by Qhull, and "
+    "have no derivative here. Take the points and simplices, or scipy.spatial.ConvexHull"
+)
+
+
+def lifted(points, *, of):
+    """What Qhull computes of the points lifted to a paraboloid."""
+    return np.array(of)[()]
+
+
+@pullback(lifted)
+def lifted_bar(y_bar, y, points, *, of):
+    raise NoDerivativeError(LIFTED)
+
+
+@pushforward(lifted)
+def push_lifted(dots, y, points, *, of):
+    return refusal(LIFTED)
 
 
 @non_differentiable

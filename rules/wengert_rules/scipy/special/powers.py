@@ -94,13 +94,22 @@ def log1prel_slope_(y, x, *, order):
 def boxcox(y, x, power):
     """(xᵖ - 1)/p = L exprel(pL), where L = log x."""
     log = np.log(np.where(x == 0, 1, x))
-    return x ** (power - 1), np.where(x == 0, 1 / power**2, log**2 * exprel_slope(power * log, 1))
+    return x ** (power - 1), np.where(x == 0, 1 / where_else_1(x == 0, power) ** 2, box_slope(log, power))
 
 
 @partials(special.boxcox1p)
 def boxcox1p(y, x, power):
     log = np.log1p(np.where(x == -1, 0, x))
-    return (1 + x) ** (power - 1), np.where(x == -1, 1 / power**2, log**2 * exprel_slope(power * log, 1))
+    return (1 + x) ** (power - 1), np.where(x == -1, 1 / where_else_1(x == -1, power) ** 2, box_slope(log, power))
+
+
+def where_else_1(at, power):
+    """The powers that are divided by: at 0 the others would make a nan of the second derivative."""
+    return np.where(at, power, 1)
+
+
+def box_slope(log, power):
+    return log**2 * exprel_slope(power * log, 1)
 
 
 @partials(special.inv_boxcox)
