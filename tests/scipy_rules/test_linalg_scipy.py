@@ -131,3 +131,42 @@ def test_what_cho_factor_leaves_beside_the_factor() -> None:
         a = np.array([[4.0, 1.0], [0.5, 3.0]], dtype)
         kept = linalg.cho_factor(a)[0][1, 0] != 0
         assert wg.grad(lambda a: linalg.cho_factor(a)[0][1, 0])(a)[1, 0] == kept
+
+
+NOT_OF_LAPACK = {
+    "solve": lambda a: linalg.solve(a, a[0]),
+    "inv": linalg.inv,
+    "det": linalg.det,
+    "lstsq": lambda a: linalg.lstsq(a, a[0])[0],
+    "svdvals": linalg.svdvals,
+    "eigvals": lambda a: np.abs(linalg.eigvals(a)),
+    "polar": lambda a: linalg.polar(a)[1],
+    "qr": lambda a: linalg.qr(a)[1],
+    "null_space": lambda a: linalg.null_space(a[:1]) @ linalg.null_space(a[:1]).T,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.longdouble, np.float16])
+@pytest.mark.parametrize("name", NOT_OF_LAPACK)
+def test_what_scipy_makes_doubles_of_has_their_derivative(name: str, dtype: Any) -> None:
+    f, a = NOT_OF_LAPACK[name], np.array([[3.0, 1.0], [0.5, 2.0]])
+    try:
+        f(a.astype(dtype))
+    except (TypeError, ValueError):
+        pytest.skip("SciPy takes no such numbers here")
+    got, expected = wg.grad(lambda a: np.sum(f(a)))(a.astype(dtype)), wg.grad(lambda a: np.sum(f(a)))(a)
+    assert got.dtype == dtype
+    close = 2e-3 if dtype == np.float16 else 1e-12
+    np.testing.assert_allclose(got.astype(float), expected, rtol=close, atol=close)
+    pushed = wg.jvp(lambda a: np.sum(f(a)), (a.astype(dtype),), (np.ones_like(a, dtype),))[1]
+    np.testing.assert_allclose(float(pushed), np.sum(expected), rtol=close, atol=close)
+
+
+@pytest.mark.parametrize("f", [linalg.toeplitz, linalg.hankel, lambda c: linalg.hankel(np.ones(2), c)])
+def test_an_empty_vector_has_an_empty_gradient(f: Any) -> None:
+    assert wg.grad(lambda c: np.sum(f(c)))(np.zeros(0)).shape == (0,)
+
+
+def test_a_matrix_of_one_number_without_axes_divides_in_forward_mode_too() -> None:
+    b = np.arange(1.0, 4)
+    assert np.array_equal(wg.jvp(lambda a: linalg.solve(a, b), (np.array(2.0),), (np.array(1.0),))[1], -b / 4)

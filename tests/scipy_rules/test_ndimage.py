@@ -72,3 +72,12 @@ def test_what_is_not_wanted_is_not_computed() -> None:
     """The weights of a filter are constant in most uses: their cotangent costs as much as the image's."""
     source = wg.rules[nd.correlate1d].variant((True, False)).source
     assert source is not None and "matches" not in source
+
+
+@pytest.mark.parametrize("mode", ["reflect", "constant", "nearest", "wrap"])
+@pytest.mark.parametrize("f", [nd.correlate, nd.convolve])
+def test_an_empty_image_has_an_empty_gradient(f: Any, mode: str) -> None:
+    x, k = np.zeros((0, 4)), np.ones((2, 3))
+    x_bar, k_bar = wg.grad(lambda x, k: np.sum(f(x, k, mode=mode)), argnums=(0, 1))(x, k)
+    assert x_bar.shape == (0, 4)
+    np.testing.assert_array_equal(k_bar, np.zeros((2, 3)))

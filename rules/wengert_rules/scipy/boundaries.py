@@ -28,7 +28,7 @@ def part(x, axis, start, stop):
 def continued(x, axis, reach, mode, cval=0.0):
     """`x` with more elements along an axis, so many before and behind it as `reach` says, by a mode of `np.pad`."""
     before, after = reach
-    if before == 0 and after == 0:
+    if (before == 0 and after == 0) or (np.shape(x)[axis] == 0 and mode != "constant"):
         return x
     if mode != "constant":
         return np.take(x, sources(np.shape(x)[axis], before, after, mode), axis)
@@ -44,7 +44,7 @@ def folded(x, axis, reach, mode):
     before, after = reach
     n = np.shape(x)[axis] - before - after
     middle = part(x, axis, before, before + n)
-    if mode == "constant" or (before == 0 and after == 0):
+    if mode == "constant" or n == 0 or (before == 0 and after == 0):
         return middle
     places = sources(n, before, after, mode)
     in_front = (slice(None),) * (axis % np.ndim(x))

@@ -13,12 +13,12 @@ from wengert_rules.decompositions import equal, in_part, refusal
 from wengert_rules.products import conj
 from wengert_rules.scipy.linalg.banded import above, from_matrix, to_matrix
 from wengert_rules.scipy.linalg.spectra import FREE, bars_of, dots_of
-from wengert_rules.scipy.linalg.structures import read, read_bar
+from wengert_rules.scipy.linalg.structures import in_double, read, read_bar
 
 
 def divided(a, b):
     """B⁻¹ A, whose eigenvalues are those of the pair."""
-    return a if b is None else np.linalg.solve(b, a)
+    return in_double(a) if b is None else np.linalg.solve(in_double(b), in_double(a))
 
 
 def undivided(c_bar, c, a, b):
@@ -31,7 +31,7 @@ def undivided(c_bar, c, a, b):
 
 def divided_dot(dots, c, b):
     if b is None:
-        return dots[0]
+        return in_double(dots[0])
     a_dot, b_dot = dots
     a_dot = np.zeros(np.shape(b), c.dtype) if a_dot is None else a_dot
     return np.linalg.solve(b, a_dot if b_dot is None else a_dot - b_dot @ c)
@@ -206,12 +206,12 @@ def null_space(y_bar, y, A, *, rcond=None, overwrite_a=False, check_finite=True,
     spin = turned - adjoint(turned)
     if np.any(np.abs(spin) > np.sqrt(np.finfo(y.dtype).eps) * np.max(np.abs(turned), initial=0)):
         raise NoDerivativeError(TURNED)
-    return -adjoint(np.linalg.pinv(A)) @ y_bar @ adjoint(y)
+    return -adjoint(np.linalg.pinv(in_double(A))) @ y_bar @ adjoint(y)
 
 
 @pushforward(linalg.null_space)
 def push_null_space(dots, y, A, *, rcond=None, overwrite_a=False, check_finite=True, lapack_driver="gesdd"):
-    return -np.linalg.pinv(A) @ dots[0] @ y
+    return -np.linalg.pinv(in_double(A)) @ dots[0] @ y
 
 
 @pullback(linalg.matrix_balance)

@@ -11,6 +11,7 @@ from wengert_rules import triangular_factors
 from wengert_rules.decompositions import refusal
 from wengert_rules.linear_algebra import as_columns
 from wengert_rules.products import conj
+from wengert_rules.scipy.linalg.structures import in_double
 from wengert_rules.scipy.linalg.triangles import TURNS, solved
 
 RAW = "mode='raw' of scipy.linalg.qr has no rule. Use mode='economic'"
@@ -196,7 +197,7 @@ def taken(a, pivots):
 
 
 def in_order(a, y, pivoting):
-    return taken(a, y[-1]) if pivoting else a
+    return taken(a, y[-1]) if pivoting else in_double(a)
 
 
 @pullback(linalg.qr, parts=True)

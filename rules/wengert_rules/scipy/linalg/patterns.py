@@ -29,9 +29,16 @@ def flat_or_stack(y_bar, shape):
     return np.reshape(y_bar, shape) if np.ndim(y_bar) < len(shape) else y_bar
 
 
+def nothing(x):
+    """The cotangent of a vector of which an empty matrix is made."""
+    return np.zeros(np.shape(x), x.dtype)
+
+
 @pullback(linalg.toeplitz, broadcasts=True)
 def toeplitz(y_bar, y, c, r=None):
     """Yᵢⱼ = cᵢ₋ⱼ below the diagonal and on it, rⱼ₋ᵢ above, which is c* where there is no r."""
+    if np.size(y) == 0:
+        return nothing(c), None if r is None else nothing(r)
     m, n = np.shape(y)[-2:]
     sums = gathered(y_bar, m - 1 - places(m, n, -1), m + n - 1)
     c_bar, r_bar = sums[..., m - 1 :: -1], behind(sums, m)
@@ -59,6 +66,8 @@ def circulant(y_bar, y, c):
 @pullback(linalg.hankel)
 def hankel(y_bar, y, c, r=None):
     """Yᵢⱼ = cᵢ₊ⱼ, and beyond c what r has behind its first element, or 0."""
+    if np.size(y) == 0:
+        return nothing(c), None if r is None else nothing(r)
     m, n = np.shape(y)[-2:]
     sums = gathered(y_bar, places(m, n, 1), m + n - 1)
     c_bar = flat_or_stack(sums[..., :m], np.shape(c))

@@ -10,11 +10,12 @@ from scipy import linalg
 
 from wengert.extend import adjoint, pullback, pushforward
 from wengert_rules.decompositions import by_columns, by_rows, lengths
+from wengert_rules.scipy.linalg.structures import in_double
 
 
 def parts_of(a):
     """W, s and Vᴴ, of a matrix of full rank."""
-    w, s, vh = np.linalg.svd(a, full_matrices=False)
+    w, s, vh = np.linalg.svd(in_double(a), full_matrices=False)
     return w, lengths(s, True), vh
 
 

@@ -12,7 +12,7 @@ from wengert.extend import adjoint, is_complex, pullback, pushforward
 from wengert_rules import decompositions
 from wengert_rules.decompositions import by_columns, by_rows, equal, in_part, known, refusal, used, with_phases
 from wengert_rules.products import conj
-from wengert_rules.scipy.linalg.structures import read, read_bar
+from wengert_rules.scipy.linalg.structures import in_double, read, read_bar
 
 FREE = (
     "the phases of complex eigenvectors of a pair of matrices are arbitrary, and have no derivative in forward mode. "
@@ -189,9 +189,9 @@ def push_svd(
 
 @pullback(linalg.svdvals)
 def svdvals(y_bar, y, a, *, overwrite_a=False, check_finite=True):
-    return decompositions.singular_values_bar(y_bar, a)
+    return decompositions.singular_values_bar(y_bar, in_double(a))
 
 
 @pushforward(linalg.svdvals, broadcasts=True)
 def push_svdvals(dots, y, a, *, overwrite_a=False, check_finite=True):
-    return decompositions.singular_values_dot(dots[0], a)
+    return decompositions.singular_values_dot(in_double(dots[0]), in_double(a))

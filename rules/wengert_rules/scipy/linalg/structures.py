@@ -10,6 +10,12 @@ HERMITIAN = ("pos", "positive definite", "her", "hermitian")
 SYMMETRIC = ("sym", "symmetric")
 
 
+def in_double(x):
+    """`x` in double precision where it is in another than single or double, of which LAPACK has none: so does SciPy."""
+    dtype = np.asarray(x).dtype
+    return x if dtype.char in "fdFD" else np.asarray(x).astype(complex if dtype.kind == "c" else float)
+
+
 def uplo(lower):
     return "L" if lower else "U"
 

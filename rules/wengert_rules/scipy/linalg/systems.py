@@ -8,7 +8,7 @@ from scipy import linalg
 from wengert.extend import pullback, pushforward
 from wengert_rules import cofactors, linear_algebra, norms
 from wengert_rules.products import conj
-from wengert_rules.scipy.linalg.structures import read, read_bar
+from wengert_rules.scipy.linalg.structures import in_double, read, read_bar
 
 
 def turned(a, transposed):
@@ -24,7 +24,7 @@ def solve(
     if np.size(a) == 1:
         b_bar = y_bar / conj(np.reshape(a, ()))
         return np.reshape(-np.sum(b_bar * conj(y)), np.shape(a)), b_bar
-    whole = turned(read(a, assume_a, lower), transposed)
+    whole, b = turned(in_double(read(a, assume_a, lower)), transposed), in_double(b)
     whole_bar, b_bar = linear_algebra.solve(y_bar, y, whole, b)
     return read_bar(turned(whole_bar, transposed), assume_a, lower), b_bar
 
@@ -36,10 +36,10 @@ def push_solve(
 ):  # fmt: skip
     a_dot, b_dot = dots
     if np.size(a) == 1:
-        a_dot = 0.0 if a_dot is None else a_dot[..., 0] if np.ndim(b) == 1 else a_dot
+        a_dot = 0.0 if a_dot is None else a_dot[..., 0] if np.ndim(b) == 1 and np.ndim(a) else a_dot
         return ((0.0 if b_dot is None else b_dot) - a_dot * y) / np.reshape(a, ())
-    whole, whole_dot = [x if x is None else turned(read(x, assume_a, lower), transposed) for x in (a, a_dot)]
-    return linear_algebra.push_solve((whole_dot, b_dot), y, whole, b)
+    whole, whole_dot = [x if x is None else turned(in_double(read(x, assume_a, lower)), transposed) for x in (a, a_dot)]
+    return linear_algebra.push_solve((whole_dot, None if b_dot is None else in_double(b_dot)), y, whole, b)
 
 
 @pullback(linalg.inv)
@@ -64,12 +64,12 @@ def push_inv(dots, y, a, *, overwrite_a=False, check_finite=True, assume_a=None,
 
 @pullback(linalg.det)
 def det(y_bar, y, a, *, overwrite_a=False, check_finite=True):
-    return cofactors.det(y_bar, y, a)
+    return cofactors.det(y_bar, y, in_double(a))
 
 
 @pushforward(linalg.det, broadcasts=True)
 def push_det(dots, y, a, *, overwrite_a=False, check_finite=True):
-    return cofactors.push_det(dots, y, a)
+    return cofactors.push_det((in_double(dots[0]),), y, in_double(a))
 
 
 @pullback(linalg.lstsq, parts=True, broadcasts=True)
@@ -78,7 +78,8 @@ def lstsq(y_bar, y, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, ch
     sums_bar = y_bar[1]
     if sums_bar is not None and np.size(sums_bar):
         sums_bar = np.expand_dims(np.real(sums_bar), (-2, -1) if np.ndim(b) == 1 else -2)
-    return linear_algebra.lstsq((y_bar[0], sums_bar, None, y_bar[3]), y, a, b, rcond=cutoff(cond))
+    bars = (y_bar[0], sums_bar, None, y_bar[3])
+    return linear_algebra.lstsq(bars, y, in_double(a), in_double(b), rcond=cutoff(cond))
 
 
 def cutoff(cond):
@@ -89,7 +90,9 @@ def cutoff(cond):
 def push_lstsq(
     dots, y, a, b, *, cond=None, overwrite_a=False, overwrite_b=False, check_finite=True, lapack_driver=None
 ):
-    x_dot, sums_dot, _, values_dot = linear_algebra.push_lstsq(dots, y, a, b, rcond=cutoff(cond))
+    dots = [None if x_dot is None else in_double(x_dot) for x_dot in dots]
+    made = linear_algebra.push_lstsq(dots, y, in_double(a), in_double(b), rcond=cutoff(cond))
+    x_dot, sums_dot, _, values_dot = made
     sums_dot = sums_dot[..., 0] if sums_dot is not None and np.ndim(b) == 1 else sums_dot
     return x_dot, sums_dot, None, None if y[3] is None else values_dot
 
