@@ -121,7 +121,8 @@ class PlacedWriter(Writer):
         if place is None or op.fn is np.zeros:
             return super().call(op)
         fn = ufunc_at(op.fn)
-        out = f"out={place}" if fn is np.einsum else f"None, {place}" if not isinstance(fn, np.ufunc) else place
+        named = fn in (np.einsum, np.maximum, np.minimum)  # where a third argument by position means something else
+        out = f"out={place}" if named else f"None, {place}" if not isinstance(fn, np.ufunc) else place
         args = ", ".join([*(self.arg(arg).text for arg in op.args), out])
         return Snippet(f"{self.arg(fn).inside(TIGHT)}({args})", TIGHT)
 
