@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wengert.extend import NoDerivativeError, adjoint, pullback, pushforward
+from wengert.extend import NoDerivativeError, adjoint, computes, pullback, pushforward
 from wengert_rules.products import conj
 
 
@@ -61,6 +61,7 @@ def push_cofactors(dots, c, a):
     return cofactors_along(dots[0], a)
 
 
+@computes
 def third(e, h, a):
     """The derivative of `cofactors_along(e, a)` where Ȧ = H, with B = A⁻ᴴ; det‴ is symmetric in its directions."""
     inverted = trusted_inverse(a)
