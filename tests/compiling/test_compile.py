@@ -103,6 +103,18 @@ def test_as_a_decorator_and_of_a_method() -> None:
     assert np.allclose(g(X), 10.0 * X)
 
 
+def test_arguments_of_other_kinds_have_traces_of_their_own() -> None:
+    plain = wg.value_and_grad(lambda x: np.sum(x * x))
+    g = wg.compile(plain)
+    for k, x in enumerate((X, np.ones(4), X.astype(np.float32), np.ones((2, 2)), 2.0, np.float64(2.0), X + 1j)):
+        call, wanted = (h if np.isrealobj(x) else wg.grad(lambda z: np.sum(z * z).real) for h in (g, plain))
+        for _ in range(2):
+            got, want = call(x), wanted(x)
+            assert [type(a) for a in flat(got)] == [type(a) for a in flat(want)]
+            assert all(np.array_equal(a, b) for a, b in zip(flat(got), flat(want), strict=True))
+        assert traces(g) == min(k + 1, 6)
+
+
 def test_branches_have_traces_of_their_own() -> None:
     g = wg.compile(wg.grad(lambda x: x * x if x > 0 else -x))
     assert [g(2.0), g(-2.0), g(3.0), g(-3.0)] == [4.0, -1.0, 6.0, -1.0]

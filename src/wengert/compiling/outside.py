@@ -17,6 +17,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiling.kinds import (
+    ATOMS,
+    COMPARED,
+    SAME,
+    has_attributes_alone,
+    has_of_its_own,
+    is_bound_to_none,
+    is_followed,
+    lookup_with_owner,
+)
+from wengert.compiling.lent import Lent
 from wengert.compiling.trusted import is_library, is_of_user
 from wengert.recording.learnt import prepared
 from wengert.recording.primitives import INPUT
@@ -32,15 +43,6 @@ MOST = 1000
 """Tests of one trace, and inputs; with more it is not kept."""
 DEEPEST = 400
 """Characters of an accessor: what lies deeper is not followed."""
-
-ATOMS = {int, bool, str, bytes, type(None), type(...), type(NotImplemented)}
-SAME = (
-    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, type(np.sum),
-    type(np.where), types.GenericAlias,
-)  # fmt: skip
-"""Of what these are, nothing can change but which of them it is."""
-COMPARED = (np.bool_, np.integer, np.dtype, range)
-"""What is compared with what it was, types included; none of it runs code of the user's."""
 
 
 class Outer(NamedTuple):
@@ -73,8 +75,7 @@ class Reads:
         self.called: dict[int, Any] = {}  # what was called, and may be
         self._places: dict[int, str] = {}
         self._spaces: dict[int, Any] = {}  # the views of the names of classes
-        self._held: list[tuple[Any, Any, Any]] = []  # containers, what is in them by rights, and while the trace lasts
-        self._defaults: list[tuple[Any, Any, Any]] = []
+        self._lent = Lent()
         self._contents: list[tuple[str, np.ndarray, np.ndarray]] = []
 
     # -- what tests are made of
@@ -105,10 +106,6 @@ class Reads:
 
     # -- reading
 
-    def argument(self, value: Any, name: str) -> Any:
-        """What the trace is given for an argument."""
-        return self.read(value, name)
-
     def read(self, value: Any, place: str) -> Any:
         """What the trace goes on with for a value that was read from outside at a place."""
         if len(place) > DEEPEST or len(self.inputs) > MOST:
@@ -135,7 +132,7 @@ class Reads:
             self.test(f"type({place}) is {t.__name__} and {place} == {self.pin(t(value))}")
             self.test(f"{{*map(type, {place})}} == {self.pin({type(item) for item in value})}")
             if t is set:
-                self._held.append((value, t(value), t(value)))
+                self._lent.put(value, t(value))
         else:
             self._object(value, place, t)
         return value
@@ -193,7 +190,7 @@ class Reads:
             self.test(f"[*{place}] == {[*value]!r}")
             if any(type(key) is int for key in value):
                 self.test(f"[*map(type, {place})] == {self.pin([type(key) for key in value])}")
-            items = [(key, item) for key, item in value.items()]
+            items = [*value.items()]
         else:
             self.test(f"len({place}) == {len(value)}")
             items = [*enumerate(value)]
@@ -205,8 +202,7 @@ class Reads:
             made = tuple(parts.values()) if changed else value
             self.originals[id(made)] = made, value
             return made
-        self._held.append((value, t(value), t(parts) if t is dict else [*parts.values()]))
-        _fill(value, self._held[-1][2])
+        self._lent.put(value, t(parts) if t is dict else [*parts.values()])
         return value
 
     def _object(self, value: Any, place: str, t: Any) -> None:
@@ -217,7 +213,7 @@ class Reads:
             self.inside(value)
         elif t is types.ModuleType:
             self.test(f"{place} is {self.pin(value, value.__name__)}")
-        elif isinstance(value, SAME) and _is_bound_to_none(value):
+        elif isinstance(value, SAME) and is_bound_to_none(value):
             self.test(f"{place} is {self.pin(value)}")
         elif t is types.MethodType:
             self.test(f"type({place}) is {self.pin(t)} and {place}.__func__ is {self.pin(value.__func__)}")
@@ -277,15 +273,13 @@ class Reads:
             return
         place = self.pin(f)
         self.test(f"{place}.__code__ is {self.pin(code)}")
-        if f.__defaults__ is None:
-            self.test(f"{place}.__defaults__ is None")
-        else:
-            given = f.__defaults__
+        given = f.__defaults__
+        if given is not None:  # without defaults all is given, and is again
             made = self.read(given, f"{place}.__defaults__")
             if made is not given:
-                self._defaults.append((f, given, made))
-                f.__defaults__ = made
-        self.read(f.__kwdefaults__, f"{place}.__kwdefaults__")
+                self._lent.put_defaults(f, made)
+        if f.__kwdefaults__ is not None:
+            self.read(f.__kwdefaults__, f"{place}.__kwdefaults__")
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             self.cells[id(cell)] = cell, f"{self.pin(cell, f'{f.__qualname__}.{name}')}.cell_contents"
 
@@ -294,14 +288,14 @@ class Reads:
         t = type(obj)
         if issubclass(t, type):
             return self._of_class(obj, name, value)
-        raw, owner = _lookup(t, name)
+        raw, owner = lookup_with_owner(t, name)
         data = raw is not None and not hasattr(type(raw), "__get__")
         is_known = id(obj) in self.known and self.known[id(obj)][0] is obj
         if not is_known or t in (list, dict):
             self._check_descriptor(raw, owner, name)
-            return self._class_data(owner, name, value) if data and not _has(obj, name) else value
+            return self._class_data(owner, name, value) if data and not has_of_its_own(obj, name) else value
         place = self.known[id(obj)][1]
-        if _has(obj, name) and not (raw is not None and hasattr(type(raw), "__set__")):
+        if has_of_its_own(obj, name) and not (raw is not None and hasattr(type(raw), "__set__")):
             return self.read(value, f"{place}.__dict__[{name!r}]")
         if type(raw) is types.MemberDescriptorType:
             return self.read(value, f"{place}.{name}")
@@ -309,13 +303,13 @@ class Reads:
             self.test(f"{name!r} not in {place}.__dict__")
         if data:
             return self._class_data(owner, name, value)
-        if name != "__class__" and not _is_followed(raw):
+        if name != "__class__" and not is_followed(raw):
             self.give_up(f"it reads .{name}, a {type(raw).__name__}, of an object from outside")
         return value
 
     def _check_descriptor(self, raw: Any, owner: Any, name: str) -> None:
         """What a class has for its attributes are functions, or what is made of them: an object may have a state."""
-        if owner is not None and is_of_user(owner) and hasattr(type(raw), "__get__") and not _is_followed(raw):
+        if owner is not None and is_of_user(owner) and hasattr(type(raw), "__get__") and not is_followed(raw):
             self.give_up(f"it reads .{name}, a {type(raw).__name__} of a class")
 
     def absent(self, obj: Any, name: str) -> None:
@@ -331,7 +325,7 @@ class Reads:
     def _of_class(self, cls: Any, name: str, value: Any) -> Any:
         if not is_of_user(cls):
             return value
-        raw, owner = _lookup(cls, name)
+        raw, owner = lookup_with_owner(cls, name)
         if raw is None and name in ("__name__", "__qualname__", "__module__"):
             return self.read(value, f"{self.pin(cls)}.{name}")
         if home_of(type(cls)) not in ("builtins", "abc") or raw is None:
@@ -344,8 +338,7 @@ class Reads:
         return self.read(value, f"{self._space(owner)}[{name!r}]") if is_of_user(owner) else value
 
     def _space(self, cls: Any) -> str:
-        view = self._spaces.setdefault(id(cls), vars(cls))
-        return self.pin(view, cls.__qualname__)
+        return self.pin(self._spaces.setdefault(id(cls), vars(cls)), cls.__qualname__)
 
     def of_module(self, module: Any, name: str, value: Any) -> Any:
         """What a module has under a name."""
@@ -363,18 +356,8 @@ class Reads:
 
     def restore(self) -> None:
         """Put back what stood in containers and defaults; who changed one meanwhile has an effect."""
-        while self._held:
-            container, own, made = self._held[-1]
-            if _is_as(container, made):
-                _fill(container, own)
-            else:
-                self.give_up(f"it changes a {type(container).__name__} from outside")
-                _put_back(container, self.originals)
-            self._held.pop()
-        while self._defaults:
-            f, own, made = self._defaults[-1]
-            f.__defaults__ = own if f.__defaults__ is made else f.__defaults__
-            self._defaults.pop()
+        for changed in self._lent.restore(self.originals):
+            self.give_up(f"it changes a {changed.__name__} from outside")
 
     def is_a_form(self, thing: Any) -> bool:
         """Whether a thing is from outside and may be another one in the next call, of the same form."""
@@ -414,75 +397,9 @@ class Reads:
                 tests[f"type({place}[{name!r}]) is {self.pin(type(raw))}"] = None
             else:
                 tests[f"{place}[{name!r}] is {self.pin(raw)}"] = None
-                if name.startswith("__") and callable(raw) and not isinstance(raw, type) and not _is_followed(raw):
+                if name.startswith("__") and callable(raw) and not isinstance(raw, type) and not is_followed(raw):
                     self.give_up(f"{cls.__qualname__}.{name} is a {type(raw).__name__}, which may have a state")
 
 
-_FOLLOWED = (types.FunctionType, types.WrapperDescriptorType, types.MemberDescriptorType, types.NoneType)
-"""What a class may have under the name of an attribute, so that nothing else is read; None where `__getattr__` is."""
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__", "_abc_impl"}
-
-
-def has_attributes_alone(t: Any) -> bool:
-    """Whether the state of the objects of a class lies in their attributes alone, and these are read as Python does."""
-    if t is types.SimpleNamespace:
-        return True
-    bases = t.__mro__[:-1]
-    if not all(is_heap_type(base) for base in bases) or type(t).__module__ not in ("builtins", "abc"):
-        return False
-    slots = sum(type(raw) is types.MemberDescriptorType for base in bases for raw in vars(base).values())
-    plain = object.__basicsize__ + 8 * slots + (8 if t.__weakrefoffset__ > 0 else 0)
-    return t.__basicsize__ <= plain and t.__getattribute__ is object.__getattribute__
-
-
-def _is_followed(raw: Any) -> bool:
-    """Whether reading what a class has under a name runs functions only, if anything."""
-    if isinstance(raw, (staticmethod, classmethod)):
-        return isinstance(raw.__func__, (types.FunctionType, *SAME))
-    if type(raw) is property:
-        return all(isinstance(f, (*_FOLLOWED, *SAME)) for f in (raw.fget, raw.fset, raw.fdel))
-    return isinstance(raw, (*_FOLLOWED, *SAME))
-
-
-def _is_bound_to_none(f: Any) -> bool:
-    owner = getattr(f, "__self__", None) if type(f) is types.BuiltinFunctionType else None
-    return owner is None or isinstance(owner, (types.ModuleType, type))
-
-
-def _lookup(t: Any, name: str) -> tuple[Any, Any]:
-    """What a class defines under a name, and which of its bases does."""
-    return next(((vars(base)[name], base) for base in t.__mro__ if name in vars(base)), (None, None))
-
-
-def _has(obj: Any, name: str) -> bool:
-    """Whether an object has an attribute of its own under a name."""
-    try:
-        return name in object.__getattribute__(obj, "__dict__")
-    except AttributeError:
-        return False
-
-
-def _is_as(container: Any, items: Any) -> bool:
-    if type(container) is set:
-        return bool(container == items)
-    if len(container) != len(items):
-        return False
-    if type(container) is list:
-        return all(a is b for a, b in zip(container, items, strict=True))
-    return all(k is j and a is b for (k, a), (j, b) in zip(container.items(), items.items(), strict=True))
-
-
-def _fill(container: Any, items: Any) -> None:
-    """Have a list or dictionary hold these items, under the same keys."""
-    if type(container) is list:
-        container[:] = items
-    elif type(container) is dict:
-        container.update(items)
-
-
-def _put_back(container: Any, originals: dict[int, tuple[Any, Any]]) -> None:
-    keys = range(len(container)) if type(container) is list else [*container] if type(container) is dict else ()
-    for key in keys:
-        if id(container[key]) in originals:
-            container[key] = originals[id(container[key])][1]

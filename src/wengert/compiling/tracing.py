@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.outside import ATOMS, Reads
+from wengert.compiling.kinds import ATOMS
+from wengert.compiling.outside import Reads
 from wengert.compiling.watching import WATCHING, resolve_plain
 from wengert.hooks.tracer import level, run
 from wengert.memory.residuals import materialise
@@ -43,8 +44,8 @@ def traced(g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
         recording.owed.append(reads.restore)
         STATE.site = _place(g)
         try:
-            entered = tuple([reads.argument(value, f"a{k}") for k, value in enumerate(args)])
-            named = {name: reads.argument(kwargs[name], f"a{k}") for k, name in enumerate(kwargs, len(args))}
+            entered = tuple([reads.read(value, f"a{k}") for k, value in enumerate(args)])
+            named = {name: reads.read(kwargs[name], f"a{k}") for k, name in enumerate(kwargs, len(args))}
             reads.inside(g)
             result = run(g, entered, named, recording)
             STATE.site = _place(g)
@@ -58,7 +59,7 @@ def traced(g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
             views_or_copies(recording)
             kinds_stay(recording)
             materialise(recording, 0, len(recording.entries), written_only=True, constants_only=True)
-            names = [_name(reads, place) for place in reads.inputs]
+            names = [*map(reads.said, reads.inputs)]
             tape = Tape.from_entries(recording.entries, tuple([Slot(slot) for slot in slots]), names, g)
         return Traced(walk(result, "", dict(reads.originals)), reads, tape, returned)
 
@@ -67,11 +68,6 @@ def _place(f: Any) -> Site | None:
     """Where a function begins, for what is said of it as a whole."""
     code = getattr(f, "__code__", None)
     return STATE.site if type(code) is not types.CodeType else Site(code.co_filename, code.co_firstlineno, code.co_name)
-
-
-def _name(reads: Reads, place: str) -> str:
-    """The name of an input on the tape: the place where it is read, in the words of the program."""
-    return reads.said(place)
 
 
 def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) -> str:

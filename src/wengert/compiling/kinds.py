@@ -1,0 +1,60 @@
+"""What can be watched: which values are compared, and of which classes reading an attribute runs functions only."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from wengert.values.names import is_heap_type
+
+ATOMS = {int, bool, str, bytes, type(None), type(...), type(NotImplemented)}
+SAME = (
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, np.ufunc, type(np.sum),
+    type(np.where), types.GenericAlias,
+)  # fmt: skip
+"""Of what these are, nothing can change but which of them it is."""
+COMPARED = (np.bool_, np.integer, np.dtype, range)
+"""What is compared with what it was, types included; none of it runs code of the user's."""
+_FOLLOWED = (types.FunctionType, types.WrapperDescriptorType, types.MemberDescriptorType, types.NoneType)
+"""What a class may have under the name of an attribute, so that nothing else is read; None where `__getattr__` is."""
+
+
+def has_attributes_alone(t: Any) -> bool:
+    """Whether the state of the objects of a class lies in their attributes alone, and these are read as Python does."""
+    if t is types.SimpleNamespace:
+        return True
+    bases = t.__mro__[:-1]
+    if not all(is_heap_type(base) for base in bases) or type(t).__module__ not in ("builtins", "abc"):
+        return False
+    slots = sum(type(raw) is types.MemberDescriptorType for base in bases for raw in vars(base).values())
+    plain = object.__basicsize__ + 8 * slots + (8 if t.__weakrefoffset__ > 0 else 0)
+    return t.__basicsize__ <= plain and t.__getattribute__ is object.__getattribute__
+
+
+def is_followed(raw: Any) -> bool:
+    """Whether reading what a class has under a name runs functions only, if anything."""
+    if isinstance(raw, (staticmethod, classmethod)):
+        return isinstance(raw.__func__, (types.FunctionType, *SAME))
+    if type(raw) is property:
+        return all(isinstance(f, (*_FOLLOWED, *SAME)) for f in (raw.fget, raw.fset, raw.fdel))
+    return isinstance(raw, (*_FOLLOWED, *SAME))
+
+
+def is_bound_to_none(f: Any) -> bool:
+    owner = getattr(f, "__self__", None) if type(f) is types.BuiltinFunctionType else None
+    return owner is None or isinstance(owner, (types.ModuleType, type))
+
+
+def lookup_with_owner(t: Any, name: str) -> tuple[Any, Any]:
+    """What a class defines under a name, and which of its bases does."""
+    return next(((vars(base)[name], base) for base in t.__mro__ if name in vars(base)), (None, None))
+
+
+def has_of_its_own(obj: Any, name: str) -> bool:
+    """Whether an object has an attribute of its own under a name."""
+    try:
+        return name in object.__getattribute__(obj, "__dict__")
+    except AttributeError:
+        return False
