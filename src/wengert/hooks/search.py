@@ -92,14 +92,17 @@ def traced_in(recording: Recording, things: Any) -> list[Any]:
 
 
 def _is_of_objects(thing: Any) -> bool:
-    return issubclass(type(thing), np.ndarray) and thing.dtype.hasobject
+    return issubclass(type(thing), np.ndarray) and _dtype_of(thing).hasobject
+
+
+_dtype_of, _flat_of = np.ndarray.dtype.__get__, np.ndarray.flat.__get__  # past the class
 
 
 def _parts(thing: Any) -> list[Any]:
     """What an object refers to, also iterators and generators, whose state no attribute shows."""
     t = type(thing)  # `isinstance` would ask the object for its class
     if issubclass(t, np.ndarray):
-        return [getattr(thing, "__dict__", None), *(thing.flat if thing.dtype.kind == "O" else ())]
+        return [getattr(thing, "__dict__", None), *(_flat_of(thing) if _dtype_of(thing).kind == "O" else ())]
     if issubclass(t, READERS):
         return [*behind(thing), *gc.get_referents(thing)]
     if t is types.FunctionType:
@@ -233,7 +236,7 @@ def _unruled(recording: Recording, fn: Any, why: str) -> None:
     """Refuse a call without a rule, or take it down where the code is to go on."""
     if recording.survey is None:
         raise refusal(recording, fn, why)
-    recording.survey.refused.append((called_by_user() or fn, users_site(), why))
+    recording.survey.refused.append((called_by_user(fn), users_site(), why))
 
 
 def guarded(f: Any, owner: Any = None) -> Callable[..., Any]:
@@ -292,7 +295,7 @@ def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call without a rule, with a stub to paste."""
     if fn in rules:
         return hidden_from(recording, fn, why)
-    called = called_by_user() or fn
+    called = called_by_user(fn)
     name = callable_name(called)
     through = "" if called is fn else f" (through {callable_name(fn)})"
     remedy = advice(name) or (
@@ -311,8 +314,8 @@ def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call with a rule, which sees arguments and what lists, dicts and objects among them hold."""
     error = NoRuleError(
         f"{here()}: {why} where the rule of {callable_name(fn)} ({rules[fn].where}) gives no derivative: in a closure, "
-        "a set, an iterator, an attribute of an object among the arguments, on a tape in a dict. Make it an argument "
-        "of its own."
+        "a set, an iterator, a text made from it, an attribute of an object among the arguments, on a tape in a dict. "
+        "Make it an argument of its own."
     )
     recording.refuse(error)
     return error

@@ -323,14 +323,15 @@ def users_site() -> Site | None:
     return inner
 
 
-def called_by_user() -> Any:
-    """The function of a library that the user's line called and that is still running; None where there is none."""
+def called_by_user(fn: Any) -> Any:
+    """The function, or object, of a library that the user's line called and that is still running; else `fn`."""
     frame: types.FrameType | None = sys._getframe(1)
-    called, at_most = None, STATE.recording.frame if STATE.recording else None
+    called, at_most = fn, STATE.recording.frame if STATE.recording else None
     while frame is not None and frame is not at_most:  # what called the derivative is none of it
         file = frame.f_code.co_filename
         if file.startswith(LIBRARIES) and not is_at_caller(file):
-            called = _function_of(frame) or called
+            found = _function_of(frame)
+            called = called if found is None else found  # an array may be called, and has no truth
         elif not file.startswith((ENGINE, "<")) and not is_at_caller(file):
             break
         frame = frame.f_back
