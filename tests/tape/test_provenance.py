@@ -67,6 +67,8 @@ def bound(source: str, *args: Any) -> dict[str, Any]:
 
 def is_one(a: np.ndarray, b: np.ndarray) -> bool:
     """Whether two values are one; C code may round sums of lists and of arrays in another order."""
+    if a.dtype.names is not None or b.dtype.names is not None:
+        return a.dtype == b.dtype and a.tobytes() == b.tobytes()
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-14, atol=0, equal_nan=True)
 
 

@@ -20,8 +20,9 @@ from wengert.hooks.writes import record_store
 from wengert.memory.fields import is_record, is_traced_record, number_fields
 from wengert.recording.decisions import exact, guard
 from wengert.recording.primitives import Primitive
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
+from wengert.values.sites import Site
 from wengert.values.specs import same_numbers
 from wengert.values.views import owner_of
 
@@ -79,6 +80,7 @@ def _filled(made: Any, items: Any) -> np.ndarray:
 
 def _moved(recording: Recording, fn: Any, made: np.ndarray, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
     """The records that NumPy made of others, with each number recorded as `fn` of theirs, or as a copy of it."""
+    STATE.site = None if STATE.site is None else Site(*STATE.site)  # no number goes by the name of the records
     for k, part in enumerate(_numbers(made)):
         given = [_number(a, k) for a in args]
         value = enter(np.reshape)(given[0], part.shape) if fn is None else enter(fn)(*given, **words)

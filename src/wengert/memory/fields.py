@@ -43,6 +43,8 @@ class Fields:
         """Take down the fields of an array of records."""
         if id(owner) in self._known:
             return
+        if self._recording.context is not None:
+            raise self._refusal("under a context", "Copy the fields into arrays of their own")
         fields: dict[int, np.ndarray] = {}
         taken: list[int] = []
         for field in number_fields(owner):
