@@ -77,3 +77,7 @@ def one_record(x):
 def no_records(x):
     a = filled(x * 0 + 1.0)[:0]; b = filled(np.ones(3)); b["x"] = 2.0
     return x.prod() + a["x"].sum() + (b["x"] * x).sum()
+@program(V)
+def records_by_keywords(x):
+    a = filled(x); b = np.copy(a=a); c = np.roll(a=a, shift=1); d = np.take(a=a, indices=[1, 0]); e = np.array(object=a)
+    return b["x"] @ c["v"] + d["x"].prod() + e["v"] @ a["x"]

@@ -22,6 +22,7 @@ from wengert.recording.decisions import exact, guard
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
+from wengert.values.callables import named_parameters
 from wengert.values.sites import Site
 from wengert.values.specs import same_numbers
 from wengert.values.views import owner_of
@@ -41,7 +42,11 @@ _SHAPED = (np.zeros_like, np.ones_like, np.empty_like, np.full_like, np.shape, n
 def call(recording: Recording, primitive: Primitive, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
     """A call on or for arrays of records with traced values; NO_OBJECTS where it is no such call."""
     fn = primitive.fn
-    if any([fn is maker for maker in _MAKERS]) and type(args[0]) in (list, tuple) and search(recording, args[:1]):
+    first = named_parameters(fn)[:1] if words and not args else []
+    if first and first[0] in words:
+        args, words = (words[first[0]],), {name: word for name, word in words.items() if name != first[0]}
+    lists = args and type(args[0]) in (list, tuple)
+    if lists and any([fn is maker for maker in _MAKERS]) and search(recording, args[:1]):
         made = fn(*args, **words) if _holds_records(args[0]) or "dtype" in words or len(args) > 1 else None
         if is_record(made):
             return _filled(made, args[0])
