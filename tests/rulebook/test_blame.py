@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.recording import recording
+from wengert.values.frames import ENGINE
 
 X = np.array([0.3, 0.7, 0.9])
 DATA = np.array([0, 1])
@@ -64,3 +66,11 @@ def test_a_stub_that_is_pasted_works() -> None:
     with wg.rules.scope():
         exec(filled, {"wg": wg, "np": np})
         assert np.array_equal(wg.grad(lambda x: np.divide.reduceat(x, DATA).sum())(X), np.ones(3))
+
+
+def test_code_typed_in_is_told_no_function_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where wengert is installed among the libraries."""
+    monkeypatch.setattr(recording, "LIBRARIES", (*recording.LIBRARIES, ENGINE))
+    typed: dict[str, Any] = {"np": np}
+    exec(compile("f = lambda x: np.random.default_rng(0).weibull(x)", "<stdin>", "exec"), typed)
+    assert re.match(r"<stdin>:1 in <lambda>: np.random.Generator.weibull has no rule", message(typed["f"]))

@@ -329,10 +329,12 @@ def called_by_user(fn: Any) -> Any:
     called, at_most = fn, STATE.recording.frame if STATE.recording else None
     while frame is not None and frame is not at_most:  # what called the derivative is none of it
         file = frame.f_code.co_filename
-        if file.startswith(LIBRARIES) and not is_at_caller(file):
+        if file.startswith(ENGINE) or is_at_caller(file):
+            pass  # which may be installed among the libraries
+        elif file.startswith(LIBRARIES):
             found = _function_of(frame)
             called = called if found is None else found  # an array may be called, and has no truth
-        elif not file.startswith((ENGINE, "<")) and not is_at_caller(file):
+        elif not file.startswith("<"):
             break
         frame = frame.f_back
     return called
