@@ -74,3 +74,12 @@ def test_code_typed_in_is_told_no_function_of_ours(monkeypatch: pytest.MonkeyPat
     typed: dict[str, Any] = {"np": np}
     exec(compile("f = lambda x: np.random.default_rng(0).weibull(x)", "<stdin>", "exec"), typed)
     assert re.match(r"<stdin>:1 in <lambda>: np.random.Generator.weibull has no rule", message(typed["f"]))
+
+
+def test_a_derivative_that_is_missing_in_a_derivative_is_told_at_the_users_line() -> None:
+    def f(x: Any) -> Any:
+        return np.sum(wg.hessian(lambda y: np.linalg.det(np.outer(y, y) + np.diag([y[0], 0, 0])))(x) ** 2)
+
+    with pytest.raises(wg.NoDerivativeError, match="third derivative of a determinant") as caught:
+        wg.grad(f)(X)
+    assert re.match(rf"\S*test_blame.py:{f.__code__.co_firstlineno + 1} in ", str(caught.value))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import flat, slot_of
 from wengert.recording.subclasses import renewed
 from wengert.values.codes import code_of
+from wengert.values.computed import computed_once
 from wengert.values.cotangents import is_exclusive
 from wengert.values.results import form_of, hidden, is_flat, is_tree, leaves_of, reaches, with_leaves
 from wengert.values.specs import fresh, is_inexact
@@ -148,7 +148,7 @@ class _Known:
     def __init__(self, primitive: Primitive, args: Sequence[Any]) -> None:
         self._primitive, self._args = primitive, args
 
-    @cached_property
+    @computed_once
     def _reached(self) -> list[FarReach]:
         assert self._primitive.rule is not None
         return [FarReach(self._primitive.fn), FarReach(self._primitive.rule.body)]

@@ -22,7 +22,7 @@ from wengert.errors import NoDerivativeError, WengertError
 from wengert.recording.interface import WatchedReads, WrittenMemory
 from wengert.recording.primitives import CONSTANT
 from wengert.rulebook.pushforwards import plainly
-from wengert.values.frames import ENGINE, is_at_caller
+from wengert.values.frames import is_at_caller
 from wengert.values.owed import Owed
 from wengert.values.sites import Site
 from wengert.values.specs import light
@@ -317,7 +317,7 @@ def users_site() -> Site | None:
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not at_most and frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((ENGINE, "<wengert", inner.file, *_OTHERS)) and not is_at_caller(file):
+        if not file.startswith(("<wengert", inner.file, *_OTHERS)) and not is_at_caller(file):
             return Site(file, frame.f_lineno, f"{frame.f_code.co_qualname} (by way of {inner})")
         frame = frame.f_back
     return inner
@@ -329,7 +329,7 @@ def called_by_user(fn: Any) -> Any:
     called, at_most = fn, STATE.recording.frame if STATE.recording else None
     while frame is not None and frame is not at_most:  # what called the derivative is none of it
         file = frame.f_code.co_filename
-        if file.startswith(ENGINE) or is_at_caller(file):
+        if is_at_caller(file):
             pass  # which may be installed among the libraries
         elif file.startswith(LIBRARIES):
             found = _function_of(frame)

@@ -11,7 +11,6 @@ import functools
 import inspect
 import types
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from wengert.errors import RuleError
@@ -32,6 +31,7 @@ from wengert.rulebook.syntax import (
     walk,
 )
 from wengert.values.codes import code_of
+from wengert.values.computed import computed_once
 from wengert.values.cotangents import InplaceableThunk
 from wengert.values.specs import spec_of
 
@@ -80,17 +80,17 @@ class RuleBody:
         self.kwdefaults = dict(function.__kwdefaults__ or {})
         self.open = any(p.kind is p.VAR_KEYWORD for p in parameters)
 
-    @cached_property
+    @computed_once
     def node(self) -> ast.FunctionDef | None:
         """The body as a syntax tree, or None; read when first asked for, since importing a rule must cost nothing."""
         return definition(self.function)
 
-    @cached_property
+    @computed_once
     def effects(self) -> Effects | None:
         """What the body does besides computing; None where there is no text of it."""
         return Effects(self.node, self.function) if self.node is not None else None
 
-    @cached_property
+    @computed_once
     def exact(self) -> bool:
         """Whether the text tells the results apart and each may be left out: only then are variants made of it."""
         if self.node is None or self.effects is None or self.variadic or not is_exact(self.node, len(self.names)):
@@ -100,7 +100,7 @@ class RuleBody:
         once = self.multiplies and not self.computes  # for NumPy's answer it would run again
         return all_free and not once and self.effects.is_blind()
 
-    @cached_property
+    @computed_once
     def computes(self) -> bool:
         """Whether the body does nothing but compute, or raise an error, so that it may run again."""
         return self.effects is not None and self.effects.whole() < ACTS
@@ -110,7 +110,7 @@ class RuleBody:
         """Whether the text may be copied into a generated step, which calls the body where the copy raises."""
         return self.exact and self.computes
 
-    @cached_property
+    @computed_once
     def acts(self) -> bool:
         """Whether the body may make InplaceableThunks, as far as the names in it tell."""
         names = _names(code_of(self.function))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ from wengert.rulebook.purity import TESTED
 from wengert.rulebook.running import apart, given_own
 from wengert.rulebook.steps import scalar_step
 from wengert.values.callables import callable_name, named_parameters, unwrapped
+from wengert.values.computed import computed_once
 from wengert.values.results import cotangent, is_flat
 from wengert.values.specs import Spec
 
@@ -63,12 +63,12 @@ class Pushforward:
     without: tuple[str, ...] = ()
     broadcasts: bool = False
 
-    @cached_property
+    @computed_once
     def body(self) -> RuleBody:
         """What is known of `function`."""
         return RuleBody(self.function, "pullback")
 
-    @cached_property
+    @computed_once
     def action(self) -> Callable[..., Any]:
         """`function`, with copies of the tangents and of its result if it may write into these."""
         return self.function if _is_tested(self.function) or self.body.computes else apart(self.function)
@@ -274,7 +274,7 @@ class Rule:
             return self.names.get(name, name)
         return self._foreign_names.get(name, name)
 
-    @cached_property
+    @computed_once
     def _foreign_names(self) -> dict[str, str]:
         """The rule's parameters by the names that its targets give them, where all targets that tell agree."""
         assert self.analysis is not None

@@ -21,6 +21,7 @@ from wengert.tensor.reading.arguments import argument_leaves, numeric, signature
 from wengert.tensor.reading.meanings import Group, Index, Meaning, RealKind
 from wengert.tensor.reading.parsing import Parsed, parse
 from wengert.values.callables import place
+from wengert.values.computed import computed_once
 
 LastCall = tuple[Instance, dict[str, Relation]]  # a program, and the relations that it was called with
 Argnums = int | str | tuple[int | str, ...]
@@ -75,7 +76,7 @@ class TensorFunction(Carrier):
             raise TypeError(f"{self.__name__} takes {', '.join(self.parameters)} by position")
         return args
 
-    @functools.cached_property
+    @computed_once
     def only(self) -> tuple[str, ...]:
         """The names of the keyword-only parameters."""
         parameters = inspect.signature(self.like).parameters.values() if self.like is not None else ()
@@ -88,7 +89,7 @@ class TensorFunction(Carrier):
         self._latest = instance, relations
         return structured(instance.result, iter(results))
 
-    @functools.cached_property
+    @computed_once
     def own_rule(self) -> Rule:
         return derived_rule(self)
 

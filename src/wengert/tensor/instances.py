@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -27,6 +26,7 @@ from wengert.tensor.reading.gathers import functional
 from wengert.tensor.reading.meanings import REAL_KIND, Group, Kind, Meaning, TensorKind, TupleKind, Value
 from wengert.tensor.running.backends import Backend, built
 from wengert.tensor.running.numpy_backend import NumpyProgram
+from wengert.values.computed import computed_once
 
 
 class CotangentError(WengertError, ValueError):
@@ -109,7 +109,7 @@ class Instance:
             if np.shape(inputs[name]) != shape:
                 raise CotangentError(f"{name} has the shape {np.shape(inputs[name])}; it belongs to a value of {shape}")
 
-    @cached_property
+    @computed_once
     def shapes(self) -> dict[str, tuple[int, ...]]:
         sizes = self.sizes
         return {x: tuple(n.substitute(sizes).constant for n in shape_of(of)) for x, of in self.ssa.inputs}

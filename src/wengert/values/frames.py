@@ -12,22 +12,13 @@ from wengert.values.sites import Site
 
 ENGINE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OURS = (ENGINE, "<wengert")
-PLAIN = os.path.join(ENGINE, "hooks", "standins", "plain.py")
 STANDARD = "<wengert standard library>"
-_AT_CALLER = (
-    PLAIN,
-    STANDARD,
-    *[
-        os.path.join(ENGINE, name)
-        for name in (os.path.join("tape", "play.py"), "implicit.py", "stationary.py", "integral.py")
-    ],
-)
 _STANDING = os.path.join("wengert_rules", "")
 
 
 def is_at_caller(file: str) -> bool:
-    """Whether a file's code, where it is instrumented, counts as being at the line that calls it, or of a tape's op."""
-    return file in _AT_CALLER or _STANDING in file
+    """Whether a file's code, where it is instrumented, counts as being at the line that calls it."""
+    return file.startswith(ENGINE) or file == STANDARD or _STANDING in file
 
 
 def is_ours(frame: types.FrameType) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
+
+from wengert.values.computed import computed_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class Entries:
         keys = np.unique(row_keys(tuple(np.asarray(c, np.intp) for c in columns), shape))
         return cls(shape, tuple(np.unravel_index(keys, shape)) if shape else ())
 
-    @cached_property
+    @computed_once
     def mask(self) -> np.ndarray:
         """The relation as an array of booleans."""
         table = np.zeros(self.shape, bool)

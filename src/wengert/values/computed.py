@@ -1,0 +1,29 @@
+"""Attributes that are computed at their first reading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class computed_once(Generic[T]):
+    """What `functools.cached_property` does; that class may run instrumented code while a trace lasts."""
+
+    def __init__(self, compute: Callable[[Any], T]) -> None:
+        self.compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, cls: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, obj: None, cls: type) -> computed_once[T]: ...
+    @overload
+    def __get__(self, obj: object, cls: type) -> T: ...
+    def __get__(self, obj: Any, cls: type) -> Any:
+        if obj is None:
+            return self
+        made = obj.__dict__[self.name] = self.compute(obj)
+        return made
