@@ -7,9 +7,9 @@ from typing import Any
 __all__ = [
     "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError", "EagerWarning",
     "GradientCheckError", "IntegerInputError", "NoBatchingRuleWarning", "NoDerivativeError", "NoGradientPathError",
-    "NoPathWarning", "NoRuleError", "NonFiniteError", "NonScalarOutputError", "NotConvergedWarning",
-    "OutOfRangeError", "PluginWarning", "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError",
-    "TapeError", "TensorLanguageError", "WengertError",
+    "NoPathWarning", "NoRuleError", "NonFiniteError", "NonScalarOutputError", "NotCompiledError",
+    "NotConvergedWarning", "OutOfRangeError", "PluginWarning", "RecomputationError", "RefusedCallError", "RuleError",
+    "StaleTapeError", "TapeError", "TensorLanguageError", "WengertError",
 ]  # fmt: skip
 
 
@@ -56,6 +56,10 @@ class NoDerivativeError(WengertError, ValueError):
 
 class StaleTapeError(WengertError, RuntimeError):
     """A tape was replayed on inputs for which the function would have run differently."""
+
+
+class NotCompiledError(WengertError, RuntimeError):
+    """A function that is compiled with `strict` would run as it is: what it reads or does cannot be watched."""
 
 
 class NonFiniteError(WengertError, FloatingPointError):

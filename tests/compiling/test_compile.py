@@ -254,3 +254,37 @@ def test_containers_and_defaults_are_put_back_whatever_happens() -> None:
     assert f.__defaults__ is kept
     assert all(a is b for a, b in zip(lst, before, strict=True))
     assert [type(v) for v in inner] == [float, float]
+
+
+def test_strict_raises_where_it_would_run_as_it_is() -> None:
+    log: list[Any] = []
+
+    @wg.compile(strict=True)
+    def noting(x: Any) -> Any:
+        log.append(1)
+        return x * x
+
+    for _ in range(2):
+        with pytest.raises(wg.NotCompiledError, match=r"(?s)test_compile.py:.*changes a list.*strict=True"):
+            noting(2.0)
+    assert log == [1]
+    assert wg.compile(lambda x: x * x, strict=True)(3.0) == 9.0
+    with pytest.raises(wg.NonScalarOutputError):
+        wg.compile(wg.grad(lambda x: x * x), strict=True)(X)
+
+
+def test_too_many_branches_name_the_line_of_the_branch() -> None:
+    def steps(x: Any) -> Any:
+        while x > 1.0:
+            x = x / 2.0
+        return x
+
+    g = wg.compile(wg.grad(steps))
+    with pytest.warns(wg.EagerWarning, match=r"too many ways; .* failed: .*test_compile.py:\d+ in .*steps: .*1.0 was"):
+        assert [g(2.0**k) for k in range(1, 15)] == [2.0**-k for k in range(1, 15)]
+
+
+def test_the_trace_that_fitted_last_is_tried_first() -> None:
+    g = wg.compile(lambda x, n: x * n)
+    assert [g(2.0, 1), g(2.0, 2), g(2.0, 2)] == [2.0, 4.0, 4.0]
+    assert g.explain().index("a1 == 2") < g.explain().index("a1 == 1")

@@ -10,7 +10,7 @@ from typing import Any
 from wengert.compiling.entries import FAILED, Entry, Miss
 from wengert.compiling.outside import Wrapper
 from wengert.compiling.tracing import traced
-from wengert.errors import EagerWarning, WengertError
+from wengert.errors import EagerWarning, NotCompiledError, WengertError
 from wengert.recording.recording import STATE
 from wengert.recording.session import SESSION
 from wengert.rulebook.registry import rules
@@ -25,9 +25,9 @@ OF_A_KEY, IN_ALL = 8, 64
 class Compiled(Wrapper):
     """A compiled function: called like the function that it was made of, it gives what that gives."""
 
-    def __init__(self, g: Callable[..., Any], exact: bool) -> None:
+    def __init__(self, g: Callable[..., Any], exact: bool, strict: bool) -> None:
         functools.update_wrapper(self, g)
-        self.wrapped, self.exact = g, exact
+        self.wrapped, self.exact, self.strict = g, exact, strict
         self.clear()
 
     def clear(self) -> None:
@@ -43,9 +43,12 @@ class Compiled(Wrapper):
         if self._version != rules.version:
             self.clear()
         given = (*args, *kwargs.values()) if kwargs else args
-        for entry in self._entries.get((len(args), *kwargs) if kwargs else len(args), ()):
+        entries = self._entries.get((len(args), *kwargs) if kwargs else len(args), ())
+        for entry in entries:
             result = entry.call(*given)
             if type(result) is not Miss:
+                if entry is not entries[0]:  # the next call is likely to go the same way
+                    self._entries[(len(args), *kwargs) if kwargs else len(args)] = _with_first(entries, entry)
                 return result
             if result is FAILED:
                 return self.wrapped(*args, **kwargs)
@@ -56,13 +59,16 @@ class Compiled(Wrapper):
 
     def _missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that no entry fits: it is traced, or runs as it is."""
-        if self._eager is not None or SESSION.recordings or not _is_plain():
+        if SESSION.recordings or not _is_plain():
             return self.wrapped(*args, **kwargs)
         key = (len(args), *kwargs) if kwargs else len(args)
         known = self._entries.get(key, [])
-        if len(known) >= OF_A_KEY or sum(map(len, self._entries.values())) >= IN_ALL:
-            why = known[-1].failing((*args, *kwargs.values())) if known else None
-            self._give_up(f"its calls go too many ways; the last test that failed: {why or 'a branch on a value'}")
+        if self._eager is None and (len(known) >= OF_A_KEY or sum(map(len, self._entries.values())) >= IN_ALL):
+            given = (*args, *kwargs.values())
+            why = (known[0].failing(given) or known[0].stale(given)) if known else "how it is called"
+            self._give_up(f"its calls go too many ways; the last test that failed: {why}")
+        if self._eager is not None:
+            self._refuse()
             return self.wrapped(*args, **kwargs)
         return self._traced(key, args, kwargs)
 
@@ -91,7 +97,14 @@ class Compiled(Wrapper):
     def _give_up(self, words: str) -> None:
         """Run as it is from now on, and say so."""
         self._eager, self._version = words, rules.version
+        self._refuse()
         warn(f"{callable_name(self.wrapped)} is not compiled any more: {words}", EagerWarning)
+
+    def _refuse(self) -> None:
+        """Where nothing is to run as it is, raise the reason why it would."""
+        if self.strict:
+            words = f"{callable_name(self.wrapped)} cannot be compiled: {self._eager}\n{_REMEDY}"
+            raise NotCompiledError(words)
 
     def explain(self) -> str:
         """What is kept of the calls until now: entries, their tests, what is read outside, and why it runs as it is."""
@@ -109,20 +122,30 @@ class Compiled(Wrapper):
         return "\n\n".join(f"{entry.run.source}\n\n{entry.text}" for entry in entries)
 
 
+_REMEDY = """\
+To compile it: give as arguments what the line reads or changes, do it before or after the call, or compile what is
+called there. Without strict=True it runs as it is. What can be watched: docs/compiled.md"""
+
+
+def _with_first(entries: list[Entry], entry: Entry) -> list[Entry]:
+    return [entry, *[other for other in entries if other is not entry]]
+
+
 def _is_plain() -> bool:
     """Whether derivatives are computed as they are by default; else a trace would keep how they are not."""
     return not SETTINGS.debug_nans and not SETTINGS.debug and SETTINGS.strategy == Settings.strategy
 
 
-def compile(g: Callable[..., Any] | None = None, *, exact: bool = False) -> Any:
+def compile(g: Callable[..., Any] | None = None, *, exact: bool = False, strict: bool = False) -> Any:
     """A function that gives what `g` gives, and is traced once for each way its calls go.
 
     `g` is `grad(f)`, `value_and_grad(f)`, `jacobian(f)` or any function, which may take derivatives itself. The first
     call traces it; later ones run generated code, after tests that it would do the same again: that the arguments are
     of the same form, and that all it read from outside (globals, closures, attributes, defaults) is as it was. Floats
     and float arrays from outside are read anew at each call. A function that has effects, or reads what cannot be
-    watched, runs as it is; an EagerWarning says so, once. Numbers are those of `g` to 1e-12 of the largest; with
-    `exact` nothing is computed in another order. Without `g` it is a decorator.
+    watched, runs as it is; an EagerWarning says so, once, and with `strict` a NotCompiledError does instead. Numbers
+    are those of `g` to 1e-12 of the largest; with `exact` nothing is computed in another order. Without `g` it is a
+    decorator.
 
     >>> scale = {"a": 2.0}
     >>> g = wg.compile(wg.grad(lambda x: scale["a"] * x**2))
@@ -134,7 +157,7 @@ def compile(g: Callable[..., Any] | None = None, *, exact: bool = False) -> Any:
 
     `g.explain()` tells what is kept and read, `g.source()` is the generated code, `g.clear()` forgets.
     """
-    return (lambda g: Compiled(g, exact)) if g is None else Compiled(g, exact)
+    return (lambda g: Compiled(g, exact, strict)) if g is None else Compiled(g, exact, strict)
 
 
 __all__ = ["Compiled", "compile"]

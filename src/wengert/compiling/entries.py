@@ -89,6 +89,15 @@ class Entry:
             return self.said(test)
         return None
 
+    def stale(self, args: tuple[Any, ...]) -> str:
+        """The test in the code that does not hold of arguments which pass all others."""
+        names = {**self.names, **dict(zip(self.parameters, args, strict=True))}
+        try:
+            self.run(*[eval(place, names) for place in self.inputs])
+        except StaleTapeError as error:
+            return str(error).splitlines()[0]
+        return "none any more"
+
 
 def _kind(name: str, place: str, outer: Outer, pin: Callable[[Any], str]) -> str:
     """The test that a number or an array is of the kind that it was; it also gives it its name."""

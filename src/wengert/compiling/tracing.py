@@ -11,6 +11,7 @@ import numpy as np
 from wengert.compiling.kinds import ATOMS
 from wengert.compiling.outside import Reads
 from wengert.compiling.watching import WATCHING, resolve_plain
+from wengert.errors import WengertError
 from wengert.hooks.tracer import level, run
 from wengert.memory.residuals import materialise
 from wengert.recording.decisions import kinds_stay
@@ -56,12 +57,20 @@ def traced(g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
             reads.restore()
         tape = None
         if reads.unkept is None:
-            views_or_copies(recording)
-            kinds_stay(recording)
-            materialise(recording, 0, len(recording.entries), written_only=True, constants_only=True)
-            names = [*map(reads.said, reads.inputs)]
-            tape = Tape.from_entries(recording.entries, tuple([Slot(slot) for slot in slots]), names, g)
+            try:
+                tape = _tape(g, reads, recording, slots)
+            except WengertError as error:
+                reads.give_up(f"{type(error).__name__}: {str(error).splitlines()[0]}")
         return Traced(walk(result, "", dict(reads.originals)), reads, tape, returned)
+
+
+def _tape(g: Any, reads: Reads, recording: Recording, slots: list[int]) -> Tape:
+    """The tape of what was recorded, whose result is the tuple of the values in these slots."""
+    views_or_copies(recording)
+    kinds_stay(recording)
+    materialise(recording, 0, len(recording.entries), written_only=True, constants_only=True)
+    names = [*map(reads.said, reads.inputs)]
+    return Tape.from_entries(recording.entries, tuple([Slot(slot) for slot in slots]), names, g)
 
 
 def _place(f: Any) -> Site | None:
