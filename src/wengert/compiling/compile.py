@@ -43,7 +43,7 @@ class Compiled(Wrapper):
         if self._version != rules.version:
             self.clear()
         given = (*args, *kwargs.values()) if kwargs else args
-        entries = self._entries.get((len(args), *kwargs) if kwargs else len(args), ())
+        entries = self._entries.get((len(args), *kwargs) if kwargs else len(args), _NONE)
         for entry in entries:
             result = entry.call(*given)
             if type(result) is not Miss:
@@ -125,6 +125,9 @@ class Compiled(Wrapper):
 _REMEDY = """\
 To compile it: give as arguments what the line reads or changes, do it before or after the call, or compile what is
 called there. Without strict=True it runs as it is. What can be watched: docs/compiled.md"""
+
+
+_NONE: list[Entry] = []
 
 
 def _with_first(entries: list[Entry], entry: Entry) -> list[Entry]:
