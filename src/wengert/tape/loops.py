@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.tape.interface import AnyTape
 from wengert.values.computed import computed_once
 
 
@@ -21,7 +20,7 @@ class Loop:
     written by a store in the body is written in place: that is how a loop fills an array, a row at a time.
     """
 
-    def __init__(self, body: AnyTape, count: int, steps: Sequence[int], carried: int) -> None:
+    def __init__(self, body: Any, count: int, steps: Sequence[int], carried: int) -> None:
         self.body, self.count, self.steps, self.carried = body, count, tuple(steps), carried
 
     @property
