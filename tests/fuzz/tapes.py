@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.tape.loops import Loop
 from wengert.tape.tape import Call, Input, Tape, Variable, mkcall, with_variables
 from wengert.values import functional
 from wengert.values.sites import Site
@@ -28,12 +29,28 @@ def plainly(tape: Tape, *inputs: Any) -> Any:
     for op in tape:
         if isinstance(op, Call):
             fn = at(op.fn) if isinstance(op.fn, Variable) else op.fn
+            fn = iterated(fn) if isinstance(fn, Loop) else fn
             values[op.id] = fn(*with_variables(op.args, at), **with_variables(op.kwargs, at))
         elif isinstance(op, Input) and not op.callee and inputs:
             values[op.id] = next(given)
         else:
             values[op.id] = op.val
     return values[tape.result.id]
+
+
+def iterated(loop: Loop) -> Any:
+    """A loop as a plain function: each iteration on what the one before gave."""
+
+    def run(*args: Any) -> Any:
+        n = len(loop.steps)
+        places, carried, same = args[:n], args[n : n + loop.carried], args[n + loop.carried :]
+        for _ in range(loop.count):
+            found = plainly(loop.body, *places, *carried, *same)
+            places = [place + step for place, step in zip(places, loop.steps, strict=True)]
+            carried = found[: loop.carried]
+        return found
+
+    return run
 
 
 def same_bits(a: Any, b: Any) -> bool:

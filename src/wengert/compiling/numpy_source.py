@@ -10,7 +10,7 @@ import numpy as np
 from wengert.compiling.placement import Pool, placement, ufunc_at
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
-from wengert.tape.liveness import is_atom
+from wengert.tape.liveness import Carrying, is_atom
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.tape.source import Writer, compiled
 from wengert.values import functional
@@ -29,8 +29,8 @@ def compile_placed(tape: AnyTape, name: str = "f") -> Callable[..., Any]:
 class PlacedWriter(Writer):
     """Writes the statements of one tape, with the places of results."""
 
-    def __init__(self, tape: AnyTape, sites: bool) -> None:
-        super().__init__(tape, sites)
+    def __init__(self, tape: AnyTape, sites: bool, loop: Carrying | None = None) -> None:
+        super().__init__(tape, sites, loop)
         self.places: dict[int, str] = {}
         self.pool: Pool | None = None
         stores = [op for op in self.ops if isinstance(op, Call) and self.begins_with_zeros(op)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from wengert.tape.ops import Op, Variable
@@ -33,3 +33,9 @@ class AnyWritableTape(AnyTape, Protocol):
     @result.setter
     def result(self, v: Variable | int, /) -> None: ...
     def push(self, op: Op, /) -> Variable: ...
+
+
+class AnyRunningTape(AnyWritableTape, Protocol):
+    """A tape that can be compiled."""
+
+    def compile(self, name: str = "f", /) -> Callable[..., Any]: ...

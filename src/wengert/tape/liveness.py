@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.rulebook.registry import rules
+from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.values import functional
 from wengert.values.keys import is_basic
@@ -22,11 +23,17 @@ STORES = (functional.setitem, functional.additem, functional.setlens, functional
 _FRESH = (*STORES, functional.lens, functional.setpart)
 
 
+InPlace = frozenset[Any]
+
+
 class Liveness(NamedTuple):
-    """`last[id]` is the id of the op that reads a value last; `in_place` has the ids of stores that may write."""
+    """`last[id]` is the id of the op that reads a value last; `in_place` has the ids of stores that may write.
+
+    In `in_place` (id, k) says that a loop may write into the array that it is given as the k-th to carry.
+    """
 
     last: list[int]
-    in_place: frozenset[int]
+    in_place: InPlace
 
 
 def liveness(ops: Sequence[Op], result: Variable) -> Liveness:
@@ -46,17 +53,27 @@ def last_readers(ops: Sequence[Op], result: Variable) -> list[int]:
 
 
 class Memory:
-    """Groups values that may share memory; of each group it knows who reads it last, and whether it may be written."""
+    """Groups values that may share memory; of each group it knows who reads it last, and whether it may be written.
 
-    def __init__(self, last: list[int]) -> None:
+    `own` are the ids of inputs whose arrays nobody else has. Each part of what a loop gives has a number beyond those
+    of the ops.
+    """
+
+    def __init__(self, last: list[int], own: frozenset[int] = frozenset()) -> None:
         self.parent = list(range(len(last)))
         self.until = list(last)
         self.pinned = [False] * len(last)
         self.owner = [False] * len(last)
+        self.written = [False] * len(last)
+        self.own = own
+        self.parts: dict[int, list[int]] = {}
+        self._in_place: set[Any] = set()
 
-    def in_place(self, ops: Iterable[Op]) -> frozenset[int]:
-        """Take in all ops; returns the ids of the stores that may write in place."""
-        return frozenset([op.id for op in ops if self.enter(op)])
+    def in_place(self, ops: Iterable[Op]) -> InPlace:
+        """Take in all ops; returns the ids of the stores that may write in place, (id, k) for loops."""
+        for op in ops:
+            self.enter(op)
+        return frozenset(self._in_place)
 
     def find(self, k: int) -> int:
         while self.parent[k] != k:
@@ -69,40 +86,145 @@ class Memory:
             self.parent[b] = a
             self.until[a] = max(self.until[a], self.until[b])
             self.pinned[a] = self.pinned[a] or self.pinned[b]
+            self.written[a] = self.written[a] or self.written[b]
 
-    def enter(self, op: Op) -> bool:
-        """Take in the next op; returns whether it is a store that may write in place."""
+    def enter(self, op: Op) -> None:
+        """Take in the next op."""
         if not isinstance(op, Call):
-            self.pinned[op.id] = True
-            return False
-        if is_store(op):
+            self.owner[op.id] = op.id in self.own
+            self.pinned[op.id] = op.id not in self.own
+        elif is_store(op):
             self.owner[op.id] = True
-            if self._may_write(op):
+            if self._may_write(op, op.args[0], [*op.args[1:], op.kwargs]):
+                self._write(op.id, op.args[0])
                 self.join(op.args[0].id, op.id)
-                return True
+        elif isinstance(op.fn, Loop):
+            self._run(op, carrying(op.fn))
         elif is_new_memory(op):
             self.owner[op.id] = True
         elif not is_atom(op.val):
             self._share(op)
-        return False
 
-    def _may_write(self, op: Call) -> bool:
-        x, *rest = op.args
+    def _write(self, what: Any, x: Variable) -> None:
+        self._in_place.add(what)
+        self.written[self.find(x.id)] = True
+
+    def _may_write(self, op: Call, x: Any, rest: list[Any]) -> bool:
+        """Whether an op, which reads `x` and the rest, may write into `x`."""
         if not isinstance(x, Variable) or not self.owner[x.id] or not isinstance(value_of(x), np.ndarray):
             return False
         place = self.find(x.id)
         if self.pinned[place] or self.until[place] > op.id:
             return False
-        overlap = any(self.find(v.id) == place for v in references([*rest, op.kwargs]))
+        overlap = any(self.find(v.id) == place for v in references(rest))
         # NumPy assigns overlapping slices rightly
         return not overlap or (op.fn is functional.setitem and is_basic(rest[0]))
+
+    def _run(self, op: Call, loop: Carrying) -> None:
+        """Take in a loop: it may write into what it is given to carry, or into a copy, and gives parts."""
+        first = len(op.fn.steps)
+        copied = {k for k in loop.written if not self._may_write(op, op.args[k], [*op.args[:k], *op.args[k + 1 :]])}
+        for k in loop.written - copied:
+            self._write((op.id, k - first), op.args[k])
+        self.parts[op.id] = [self._part(op, part, copied) for part in loop.parts]
+        for node, part in zip(self.parts[op.id], loop.parts, strict=True):
+            self.join(self.parts[op.id][part.group], node)
+
+    def _part(self, op: Call, part: Part, copied: set[int]) -> int:
+        node, args = len(self.parent), [op.args[k] for k in part.given - copied]
+        given = [a for a in args if isinstance(a, Variable)]
+        self.parent.append(node)
+        self.until.append(self.until[op.id])
+        self.pinned.append(part.pinned or any(map(_holds_memory, args)))
+        self.owner.append(part.owned and all([self.owner[v.id] for v in given]))
+        self.written.append(False)
+        for v in given:
+            self.join(v.id, node)
+        return node
 
     def _share(self, op: Call) -> None:
         for v in op.references():
             if not is_atom(value_of(v)):
-                self.join(op.id, v.id)
+                for k in self._behind(op, v):
+                    self.join(op.id, k)
+                    self.owner[op.id] = k != v.id and op.fn is functional.getfield and self.owner[k]
         if any(_holds_memory(arg) for arg in (*op.args, *op.kwargs.values())):
             self.pinned[self.find(op.id)] = True
+
+    def _behind(self, op: Call, v: Variable) -> list[int]:
+        """The numbers of what lies in the memory of `v`, as far as `op` takes it: of loops, the part that it takes."""
+        parts = self.parts.get(v.id)
+        if parts is None:
+            return [v.id]
+        return [parts[op.args[1]]] if op.fn is functional.getfield and type(op.args[1]) is int else [v.id, *parts]
+
+
+class Part(NamedTuple):
+    """What is known of the memory of a part of a loop's result.
+
+    It may lie in that of the arguments `given`, or of the part of the number `group`, the first such one; `pinned` in
+    that of something else. It is `owned` where it is an array of its own, if what it was given was one.
+    """
+
+    given: frozenset[int]
+    group: int
+    pinned: bool
+    owned: bool
+
+
+class Carrying(NamedTuple):
+    """What a loop does with memory: how `live` the values of its body are, and which arguments are `written` into.
+
+    Into those it writes if they are its own, else into copies of them, which it makes once.
+    """
+
+    live: Liveness
+    written: frozenset[int]
+    parts: list[Part]
+
+
+def carrying(loop: Loop) -> Carrying:
+    """The Carrying of a loop: its own are at first all arrays that it carries, and of these what stays alone."""
+    body = loop.body
+    ops, inputs, results = list(body), [v.id for v in loop.inputs], loop.results
+    last = last_readers(ops, body.result)
+    for v in references(results):
+        last[v.id] = len(ops) + 1
+    first = len(loop.steps)
+    own = frozenset(inputs[first : first + loop.carried])
+    while True:
+        memory = Memory(last, own)
+        in_place = memory.in_place([op for op in ops if op is not body.result.op])
+        places = [memory.find(v.id) if isinstance(v, Variable) else 0 for v in results]
+        alone = [
+            memory.owner[v.id] and not memory.pinned[place] and places.count(place) == 1 if place else False
+            for v, place in zip(results, places, strict=True)
+        ]
+        still = frozenset([k for k, its in zip(inputs[first:], alone[: loop.carried], strict=False) if its]) & own
+        if still == own:
+            break
+        own = still
+    given, written = _around(loop, memory, places)
+    parts = [
+        Part(frozenset(those), places.index(place), not place or memory.pinned[place], its)
+        for those, place, its in zip(given, places, alone, strict=True)
+    ]
+    return Carrying(Liveness(last, in_place), written, parts)
+
+
+def _around(loop: Loop, memory: Memory, places: list[int]) -> tuple[list[set[int]], frozenset[int]]:
+    """The arguments in whose memory each part of the result may lie, and those that are written into.
+
+    What is given comes back in the next iteration at another place.
+    """
+    groups, carried = [memory.find(v.id) for v in loop.inputs], range(len(loop.steps), len(loop.steps) + loop.carried)
+    given = [{k for k, group in enumerate(groups) if group == place} for place in places]
+    known = -1
+    while known < (known := sum(map(len, given))):
+        for those in given:
+            those.update(*[given[carried.index(k)] for k in those if k in carried])
+    written = {k for k in carried if memory.written[groups[k]]}
+    return given, frozenset(written.union(*[given[carried.index(k)] for k in written]))
 
 
 def is_store(op: Op) -> bool:

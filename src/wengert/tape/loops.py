@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from wengert.tape.interface import AnyRunningTape
+from wengert.tape.ops import Call, Input, Op, Variable, misplaced
+from wengert.values import functional
 from wengert.values.computed import computed_once
+
+ENTERED = "It makes the calls of a tape; a tape that is played in traced code is a part of that."
 
 
 class Loop:
@@ -17,26 +22,53 @@ class Loop:
     - what is the same in all iterations.
     The body gives a tuple: what is carried on, in that order, then what is read of the last iteration alone. The last
     iteration's tuple is the result of the loop, so there is one iteration at least. An array that is carried and
-    written by a store in the body is written in place: that is how a loop fills an array, a row at a time.
+    written by a store in the body is written in place, be it a copy, which is made once: that is how a loop fills an
+    array, a row at a time.
     """
 
-    def __init__(self, body: Any, count: int, steps: Sequence[int], carried: int) -> None:
+    def __init__(self, body: AnyRunningTape, count: int, steps: Sequence[int], carried: int) -> None:
+        result = body.result.op
+        if not isinstance(result, Call) or result.fn is not functional.make_tuple:
+            raise misplaced("the body of a loop does not give a tuple", "let its result be a call of make_tuple")
         self.body, self.count, self.steps, self.carried = body, count, tuple(steps), carried
 
     @property
     def __name__(self) -> str:
         return f"loop of {self.count}"
 
+    @property
+    def inputs(self) -> list[Variable]:
+        """The inputs of the body."""
+        return [v for v in self.body.inputs if not v.op.callee]  # type: ignore[union-attr]
+
+    @property
+    def results(self) -> Sequence[Any]:
+        """What the body gives."""
+        return self.body.result.op.args  # type: ignore[union-attr]
+
     def __call__(self, *args: Any) -> tuple[Any, ...]:
-        n = len(self.steps)
-        places, carried, same = args[:n], args[n : n + self.carried], args[n + self.carried :]
-        for k in range(self.count):
-            at = [place + k * step for place, step in zip(places, self.steps, strict=True)]
-            found = self.iteration(*at, *carried, *same)
-            carried = found[: self.carried]
-        return found
+        return self.run(*args)
 
     @computed_once
-    def iteration(self) -> Callable[..., tuple[Any, ...]]:
-        """One iteration as a function."""
-        return self.body.compile("iteration")
+    def run(self) -> Callable[..., tuple[Any, ...]]:
+        """All iterations as one function, which writes into arrays of its own."""
+        whole = type(self.body)()
+        whole.result = whole.push(Call(self, [whole.push(Input()) for _ in self.inputs]))
+        return whole.compile("loop")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy has of it: not the function that was made of it."""
+        return {name: value for name, value in vars(self).items() if name != "run"}
+
+
+def with_bodies(ops: Iterable[Op]) -> Iterator[Op]:
+    """The ops, and those of the bodies of loops among them."""
+    for op in ops:
+        yield op
+        if isinstance(op, Call) and isinstance(op.fn, Loop):
+            yield from with_bodies(op.fn.body)
+
+
+def asks_for_strides(ops: Iterable[Op]) -> bool:
+    """Whether a call speaks of the memory of an array by strides."""
+    return any(isinstance(op, Call) and any(op.fn is fn for fn in functional.WINDOWED) for op in with_bodies(ops))

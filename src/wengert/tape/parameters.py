@@ -13,8 +13,8 @@ from wengert.tape.dump import type_text
 from wengert.tape.expressions import Expressions
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
-from wengert.tape.ops import Call, Input
-from wengert.values import functional
+from wengert.tape.loops import asks_for_strides
+from wengert.tape.ops import Input
 from wengert.values.names import TIGHT, is_name
 
 
@@ -115,7 +115,7 @@ class Parameters(Expressions):
         test = f"type({name}) is not {self.outside.expr(type(recorded)).text}"
         if isinstance(recorded, np.ndarray):
             test += f" or {name}.shape != {recorded.shape} or {name}.dtype != {str(recorded.dtype)!r}"
-            if any(isinstance(call, Call) and any(call.fn is fn for fn in functional.WINDOWED) for call in self.ops):
+            if asks_for_strides(self.ops):
                 test += f" or {name}.strides != {recorded.strides}"
         return test
 

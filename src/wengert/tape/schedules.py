@@ -12,8 +12,8 @@ from wengert.tape.arguments import inputs_given
 from wengert.tape.dump import type_text
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import drops, liveness
-from wengert.tape.ops import MISSING, Call, Input, Op
-from wengert.values import functional
+from wengert.tape.loops import asks_for_strides
+from wengert.tape.ops import MISSING, Input, Op
 
 
 class Schedule(NamedTuple):
@@ -47,7 +47,7 @@ def _bind(ops: list[Op], inputs: tuple[Any, ...]) -> dict[int, Any]:
         return {}
     if len(inputs) != len(places):
         raise StaleTapeError(f"the tape has {len(places)} inputs, {len(inputs)} were given")
-    strided = any(isinstance(op, Call) and any(op.fn is fn for fn in functional.WINDOWED) for op in ops)
+    strided = asks_for_strides(ops)
     for op, value in zip(places, inputs, strict=True):
         misfit = _misfit(value, op.val, strided)
         if misfit:

@@ -14,7 +14,7 @@ import re
 import types
 import warnings
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,9 @@ from wengert.errors import StaleTapeError, TapeError
 from wengert.tape.dump import type_text
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import RESERVED, Snippet
-from wengert.tape.liveness import is_atom, is_store, liveness
+from wengert.tape.liveness import Carrying, is_atom, is_store, liveness
+from wengert.tape.loop_source import carried_names, write_loop
+from wengert.tape.loops import Loop, asks_for_strides, with_bodies
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.parameters import Parameters, as_name
 from wengert.tape.provenance import behind, variables_of
@@ -74,19 +76,30 @@ class Writer(Parameters):
     """Writes the statements of one tape.
 
     A number that is read once gets no line of its own: it waits in `pending`, and goes into the line of its reader.
+    The body of a loop has a Writer of its own, to whose `lines` that of the text around it gives four spaces.
     """
 
-    def __init__(self, tape: AnyTape, sites: bool) -> None:
+    def __init__(self, tape: AnyTape, sites: bool, loop: Carrying | None = None) -> None:
         super().__init__(tape)
-        self.sites, self.said = sites, ""
+        self.sites, self.said, self.prefix = sites, "", ""
         self.variables = variables_of(self.ops)
-        self.in_place = liveness(self.ops, tape.result).in_place
+        self.last, self.in_place = loop.live if loop else liveness(self.ops, tape.result)
+        self.own: set[str] = set()  # names of values that may go to others when these are dead
+        self.parts: dict[int, list[Snippet]] = {}  # of what loops give
+        self.strided = loop is None or asks_for_strides(self.ops)
+        self.carries: dict[int, str] = {}  # the names that the next iteration reads values by
+        self.before: dict[str, str] | None = None  # texts and names of values that are made before the outermost loop
         self.needed = _needed(self.ops, tape.result.id)
         self.final = max(self.needed)
         self.uses = [0] * (len(self.ops) + 1)
         for v in itertools.chain([tape.result], *(op.references() for op in self.ops if op.id in self.needed)):
             self.uses[v.id] += 1
-        self.taken = {*RESERVED, *keyword.kwlist, *_roots(self.ops)}
+        for op in self.ops:
+            if isinstance(op, Call) and isinstance(op.fn, Loop):
+                for v, wish in carried_names(op):
+                    if wish and self.uses[v.id] == 1:
+                        self.variables.setdefault(v.id, wish)
+        self.taken = {*RESERVED, *keyword.kwlist, *_roots(with_bodies(self.ops))}
 
     # -- the module
 
@@ -108,10 +121,17 @@ class Writer(Parameters):
         """Write what the ops do, and the return."""
         for op in self.ops:
             if op.id in self.needed:
-                begin = len(self.lines)
-                self.write(op)
-                self.head(op, begin)
+                self.write_under_its_line(op)
         self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
+
+    def write_under_its_line(self, op: Op) -> None:
+        """Write what an op does, below a comment with the user's line, where that is another than before."""
+        begin = len(self.lines)
+        self.write(op)
+        said = "" if self.sites else behind(op)
+        if len(self.lines) > begin and said and said != self.said:
+            self.lines.insert(begin, f"# {said}")
+            self.said = said
 
     def imports(self) -> str:
         modules = sorted(self.outside.modules - {"numpy"})
@@ -119,13 +139,6 @@ class Writer(Parameters):
         lines += ["import numpy as np\n"] if "numpy" in self.outside.modules else []
         lines += ["\n" * bool(lines) + _STALE] if self.checked else []
         return "".join(lines)
-
-    def head(self, op: Op, begin: int) -> None:
-        """Put a comment with the user's line before what was written from the line `begin` on, where it is another."""
-        said = "" if self.sites else behind(op)
-        if len(self.lines) > begin and said and said != self.said:
-            self.lines.insert(begin, f"# {said}")
-            self.said = said
 
     # -- statements
 
@@ -136,8 +149,19 @@ class Writer(Parameters):
             self.guard(op)
         elif isinstance(op, Call) and is_store(op) and (target := self.target(op)):
             self.store(op, target)
+        elif isinstance(op, Call) and isinstance(op.fn, Loop):
+            self.parts[op.id] = write_loop(self, op)
+            self.exprs[op.id] = Snippet(f"({''.join(f'{part.text}, ' for part in self.parts[op.id]).strip()})", TIGHT)
+        elif isinstance(op, Call) and self.is_part(op):
+            self.exprs[op.id] = self.parts[op.args[0].id][op.args[1]]
         elif isinstance(op, Call):
             self.call_statement(op)
+
+    def is_part(self, op: Call) -> bool:
+        """Whether a call takes a part of what a loop gave."""
+        if op.fn is not functional.getfield or not isinstance(op.args[0], Variable):
+            return False
+        return op.args[0].id in self.parts and type(op.args[1]) is int
 
     def constant(self, op: Op) -> None:
         expr = self.arg(op.val)
@@ -147,7 +171,7 @@ class Writer(Parameters):
             self.exprs[op.id] = expr
 
     def call_statement(self, op: Call) -> None:
-        if self.uses[op.id] == 1 and self.folds(op):
+        if self.uses[op.id] == 1 and self.folds(op) and not self.carried_name(op):
             self.exprs[op.id] = self.fitted(lambda: self.call(op), f"v{op.id} = ")
             self.pending.add(op.id)
         else:
@@ -159,9 +183,33 @@ class Writer(Parameters):
         return op.id == self.final or ((display or is_atom(op.val)) and _pure(op.fn))
 
     def assign(self, op: Op, build: Callable[[], Snippet]) -> None:
-        name = self.new_name(op)
-        self.statement(op, lambda: f"{name} = {build().text}")
+        carried = self.carried_name(op)
+        name = carried or self.new_name(op)
+        write = self.mutation if carried else self.statement
+        write(op, lambda: f"{name} = {build().text}")
         self.exprs[op.id] = Snippet(name, TIGHT)
+
+    def carried_name(self, op: Op) -> str | None:
+        """The name by which the next iteration reads a value, where it may have that name at once."""
+        name = self.carries.get(op.id)
+        return name if name and self.is_free(name, op) else None
+
+    def is_free(self, name: str, op: Op) -> bool:
+        """Whether the value of `op` may have a name: it is one of ours, and nobody reads afterwards what has it now."""
+        held = [k for k, expr in self.exprs.items() if expr.text == name]
+        held += [k for k, parts in self.parts.items() if any([part.text == name for part in parts])]
+        return name in self.own and all([self.last[k] <= op.id for k in held])
+
+    def arg(self, tree: Any) -> Snippet:
+        """The text of an argument; in a loop NumPy's values are made before it."""
+        if self.before is None or not isinstance(tree, np.ndarray | np.generic):
+            return super().arg(tree)
+        expr = self.outside.expr(tree)
+        if expr.text.isidentifier():
+            return expr
+        if expr.text not in self.before:
+            self.before[expr.text] = self.name(f"a{len(self.before) + 1}")
+        return Snippet(self.before[expr.text], TIGHT)
 
     def statement(self, op: Op | None, build: Callable[[], str]) -> None:
         """Write the line that `build` gives; where that is too long, what it folds in gets lines of its own first."""
@@ -180,11 +228,17 @@ class Writer(Parameters):
 
     def new_name(self, op: Op) -> str:
         """A new name for the value of an op: that of the user's variable, where it is known to go there."""
-        wish = self.variables.get(op.id)
-        if wish is None or as_name(wish, "") != wish or re.fullmatch(r"v\d+", wish):
-            return self.name(f"v{op.id}")
-        names = itertools.chain([wish], (f"{wish}{n}" for n in itertools.count(2)))
-        return self.name(next(name for name in names if name not in self.taken))
+        return self.named_like(self.variables.get(op.id), op)
+
+    def named_like(self, wish: str | None, op: Op) -> str:
+        """A new name like the user's, if there is one, else that of the op."""
+        if wish is None or as_name(wish, "") != wish or re.fullmatch(r"v[\d_]+", wish):
+            name = self.name(f"v{self.prefix}{op.id}")
+        else:
+            names = itertools.chain([wish], (f"{wish}{n}" for n in itertools.count(2)))
+            name = self.name(next(name for name in names if name not in self.taken))
+        self.own.add(name)
+        return name
 
     def settle(self, k: int) -> None:
         """Give a number that waits for its reader a line of its own."""
@@ -192,6 +246,18 @@ class Writer(Parameters):
         name = self.new_name(self.ops[k - 1])
         self.lines.append(f"{name} = {self.exprs[k].text}")
         self.exprs[k] = Snippet(name, TIGHT)
+
+    def settle_all(self) -> None:
+        """Give all numbers that wait for their readers lines of their own."""
+        for k in sorted(self.pending):
+            self.settle(k)
+
+    def inner(self, loop: Loop, memory: Carrying, prefix: str) -> Writer:
+        """A Writer for the body of a loop, in the same module."""
+        inner = type(self)(loop.body, self.sites, memory)
+        inner.prefix = f"{self.prefix}{prefix}_"
+        inner.outside, inner.taken, inner.before = self.outside, self.taken, self.before
+        return inner
 
     def guard(self, op: Call) -> None:
         """Write a test that raises StaleTapeError where a decision is not as recorded."""
@@ -253,8 +319,10 @@ class Writer(Parameters):
         if op.id in self.in_place:
             name = self.exprs[x.id].text
         else:
-            name = self.name(f"v{op.id}")
-            self.copy(op, name, value_of(x))
+            name = self.named_like(None, op)
+            apart = not functional.overlaps(value_of(x))
+            windowed = any([op.fn is fn for fn in functional.WINDOWED])
+            self.copy(name, self.exprs[x.id].text, value_of(x), self.strided and (apart or windowed))
         sign = "=" if op.fn in (functional.setitem, functional.setlens) else "+="
         if target == "window":
             place = f"{self.window(name, value_of(x), op)}[...]"
@@ -273,13 +341,12 @@ class Writer(Parameters):
             self.settle(k)
         self.statement(op, build)
 
-    def copy(self, op: Call, name: str, x: np.ndarray) -> None:
-        """The text of a copy of the array `x` with its strides."""
-        old = self.exprs[op.args[0].id].text
+    def copy(self, name: str, old: str, x: np.ndarray, strided: bool) -> None:
+        """Write a copy of the array `x`, whose text is `old`; with its very strides, if it is to be `strided`."""
         if x.flags.c_contiguous:
             written_out = not old.isidentifier()  # an array given as text is new each time
             self.lines.append(f"{name} = {old}" if written_out else f"{name} = {old}.copy()")
-        elif x.copy(order="K").strides == x.strides or (functional.overlaps(x) and op.fn not in functional.WINDOWED):
+        elif not strided or x.copy(order="K").strides == x.strides:
             self.lines.append(f'{name} = {old}.copy(order="K")')
         else:
             low, high = byte_bounds(x)
@@ -328,10 +395,12 @@ def _needed(ops: Sequence[Op], result: int) -> set[int]:
 
 def stays(op: Op) -> bool:
     """Whether an op has to run where nobody reads what it gives: it is a guard, may have effects, or may raise."""
+    if isinstance(op, Call) and isinstance(op.fn, Loop):
+        return any(map(stays, op.fn.body))
     return isinstance(op, Call) and (op.guard or not _pure(op.fn) or _may_raise(op))
 
 
-def _roots(ops: Sequence[Op]) -> set[str]:
+def _roots(ops: Iterable[Op]) -> set[str]:
     """The modules and names that the text needs to name the tape's functions."""
     places = [import_path(op.fn) for op in ops if isinstance(op, Call) and not isinstance(op.fn, Variable)]
     return {(place.path if place.module == "builtins" else place.module).split(".")[0] for place in places if place}

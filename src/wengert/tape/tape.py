@@ -168,8 +168,7 @@ class Tape:
 
     subtape = subtape
     generate_adjoints: Callable[..., Tape]  # of `adjoints.py`, which takes derivatives
-    optimise: Callable[..., Tape]  # of `compiling/`, as is
-    rolled: Callable[..., Tape]
+    optimise: Callable[..., Tape]  # of `compiling/`
     __signature__ = property(usage.tape_signature)
 
     # -- editing

@@ -1,0 +1,183 @@
+"""The source of loops: a `for` statement, with the iteration's statements inside.
+
+What is carried has a name of its own, which the iteration gives its next value, at once where nobody reads the one
+before any more, else at its end. An array that is written into is copied before the loop, unless it is the loop's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from wengert.tape.literals import Snippet
+from wengert.tape.liveness import carrying
+from wengert.tape.loops import Loop
+from wengert.tape.ops import Call, Input, Variable, value_of
+from wengert.tape.provenance import variables_of
+from wengert.values.names import SUM, TIGHT, is_name
+
+_PLACES = "ijklmnpqrst"
+
+
+def carried_names(op: Call) -> Iterator[tuple[Variable, str | None]]:
+    """What a loop is given to carry, with the user's name for it."""
+    loop: Loop = op.fn
+    variables = variables_of(list(loop.body))
+    n = len(loop.steps)
+    for a, v, after in zip(op.args[n:], loop.inputs[n : n + loop.carried], loop.results, strict=False):
+        if isinstance(a, Variable):
+            yield a, (variables.get(after.id) if isinstance(after, Variable) else None) or _name(v)
+
+
+def write_loop(w: Any, op: Call) -> list[Snippet]:
+    """Have a Writer write the loop that `op` calls; returns the texts of the parts of what it gives."""
+    outermost = w.before is None
+    w.before = {} if outermost else w.before
+    begin = len(w.lines)
+    text = _Loop(w, op)
+    text.write()
+    if outermost:
+        w.lines[begin:begin] = [f"{name} = {made}" for made, name in w.before.items()]
+        w.before = None
+    return text.parts
+
+
+class _Loop:
+    """Writes one loop in the lines of the Writer `w` around it, with a Writer for its body."""
+
+    def __init__(self, w: Any, op: Call) -> None:
+        loop: Loop = op.fn
+        self.w, self.op, self.loop, self.memory = w, op, loop, carrying(loop)
+        self.results = loop.results
+        self.inner = w.inner(loop, self.memory, op.id)
+        n = len(loop.steps)
+        self.inputs, self.starts, self.given = loop.inputs, op.args[:n], op.args[n:]
+        self.carried = self.inputs[n : n + loop.carried]
+        self.parts: list[Snippet] = []
+
+    def write(self) -> None:
+        """Write what is before the loop, the loop, and what its end needs."""
+        w, inner, loop = self.w, self.inner, self.loop
+        for v, a in zip(self.inputs[len(self.starts) + loop.carried :], self.given[loop.carried :], strict=True):
+            inner.exprs[v.id] = self.plain(a)
+        starts = [self.plain(a) for a in self.starts]
+        self.read = [w.arg(a).text for a in self.op.args]
+        names = [self.begin(k) for k in range(loop.carried)]
+        w.settle_all()
+        for v, name in zip(self.carried, names, strict=True):
+            inner.exprs[v.id] = Snippet(name, TIGHT)
+        inner.own.update(names)
+        for name, v in zip(reversed(names), reversed(self.results[: loop.carried]), strict=True):
+            if isinstance(v, Variable):
+                inner.carries[v.id] = name
+        heads = [*self.heads(starts)]
+        self.body(names)
+        w.lines += [_for(heads, loop.count), *(f"    {line}" for line in inner.lines or ["pass"])]
+        w.own.update(names)
+        w.checked, w.said = w.checked or inner.checked, ""
+        w.taken.difference_update(name for name, _ in heads)
+
+    def plain(self, a: Any) -> Snippet:
+        """The text of an argument that each iteration reads: a name or a number."""
+        w, expr = self.w, self.w.arg(a)
+        if re.fullmatch(r"-?[\w.]+", expr.text):
+            return expr
+        if isinstance(a, Variable) and a.id in w.pending:
+            w.settle(a.id)
+            return w.exprs[a.id]
+        name = w.named_like(None, self.op)
+        w.statement(None, lambda: f"{name} = {w.arg(a).text}")
+        return Snippet(name, TIGHT)
+
+    def begin(self, k: int) -> str:
+        """Write what is carried as the k-th under the name that it has in the loop; returns that."""
+        w, a, v = self.w, self.given[k], self.carried[k]
+        after = self.results[k].id if isinstance(self.results[k], Variable) else 0
+        wish = self.inner.variables.get(after) or _name(v)
+        old = self.read[len(self.starts) + k]
+        mine = self.read.count(old) == 1 and w.is_free(old, self.op)
+        name = old if mine and wish in (None, old) else self.inner.named_like(wish, v.op)
+        if len(self.starts) + k in self.memory.written and (self.op.id, k) not in w.in_place:
+            w.copy(name, old, value_of(v), self.inner.strided)
+        elif name != old:
+            w.statement(None, lambda: f"{name} = {w.arg(a).text}")
+        return name
+
+    def heads(self, starts: Sequence[Snippet]) -> Iterator[tuple[str, str]]:
+        """The names of the places, with their ranges."""
+        for v, start, step in zip(self.inputs, starts, self.loop.steps, strict=False):
+            if not step:
+                self.inner.exprs[v.id] = start
+                continue
+            free = [name for name in (_name(v), *_PLACES) if name and is_name(name) and name not in self.w.taken]
+            name = self.w.name(free[0] if free else "i")
+            self.inner.exprs[v.id] = Snippet(name, TIGHT)
+            yield name, _range(start, self.loop.count, step)
+
+    def body(self, names: list[str]) -> None:
+        """Write the statements of an iteration, and what it carries on and gives."""
+        inner, count = self.inner, self.loop.carried
+        result = self.loop.body.result.id
+        for op in inner.ops:
+            if op.id in inner.needed and op.id != result:
+                inner.write_under_its_line(op)
+        self.parts = [Snippet(name, TIGHT) for name in names]
+        moves = list(zip(names, self.results[:count], strict=True))
+        for v in self.results[count:]:
+            self.parts.append(self.further(v, moves))
+        self.move([(name, v) for name, v in moves if inner.arg(v).text != name])
+
+    def further(self, v: Any, moves: list[tuple[str, Any]]) -> Snippet:
+        """The text of what is read of the last iteration alone; a value that is replaced there is moved."""
+        inner = self.inner
+        if isinstance(v, Variable):
+            if v.id in inner.pending:
+                inner.settle(v.id)
+            text = inner.exprs[v.id].text
+            if text in inner.own and text not in [name for name, _ in moves]:
+                self.w.own.add(text)
+                return Snippet(text, TIGHT)
+        for name, other in moves:
+            if isinstance(v, Variable) and isinstance(other, Variable) and other == v:
+                return Snippet(name, TIGHT)
+        name = self.w.name(f"v{inner.prefix}{len(moves)}_")
+        moves.append((name, v))
+        self.w.own.add(name)
+        return Snippet(name, TIGHT)
+
+    def move(self, moves: list[tuple[str, Any]]) -> None:
+        """Write that names get what the next iteration reads by them, all at once where they read each other."""
+        inner = self.inner
+        words = [word for _, v in moves for word in re.findall(r"\w+", inner.arg(v).text)]
+        together = len(moves) > 1 and any([name in words for name, _ in moves])
+        for each in [moves] if together else [[move] for move in moves]:
+            self.assign(each)
+
+    def assign(self, moves: list[tuple[str, Any]]) -> None:
+        names = ", ".join([name for name, _ in moves])
+        self.inner.statement(None, lambda: f"{names} = {', '.join([self.inner.arg(v).text for _, v in moves])}")
+
+
+def _name(v: Variable) -> str | None:
+    """The name of an input of a body."""
+    return v.op.name if isinstance(v.op, Input) else None
+
+
+def _range(start: Snippet, count: int, step: int) -> str:
+    """The `count` ints from a start on."""
+    end = count * step
+    if start.text.lstrip("-").isdigit():
+        first = int(start.text)
+        bounds = [str(first + end)] if first == 0 and step == 1 else [start.text, str(first + end)]
+    else:
+        bounds = [start.text, f"{start.inside(SUM)} {'-' if end < 0 else '+'} {abs(end)}"]
+    return f"range({', '.join([*bounds, *([] if step == 1 else [str(step)])])})"
+
+
+def _for(heads: Sequence[tuple[str, str]], count: int) -> str:
+    """The first line of a loop."""
+    if not heads:
+        return f"for _ in range({count}):"
+    names, ranges = ", ".join([name for name, _ in heads]), ", ".join([text for _, text in heads])
+    return f"for {names} in {ranges}:" if len(heads) == 1 else f"for {names} in zip({ranges}):"
