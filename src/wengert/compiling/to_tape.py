@@ -72,11 +72,11 @@ def _op(node: Node, variables: dict[Node, Variable]) -> Op:
         of_numpy = any([isinstance(value_of(a), (np.ndarray, np.generic)) for a in args])
         written = METHODS.get(fn, SIGNS.get(fn, fn) if of_numpy else fn)
         made = Call(written, args, kwargs, _value(written, args, kwargs))
-    made.site, made.note = _provenance(origin)
+    made.site, made.note = provenance(origin)
     return made
 
 
-def _provenance(op: Op | None) -> tuple[Any, str | None]:
+def provenance(op: Op | None) -> tuple[Any, str | None]:
     """The user's line behind an op, and what the op is on a derivative tape."""
     words = ""
     while op is not None and isinstance(op.note, tuple) and isinstance(about := op.note[-1], Variable):

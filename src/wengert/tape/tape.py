@@ -168,7 +168,8 @@ class Tape:
 
     subtape = subtape
     generate_adjoints: Callable[..., Tape]  # of `adjoints.py`, which takes derivatives
-    optimise: Callable[..., Tape]  # of `compiling/`
+    optimise: Callable[..., Tape]  # of `compiling/`, as is
+    rolled: Callable[..., Tape]
     __signature__ = property(usage.tape_signature)
 
     # -- editing

@@ -1,0 +1,168 @@
+"""Rolling: where a tape does the same again and again, a Loop in its place.
+
+That is compression of what was recorded, so it needs no proof: the functions, the constants and the order of all calls
+are those of the tape, whether they are a function's or its derivative's. A value of each iteration that is read
+elsewhere, as the reverse pass reads those of the forward pass, is kept in an array with a row for each iteration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from wengert.compiling.iterations import Carried, Each, Pattern, Place, Same, links_of, patterns_of
+from wengert.compiling.repeats import Run, runs_of
+from wengert.compiling.rolled_body import is_stacked, row, write
+from wengert.compiling.settling import settled
+from wengert.compiling.to_tape import provenance
+from wengert.tape.arguments import fitting
+from wengert.tape.interface import AnyTape
+from wengert.tape.loops import Loop
+from wengert.tape.ops import Call, Constant, Variable
+from wengert.tape.tape import Tape
+
+
+def rolled(tape: AnyTape) -> Any:
+    """A tape that computes what `tape` does, in which many equal iterations are a Loop; loops in loops, too.
+
+    >>> def f(x):
+    ...     for _ in range(100):
+    ...         x = x + 0.1 * np.sin(x)
+    ...     return x
+    >>> tape = wg.gradtape(f, 1.0)
+    >>> len(tape), len(tape.rolled())
+    (808, 43)
+    """
+    loops: dict[Any, Loop] = {}
+    found, again = tape, _Roller(tape, loops).tape()
+    while again is not None:
+        found, again = again, _Roller(again, loops).tape()
+    return found if found is tape else settled(found)
+
+
+class _Roller:
+    """Rolls the innermost of the loops that a tape still has."""
+
+    def __init__(self, tape: AnyTape, loops: dict[Any, Loop]) -> None:
+        self.old, self.loops = tape, loops
+        ops = list(tape)
+        self.ops = sorted(ops, key=lambda op: isinstance(op, Call))  # inputs and constants first
+        self.place = {op: k for k, op in enumerate(self.ops)}
+        self.literals: list[Any] = []
+        self.new: dict[int, Variable] = {}
+        self.stacks: dict[tuple[int, int], Variable] = {}
+
+    def tape(self) -> Tape | None:
+        """The tape with loops; None where nothing repeats."""
+        runs = runs_of(self.ops, self.crossings)
+        self.patterns = self.fitting(patterns_of(self.ops, self.place, runs, self.literals))
+        if not self.patterns:
+            return None
+        self.made = Tape(self.old.ctx)
+        ahead = {pattern.run.start: pattern for pattern in self.patterns}
+        k = 0
+        while k < len(self.ops):
+            if k in ahead:
+                write(self, ahead[k])
+                k = ahead[k].run.end
+            else:
+                self.copy(k)
+                k += 1
+        self.made.result = self.value(self.place[self.old.result.op])  # type: ignore[index]
+        given = self.old.arguments
+        self.made.arguments = fitting(given, list(self.old)) and given._replace(
+            inputs=tuple([self.value(self.place[v.op]) for v in given.inputs])
+        )
+        return self.made
+
+    def crossings(self, run: Run) -> list[int]:
+        """For each op of an iteration, how many values are read on both sides of it, within the run."""
+        counts = [0] * run.period
+        first = run.start + run.count // 2 * run.period
+        last: dict[int, int] = {}
+        for k in range(first, min(first + 2 * run.period, run.end)):
+            last.update((self.place[v.op], k) for v in self.ops[k].references())  # type: ignore[index]
+        for k in range(first, first + run.period):
+            for at in range(k + 1, min(last.get(k, k), k + run.period) + 1):
+                counts[(at - run.start) % run.period] += 1
+        return counts
+
+    def fitting(self, patterns: list[Pattern]) -> list[Pattern]:
+        """The patterns, without those of which a value is read elsewhere that no array keeps."""
+        while True:
+            self.owner = {k: n for n, p in enumerate(patterns) for k in range(p.run.start, p.run.end)}
+            self.lasts: list[dict[int, None]] = [{} for _ in patterns]
+            self.kept: list[dict[int, None]] = [{} for _ in patterns]
+            bad = {n for position in self.read(patterns) if (n := self.demand(position, patterns)) is not None}
+            if not bad:
+                return patterns
+            patterns = [p for n, p in enumerate(patterns) if n not in bad]
+
+    def read(self, patterns: list[Pattern]) -> Iterator[int]:
+        """The positions of values that are read from outside of the run that they are in."""
+        yield self.place[self.old.result.op]  # type: ignore[index]
+        for k, op in enumerate(self.ops):
+            if k not in self.owner:
+                yield from [self.place[v.op] for v in op.references()]  # type: ignore[index]
+        for pattern in patterns:
+            for link in links_of(pattern):
+                if type(link) is Same:
+                    yield link.position
+                elif type(link) is Each:
+                    yield from link.positions
+                elif type(link) is Carried:
+                    yield from link.firsts
+
+    def demand(self, position: int, patterns: list[Pattern]) -> int | None:
+        """Note what is asked of the run that a value is in; the number of the pattern where it cannot be had."""
+        n = self.owner.get(position)
+        if n is None:
+            return None
+        run = patterns[n].run
+        k, j = divmod(position - run.start, run.period)
+        if k == run.count - 1:
+            self.lasts[n][j] = None
+        elif is_stacked(self.ops[position].val):
+            self.kept[n][j] = None
+        else:
+            return n
+        return None
+
+    def copy(self, k: int) -> None:
+        op = self.ops[k].copy()
+        op.rewrite(lambda v: self.value(self.place[v.op]))  # type: ignore[index]
+        op.site, op.note = provenance(self.ops[k])
+        self.new[k] = self.made.push(op)
+
+    def value(self, position: int) -> Variable:
+        """The value that stood at this position, on the new tape."""
+        if position < 0 and position not in self.new:
+            self.new[position] = self.made.push(Constant(self.literals[-position - 1]))
+        if position not in self.new:
+            n = self.owner[position]
+            run = self.patterns[n].run
+            k, j = divmod(position - run.start, run.period)
+            self.new[position] = self.made.push(row(self.stacks[n, j], k, self.ops[position].val))
+        return self.new[position]
+
+    def read_of(self, pattern: Pattern) -> tuple[int, list[int], list[int]]:
+        """The number of a pattern, the ops of which the last value is read, and those of which each is."""
+        n = self.owner[pattern.run.start]
+        return n, [*self.lasts[n]], [*self.kept[n]]
+
+    def from_stack(self, link: Each) -> tuple[Variable, Place] | None:
+        """The array, and the row of it in each iteration, where these values are rows of one."""
+        owners = {self.owner.get(position) for position in link.positions}
+        n = owners.pop()
+        if owners or n is None:
+            return None
+        run = self.patterns[n].run
+        pairs = [divmod(position - run.start, run.period) for position in link.positions]
+        first, step = pairs[0][0], pairs[1][0] - pairs[0][0]
+        if any([pair != (first + k * step, pairs[0][1]) for k, pair in enumerate(pairs)]):
+            return None
+        stack = self.stacks.get((n, pairs[0][1]))
+        return None if stack is None else (stack, Place(first, step))
+
+
+Tape.rolled = rolled

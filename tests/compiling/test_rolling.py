@@ -1,0 +1,122 @@
+"""Rolled tapes: equal iterations as loops give the very numbers of the tape that they are made of."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.compiling.rolling import rolled
+from wengert.tape.loops import Loop
+from wengert.values.trees import leaves
+
+R = np.random.default_rng(3)
+
+
+def counted(x, y):
+    for _ in range(100):
+        x, y = x + 0.01 * y, y - 0.01 * math.sin(x)
+    return x * x + y * y
+
+
+def neighbours(a):
+    s = 0.0
+    for i in range(1, len(a)):
+        s = s + (a[i] - a[i - 1] ** 2) ** 2 * 0.5
+    return s
+
+
+def heat(u, c):
+    u = u.copy()
+    for _ in range(20):
+        u[1:-1] = u[1:-1] + c * (u[:-2] + u[2:] - 2.0 * u[1:-1])
+    return np.sum(u * u)
+
+
+def two_back(x):
+    a, b = x, 0.5 * x
+    for _ in range(30):
+        a, b = b, np.sin(a) + 0.5 * b * a
+    return a + b
+
+
+def decaying(x):
+    s = 0.0
+    for i in range(40):
+        s = s + 0.9**i * x[i % 7] * x[i % 5]
+    return s
+
+
+def nested(a):
+    s = np.zeros(5)
+    for i in range(12):
+        t = s
+        for j in range(30):
+            t = t * 0.5 + np.sin(t) * a[j, i % 3]
+        s = s + t * a[0]
+    return np.sum(s)
+
+
+def matrix(a):
+    s = 0.0
+    for i in range(14):
+        for j in range(i, 14):
+            s = s + a[i, j] * a[j, i]
+    return s
+
+
+def history(w):
+    h, found = np.ones(3), []
+    for _ in range(60):
+        h = np.tanh(w @ h + 0.1)
+        found.append(h)
+    return np.sum(np.array(found) ** 2) + np.sum(found[3])
+
+
+def swapped(x, y):
+    for _ in range(60):
+        x, y = y, x * 0.9 + 0.1
+    return np.sum(x * y)
+
+
+PROGRAMS = [
+    (counted, (0.5, 0.1)),
+    (neighbours, (R.normal(size=60),)),
+    (heat, (R.normal(size=(12, 3)), 0.1)),
+    (two_back, (0.7,)),
+    (decaying, (R.normal(size=7),)),
+    (nested, (R.normal(size=(30, 5)),)),
+    (matrix, (R.normal(size=(14, 14)),)),
+    (history, (R.normal(size=(3, 3)),)),
+    (swapped, (R.normal(size=4), R.normal(size=4))),
+]
+
+
+def loops_of(tape):
+    return [op.fn for op in tape.calls if isinstance(op.fn, Loop)]
+
+
+@pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
+def test_a_rolled_tape_gives_the_numbers_of_its_tape(f, args):
+    wanted = tuple(range(len(args))) if len(args) > 1 else 0
+    for tape in (wg.trace(f, *args)[1], wg.gradtape(f, *args, argnums=wanted)):
+        made = rolled(tape)
+        assert loops_of(made)
+        assert len(made) < len(tape) / 2
+        for given in (args, tuple([1.1 * np.asarray(x) if isinstance(x, np.ndarray) else 1.1 * x for x in args])):
+            expected, found = tape.play(*given), made.play(*given)
+            assert repr(expected) == repr(found)
+            for (_, a), (_, b) in zip(leaves(expected), leaves(found), strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_loops_within_loops_are_rolled():
+    outer = loops_of(rolled(wg.trace(nested, R.normal(size=(30, 5)))[1]))
+    assert any(loops_of(loop.body) for loop in outer)
+
+
+def test_what_does_not_repeat_stays_the_tape_itself():
+    tape = wg.gradtape(lambda x: np.sum(np.sin(x)), np.ones(3))
+    assert rolled(tape) is tape
