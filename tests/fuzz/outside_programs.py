@@ -17,8 +17,13 @@ import numpy as np
 import wengert as wg
 
 HEAD = '''
+import collections
+import copy
+import enum
+import functools
 import math
 import types
+import typing
 import numpy as np
 from dataclasses import dataclass
 
@@ -57,6 +62,42 @@ class Point:
     x: float = 0.5
     y: float = 1.5
 
+class Color(enum.Enum):
+    RED = 0.5
+    BLUE = 1.5
+    @property
+    def twice(self): return self.value * 2.0
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+class Flags(enum.Flag):
+    A = 1
+    B = 2
+Pair = collections.namedtuple("Pair", "a n")
+class Named(typing.NamedTuple):
+    a: float = 0.5
+    w: typing.Any = (0.25, 0.75)
+    def twice(self): return 2.0 * self.a
+class Kept:
+    a = 0.5
+    @functools.cached_property
+    def value(self): return self.a * lr
+color = Color.RED; level = Level.LOW; flags = Flags.A; named = Named(); two = Pair(0.5, 2); how = "ignore"
+def weighed(z, w=0.5, *, by=1.0): return z * by + w
+part = functools.partial(weighed, 0.5, by=0.25)
+def matched(p):
+    match p:
+        case Point(x=a, y=1.5): return a
+        case Point(y=b): return b * 2.0
+        case float(a): return a
+        case _: return 0.75
+def told(z):
+    with np.errstate(divide=how): return z / (1.0 + z * z)
+def shown(z):
+    own = types.SimpleNamespace(a=z)
+    setattr(own, "b", lr)
+    vars(own)["c"] = m.a
+    return own.a * own.b + own.c
 m = M(); m.part = M(); sl = Slotted(); pt = Point(); items = [M(), Point(0.2, 0.3)]
 def helper(q): return lst[q] * 2.0
 def keyword(z, *, by=0.5): return z * by
@@ -106,7 +147,14 @@ OUTSIDE = ["lr", "W", "m.a", "m.w", "m.t[0]", "m.t[1]", 'd["p"]', 'd["q"][1]', '
            "list(zip(lst, m.t))[0][1]", "list(map(float, lst))[1]", "float('a' in kinds)", "np.sum(m.w)", "lst[:2][1]",
            "list(d.values())[0]", "list(enumerate(lst))[1][1]", "d.get('p', 1.0)", "math.fsum(lst)", "vars(m)['a']",
            "getattr(m, 'absent', 0.5)", "chosen(0.5)", "m.__dict__['a']", "copied.a",
-           "np.stack([W, m.w])[0]"]  # fmt: skip
+           "np.stack([W, m.w])[0]", "color.value", "color.twice", "Color.BLUE.value", "Color['RED'].value",
+           "(1.0 if color is Color.RED else 2.0)", "float(level)", "(0.5 if flags & Flags.A else 1.0)",
+           "sum(c.value for c in Color)", "two.a", "two.a * two.n", "sum(two)", "named.a", "named.twice()", "named.w[0]",
+           "named._replace(a=0.1).w[1]", "part()", "part(0.5)", "part.args[0]", "Kept().value", "Kept.a",
+           "vars(m)['t'][1]", "copy.copy(m).a", "copy.deepcopy(m).t[0]", "copy.deepcopy(nested)[0][1]", "copy.copy(lst)[1]",
+           "float(hasattr(M, 'absent'))", "getattr(M, 'absent', 0.5)", "matched(pt)", "matched(lr)", "told(0.5)",
+           "shown(0.5)", "functools.partial(weighed, by=m.a)(lr)", "len(vars(space))",
+           "functools.reduce(lambda a, b: a + b, lst)"]  # fmt: skip
 EFFECTS = ["touched({})", "logged({})", "stored({})", "counted({})", "drawn({})"]
 DECISIONS = ["flag", "k == 1", "lr > 0.5", "len(lst) > 3", "name in d"]
 ITERATED = ["lst", "m.t", "nested[0]", "range(k)", "m"]
@@ -137,7 +185,14 @@ CHANGES = ["lr = R", "W = np.array([R, 1, 2, R])", "W[1] = R", "k = (k + 1) % 3"
            "import copy; copied = copy.copy(m)", "m.__class__ = type('N', (M,), {'c': R})", "m.__dict__['a'] = R",
            "Base.twice.__code__ = (lambda s: s.a * R).__code__", "M.__bases__ = (Base,)", "d = dict(d)", "lst = lst[:]",
            "lst[0] = np.float64(R)", "m.t.insert(0, R)", "lst.clear(); lst.extend([R, R, R])",
-           "np.random.seed(0)"]  # fmt: skip
+           "np.random.seed(0)", "color = Color.BLUE", "Color.RED._value_ = R", "level = Level.HIGH", "flags = Flags.B",
+           "flags = Flags.A | Flags.B", "two = Pair(R, 2)", "two = Pair(R, 3)", "two = (R, 2)", "named = Named(R)",
+           "named = Named(R, (R, R))", "Named.twice = lambda s: R", "part = functools.partial(weighed, R, by=R)",
+           "part.keywords['by'] = R", "part.keywords['w'] = R", "part = functools.partial(weighed, R)",
+           "weighed.__defaults__ = (R,)", "part = weighed", "Kept.a = R", "Kept.value.func = lambda s: R",
+           "Kept.value = R", "Color.twice = property(lambda s: R)", "pt.y = R", "pt = R", "Point.__match_args__ = ('y',)",
+           "how = 'raise'", "vars(m)['t'] = [R, R]", "m.extra = R", "vars(space).update(b=R)", "level = 1",
+           "Color.twice = R", "matched.__code__ = (lambda p: R).__code__", "two = two._replace(a=R)"]  # fmt: skip
 
 
 class Outcome(NamedTuple):

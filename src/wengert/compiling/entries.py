@@ -14,6 +14,7 @@ from wengert.compiling.optimising import optimised
 from wengert.compiling.outside import Outer
 from wengert.compiling.tracing import Traced
 from wengert.errors import StaleTapeError
+from wengert.recording.decisions import what_raises
 
 
 class Miss:
@@ -46,7 +47,8 @@ class Entry:
         kinds = {name: _kind(f"i{k}", name, outer, reads.pin) for k, (name, outer) in enumerate(reads.inputs.items())}
         self.tests = [*reads.class_tests, *reads.tests, *kinds.values()]
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
-        self.names.update(run=self.run, MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
+        run = _quiet(self.run) if reads.recording.loud else self.run
+        self.names.update(run=run, MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
         self.text = self._text(traced.returned)
         self.call = self._made()
 
@@ -97,6 +99,17 @@ class Entry:
         except StaleTapeError as error:
             return str(error).splitlines()[0]
         return "none any more"
+
+
+def _quiet(run: Callable[..., Any]) -> Callable[..., Any]:
+    """The code of a function that says itself which floating-point errors are told: the caller is not told of them."""
+
+    def call(*given: Any) -> Any:
+        told = {} if what_raises()[0] else {name: "ignore" for name, how in np.geterr().items() if how == "warn"}
+        with np.errstate(**told):
+            return run(*given)
+
+    return call
 
 
 def _kind(name: str, place: str, outer: Outer, pin: Callable[[Any], str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import functools
 import types
 from typing import Any
 
@@ -17,7 +19,10 @@ SAME = (
 """Of what these are, nothing can change but which of them it is."""
 COMPARED = (np.bool_, np.integer, np.dtype, range)
 """What is compared with what it was, types included; none of it runs code of the user's."""
-_FOLLOWED = (types.FunctionType, types.WrapperDescriptorType, types.MemberDescriptorType, types.NoneType)
+_FOLLOWED = (
+    types.FunctionType, types.WrapperDescriptorType, types.MemberDescriptorType, types.NoneType,
+    type(vars(collections.namedtuple("_", "item"))["item"]),
+)  # fmt: skip
 """What a class may have under the name of an attribute, so that nothing else is read; None where `__getattr__` is."""
 
 
@@ -28,18 +33,31 @@ def has_attributes_alone(t: Any) -> bool:
     bases = t.__mro__[:-1]
     if not all(is_heap_type(base) for base in bases) or type(t).__module__ not in ("builtins", "abc"):
         return False
-    slots = sum(type(raw) is types.MemberDescriptorType for base in bases for raw in vars(base).values())
-    plain = object.__basicsize__ + 8 * slots + (8 if t.__weakrefoffset__ > 0 else 0)
+    plain = object.__basicsize__ + 8 * len(slots_of(t)) + (8 if t.__weakrefoffset__ > 0 else 0)
     return t.__basicsize__ <= plain and t.__getattribute__ is object.__getattribute__
+
+
+def slots_of(t: Any) -> list[str]:
+    """The attributes for which the objects of a class have slots."""
+    found = [item for base in t.__mro__ for item in vars(base).items()]
+    return [name for name, raw in found if type(raw) is types.MemberDescriptorType and name != "__dict__"]
 
 
 def is_followed(raw: Any) -> bool:
     """Whether reading what a class has under a name runs functions only, if anything."""
     if isinstance(raw, (staticmethod, classmethod)):
         return isinstance(raw.__func__, (types.FunctionType, *SAME))
-    if type(raw) is property:
+    if type(raw) is functools.cached_property:
+        return isinstance(raw.func, types.FunctionType)
+    if type(raw) is property or isinstance(raw, types.DynamicClassAttribute):
         return all(isinstance(f, (*_FOLLOWED, *SAME)) for f in (raw.fget, raw.fset, raw.fdel))
     return isinstance(raw, (*_FOLLOWED, *SAME))
+
+
+def runs_code(t: Any, name: str) -> bool:
+    """Whether a class has more under the name of an attribute than a default or a slot."""
+    raw, _ = lookup_with_owner(t, name)
+    return hasattr(type(raw), "__get__") and type(raw) is not types.MemberDescriptorType
 
 
 def is_bound_to_none(f: Any) -> bool:

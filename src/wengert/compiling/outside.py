@@ -9,6 +9,8 @@ what has parts of another kind cannot be watched, and the trace is not kept.
 
 from __future__ import annotations
 
+import enum
+import functools
 import os
 import re
 import types
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiling.forms import is_named_tuple, is_of_enumeration, read_member, read_named_tuple, read_partial
 from wengert.compiling.kinds import (
     ATOMS,
     COMPARED,
@@ -26,6 +29,7 @@ from wengert.compiling.kinds import (
     is_bound_to_none,
     is_followed,
     lookup_with_owner,
+    slots_of,
 )
 from wengert.compiling.lent import Lent
 from wengert.compiling.trusted import is_library, is_of_user
@@ -128,6 +132,10 @@ class Reads:
             self.test(f"type({place}) is {self.pin(t)} and {place} == {self.pin(value)}")
         elif t in (list, tuple, dict):
             return self._container(value, place)
+        elif is_named_tuple(t):
+            return read_named_tuple(self, value, place)
+        elif t is functools.partial:
+            return read_partial(self, value, place)
         elif t in (set, frozenset) and {type(item) for item in value} <= {int, str}:
             self.test(f"type({place}) is {t.__name__} and {place} == {self.pin(t(value))}")
             self.test(f"{{*map(type, {place})}} == {self.pin({type(item) for item in value})}")
@@ -206,7 +214,9 @@ class Reads:
         return value
 
     def _object(self, value: Any, place: str, t: Any) -> None:
-        if isinstance(value, type):
+        if isinstance(value, enum.Enum):
+            read_member(self, value, place)
+        elif isinstance(value, type):
             self.test(f"{place} is {self.pin(value)}")
         elif t is types.FunctionType:
             self.test(f"{place} is {self.pin(value)}")
@@ -283,11 +293,26 @@ class Reads:
         for name, cell in zip(code.co_freevars, f.__closure__ or (), strict=True):
             self.cells[id(cell)] = cell, f"{self.pin(cell, f'{f.__qualname__}.{name}')}.cell_contents"
 
+    def of_function(self, f: types.FunctionType, name: str, value: Any) -> Any:
+        """An attribute of a function from outside: what it is made of may be looked at, not what else it has."""
+        place = self.pin(f)
+        if is_library(f.__globals__):
+            return value
+        if name == "__dict__" and not value:
+            self.test(f"not {place}.__dict__")
+        elif name in ("__code__", "__annotations__", "__annotate__", "__type_params__"):
+            self.test(f"{place}.{name} is {self.pin(value)}")
+        else:
+            self.give_up(f"it reads .{name} of a function")
+        return value
+
     def attribute(self, obj: Any, name: str, value: Any) -> Any:
         """The attribute of a known object, or what an object made inside has of its class."""
         t = type(obj)
         if issubclass(t, type):
             return self._of_class(obj, name, value)
+        if isinstance(obj, enum.Enum) and is_of_user(t):
+            self.read(obj, self.pin(obj))
         raw, owner = lookup_with_owner(t, name)
         data = raw is not None and not hasattr(type(raw), "__get__")
         is_known = id(obj) in self.known and self.known[id(obj)][0] is obj
@@ -312,6 +337,16 @@ class Reads:
         if owner is not None and is_of_user(owner) and hasattr(type(raw), "__get__") and not is_followed(raw):
             self.give_up(f"it reads .{name}, a {type(raw).__name__} of a class")
 
+    def whole(self, obj: Any) -> None:
+        """All attributes of an object are read; one that was made inside has none that are unknown."""
+        known, place = self.known.get(id(obj), (None, ""))
+        if known is not obj or self.unkept is not None:
+            return
+        if not has_attributes_alone(type(obj)) or slots_of(type(obj)):
+            self.give_up(f"it reads all of a {type(obj).__name__} from outside")
+            return
+        self.read(vars(obj), f"{place}.__dict__")
+
     def absent(self, obj: Any, name: str) -> None:
         """An attribute was asked for that is not there; what its class has is tested for all classes."""
         t, (known, place) = type(obj), self.known.get(id(obj), (None, ""))
@@ -319,16 +354,22 @@ class Reads:
             self.test(f"{name!r} not in {self.pin(vars(obj), obj.__name__)}")
         elif known is obj and t.__dictoffset__:
             self.test(f"{name!r} not in {place}.__dict__")
+        elif issubclass(t, type) and home_of(t) in ("builtins", "abc", "enum"):
+            for base in obj.__mro__:
+                if is_of_user(base):
+                    self.test(f"{name!r} not in {self._space(base)}")
         elif issubclass(t, type) or t is types.FunctionType:
             self.give_up(f"it asks whether there is .{name}")
 
     def _of_class(self, cls: Any, name: str, value: Any) -> Any:
         if not is_of_user(cls):
             return value
+        if isinstance(cls, enum.EnumType) and is_of_enumeration(self, cls, name, value):
+            return value
         raw, owner = lookup_with_owner(cls, name)
         if raw is None and name in ("__name__", "__qualname__", "__module__"):
             return self.read(value, f"{self.pin(cls)}.{name}")
-        if home_of(type(cls)) not in ("builtins", "abc") or raw is None:
+        if home_of(type(cls)) not in ("builtins", "abc", "enum") or raw is None:
             self.give_up(f"it reads .{name} of a class, which its metaclass gives")
             return value
         self._check_descriptor(raw, owner, name)
@@ -389,6 +430,8 @@ class Reads:
         tests[f"{self.pin(cls)}.__mro__ is {self.pin(cls.__mro__)}"] = None
         tests[f"len({place}) == {len(space)}"] = None
         for name, raw in space.items():
+            if type(raw) is functools.cached_property:
+                tests[f"{place}[{name!r}].func is {self.pin(raw.func)}"] = None
             if name in _OF_CLASSES:
                 tests[f"{name!r} in {place}"] = None
             elif type(raw) in (*ATOMS, float, np.ndarray) and not name.startswith(

@@ -7,6 +7,7 @@ watched, the trace goes on, and is not kept.
 from __future__ import annotations
 
 import abc
+import copy
 import sys
 import types
 from collections.abc import Callable
@@ -15,14 +16,18 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.forms import is_in_tests
+from wengert.compiling.kinds import runs_code
 from wengert.compiling.outside import Reads
-from wengert.compiling.trusted import HIDDEN, is_library, refused_call
+from wengert.compiling.trusted import HIDDEN, is_library, is_of_user, is_solver, refused_call
 from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
 from wengert.hooks.exchange import HOOKS
 from wengert.hooks.policy import Kind
+from wengert.recording.exchanged import is_born
 from wengert.recording.recording import STATE
-from wengert.values.frames import ENGINE
+from wengert.values.frames import ENGINE, user_frame
+from wengert.values.names import home_of
 from wengert.values.sites import Site
 
 
@@ -38,10 +43,16 @@ def _reads_of(frame: types.FrameType, site: Site | None) -> Reads | None:
     reads = reads_here()
     if reads is not None:
         STATE.site = site
-    elif STATE.silenced is not None and STATE.silenced.reads is not None and not _is_ours(frame):
+    elif not _is_ours(frame):
+        _unseen(frame)
+    return reads
+
+
+def _unseen(frame: types.FrameType) -> None:
+    """What runs where nothing is recorded reads what nobody sees."""
+    if STATE.silenced is not None and STATE.silenced.reads is not None:
         unseen: Any = STATE.silenced.reads
         unseen.give_up(f"{frame.f_code.co_qualname} runs as a part of one call")
-    return reads
 
 
 def _global_name(value: Any, name: str, site: Site | None) -> Any:
@@ -107,15 +118,21 @@ def _seen(obj: Any, name: str, value: Any, site: Site | None) -> Any:
     t = type(obj)
     reads = None if t is np.ndarray or t is float else _reads_of(sys._getframe(2), site)
     if reads is None:
+        frame = sys._getframe(2)
+        is_read = is_of_user(t) and not is_in_tests(obj, name) and not frame.f_code.co_filename.startswith(ENGINE)
+        if STATE.silenced is not None and is_read:
+            _unseen(frame)
         return value
     if t is types.ModuleType:
         return value if _is_ours(sys._getframe(2)) else reads.of_module(obj, name, value)
+    if name == "__dict__" and not isinstance(obj, (type, types.FunctionType)):
+        reads.whole(obj)
+        return value
     if name in HIDDEN and not _is_ours(sys._getframe(2)):
         reads.give_up(f"it reads .{name}")
         return value
     if t is types.FunctionType and name not in ("__name__", "__qualname__", "__module__", "__doc__"):
-        reads.give_up(f"it reads .{name} of a function")
-        return value
+        return value if is_born(obj) else reads.of_function(obj, name, value)
     return reads.attribute(obj, name, value)
 
 
@@ -147,7 +164,29 @@ def _asked(native: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_ASKED = {getattr: _asked(getattr), hasattr: _asked(hasattr)}
+def _vars(*obj: Any) -> Any:
+    """What is called for `vars`; without an argument it is that of a frame."""
+    if len(obj) == 1 and hasattr(obj[0], "__dict__"):
+        return _getattr(*obj, "__dict__", STATE.site)
+    _unkept("it calls vars", STATE.site)
+    return vars(*obj)
+
+
+_ASKED: dict[Any, Any] = {getattr: _asked(getattr), hasattr: _asked(hasattr), vars: _vars}
+
+
+def _changing(native: Callable[..., Any]) -> Callable[..., Any]:
+    """What a library calls for `setattr` or `delattr`."""
+
+    @wraps(native)
+    def call(obj: Any, name: str, /, *value: Any) -> None:
+        _changes(obj, name, STATE.site)
+        native(obj, name, *value)
+
+    return call
+
+
+_ASKED |= {f: _changing(f) for f in (setattr, delattr, object.__setattr__, object.__delattr__)}
 
 
 def _setattr(obj: Any, value: Any, name: str, site: Site | None) -> None:
@@ -162,7 +201,10 @@ def _delattr(obj: Any, name: str, site: Site | None) -> None:
 
 def _changes(obj: Any, name: str, site: Site | None) -> None:
     reads = reads_here()
-    if reads is not None and (id(obj) in reads.known or isinstance(obj, (type, types.ModuleType, types.FunctionType))):
+    is_outside = (
+        id(obj) in reads.known or isinstance(obj, (type, types.ModuleType, types.FunctionType)) if reads else False
+    )
+    if reads is not None and is_outside and not is_born(obj):
         _unkept(f"it sets .{name} of what is outside", site)
 
 
@@ -176,7 +218,9 @@ def _is_not(right: Any, left: Any, site: Site | None) -> bool:
 
 def _told_apart(hook: str, right: Any, left: Any, site: Site | None) -> bool:
     reads = reads_here()
-    if reads is not None and type(right) is type(left) and any(map(reads.is_a_form, (left, right))):
+    among = all if type(left) in (list, dict) else any  # a list that is made inside is no other
+    is_asked = left is not right and sys._getframe(2).f_globals is not vars(copy)  # which only keeps what it copied
+    if reads is not None and is_asked and type(right) is type(left) and among(map(reads.is_a_form, (left, right))):
         _unkept("it asks whether something from outside is something else", site)
     answer: bool = HOOKS[hook](right, left, site)
     return answer
@@ -191,9 +235,28 @@ def _caught(error: BaseException, site: Site | None) -> None:
     HOOKS["caught"](error, site)
 
 
-def _match_class(*args: Any) -> Any:
-    _unkept("it matches a pattern of a class", args[-1])
-    return HOOKS["match_class"](*args)
+def _match_class(cls: Any, names: tuple[str, ...], subject: Any, count: int, site: Site | None) -> Any:
+    """What a pattern of a class binds: the attributes that it names, which are read once more and watched."""
+    found, reads = HOOKS["match_class"](cls, names, subject, count, site), reads_here()
+    if reads is None:
+        return found
+    STATE.site = site
+    _asks_whether_instance(reads)
+    read = (*_attribute_of_class(cls, "__match_args__", ())[:count], *names)
+    if (found is None and isinstance(subject, cls)) or any(runs_code(type(subject), name) for name in read):
+        reads.give_up("it matches a pattern of a class by what is no plain attribute, or is not there")
+    if found is None or not read:
+        return found
+    return (*found[: len(found) - len(read)], *[_getattr(subject, name, site) for name in read])
+
+
+def _attribute_of_class(cls: Any, name: str, default: Any) -> Any:
+    return _getattr(cls, name, STATE.site) if hasattr(cls, name) else default
+
+
+def _asks_whether_instance(reads: Reads) -> None:
+    """What is an instance of an abstract class depends on what is registered with it."""
+    reads.test(f"{reads.pin(abc.get_cache_token)}() == {abc.get_cache_token()}")
 
 
 def _unwatched(words: str, site: Site | None) -> None:
@@ -212,9 +275,9 @@ def _resolve(f: Any, site: Site | None = None) -> Any:
     if reads is not None and not (f is id and sys._getframe(1).f_code.co_filename.startswith(ENGINE)):
         STATE.site = site
         _called(reads, f)
-        if f is isinstance or f is issubclass:  # which ask what is registered with abstract classes
-            reads.test(f"{reads.pin(abc.get_cache_token)}() == {abc.get_cache_token()}")
-        if type(f) is types.BuiltinFunctionType and f in _ASKED:
+        if f is isinstance or f is issubclass:
+            _asks_whether_instance(reads)
+        if type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _ASKED:
             return _ASKED[f]
     return resolve(f, site)
 
@@ -231,13 +294,27 @@ def _called(reads: Reads, f: Any) -> None:
     """Look at what is called: a function of the user's has to be entered, what is in C has to be known as harmless."""
     if id(f) in reads.called:
         return
-    words = refused_call(f)
-    if words is None and _is_of_user(f) and decide(f).kind is not Kind.ENTERED:
-        words = f"it calls {f.__qualname__}, which is not followed"
+    caller = user_frame(sys._getframe(2))
+    is_inside = caller is not None and is_library(caller.f_globals)
+    words = refused_call(f, is_inside)
+    if words is None and type(f) is types.FunctionType and decide(f).kind is not Kind.ENTERED:
+        if _is_of_user(f):
+            words = f"it calls {f.__qualname__}, which is not followed"
+        elif is_solver(f):
+            words = f"it calls {home_of(f)}.{f.__qualname__}, whose steps are not followed"
+    if type(f) in (types.MethodWrapperType, types.BuiltinFunctionType) and f.__name__ in _WHOLE:
+        if f.__name__ in ("__setattr__", "__delattr__"):
+            _changes(f.__self__, "", STATE.site)
+        else:
+            reads.whole(f.__self__)
     if words is not None:
         reads.give_up(words)
-    elif type(f) in (types.FunctionType, type, np.ufunc):
+    elif type(f) in (types.FunctionType, type, np.ufunc) and not is_inside:
         reads.called[id(f)] = f
+
+
+_WHOLE = {"__setattr__", "__delattr__", "__reduce__", "__reduce_ex__", "__getstate__"}
+"""Methods of C that change their object, or read all of it."""
 
 
 def _is_of_user(f: Any) -> bool:

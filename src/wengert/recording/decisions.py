@@ -199,7 +199,7 @@ def raised(
     """Guard that a call raises `error`, as it has just done."""
     if not recording.keep or issubclass(type(error), WengertError):
         return
-    loud = _loud()
+    loud = what_raises()
     outcome = raises(fn, *loud, *args, **kwargs) if issubclass(type(error), Warning) else type(error)
     if outcome is None:
         raise recording.refuse(
@@ -222,12 +222,12 @@ def unharmed(recording: Recording, fn: Callable[..., Any], args: tuple[Any, ...]
                 "Let them raise: np.errstate(all='raise')."
             )
         )
-    loud = _loud()
+    loud = what_raises()
     if any(loud):
         decided(recording, raises, (fn, *loud, *args), None, kwargs)
 
 
-def _loud() -> tuple[dict[str, Any], type[Warning] | None]:
+def what_raises() -> tuple[dict[str, Any], type[Warning] | None]:
     """Which floating-point errors are raised, by themselves or as warnings, and the class of warnings that are."""
     warned = _raised_warnings()
     return {name: how for name, how in np.geterr().items() if how == "raise" or (how == "warn" and warned)}, warned

@@ -44,6 +44,12 @@ def note_born(f: types.FunctionType, code: types.CodeType) -> None:
     _born[id(f)] = weakref.ref(f, forget), code
 
 
+def is_born(f: Any) -> bool:
+    """Whether a function was made by a trace, and with a twin's code."""
+    found = _born.get(id(f))
+    return found is not None and found[0]() is f
+
+
 def give_back() -> None:
     """Have all functions run their own code again, except those that were given another one meanwhile."""
     for f, own, twin in exchanged:
