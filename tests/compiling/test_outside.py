@@ -354,7 +354,8 @@ def test_what_a_pattern_of_a_class_binds_is_read() -> None:
 
 
 def test_the_state_of_floating_point_errors_is_that_inside() -> None:
-    space = space_of("import numpy as np\nhow = 'ignore'\ndef f(x):\n  with np.errstate(divide=how): return np.sum(1 / x)")
+    body = "with np.errstate(divide=how): return np.sum(1 / x)"
+    space = space_of(f"import numpy as np\nhow = 'ignore'\ndef f(x):\n  {body}\n")
     g, f = wg.compile(space["f"], strict=True), space["f"]
     zero = np.array([0.0, 1.0])
     with warnings.catch_warnings(action="error", category=RuntimeWarning):

@@ -149,11 +149,12 @@ OUTSIDE = ["lr", "W", "m.a", "m.w", "m.t[0]", "m.t[1]", 'd["p"]', 'd["q"][1]', '
            "getattr(m, 'absent', 0.5)", "chosen(0.5)", "m.__dict__['a']", "copied.a",
            "np.stack([W, m.w])[0]", "color.value", "color.twice", "Color.BLUE.value", "Color['RED'].value",
            "(1.0 if color is Color.RED else 2.0)", "float(level)", "(0.5 if flags & Flags.A else 1.0)",
-           "sum(c.value for c in Color)", "two.a", "two.a * two.n", "sum(two)", "named.a", "named.twice()", "named.w[0]",
-           "named._replace(a=0.1).w[1]", "part()", "part(0.5)", "part.args[0]", "Kept().value", "Kept.a",
-           "vars(m)['t'][1]", "copy.copy(m).a", "copy.deepcopy(m).t[0]", "copy.deepcopy(nested)[0][1]", "copy.copy(lst)[1]",
-           "float(hasattr(M, 'absent'))", "getattr(M, 'absent', 0.5)", "matched(pt)", "matched(lr)", "told(0.5)",
-           "shown(0.5)", "functools.partial(weighed, by=m.a)(lr)", "len(vars(space))",
+           "sum(c.value for c in Color)", "two.a", "two.a * two.n", "sum(two)", "named.a", "named.twice()",
+           "named.w[0]", "named._replace(a=0.1).w[1]", "part()", "part(0.5)", "part.args[0]", "Kept().value", "Kept.a",
+           "vars(m)['t'][1]", "copy.copy(m).a", "copy.deepcopy(m).t[0]", "copy.deepcopy(nested)[0][1]",
+           "copy.copy(lst)[1]", "float(hasattr(M, 'absent'))", "getattr(M, 'absent', 0.5)", "matched(pt)",
+           "matched(lr)",
+           "told(0.5)", "shown(0.5)", "functools.partial(weighed, by=m.a)(lr)", "len(vars(space))",
            "functools.reduce(lambda a, b: a + b, lst)"]  # fmt: skip
 EFFECTS = ["touched({})", "logged({})", "stored({})", "counted({})", "drawn({})"]
 DECISIONS = ["flag", "k == 1", "lr > 0.5", "len(lst) > 3", "name in d"]
@@ -190,9 +191,11 @@ CHANGES = ["lr = R", "W = np.array([R, 1, 2, R])", "W[1] = R", "k = (k + 1) % 3"
            "named = Named(R, (R, R))", "Named.twice = lambda s: R", "part = functools.partial(weighed, R, by=R)",
            "part.keywords['by'] = R", "part.keywords['w'] = R", "part = functools.partial(weighed, R)",
            "weighed.__defaults__ = (R,)", "part = weighed", "Kept.a = R", "Kept.value.func = lambda s: R",
-           "Kept.value = R", "Color.twice = property(lambda s: R)", "pt.y = R", "pt = R", "Point.__match_args__ = ('y',)",
-           "how = 'raise'", "vars(m)['t'] = [R, R]", "m.extra = R", "vars(space).update(b=R)", "level = 1",
-           "Color.twice = R", "matched.__code__ = (lambda p: R).__code__", "two = two._replace(a=R)"]  # fmt: skip
+           "Kept.value = R", "Color.twice = property(lambda s: R)", "pt.y = R", "pt = R",
+           "Point.__match_args__ = ('y',)", "how = 'raise'", "vars(m)['t'] = [R, R]", "m.extra = R",
+           "vars(space).update(b=R)",
+           "level = 1", "Color.twice = R", "matched.__code__ = (lambda p: R).__code__",
+           "two = two._replace(a=R)"]  # fmt: skip
 
 
 class Outcome(NamedTuple):

@@ -105,7 +105,7 @@ def _quiet(run: Callable[..., Any]) -> Callable[..., Any]:
     """The code of a function that says itself which floating-point errors are told: the caller is not told of them."""
 
     def call(*given: Any) -> Any:
-        told = {} if what_raises()[0] else {name: "ignore" for name, how in np.geterr().items() if how == "warn"}
+        told: Any = {} if what_raises()[0] else {name: "ignore" for name, how in np.geterr().items() if how == "warn"}
         with np.errstate(**told):
             return run(*given)
 
