@@ -56,7 +56,7 @@ class Maker:
         elif kind == 1:
             self.arrays.append(call(self.one([np.sin, np.copy, np.negative]), a))
         elif kind == 2:
-            self.arrays.append(call(operator.mul, a, self.one([0.5, CONSTANT, np.float64(-0.75)])))
+            self.arrays.append(call(operator.mul, a, self.one([0.5, 1.0, CONSTANT, np.float64(-0.75)])))
         elif kind == 3:
             self.arrays.append(call(operator.getitem, a, slice(None, None, -1)))
         elif kind == 4:

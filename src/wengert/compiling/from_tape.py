@@ -17,6 +17,7 @@ from wengert.compiling.vocabulary import in_vocabulary
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_atom
+from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Constant, Op, Variable, references, sequence_like
 from wengert.values import functional
 
@@ -38,7 +39,7 @@ def graph_of(tape: AnyTape, rules: Rules, exact: Rules) -> tuple[Graph, dict[Op,
     ops = list(tape)
     if looks_at_memory(ops):
         rules = exact = {}
-    graph, made, decides = Graph(rules), dict[Op, Any](), _deciding(ops)
+    graph, made, decides = Graph(rules), dict[Op, Any](), deciding(ops)
     for op in ops:
         graph.rules, graph.origin = exact if op in decides else rules, op
         made[op] = _read(graph, op, made)
@@ -47,7 +48,7 @@ def graph_of(tape: AnyTape, rules: Rules, exact: Rules) -> tuple[Graph, dict[Op,
 
 def looks_at_memory(ops: Sequence[Op]) -> bool:
     """Whether a tape asks where values lie in memory, or in which order, so that equal ones may not do for them."""
-    calls = [op for op in ops if isinstance(op, Call)]
+    calls = [op for op in with_bodies(ops) if isinstance(op, Call)]
     return any([_is_among(op.fn, (*_BY_IDENTITY, *functional.WINDOWED)) or _names_order(op) for op in calls])
 
 
@@ -59,11 +60,11 @@ def _is_among(fn: Any, fns: Sequence[Any]) -> bool:
     return any([fn is other for other in fns])
 
 
-def _deciding(ops: Sequence[Op]) -> set[Op | None]:
+def deciding(ops: Sequence[Op]) -> set[Op | None]:
     """The ops whose values guards and functions with steps read, directly or by way of others."""
     found: set[Op | None] = set()
     for op in reversed(ops):
-        if (op in found or (isinstance(op, Call) and _has_steps(op))) and not _finds_largest(op):
+        if (op in found or has_steps(op)) and not _finds_largest(op):
             found.update(v.op for v in op.references())
     return found
 
@@ -78,8 +79,12 @@ def _finds_largest(op: Op) -> bool:
     return isinstance(y, Call) and _is_among(y.fn, _EXTREMA) and next(y.references()).op is x
 
 
-def _has_steps(op: Call) -> bool:
-    """Whether a small change of what a call reads may make more than a small change of what it gives."""
+def has_steps(op: Op) -> bool:
+    """Whether a small change of what an op reads may make more than a small change of what it gives."""
+    if not isinstance(op, Call):
+        return False
+    if isinstance(op.fn, Loop):
+        return any(map(has_steps, op.fn.body))
     if op.guard or _is_among(op.fn, _STEPS):
         return True
     if _is_among(op.fn, functional.DISPLAYS):

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling import structures, sums  # noqa: F401 -- importing them enters their rules
-from wengert.compiling.from_tape import graph_of
+from wengert.compiling.from_tape import deciding, graph_of, has_steps
 from wengert.compiling.numpy_source import compile_placed
 from wengert.compiling.rewriting import EXACT, RULES
 from wengert.compiling.to_tape import to_tape
 from wengert.tape.interface import AnyTape
+from wengert.tape.loops import Loop
 from wengert.tape.tape import Tape, verify
 
 
@@ -36,7 +37,19 @@ def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
     >>> len(tape), len(tape.optimise())
     (20, 8)
     """
-    return verify(to_tape(tape, *graph_of(tape, EXACT if exact else RULES, EXACT), OptimisedTape(tape.ctx)))  # type: ignore[return-value]
+    made = to_tape(tape, *graph_of(tape, EXACT if exact else RULES, EXACT), OptimisedTape(tape.ctx))
+    decides, known = deciding(list(made)), dict[Any, Loop]()
+    for op in made.calls:
+        if isinstance(op.fn, Loop):
+            key = op.fn, exact or op in decides
+            op.fn = known[key] = known.get(key) or _optimised_loop(*key)
+    return verify(made)  # type: ignore[return-value]
+
+
+def _optimised_loop(loop: Loop, exact: bool) -> Loop:
+    """A loop of an optimised body; what decides in it may come from any number in the iteration before."""
+    body = optimised(loop.body, exact or any(map(has_steps, loop.body)))
+    return Loop(body, loop.count, loop.steps, loop.carried)
 
 
 def lower(tape: AnyTape, exact: bool = False) -> Callable[..., Any]:

@@ -14,8 +14,9 @@ import numpy as np
 from wengert.compiling.graph import SUM
 from wengert.tape.entries import Rebuilt
 from wengert.tape.interface import AnyTape
-from wengert.tape.liveness import is_atom, is_new_memory, is_store
-from wengert.tape.ops import Call, Input, Op, Variable
+from wengert.tape.liveness import carrying, is_atom, is_new_memory, is_store
+from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.ops import Call, Constant, Input, Op, Variable
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
@@ -38,7 +39,7 @@ def own_results(recorded: AnyTape, tape: Tape) -> None:
     seen: list[tuple[Op, Roots]] = []
     for part in list(_parts(tape.result, recorded.result)):
         before, now = part.before, new[part.op]
-        given = {root for root in now if not isinstance(root, Call)}
+        given = {root for root in now if not isinstance(root, Call | tuple)}
         if (
             not given <= {root for root, op in old.outside.items() if old.share(before, op)}
             or _is_spread(part.op, before)
@@ -80,10 +81,14 @@ def _copied(tape: Tape, part: Part) -> Op:
 
 
 class _Memory(dict[Op, Roots]):
-    """Where the memory of each value may have been made: by a call, as an input of this number, or as a constant."""
+    """Where the memory of each value may have been made: by a call, as an input of this number, or as a constant.
+
+    A pair is of a loop and a part of its result.
+    """
 
     def __init__(self, tape: AnyTape) -> None:
         self.outside: dict[Any, Op] = {}
+        self.parts: dict[Op, list[Roots]] = {}  # of loops
         for op in tape:
             if isinstance(op, Call):
                 self[op] = _roots(op, self)
@@ -98,15 +103,38 @@ class _Memory(dict[Op, Roots]):
         return a is b or bool(self[a] & self[b] and known and np.may_share_memory(a.val, b.val))
 
 
-def _roots(op: Call, table: dict[Op, Roots]) -> Roots:
+def _roots(op: Call, table: _Memory) -> Roots:
     if is_atom(op.val):
         return frozenset()
+    if isinstance(op.fn, Loop):
+        table.parts[op] = _parts_of_loop(op, table)
+        return frozenset().union(*table.parts[op])
+    if op.fn is functional.getfield and type(op.args[1]) is int and (parts := table.parts.get(op.args[0].op)):
+        return parts[op.args[1]]
     if is_store(op) or is_new_memory(op) or any([op.fn is fn or op.fn == fn for fn in _NEW]):
         return frozenset([op])
-    given = [f"c{id(a)}" for a in (*op.args, *op.kwargs.values()) if isinstance(a, np.ndarray)]
-    return frozenset([op] * (not _is_view(op))).union(
-        given, *(table[v.op] for v in op.references() if v.op is not None)
-    )
+    read = [table[v.op] for v in op.references() if v.op is not None]
+    return frozenset([op] * (not _is_view(op))).union(_written_out(op), *read)
+
+
+def _written_out(op: Call) -> list[str]:
+    """The roots of arrays that stand among the arguments of a call."""
+    return [f"c{id(a)}" for a in (*op.args, *op.kwargs.values()) if isinstance(a, np.ndarray)]
+
+
+def _parts_of_loop(op: Call, table: _Memory) -> list[Roots]:
+    """The roots of the parts of what a loop gives; it writes only into what is its own."""
+    loop = carrying(op.fn)
+    constants: set[Any] = set()
+    for each in with_bodies(op.fn.body):
+        constants.update(_written_out(each) if isinstance(each, Call) else ())
+        constants.update([f"c{id(each.val)}"] if isinstance(each, Constant) else ())
+    found: list[Roots] = []
+    for part in loop.parts:
+        args = [op.args[k] for k in part.given - loop.written]
+        given = [table[a.op] if isinstance(a, Variable) else frozenset([f"c{id(a)}"]) for a in args]  # type: ignore[index]
+        found.append(frozenset({(op, part.group)}).union(constants if part.pinned else (), *given))
+    return found
 
 
 def _is_view(op: Call) -> bool:

@@ -15,6 +15,7 @@ from wengert.compiling.from_tape import looks_at_memory
 from wengert.compiling.graph import SUM
 from wengert.compiling.vocabulary import SIGNS
 from wengert.tape.liveness import Memory, last_readers
+from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.values.names import is_of_library
 
@@ -79,6 +80,8 @@ def placement(ops: Sequence[Op], result: Variable) -> Placement:
 
 def _may_keep(op: Call) -> bool:
     """Whether a call runs code that nobody here knows, which may keep what it is given."""
+    if isinstance(op.fn, Loop):
+        return any([isinstance(each, Call) and _may_keep(each) for each in op.fn.body])
     called = [fn for fn in (op.fn, *op.args, *op.kwargs.values()) if callable(fn) and not isinstance(fn, Variable)]
     return not all(map(is_of_library, called))
 
