@@ -100,7 +100,42 @@ class K:
     def value(self): return self.a * 2
 """
 
+RULED = """
+c = 2.0
+def h(z): return z * c
+@wg.rrule(h)
+def of_h(z): return h(z), lambda z_bar: z_bar * c
+def e(z): return np.sin(z) * c
+@wg.extend.partials(e)
+def of_e(y, z): return np.cos(z) * c
+def k(m, z): return m.a * z * c
+@wg.extend.pullback(k)
+def of_k(y_bar, y, m, z): return None, y_bar * m.a * c
+@wg.non_differentiable
+def floor(z): return np.floor(z * c)
+def times(z, n): return z * n
+wg.rrule(times)(lambda z, n: (times(z, n), lambda z_bar: (z_bar * n, None)))
+n = 2
+"""
+
 WAYS = [
+    (RULED, "h(x[0])", "c = 3.0", HIT),
+    (RULED, "h(x[0])", "c = 3", MISS),
+    (RULED, "h(0.5)", "c = 3.0", HIT),
+    (RULED, "h(x[0])", "h = lambda z: z", MISS),
+    (RULED, "e(x[0])", "c = 3.0", HIT),
+    (RULED, "e(0.5)", "c = 3.0", HIT),
+    (RULED, "e(x[0])", "of_e.__code__ = (lambda y, z: z).__code__", None),
+    (RULED, "sum(map(h, [0.5, x[0]]))", "c = 3.0", HIT),
+    (RULED, "floor(x[0])", "c = 30.0", HIT),
+    (RULED, "floor(3.5)", "c = 30.0", HIT),
+    (RULED, "times(x[0], n)", "n = 3", MISS),
+    (CLASSES + RULED, "k(m, x[0])", "m.a = 0.7", HIT),
+    (CLASSES + RULED, "k(m, 0.5)", "m.a = 0.7", HIT),
+    (CLASSES + RULED, "k(m, x[0])", "m = M(0.7)", MISS),
+    (CLASSES + "wg.rrule(m)(lambda z: (m(z), lambda z_bar: z_bar * m.a))", "m(x[0])", "m.a = 0.7", EAGER),
+    (CLASSES + "wg.rrule(m)(lambda z: (m(z), lambda z_bar: z_bar * m.a))", "m(0.5)", "m.a = 0.7", EAGER),
+    (CLASSES + "wg.rrule(M.of)(lambda m: (m.a * m.c, lambda z_bar: None))", "m.of()", "m.a = 0.7", EAGER),
     (ENUMERATED, "color.value", "color = Color.BLUE", MISS),
     (ENUMERATED, "color.value", "Color.RED._value_ = 0.7", HIT),
     (ENUMERATED, "color.twice", "Color.RED._value_ = 0.7", HIT),
@@ -307,8 +342,7 @@ EFFECTS = [
     ("", "globals()", "builtins.globals"),
     ("", "exec('pass')", "builtins.exec"),
     ("import functools\ncached = functools.lru_cache(lambda z: z)", "cached(1.0)", "_lru_cache_wrapper"),
-    ("@wg.non_differentiable\ndef h(z): return z", "h(1.0)", "not followed"),
-    ("def h(z): return z\n@wg.rrule(h)\ndef r(z): return z, lambda b: b", "h(1.0)", "not followed"),
+    ("def h(z): return z\ndef r(z): return z\nwg.extend.stands_for(h)(r)", "h(1.0)", "not followed"),
     ("", "raise_ = [absent for _ in ()]\n  try: absent\n  except NameError: pass", "it goes on after a NameError"),
 ]  # fmt: skip
 
@@ -383,6 +417,27 @@ def test_what_is_made_inside_may_be_changed_inside() -> None:
 
     g = wg.compile(wg.grad(f), strict=True)
     assert [g(2.0), g(3.0)] == [24.0, 24.0]
+
+
+def test_an_object_as_an_argument_of_a_function_with_a_rule() -> None:
+    space, _ = of(CLASSES + RULED, "1.0")
+    g = wg.compile(space["k"])
+    with pytest.warns(wg.EagerWarning, match="hands a M to k, which has a rule"):
+        assert [g(space["M"](a), 2.0) for a in (0.3, 0.5)] == [1.2, 2.0]
+
+
+def test_what_a_function_with_a_rule_does_besides_it_does_in_each_call() -> None:
+    log: list[int] = []
+
+    def noting(x: Any) -> Any:
+        log.append(1)
+        return x * x
+
+    wg.rrule(noting)(lambda x: (noting(x), lambda y_bar: y_bar * 2.0 * x))
+    g = wg.compile(wg.grad(lambda x: noting(x) + noting(x)), strict=True)
+    for k in range(1, 5):
+        assert g(3.0) == 12.0
+        assert len(log) == 2 * k
 
 
 def test_an_object_as_an_argument_is_read_and_may_be_another() -> None:

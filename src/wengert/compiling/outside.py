@@ -34,7 +34,7 @@ from wengert.compiling.kinds import (
 from wengert.compiling.lent import Lent
 from wengert.compiling.trusted import is_library, is_of_user
 from wengert.recording.learnt import prepared
-from wengert.recording.primitives import INPUT
+from wengert.recording.primitives import INPUT, primitive_of
 from wengert.recording.recording import Recording, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
@@ -414,8 +414,8 @@ class Reads:
             for base in cls.__mro__ or ():
                 if is_heap_type(base) and is_of_user(base):
                     self._class(base)
-        for entry in self.recording.entries:
-            rule = None if entry is None else getattr(entry[0], "rule", None)
+        for primitive in {entry[0] for entry in self.recording.entries if entry is not None}:
+            rule = None if type(primitive.fn) is types.FunctionType else getattr(primitive, "rule", None)
             if rule is not None and _OF_WENGERT not in rule.where:
                 self.give_up(f"it is differentiated by a rule that is not wengert's own ({rule.where})")
         for place, outer in self.inputs.items():
@@ -440,6 +440,8 @@ class Reads:
                 tests[f"type({place}[{name!r}]) is {self.pin(type(raw))}"] = None
             else:
                 tests[f"{place}[{name!r}] is {self.pin(raw)}"] = None
+                if type(raw) is types.FunctionType and primitive_of(raw) is not None:
+                    self.give_up(f"{raw.__qualname__} is a method with a rule")
                 if name.startswith("__") and callable(raw) and not isinstance(raw, type) and not is_followed(raw):
                     self.give_up(f"{cls.__qualname__}.{name} is a {type(raw).__name__}, which may have a state")
 

@@ -19,15 +19,17 @@ import numpy as np
 from wengert.compiling.forms import is_in_tests
 from wengert.compiling.kinds import runs_code
 from wengert.compiling.outside import Reads
+from wengert.compiling.ruled import where_traced
 from wengert.compiling.trusted import HIDDEN, is_library, is_of_user, is_solver, refused_call
 from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
 from wengert.hooks.exchange import HOOKS
 from wengert.hooks.policy import Kind
 from wengert.recording.exchanged import is_born
+from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
 from wengert.values.frames import ENGINE, user_frame
-from wengert.values.names import home_of
+from wengert.values.names import home_of, is_heap_type
 from wengert.values.sites import Site
 
 
@@ -279,6 +281,8 @@ def _resolve(f: Any, site: Site | None = None) -> Any:
             _asks_whether_instance(reads)
         if type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _ASKED:
             return _ASKED[f]
+        if _has_rule(f):
+            return where_traced(f, reads)
     return resolve(f, site)
 
 
@@ -287,6 +291,8 @@ def resolve_plain(f: Any) -> Any:
     reads = reads_here()
     if reads is not None:
         _called(reads, f)
+        if _has_rule(f):
+            return where_traced(f, reads)
     return resolve(f, STATE.site)
 
 
@@ -296,12 +302,7 @@ def _called(reads: Reads, f: Any) -> None:
         return
     caller = user_frame(sys._getframe(2))
     is_inside = caller is not None and is_library(caller.f_globals)
-    words = refused_call(f, is_inside)
-    if words is None and type(f) is types.FunctionType and decide(f).kind is not Kind.ENTERED:
-        if _is_of_user(f):
-            words = f"it calls {f.__qualname__}, which is not followed"
-        elif is_solver(f):
-            words = f"it calls {home_of(f)}.{f.__qualname__}, whose steps are not followed"
+    words = refused_call(f, is_inside) or _not_followed(f)
     if type(f) in (types.MethodWrapperType, types.BuiltinFunctionType) and f.__name__ in _WHOLE:
         if f.__name__ in ("__setattr__", "__delattr__"):
             _changes(f.__self__, "", STATE.site)
@@ -311,6 +312,28 @@ def _called(reads: Reads, f: Any) -> None:
         reads.give_up(words)
     elif type(f) in (types.FunctionType, type, np.ufunc) and not is_inside:
         reads.called[id(f)] = f
+
+
+def _not_followed(f: Any) -> str | None:
+    """Why a call of something in Python is not watched, though it is harmless: it is not entered."""
+    t = type(f)
+    if t is types.FunctionType and _is_of_user(f):
+        return (
+            None
+            if decide(f).kind is Kind.ENTERED or _has_rule(f)
+            else f"it calls {f.__qualname__}, which is not followed"
+        )
+    if t is types.FunctionType and is_solver(f) and decide(f).kind is not Kind.ENTERED:
+        return f"it calls {home_of(f)}.{f.__qualname__}, whose steps are not followed"
+    is_users = _is_of_user(f.__func__) if t is types.MethodType else is_heap_type(t) and is_of_user(t)
+    if is_users and decide(f).kind is not Kind.ENTERED:
+        return f"it calls a {t.__name__} that is not followed: it has a rule, or something stands for it"
+    return None
+
+
+def _has_rule(f: Any) -> bool:
+    """Whether a plain function of the user's has a rule."""
+    return type(f) is types.FunctionType and _is_of_user(f) and primitive_of(f) is not None
 
 
 _WHOLE = {"__setattr__", "__delattr__", "__reduce__", "__reduce_ex__", "__getstate__"}
