@@ -25,6 +25,7 @@ import math
 import types
 import typing
 import numpy as np
+import wengert as wg
 from dataclasses import dataclass
 
 lr = 0.1; W = np.arange(4.0); V = np.ones((2, 4)); k = 1; lst = [1.0, 2.0, 3.0]; flag = True; name = "p"
@@ -83,6 +84,10 @@ class Kept:
     @functools.cached_property
     def value(self): return self.a * lr
 color = Color.RED; level = Level.LOW; flags = Flags.A; named = Named(); two = Pair(0.5, 2); how = "ignore"
+rng = np.random.default_rng(3); old = np.random.RandomState(4)
+def ruled(z): return z * lr
+@wg.rrule(ruled)
+def of_ruled(z): return ruled(z), lambda z_bar: z_bar * lr
 def weighed(z, w=0.5, *, by=1.0): return z * by + w
 part = functools.partial(weighed, 0.5, by=0.25)
 def matched(p):
@@ -155,9 +160,12 @@ OUTSIDE = ["lr", "W", "m.a", "m.w", "m.t[0]", "m.t[1]", 'd["p"]', 'd["q"][1]', '
            "copy.copy(lst)[1]", "float(hasattr(M, 'absent'))", "getattr(M, 'absent', 0.5)", "matched(pt)",
            "matched(lr)",
            "told(0.5)", "shown(0.5)", "functools.partial(weighed, by=m.a)(lr)", "len(vars(space))",
-           "functools.reduce(lambda a, b: a + b, lst)"]  # fmt: skip
+           "functools.reduce(lambda a, b: a + b, lst)", "rng.normal()", "rng.normal(lr, 0.5)",
+           "rng.uniform(size=4)", "rng.normal(m.w)", "rng.random()", "old.randn(4)", "old.exponential(lr)",
+           "ruled(lr)", "ruled(0.5)",
+           "np.random.default_rng(3).random()", "float(rng.integers(3))"]  # fmt: skip
 EFFECTS = ["touched({})", "logged({})", "stored({})", "counted({})", "drawn({})"]
-DECISIONS = ["flag", "k == 1", "lr > 0.5", "len(lst) > 3", "name in d"]
+DECISIONS = ["flag", "rng.random() > 0.5", "k == 1", "lr > 0.5", "len(lst) > 3", "name in d"]
 ITERATED = ["lst", "m.t", "nested[0]", "range(k)", "m"]
 
 CHANGES = ["lr = R", "W = np.array([R, 1, 2, R])", "W[1] = R", "k = (k + 1) % 3", "lst[0] = R", "lst[1] = R",
@@ -195,7 +203,8 @@ CHANGES = ["lr = R", "W = np.array([R, 1, 2, R])", "W[1] = R", "k = (k + 1) % 3"
            "Point.__match_args__ = ('y',)", "how = 'raise'", "vars(m)['t'] = [R, R]", "m.extra = R",
            "vars(space).update(b=R)",
            "level = 1", "Color.twice = R", "matched.__code__ = (lambda p: R).__code__",
-           "two = two._replace(a=R)"]  # fmt: skip
+           "two = two._replace(a=R)", "rng = np.random.default_rng(5)", "rng.random()", "old.seed(7)",
+           "of_ruled.__code__ = (lambda z: (z * R, lambda z_bar: z_bar * R)).__code__"]  # fmt: skip
 
 
 class Outcome(NamedTuple):
@@ -316,4 +325,6 @@ def differ_outside(plain: dict[str, Any], compiled: dict[str, Any]) -> str | Non
     for name in ("count", "log", "lr", "lst", "nested", "d", "W", "index"):
         if name in plain and repr(plain[name]) != repr(compiled.get(name)):
             return f"{name} is {compiled.get(name)!r} and should be {plain[name]!r}"
+    if plain["rng"].random() != compiled["rng"].random() or plain["old"].rand() != compiled["old"].rand():
+        return "the state of a generator"
     return None if vars(plain["m"]).get("last") == vars(compiled["m"]).get("last") else "m.last"

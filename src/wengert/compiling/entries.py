@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.drawing import saved_state
 from wengert.compiling.optimising import optimised
 from wengert.compiling.outside import Outer
 from wengert.compiling.tracing import Traced
@@ -44,8 +45,13 @@ class Entry:
         self.said = reads.said
         self.tape, self.parameters, self.inputs = optimised(traced.tape, exact), parameters, dict(reads.inputs)
         self.run: Any = self.tape.compile("run")
-        kinds = {name: _kind(f"i{k}", name, outer, reads.pin) for k, (name, outer) in enumerate(reads.inputs.items())}
-        self.tests = [*reads.class_tests, *reads.tests, *kinds.values()]
+        read = [(k, name, outer) for k, (name, outer) in enumerate(reads.inputs.items()) if name not in reads.draws]
+        self.tests = [
+            *reads.class_tests,
+            *reads.tests,
+            *[_kind(f"i{k}", name, outer, reads.pin) for k, name, outer in read],
+        ]
+        self.draws, self.generators = reads.draws, reads.generators
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
         run = _quiet(self.run) if reads.recording.loud else self.run
         self.names.update(run=run, MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
@@ -54,7 +60,11 @@ class Entry:
 
     def _text(self, returned: str) -> str:
         tests = "\n                and ".join(f"({test})" for test in self.tests) or "True"
-        given = ", ".join(f"i{k}" for k in range(len(self.inputs)))
+        given = ", ".join(name if name in self.draws else f"i{k}" for k, name in enumerate(self.inputs))
+        states = [saved_state(place, rng) for place, rng in self.generators.items()]
+        keep = "".join(f"        s{k} = {state}\n" for k, (state, _) in enumerate(states))
+        back = "".join(f"        state = s{k}\n        {set_it}\n" for k, (_, set_it) in enumerate(states))
+        draw = "".join(f"        {name} = {how}\n" for name, how in self.draws.items())
         return (
             f"def entry({', '.join(self.parameters)}):\n"
             "    try:\n"
@@ -63,11 +73,11 @@ class Entry:
             "    except (KeyError, IndexError, AttributeError, TypeError, ValueError):\n"
             "        return MISS\n"
             "    try:\n"
-            f"        r = run({given})\n"
+            f"{keep}{draw}        r = run({given})\n"
             "    except StaleTapeError:\n"
-            "        return MISS\n"
+            f"{back}        return MISS\n"
             "    except Exception:\n"
-            "        return FAILED\n"
+            f"{back}        return FAILED\n"
             f"    return {returned}\n"
         )
 
@@ -93,6 +103,8 @@ class Entry:
 
     def stale(self, args: tuple[Any, ...]) -> str:
         """The test in the code that does not hold of arguments which pass all others."""
+        if self.draws:
+            return "a branch on what is drawn"
         names = {**self.names, **dict(zip(self.parameters, args, strict=True))}
         try:
             self.run(*[eval(place, names) for place in self.inputs])

@@ -45,6 +45,7 @@ from wengert.values.views import owner_of
 
 MOST = 1000
 """Tests of one trace, and inputs; with more it is not kept."""
+GENERATORS = (np.random.Generator, np.random.RandomState)
 DEEPEST = 400
 """Characters of an accessor: what lies deeper is not followed."""
 
@@ -77,6 +78,9 @@ class Reads:
         self.cells: dict[int, tuple[Any, str]] = {}
         self.originals: dict[int, tuple[Any, Any]] = {}  # by id, what was made for the trace, and for what
         self.called: dict[int, Any] = {}  # what was called, and may be
+        self.draws: dict[str, str] = {}  # random draws by their names in the code: the expressions that make them
+        self.generators: dict[str, Any] = {}  # those drawn from, by their places
+        self.seeded: dict[int, Any] = {}  # those made inside, which draw the same in each call
         self._places: dict[int, str] = {}
         self._spaces: dict[int, Any] = {}  # the views of the names of classes
         self._lent = Lent()
@@ -106,7 +110,7 @@ class Reads:
 
     def said(self, text: str) -> str:
         """An accessor or a test in the words of the program."""
-        return re.sub(r"\bk\d+\b", lambda k: self.labels.get(k[0], k[0]), text)
+        return re.sub(r"\b[kd]\d+\b", lambda k: self.labels.get(k[0], k[0]), text)
 
     # -- reading
 
@@ -231,7 +235,7 @@ class Reads:
         elif isinstance(value, Wrapper):
             self.test(f"{place} is {self.pin(value)}")
             self.inside(value.wrapped)
-        elif has_attributes_alone(t) and not home_of(t).startswith("wengert"):
+        elif t in GENERATORS or (has_attributes_alone(t) and not home_of(t).startswith("wengert")):
             self._instance(value, place, t)
         else:
             self.give_up(f"it reads a {t.__name__} from outside ({self.said(place)}), which cannot be watched")
@@ -311,6 +315,8 @@ class Reads:
         t = type(obj)
         if issubclass(t, type):
             return self._of_class(obj, name, value)
+        if t in GENERATORS and callable(value):
+            return value
         if isinstance(obj, enum.Enum) and is_of_user(t):
             self.read(obj, self.pin(obj))
         raw, owner = lookup_with_owner(t, name)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.drawing import MAKING, drawing, is_draw, seeded
 from wengert.compiling.forms import is_in_tests
 from wengert.compiling.kinds import runs_code
 from wengert.compiling.outside import Reads
@@ -276,6 +277,10 @@ def _resolve(f: Any, site: Site | None = None) -> Any:
     reads = reads_here()
     if reads is not None and not (f is id and sys._getframe(1).f_code.co_filename.startswith(ENGINE)):
         STATE.site = site
+        if is_draw(f):
+            return drawing(f, reads)
+        if type(f) in _MAKING_TYPES and f in MAKING:
+            return seeded(f, reads)
         _called(reads, f)
         if f is isinstance or f is issubclass:
             _asks_whether_instance(reads)
@@ -284,6 +289,9 @@ def _resolve(f: Any, site: Site | None = None) -> Any:
         if _has_rule(f):
             return where_traced(f, reads)
     return resolve(f, site)
+
+
+_MAKING_TYPES = {type(f) for f in MAKING}
 
 
 def resolve_plain(f: Any) -> Any:

@@ -131,7 +131,7 @@ def _choice(f: Any) -> Callable[..., Any]:
     return choose
 
 
-_FAMILIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
+FAMILIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
     **dict.fromkeys(("normal", "laplace", "gumbel", "logistic"), _located),
     **dict.fromkeys(("exponential", "rayleigh"), _scaled),
     "gamma": _gamma,
@@ -143,6 +143,6 @@ _FAMILIES: dict[str, Callable[[Any], Callable[..., Any]]] = {
 }
 
 for _generator in (np.random.Generator, np.random.RandomState):
-    for _name, _make in _FAMILIES.items():
+    for _name, _make in FAMILIES.items():
         _fn = getattr(_generator, _name)
         stands_for(_fn)(_make(_fn))
