@@ -119,7 +119,7 @@ class _Table:
             self.values[position] = self.call(op.fn, *args, **kwargs), False
 
     def _on_batch(self, op: Call, args: Any, kwargs: Any, axes: Any, named: Any) -> Any:
-        strides = value_of(op.args[0]).strides if any([op.fn is fn for fn in WINDOWED]) else None
+        strides = value_of(op.args[0]).strides if op.fn in WINDOWED else None
         made = batched(self.call, op.fn, args, kwargs, axes, self.size, named, strides)
         if op.fn in (np.linalg.eig, np.linalg.eigvals):
             self._all_complex(made, op)

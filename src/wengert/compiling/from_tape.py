@@ -18,15 +18,19 @@ from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_atom
 from wengert.tape.loops import Loop, with_bodies
-from wengert.tape.ops import Call, Constant, Op, Variable, references, sequence_like
+from wengert.tape.ops import Call, Constant, Op, Variable, with_variables
 from wengert.values import functional
+from wengert.values.functions import Functions
 
-_BY_IDENTITY = (operator.is_, operator.is_not, id, np.shares_memory, np.may_share_memory)
-_STEPS = (
+_BY_IDENTITY = Functions(
+    operator.is_, operator.is_not, id, np.shares_memory, np.may_share_memory, *functional.WINDOWED,
+)  # fmt: skip
+_STEPS = Functions(
     np.floor, np.ceil, np.rint, np.trunc, np.round, round, np.sign, np.heaviside, np.mod, np.fmod, np.modf, divmod,
     np.floor_divide, operator.mod, operator.floordiv, np.divmod, np.spacing, np.nextafter, np.copysign,
 )  # fmt: skip
-_EXTREMA = (np.max, np.min, np.ndarray.max, np.ndarray.min)
+_EXTREMA = Functions(np.max, np.min, np.ndarray.max, np.ndarray.min)
+_BROADCASTS = Functions(np.broadcast_to, np.expand_dims, np.full)
 _CONTINUOUS = (np.dtype(np.float64), np.dtype(np.complex128))
 
 
@@ -49,15 +53,11 @@ def graph_of(tape: AnyTape, rules: Rules, exact: Rules) -> tuple[Graph, dict[Op,
 def looks_at_memory(ops: Sequence[Op]) -> bool:
     """Whether a tape asks where values lie in memory, or in which order, so that equal ones may not do for them."""
     calls = [op for op in with_bodies(ops) if isinstance(op, Call)]
-    return any([_is_among(op.fn, (*_BY_IDENTITY, *functional.WINDOWED)) or _names_order(op) for op in calls])
+    return any([op.fn in _BY_IDENTITY or _names_order(op) for op in calls])
 
 
 def _names_order(op: Call) -> bool:
-    return any([type(a) is str and a in ("K", "A") for a in (*op.args, *op.kwargs.values())])
-
-
-def _is_among(fn: Any, fns: Sequence[Any]) -> bool:
-    return any([fn is other for other in fns])
+    return any([a in ("K", "A") for a in (*op.args, *op.kwargs.values()) if type(a) is str])
 
 
 def deciding(ops: Sequence[Op]) -> set[Op | None]:
@@ -74,9 +74,9 @@ def _finds_largest(op: Op) -> bool:
     if not isinstance(op, Call) or op.fn not in (operator.eq, np.equal) or len(op.args) != 2:
         return False
     x, y = (v.op if isinstance(v, Variable) else None for v in op.args)
-    while isinstance(y, Call) and _is_among(y.fn, (np.broadcast_to, np.expand_dims, np.full)):
+    while isinstance(y, Call) and y.fn in _BROADCASTS:
         y = next((v.op for v in y.references()), None)
-    return isinstance(y, Call) and _is_among(y.fn, _EXTREMA) and next(y.references()).op is x
+    return isinstance(y, Call) and y.fn in _EXTREMA and next(y.references()).op is x
 
 
 def has_steps(op: Op) -> bool:
@@ -85,9 +85,9 @@ def has_steps(op: Op) -> bool:
         return False
     if isinstance(op.fn, Loop):
         return any(map(has_steps, op.fn.body))
-    if op.guard or _is_among(op.fn, _STEPS):
+    if op.guard or op.fn in _STEPS:
         return True
-    if _is_among(op.fn, functional.DISPLAYS):
+    if op.fn in functional.DISPLAYS:
         return False
     return type(op.val) is not float and getattr(op.val, "dtype", None) not in _CONTINUOUS
 
@@ -98,7 +98,7 @@ def _read(graph: Graph, op: Op, made: dict[Op, Any]) -> Any:
         return op.val
     if not isinstance(op, Call):
         return graph.leaf(op)
-    fn, args, kwargs = (filled(tree, made) for tree in (op.fn, op.args, op.kwargs))
+    fn, args, kwargs = (with_variables(tree, lambda v: made[v.op]) for tree in (op.fn, op.args, op.kwargs))
     spec = Spec.of(op.val)
     if op.guard:
         return graph.make(fn, args, kwargs, spec, shared=False)
@@ -119,16 +119,3 @@ def is_shared(op: Call) -> bool:
     """Whether two equal calls may be one: nothing else comes of them, and what they give is not changed."""
     unchanging = is_atom(op.val) or type(op.val) in (np.ndarray, tuple)
     return is_pure(op.fn) and "out" not in op.kwargs and unchanging
-
-
-def filled(tree: Any, made: dict[Op, Any]) -> Any:
-    """An argument of an op with nodes for its Variables."""
-    if isinstance(tree, Variable):
-        return made[tree.op]  # type: ignore[index]
-    if isinstance(tree, (tuple, list)):
-        return sequence_like(tree, [filled(part, made) for part in tree]) if any(references(tree)) else tree
-    if isinstance(tree, dict):
-        return {key: filled(part, made) for key, part in tree.items()}
-    if isinstance(tree, slice):
-        return slice(*(filled(part, made) for part in (tree.start, tree.stop, tree.step)))
-    return tree

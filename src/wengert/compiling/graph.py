@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.tape.ops import Constant, Op
+from wengert.tape.ops import Constant, Op, references
+from wengert.values.callables import TOLD_APART
 
 Rules = Mapping[Any, Iterable[Callable[..., Any]]]
 
@@ -58,7 +59,7 @@ class Node:
     @property
     def reads(self) -> Iterator[Node]:
         """The nodes that this one reads."""
-        return nodes_in((self.fn, self.args, self.kwargs))
+        return references((self.fn, self.args, self.kwargs), Node)
 
     def __repr__(self) -> str:
         return f"#{self.number}={getattr(self.fn, '__name__', '')}{self.args}"
@@ -106,7 +107,7 @@ class Graph:
         known: bool = False,
     ) -> Node:
         """The node of a call as it stands; with `shared`, the one that there is already for an equal call."""
-        key = (known, _key((fn, args, kwargs, spec))) if shared else None
+        key = (known, spec, _key(fn), *map(_key, args), _key(kwargs)) if shared else None
         if key is not None and key in self._made:
             return self._made[key]
         node = self._enter(fn, args, kwargs, spec, self.origin)
@@ -122,36 +123,24 @@ class Graph:
         return node
 
 
-def nodes_in(tree: Any) -> Iterator[Node]:
-    """The nodes in an argument, with the containers and slices in it."""
-    if isinstance(tree, Node):
-        yield tree
-    elif isinstance(tree, (tuple, list)):
-        for part in tree:
-            yield from nodes_in(part)
-    elif isinstance(tree, dict):
-        yield from nodes_in(list(tree.values()))
-    elif isinstance(tree, slice):
-        yield from nodes_in((tree.start, tree.stop, tree.step))
-
-
 def _key(tree: Any) -> Any:
     """Something to find an equal call by: of equal types, bits and nodes."""
-    if isinstance(tree, (Node, np.ndarray)):
-        return type(tree), id(tree)
+    kind = type(tree)
+    if kind is Node or kind in TOLD_APART:
+        return tree
+    if isinstance(tree, (float, complex, np.generic)):
+        return kind, np.asarray(tree).tobytes()
     if isinstance(tree, (tuple, list)):
-        return (type(tree), *map(_key, tree))
+        return (kind, *map(_key, tree))
     if isinstance(tree, dict):
-        return tuple((name, _key(part)) for name, part in tree.items())
+        return tuple([(name, _key(part)) for name, part in tree.items()])
     if isinstance(tree, slice):
         return slice, _key(tree.start), _key(tree.stop), _key(tree.step)
-    if isinstance(tree, (float, complex, np.generic)):
-        return type(tree), np.asarray(tree).tobytes()
     try:
         hash(tree)
     except TypeError:
-        return type(tree), id(tree)
-    return type(tree), tree
+        return kind, id(tree)
+    return kind, tree
 
 
 def is_number(a: Any) -> bool:
@@ -176,7 +165,7 @@ def shape_of(a: Any) -> tuple[int, ...]:
 
 def is_call(a: Any, *fns: Any) -> bool:
     """Whether an argument is a node that calls one of these functions, in the vocabulary of the rules."""
-    return type(a) is Node and a.known and any([a.fn is fn or a.fn == fn for fn in fns])
+    return type(a) is Node and a.known and a.fn in fns
 
 
 def number_of(x: Any) -> Any:
@@ -188,8 +177,14 @@ def number_of(x: Any) -> Any:
 
 def spec_of(fn: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Spec:
     """What is known of a call of a ufunc on real arguments, or of the functions in `_SHAPES`."""
-    shape = _SHAPES[fn](*args, **kwargs) if fn in _SHAPES else np.broadcast_shapes(*map(shape_of, args))
+    shape = _SHAPES[fn](*args, **kwargs) if fn in _SHAPES else broadcast(args)
     return Spec(np.ndarray if shape or fn in _ALWAYS_ARRAYS else np.float64, shape, FLOAT)
+
+
+def broadcast(args: Iterable[Any]) -> tuple[int, ...]:
+    """The shape of arguments that are broadcast together."""
+    shapes = {*map(shape_of, args)} - {()}
+    return shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
 
 
 def _matmul_shape(a: Any, b: Any) -> tuple[int, ...]:

@@ -35,13 +35,14 @@ class Part(NamedTuple):
 
 def own_results(recorded: AnyTape, tape: Tape) -> None:
     """Copy those results of `tape` that share memory with arguments, constants or others, and did not before."""
-    old, new = _Memory(recorded), _Memory(tape)
+    parts = list(_parts(tape.result, recorded.result))
+    old, new = _Memory(recorded, [part.before for part in parts]), _Memory(tape, [part.op for part in parts])
     seen: list[tuple[Op, Roots]] = []
-    for part in list(_parts(tape.result, recorded.result)):
+    for part in parts:
         before, now = part.before, new[part.op]
-        given = {root for root in now if not isinstance(root, Call | tuple)}
+        given = [root for root in now if not isinstance(root, Call | tuple)]
         if (
-            not given <= {root for root, op in old.outside.items() if old.share(before, op)}
+            not all([root in old.outside and old.share(before, old.outside[root]) for root in given])
             or _is_spread(part.op, before)
             or any([now & theirs and not old.share(before, other) for other, theirs in seen])
         ):
@@ -65,7 +66,7 @@ def _parts(v: Variable, before: Variable) -> Iterator[Part]:
 
 def _builds(fn: Any) -> bool:
     """Whether a call of a function builds a container of its arguments."""
-    return any([fn is display for display in functional.DISPLAYS]) or type(fn) is Rebuilt or hasattr(fn, "_fields")
+    return fn in functional.DISPLAYS or type(fn) is Rebuilt or hasattr(fn, "_fields")
 
 
 def _copied(tape: Tape, part: Part) -> Op:
@@ -81,17 +82,22 @@ def _copied(tape: Tape, part: Part) -> Op:
 
 
 class _Memory(dict[Op, Roots]):
-    """Where the memory of each value may have been made: by a call, as an input of this number, or as a constant.
+    """Where the memory of some values may have been made: by a call, as an input of this number, or as a constant.
 
     A pair is of a loop and a part of its result.
     """
 
-    def __init__(self, tape: AnyTape) -> None:
+    def __init__(self, tape: AnyTape, wanted: list[Op]) -> None:
         self.outside: dict[Any, Op] = {}
         self.parts: dict[Op, list[Roots]] = {}  # of loops
-        for op in tape:
+        ops, asked = list(tape), {*wanted}
+        for op in reversed(ops):
+            if op in asked and isinstance(op, Call) and (op.fn is functional.getfield or not _is_new(op)):
+                asked.update([v.op for v in op.references() if v.op is not None])
+        for op in ops:
             if isinstance(op, Call):
-                self[op] = _roots(op, self)
+                if op in asked:
+                    self[op] = _roots(op, self)
             else:
                 root = len(self.outside) if isinstance(op, Input) else f"c{id(op.val)}"
                 self[op] = frozenset([] if is_atom(op.val) else [root])
@@ -103,6 +109,11 @@ class _Memory(dict[Op, Roots]):
         return a is b or bool(self[a] & self[b] and known and np.may_share_memory(a.val, b.val))
 
 
+def _is_new(op: Call) -> bool:
+    """Whether a value is made of nothing but numbers, or in memory of its own."""
+    return is_atom(op.val) or is_store(op) or is_new_memory(op) or any([op.fn is fn or op.fn == fn for fn in _NEW])
+
+
 def _roots(op: Call, table: _Memory) -> Roots:
     if is_atom(op.val):
         return frozenset()
@@ -111,7 +122,7 @@ def _roots(op: Call, table: _Memory) -> Roots:
         return frozenset().union(*table.parts[op])
     if op.fn is functional.getfield and type(op.args[1]) is int and (parts := table.parts.get(op.args[0].op)):
         return parts[op.args[1]]
-    if is_store(op) or is_new_memory(op) or any([op.fn is fn or op.fn == fn for fn in _NEW]):
+    if _is_new(op):
         return frozenset([op])
     read = [table[v.op] for v in op.references() if v.op is not None]
     return frozenset([op] * (not _is_view(op))).union(_written_out(op), *read)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graph import Graph, Node, is_array, is_call, is_number, number_of, shape_of
+from wengert.compiling.graph import Graph, Node, broadcast, is_array, is_call, is_number, number_of, shape_of
 from wengert.compiling.vocabulary import UFUNCS
 
 Rule = Callable[..., Any]
@@ -57,11 +57,10 @@ def _constants(graph: Graph, fn: Any, *args: Any) -> Any:
 
 def _broadcasts(graph: Graph, fn: Any, *args: Any) -> Any:
     """f(broadcast x, broadcast y) is the broadcast of f(x, y)."""
-    inner = [_inner(a) for a in args]
-    if all(a is b for a, b in zip(inner, args, strict=True)):
+    if not any([is_call(a, np.full, np.broadcast_to) for a in args]):
         return None
-    shape = np.broadcast_shapes(*map(shape_of, args))
-    return widened(graph, graph.call(fn, *inner), shape) if any(map(_is_anything, inner)) else None
+    inner = [_inner(a) for a in args]
+    return widened(graph, graph.call(fn, *inner), broadcast(args)) if any(map(_is_anything, inner)) else None
 
 
 def _inner(a: Any) -> Any:

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graph import SUM, Graph, Node, nodes_in
+from wengert.compiling.graph import SUM, Graph, Node
 from wengert.compiling.ownership import own_results
 from wengert.compiling.vocabulary import METHODS, SIGNS
 from wengert.tape.arguments import fitting
 from wengert.tape.interface import AnyTape
-from wengert.tape.ops import Call, Constant, Input, Op, Variable, sequence_like, value_of, with_variables
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of, with_variables
 from wengert.tape.source import stays
 from wengert.tape.tape import Tape
+from wengert.values.functions import Functions
 
-_QUIET = (
+_QUIET = Functions(
     np.sum, np.mean, np.max, np.min, np.where, np.full, np.zeros, np.ones, np.broadcast_to, np.reshape, np.expand_dims,
     np.transpose, np.copy, np.array, np.outer, np.diag, np.trace, np.diagonal, np.stack, np.concatenate, np.matmul,
     np.ndarray.sum, np.ndarray.mean, np.ndarray.reshape, np.einsum, np.vdot, SUM,
@@ -29,9 +30,10 @@ def to_tape(tape: AnyTape, graph: Graph, made: dict[Op, Any], new: Tape) -> Tape
     written: dict[Node, Variable] = {}
     live = _live(graph, root)
     computed = {*live}
-    for node in live:
-        value, better = graph.instead.get(node, (None, node))
-        written[node] = new.push(_op(better if value in computed else node, written))
+    with np.errstate(all="ignore"):
+        for node in live:
+            value, better = graph.instead.get(node, (None, node))
+            written[node] = new.push(_op(better if value in computed else node, written))
     new.result = written[root] if type(root) is Node else new.push(Constant(root))
     new.arguments = fitting(tape.arguments, list(tape)) and tape.arguments._replace(
         inputs=tuple([written[made[v.op]] for v in tape.arguments.inputs])
@@ -42,7 +44,7 @@ def to_tape(tape: AnyTape, graph: Graph, made: dict[Op, Any], new: Tape) -> Tape
 
 def _live(graph: Graph, root: Any) -> list[Node]:
     """The nodes that are needed, in order: inputs, guards, what has effects or may raise, and what all these read."""
-    needed = {*nodes_in(root)}
+    needed = {*references(root, Node)}
     for node in reversed(graph.nodes):
         if node in needed or _stays(node):
             needed.add(node)
@@ -56,7 +58,7 @@ def _stays(node: Node) -> bool:
         return isinstance(node.op, Input)
     if not isinstance(node.op, Call) or node.op.fn is not node.fn:
         return False  # made by a rule
-    return stays(node.op) and not any([node.fn is fn for fn in _QUIET])
+    return stays(node.op) and node.fn not in _QUIET
 
 
 def _op(node: Node, variables: dict[Node, Variable]) -> Op:
@@ -64,7 +66,7 @@ def _op(node: Node, variables: dict[Node, Variable]) -> Op:
     if node.fn is None:
         assert node.op is not None
         return node.op.copy()
-    fn, args, kwargs = (_with_variables(tree, variables) for tree in (node.fn, node.args, node.kwargs))
+    fn, args, kwargs = (with_variables(tree, variables.get, Node) for tree in (node.fn, node.args, node.kwargs))
     origin = node.op
     if not node.known and isinstance(origin, Call):
         made = Call(fn, args, kwargs, origin.val, guard=origin.guard)
@@ -90,19 +92,4 @@ def provenance(op: Op | None) -> tuple[Any, str | None]:
 
 def _value(fn: Any, args: Any, kwargs: Any) -> Any:
     """The value of a call that a rule made, at the values that were recorded."""
-    with np.errstate(all="ignore"):
-        return fn(*with_variables(args, value_of), **with_variables(kwargs, value_of))
-
-
-def _with_variables(tree: Any, written: dict[Node, Variable]) -> Any:
-    if isinstance(tree, Node):
-        return written[tree]
-    if not any(nodes_in(tree)):
-        return tree
-    if isinstance(tree, (tuple, list)):
-        return sequence_like(tree, [_with_variables(part, written) for part in tree])
-    if isinstance(tree, dict):
-        return {key: _with_variables(part, written) for key, part in tree.items()}
-    if isinstance(tree, slice):
-        return slice(*(_with_variables(part, written) for part in (tree.start, tree.stop, tree.step)))
-    return tree
+    return fn(*with_variables(args, value_of), **with_variables(kwargs, value_of))

@@ -67,7 +67,7 @@ def counted(of: Dependences, op: Call) -> Any:
 
 def _own(of: Dependences, op: Call, in_place: bool) -> np.ndarray:
     """The dependences of the array that a call changes, in an array that may be written."""
-    is_window = any(op.fn is fn for fn in functional.WINDOWED)
+    is_window = op.fn in functional.WINDOWED
     sets = _laid(of, op.args[0]) if is_window else of.array(op.args[0])
     return sets if in_place and sets.flags.writeable else functional.strided_copy(sets)
 

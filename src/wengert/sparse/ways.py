@@ -57,7 +57,7 @@ def _ways(of: Dependences, op: Call, in_place: bool) -> Iterator[Callable[[Depen
         yield lambda of, op: added(of, op, in_place)
     elif fn is functional.getfield:
         yield part
-    elif any(fn is f for f in functional.DISPLAYS) or hasattr(fn, "_fields"):
+    elif fn in functional.DISPLAYS or hasattr(fn, "_fields"):
         yield container
     elif fn is np.bincount:
         yield counted

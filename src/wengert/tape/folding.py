@@ -13,12 +13,13 @@ from wengert.tape.ops import Call, Constant, Op, Variable, value_of, with_variab
 from wengert.tape.play import like_recorded, same_outcome
 from wengert.tape.tape import Tape
 from wengert.values import functional
+from wengert.values.functions import Functions
 from wengert.values.names import display
 from wengert.values.views import read_only
 
 _OF_MODULES = ("math", "cmath", "_operator")
-_BUILTINS = (abs, bool, complex, divmod, float, int, len, max, min, pow, round, sum)
-_EMPTY = (np.empty, np.empty_like)  # what they give is left over from before
+_BUILTINS = Functions(abs, bool, complex, divmod, float, int, len, max, min, pow, round, sum)
+_EMPTY = Functions(np.empty, np.empty_like)  # what they give is left over from before
 _METHODS = (np.ndarray, np.generic, float, complex, int)
 _NUMPY_FUNCTIONS = (type(np.sum), type(np.where), types.FunctionType)
 _RANDOM = ("numpy.random", "scipy.stats")
@@ -55,11 +56,7 @@ def fold_constants(tape: Tape, pure: Iterable[Callable[..., Any]] = ()) -> Tape:
 def _fold(tape: Tape, op: Call, is_read: bool, also: tuple[Any, ...]) -> Op | None:
     """Fold one call of constants; returns the Constant in its place, or None where it stays or goes."""
     fn = value_of(op.fn)
-    if (
-        not (is_pure(fn) or any(fn is f for f in also))
-        or "out" in op.kwargs
-        or any(fn is f for f in functional.DISPLAYS)
-    ):
+    if not (is_pure(fn) or any(fn is f for f in also)) or "out" in op.kwargs or fn in functional.DISPLAYS:
         return None
     try:
         with np.errstate(all="ignore"):
@@ -90,9 +87,9 @@ def _delete_unread(tape: Tape, read: set[Op | None]) -> None:
 
 def is_pure(fn: Any) -> bool:
     """Whether a function has a rule, and is known to do nothing but compute on its arguments."""
-    if fn not in rules or any(fn is f for f in _EMPTY):
+    if fn not in rules or fn in _EMPTY:
         return False
-    if isinstance(fn, np.ufunc) or any(fn is f for f in _BUILTINS):
+    if isinstance(fn, np.ufunc) or fn in _BUILTINS:
         return True
     if isinstance(fn, types.MethodDescriptorType | types.WrapperDescriptorType):
         return issubclass(fn.__objclass__, _METHODS)

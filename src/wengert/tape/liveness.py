@@ -17,10 +17,11 @@ from wengert.rulebook.registry import rules
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.values import functional
+from wengert.values.functions import Functions
 from wengert.values.keys import is_basic
 
-STORES = (functional.setitem, functional.additem, functional.setlens, functional.addlens)
-_FRESH = (*STORES, functional.lens, functional.setpart)
+STORES = Functions(functional.setitem, functional.additem, functional.setlens, functional.addlens)
+_FRESH = Functions(*STORES, functional.lens, functional.setpart)
 
 
 InPlace = frozenset[Any]
@@ -45,9 +46,9 @@ def liveness(ops: Sequence[Op], result: Variable) -> Liveness:
 def last_readers(ops: Sequence[Op], result: Variable) -> list[int]:
     """For each value the id of the op that reads it last, its own where none does; the result is read after all."""
     last = list(range(len(ops) + 1))
-    for op in ops:
+    for position, op in enumerate(ops, 1):
         for v in op.references():
-            last[v.id] = max(last[v.id], op.id)
+            last[v.id] = position
     last[result.id] = len(ops) + 1
     return last
 
@@ -229,7 +230,7 @@ def _around(loop: Loop, memory: Memory, places: list[int]) -> tuple[list[set[int
 
 def is_store(op: Op) -> bool:
     """Whether an op is a functional store."""
-    return isinstance(op, Call) and any(op.fn is fn for fn in STORES)
+    return isinstance(op, Call) and op.fn in STORES
 
 
 def is_new_memory(op: Call) -> bool:
@@ -237,7 +238,7 @@ def is_new_memory(op: Call) -> bool:
 
     Its rule says so; but a function in Python may return what it was given.
     """
-    if any(op.fn is fn for fn in _FRESH) or _gathers(op):
+    if op.fn in _FRESH or _gathers(op):
         return True
     if isinstance(op.fn, Variable | types.FunctionType) or "out" in op.kwargs:
         return False

@@ -71,4 +71,4 @@ def with_bodies(ops: Iterable[Op]) -> Iterator[Op]:
 
 def asks_for_strides(ops: Iterable[Op]) -> bool:
     """Whether a call speaks of the memory of an array by strides."""
-    return any(isinstance(op, Call) and any(op.fn is fn for fn in functional.WINDOWED) for op in with_bodies(ops))
+    return any(isinstance(op, Call) and op.fn in functional.WINDOWED for op in with_bodies(ops))

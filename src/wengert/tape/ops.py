@@ -6,8 +6,10 @@ further kind is one more class here and one more case in each reader (dump, play
 
 from __future__ import annotations
 
+import operator
+import types
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,6 +79,15 @@ class Variable:
 V = Variable
 
 
+class Home(weakref.ref[Any]):
+    """The tape that an op is on, and whether it was edited since its ops were numbered."""
+
+    edited = False
+
+    def __deepcopy__(self, memo: object) -> Home:
+        return self
+
+
 class Op:
     """One line of a tape: its value `val`, the user's line `site` it came from, and what it is on a derivative tape.
 
@@ -90,15 +101,14 @@ class Op:
         self.site = site
         self.note = note
         self._id = 0
-        self._home: weakref.ref[Any] | None = None
+        self._home: Home | None = None
         self._forward: Op | None = None
         self._token: object = self
 
     @property
     def id(self) -> int:
         """The position on the tape, from 1; 0 while on none."""
-        tape = None if self._home is None else self._home()
-        if tape is not None:
+        if self._home is not None and self._home.edited and (tape := self._home()) is not None:
             tape.settle()
         return self._id
 
@@ -215,9 +225,12 @@ class Call(Op):
         if isinstance(self.fn, Variable):
             yield self.fn
         for arg in self.args:
-            yield from references(arg)
-        for arg in self.kwargs.values():
-            yield from references(arg)
+            if type(arg) is Variable:
+                yield arg
+            elif type(arg) not in _LEAVES:
+                yield from references(arg)
+        if self.kwargs:
+            yield from references(self.kwargs)
 
     def rewrite(self, change: Callable[[Variable], Any]) -> None:
         if isinstance(self.fn, Variable):
@@ -230,50 +243,67 @@ class Call(Op):
         return Call(self.fn, self.args, self.kwargs, self.val, self.site, self.note, self.guard)
 
 
-_LEAVES = frozenset([float, int, bool, str, type(None), np.ndarray, np.float64])  # a quick way out for most
+_LEAVES = frozenset(
+    [
+        float,
+        int,
+        bool,
+        str,
+        type(None),
+        np.ndarray,
+        np.float64,
+        np.ufunc,
+        types.FunctionType,
+        types.BuiltinFunctionType,
+    ]
+)  # fmt: skip -- a quick way out for most
 
 
-def references(tree: Any) -> Iterator[Variable]:
-    """The Variables in `tree`: an argument, with the tuples, lists, dicts and slices in it."""
-    if type(tree) in _LEAVES:
-        return
-    if isinstance(tree, Variable):
+def references(tree: Any, kind: type = Variable) -> Iterator[Any]:
+    """The Variables, or what is of another `kind`, in an argument, with the tuples, lists, dicts and slices in it."""
+    if isinstance(tree, kind):
         yield tree
-    elif isinstance(tree, tuple | list):
-        for part in tree:
-            yield from references(part)
-    elif isinstance(tree, dict):
-        for part in tree.values():
-            yield from references(part)
-    elif isinstance(tree, slice):
-        yield from references((tree.start, tree.stop, tree.step))
+    for part in _parts(tree):
+        if type(part) is kind:
+            yield part
+        elif type(part) not in _LEAVES:
+            yield from references(part, kind)
 
 
-def with_variables(tree: Any, change: Callable[[Variable], Any]) -> Any:
-    """`tree` with `change(v)` in place of each Variable v; the very same object where that changes nothing."""
-    if type(tree) in _LEAVES:
+def _parts(tree: Any) -> Iterable[Any]:
+    """The parts of a container or slice, among which Variables may be; none of anything else."""
+    if isinstance(tree, (tuple, list)):
         return tree
-    if isinstance(tree, Variable):
-        return change(tree)
-    if isinstance(tree, tuple | list):
-        parts = [with_variables(part, change) for part in tree]
-        same = all(a is b for a, b in zip(parts, tree, strict=True))
-        return tree if same else sequence_like(tree, parts)
-    if isinstance(tree, dict):
-        values = {key: with_variables(part, change) for key, part in tree.items()}
-        return tree if all(values[key] is tree[key] for key in tree) else values
     if isinstance(tree, slice):
-        bounds = (tree.start, tree.stop, tree.step)
-        parts = with_variables(bounds, change)
-        return tree if parts is bounds else slice(*parts)
-    return tree
+        return tree.start, tree.stop, tree.step
+    return tree.values() if isinstance(tree, dict) else ()
+
+
+def with_variables(tree: Any, change: Callable[[Any], Any], kind: type = Variable) -> Any:
+    """`tree` with `change(v)` in place of each Variable v, or what is of another `kind`.
+
+    The very same object where that changes nothing.
+    """
+    if isinstance(tree, kind):
+        return change(tree)
+    if not (old := _parts(tree)):
+        return tree
+    new = [
+        change(part) if type(part) is kind else part if type(part) in _LEAVES else with_variables(part, change, kind)
+        for part in old
+    ]
+    if all(map(operator.is_, new, old)):
+        return tree
+    if isinstance(tree, (tuple, list)):
+        return sequence_like(tree, new)
+    return slice(*new) if isinstance(tree, slice) else dict(zip(tree, new, strict=True))
 
 
 def sequence_like(like: Sequence[Any], parts: Sequence[Any]) -> Any:
     """A tuple, named tuple or list of the class of `like`, with other parts."""
-    if isinstance(like, tuple) and hasattr(like, "_fields"):
-        return type(like)(*parts)
-    return list(parts) if isinstance(like, list) else tuple(parts)
+    if isinstance(like, list):
+        return list(parts)
+    return type(like)(*parts) if hasattr(like, "_fields") else tuple(parts)
 
 
 def value_of(v: Any) -> Any:

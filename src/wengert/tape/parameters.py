@@ -28,6 +28,7 @@ class Parameters(Expressions):
         self.lines: list[str] = []
         self.checked = False
         self.taken: set[str] = set()
+        self.asks_for_strides = asks_for_strides(self.ops)
 
     def name(self, wish: str) -> str:
         """A name like `wish` that nothing else in the text has."""
@@ -115,7 +116,7 @@ class Parameters(Expressions):
         test = f"type({name}) is not {self.outside.expr(type(recorded)).text}"
         if isinstance(recorded, np.ndarray):
             test += f" or {name}.shape != {recorded.shape} or {name}.dtype != {str(recorded.dtype)!r}"
-            if asks_for_strides(self.ops):
+            if self.asks_for_strides:
                 test += f" or {name}.strides != {recorded.strides}"
         return test
 

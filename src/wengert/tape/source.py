@@ -31,6 +31,7 @@ from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.parameters import Parameters, as_name
 from wengert.tape.provenance import behind, variables_of
 from wengert.values import functional
+from wengert.values.functions import Functions
 from wengert.values.keys import may_repeat
 from wengert.values.names import COMPARE, LOOSE, TIGHT, import_path, in_line, is_name, method_name, ufunc_of
 
@@ -179,7 +180,7 @@ class Writer(Parameters):
 
     def folds(self, op: Call) -> bool:
         """Whether a call may stand inside the line that reads it: it gives the result, a number, or a display."""
-        display = any(op.fn is fn for fn in functional.DISPLAYS)
+        display = op.fn in functional.DISPLAYS
         return op.id == self.final or ((display or is_atom(op.val)) and _pure(op.fn))
 
     def assign(self, op: Op, build: Callable[[], Snippet]) -> None:
@@ -321,7 +322,7 @@ class Writer(Parameters):
         else:
             name = self.named_like(None, op)
             apart = not functional.overlaps(value_of(x))
-            windowed = any([op.fn is fn for fn in functional.WINDOWED])
+            windowed = op.fn in functional.WINDOWED
             self.copy(name, self.exprs[x.id].text, value_of(x), self.strided and (apart or windowed))
         sign = "=" if op.fn in (functional.setitem, functional.setlens) else "+="
         if target == "window":
@@ -372,10 +373,10 @@ def _may_raise(op: Call) -> bool:
         return True
     if op.fn is operator.getitem:
         return isinstance(op.args[1], Variable)
-    return any(op.fn is fn for fn in _DIVIDING) and type(op.val) in (float, int, complex, tuple)
+    return op.fn in _DIVIDING and type(op.val) in (float, int, complex, tuple)
 
 
-_DIVIDING = (operator.truediv, operator.floordiv, operator.mod, operator.pow, pow, divmod)
+_DIVIDING = Functions(operator.truediv, operator.floordiv, operator.mod, operator.pow, pow, divmod)
 
 
 def is_functional(fn: Any) -> bool:
@@ -402,7 +403,8 @@ def stays(op: Op) -> bool:
 
 def _roots(ops: Iterable[Op]) -> set[str]:
     """The modules and names that the text needs to name the tape's functions."""
-    places = [import_path(op.fn) for op in ops if isinstance(op, Call) and not isinstance(op.fn, Variable)]
+    called = {id(op.fn): op.fn for op in ops if isinstance(op, Call) and not isinstance(op.fn, Variable)}
+    places = map(import_path, called.values())
     return {(place.path if place.module == "builtins" else place.module).split(".")[0] for place in places if place}
 
 

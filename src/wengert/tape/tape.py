@@ -7,7 +7,6 @@ position is next asked for, so that n edits through bound Variables cost O(n).
 from __future__ import annotations
 
 import functools
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -21,6 +20,7 @@ from wengert.tape.ops import (
     MISSING,
     Call,
     Constant,
+    Home,
     Input,
     Op,
     V,
@@ -73,7 +73,7 @@ class Tape:
         self._gone: set[Op] = set()
         self._count = 0
         self._result: Variable | None = None
-        self._ref = weakref.ref(self)
+        self._ref = Home(self)
 
     # -- reading
 
@@ -82,6 +82,7 @@ class Tape:
         if self._before or self._after or self._gone:
             self._ops = list(self._in_order())
             self._gone.clear()
+            self._ref.edited = False
             self.renumberings += 1
             for position, op in enumerate(self._ops, 1):
                 op._id = position
@@ -188,6 +189,7 @@ class Tape:
         anchor = self[at]
         self._adopt(ops, lambda: anchor.id)
         self._before.setdefault(anchor, []).extend(ops)
+        self._ref.edited = True
         return [Variable(op) for op in ops]
 
     def replace(self, which: Variable | int, *ops: Op, rebind_to: int = -1) -> list[Variable]:
@@ -260,6 +262,7 @@ class Tape:
 
     def _discard(self, op: Op) -> None:
         self._gone.add(op)
+        self._ref.edited = True
         self._count -= 1
         op._home, op._id = None, 0
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided
 
+from wengert.values.functions import Functions
 from wengert.values.keys import may_repeat
 
 __all__ = [
@@ -252,6 +253,6 @@ def is_destination(x: Any) -> bool:
     return type(owner) is np.ndarray and not overlaps(x)
 
 
-STORES = (setitem, setlens, setpart)  # what an in-place change of an array is recorded as
-WINDOWED = (lens, setlens, addlens)  # speak of memory by strides
-DISPLAYS = (make_tuple, make_list, make_dict)
+STORES = Functions(setitem, setlens, setpart)  # what an in-place change of an array is recorded as
+WINDOWED = Functions(lens, setlens, addlens)  # speak of memory by strides
+DISPLAYS = Functions(make_tuple, make_list, make_dict)
