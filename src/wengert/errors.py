@@ -6,10 +6,10 @@ from typing import Any
 
 __all__ = [
     "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError", "EagerWarning",
-    "GradientCheckError", "IntegerInputError", "NoBatchingRuleWarning", "NoDerivativeError", "NoGradientPathError",
-    "NoPathWarning", "NoRuleError", "NonFiniteError", "NonScalarOutputError", "NotCompiledError",
-    "NotConvergedWarning", "OutOfRangeError", "PluginWarning", "RecomputationError", "RefusedCallError", "RuleError",
-    "StaleTapeError", "TapeError", "TensorLanguageError", "WengertError",
+    "GradientCheckError", "IntegerInputError", "NativeUnavailableError", "NoBatchingRuleWarning", "NoDerivativeError",
+    "NoGradientPathError", "NoPathWarning", "NoRuleError", "NonFiniteError", "NonScalarOutputError",
+    "NotCompiledError", "NotConvergedWarning", "OutOfRangeError", "PluginWarning", "RecomputationError",
+    "RefusedCallError", "RuleError", "StaleTapeError", "TapeError", "TensorLanguageError", "WengertError",
 ]  # fmt: skip
 
 
@@ -100,6 +100,10 @@ class TensorLanguageError(WengertError, TypeError):
 
 class OutOfRangeError(TensorLanguageError, IndexError):
     """An access in a function for `wengert.tensor` is not known to stay inside its array."""
+
+
+class NativeUnavailableError(WengertError, ImportError):
+    """Compiled loops were asked for, and there is no compiler."""
 
 
 class CacheWarning(UserWarning):

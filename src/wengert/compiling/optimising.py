@@ -7,6 +7,7 @@ from typing import Any
 
 from wengert.compiling import structures, sums  # noqa: F401 -- importing them enters their rules
 from wengert.compiling.from_tape import deciding, graph_of, has_steps
+from wengert.compiling.native_choosing import chosen
 from wengert.compiling.numpy_source import compile_placed
 from wengert.compiling.rewriting import EXACT, RULES
 from wengert.compiling.to_tape import to_tape
@@ -18,12 +19,14 @@ from wengert.tape.tape import Tape, verify
 class OptimisedTape(Tape):
     """A tape whose compiled function keeps buffers for what it computes."""
 
-    def compile(self, name: str = "f") -> Callable[..., Any]:
+    def compile(self, name: str = "f", *, native: bool | None = False) -> Callable[..., Any]:
         """The function that computes what this tape does, ready to call; its text is its `source`.
 
-        It may be called from several threads, and inside of itself: each run has buffers of its own.
+        It may be called from several threads, and inside of itself: each run has buffers of its own. With `native` it
+        is machine code, by numba, as far as there are words for that; with None from when that has paid.
+        Errors: NativeUnavailableError where native code is asked for without numba.
         """
-        return compile_placed(self, name)
+        return compile_placed(self, name) if native is False else chosen(self, name, native)
 
 
 def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:

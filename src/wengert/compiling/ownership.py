@@ -56,7 +56,7 @@ def _parts(v: Variable, before: Variable) -> Iterator[Part]:
     while stack:
         part = stack.pop()
         op, was = part.op, part.before
-        if isinstance(op, Call) and isinstance(was, Call) and _builds(op.fn):
+        if isinstance(op, Call) and isinstance(was, Call) and is_display(op.fn):
             for k, (a, b) in enumerate(zip(op.args, was.args, strict=True)):
                 if isinstance(a, Variable) and isinstance(b, Variable) and a.op is not None and b.op is not None:
                     stack.append(Part(a.op, b.op, op, k))
@@ -64,14 +64,14 @@ def _parts(v: Variable, before: Variable) -> Iterator[Part]:
             yield part
 
 
-def _builds(fn: Any) -> bool:
+def is_display(fn: Any) -> bool:
     """Whether a call of a function builds a container of its arguments."""
     return fn in functional.DISPLAYS or type(fn) is Rebuilt or hasattr(fn, "_fields")
 
 
 def _copied(tape: Tape, part: Part) -> Op:
     """Have a part of the result be a copy; returns the op that makes it."""
-    copy = Call(np.ndarray.copy, [Variable(part.op)], val=np.copy(part.op.val), site=part.op.site)
+    copy = Call(np.ndarray.copy, [Variable(part.op)], val=part.op.val.copy(), site=part.op.site)
     if part.holder is None:
         tape.result = tape.push(copy)
     else:
@@ -150,7 +150,7 @@ def _parts_of_loop(op: Call, table: _Memory) -> list[Roots]:
 
 def _is_view(op: Call) -> bool:
     """Whether a call is known to make no memory of its own."""
-    return op.fn is functional.getfield or _builds(op.fn)
+    return op.fn is functional.getfield or is_display(op.fn)
 
 
 def _is_spread(op: Op, before: Op) -> bool:

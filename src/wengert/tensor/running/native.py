@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import WengertError
-from wengert.tensor import kernel_cache
+from wengert.errors import NativeUnavailableError
 from wengert.tensor.elementwise import Elementwise
 from wengert.tensor.planning.plan import Plan
 from wengert.tensor.planning.walks import Entries
 from wengert.tensor.running.native_source import NativeSource
 from wengert.tensor.running.numpy_backend import NumpyProgram, support
 from wengert.tensor.running.workspace import Workspaces
+from wengert.values import kernel_cache
 
 KERNEL_HELPERS = (
     """
@@ -43,10 +43,6 @@ def find(keys, table, key):
     return at if at < len(keys) and keys[at] == key else -1
 """,
 )
-
-
-class NativeUnavailableError(WengertError, ImportError):
-    """Compiled loops were asked for, and there is no compiler."""
 
 
 @lru_cache

@@ -27,8 +27,11 @@ class CacheFolderError(WengertError):
 
 
 def folder() -> Path:
-    base = os.environ.get("WENGERT_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "wengert")
-    return Path(base).expanduser() / "tensor"
+    """Where the texts are: in the folder of the user's that the platform has for what can be made again."""
+    places = {"win32": os.environ.get("LOCALAPPDATA", "~/AppData/Local"), "darwin": "~/Library/Caches"}
+    usual = os.environ.get("XDG_CACHE_HOME") or places.get(sys.platform, "~/.cache")
+    base = os.environ.get("WENGERT_CACHE") or os.path.join(usual, "wengert")
+    return Path(base).expanduser() / "kernels"
 
 
 @dataclass(eq=False)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from wengert.tensor import kernel_cache
-from wengert.tensor.kernel_cache import CacheFolderError, Kernels, folder, kernels
+from wengert.values import kernel_cache
+from wengert.values.kernel_cache import CacheFolderError, Kernels, folder, kernels
 
 TEXT = "made = 1\n"
 

@@ -1,0 +1,201 @@
+"""What native code computes with: flat memory, views of it with static strides, and numbers that have names.
+
+An array is a View: a place in flat memory, and how many elements lie between neighbours along each axis. So slices,
+transposes, reshapes and broadcasts are no code, and there is one type of array for the compiler to know.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from wengert.values.names import in_line
+
+FLOAT, BOOL = "float", "bool"
+
+
+class Unworded(Exception):
+    """Native code has no word for something on a tape: NumPy runs it."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """The variable of a loop, which counts from 0 to below `count`."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Affine:
+    """An int: `first`, plus a multiple of each of some counters."""
+
+    first: int
+    steps: tuple[tuple[Counter, int], ...] = ()
+
+    def __add__(self, other: Affine | int) -> Affine:
+        if isinstance(other, int):
+            return Affine(self.first + other, self.steps)
+        steps = dict(self.steps)
+        for counter, step in other.steps:
+            steps[counter] = steps.get(counter, 0) + step
+        return Affine(self.first + other.first, tuple([(k, step) for k, step in steps.items() if step]))
+
+    def __mul__(self, factor: int) -> Affine:
+        return Affine(self.first * factor, tuple([(k, step * factor) for k, step in self.steps if factor]))
+
+    @property
+    def least(self) -> int:
+        return self.first + sum([min(0, step * (k.count - 1)) for k, step in self.steps])
+
+    @property
+    def most(self) -> int:
+        return self.first + sum([max(0, step * (k.count - 1)) for k, step in self.steps])
+
+    @property
+    def text(self) -> str:
+        parts = [f"{step} * {counter.name}" if step != 1 else counter.name for counter, step in self.steps]
+        return " + ".join([*parts, *([str(self.first)] if self.first or not parts else [])])
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number by its name, or written out."""
+
+    text: str
+    kind: str = FLOAT
+
+
+@dataclass(eq=False)
+class Memory:
+    """Some flat memory: an argument of the native function, `name`, or a part of its workspace.
+
+    `home` is the Level whose blocks decide how long a part of the workspace is in use; `owner` is the Level at which it
+    may be written; `wanted` says that it is read, or given back.
+    """
+
+    size: int
+    name: str = ""
+    home: Any = None
+    owner: Any = None
+    base: int = 0
+    aliases: list[tuple[Any, int]] = field(default_factory=list)
+    first: int = -1
+    last: int = -1
+
+
+@dataclass(frozen=True)
+class View:
+    """An array in memory: the element at (i, j) lies at `offset + i * strides[0] + j * strides[1]`."""
+
+    memory: Memory
+    offset: Affine
+    strides: tuple[int, ...]
+    shape: tuple[int, ...]
+    kind: str = FLOAT
+
+    @classmethod
+    def whole(cls, memory: Memory, shape: tuple[int, ...], kind: str = FLOAT) -> View:
+        return cls(memory, Affine(0), row_major(shape), shape, kind)
+
+    def over(self, shape: tuple[int, ...]) -> View:
+        """This view as an operand in a nest of loops over a shape."""
+        if shape == self.shape:
+            return self
+        more = len(shape) - len(self.shape)
+        if more < 0:
+            raise Unworded("operand of more axes than the result")
+        strides = tuple([s if n != 1 else 0 for s, n in zip(self.strides, self.shape, strict=True)])
+        return View(self.memory, self.offset, (0,) * more + strides, shape, self.kind)
+
+    def is_like(self, other: View | None) -> bool:
+        """Whether this view has the same elements at the same places, each once."""
+        if other is None or (self.offset, self.shape) != (other.offset, other.shape):
+            return False
+        rows = zip(self.strides, other.strides, self.shape, strict=True)
+        return all([n == 1 or s == t for s, t, n in rows]) and self.is_injective
+
+    def is_apart(self, other: View | None) -> bool:
+        """Whether this view certainly has no element in common with another one of the same memory."""
+        if other is None or self.offset.steps != other.offset.steps:
+            return False
+        (a, b), (c, d) = self.reach, other.reach
+        return b < c or d < a
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """The places of the first and the last element, counters aside."""
+        steps = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        low = sum([step for step in steps if step < 0])
+        return self.offset.first + low, self.offset.first + sum([step for step in steps if step > 0])
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether this is all of its memory, in order."""
+        return self.memory.size == math.prod(self.shape) and self.is_contiguous and self.offset == Affine(0)
+
+    @property
+    def is_injective(self) -> bool:
+        """Whether no two elements lie at one place."""
+        reach = 1
+        for stride, n in sorted([(abs(s), n) for s, n in zip(self.strides, self.shape, strict=True) if n > 1]):
+            if stride < reach:
+                return False
+            reach += (n - 1) * stride
+        return True
+
+    @property
+    def is_contiguous(self) -> bool:
+        rows = zip(self.strides, row_major(self.shape), self.shape, strict=True)
+        return all([n == 1 or s == t for s, t, n in rows])
+
+
+@dataclass(eq=False)
+class Computed:
+    """An array that a nest of loops computes element by element; it has memory where it is read by others."""
+
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+    level: Any
+    at: int
+    view: View | None = None
+    aliases: list[tuple[Any, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Splat:
+    """An array that is one number everywhere; with `blank`, whatever it is."""
+
+    number: Scalar
+    shape: tuple[int, ...]
+    blank: bool = False
+
+
+def row_major(shape: Iterable[int]) -> tuple[int, ...]:
+    """The strides, in elements, of an array of C's order."""
+    strides, step = [], 1
+    for n in reversed(tuple(shape)):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+def number(x: Any) -> Scalar:
+    """A number that is known."""
+    if isinstance(x, (bool, np.bool_)):
+        return Scalar(str(bool(x)), BOOL)
+    if isinstance(x, int) and abs(x) > 2**53:
+        raise Unworded("int that no float holds")
+    if isinstance(x, (int, float, np.integer)):
+        text = repr(float(x))
+        return Scalar(f"({text})" if text[0] == "-" else text)
+    raise Unworded(f"constant {in_line(repr(x))[:40]}")
+
+
+def is_array(x: Any) -> bool:
+    return isinstance(x, (View, Computed, Splat))

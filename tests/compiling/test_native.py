@@ -1,0 +1,303 @@
+"""Native code computes what NumPy computes: its text run by Python on many tapes, and compiled on some."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from random_tapes import arguments, random_tape
+
+import wengert as wg
+from wengert.compiling import native_choosing
+from wengert.compiling.native import native
+from wengert.compiling.native_choosing import Chosen
+from wengert.compiling.native_module import interpreted
+from wengert.errors import NativeUnavailableError
+from wengert.tape.loops import Loop
+from wengert.tape.ops import Call, Input
+from wengert.tape.tape import Tape
+from wengert.values import functional, kernel_cache
+
+EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "150"))
+
+
+def of(f: Callable[..., Any], *args: Any) -> wg.Tape:
+    return wg.trace(f, *args)[1].optimise()
+
+
+def by_python(tape: wg.Tape) -> Any:
+    """The native code of all of a tape, run by Python; what NumPy runs where it fails gives None."""
+    run: Any = native(tape, build=interpreted)
+    assert run is not None and "plain" in run.__kwdefaults__
+    run.__kwdefaults__["plain"] = lambda *args: None
+    return run
+
+
+def same(found: Any, expected: Any) -> None:
+    assert type(found) is type(expected)
+    if isinstance(expected, tuple):
+        for a, b in zip(found, expected, strict=True):
+            same(a, b)
+    elif expected is not None:
+        largest = np.max(np.abs(expected), initial=0.0)
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12 * largest)
+        if isinstance(expected, np.ndarray):
+            assert (found.dtype, found.strides) == (expected.dtype, expected.strides)
+
+
+# -- many tapes, run by Python
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_random_tapes() -> None:
+    native_ones = 0
+    for seed in range(EXAMPLES):
+        tape = random_tape(seed)
+        run = native(tape, build=interpreted)
+        if run is None or "plain" not in run.__kwdefaults__:
+            continue
+        run = by_python(tape)
+        for values in (seed, seed + 1):
+            given = arguments(values)
+            found, expected = run(*given), tape.play(*arguments(values))
+            if found is not None:
+                native_ones += 1
+                for a, b in zip(found, expected, strict=True):
+                    np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12 * np.max(np.abs(b)))
+            for a, b in zip(given, arguments(values), strict=True):
+                np.testing.assert_array_equal(a, b)
+    assert native_ones > EXAMPLES
+
+
+def rosenbrock(x: np.ndarray) -> Any:
+    return np.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+
+X = np.linspace(-1, 2, 12)
+M = X.reshape(3, 4)
+
+
+@pytest.mark.parametrize(
+    ("f", "args"),
+    [
+        (lambda x: (x[1:] * 2.0, x[0], float(x[1])), (X,)),
+        (lambda m: (m.T * 3.0, np.sum(m, axis=0), m.sum(1), m.mean(), m.max(), np.min(m)), (M,)),
+        (lambda m, x: (m @ x[:4], x[:3] @ m, m @ m.T, np.vdot(m, m)), (M, X)),
+        (lambda m: np.einsum("ij,kj->ki", m, m) + np.outer(m[0, :3], m[1, :3]), (M,)),
+        (lambda m: np.where(m > 0, np.sqrt(np.abs(m)), m**3), (M,)),
+        (lambda m: np.concatenate([m, -m], axis=1)[:, ::-2] * 2.0, (M,)),
+        (lambda m: np.stack([m, m + 1])[1] / 3, (M,)),
+        (lambda x, y: (math.exp(x) / y, x**2.5, y**-1, abs(-x)), (0.5, 2.0)),
+        (lambda x, y: (np.hypot(x, y), np.arctan2(x, y), np.maximum(x, y)), (0.5, 2.0)),
+        (lambda x: (np.maximum(x, 0.5), np.minimum(x, x[::-1]), np.full(3, x[1])), (X,)),
+        (lambda x: (np.broadcast_to(x[:2], (3, 2)) * 1.0, np.expand_dims(x, 1) + np.zeros(2)), (X,)),
+        (lambda x: x[:0] * 2.0, (X,)),
+        (lambda x: np.sum(x[:0]) + x[3], (X,)),
+        (lambda x: x * (x > 0.3) + np.array([0.0, -0.0] * 6), (X,)),
+    ],
+)
+def test_a_function_and_its_result(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    tape = of(f, *args)
+    same(by_python(tape)(*args), tape.compile()(*args))
+    same(by_python(tape)(*args), f(*args))
+
+
+@pytest.mark.parametrize("f", [rosenbrock, lambda x: np.sum(np.outer(x, x) * x), lambda x: np.sum(np.exp(x) * x[::-1])])
+def test_gradients(f: Callable[..., Any]) -> None:
+    run = by_python(wg.gradtape(f, X).optimise())
+    step = np.zeros(12, complex)
+    found = [run(X)[1][-1][k] for k in range(12)]
+    for k in range(12):
+        step[:] = X
+        step[k] += 1e-30j
+        assert found[k] == pytest.approx(np.imag(f(step)) / 1e-30, rel=1e-13)
+
+
+def test_what_lies_in_another_order_is_given_in_that_order() -> None:
+    tape = of(lambda m: (m.T * 2.0).T @ np.ones((4, 2)) + 0 * m.T[:3, :2], M)
+    same(by_python(tape)(M), tape.compile()(M))
+    tape = of(lambda m: m.T * 2.0, M)
+    found = by_python(tape)(np.asfortranarray(M))
+    np.testing.assert_array_equal(found, M.T * 2)
+
+
+def test_arguments_need_not_be_contiguous() -> None:
+    run = by_python(of(lambda x: x * 2.0, X[:6]))
+    np.testing.assert_array_equal(run(X[::2]), X[::2] * 2)
+    np.testing.assert_array_equal(run(X[5::-1]), X[5::-1] * 2)
+
+
+# -- what Python would raise, and decisions
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("f", "x", "error"),
+    [
+        (lambda x: 1 / (1 / x), 0.0, ZeroDivisionError),
+        (lambda x: 1 / math.exp(x), 1000.0, OverflowError),
+        (lambda x: math.sqrt(x) * 0.0, -1.0, ValueError),
+        (lambda x: math.log(x) * 0.0, 0.0, ValueError),
+        (lambda x: x**-1, 0.0, ZeroDivisionError),
+        (lambda x: 1 / x**3, 1e200, OverflowError),
+        (lambda x: math.sin(x) * 0.0, math.inf, ValueError),
+        (lambda x: x if x > 0 else -x, -1.0, wg.StaleTapeError),
+    ],
+)
+def test_what_python_raises(f: Callable[..., Any], x: float, error: type[Exception]) -> None:
+    tape = of(f, 0.5)
+    assert by_python(tape)(x) is None
+    run: Any = native(tape, build=interpreted)
+    assert run(0.25) == f(0.25)
+    with pytest.raises(error):
+        run(x)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_nan_and_inf_are_numpys() -> None:
+    run: Any = native(of(lambda x: (1 / x, np.max(x), np.maximum(x, 0.0)), X), build=interpreted)
+    for bad in (0.0, -0.0, math.nan, math.inf):
+        x = X.copy()
+        x[3] = bad
+        for a, b in zip(run(x), (1 / x, np.max(x), np.maximum(x, 0.0)), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_another_kind_of_argument_is_stale() -> None:
+    run = by_python(of(lambda x: x * 2.0, X))
+    with pytest.raises(wg.StaleTapeError):
+        run(X[:3])
+    with pytest.raises(wg.StaleTapeError):
+        run(X.astype(np.float32))
+
+
+# -- loops, and tapes with loops in them
+
+
+def recurrence(n: int) -> Loop:
+    """x, S = 0.5 x + k, S with x at k."""
+    body = Tape()
+    k, x, s = [body.push(Input(v)) for v in (0, 1.0, np.zeros(n))]
+    stored = body.push(Call(functional.setitem, [s, k, x], val=np.ones(n)))
+    half = body.push(Call(operator.mul, [x, 0.5], val=0.5))
+    sum_ = body.push(Call(operator.add, [half, k], val=0.5))
+    body.result = body.push(Call(functional.make_tuple, [sum_, stored], val=(0.5, np.ones(n))))
+    return Loop(body, n, (1,), 2)
+
+
+def test_a_loop_is_native_where_the_rest_is_not() -> None:
+    loop = recurrence(5)
+    tape = wg.trace(lambda x: x, 1.0)[1].optimise()
+    x = tape.result
+    start = tape.push(Call(np.zeros, [5], val=np.zeros(5)))
+    call = tape.push(Call(loop, [0, x, start], val=(1.0, np.ones(5))))
+    part = tape.push(Call(functional.getfield, [call, 1], val=np.ones(5)))
+    tape.result = tape.push(Call(np.sort, [part], val=np.ones(5)))
+    run: Any = native(tape, build=interpreted)
+    assert run.source.count("def native") == 1
+    values = [1.0]
+    for k in range(4):
+        values.append(values[-1] * 0.5 + k)
+    np.testing.assert_array_equal(run(1.0), np.sort(values))
+
+
+def test_what_there_are_no_words_for_stays_numpy() -> None:
+    assert native(of(np.sort, X), build=interpreted) is None
+    assert native(of(np.exp, np.ones(100_000)), build=interpreted) is None
+
+
+# -- compiled
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    pytest.importorskip("numba")
+    monkeypatch.setenv("WENGERT_CACHE", str(tmp_path / "cache"))
+    return kernel_cache.folder()
+
+
+@pytest.mark.slow
+def test_compiled_tapes(folder: Path) -> None:
+    tapes = [(wg.gradtape(rosenbrock, X).optimise(), (X,))]
+    tapes += [(random_tape(seed), tuple(arguments(seed))) for seed in (16, 317, 318)]
+    for tape, args in tapes:
+        run: Any = native(tape)
+        expected = tape.play(*args)
+        same(run(*args), expected)
+        for x in args:
+            if isinstance(x, np.ndarray):
+                x.flags.writeable = False
+        same(run(*args), expected)
+    assert {path.suffix for path in folder.iterdir()} >= {".py", ".nbi", ".nbc"} or (folder / "__pycache__").exists()
+    unaligned = np.frombuffer(b"x" + X.tobytes(), np.uint8)[1:].view(np.float64)
+    run = native(tapes[0][0])
+    same(run(unaligned), run(X))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_a_folder_that_others_can_write_is_left_alone(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    folder.chmod(stat.S_IRWXU | stat.S_IWOTH)
+    run: Any = native(of(lambda x: x * 2.0, 1.0))
+    assert run(3.0) == 6.0
+    assert not [*folder.iterdir()]
+
+
+@pytest.mark.slow
+def test_compiled_in_the_background(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_choosing, "SECONDS", 0.0)
+    monkeypatch.setattr(native_choosing, "EACH", 0.0)
+    done = threading.Event()
+    monkeypatch.setattr(Chosen, "settle", _then(Chosen.settle, done))
+    run: Any = wg.gradtape(rosenbrock, X).optimise().compile(native=None)
+    expected = run(X)
+    assert done.wait(60)
+    assert run.state == "native code, on trial"
+    for _ in range(native_choosing.TRIED + 1):
+        same(run(X), expected)
+    assert run.state in ("native code", "NumPy: native code is slower")
+
+
+def _then(settle: Callable[..., None], done: threading.Event) -> Callable[..., None]:
+    def settled(self: Chosen, run: Any, state: str) -> None:
+        settle(self, run, state)
+        if "until" not in state:
+            done.set()
+
+    return settled
+
+
+def test_a_compiler_that_fails_leaves_numpys_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*args: Any) -> None:
+        raise RuntimeError
+
+    done = threading.Event()
+    monkeypatch.setattr(native_choosing, "has_compiler", lambda: True)
+    monkeypatch.setattr(native_choosing, "SECONDS", 0.0)
+    monkeypatch.setattr(native_choosing, "EACH", 0.0)
+    monkeypatch.setattr(native_choosing, "native", fails)
+    monkeypatch.setattr(Chosen, "settle", _then(Chosen.settle, done))
+    run: Any = of(lambda x: x * 2.0, 1.0).compile(native=None)
+    assert run(3.0) == 6.0
+    assert done.wait(60)
+    assert run(3.0) == 6.0 and run.state == "NumPy: compiling ended with RuntimeError"
+
+
+def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native_choosing, "has_compiler", lambda: False)
+    tape = of(lambda x: x * 2.0, 1.0)
+    assert tape.compile(native=None)(3.0) == tape.compile(native=False)(3.0) == 6.0
+    with pytest.raises(NativeUnavailableError, match=r"pip install 'wengert\[native\]'"):
+        tape.compile(native=True)
+
+
