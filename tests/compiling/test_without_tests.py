@@ -1,0 +1,62 @@
+"""The tests of an entry, left out one at a time: what one test alone watches is stale without it.
+
+So each form of test is seen to be needed, and by the changes of `test_outside.py` to be tested itself.
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+from typing import Any
+
+import pytest
+from test_outside import WAYS, X, of, outcome, same
+
+import wengert as wg
+from wengert.compiling.entries import Miss
+
+NEVER = {"'_' in P"}
+"""Forms that hold whatever the program does: a class keeps what Python itself gives it."""
+
+
+def form(test: str) -> str:
+    """What a test asks, whatever it asks it of."""
+    test = re.sub(r"'[^']*'", "'_'", test)
+    test = re.sub(r"\b[ka]\d+((\.[a-z_]+\b(?!\())|\[[^][]*\])*", "P", test)
+    test = re.sub(r"\b\d[\d.e+-]*", "0", test)
+    return re.sub(r"== \[.*\]", "== [_]", test)
+
+
+def holds(entry: Any, test: str) -> bool:
+    try:
+        return bool(eval(test, {**entry.names, "a0": X}))
+    except (KeyError, IndexError, AttributeError, TypeError, ValueError):
+        return False
+
+
+def without(entry: Any, test: str) -> Any:
+    """The entry's function without a test."""
+    names = dict(entry.names)
+    exec(entry.text.replace(f"({test})", "(True)"), names)
+    return names["entry"]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+def test_each_form_of_test_is_needed() -> None:
+    needed: collections.Counter[str] = collections.Counter()
+    forms: set[str] = set()
+    for head, body, change, _ in WAYS:
+        space, f = of(head, body)
+        plain, g = wg.value_and_grad(f), wg.compile(wg.value_and_grad(f))
+        g(X)
+        for entry in [entry for entries in g._entries.values() for entry in entries]:
+            tests = [test for test in entry.tests if ":=" not in test]  # the code tests the kinds of its inputs, too
+            forms |= {*map(form, tests)}
+            exec(change, space)
+            failing = [test for test in tests if not holds(entry, test)]
+            if len(failing) == 1:
+                result = without(entry, failing[0])(X)
+                needed[form(failing[0])] += type(result) is not Miss and not same(result, outcome(plain, X))
+    assert forms - {form for form, count in needed.items() if count} == NEVER
+    assert needed.total() > 40
