@@ -86,6 +86,49 @@ def test_a_data_class_as_an_argument() -> None:
     assert traces(g) == 1
 
 
+@dataclass(frozen=True)
+class Fit:
+    at: Point
+    score: Any
+    name: str = "fit"
+
+
+def test_an_object_as_a_result() -> None:
+    def fit(x: Any, y: Any) -> Any:
+        return Fit(Point(x * y, [y, 2.0]), np.sum(x)), Point(1, None)
+
+    g = wg.compile(fit, strict=True)
+    for k in range(3):
+        (got, other), (want, _) = g(X + k, 2.0 + k), fit(X + k, 2.0 + k)
+        assert (type(got), type(got.at), got.name, other) == (Fit, Point, "fit", Point(1, None))
+        assert np.allclose(got.at.x, want.at.x)
+        assert (got.at.y, got.score) == (want.at.y, pytest.approx(want.score))
+    assert traces(g) == 1
+
+
+def test_objects_that_are_not_made_anew_run_as_they_are() -> None:
+    class Counted:
+        made = 0
+
+        def __new__(cls) -> Any:
+            cls.made += 1
+            return object.__new__(cls)
+
+    def local() -> Any:
+        class Local:
+            pass
+
+        return Local()
+
+    point = Point(1.0, 2.0)
+    for f in (lambda x: Counted(), lambda x: local(), lambda x: point, lambda x: (p := Point(x, x), p)):
+        g = wg.compile(f)
+        with pytest.warns(wg.EagerWarning):
+            g(2.0)
+    assert g(2.0)[0] is not g(2.0)[0]
+    assert wg.compile(lambda x: point)(2.0) is point
+
+
 def test_as_a_decorator_and_of_a_method() -> None:
     class Model:
         def __init__(self, w: float) -> None:

@@ -37,6 +37,18 @@ def has_attributes_alone(t: Any) -> bool:
     return t.__basicsize__ <= plain and t.__getattribute__ is object.__getattribute__
 
 
+def is_made_of_attributes(t: Any) -> bool:
+    """Whether an object of a class is another one with the same attributes, made by `with_attributes`."""
+    is_plain = has_attributes_alone(t) and t is not types.SimpleNamespace and not slots_of(t)
+    return is_plain and t.__new__ is object.__new__ and not hasattr(t, "__del__")
+
+
+def with_attributes(t: Any, attributes: dict[str, Any]) -> Any:
+    made = object.__new__(t)
+    object.__getattribute__(made, "__dict__").update(attributes)
+    return made
+
+
 def slots_of(t: Any) -> list[str]:
     """The attributes for which the objects of a class have slots."""
     found = [item for base in t.__mro__ for item in vars(base).items()]

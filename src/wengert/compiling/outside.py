@@ -78,6 +78,7 @@ class Reads:
         self.cells: dict[int, tuple[Any, str]] = {}
         self.originals: dict[int, tuple[Any, Any]] = {}  # by id, what was made for the trace, and for what
         self.called: dict[int, Any] = {}  # what was called, and may be
+        self.classes: dict[int, Any] = {}  # those that were read, by their names or of an object
         self.draws: dict[str, str] = {}  # random draws by their names in the code: the expressions that make them
         self.generators: dict[str, Any] = {}  # those drawn from, by their places
         self.seeded: dict[int, Any] = {}  # those made inside, which draw the same in each call
@@ -221,6 +222,7 @@ class Reads:
         if isinstance(value, enum.Enum):
             read_member(self, value, place)
         elif isinstance(value, type):
+            self.classes[id(value)] = value
             self.test(f"{place} is {self.pin(value)}")
         elif t is types.FunctionType:
             self.test(f"{place} is {self.pin(value)}")
@@ -241,6 +243,7 @@ class Reads:
             self.give_up(f"it reads a {t.__name__} from outside ({self.said(place)}), which cannot be watched")
 
     def _instance(self, value: Any, place: str, t: Any) -> None:
+        self.classes[id(t)] = t
         if place.startswith("a"):
             self.test(f"type({place}) is {self.pin(t)}")
         else:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.kinds import ATOMS
+from wengert.compiling.kinds import ATOMS, is_made_of_attributes, with_attributes
 from wengert.compiling.outside import Reads
 from wengert.compiling.watching import WATCHING, resolve_plain
 from wengert.errors import WengertError
@@ -98,6 +98,10 @@ def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) 
     if issubclass(t, tuple) and hasattr(t, "_make"):
         parts = "".join(f"{_returned(reads, recording, part, slots)}, " for part in value)
         return f"{reads.pin(t)}._make(({parts}))"
+    if id(value) not in reads.known and is_made_of_attributes(t) and id(t) in reads.classes:
+        reads.known[id(value)] = value, ""
+        parts = ", ".join(f"{name!r}: {_returned(reads, recording, part, slots)}" for name, part in vars(value).items())
+        return f"{reads.pin(with_attributes)}({reads.pin(t)}, {{{parts}}})"
     if t in ATOMS or t in (float, complex) or isinstance(value, np.generic):
         return reads.pin(value)
     if t is np.ndarray and not value.dtype.hasobject and not reads.holds(value):
