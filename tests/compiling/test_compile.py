@@ -331,3 +331,21 @@ def test_the_trace_that_fitted_last_is_tried_first() -> None:
     g = wg.compile(lambda x, n: x * n)
     assert [g(2.0, 1), g(2.0, 2), g(2.0, 2)] == [2.0, 4.0, 4.0]
     assert g.explain().index("a1 == 2") < g.explain().index("a1 == 1")
+
+
+def test_a_tensor_function_inside() -> None:
+    weights = np.array([1.0, 2.0, 3.0])
+
+    @wg.tensor.function(backend="numpy")
+    def weighted(a):  # type: ignore[no-untyped-def]
+        return sum(weights[i] * a[i] * a[i] for i in range(len(a)))
+
+    plain = wg.value_and_grad(lambda x: weighted(x * 2.0) * weighted(x))
+    g = wg.compile(plain, strict=True)
+    for k in range(4):
+        assert all(np.allclose(a, b, rtol=1e-12) for a, b in zip(g(X + k), plain(X + k), strict=True))
+        if k == 1:
+            weights[1] = 5.0
+        if k == 2:
+            weights = np.array([2.0, 2.0, 7.0])
+    assert traces(g) == 1

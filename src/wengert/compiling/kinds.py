@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.values.names import is_heap_type
+from wengert.values.names import home_of, is_heap_type
 
 ATOMS = {int, bool, str, bytes, type(None), type(...), type(NotImplemented)}
 SAME = (
@@ -70,6 +70,11 @@ def runs_code(t: Any, name: str) -> bool:
     """Whether a class has more under the name of an attribute than a default or a slot."""
     raw, _ = lookup_with_owner(t, name)
     return hasattr(type(raw), "__get__") and type(raw) is not types.MemberDescriptorType
+
+
+def is_tensor_function(t: Any) -> bool:
+    """Whether a class is that of functions in the tensor language, which look themselves at what they read outside."""
+    return home_of(t) == "wengert.tensor.function"
 
 
 def is_bound_to_none(f: Any) -> bool:

@@ -28,6 +28,7 @@ from wengert.compiling.kinds import (
     has_of_its_own,
     is_bound_to_none,
     is_followed,
+    is_tensor_function,
     lookup_with_owner,
     slots_of,
 )
@@ -234,6 +235,8 @@ class Reads:
         elif t is types.MethodType:
             self.test(f"type({place}) is {self.pin(t)} and {place}.__func__ is {self.pin(value.__func__)}")
             self.read(value.__self__, f"{place}.__self__")
+        elif is_tensor_function(t):
+            self.test(f"{place} is {self.pin(value)}")
         elif isinstance(value, Wrapper):
             self.test(f"{place} is {self.pin(value)}")
             self.inside(value.wrapped)
@@ -425,7 +428,7 @@ class Reads:
                     self._class(base)
         for primitive in {entry[0] for entry in self.recording.entries if entry is not None}:
             rule = None if type(primitive.fn) is types.FunctionType else getattr(primitive, "rule", None)
-            if rule is not None and _OF_WENGERT not in rule.where:
+            if rule is not None and _OF_WENGERT not in rule.where and not is_tensor_function(type(primitive.fn)):
                 self.give_up(f"it is differentiated by a rule that is not wengert's own ({rule.where})")
         for place, outer in self.inputs.items():
             if isinstance(outer.made, np.ndarray) and id(owner_of(outer.made)) in self.recording.memory.storages:
