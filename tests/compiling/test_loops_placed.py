@@ -12,8 +12,9 @@ from loop_tapes import arguments, random_tape, tape_of
 from tapes import assert_close, plainly
 
 import wengert as wg
+from wengert.compiling import placement
 from wengert.tape.loops import Loop
-from wengert.values.functional import getfield
+from wengert.values.functional import getfield, setitem
 
 PROGRAMS = {
     "heat": (heat(9, 6), lambda u, rate: heat_by_hand(u, rate, 6)),
@@ -38,7 +39,8 @@ def test_programs(name: str) -> None:
 
 
 @pytest.mark.parametrize("block", range(8))
-def test_random_loops(block: int) -> None:
+def test_random_loops(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(placement, "LEAST", 0)  # small arrays have places, too
     for seed in range(1000 + 25 * block, 1025 + 25 * block):
         tape = random_tape(seed)
         made = tape.optimise()
@@ -46,12 +48,157 @@ def test_random_loops(block: int) -> None:
             args = arguments(seed + 7)
             expected = plainly(tape, *args)
             for _ in range(2):
+                poison(getattr(run, "pool", None))
                 found = run(*args)
                 assert_close(found, expected, 1e-12, 1e-12)
                 assert_close(args, arguments(seed + 7), 0.0, 0.0)
         for k, part in enumerate(found):
             for other, plain in [*zip(found[:k], expected[:k], strict=True), *((arg, arg) for arg in args)]:
                 assert np.may_share_memory(expected[k], plain) or not np.may_share_memory(part, other), seed
+
+
+M = 64
+SQUARE = np.random.default_rng(0).normal(size=(M, M)) / M  # 32 kB
+STACK = np.zeros((4, M, M))
+
+
+def carried_in_turns(call: Any, i: Any, c: Any, kept: Any, w: Any) -> Any:
+    return [call(np.matmul, w, c), kept]
+
+
+def read_later_too(call: Any, i: Any, c: Any, kept: Any, w: Any) -> Any:
+    new = call(np.matmul, w, c)
+    return [new, call(setitem, kept, i, call(np.subtract, new, c))]
+
+
+def two_back(call: Any, i: Any, c: Any, kept: Any, w: Any) -> Any:
+    return [call(np.matmul, w, c), call(setitem, kept, i, c), c]
+
+
+def row_in_place(call: Any, i: Any, c: Any, kept: Any, w: Any) -> Any:
+    v = call(np.sin, call(np.matmul, w, c))
+    return [call(np.matmul, w, v), call(setitem, kept, i, v)]
+
+
+def row_overwritten(call: Any, i: Any, c: Any, kept: Any, w: Any) -> Any:
+    v = call(np.sin, call(np.matmul, w, c))
+    kept = call(setitem, call(setitem, kept, i, v), i, 3.0)
+    return [call(np.matmul, w, v), kept]
+
+
+def row_read_between(call: Any, i: Any, c: Any, kept: Any, w: Any) -> Any:
+    v = call(np.sin, call(np.matmul, w, c))
+    old = call(np.copy, call(operator.getitem, kept, 0))
+    return [call(np.matmul, w, old), call(setitem, kept, 0, v)]
+
+
+def row_changed(call: Any, i: Any, c: Any, kept: Any, w: Any) -> Any:
+    v = call(np.sin, call(np.matmul, w, c))
+    kept = call(setitem, kept, i, v)
+    return [call(np.matmul, w, call(setitem, v, 0, 3.0)), kept]
+
+
+def row_carried(call: Any, i: Any, c: Any, kept: Any, w: Any) -> Any:
+    v = call(np.sin, call(np.matmul, w, c))
+    return [v, call(setitem, kept, i, v)]
+
+
+def added_up(call: Any, i: Any, c: Any, kept: Any, w: Any) -> Any:
+    return [call(np.add, c, call(np.matmul, w, call(np.cos, c))), kept]
+
+
+def read_after_it_is_added_to(call: Any, i: Any, c: Any, kept: Any, w: Any) -> Any:
+    more = call(np.add, c, w)
+    return [more, call(setitem, kept, i, call(np.multiply, c, more))]
+
+
+def swapped(call: Any, i: Any, c: Any, kept: Any, d: Any, w: Any) -> Any:
+    return [call(np.subtract, call(np.multiply, c, 0.5), d), kept, c]
+
+
+def lagging(call: Any, i: Any, c: Any, kept: Any, d: Any, w: Any) -> Any:
+    new = call(np.matmul, w, c)
+    return [new, call(setitem, kept, i, call(np.sin, d)), c]
+
+
+STEPS = [
+    carried_in_turns, read_later_too, two_back, row_in_place, row_overwritten, row_read_between, row_changed,
+    row_carried, added_up, read_after_it_is_added_to, swapped, lagging,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step.__name__)
+@pytest.mark.parametrize("escapes", [False, True])
+def test_places_of_large_arrays(step: Any, escapes: bool) -> None:
+    """Each result is where nobody reads what was there, in each iteration, in loops in loops, and after the loop."""
+    more = [SQUARE] * (step in (swapped, lagging))
+    inner = Loop(tape_of([0, SQUARE, STACK, *more, SQUARE], step), 4, [1], 2 + len(more))
+
+    def twice(call: Any, c: Any, kept: Any, w: Any) -> Any:
+        found = call(inner, 0, c, kept, *[w] * len(more), w)
+        return [call(np.add, call(getfield, found, 0), w), call(getfield, found, 1)]
+
+    outer = Loop(tape_of([SQUARE, STACK, SQUARE], twice), 2, [], 2)
+
+    def f(call: Any, x: Any, w: Any) -> Any:
+        results = []
+        for loop in (inner, outer):
+            starts = [0] if loop is inner else []
+            also = [w] * len(more) if loop is inner else []
+            found = call(loop, *starts, x, call(np.zeros, STACK.shape), *also, w)
+            parts = [call(getfield, found, k) for k in range(len(loop.results))]
+            busy = call(np.sin, call(np.multiply, x, 2.0))
+            results += parts if escapes else [call(np.sum, call(np.multiply, part, part)) for part in parts]
+            results.append(call(np.sum, call(np.multiply, busy, parts[0])))
+        return results
+
+    run: Any = tape_of([SQUARE, SQUARE], f).optimise().compile()
+    args = [SQUARE + 1.0, SQUARE.T.copy()]
+    expected = plainly(tape_of([SQUARE, SQUARE], f), *args)
+    for _ in range(3):
+        poison(getattr(run, "pool", None))
+        found = run(*args)
+        assert_close(found, expected, 1e-11, 1e-11)
+    assert_close(args, [SQUARE + 1.0, SQUARE.T], 0.0, 0.0)
+    for k, part in enumerate(found):
+        owned = [buffer for buffers in run.pool.free for buffer in buffers]
+        assert not any(np.may_share_memory(part, other) for other in [*args, *owned, *found[:k]])
+
+
+def test_source_of_large_arrays() -> None:
+    """Temporaries are in buffers, sums are added up in place, what is carried takes turns, rows are written at once."""
+
+    def step(call: Any, i: Any, c: Any, total: Any, kept: Any, w: Any) -> Any:
+        v = call(np.tanh, call(np.matmul, w, c))
+        new = call(np.matmul, call(np.multiply, v, 2.0), w)
+        return [new, call(np.add, total, call(np.multiply, v, c)), call(setitem, kept, i, v)]
+
+    loop = Loop(tape_of([0, SQUARE, SQUARE, STACK, SQUARE], step, ["i", "c", "total", "kept"]), 4, [1], 3)
+
+    def f(call: Any, x: Any, w: Any) -> Any:
+        found = call(loop, 0, x, call(np.zeros, (M, M)), call(np.empty, STACK.shape), w)
+        return [call(getfield, found, k) for k in range(3)]
+
+    text = tape_of([SQUARE, SQUARE], f, ["x", "w"]).optimise().compile().source
+    body = [line.strip() for line in text[text.index("for i") : text.index("return")].strip().splitlines()]
+    assert body == [
+        "for i in range(4):",
+        "v5_6 = np.matmul(w, c, b1)",
+        "v5_7 = kept[i]",
+        "np.tanh(v5_6, v5_7)",
+        "v5_8 = np.multiply(2.0, v5_7, b1)",
+        "v5_9 = np.matmul(v5_8, w, c_1)",
+        "np.multiply(c, v5_7, c)",
+        "np.add(total, c, total)",
+        "c = v5_9",
+        "c_1, c_2 = c_2, c_1",
+    ]
+
+
+def poison(pool: Any) -> None:
+    for buffers in pool.free if pool else ():
+        for buffer in buffers:
+            buffer.fill(np.nan)
 
 
 def test_bodies_are_optimised() -> None:
@@ -72,7 +219,7 @@ def test_an_argument_that_a_rule_gives_back_is_not_written() -> None:
     """With 1.0 * y taken as y, what is carried is the user's array."""
 
     def step(call: Any, i: Any, u: Any, y: Any) -> Any:
-        return [call(wg.extend.setitem, call(np.multiply, u, 1.0), i, 7.0), call(np.multiply, y, 1.0)]
+        return [call(setitem, call(np.multiply, u, 1.0), i, 7.0), call(np.multiply, y, 1.0)]
 
     def f(call: Any, x: Any) -> Any:
         found = call(Loop(tape_of([0, *[x.op.val] * 2], step), 2, [1], 1), 0, x, x)

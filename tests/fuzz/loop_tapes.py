@@ -15,6 +15,7 @@ from wengert.values.functional import additem, getfield, make_tuple, setitem
 
 N = 4
 CONSTANT = np.array([0.5, -0.25, 0.125, 1.0])
+MATRIX = np.arange(-8.0, 8.0).reshape(N, N) / 32
 
 
 def tape_of(values: Sequence[Any], f: Any, names: Sequence[str] = ()) -> Any:
@@ -50,11 +51,15 @@ class Maker:
     def step(self, depth: int) -> None:
         """Make one call."""
         call, a, b = self.call, self.one(self.arrays), self.one(self.arrays)
-        kind = self.rng.integers(13 if depth else 12)
+        kind = self.rng.integers(15 if depth else 14)
         if kind == 0:
             self.arrays.append(call(self.one([np.add, operator.sub]), a, b))
         elif kind == 1:
             self.arrays.append(call(self.one([np.sin, np.copy, np.negative]), a))
+        elif kind == 12:
+            self.arrays.append(call(np.matmul, MATRIX, a))
+        elif kind == 13:
+            self.stored(a, call(np.multiply, call(operator.getitem, b, slice(1, 3)), 0.5))
         elif kind == 2:
             self.arrays.append(call(operator.mul, a, self.one([0.5, 1.0, CONSTANT, np.float64(-0.75)])))
         elif kind == 3:
@@ -73,6 +78,16 @@ class Maker:
             self.arrays.append(call(self.one([setitem, additem]), a, self.one(self.places), value))
         else:
             self.loop(depth - 1)
+
+    def stored(self, x: Any, part: Any) -> None:
+        """Store a part of its own memory, with calls between, and perhaps read it later."""
+        for _ in range(self.rng.integers(2)):
+            self.step(0)
+        self.arrays.append(self.call(setitem, x, self.one([slice(0, 2), slice(2, 4)]), part))
+        for _ in range(self.rng.integers(2)):
+            self.step(0)
+        if self.rng.random() < 0.5:
+            self.arrays.append(self.call(additem, self.one(self.arrays), slice(1, 3), part))
 
     def loop(self, depth: int) -> None:
         """Call a random loop."""
@@ -114,7 +129,8 @@ def random_tape(seed: int) -> Any:
         made.loop(2)
         for _ in range(rng.integers(4)):
             made.step(2)
-        return [*made.arrays[2:], *made.numbers[1:], x]
+        read = [v for v in made.arrays[2:] if rng.random() < 0.4]
+        return [*(read or made.arrays[-1:]), *made.numbers[1:], *[x] * int(rng.integers(2))]
 
     return tape_of(arguments(seed), f, ["x", "y", "s"])
 

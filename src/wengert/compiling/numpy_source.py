@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
 import numpy as np
 
-from wengert.compiling.placement import Pool, placement, ufunc_at
+from wengert.compiling.placement import (
+    Placement,
+    Pool,
+    is_plain,
+    may_reuse,
+    placement,
+    rows_written,
+    taking_turns,
+    ufunc_at,
+)
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
 from wengert.tape.liveness import Carrying, is_atom
@@ -30,8 +39,12 @@ class PlacedWriter(Writer):
     """Writes the statements of one tape, with the places of results."""
 
     def __init__(self, tape: AnyTape, sites: bool, loop: Carrying | None = None) -> None:
+        self.reuses = may_reuse if is_plain(list(tape)) else None
         super().__init__(tape, sites, loop)
+        self.found = Placement([], {}, {}, {})
+        self.names: list[str] = []  # of the buffers
         self.places: dict[int, str] = {}
+        self.rows = rows_written(self.ops, self.memory)
         self.pool: Pool | None = None
         stores = [op for op in self.ops if isinstance(op, Call) and self.begins_with_zeros(op)]
         self.begins = {op.id: op.args[0].op for op in stores}
@@ -51,12 +64,13 @@ class PlacedWriter(Writer):
 
     def body(self) -> None:
         """Write the statements, inside of those that take buffers and give them back."""
-        buffers, places = placement(self.ops, self.tape.result)
+        self.found = placement(self.ops, self.memory)
+        buffers = self.found.buffers
         if not buffers:
             super().body()
             return
-        names = [self.name(f"b{k + 1}") for k in range(len(buffers))]
-        self.places = {op: names[k] for op, k in places.items()}
+        self.names = names = [self.name(f"b{k + 1}") for k in range(len(buffers))]
+        self.places = {op: names[k] for op, k in self.found.places.items()}
         pool, taken = self.name("pool"), self.name("buffers")
         self.pool = self.outside.constants[pool] = Pool(buffers)
         before = len(self.lines)
@@ -70,17 +84,62 @@ class PlacedWriter(Writer):
             f"    {pool}.give({taken})",
         ]
 
+    def inner(self, op: Call, memory: Carrying) -> Self:
+        inner = super().inner(op, memory)
+        inner.reuses = self.reuses  # as `memory` was found
+        inner.found, inner.names = self.found.inside(op.id), self.names
+        inner.places = {each: self.names[k] for each, k in inner.found.places.items()}
+        return inner
+
+    def take_turns(self, op: Call, names: Sequence[str]) -> tuple[list[str], list[str]]:
+        before, after = [], []
+        for maker, k in taking_turns(op.fn, self.memory).items():
+            one, other = self.name(f"{names[k]}_1"), self.name(f"{names[k]}_2")
+            new = f"{self.outside.numpy('empty')}({self.like(maker.val)})"
+            pair = [self.names[n] for n in self.found.pairs.get(maker.id, ())] or [new, new]
+            before.append(f"{one}, {other} = {', '.join(pair)}")
+            after.append(f"{one}, {other} = {other}, {one}")
+            self.places[maker.id] = one
+        return before, after
+
     def write(self, op: Op) -> None:
         """Write an op, but for zeros that a store writes at once."""
-        if op.id not in self.begun:
+        if isinstance(op, Call) and op.id in self.rows:
+            self.row(op, self.rows[op.id])
+        elif isinstance(op, Call) and op.id in self.memory.over:
+            self.into(op, self.exprs[self.memory.over[op.id].id].text)
+        elif op.id not in self.begun:
             super().write(op)
 
+    def row(self, op: Call, store: Call) -> None:
+        """Write an op whose result goes where a store puts it."""
+        for v in references(store.args[1]):
+            if v.id in self.pending:
+                self.settle(v.id)
+        place = f"{self.exprs[store.args[0].id].text}[{self.key(store.args[1])}]"
+        if self.uses[op.id] > 1:
+            super().assign(op, lambda: Snippet(place, TIGHT))
+            place = self.exprs[op.id].text
+        self.into(op, place)
+
+    def into(self, op: Call, place: str) -> None:
+        """Write an op whose result goes into an array that is there already."""
+        self.places[op.id] = place
+        self.mutation(op, lambda: self.call(op).text)
+        self.exprs[op.id] = Snippet(place, TIGHT)
+
     def store(self, op: Call, target: str) -> None:
-        """Write a store; the first sum into zeros writes what it adds, and zeros at the edges."""
-        zeros = self.begins.get(op.id)
-        if zeros is None:
+        """Write a store, unless what it puts there is there; the first sum into zeros writes what it adds."""
+        zeros, value = self.begins.get(op.id), op.args[-1]
+        if isinstance(value, Variable) and self.rows.get(value.id) is op:
+            self.exprs[op.id] = self.exprs[op.args[0].id]
+        elif zeros is None:
             super().store(op, target)
-            return
+        else:
+            self.begin(op, zeros)
+
+    def begin(self, op: Call, zeros: Op) -> None:
+        """Write the first sum into zeros: what is added, and zeros at the edges."""
         name = self.new_name(zeros)
         new = f"{self.outside.numpy('empty')}({self.like(zeros.val)})"
         self.lines.append(f"{name} = {self.places.get(zeros.id, new)}")

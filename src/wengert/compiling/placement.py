@@ -6,7 +6,7 @@ faulted page by page and unmapped. So the set of buffers is as small as lifetime
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +14,12 @@ import numpy as np
 from wengert.compiling.from_tape import looks_at_memory
 from wengert.compiling.graph import SUM
 from wengert.compiling.vocabulary import SIGNS
-from wengert.tape.liveness import Memory, last_readers
+from wengert.tape.liveness import Memory, carrying
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Op, Variable, value_of
+from wengert.tape.ops import Call, Op, Variable, references, value_of
+from wengert.tape.source import key_value
+from wengert.values import functional
+from wengert.values.keys import is_basic
 from wengert.values.names import is_of_library
 
 LEAST = 1 << 14  # bytes; smaller arrays cost no page faults, and `x * y` is easier to read
@@ -32,10 +35,19 @@ class Buffer(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """The buffers, and for the ids of ops which of them holds the result."""
+    """The buffers, and for the ids of ops which of them holds the result; that of `bodies` by the loops' calls.
+
+    `pairs` has for ops whose results are carried two buffers that take turns.
+    """
 
     buffers: list[Buffer]
     places: dict[int, int]
+    bodies: dict[int, Placement]
+    pairs: dict[int, tuple[int, int]]
+
+    def inside(self, loop: int) -> Placement:
+        """The Placement of a loop's body, in the same buffers."""
+        return self.bodies.setdefault(loop, Placement(self.buffers, {}, {}, {}))
 
 
 class Pool:
@@ -65,17 +77,17 @@ def ufunc_at(fn: Any) -> Any:
         return fn
 
 
-def placement(ops: Sequence[Op], result: Variable) -> Placement:
+def placement(ops: Sequence[Op], memory: Memory) -> Placement:
     """Which results of `ops` go into buffers: large ones that no user gets, and no function that might keep them."""
-    if looks_at_memory(ops):
-        return Placement([], {})
-    memory = Memory(last_readers(ops, result))
-    stores = memory.in_place(ops)
-    for op in ops:
-        if isinstance(op, Call) and _may_keep(op):
-            for v in op.references():
-                memory.pinned[memory.find(v.id)] = True
-    return _Scan(ops, memory, stores).placement()
+    found = Placement([], {}, {}, {})
+    if not looks_at_memory(ops):
+        _Scan(ops, memory, found, {}).fill()
+    return found
+
+
+def is_plain(ops: Sequence[Op]) -> bool:
+    """Whether it is known of all calls what they do with memory, also in loops."""
+    return not looks_at_memory(ops) and not any([isinstance(op, Call) and _may_keep(op) for op in ops])
 
 
 def _may_keep(op: Call) -> bool:
@@ -89,55 +101,72 @@ def _may_keep(op: Call) -> bool:
 class _Scan:
     """Goes through the ops in order, and gives each group of values that share memory a buffer while it lives."""
 
-    def __init__(self, ops: Sequence[Op], memory: Memory, stores: frozenset[int]) -> None:
-        self.ops, self.memory, self.stores = ops, memory, stores
-        self.free: dict[Buffer, list[int]] = {}
+    def __init__(self, ops: Sequence[Op], memory: Memory, found: Placement, free: dict[Buffer, list[int]]) -> None:
+        self.ops, self.memory, self.found, self.free = ops, memory, found, free
         self.held: dict[int, int] = {}  # group -> buffer
-        self.found = Placement([], {})
-        self.makers: dict[int, int] = {}
+        self.dying: dict[int, list[int]] = {}  # groups, by who reads them last
+        self.rows, self.makers = rows_written(ops, memory), makers_of(ops, memory)
         for op in ops:
-            if memory.owner[op.id] and op.id not in stores:
-                place = memory.find(op.id)
-                self.makers[place] = self.makers.get(place, 0) + 1
+            if isinstance(op, Call) and _may_keep(op):
+                for v in op.references():
+                    memory.pinned[memory.find(v.id)] = True
 
-    def placement(self) -> Placement:
-        """The Placement of all."""
-        dying: dict[int, set[int]] = {}
+    def fill(self) -> None:
+        """Find the places of all results."""
         for op in self.ops:
             group = self.memory.find(op.id)
             if isinstance(op, Call) and self.may_place(op, group):
                 self.place(op, group)
-                dying.setdefault(self.memory.until[group], set()).add(group)
-            for dead in dying.pop(op.id, ()):
+            elif isinstance(op, Call) and isinstance(op.fn, Loop):
+                self.run(op)
+            for dead in self.dying.pop(op.id, ()):
                 if dead in self.held:
                     k = self.held.pop(dead)
                     self.free.setdefault(self.found.buffers[k], []).append(k)
-        return self.found
+
+    def run(self, op: Call) -> None:
+        """Find the places of results in the body of a loop: in what is free while it runs."""
+        loop, inner = carrying(op.fn, self.memory.reuses), self.found.inside(op.id)
+        for maker, k in taking_turns(op.fn, loop.memory).items():
+            group = self.memory.find(self.memory.parts[op.id][k])
+            until = self.memory.until[group]
+            if until <= len(self.ops) and not self.memory.pinned[group]:
+                inner.pairs[maker.id] = pair = self.take(maker), self.take(maker)
+                for buffer in pair:
+                    self.hold(buffer, -1 - buffer, until)
+        _Scan(list(op.fn.body), loop.memory, inner, self.free).fill()
+
+    def hold(self, buffer: int, group: int, until: int) -> None:
+        """Have a group of values, or another holder of a negative number, have a buffer."""
+        self.held[group] = buffer
+        self.dying.setdefault(until, []).append(group)
+
+    def take(self, op: Call) -> int:
+        """A buffer for the result of a call: one that is free, or a new one."""
+        buffer = Buffer(op.val.shape, op.val.dtype)
+        if self.free.get(buffer):
+            return self.free[buffer].pop()
+        self.found.buffers.append(buffer)
+        return len(self.found.buffers) - 1
 
     def may_place(self, op: Call, group: int) -> bool:
         """Whether the result of a call can be written into a buffer."""
-        memory, x = self.memory, op.val
+        memory = self.memory
         return (
-            type(x) is np.ndarray
-            and x.nbytes >= LEAST
+            is_large(op)
             and takes_out(op)
-            and self.makers.get(group) == 1
+            and op.id not in self.rows
+            and self.makers.get(group) == [op]
             and not memory.pinned[group]
             and memory.until[group] <= len(self.ops)
         )
 
     def place(self, op: Call, group: int) -> None:
         """Give an op the buffer of an operand that dies with it, one that is free, or a new one."""
-        buffer = Buffer(op.val.shape, op.val.dtype)
-        heir = self.dying_operand(op, buffer)
-        if heir is not None:
-            k = self.held.pop(heir)
-        elif self.free.get(buffer):
-            k = self.free[buffer].pop()
-        else:
-            k = len(self.found.buffers)
-            self.found.buffers.append(buffer)
-        self.held[group] = self.found.places[op.id] = k
+        heir = self.dying_operand(op, Buffer(op.val.shape, op.val.dtype))
+        k = self.take(op) if heir is None else self.held.pop(heir)
+        self.found.places[op.id] = k
+        self.hold(k, group, self.memory.until[group])
 
     def dying_operand(self, op: Call, buffer: Buffer) -> int | None:
         """The group of an operand, of the same form, that nobody reads after an elementwise op."""
@@ -146,10 +175,74 @@ class _Scan:
         read = [(v.id, self.memory.find(v.id)) for v in op.references()]
         for group in dict.fromkeys([group for _, group in read]):
             if self.memory.until[group] == op.id and group in self.held:
-                whole = all([v in self.found.places or v in self.stores for v, its in read if its == group])
+                whole = all([v in self.found.places or v in self.memory.in_place for v, its in read if its == group])
                 if whole and self.found.buffers[self.held[group]] == buffer:
                     return group
         return None
+
+
+def makers_of(ops: Iterable[Op], memory: Memory) -> dict[int, list[Op]]:
+    """For each group of values that share memory, the ops that make new memory for it."""
+    makers: dict[int, list[Op]] = {}
+    for op in ops:
+        if memory.owner[op.id] and op.id not in memory.in_place and op.id not in memory.over:
+            makers.setdefault(memory.find(op.id), []).append(op)
+    return makers
+
+
+def may_reuse(op: Call) -> bool:
+    """Whether a call may write over one of its operands: a large result of an elementwise function."""
+    return is_large(op) and is_elementwise(op) and takes_out(op)
+
+
+def is_large(op: Call) -> bool:
+    """Whether the result of a call is an array that is worth a buffer."""
+    return type(op.val) is np.ndarray and op.val.nbytes >= LEAST
+
+
+def taking_turns(loop: Loop, memory: Memory) -> dict[Call, int]:
+    """The ops that make what a loop carries, if in two arrays in turn they would overwrite what nobody reads any more.
+
+    The value says which of what is carried it is.
+    """
+    first = len(loop.steps)
+    carried, makers = loop.inputs[first : first + loop.carried], makers_of(loop.body, memory)
+    places = [memory.find(v.id) if isinstance(v, Variable) else 0 for v in loop.results]
+    found: dict[Call, int] = {}
+    for k, v in enumerate(carried if is_plain(list(loop.body)) else ()):
+        made = makers.get(places[k], [])
+        alone = v.id in memory.own and memory.find(v.id) not in places
+        if alone and len(made) == 1 and isinstance(op := made[0], Call) and is_large(op) and takes_out(op):
+            found[op] = k
+    return found
+
+
+def rows_written(ops: Sequence[Op], memory: Memory) -> dict[int, Call]:
+    """The ops whose results can be computed where a store puts them, with the store: `np.add(a, b, S[k])`."""
+    found: dict[int, Call] = {}
+    makers = makers_of(ops, memory)
+    for store in ops if is_plain(ops) else ():
+        if isinstance(store, Call) and store.fn is functional.setitem and store.id in memory.in_place:
+            v = store.args[2]
+            if isinstance(v, Variable) and makers.get(memory.find(v.id)) == [v.op] and _fits(ops, memory, store, v.op):
+                found[v.id] = store
+    return found
+
+
+def _fits(ops: Sequence[Op], memory: Memory, store: Call, op: Any) -> bool:
+    """Whether the result of `op`, of memory of its own, may lie where `store` puts it."""
+    x, key, _ = store.args
+    target, row = memory.find(x.id), memory.find(op.id)
+    known = key_value(key)
+    if not (isinstance(op, Call) and is_large(op) and takes_out(op) and op.fn is not np.zeros and is_basic(known)):
+        return False
+    part, until = value_of(x)[known], memory.until[row]
+    same = type(part) is np.ndarray and (part.shape, part.dtype) == (op.val.shape, op.val.dtype)
+    if not same or memory.pinned[row] or until > len(ops) or memory.written[row]:
+        return False
+    early = all([u.id < op.id for u in references((x, key))])
+    between = [other for other in ops if op.id < other.id <= until and other is not store]
+    return early and not any([memory.find(u.id) == target for other in between for u in other.references()])
 
 
 def is_elementwise(op: Call) -> bool:

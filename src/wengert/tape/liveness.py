@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,8 +39,13 @@ class Liveness(NamedTuple):
 
 def liveness(ops: Sequence[Op], result: Variable) -> Liveness:
     """The Liveness of the values of `ops`; the op at the position `result` is read after all of them."""
-    last = last_readers(ops, result)
-    return Liveness(last, Memory(last).in_place(ops))
+    memory = memory_of(ops, result)
+    return Liveness(memory.last, memory.in_place)
+
+
+def memory_of(ops: Sequence[Op], result: Variable, reuses: Callable[[Call], bool] | None = None) -> Memory:
+    """The Memory of the values of `ops`; the op at the position `result` is read after all of them."""
+    return Memory(ops, last_readers(ops, result), reuses=reuses)
 
 
 def last_readers(ops: Sequence[Op], result: Variable) -> list[int]:
@@ -56,24 +61,34 @@ def last_readers(ops: Sequence[Op], result: Variable) -> list[int]:
 class Memory:
     """Groups values that may share memory; of each group it knows who reads it last, and whether it may be written.
 
-    `own` are the ids of inputs whose arrays nobody else has. Each part of what a loop gives has a number beyond those
-    of the ops.
+    `last` are the last readers, `own` the ids of inputs whose arrays nobody else has. `in_place` has the ids of the
+    stores that may write in place, (id, k) for loops. `over` has the ids of calls that may write over an operand that
+    a loop carries, which is the value: calls of which `reuses` is true. Each part of what a loop gives has a number
+    beyond those of the ops.
     """
 
-    def __init__(self, last: list[int], own: frozenset[int] = frozenset()) -> None:
+    def __init__(
+        self,
+        ops: Iterable[Op],
+        last: list[int],
+        own: frozenset[int] = frozenset(),
+        reuses: Callable[[Call], bool] | None = None,
+    ) -> None:
+        self.last, self.own, self.reuses = last, own, reuses
         self.parent = list(range(len(last)))
         self.until = list(last)
         self.pinned = [False] * len(last)
         self.owner = [False] * len(last)
         self.written = [False] * len(last)
-        self.own = own
+        self.carried = [False] * len(last)
         self.parts: dict[int, list[int]] = {}
+        self.over: dict[int, Variable] = {}
         self._in_place: set[Any] = set()
-
-    def in_place(self, ops: Iterable[Op]) -> InPlace:
-        """Take in all ops; returns the ids of the stores that may write in place, (id, k) for loops."""
         for op in ops:
             self.enter(op)
+
+    @property
+    def in_place(self) -> InPlace:
         return frozenset(self._in_place)
 
     def find(self, k: int) -> int:
@@ -88,11 +103,12 @@ class Memory:
             self.until[a] = max(self.until[a], self.until[b])
             self.pinned[a] = self.pinned[a] or self.pinned[b]
             self.written[a] = self.written[a] or self.written[b]
+            self.carried[a] = self.carried[a] or self.carried[b]
 
     def enter(self, op: Op) -> None:
         """Take in the next op."""
         if not isinstance(op, Call):
-            self.owner[op.id] = op.id in self.own
+            self.owner[op.id] = self.carried[op.id] = op.id in self.own
             self.pinned[op.id] = op.id not in self.own
         elif is_store(op):
             self.owner[op.id] = True
@@ -100,9 +116,11 @@ class Memory:
                 self._write(op.id, op.args[0])
                 self.join(op.args[0].id, op.id)
         elif isinstance(op.fn, Loop):
-            self._run(op, carrying(op.fn))
+            self._run(op, carrying(op.fn, self.reuses))
         elif is_new_memory(op):
             self.owner[op.id] = True
+            if self.reuses is not None and self.reuses(op):
+                self._reuse(op)
         elif not is_atom(op.val):
             self._share(op)
 
@@ -120,6 +138,19 @@ class Memory:
         overlap = any(self.find(v.id) == place for v in references(rest))
         # NumPy assigns overlapping slices rightly
         return not overlap or (op.fn is functional.setitem and is_basic(rest[0]))
+
+    def _reuse(self, op: Call) -> None:
+        """Have a call write over an operand of its form that a loop carries, if nobody reads that afterwards."""
+        read = [v for v in op.references() if not is_atom(value_of(v))]
+        for v in read:
+            place, x = self.find(v.id), value_of(v)
+            whole = all([self.owner[u.id] for u in read if self.find(u.id) == place])
+            dies = self.carried[place] and not self.pinned[place] and self.until[place] <= op.id
+            if dies and whole and (x.shape, x.dtype) == (op.val.shape, op.val.dtype):
+                self.over[op.id] = v
+                self.written[place] = True
+                self.join(v.id, op.id)
+                return
 
     def _run(self, op: Call, loop: Carrying) -> None:
         """Take in a loop: it may write into what it is given to carry, or into a copy, and gives parts."""
@@ -139,6 +170,7 @@ class Memory:
         self.pinned.append(part.pinned or any(map(_holds_memory, args)))
         self.owner.append(part.owned and all([self.owner[v.id] for v in given]))
         self.written.append(False)
+        self.carried.append(False)
         for v in given:
             self.join(v.id, node)
         return node
@@ -174,17 +206,17 @@ class Part(NamedTuple):
 
 
 class Carrying(NamedTuple):
-    """What a loop does with memory: how `live` the values of its body are, and which arguments are `written` into.
+    """What a loop does with memory: that of the values of its body, and which arguments are `written` into.
 
     Into those it writes if they are its own, else into copies of them, which it makes once.
     """
 
-    live: Liveness
+    memory: Memory
     written: frozenset[int]
     parts: list[Part]
 
 
-def carrying(loop: Loop) -> Carrying:
+def carrying(loop: Loop, reuses: Callable[[Call], bool] | None = None) -> Carrying:
     """The Carrying of a loop: its own are at first all arrays that it carries, and of these what stays alone."""
     body = loop.body
     ops, inputs, results = list(body), [v.id for v in loop.inputs], loop.results
@@ -194,8 +226,7 @@ def carrying(loop: Loop) -> Carrying:
     first = len(loop.steps)
     own = frozenset(inputs[first : first + loop.carried])
     while True:
-        memory = Memory(last, own)
-        in_place = memory.in_place([op for op in ops if op is not body.result.op])
+        memory = Memory([op for op in ops if op is not body.result.op], last, own, reuses)
         places = [memory.find(v.id) if isinstance(v, Variable) else 0 for v in results]
         alone = [
             memory.owner[v.id] and not memory.pinned[place] and places.count(place) == 1 if place else False
@@ -210,7 +241,7 @@ def carrying(loop: Loop) -> Carrying:
         Part(frozenset(those), places.index(place), not place or memory.pinned[place], its)
         for those, place, its in zip(given, places, alone, strict=True)
     ]
-    return Carrying(Liveness(last, in_place), written, parts)
+    return Carrying(memory, written, parts)
 
 
 def _around(loop: Loop, memory: Memory, places: list[int]) -> tuple[list[set[int]], frozenset[int]]:

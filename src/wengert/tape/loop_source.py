@@ -15,6 +15,7 @@ from wengert.tape.liveness import carrying
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input, Variable, value_of
 from wengert.tape.provenance import variables_of
+from wengert.values.functional import overlaps
 from wengert.values.names import SUM, TIGHT, is_name
 
 _PLACES = "ijklmnpqrst"
@@ -48,9 +49,9 @@ class _Loop:
 
     def __init__(self, w: Any, op: Call) -> None:
         loop: Loop = op.fn
-        self.w, self.op, self.loop, self.memory = w, op, loop, carrying(loop)
+        self.w, self.op, self.loop, self.memory = w, op, loop, carrying(loop, w.reuses)
         self.results = loop.results
-        self.inner = w.inner(loop, self.memory, op.id)
+        self.inner = w.inner(op, self.memory)
         n = len(loop.steps)
         self.inputs, self.starts, self.given = loop.inputs, op.args[:n], op.args[n:]
         self.carried = self.inputs[n : n + loop.carried]
@@ -72,8 +73,10 @@ class _Loop:
             if isinstance(v, Variable):
                 inner.carries[v.id] = name
         heads = [*self.heads(starts)]
+        before, after = inner.take_turns(self.op, names)
         self.body(names)
-        w.lines += [_for(heads, loop.count), *(f"    {line}" for line in inner.lines or ["pass"])]
+        inner.lines += after
+        w.lines += [*before, _for(heads, loop.count), *(f"    {line}" for line in inner.lines or ["pass"])]
         w.own.update(names)
         w.checked, w.said = w.checked or inner.checked, ""
         w.taken.difference_update(name for name, _ in heads)
@@ -99,7 +102,7 @@ class _Loop:
         mine = self.read.count(old) == 1 and w.is_free(old, self.op)
         name = old if mine and wish in (None, old) else self.inner.named_like(wish, v.op)
         if len(self.starts) + k in self.memory.written and (self.op.id, k) not in w.in_place:
-            w.copy(name, old, value_of(v), self.inner.strided)
+            w.copy(name, old, value_of(v), not overlaps(value_of(v)))
         elif name != old:
             w.statement(None, lambda: f"{name} = {w.arg(a).text}")
         return name

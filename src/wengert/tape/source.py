@@ -15,7 +15,7 @@ import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
@@ -24,9 +24,9 @@ from wengert.errors import StaleTapeError, TapeError
 from wengert.tape.dump import type_text
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import RESERVED, Snippet
-from wengert.tape.liveness import Carrying, is_atom, is_store, liveness
+from wengert.tape.liveness import Carrying, is_atom, is_store, memory_of
 from wengert.tape.loop_source import carried_names, write_loop
-from wengert.tape.loops import Loop, asks_for_strides, with_bodies
+from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.parameters import Parameters, as_name
 from wengert.tape.provenance import behind, variables_of
@@ -80,14 +80,16 @@ class Writer(Parameters):
     The body of a loop has a Writer of its own, to whose `lines` that of the text around it gives four spaces.
     """
 
+    reuses: Callable[[Call], bool] | None = None  # which calls write over an operand that a loop carries
+
     def __init__(self, tape: AnyTape, sites: bool, loop: Carrying | None = None) -> None:
         super().__init__(tape)
         self.sites, self.said, self.prefix = sites, "", ""
         self.variables = variables_of(self.ops)
-        self.last, self.in_place = loop.live if loop else liveness(self.ops, tape.result)
+        self.memory = loop.memory if loop else memory_of(self.ops, tape.result, self.reuses)
+        self.in_place = self.memory.in_place
         self.own: set[str] = set()  # names of values that may go to others when these are dead
         self.parts: dict[int, list[Snippet]] = {}  # of what loops give
-        self.strided = loop is None or asks_for_strides(self.ops)
         self.carries: dict[int, str] = {}  # the names that the next iteration reads values by
         self.before: dict[str, str] | None = None  # texts and names of values that are made before the outermost loop
         self.needed = _needed(self.ops, tape.result.id)
@@ -199,7 +201,7 @@ class Writer(Parameters):
         """Whether the value of `op` may have a name: it is one of ours, and nobody reads afterwards what has it now."""
         held = [k for k, expr in self.exprs.items() if expr.text == name]
         held += [k for k, parts in self.parts.items() if any([part.text == name for part in parts])]
-        return name in self.own and all([self.last[k] <= op.id for k in held])
+        return name in self.own and all([self.memory.last[k] <= op.id for k in held])
 
     def arg(self, tree: Any) -> Snippet:
         """The text of an argument; in a loop NumPy's values are made before it."""
@@ -253,12 +255,16 @@ class Writer(Parameters):
         for k in sorted(self.pending):
             self.settle(k)
 
-    def inner(self, loop: Loop, memory: Carrying, prefix: str) -> Writer:
-        """A Writer for the body of a loop, in the same module."""
-        inner = type(self)(loop.body, self.sites, memory)
-        inner.prefix = f"{self.prefix}{prefix}_"
+    def inner(self, op: Call, memory: Carrying) -> Self:
+        """A Writer for the body of the loop that `op` calls, in the same module."""
+        inner = type(self)(op.fn.body, self.sites, memory)
+        inner.prefix = f"{self.prefix}{op.id}_"
         inner.outside, inner.taken, inner.before = self.outside, self.taken, self.before
         return inner
+
+    def take_turns(self, op: Call, names: Sequence[str]) -> tuple[list[str], list[str]]:
+        """What stands before a loop, and at the end of each iteration, for arrays that take turns."""
+        return [], []
 
     def guard(self, op: Call) -> None:
         """Write a test that raises StaleTapeError where a decision is not as recorded."""
@@ -323,12 +329,12 @@ class Writer(Parameters):
             name = self.named_like(None, op)
             apart = not functional.overlaps(value_of(x))
             windowed = op.fn in functional.WINDOWED
-            self.copy(name, self.exprs[x.id].text, value_of(x), self.strided and (apart or windowed))
+            self.copy(name, self.exprs[x.id].text, value_of(x), apart or windowed)
         sign = "=" if op.fn in (functional.setitem, functional.setlens) else "+="
         if target == "window":
             place = f"{self.window(name, value_of(x), op)}[...]"
             self.mutation(op, lambda: f"{place} {sign} {self.arg(op.args[4]).text}")
-        elif op.fn is functional.additem and may_repeat(_key_value(op.args[1])):
+        elif op.fn is functional.additem and may_repeat(key_value(op.args[1])):
             at = self.outside.numpy("add.at")
             self.mutation(op, lambda: f"{at}({name}, {self.arg(op.args[1]).text}, {self.arg(op.args[2]).text})")
         else:
@@ -354,7 +360,7 @@ class Writer(Parameters):
             ndarray, zeros = self.outside.numpy("ndarray"), self.outside.numpy("zeros")
             start = x.__array_interface__["data"][0] - low
             buffer = f"{zeros}({high - low}, 'u1')"
-            self.lines.append(f"{name} = {ndarray}({old}.shape, {old}.dtype, {buffer}, {start}, {old}.strides)")
+            self.lines.append(f"{name} = {ndarray}({x.shape}, {old}.dtype, {buffer}, {start}, {x.strides})")
             self.lines.append(f"{name}[...] = {old}")
 
 
@@ -408,5 +414,6 @@ def _roots(ops: Iterable[Op]) -> set[str]:
     return {(place.path if place.module == "builtins" else place.module).split(".")[0] for place in places if place}
 
 
-def _key_value(key: Any) -> Any:
+def key_value(key: Any) -> Any:
+    """A key with the values of Variables in it, as far as they are known."""
     return tuple(value_of(part) for part in key) if isinstance(key, tuple) else value_of(key)
