@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.graph import Spec
+from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable
 from wengert.values import functional
 
@@ -37,29 +38,36 @@ def runs_of(ops: Sequence[Op], crossings: Any) -> list[Run]:
     these are fewest.
     """
     marks, taken = _marks(ops), np.zeros(len(ops), bool)
-    moves = np.cumsum([isinstance(op, Call) and any([op.fn is fn for fn in _MOVES]) for op in ops])
+    work = np.cumsum([0, *map(_work, ops)])
     found = []
-    for period in _periods(marks):
+    for period in _periods(marks, LEAST_COUNT if work[-1] > 2 * len(ops) else LEAST_OPS):
         same = (marks[period:] == marks[:-period]) & ~taken[:-period] & ~taken[period:]
         edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0]))))
         for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             length = end - start + period
-            computes = moves[start + period - 1] - moves[start - 1] < period if start else True
-            if computes and length >= max(LEAST_OPS, LEAST_COUNT * period) and not taken[start : end + period].any():
+            enough = length >= LEAST_COUNT * period and work[end + period] - work[start] >= 2 * LEAST_OPS
+            if enough and work[start + period] > work[start] + period and not taken[start : end + period].any():
                 run = _turned(Run(start, period, length // period), length, crossings)
                 taken[run.start : run.end] = True
                 found.append(run)
     return sorted(found)
 
 
-def _periods(marks: np.ndarray) -> list[int]:
+def _work(op: Op) -> int:
+    """One for an op that only moves values, two for a call, and as many as a run has for a loop."""
+    if not isinstance(op, Call) or any([op.fn is fn for fn in _MOVES]):
+        return 1
+    return LEAST_OPS if type(op.fn) is Loop else 2
+
+
+def _periods(marks: np.ndarray, least: int) -> list[int]:
     """The distances, in ascending order, at which some op, or some sequence of ops, is met again often enough."""
     found: set[int] = set()
     for shift in (1, 8, 64):  # one op, 8 in turn, 64
         order = np.argsort(marks, kind="stable")
         equal = marks[order[1:]] == marks[order[:-1]]
         distances, times = np.unique((order[1:] - order[:-1])[equal], return_counts=True)
-        often = (times >= LEAST_COUNT - 1) & ((times + 1) * distances >= LEAST_OPS)
+        often = (times >= LEAST_COUNT - 1) & ((times + 1) * distances >= least)
         found.update(distances[often].tolist())
         marks = _in_turn(marks, shift)
     return sorted(found)

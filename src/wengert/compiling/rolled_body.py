@@ -88,7 +88,7 @@ class _Body:
         """Push the inputs of the body, and what makes their first values."""
         links = [*links_of(self.pattern)]
         places = {link for link in links if type(link) is Place}
-        for link in {link for link in links if type(link) in (Each, Table)}:
+        for link in dict.fromkeys([link for link in links if type(link) in (Each, Table)]):
             rows = self.roller.from_stack(link) if type(link) is Each else None
             self.rows[link] = rows or (self.table(link), _COUNTER)
             places.add(self.rows[link][1])
@@ -181,7 +181,7 @@ def canonical(loop: Loop) -> Any:
 
 def _key(op: Op) -> Any:
     if not isinstance(op, Call):
-        return type(op), spec_of(op.val)
+        return type(op), int if type(op.val) is int else spec_of(op.val)
     return type(op), _tree((op.fn, op.args, op.kwargs, op.guard and op.val)), spec_of(op.val)
 
 
