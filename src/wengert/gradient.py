@@ -323,7 +323,7 @@ def _gradient(
         watching = recording if depth else None
         seeds = scalar_seed(recording, value, seed, holomorphic, calling(watching))
         with closed(recording):
-            bars = reverse(recording, here, seeds, depth, depth == 0, watching)
+            bars = (recording.reverse or reverse)(recording, here, seeds, depth, depth == 0, watching)
             gradient_of = LeafGradients(bars, slots, depth > 0)
             leading = simple and not depth
             gradients = gradient_of.leading(swaps.made, here.start) if leading else [*swaps.mirrors(gradient_of)]

@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from wengert.compiling.postponing import Reverse
 from wengert.errors import WengertError
-from wengert.gradient import grad
+from wengert.gradient import grad, pulled
 from wengert.hooks.tracer import enter, level, run
 from wengert.memory.residuals import materialise
 from wengert.one_pass import hvp
@@ -136,6 +137,22 @@ def tape_of(f: Callable[..., Any], args: tuple[Any, ...], named: Callable[..., A
         return _traced(f, args, {}, None, named)[1]
     finally:
         SESSION.tidy()
+
+
+def _pulled(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Tape:
+    """The tape of a function that returns (y, others), and of its pullback: (y, others, the `wanted` first cotangents).
+
+    Its inputs are the `values`, at which f is taken, and the `seeds`, in ȳ's place.
+    """
+
+    def back(values: Any, seeds: Any) -> Any:
+        outputs, pullback, others = pulled(f, tuple(values), {}, tuple(range(wanted)), True, quiet=True)
+        return outputs, others, pullback(tuple(seeds))
+
+    return tape_of(back, (values, seeds), back)
+
+
+Reverse.taped = staticmethod(_pulled)
 
 
 def _traced(

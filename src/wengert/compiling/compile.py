@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.entries import FAILED, Entry, Miss
+from wengert.compiling.lowering import agree, is_postponed
 from wengert.compiling.outside import Wrapper
 from wengert.compiling.tracing import traced
 from wengert.errors import EagerWarning, NotCompiledError, WengertError
@@ -85,9 +86,12 @@ class Compiled(Wrapper):
             self._give_up(str(found.reads.unkept))
             return found.value
         parameters = [f"a{k}" for k in range(len(args) + len(kwargs))]
+        given = (*args, *kwargs.values())
         entry = Entry(found, parameters, self.exact)
-        failing = entry.failing((*args, *kwargs.values()))
+        failing = entry.failing(given)
         if failing is None:
+            if is_postponed(found.tape) and not agree(entry.call(*given), found.value):
+                entry = Entry(found, parameters, self.exact, cut=False)
             self._version = rules.version  # tracing may have loaded some
             self._entries[key] = [*self._entries.get(key, ()), entry]
         else:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.drawing import saved_state
+from wengert.compiling.lowering import lowered
 from wengert.compiling.optimising import optimised
 from wengert.compiling.outside import Outer
 from wengert.compiling.tracing import Traced
@@ -39,11 +40,12 @@ class Entry:
     `tests` are the expressions that have to be true, in order; the names in them are those of `names`.
     """
 
-    def __init__(self, traced: Traced, parameters: list[str], exact: bool) -> None:
+    def __init__(self, traced: Traced, parameters: list[str], exact: bool, cut: bool = True) -> None:
         reads = traced.reads
         assert traced.tape is not None
         self.said = reads.said
-        self.tape, self.parameters, self.inputs = optimised(traced.tape, exact), parameters, dict(reads.inputs)
+        self.tape = optimised(lowered(traced.tape, cut), exact)
+        self.parameters, self.inputs = parameters, dict(reads.inputs)
         self.run: Any = self.tape.compile("run")
         read = [(k, name, outer) for k, (name, outer) in enumerate(reads.inputs.items()) if name not in reads.draws]
         self.tests = [

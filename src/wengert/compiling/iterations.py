@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.repeats import LEAST_COUNT, Run, spec_of
+from wengert.compiling.repeats import LEAST_COUNT, Run, is_move, signature, spec_of
 from wengert.tape.ops import Op, Variable, sequence_like
 
 Position = int
@@ -47,13 +47,21 @@ class Place(NamedTuple):
     step: int
 
 
-class Table(NamedTuple):
+class Table:
     """A constant of its own for each iteration."""
 
-    values: tuple[Any, ...]
+    def __init__(self, values: tuple[Any, ...]) -> None:
+        self.values = values
 
 
-_LINKS = (Inside, Carried, Same, Each, Place, Table)
+class Moved:
+    """A call before the run for each iteration, which only moves a value: it is made in the iteration."""
+
+    def __init__(self, column: tuple[Any, Any, Any], positions: tuple[int, ...]) -> None:
+        self.column, self.positions = column, positions
+
+
+_LINKS = (Moved, Inside, Carried, Same, Each, Place, Table)
 
 
 class Pattern(NamedTuple):
@@ -103,7 +111,9 @@ class _Links:
 
     def column(self, j: int) -> tuple[Any, Any, Any]:
         """The function, arguments and keywords of the j-th op of the iterations."""
-        calls: list[Any] = [self.ops[k] for k in range(self.run.start + j, self.run.end, self.run.period)]
+        return self.calls([self.ops[k] for k in range(self.run.start + j, self.run.end, self.run.period)])
+
+    def calls(self, calls: list[Any]) -> tuple[Any, Any, Any]:
         return calls[-1].fn, self([call.args for call in calls]), self([call.kwargs for call in calls])
 
     def __call__(self, trees: list[Any]) -> Any:
@@ -142,7 +152,17 @@ class _Links:
                 expected = first + (np.arange(run.count) - m) * step
                 _alike(positions - expected, 0)
                 _alike(((expected >= other.start) & (expected < other.end)).astype(int), 1)
+        moved = self.moved([self.ops[k] for k in positions.tolist()])
+        if moved is not None:
+            return Moved(moved, tuple(positions.tolist()))
         return Each(tuple(positions.tolist()))
+
+    def moved(self, ops: list[Any]) -> tuple[Any, Any, Any] | None:
+        """What calls have in common that take each its part of the same value; None where they do not."""
+        if not all(map(is_move, ops)) or len({signature(op) for op in ops}) > 1:
+            return None
+        column = self.calls(ops)
+        return column if all([type(link) in (Same, Place, int, float) for link in _links_in(column[1:])]) else None
 
     def link_within(self, positions: np.ndarray, first: int) -> Any:
         run, m = self.run, self.run.count // 2
@@ -202,10 +222,15 @@ def _constant(values: list[Any]) -> Any:
 
 def links_of(pattern: Pattern) -> Iterator[Any]:
     """The links in a pattern, and the ints and floats that all iterations have in common, in order."""
-    found: list[Any] = []
     for _, args, kwargs in pattern.columns:
-        with_links((args, kwargs), found.append)
-    return iter(found)
+        yield from _links_in((args, kwargs))
+
+
+def _links_in(tree: Any) -> Iterator[Any]:
+    found: list[Any] = []
+    with_links(tree, found.append)
+    for link in found:
+        yield from _links_in(link.column[1:]) if type(link) is Moved else (link,)
 
 
 def with_links(tree: Any, change: Callable[[Any], Any]) -> Any:

@@ -55,9 +55,14 @@ def runs_of(ops: Sequence[Op], crossings: Any) -> list[Run]:
 
 def _work(op: Op) -> int:
     """One for an op that only moves values, two for a call, and as many as a run has for a loop."""
-    if not isinstance(op, Call) or any([op.fn is fn for fn in _MOVES]):
+    if not isinstance(op, Call) or is_move(op):
         return 1
     return LEAST_OPS if type(op.fn) is Loop else 2
+
+
+def is_move(op: Op) -> bool:
+    """Whether an op only takes a part of something."""
+    return isinstance(op, Call) and any([op.fn is fn for fn in _MOVES])
 
 
 def _periods(marks: np.ndarray, least: int) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from wengert.compiling.iterations import Carried, Each, Inside, Pattern, Place, Same, Table, links_of, with_links
+from wengert.compiling.iterations import Carried, Each, Inside, Moved, Pattern, Place, Same, Table, links_of, with_links
 from wengert.compiling.repeats import spec_of
 from wengert.compiling.to_tape import provenance
 from wengert.tape.loops import Loop
@@ -16,8 +16,9 @@ from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
-_NUMBERS = (float, bool, complex)  # of Python: an array gives them back by `item`
+NUMBERS = (float, bool, complex)  # of Python: an array gives them back by `item`
 _COUNTER = Place(0, 1)
+ROWS = "a row for each iteration"
 
 
 class AnyRoller(Protocol):
@@ -38,12 +39,12 @@ def is_stacked(value: Any) -> bool:
     """Whether an array can keep such values, one in each row."""
     if type(value) is np.ndarray:
         return value.ndim > 0 and value.dtype.kind in "fciub"
-    return type(value) in _NUMBERS or (isinstance(value, np.number | np.bool_) and value.dtype.kind in "fciub")
+    return type(value) in NUMBERS or (isinstance(value, np.number | np.bool_) and value.dtype.kind in "fciub")
 
 
 def row(stack: Variable, k: Any, like: Any) -> Call:
     """The row `k` of an array that keeps values like this one."""
-    return Call(np.ndarray.item if type(like) in _NUMBERS else operator.getitem, [stack, k], val=like)
+    return Call(np.ndarray.item if type(like) in NUMBERS else operator.getitem, [stack, k], val=like)
 
 
 def write(roller: AnyRoller, pattern: Pattern) -> None:
@@ -103,7 +104,7 @@ class _Body:
                     self.carried[key] = self.input(self.roller.value(key[1][0]), self.at(link.op, link.back - begin))
         for j in kept:
             whole = np.array([self.at(j, back) for back in reversed(range(self.run.count))])
-            zeros = Call(np.zeros, [whole.shape, whole.dtype], val=whole)
+            zeros = Call(np.zeros, [whole.shape, whole.dtype], val=whole, note=ROWS)
             self.kept[j] = self.input(self.roller.made.push(zeros), whole)
         for link in dict.fromkeys([link for link in links if type(link) is Same]):
             self.same[link] = self.input(self.roller.value(link.position), self.roller.ops[link.position].val)
@@ -163,6 +164,10 @@ class _Body:
             return self.same[link]
         if type(link) in (int, float):
             return next(self.numbers)
+        if type(link) is Moved:
+            fn, args, kwargs = link.column
+            args, kwargs = with_links(args, self.argument), with_links(kwargs, self.argument)
+            return self.tape.push(Call(fn, args, kwargs, self.roller.ops[link.positions[-1]].val))
         if link not in self.read:
             last = link.values[-1] if type(link) is Table else self.roller.ops[link.positions[-1]].val
             rows, place = self.same[link], self.places[self.rows[link][1]]

@@ -7,18 +7,21 @@ elsewhere, as the reverse pass reads those of the forward pass, is kept in an ar
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from wengert.compiling.iterations import Carried, Each, Pattern, Place, Same, links_of, patterns_of
-from wengert.compiling.repeats import Run, runs_of
-from wengert.compiling.rolled_body import is_stacked, row, write
+from wengert.compiling.repeats import Run, is_move, runs_of
+from wengert.compiling.rolled_body import NUMBERS, is_stacked, row, write
 from wengert.compiling.settling import settled
 from wengert.compiling.to_tape import provenance
 from wengert.tape.arguments import fitting
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Constant, Variable
+from wengert.tape.ops import Call, Constant, Variable, value_of, with_variables
 from wengert.tape.tape import Tape
 
 
@@ -60,13 +63,15 @@ class _Roller:
             return None
         self.made = Tape(self.old.ctx)
         ahead = {pattern.run.start: pattern for pattern in self.patterns}
+        read = {*self.read(self.patterns)}
         k = 0
         while k < len(self.ops):
             if k in ahead:
                 write(self, ahead[k])
                 k = ahead[k].run.end
             else:
-                self.copy(k)
+                if k in read or not is_move(self.ops[k]):
+                    self.copy(k)
                 k += 1
         self.made.result = self.value(self.place[self.old.result.op])  # type: ignore[index]
         given = self.old.arguments
@@ -130,9 +135,42 @@ class _Roller:
 
     def copy(self, k: int) -> None:
         op = self.ops[k].copy()
-        op.rewrite(lambda v: self.value(self.place[v.op]))  # type: ignore[index]
+        if isinstance(op, Call):
+            op.args = tuple([self.with_rows(op, a) if type(a) is list else a for a in op.args])
+        op.rewrite(self.renewed)
         op.site, op.note = provenance(self.ops[k])
         self.new[k] = self.made.push(op)
+
+    def renewed(self, v: Variable) -> Variable:
+        """The value on the new tape of one on the old."""
+        return self.value(self.place[v.op]) if v.op in self.place else v
+
+    def with_rows(self, op: Call, parts: list[Any]) -> Any:
+        """A list in the arguments of a call; where it has one value of each iteration, made of what keeps these."""
+        positions = [self.place[v.op] if type(v) is Variable else -1 for v in parts]  # type: ignore[index]
+        for k, position in enumerate(positions):
+            n = self.owner.get(position)
+            if n is None or position - self.patterns[n].run.start >= self.patterns[n].run.period:
+                continue
+            run, j = self.patterns[n].run, position - self.patterns[n].run.start
+            if positions[k : k + run.count] == [*range(position, run.end, run.period)] and (n, j) in self.stacks:
+                rows = self.stacks[n, j]
+                if len(parts) == run.count and op.fn is np.array:
+                    return rows
+                return self.joined(parts[:k], rows, parts[k : k + run.count], parts[k + run.count :])
+        return parts
+
+    def joined(self, before: list[Any], rows: Variable, parts: list[Any], after: list[Any]) -> Variable:
+        """The list of some values, the rows of an array, which are `parts`, and others."""
+        values, push = [value_of(v) for v in parts], self.made.push
+        found = push(Call(np.ndarray.tolist if type(values[0]) in NUMBERS else list, [rows], val=values))
+        if before:
+            values = [*map(value_of, before), *values]
+            found = push(Call(operator.add, [with_variables(before, self.renewed), found], val=values))
+        if after:
+            values = [*values, *map(value_of, after)]
+            found = push(Call(operator.add, [found, with_variables(after, self.renewed)], val=values))
+        return found
 
     def value(self, position: int) -> Variable:
         """The value that stood at this position, on the new tape."""

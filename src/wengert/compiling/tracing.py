@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.compiling.kinds import ATOMS, is_made_of_attributes, with_attributes
 from wengert.compiling.outside import Reads
+from wengert.compiling.postponing import postponed
 from wengert.compiling.watching import WATCHING, resolve_plain
 from wengert.errors import WengertError
 from wengert.hooks.tracer import level, run
@@ -41,7 +42,7 @@ def traced(g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
     """Call `g` with all that it computes recorded, and all that it reads watched."""
     with level(True) as (recording, _):
         reads = recording.reads = Reads(recording, WATCHING)
-        recording.enter = resolve_plain
+        recording.enter, recording.reverse = resolve_plain, postponed
         recording.owed.append(reads.restore)
         STATE.site = _place(g)
         try:

@@ -127,6 +127,7 @@ class Recording:
         "reads",
         "refusals",
         "reruns",
+        "reverse",
         "roots",
         "rounded",
         "specs",
@@ -163,6 +164,7 @@ class Recording:
         self.cut: tuple[int, str, Site | None] = (-1, "", None)  # how many entries there were at the last, what, where
         self.own = NOTHING  # the slots of what the function itself holds
         self.reads: WatchedReads | None = None  # what the code reads from outside, where that is watched
+        self.reverse: Any = None  # what walks back over a level, where that is not `reverse` itself
         self.rounded: dict[int, Any] = {}  # constants that were rounded from traced values, by id: keys of caches
         self.roots: Any = None  # the outermost function, and what it is given
         self.stopped = -1  # how many entries there were when a derivative was last stopped on purpose

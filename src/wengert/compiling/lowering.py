@@ -1,0 +1,205 @@
+"""Derivatives of tapes with loops: taken of a few iterations, rolled, and continued to all of them.
+
+A loop of a derivative does in each iteration what it does in any other, so ten iterations tell it; what depends on how
+many there are (counts, shapes of what is kept, where a walk back begins) is told by one more. The numbers of the whole
+were computed eagerly when the trace was made: the code is compared with them before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.continuing import continued
+from wengert.compiling.postponing import Reverse
+from wengert.compiling.repeats import LEAST_OPS
+from wengert.compiling.rolling import rolled
+from wengert.compiling.to_tape import provenance
+from wengert.compiling.unrolling import Uncut, unrolled
+from wengert.errors import StaleTapeError
+from wengert.tape.loops import Loop
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
+from wengert.tape.tape import Tape
+from wengert.values import functional
+from wengert.values.specs import is_inexact
+from wengert.values.trees import leaves
+
+
+def lowered(tape: Any, cut: bool = True) -> Any:
+    """The tape, rolled, with what each Reverse on it stands for; of a few iterations at first, with `cut`."""
+    for op in tape:
+        if isinstance(op, Call) and type(op.fn) is Reverse:
+            tape = _lowered(tape, op, cut)
+    return rolled(tape)
+
+
+def is_postponed(tape: Any) -> bool:
+    """Whether a Reverse stands on a tape."""
+    return any([isinstance(op, Call) and type(op.fn) is Reverse for op in tape])
+
+
+def _lowered(tape: Any, back: Call, cut: bool) -> Tape:
+    forward = _Forward(tape, back)
+    return _spliced(tape, back, forward, _derivative(forward, cut))
+
+
+class _Forward:
+    """The part of a tape that a Reverse walks back over, as a tape of its own.
+
+    Its inputs are those of the Reverse, and what else it reads; its result is a pair: the outputs of the Reverse, and
+    what else of it is read later.
+    """
+
+    def __init__(self, tape: Any, back: Call) -> None:
+        fn = back.fn
+        self.inputs = [v.op for v in back.args[: fn.inputs]]
+        self.outputs = [v.op for v in back.args[fn.inputs : fn.inputs + fn.outputs]]
+        self.seeds = back.args[fn.inputs + fn.outputs :]
+        ops = list(tape)
+        self.span = _span(ops, back, self.inputs)
+        read = [v.op for op in ops if op not in self.span and op is not back for v in op.references()]
+        read.append(tape.result.op)
+        self.later = [op for op in dict.fromkeys(read) if op in self.span and op not in self.outputs]
+        self.others: list[Op] = []
+        self.tape = self._tape()
+
+    def _tape(self) -> Tape:
+        made = Tape()
+        new: dict[Op, Variable] = {op: made.push(Input(op.val)) for op in self.inputs}
+        for v in [v for op in self.span for v in op.references()]:
+            if v.op not in new and v.op not in self.span:
+                self._push_other(made, new, v.op)  # type: ignore[arg-type]
+        for op in self.span:
+            copy = op.copy()
+            copy.rewrite(lambda v: new[v.op])  # type: ignore[index]
+            copy.note = None
+            new[op] = made.push(copy)
+        parts = [[new[op] for op in ops] for ops in (self.outputs, self.later)]
+        pair = [made.push(Call(functional.make_tuple, part, val=tuple(map(value_of, part)))) for part in parts]
+        made.result = made.push(Call(functional.make_tuple, pair, val=tuple(map(value_of, pair))))
+        return made
+
+    def _push_other(self, made: Tape, new: dict[Op, Variable], op: Op) -> None:
+        """Push what was computed beside: a number or an array as an input, all else by the calls that make it."""
+        if isinstance(op, Constant):
+            new[op] = made.push(op.copy())
+        elif is_inexact(op.val) and not isinstance(op.val, complex):
+            self.others.append(op)
+            new[op] = made.push(Input(op.val))
+        elif isinstance(op, Call):
+            for v in op.references():
+                if v.op not in new:
+                    self._push_other(made, new, v.op)  # type: ignore[arg-type]
+            copy = op.copy()
+            copy.rewrite(lambda v: new[v.op])  # type: ignore[index]
+            new[op] = made.push(copy)
+        else:
+            raise Uncut("an input of the tape is no number")
+
+
+def _span(ops: Sequence[Op], back: Call, inputs: Sequence[Op]) -> dict[Op, None]:
+    """The calls before `back` that depend on the inputs, and those that only these read."""
+    at = ops.index(back)
+    before, found = ops[:at], {*inputs}
+    for op in before:
+        if any([v.op in found for v in op.references()]):
+            found.add(op)
+    found.difference_update(inputs)
+    elsewhere = {v.op for op in ops[at:] if op is not back for v in op.references()} | {*inputs}
+    for op in reversed(before):
+        if isinstance(op, Call) and not op.guard and op not in found and op not in elsewhere:
+            found.add(op)
+        elif op not in found:
+            elsewhere.update([v.op for v in op.references()])
+    return dict.fromkeys([op for op in before if op in found])
+
+
+def _derivative(forward: _Forward, cut: bool) -> Any:
+    """The tape from the inputs of a forward part and the seeds to its outputs, the rest of it, and the cotangents."""
+    whole = rolled(forward.tape)
+    counts = _cuts([op.fn for op in whole if isinstance(op, Call) and type(op.fn) is Loop]) if cut else {}
+    if not counts:
+        return _pulled(forward, forward.tape)
+    tables = [op.val for op in whole if isinstance(op, Constant) and type(op.val) is tuple]
+    try:
+        base = rolled(_pulled(forward, _cut(whole, counts)))
+        mores = [rolled(_pulled(forward, _cut(whole, {**counts, n: keep + 1}))) for n, keep in counts.items()]
+        return continued(base, mores, [n - keep for n, keep in counts.items()], tables)
+    except (Uncut, StaleTapeError):
+        return _pulled(forward, forward.tape)
+
+
+def _cuts(loops: Sequence[Loop]) -> dict[int, int]:
+    """For the counts of loops that are long enough, to how many iterations they are cut."""
+    found = {}
+    for count in {loop.count for loop in loops}:
+        keep = 8 + 2 * LEAST_OPS // min([len([*loop.body]) - len(loop.inputs) for loop in loops if loop.count == count])
+        if count >= 3 * keep:
+            found[count] = keep
+    return found
+
+
+def _cut(whole: Any, counts: dict[int, int]) -> Tape:
+    return unrolled(whole, lambda loop: counts.get(loop.count, loop.count))
+
+
+def _pulled(forward: _Forward, tape: Tape) -> Any:
+    """The derivative tape of a forward part as it stands on `tape`."""
+    n = len(forward.inputs)
+    given = [_apart(op.val) for op in (*forward.inputs, *forward.others)]
+
+    return Reverse.taped(tape, n, given, [_apart(value_of(seed)) for seed in forward.seeds])
+
+
+def _apart(value: Any) -> Any:
+    return value.copy(order="K") if isinstance(value, np.ndarray) else value
+
+
+def _spliced(tape: Any, back: Call, forward: _Forward, derivative: Any) -> Tape:
+    """The tape with a derivative in the place of a Reverse, and of the part that it walks back over."""
+    made, new = Tape(tape.ctx), dict[Op, Any]()
+    for op in tape:
+        if op is back:
+            inner = dict[Op, Any]()
+            given = [*[new[x] for x in (*forward.inputs, *forward.others)]]
+            given += [new[seed.op] if type(seed) is Variable else seed for seed in forward.seeds]  # type: ignore[index]
+            inner.update(zip([v.op for v in derivative.inputs if not v.op.callee], given, strict=True))
+            _copied(made, [op for op in derivative if op not in inner and not _is_callee(op)], inner)
+            outputs, later, bars = (_parts(part, inner) for part in derivative.result.op.args)
+            new.update(zip((*forward.outputs, *forward.later), (*outputs, *later), strict=True))
+            new[op] = made.push(Call(functional.make_tuple, bars, val=op.val))
+        elif op not in forward.span:
+            _copied(made, [op], new)
+    made.result = new[tape.result.op]
+    return made
+
+
+def _copied(made: Tape, ops: Sequence[Op], new: dict[Op, Any]) -> None:
+    for op in ops:
+        copy = op.copy()
+        copy.rewrite(lambda v: new[v.op])  # type: ignore[index]
+        copy.site, copy.note = provenance(op)
+        new[op] = made.push(copy)
+
+
+def _is_callee(op: Op) -> bool:
+    return isinstance(op, Input) and op.callee
+
+
+def _parts(part: Any, new: dict[Op, Any]) -> list[Any]:
+    """The values in a part of a derivative's result."""
+    parts = part.op.args if type(part) is Variable and isinstance(part.op, Call) else part
+    return [new[v.op] if type(v) is Variable else v for v in parts]  # type: ignore[index]
+
+
+def agree(found: Any, expected: Any) -> bool:
+    """Whether two results are the same but for rounding."""
+    pairs = [*zip(leaves(found), leaves(expected), strict=False)]
+    return all([np.shape(a) == np.shape(b) and _near(np.asarray(a), np.asarray(b)) for (_, a), (_, b) in pairs])
+
+
+def _near(a: np.ndarray, b: np.ndarray) -> bool:
+    size = np.max(np.abs(b), initial=0, where=np.isfinite(b))
+    return np.allclose(a, b, rtol=0, atol=1e-6 * float(size), equal_nan=True)
