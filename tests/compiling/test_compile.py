@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -124,7 +125,7 @@ def test_objects_that_are_not_made_anew_run_as_they_are() -> None:
     for f in (lambda x: Counted(), lambda x: local(), lambda x: point, lambda x: (p := Point(x, x), p)):
         g = wg.compile(f)
         with pytest.warns(wg.EagerWarning):
-            g(2.0)
+            g(2.0), g(2.0)
     assert g(2.0)[0] is not g(2.0)[0]
     assert wg.compile(lambda x: point)(2.0) is point
 
@@ -307,13 +308,45 @@ def test_strict_raises_where_it_would_run_as_it_is() -> None:
         log.append(1)
         return x * x
 
+    assert noting(2.0) == 4.0
     for _ in range(2):
         with pytest.raises(wg.NotCompiledError, match=r"(?s)test_compile.py:.*changes a list.*strict=True"):
             noting(2.0)
-    assert log == [1]
+    assert log == [1, 1]
     assert wg.compile(lambda x: x * x, strict=True)(3.0) == 9.0
     with pytest.raises(wg.NonScalarOutputError):
         wg.compile(wg.grad(lambda x: x * x), strict=True)(X)
+
+
+def test_what_is_changed_in_the_first_call_only_is_kept_from_the_second_on() -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.a, self.matrix, self.memo = 2.0, None, {}
+
+        @functools.cached_property
+        def weights(self) -> Any:
+            return np.array([1.0, 2.0, 3.0]) * self.a
+
+        def loss(self, x: Any) -> Any:
+            if self.matrix is None:
+                self.matrix = np.diag(np.ones(3))
+            if "k" not in self.memo:
+                self.memo["k"] = 2.0
+            return np.sum(self.weights * (self.matrix @ x) ** 2) * self.memo["k"] * self.a
+
+    model, other = Model(), Model()
+    plain, g = wg.value_and_grad(other.loss), wg.compile(wg.value_and_grad(model.loss), strict=True)
+    for k in range(4):
+        assert all(np.allclose(a, b) for a, b in zip(g(X + k), plain(X + k), strict=True))
+        assert traces(g) == min(k, 1)
+    for m in (model, other):
+        m.a, m.memo["k"], m.weights[0] = 3.0, 5.0, 7.0
+    assert all(np.allclose(a, b) for a, b in zip(g(X), plain(X), strict=True))
+    for m in (model, other):
+        del m.weights
+        m.memo.clear()
+    with pytest.raises(wg.NotCompiledError):
+        g(X)
 
 
 def test_too_many_branches_name_the_line_of_the_branch() -> None:

@@ -35,6 +35,7 @@ class Compiled(Wrapper):
         """Forget all traces, and what kept the function from being compiled."""
         self._entries: dict[Any, list[Entry]] = {}
         self._eager: str | None = None
+        self._has_changed = False
         self._version = rules.version
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -83,7 +84,10 @@ class Compiled(Wrapper):
         finally:
             SESSION.tidy()
         if found.tape is None:
-            self._give_up(str(found.reads.unkept))
+            if found.reads.may_be_once and not self._has_changed:
+                self._has_changed = True  # it may have filled a cache of its own
+            else:
+                self._give_up(str(found.reads.unkept))
             return found.value
         parameters = [f"a{k}" for k in range(len(args) + len(kwargs))]
         given = (*args, *kwargs.values())

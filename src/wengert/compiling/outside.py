@@ -70,6 +70,7 @@ class Reads:
     def __init__(self, recording: Recording, hooks: Mapping[str, Callable[..., Any]]) -> None:
         self.recording, self.hooks = recording, hooks
         self.unkept: str | None = None
+        self.may_be_once = False
         self.pins: list[Any] = []
         self.labels: dict[str, str] = {}
         self.tests: dict[str, None] = {}
@@ -90,10 +91,10 @@ class Reads:
 
     # -- what tests are made of
 
-    def give_up(self, words: str) -> None:
-        """The trace will not be used again, because of `words`; it goes on."""
+    def give_up(self, words: str, may_be_once: bool = False) -> None:
+        """The trace will not be used again, because of `words`; it goes on. `may_be_once`: the next may do without."""
         if self.unkept is None:
-            self.unkept = f"{here()}: {words}"
+            self.unkept, self.may_be_once = f"{here()}: {words}", may_be_once
 
     def pin(self, thing: Any, label: str = "") -> str:
         """The name of an object that tests are about."""
@@ -410,7 +411,7 @@ class Reads:
     def restore(self) -> None:
         """Put back what stood in containers and defaults; who changed one meanwhile has an effect."""
         for changed in self._lent.restore(self.originals):
-            self.give_up(f"it changes a {changed.__name__} from outside")
+            self.give_up(f"it changes a {changed.__name__} from outside", may_be_once=True)
 
     def is_a_form(self, thing: Any) -> bool:
         """Whether a thing is from outside and may be another one in the next call, of the same form."""

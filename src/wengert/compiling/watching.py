@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import abc
 import copy
+import functools
 import sys
 import types
 from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -85,7 +85,7 @@ def _free_variable(cell: Any, value: Any, site: Site | None) -> Any:
 def _sets_free_variable(cell: Any, site: Site | None) -> None:
     reads = reads_here()
     if reads is not None and id(cell) in reads.cells:
-        _unkept("it sets a variable of a function outside", site)
+        _unkept("it sets a variable of a function outside", site, may_be_once=True)
 
 
 def _imported(value: Any, name: str, site: Site | None) -> Any:
@@ -153,7 +153,7 @@ def _super_getattr(cls: Any, self: Any, super_: Any, name: str, has_arguments: b
 def _asked(native: Callable[..., Any]) -> Callable[..., Any]:
     """What is called for `getattr` or `hasattr`, whose answer may be that there is none."""
 
-    @wraps(native)
+    @functools.wraps(native)
     def call(obj: Any, name: str, /, *default: Any) -> Any:
         try:
             value = _getattr(obj, name, STATE.site)
@@ -181,7 +181,7 @@ _ASKED: dict[Any, Any] = {getattr: _asked(getattr), hasattr: _asked(hasattr), va
 def _changing(native: Callable[..., Any]) -> Callable[..., Any]:
     """What a library calls for `setattr` or `delattr`."""
 
-    @wraps(native)
+    @functools.wraps(native)
     def call(obj: Any, name: str, /, *value: Any) -> None:
         _changes(obj, name, STATE.site)
         native(obj, name, *value)
@@ -208,7 +208,7 @@ def _changes(obj: Any, name: str, site: Site | None) -> None:
         id(obj) in reads.known or isinstance(obj, (type, types.ModuleType, types.FunctionType)) if reads else False
     )
     if reads is not None and is_outside and not is_born(obj):
-        _unkept(f"it sets .{name} of what is outside", site)
+        _unkept(f"it sets .{name} of what is outside", site, may_be_once=True)
 
 
 def _is(right: Any, left: Any, site: Site | None) -> bool:
@@ -263,14 +263,14 @@ def _asks_whether_instance(reads: Reads) -> None:
 
 
 def _unwatched(words: str, site: Site | None) -> None:
-    _unkept(words, site)
+    _unkept(words, site, may_be_once=True)
 
 
-def _unkept(words: str, site: Site | None) -> None:
+def _unkept(words: str, site: Site | None, may_be_once: bool = False) -> None:
     reads = reads_here()
     if reads is not None:
         STATE.site = site
-        reads.give_up(words)
+        reads.give_up(words, may_be_once)
 
 
 def _resolve(f: Any, site: Site | None = None) -> Any:
