@@ -199,6 +199,48 @@ def test_the_first_sum_into_zeros_is_written() -> None:
         assert found.tobytes() == expected.tobytes()  # the signs of zeros, too
 
 
+def test_short_rows_of_two_widened_arrays_are_copied_first() -> None:
+    f = lambda x, y, s: (np.exp(x[:, None, :] - y * s), np.sum(np.cos(y - x[:, None, :])))
+    random = np.random.default_rng(0)
+    x, y, s = random.normal(size=(200, 7)), random.normal(size=(9, 7)), random.normal(size=(9, 1))
+    run: Any = wg.trace(f, x, y, s)[1].optimise().compile()
+    assert run.source.count("np.copyto") == 2
+    for _ in range(2):
+        check(run(x, -y, s), f(x, -y, s))
+        poison(run.pool)
+
+
+def squares_late(x: Any, w: Any) -> Any:
+    z = np.sin(x)
+    squares = z * z
+    return np.sum(np.cos(squares), axis=0), np.sum(z * w, axis=0)
+
+
+def squares_of_what_is_made_of_them(x: Any, w: Any) -> Any:
+    z = np.sin(x)
+    return np.sum(z * np.sum(np.cos(z * z), axis=1)[:, None], axis=0)
+
+
+def two_that_could_be_written_over(x: Any, w: Any) -> Any:
+    z = np.sin(x)
+    return np.sum(np.exp(z), axis=0), np.sum(np.cos(z), axis=0), np.sum(w * z, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("f", "most"), [(squares_late, 1), (squares_of_what_is_made_of_them, 2), (two_that_could_be_written_over, 2)]
+)
+def test_who_reads_a_large_array_does_so_before_it_is_written_over(f: Any, most: int) -> None:
+    x, w = np.random.default_rng(0).normal(size=(2, 700, 100))
+    tape = wg.trace(f, x, w)[1]
+    run: Any = tape.optimise().compile()
+    assert len([buffer for buffer in run.pool.buffers if buffer.shape == x.shape]) == most
+    for _ in range(2):
+        check(run(x, w), f(x, w))
+        poison(run.pool)
+    gradients = wg.gradtape(lambda x, w: sum(map(np.sum, map(np.tanh, f(x, w)))), x, w, argnums=(0, 1))
+    check(gradients.optimise().compile()(x, w), gradients.play(x, w))
+
+
 SLICES = [slice(None), slice(1, None), slice(None, -1), slice(1, -1), slice(None, None, 2), slice(None, None, -1), ...]
 
 

@@ -61,7 +61,19 @@ CASES = {
     "scalar product": Case(lambda x, y: np.sum(x * y), (M, M), ["np.vdot"], exact=False),
     "scalar products by rows": Case(lambda x, y: np.sum(x * y, axis=1), (M, M), ["np.einsum"], exact=False),
     "columns weighted": Case(
-        lambda x, y: np.sum(x[:, None] * y, axis=0), ((4,), M), ["getitem", "ndarray.reshape", "np.einsum"], False
+        lambda x, y: np.sum(x[:, None] * y, axis=0), ((4,), M), ["np.einsum"], False
+    ),
+    "squares weighted by rows": Case(
+        lambda z, w: np.sum(z * (np.exp(w)[:, :, None] * z), axis=0),
+        ((4, 3, 2), M),
+        ["np.exp", "mul", "np.einsum"],
+        False,
+    ),
+    "factor of sums of products": Case(
+        lambda f, v, u: np.exp(f * v)[0] + f * np.sum(v * u, axis=0),
+        ((3,), M, M),
+        ["mul", "np.exp", "getitem", "np.einsum", "add"],
+        False,
     ),
     "reshape of reshape": Case(lambda x: np.reshape(np.reshape(x, 12), (3, 4)) * 2.0, (M,), ["ndarray.reshape", "mul"]),
     "transpose of transpose": Case(lambda x: x.T.T * 2.0, (M,), ["mul"]),
@@ -89,7 +101,7 @@ CASES = {
     "matrix times number": Case(
         lambda x, y: y @ np.full((3, 2), x[0]),
         (V, M),
-        ["getitem", "np.add.reduce", "mul", "np.broadcast_to", "ndarray.copy"],
+        ["getitem", "np.add.reduce", "ndarray.reshape", "mul", "np.broadcast_to", "ndarray.copy"],
         exact=False,
     ),
 }
@@ -216,7 +228,7 @@ def test_what_decides_is_computed_as_it_was_recorded() -> None:
 
 
 def test_a_product_that_is_needed_anyway_is_summed_as_it_is() -> None:
-    f = lambda x, y: (x * y, np.sum(x * y, axis=1))
+    f = lambda x, y: (x * y, np.sum(x * y, axis=0))
     _, tape = wg.trace(f, np.ones(M), np.ones(M))
     assert calls(tape.optimise()) == ["mul", "np.add.reduce", "make_tuple"]
 
@@ -244,6 +256,73 @@ def test_rows_added_elsewhere(places: np.ndarray) -> None:
     tape = wg.gradtape(lambda x: np.sum(x[places] ** 2), np.arange(3.0))
     assert "np.bincount" not in calls(tape.optimise())
     np.testing.assert_array_equal(tape.optimise().compile()(np.ones(3))[1][1], tape.play(np.ones(3))[1][1])
+
+
+@pytest.mark.parametrize(
+    ("key", "shape", "whole"),
+    [
+        ((slice(None), 0), (4, 1), True),
+        ((slice(None), None), (4,), True),
+        (Ellipsis, (4, 3), True),
+        ((slice(0, 4), slice(None, 3)), (4, 3), True),
+        (slice(None, None, -1), (4,), False),
+        (slice(1, None), (4,), False),
+        (0, (4, 1), False),
+        (0, (1,), True),
+    ],
+)
+def test_what_is_added_to_all_of_an_array(key: Any, shape: tuple[int, ...], whole: bool) -> None:
+    f = lambda x: np.sum(np.exp(x[key]) * x[key]) + np.sum(np.sin(x))
+    x = np.random.default_rng(0).normal(size=shape)
+    tape = wg.gradtape(f, x)
+    for exact in (True, False):
+        optimised = tape.optimise(exact=exact)
+        assert ("additem" not in calls(optimised)) == whole
+        np.testing.assert_allclose(optimised.compile()(-x)[1][1], tape.play(-x)[1][1], rtol=1e-14)
+    zeros = wg.gradtape(lambda x: np.sum(x[key] * -0.0), x).optimise(exact=True).compile()
+    same(zeros(x)[1][1], np.zeros(shape))
+
+
+WEIGHTS = [np.sum, lambda y: -3.0 * np.mean(y), lambda y: np.sum(y * y)]
+SHIFTED = {
+    "rows": lambda x: np.log(np.sum(np.exp(x - (top := np.max(x, axis=1))[:, None]), axis=1)) + top,
+    "columns": lambda x: np.log(np.sum(np.exp(x - (top := np.max(x, axis=0))), axis=0)) + top,
+    "kept": lambda x: (top := np.max(x, axis=1, keepdims=True)) + np.log(np.sum(np.exp(x - top), 1, keepdims=True)),
+    "all": lambda x: np.log(np.sum(np.exp(x - (top := np.max(x))))) + top,
+    "a column": lambda x: np.log(np.sum(np.exp(x - (top := np.max(x, 1, keepdims=True))), axis=1)) + top[:, 0],
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("weight", WEIGHTS)
+@pytest.mark.parametrize("name", SHIFTED)
+def test_shifts_of_exponents_get_no_cotangent(name: str, weight: Callable[..., Any]) -> None:
+    f = lambda x: weight(SHIFTED[name](x))
+    x = np.random.default_rng(0).normal(size=M)
+    tape = wg.gradtape(f, x)
+    optimised = tape.optimise()
+    assert "np.where" not in calls(optimised) and "np.where" in calls(tape.optimise(exact=True))
+    ties, ends = np.round(x), np.where(x > 1.0, -np.inf, x)
+    for at in (x, 1e3 * x, ties, ends, *([np.where(x > 1.0, np.nan, x)] * (name != "all"))):
+        (_, (_, found)), (_, (_, expected)) = optimised.compile()(at), tape.play(at)
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    axes = {"columns": 0, "all": None}.get(name, 1)
+    share = np.exp(x) / np.sum(np.exp(x), axis=axes, keepdims=True)
+    total = np.asarray(SHIFTED[name](x))
+    slopes = [np.ones_like(total), np.full_like(total, -3.0 / total.size), 2.0 * total]
+    bar = np.reshape(slopes[WEIGHTS.index(weight)], np.sum(x, axis=axes, keepdims=True).shape)
+    np.testing.assert_allclose(optimised.play(x)[1][1], bar * share, rtol=1e-12)
+
+
+def test_shifts_that_are_no_shifts_keep_their_cotangents() -> None:
+    without = lambda x: np.sum(np.log(np.sum(np.exp(x - np.max(x, axis=1, keepdims=True)), axis=1)))
+    twice = lambda x: np.sum(np.log(np.sum(np.exp(x - np.max(x, axis=1)[:, None]), axis=1)) + 2.0 * np.max(x, axis=1))
+    other = lambda x: np.sum(np.log(np.sum(np.exp(2.0 * x - np.max(x, 1)[:, None]), axis=1)) + np.max(x, axis=1))
+    x = np.random.default_rng(0).normal(size=M)
+    for f in (without, twice, other):
+        tape = wg.gradtape(f, x)
+        np.testing.assert_allclose(tape.optimise().compile()(x)[1][1], tape.play(x)[1][1], rtol=1e-12, atol=1e-14)
+        assert "np.where" in calls(tape.optimise())
 
 
 def test_where_the_largest_is_does_not_hinder() -> None:

@@ -116,6 +116,11 @@ class Graph:
             self._made[key] = node
         return node
 
+    def made(self, fn: Any, a: Node, b: Node) -> Node | None:
+        """The node of a commutative call in the vocabulary, where there is one."""
+        first, second = sorted([a, b], key=lambda node: node.number)
+        return self._made.get((True, spec_of(fn, (a, b), {}), _key(fn), first, second, _key({})))
+
     def _enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: Spec, op: Op | None) -> Node:
         node = Node(len(self.nodes), fn, args, kwargs, spec)
         node.op = op
@@ -194,9 +199,8 @@ def _matmul_shape(a: Any, b: Any) -> tuple[int, ...]:
     return np.broadcast_shapes(m[:-2], n[:-2]) + (m[-2], n[-1])
 
 
-def _sum_shape(x: Any, axes: tuple[int, ...] | None, keepdims: bool = False) -> tuple[int, ...]:
-    summed = range(len(shape_of(x))) if axes is None else axes
-    return tuple([1 if k in summed else n for k, n in enumerate(shape_of(x)) if keepdims or k not in summed])
+def _sum_shape(x: Any, axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([n for axis, n in enumerate(shape_of(x)) if axis not in axes])
 
 
 def _einsum_shape(subscripts: str, *operands: Any) -> tuple[int, ...]:
@@ -230,4 +234,4 @@ _SHAPES: dict[Any, Callable[..., tuple[int, ...]]] = {
     np.copy: shape_of,
     np.bincount: lambda places, weights, n: (n,),
 }
-_ALWAYS_ARRAYS = (np.full, np.broadcast_to, np.reshape, np.transpose, np.copy)
+_ALWAYS_ARRAYS = (np.where, np.full, np.broadcast_to, np.reshape, np.transpose, np.copy)

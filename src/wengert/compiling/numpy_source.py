@@ -10,6 +10,7 @@ import numpy as np
 from wengert.compiling.placement import (
     Placement,
     Pool,
+    is_elementwise,
     is_plain,
     may_reuse,
     placement,
@@ -25,6 +26,8 @@ from wengert.tape.source import Writer, compiled
 from wengert.values import functional
 from wengert.values.keys import as_view
 from wengert.values.names import TIGHT
+
+SHORT = 100  # elements; a row of a loop over two arrays that are widened costs as much as some 25 of them
 
 
 def compile_placed(tape: AnyTape, name: str = "f") -> Callable[..., Any]:
@@ -168,6 +171,11 @@ class PlacedWriter(Writer):
         elif isinstance(op, Call) and op.fn is np.zeros and op.id in self.places:
             super().assign(op, lambda: Snippet(self.places[op.id], TIGHT))
             self.statement(None, lambda: f"{self.exprs[op.id].text}.fill(0)")
+        elif isinstance(op, Call) and op.id in self.places and is_spread(op):
+            first, second = op.args
+            copyto, place = self.outside.numpy("copyto"), Snippet(self.places[op.id], TIGHT)
+            self.statement(None, lambda: f"{copyto}({place.text}, {self.arg(first).text})")
+            super().assign(op, lambda: self.placed(op, [place, self.arg(second)]))
         else:
             super().assign(op, build)
 
@@ -176,14 +184,23 @@ class PlacedWriter(Writer):
         return f"{x.shape}" if x.dtype == np.float64 else f"{x.shape}, {self.outside.expr(x.dtype).text}"
 
     def call(self, op: Call) -> Snippet:
-        place = self.places.get(op.id)
-        if place is None or op.fn is np.zeros:
+        if op.id not in self.places or op.fn is np.zeros:
             return super().call(op)
-        fn = ufunc_at(op.fn)
+        return self.placed(op, [self.arg(arg) for arg in op.args])
+
+    def placed(self, op: Call, args: Sequence[Snippet]) -> Snippet:
+        """The text of a call that is told where its result goes."""
+        fn, place = ufunc_at(op.fn), self.places[op.id]
         named = fn in (np.einsum, np.maximum, np.minimum)  # where a third argument by position means something else
         out = f"out={place}" if named else f"None, {place}" if not isinstance(fn, np.ufunc) else place
-        args = ", ".join([*(self.arg(arg).text for arg in op.args), out])
-        return Snippet(f"{self.arg(fn).inside(TIGHT)}({args})", TIGHT)
+        return Snippet(f"{self.arg(fn).inside(TIGHT)}({', '.join([*(arg.text for arg in args), out])})", TIGHT)
+
+
+def is_spread(op: Call) -> bool:
+    """Whether a call widens both operands to short rows: a copy of one, and the other row by row, takes less time."""
+    x, values = op.val, [value_of(arg) for arg in op.args]
+    arrays = [type(a) is np.ndarray and a.dtype == x.dtype and a.size < x.size for a in values]
+    return len(arrays) == 2 and all(arrays) and is_elementwise(op) and x.shape[-1] < SHORT
 
 
 def edges(key: Any, shape: tuple[int, ...]) -> list[str] | None:

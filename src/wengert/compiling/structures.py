@@ -82,9 +82,9 @@ def _trace_of_product(graph: Graph, x: Any) -> Any:
 
 
 @rule(SUM, reassociates=True)
-def _sum_of_structure(graph: Graph, x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
+def _sum_of_structure(graph: Graph, x: Any, axes: tuple[int, ...]) -> Any:
     """Σ diag v = Σ v, Σ a bᵀ = Σ a · Σ b."""
-    if keepdims or len(axes) != len(shape_of(x)) or not math.prod(shape_of(x)):
+    if len(axes) != len(shape_of(x)) or not math.prod(shape_of(x)):
         return None
     if diagonal_of(x) is not None:
         return summed(graph, diagonal_of(x), (0,))

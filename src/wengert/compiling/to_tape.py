@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graph import SUM, Graph, Node
+from wengert.compiling.order import readers_first
 from wengert.compiling.ownership import own_results
 from wengert.compiling.vocabulary import METHODS, SIGNS
 from wengert.tape.arguments import fitting
@@ -28,7 +29,7 @@ def to_tape(tape: AnyTape, graph: Graph, made: dict[Op, Any], new: Tape) -> Tape
     """Fill the empty tape `new` with a graph that was made of `tape`, and the values of its ops."""
     root = made[tape.result.op]  # type: ignore[index]
     written: dict[Node, Variable] = {}
-    live = _live(graph, root)
+    live = readers_first(_live(graph, root))
     computed = {*live}
     with np.errstate(all="ignore"):
         for node in live:

@@ -25,7 +25,7 @@ from wengert.compiling.graph import (
     number_of,
     shape_of,
 )
-from wengert.tape.ops import Constant
+from wengert.tape.ops import Constant, references
 from wengert.values import functional
 from wengert.values.keys import is_basic
 
@@ -105,8 +105,12 @@ def axes_of(axis: Any, n: int) -> tuple[int, ...] | None:
 
 
 def summed(graph: Graph, x: Any, axes: tuple[int, ...], keepdims: bool = False) -> Any:
-    """The sum of an array over some axes."""
-    return graph.call(SUM, x, axes, keepdims=True) if keepdims else graph.call(SUM, x, axes)
+    """The sum of an array over some axes, which stay with length 1 where `keepdims` says so."""
+    total = graph.call(SUM, x, axes)
+    if not keepdims:
+        return total
+    shape = tuple([1 if axis in axes else n for axis, n in enumerate(shape_of(x))])
+    return graph.call(np.reshape, total, shape) if is_array(total) else graph.call(np.full, shape, total)
 
 
 def _mean(graph: Graph, spec: Spec, a: Any) -> Any:
@@ -178,7 +182,7 @@ def _setitem(graph: Graph, spec: Spec, x: Any, key: Any, value: Any) -> Any:
     n = math.isqrt(spec.shape[0]) if len(spec.shape) == 1 else 0
     if not n or n * n != spec.shape[0] or not is_real(value):
         return None
-    (part,) = [k for k in (key if type(key) is tuple else (key,)) if k is not Ellipsis] or (None,)
+    (part,) = [k for k in _keys(key) if k is not Ellipsis] or (None,)
     if type(part) is not slice or range(n * n)[part] != range(0, n * n, n + 1):
         return None
     v = value if shape_of(value) == (n,) else graph.call(np.full, (n,), value) if _is_scalar(value) else None
@@ -194,12 +198,23 @@ def is_zeros(a: Any) -> bool:
 
 
 def _additem(graph: Graph, spec: Spec, x: Any, key: Any, value: Any) -> Any:
-    """Rows that are added to zeros at places that are known: np.bincount adds them in the same order, and faster."""
-    (places,) = key if type(key) is tuple and len(key) == 1 else (key,)
-    if type(places) is not np.ndarray or places.ndim != 1 or places.dtype != np.intp or not is_zeros(x):
+    """What is added to all of an array, or to rows of zeros at places that are known."""
+    if not (is_real(x) and is_real(value) and spec.shape):
         return None
-    rows = shape_of(value) == (len(places), *spec.shape[1:]) and is_real(value)
-    if not rows or not places.size or places.min() < 0:
+    if is_basic(key) and not any(references(key, Node)):
+        part = np.empty(spec.shape, np.int8)[key]
+        whole = part.size == math.prod(spec.shape) and part.flags.c_contiguous and part.shape == shape_of(value)
+        before = 0.0 if is_zeros(x) else x
+        return graph.call(np.add, before, _reshape(graph, spec, value, spec.shape)) if whole else None
+    return _added_rows(graph, spec, key, value) if is_zeros(x) else None
+
+
+def _added_rows(graph: Graph, spec: Spec, key: Any, value: Any) -> Any:
+    """Rows that are added to zeros at places that are known: np.bincount adds them in the same order, and faster."""
+    (places,) = _keys(key) if len(_keys(key)) == 1 else (None,)
+    if type(places) is not np.ndarray or places.ndim != 1 or places.dtype != np.intp:
+        return None
+    if shape_of(value) != (len(places), *spec.shape[1:]) or not places.size or places.min() < 0:
         return None
     each = math.prod(spec.shape[1:])
     flat = _flat_places(graph, places, each) if each != 1 else places
@@ -219,8 +234,24 @@ def _flat_places(graph: Graph, places: np.ndarray, each: int) -> Node:
     return made(np.ndarray.reshape, all_of_row, (-1,), shape=(n * each,))
 
 
+def _where(graph: Graph, spec: Spec, condition: Any, x: Any, y: Any) -> Any:
+    known = is_array(condition) and is_real(x) and is_real(y)
+    return graph.call(np.where, condition, _plain(x), _plain(y)) if known else None
+
+
+def _takes_all(key: Any) -> bool:
+    """Whether a part of a key leaves an axis as it is, or makes one."""
+    return key is None or key is Ellipsis or (type(key) is slice and key == slice(None))
+
+
+def _keys(key: Any) -> tuple[Any, ...]:
+    return key if type(key) is tuple else (key,)
+
+
 def _getitem(graph: Graph, spec: Spec, x: Any, key: Any) -> Any:
-    """An element or a part of an array that is one number everywhere."""
+    """An array with other axes of length 1; an element or a part of one that is one number everywhere."""
+    if is_real(x) and is_array(x) and all(map(_takes_all, _keys(key))):
+        return graph.call(np.reshape, x, spec.shape)
     number = number_of(x)
     if number is None or not is_basic(key):
         return None
@@ -247,6 +278,7 @@ _READERS: dict[Any, Reader] = {
     np.diag: _of_matrix(np.diag),
     np.trace: _of_matrix(np.trace),
     np.diagonal: _diagonal,
+    np.where: _where,
     np.copy: _copy,
     np.array: _copy,
     np.ndarray.copy: _copy,
