@@ -87,6 +87,41 @@ def test_source_reads_as_a_loop() -> None:
     )
 
 
+def test_printed_with_the_body_below_the_call() -> None:
+    tape = table(3, 4)
+    text = tape.dump(types=False)
+    assert text[text.index("  %4") :] == """\
+  %4 = loop of 3(0, %2, %3, %1)
+    inp %4.1 = i from 0 by 1
+    inp %4.2 = total from %2, then %4.7
+    inp %4.3 = sums from %3, then %4.8
+    inp %4.4, always %1
+    %4.5 = loop of 4(0, 0.0, %4.3, %4.1, %4.4)
+      inp %4.5.1 = j from 0 by 1
+      inp %4.5.2 = s from 0.0, then %4.5.8
+      inp %4.5.3 = sums from %4.3, then %4.5.9
+      inp %4.5.4 = i, always %4.1
+      inp %4.5.5 = x, always %4.4
+      %4.5.6 = getitem(%4.5.5, (%4.5.4, %4.5.1))
+      %4.5.7 = mul(%4.5.6, %4.5.2)
+      %4.5.8 = add(%4.5.2, %4.5.6)
+      %4.5.9 = additem(%4.5.3, %4.5.1, %4.5.7)
+      %4.5.10 = make_tuple(%4.5.8, %4.5.9)
+      return %4.5.10
+    %4.6 = getfield(%4.5, 0)
+    %4.7 = setitem(%4.2, %4.1, %4.6)
+    %4.8 = getfield(%4.5, 1)
+    %4.9 = make_tuple(%4.7, %4.8)
+    return %4.9
+  %5 = getfield(%4, 0)
+  %6 = getfield(%4, 1)
+  %7 = make_tuple(%5, %6)
+  return %7"""
+    assert "  %5, %6 = [%4] = loop of 3(0, %2, %3, %1)\n    inp %4.1" in tape.dump("compact")
+    assert "%4.5.9" in tape._repr_html_()
+    assert tape.to_mermaid().count("loop of") == tape.to_dot().count("loop of") == 1
+
+
 def test_guards_in_loops_hold_in_each_iteration() -> None:
     tape = halving(5)
     for run in (tape.play, tape.compile()):

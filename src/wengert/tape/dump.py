@@ -1,17 +1,22 @@
-"""Tapes as text: plain, one op a line with its type; compact, a call and its result's parts on one."""
+"""Tapes as text: plain, one op a line with its type; compact, a call and its result's parts on one.
+
+The body of a loop stands below the call, `%4.7` being the seventh op in the body of that at %4. Its inputs say what
+they are: `from %1, then %4.6` is carried.
+"""
 
 from __future__ import annotations
 
 import reprlib
 import types
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.errors import TapeError
 from wengert.tape.interface import AnyTape
-from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable
+from wengert.tape.loops import Loop
+from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable, with_variables
 from wengert.values.functional import Path, getfield
 from wengert.values.names import display, in_line
 from wengert.values.specs import Spec
@@ -79,45 +84,84 @@ def line(op: Op) -> str:
     return in_line("".join(piece for piece, _ in _pieces(op, types=True)).strip())
 
 
-def op_pieces(op: Op) -> list[StyledText]:
+class Inside(NamedTuple):
+    """Where ops stand: `path` is before the numbers of those in the body of a loop, whose inputs are as `given`."""
+
+    path: str = ""
+    given: Mapping[Op, str] = {}
+
+    def body(self, op: Call) -> Inside:
+        """The body of the loop that `op` calls."""
+        loop: Loop = op.fn
+        inner = Inside(f"{self.path}{op.id}.")
+        n, m = len(loop.steps), len(loop.steps) + loop.carried
+        args, after = ([value_text(at.text(v)) for v in vs] for at, vs in ((self, op.args), (inner, loop.results)))
+        texts = [f" from {a} by {step}" for a, step in zip(args, loop.steps, strict=False)]
+        texts += [f" from {a}, then {b}" for a, b in zip(args[n:m], after, strict=False)]
+        texts += [f", always {a}" for a in args[m:]]
+        return inner._replace(given={v.op: text for v, text in zip(loop.inputs, texts, strict=False) if v.op})
+
+    def text(self, tree: Any) -> Any:
+        """An argument, with Variables that are shown with the path."""
+        return with_variables(tree, lambda v: _Shown(v, self.path)) if self.path else tree
+
+
+class _Shown(Variable):
+    """A Variable in the body of a loop, shown as `%4.7`."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, v: Variable, path: str) -> None:
+        super().__init__(v.id)
+        self.path = path
+
+    def __repr__(self) -> str:
+        return f"%{self.path}{self.id or '?'}"
+
+
+TOP = Inside()
+
+
+def op_pieces(op: Op, inside: Inside = TOP) -> list[StyledText]:
     """An op as pieces of text, each with the style in which it is shown; without its type."""
-    return list(_pieces(op, types=False))
+    return list(_pieces(op, False, inside))
 
 
-def _pieces(op: Op, types: bool) -> Iterator[StyledText]:
-    yield from _head(op)
-    yield from _body(op)
+def _pieces(op: Op, types: bool, inside: Inside = TOP) -> Iterator[StyledText]:
+    yield from _head(op, inside)
+    yield from _body(op, inside)
     if types and op.val is not MISSING and not (isinstance(op, Call) and op.guard):
         yield f"::{type_text(op.val)}", "type"
 
 
-def _head(op: Op) -> Iterator[StyledText]:
+def _head(op: Op, inside: Inside) -> Iterator[StyledText]:
     if isinstance(op, Input):
         yield "inp ", "word"
-        yield f"%{op.id}", "variable"
+        yield f"%{inside.path}{op.id}", "variable"
         yield f" = {op.name}" if op.name else "", ""
+        yield inside.given.get(op, ""), ""
     elif isinstance(op, Call) and op.guard:
         yield "guard ", "word"
     else:
         yield "const " if isinstance(op, Constant) else "", "word"
-        yield f"%{op.id}", "variable"
+        yield f"%{inside.path}{op.id}", "variable"
         yield " = ", ""
 
 
-def _body(op: Op) -> Iterator[StyledText]:
+def _body(op: Op, inside: Inside) -> Iterator[StyledText]:
     if isinstance(op, Constant):
         yield value_text(op.val), ""
     elif isinstance(op, Call):
-        yield value_text(op.fn), "fn"
-        named = [f"{name}={value_text(value)}" for name, value in op.kwargs.items()]
-        yield f"({', '.join([*map(value_text, op.args), *named])})", ""
+        yield value_text(inside.text(op.fn)), "fn"
+        named = [f"{name}={value_text(value)}" for name, value in inside.text(op.kwargs).items()]
+        yield f"({', '.join([*map(value_text, inside.text(op.args)), *named])})", ""
         if op.guard:
             yield " is ", "word"
             yield value_text(op.val), ""
 
 
-def _comment(ops: Sequence[Op], sites: bool, notes: bool) -> Iterator[StyledText]:
-    said = [note_text(op.note) for op in ops if notes and op.note and not _about(op.note, ops)]
+def _comment(ops: Sequence[Op], sites: bool, notes: bool, inside: Inside) -> Iterator[StyledText]:
+    said = [note_text(inside.text(op.note)) for op in ops if notes and op.note and not _about(op.note, ops)]
     where = [str(op.site) for op in ops[:1] if sites and op.site]
     if said or where:
         yield "  # " + "; ".join(said + where), "comment"
@@ -156,25 +200,37 @@ def _parts(ops: Sequence[Op], k: int) -> int:
     return n
 
 
-def _group_pieces(group: Sequence[Op], types: bool) -> Iterator[StyledText]:
+def _group_pieces(group: Sequence[Op], types: bool, inside: Inside) -> Iterator[StyledText]:
     if len(group) == 1:
-        yield from _pieces(group[0], types)
+        yield from _pieces(group[0], types, inside)
         return
-    yield ", ".join(f"%{op.id}" for op in group[1:]), "variable"
+    yield ", ".join(f"%{inside.path}{op.id}" for op in group[1:]), "variable"
     yield " = [", ""
-    yield f"%{group[0].id}", "variable"
+    yield f"%{inside.path}{group[0].id}", "variable"
     yield "] = ", ""
-    yield from _body(group[0])
+    yield from _body(group[0], inside)
 
 
 def _lines(tape: AnyTape, form: str, types: bool, sites: bool, notes: bool) -> Iterator[list[StyledText]]:
     if form not in ("plain", "compact"):
         raise TapeError(f"no form {form!r} of a tape; there are 'plain' and 'compact'")
     yield [(f"Tape({type(tape.ctx).__name__})", "word")]
+    yield from _block(tape, TOP, form, types, sites, notes)
+
+
+def _block(
+    tape: AnyTape, inside: Inside, form: str, types: bool, sites: bool, notes: bool
+) -> Iterator[list[StyledText]]:
+    """The lines of a tape, or of a body."""
+    margin = "  " * (1 + inside.path.count("."))
     for group in _groups(list(tape), form):
-        yield [("  ", ""), *_group_pieces(group, types and form == "plain"), *_comment(group, sites, notes)]
+        pieces = _group_pieces(group, types and form == "plain", inside)
+        yield [(margin, ""), *pieces, *_comment(group, sites, notes, inside)]
+        op = group[0]
+        if isinstance(op, Call) and isinstance(op.fn, Loop):
+            yield from _block(op.fn.body, inside.body(op), form, types, sites, notes)
     if tape._result is not None:
-        yield [("  return ", "word"), (repr(tape.result), "variable")]
+        yield [(f"{margin}return ", "word"), (repr(inside.text(tape.result)), "variable")]
 
 
 def dump(

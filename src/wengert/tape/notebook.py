@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from wengert.tape.dump import StyledText, note_text, op_pieces, type_text
+from wengert.tape.dump import TOP, Inside, StyledText, note_text, op_pieces, type_text
 from wengert.tape.interface import AnyTape
+from wengert.tape.loops import Loop
 from wengert.tape.ops import MISSING, Call, Op
 from wengert.values.names import in_line
 
@@ -38,14 +39,23 @@ def html_text(tape: AnyTape) -> str:
 
 
 def _table(ops: Sequence[Op]) -> str:
-    return f'<table style="border:none">{"".join(map(_row, ops))}</table>'
+    return f'<table style="border:none">{"".join(_rows(ops, TOP))}</table>'
 
 
-def _row(op: Op) -> str:
+def _rows(ops: Iterable[Op], inside: Inside) -> Iterator[str]:
+    """The rows of ops, each loop's with those of its body."""
+    for op in ops:
+        yield _row(op, inside)
+        if isinstance(op, Call) and isinstance(op.fn, Loop):
+            yield from _rows(op.fn.body, inside.body(op))
+
+
+def _row(op: Op, inside: Inside) -> str:
     kind = "" if op.val is MISSING or (isinstance(op, Call) and op.guard) else type_text(op.val)
-    said = "; ".join(filter(None, [note_text(op.note), str(op.site) if op.site else ""]))
-    cells = [_coloured(op_pieces(op)), _coloured([(kind, "type")]), _coloured([(said, "comment")])]
-    return "<tr>" + "".join(f'<td style="{_CELL}">{cell}</td>' for cell in cells) + "</tr>"
+    said = "; ".join(filter(None, [note_text(inside.text(op.note)), str(op.site) if op.site else ""]))
+    margin = "  " * inside.path.count(".")
+    columns = [(margin, ""), *op_pieces(op, inside)], [(kind, "type")], [(said, "comment")]
+    return "<tr>" + "".join(f'<td style="{_CELL}">{_coloured(pieces)}</td>' for pieces in columns) + "</tr>"
 
 
 def _coloured(pieces: Iterable[StyledText]) -> str:
