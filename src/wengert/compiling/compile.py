@@ -26,9 +26,9 @@ OF_A_KEY, IN_ALL = 8, 64
 class Compiled(Wrapper):
     """A compiled function: called like the function that it was made of, it gives what that gives."""
 
-    def __init__(self, g: Callable[..., Any], exact: bool, strict: bool) -> None:
+    def __init__(self, g: Callable[..., Any], exact: bool, strict: bool, native: bool | None) -> None:
         functools.update_wrapper(self, g)
-        self.wrapped, self.exact, self.strict = g, exact, strict
+        self.wrapped, self.exact, self.strict, self.native = g, exact, strict, native
         self.clear()
 
     def clear(self) -> None:
@@ -91,11 +91,12 @@ class Compiled(Wrapper):
             return found.value
         parameters = [f"a{k}" for k in range(len(args) + len(kwargs))]
         given = (*args, *kwargs.values())
-        entry = Entry(found, parameters, self.exact)
+        entry = Entry(found, parameters, self.exact, self.native)
         failing = entry.failing(given)
         if failing is None:
-            if is_postponed(found.tape) and not agree(entry.call(*given), found.value):
-                entry = Entry(found, parameters, self.exact, cut=False)
+            is_cut = is_postponed(found.tape) and not found.reads.draws
+            if is_cut and not agree(entry.call(*given), found.value):
+                entry = Entry(found, parameters, self.exact, self.native, cut=False)
             self._version = rules.version  # tracing may have loaded some
             self._entries[key] = [*self._entries.get(key, ()), entry]
         else:
@@ -119,7 +120,10 @@ class Compiled(Wrapper):
         lines = [f"{callable_name(self.wrapped)}: {sum(map(len, self._entries.values()))} traces"]
         for key, entries in self._entries.items():
             for entry in entries:
-                lines += [f"called with {key}: {len(entry.tape)} ops, {len(entry.tests)} tests"]
+                by = getattr(entry.run, "state", None)
+                lines += [
+                    f"called with {key}: {len(entry.tape)} ops, {len(entry.tests)} tests{(by and f', by {by}') or ''}"
+                ]
                 lines += [f"  reads {entry.said(place)}" for place in entry.inputs]
                 lines += [f"  tests {entry.said(test)}" for test in entry.tests]
         return "\n".join([*lines, *([f"runs as it is: {self._eager}"] if self._eager else [])])
@@ -147,7 +151,9 @@ def _is_plain() -> bool:
     return not SETTINGS.debug_nans and not SETTINGS.debug and SETTINGS.strategy == Settings.strategy
 
 
-def compile(g: Callable[..., Any] | None = None, *, exact: bool = False, strict: bool = False) -> Any:
+def compile(
+    g: Callable[..., Any] | None = None, *, exact: bool = False, strict: bool = False, native: bool | None = None
+) -> Any:
     """A function that gives what `g` gives, and is traced once for each way its calls go.
 
     `g` is `grad(f)`, `value_and_grad(f)`, `jacobian(f)` or any function, which may take derivatives itself. The first
@@ -155,8 +161,9 @@ def compile(g: Callable[..., Any] | None = None, *, exact: bool = False, strict:
     of the same form, and that all it read from outside (globals, closures, attributes, defaults) is as it was. Floats
     and float arrays from outside are read anew at each call. A function that has effects, or reads what cannot be
     watched, runs as it is; an EagerWarning says so, once, and with `strict` a NotCompiledError does instead. Numbers
-    are those of `g` to 1e-12 of the largest; with `exact` nothing is computed in another order. Without `g` it is a
-    decorator.
+    are those of `g` to 1e-12 of the largest; with `exact` nothing is computed in another order. `native` code is
+    compiled by numba, where that is installed: by default, and without `exact`, once it has paid to compile it; with
+    True at the first call, with False never. Without `g` it is a decorator.
 
     >>> scale = {"a": 2.0}
     >>> g = wg.compile(wg.grad(lambda x: scale["a"] * x**2))
@@ -166,9 +173,12 @@ def compile(g: Callable[..., Any] | None = None, *, exact: bool = False, strict:
     >>> g(3.0)
     60.0
 
+    Errors: NativeUnavailableError for native=True without numba.
+
     `g.explain()` tells what is kept and read, `g.source()` is the generated code, `g.clear()` forgets.
     """
-    return (lambda g: Compiled(g, exact, strict)) if g is None else Compiled(g, exact, strict)
+    native = False if exact and native is None else native
+    return (lambda g: Compiled(g, exact, strict, native)) if g is None else Compiled(g, exact, strict, native)
 
 
 __all__ = ["Compiled", "compile"]

@@ -40,13 +40,15 @@ class Entry:
     `tests` are the expressions that have to be true, in order; the names in them are those of `names`.
     """
 
-    def __init__(self, traced: Traced, parameters: list[str], exact: bool, cut: bool = True) -> None:
+    def __init__(
+        self, traced: Traced, parameters: list[str], exact: bool, native: bool | None, cut: bool = True
+    ) -> None:
         reads = traced.reads
         assert traced.tape is not None
         self.said = reads.said
-        self.tape = optimised(lowered(traced.tape, cut), exact)
+        self.tape = optimised(lowered(traced.tape, cut and not reads.draws), exact)
         self.parameters, self.inputs = parameters, dict(reads.inputs)
-        self.run: Any = self.tape.compile("run")
+        self.run: Any = self.tape.compile("run", native=native)
         read = [(k, name, outer) for k, (name, outer) in enumerate(reads.inputs.items()) if name not in reads.draws]
         self.tests = [
             *reads.class_tests,
