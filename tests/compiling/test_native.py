@@ -16,7 +16,7 @@ import pytest
 from random_tapes import arguments, random_tape
 
 import wengert as wg
-from wengert.compiling import native_choosing
+from wengert.compiling import native_choosing, native_module
 from wengert.compiling.native import native
 from wengert.compiling.native_choosing import Chosen
 from wengert.compiling.native_module import interpreted
@@ -212,7 +212,7 @@ def test_a_loop_is_native_where_the_rest_is_not() -> None:
 
 def test_what_there_are_no_words_for_stays_numpy() -> None:
     assert native(of(np.sort, X), build=interpreted) is None
-    assert native(of(np.exp, np.ones(100_000)), build=interpreted) is None
+    assert native(of(np.log, np.ones(100_000)), build=interpreted) is None
 
 
 # -- compiled
@@ -241,6 +241,24 @@ def test_compiled_tapes(folder: Path) -> None:
     unaligned = np.frombuffer(b"x" + X.tobytes(), np.uint8)[1:].view(np.float64)
     run = native(tapes[0][0])
     same(run(unaligned), run(X))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("fn", [np.exp, np.tanh])
+def test_functions_without_branches(folder: Path, fn: Any) -> None:
+    special = [0.0, -0.0, math.inf, -math.inf, math.nan, 709.7, 709.8, -709.0, -746.0, 1e300, -1e300, 0.25, -0.25]
+    many = [np.linspace(-700, 700, 5000), np.linspace(-1, 1, 5000), np.geomspace(1e-300, 1, 5000)]
+    x = np.concatenate([*many, special])
+    x = x[np.isfinite(fn(x))]
+    run: Any = native(of(fn, x))
+    assert "fast_" in run.source
+    np.testing.assert_allclose(run(x), fn(x), rtol=1e-15, atol=1e-307)
+    np.testing.assert_array_equal(np.signbit(run(x)), np.signbit(fn(x)))
+    space: dict[str, Any] = {"__name__": "head"}
+    exec(native_module._HEAD.format(about=""), space)
+    for value in special:
+        np.testing.assert_allclose(space[f"fast_{fn.__name__}"](value), fn(value), rtol=1e-15, atol=1e-307)
 
 
 @pytest.mark.slow

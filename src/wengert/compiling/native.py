@@ -26,7 +26,7 @@ def _whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callab
     writer = NativeWriter(tape)
     plain = tape.compile(name)
     found: Any = writer.function(build(writer.program), plain, name)
-    found.source = f"{writer.program.text}\n\n{found.source}"
+    found.source = "\n\n".join([*writer.program.functions, writer.program.text, found.source])
     return found
 
 

@@ -82,13 +82,20 @@ class Level:
         self.blocks[at].statements.append(Let(made, template, read))
         return made
 
-    def store(self, view: View, sign: str, operand: Any) -> None:
-        """Write an operand into a view, or add it."""
-        if isinstance(operand, View) and operand.memory is view.memory and not operand.over(view.shape).is_like(view):
-            operand = self.let("{0}", [operand], view.shape, operand.kind)
-        at, read = self.place(view.shape, [operand], view)
-        self.blocks[at].statements.append(Store(view, sign, read[0]))
+    def store(self, view: View, sign: str, *operands: Any, template: str = "{0}") -> None:
+        """Write what is computed of operands, element by element, into a view, or add it."""
+        operands = tuple([self.apart(x, view) for x in operands])
+        at, read = self.place(view.shape, operands, view)
+        if getattr(operands[0], "kind", FLOAT) == BOOL:
+            template = "(1.0 if {0} else 0.0)"
+        self.blocks[at].statements.append(Store(view, sign, template, read))
         self.touch(view.memory, at, view, self.writes)
+
+    def apart(self, x: Any, view: View) -> Any:
+        """An operand, in a copy where it shows other places of the memory that is written."""
+        if isinstance(x, View) and x.memory is view.memory and not x.over(view.shape).is_like(view):
+            return self.let("{0}", [x], x.shape, x.kind)
+        return x
 
     def reduce(self, begin: str, template: str, operand: Any, shape: tuple[int, ...], keep: int, view: Any) -> Any:
         """Gather an operand over the axes of a shape from `keep` on: into a view, or a number."""
@@ -96,7 +103,7 @@ class Level:
         name = f"s{next(self.names)}"
         nest = self.blocks[at]
         nest.keep = keep
-        nest.statements.append(Reduce(name, begin, template, read[0], view))
+        nest.statements.append(Reduce(name, begin, template, read, view))
         self.known[name] = at + 1
         if view is not None:
             self.touch(view.memory, at, view, self.writes)
@@ -203,6 +210,10 @@ class Level:
 
     # -- written
 
+    def nests(self) -> int:
+        """How many nests there are."""
+        return sum([1 if isinstance(block, Nest) else block.level.nests() for block in self.blocks])
+
     def write(self, text: Text) -> None:
         begins: dict[int, list[Memory]] = {}
         ends: dict[int, list[Memory]] = {}
@@ -210,15 +221,24 @@ class Level:
             if memory.home is self and not memory.name:
                 begins.setdefault(memory.first, []).append(memory)
                 ends.setdefault(memory.last, []).append(memory)
+        text.begun = len(text.lines)
         for at, slot in enumerate(self.slots):
+            block = self.blocks[at] if at < len(self.blocks) else None
+            if slot or not isinstance(block, Nest):
+                text.close()
             for line in slot:
                 text.line(line if isinstance(line, str) else _loaded(*line))
-            if at < len(self.blocks):
-                for memory in begins.get(at, ()):
-                    text.take(memory)
-                self.blocks[at].write(text)
-                for memory in ends.get(at, ()):
-                    text.give(memory)
+            if slot:
+                text.begun = len(text.lines)
+            for memory in begins.get(at, ()):
+                text.take(memory)
+            if isinstance(block, Nest):
+                text.nest(block)
+            elif block is not None:
+                block.write(text)
+                text.begun = len(text.lines)
+            for memory in ends.get(at, ()):
+                text.give(memory)
 
 
 def _loaded(made: Scalar, view: View) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from wengert.compiling.native_values import (
     View,
     is_array,
 )
-from wengert.tape.ops import Call
+from wengert.tape.ops import Call, Variable
+from wengert.values import functional
 
 
 def repeated(body: Any, op: Call, *args: Any) -> Any:
@@ -81,10 +83,25 @@ class Repeated:
         return x
 
     def carried(self) -> list[Any]:
-        return [self.carry(x) for x in self.begin]
+        return [self.carry(x, self.is_filled(k)) for k, x in enumerate(self.begin)]
 
-    def carry(self, x: Any) -> Any:
-        """The variable, or the memory, of what is carried, with its first value in it."""
+    def is_filled(self, k: int) -> bool:
+        """Whether the loop writes each row of a carried array before anything reads it."""
+        mine, end = self.inputs[len(self.places) + k], self.loop.results[k]
+        op = end.op if isinstance(end, Variable) else None
+        readers = [v for other in self.inside.ops for v in other.references() if v.op is mine]
+        if not isinstance(op, Call) or op.fn is not functional.setitem or len(readers) != 1:
+            return False
+        x, key, _ = op.args
+        where = [n for n, place in enumerate(self.inputs[: len(self.places)]) if key == Variable(place)]
+        rows = isinstance(x, Variable) and x.op is mine and bool(where)
+        if not rows or not isinstance(self.places[where[0]], int):
+            return False
+        first, step = self.places[where[0]], self.loop.steps[where[0]]
+        return {first + step * n for n in range(self.loop.count)} == set(range(op.val.shape[0]))
+
+    def carry(self, x: Any, filled: bool) -> Any:
+        """The variable, or the memory, of what is carried, with its first value in it unless that is `filled` anew."""
         level = self.body.level
         if not is_array(x):
             x = self.body.operand(x)
@@ -97,7 +114,7 @@ class Repeated:
         if self.may_take(x):
             view = level.view(x)
         elif isinstance(x, Splat):
-            view = self.body.view(x)
+            view = self.body.view(replace(x, blank=x.blank or filled))
         else:
             view = View.whole(level.memory(x.shape), x.shape)
             level.store(view, "=", x)
@@ -121,6 +138,10 @@ class Repeated:
     def kept(self, x: Any) -> Any:
         """What is read of the last iteration, where it outlives the loop."""
         level = self.body.level
+        view = self.inner.view(x) if isinstance(x, Computed) else x
+        if isinstance(view, View) and view.memory.home is self.inner and view.is_whole:
+            view.memory.home = view.memory.owner = level
+            return view
         if is_array(x):
             view = View.whole(level.memory(x.shape), x.shape)
             self.inner.store(view, "=", x.number if isinstance(x, Splat) else self.body.as_float(x))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from wengert.compiling.native_values import BOOL, FLOAT, Computed, Memory, Scalar, View
+from wengert.compiling.native_values import BOOL, Computed, Memory, Scalar, View
 
 MOST = 64  # statements of a nest
+LINES = 24  # of nests in a function
 
 
 @dataclass(eq=False)
@@ -29,10 +31,10 @@ class Store:
 
     view: View
     sign: str
-    operand: Any
+    template: str
+    operands: list[Any]
 
-    def reads(self) -> list[View]:
-        return [self.operand] if isinstance(self.operand, View) else []
+    reads = Let.reads
 
 
 @dataclass(eq=False)
@@ -42,10 +44,10 @@ class Reduce:
     name: str
     begin: str
     template: str
-    operand: Any
+    operands: list[Any]
     view: View | None
 
-    reads = Store.reads
+    reads = Let.reads
 
 
 @dataclass(eq=False)
@@ -109,18 +111,17 @@ class Nest:
 
     def element(self, text: Text, statement: Any, at: dict[int, str]) -> None:
         """Write a statement for one element."""
+        read = [self.read(x, at) for x in statement.operands]
         if isinstance(statement, Let):
             made = statement.made
-            text.line(f"{made.name} = {statement.template.format(*[self.read(x, at) for x in statement.operands])}")
+            text.line(f"{made.name} = {statement.template.format(*read)}")
             if made.view is not None:
                 text.line(f"{element(made.view, at)} = {as_float(made.name, made.kind)}")
             return
-        read = self.read(statement.operand, at)
         if isinstance(statement, Store):
-            kind = getattr(statement.operand, "kind", FLOAT)
-            text.line(f"{element(statement.view, at)} {statement.sign} {as_float(read, kind)}")
+            text.line(f"{element(statement.view, at)} {statement.sign} {statement.template.format(*read)}")
         else:
-            text.line(f"{statement.name} = {statement.template.format(statement.name, read)}")
+            text.line(f"{statement.name} = {statement.template.format(statement.name, *read)}")
 
     def read(self, x: Any, at: dict[int, str]) -> str:
         if isinstance(x, View):
@@ -146,10 +147,17 @@ def element(view: View, at: dict[int, str]) -> str:
 
 
 class Text:
-    """Lines with their indents, and the workspace in which memory gets its place as blocks are written."""
+    """Lines with their indents, and the workspace in which memory gets its place as blocks are written.
 
-    def __init__(self) -> None:
+    With `apart`, nests go into functions of their own, a few in each: the compiler's time grows faster than a function.
+    """
+
+    def __init__(self, apart: bool) -> None:
+        self.apart = apart
         self.lines: list[str] = []
+        self.functions: list[str] = []
+        self.begun = 0
+        self.given: list[str] = []
         self.depth = 1
         self.size = 0
         self.free: dict[int, list[int]] = {}
@@ -166,6 +174,28 @@ class Text:
         if levels and self.lines[-1].endswith(":"):
             self.line("pass")
         self.depth -= levels
+
+    def nest(self, nest: Nest) -> None:
+        """Write a nest, into the function that is begun if there is one."""
+        if self.begun == len(self.lines):
+            self.given = []
+        nest.write(self)
+        self.given += [s.name for s in nest.statements if isinstance(s, Reduce) and s.view is None]
+        if len(self.lines) - self.begun >= LINES:
+            self.close()
+
+    def close(self) -> None:
+        """Put the lines of nests that were written since the last call into a function."""
+        lines, indent = self.lines[self.begun :], "    " * self.depth
+        if self.apart and lines:
+            words = re.findall(r"\b[acortskw]\d*\b", "\n".join(lines))
+            made = {*re.findall(r"^ *([ts]\d+) = ", "\n".join(lines), re.MULTILINE)}
+            taken = ", ".join(sorted({*words} - made))
+            name, given = f"part{len(self.functions) + 1}", ", ".join(self.given)
+            body = [f"    {line.removeprefix(indent)}" for line in lines]
+            self.functions.append("\n".join([f"def {name}({taken}):", *body, *[f"    return {given}"] * bool(given)]))
+            self.lines[self.begun :] = [f"{indent}{given}{' = ' * bool(given)}{name}({taken})"]
+        self.begun = len(self.lines)
 
     def take(self, memory: Memory) -> None:
         free = self.free.get(memory.size)

@@ -39,6 +39,7 @@ from wengert.tape.source import stays
 from wengert.values.callables import callable_name
 
 SLOW = 1 << 11  # elements from which NumPy's vector code of exp and its like is faster than a call for each
+NESTS = 8  # from which they are in functions of their own
 MOST = 3000  # ops: the compiler's time grows with them
 
 
@@ -106,8 +107,9 @@ class Program:
 
     def written(self) -> str:
         """The text of the function, which gives whether it failed, and the results that are numbers."""
-        text = Text()
+        text = Text(self.level.nests() > NESTS)
         self.level.write(text)
+        self.functions = text.functions
         numbers = [x.text for _, x in self.results if isinstance(x, Scalar)]
         for _, x in self.results:
             if isinstance(x, Scalar):
@@ -223,12 +225,12 @@ class Body:
             if op.guard:
                 self.guard(op, made)
             return made
-        if op.guard or (word.slow and op.val.size > SLOW):
+        if op.guard or (word.slow and not word.fast and op.val.size > SLOW):
             raise Unworded("a decision on an array" if op.guard else "exp or its like of a large array")
         flat = [x.number if isinstance(x, Splat) else x for x in operands]
         if all([isinstance(x, Scalar) for x in flat]):
             return Splat(self.level.number(word.template, *flat, kind=word.kind), op.val.shape)
-        return self.level.let(word.template, flat, op.val.shape, word.kind)
+        return self.level.let(word.fast or word.template, flat, op.val.shape, word.kind)
 
     def as_float(self, x: Any) -> Any:
         """An operand as a float, where it is a bool."""
@@ -263,12 +265,27 @@ class Body:
         """The array `x`, the first argument of a store, in memory that the store may write."""
         if isinstance(x, Splat):
             return self.view(x)
-        mine = x.level if isinstance(x, Computed) else x.memory.owner if x.is_injective else None
-        if mine is self.level and not self.read_after(x.aliases if isinstance(x, Computed) else x.memory.aliases, op):
+        view = x.view if isinstance(x, Computed) else x
+        mine = x.level if view is None else view.memory.owner if view.is_injective else None
+        aliases = x.aliases if view is None else view.memory.aliases
+        whole = view is None or view.is_whole
+        if mine is self.level and (self.moved(aliases, op) if whole else not self.read_after(aliases, op)):
             return self.level.view(x)
         view = View.whole(self.level.memory(x.shape), x.shape, x.kind)
         self.level.store(view, "=", x)
         return view
+
+    def moved(self, aliases: list[tuple[Any, int]], op: Call) -> bool:
+        """Whether memory may be written, once those of its parts that are read after an op have copies."""
+        later = [k for body, k in aliases if body is self and self.last[k] > op.id]
+        if any([isinstance(self.values[k], tuple) for k in later]) or len(later) > 2:
+            return False
+        for k in later:
+            part = self.values[k]
+            self.values[k] = made = self.level.let("{0}", [self.level.view(part)], part.shape, part.kind)
+            made.aliases.append((self, k))
+        aliases[:] = [(body, k) for body, k in aliases if body is not self or k not in later]
+        return True
 
     def read_after(self, aliases: Sequence[tuple[Any, int]], op: Call) -> bool:
         """Whether one of these values is read after an op."""

@@ -11,7 +11,6 @@ import numpy as np
 from wengert.compiling.native_values import (
     FLOAT,
     Affine,
-    Computed,
     Splat,
     Unworded,
     View,
@@ -127,35 +126,35 @@ def contracted(body: Any, op: Call, words: list[str], output: str, operands: lis
     for word, x in zip(words, operands, strict=True):
         for letter, n in zip(word, x.shape, strict=True):
             sizes[letter] = max(n, sizes.get(letter, 1)) if n else 0
-    inner = [letter for letter in sizes if letter not in output]
-    if inner and math.prod(sizes.values()) > LARGE:
+    if math.prod(sizes.values()) > LARGE and not {*sizes} <= {*output}:
         raise Unworded("a large product")
     strides = [_strides(body, word, x) for word, x in zip(words, operands, strict=True)]
-    target = dict(zip(output, row_major(op.val.shape), strict=True)) if output else {}
+    longer = [k for k in sizes if sizes[k] != 1]
     last = max(
-        sizes, key=lambda k: (sizes[k] > 1, sum([row.get(k, 0) == 1 for row in (*strides, target)]), k in target)
+        longer, key=lambda k: (min(8, sizes[k]), sum([row.get(k, 0) == 1 for row in strides]), k in output), default=""
     )
-    if last in inner or not inner:
-        order = [*output, *[k for k in inner if k != last], *([last] if last in inner else [])]
-    else:
-        order = [*[k for k in output if k != last], *inner, last]
+    kept = sorted([k for k in output if k in longer], key=lambda k: (k == last, output.index(k)))
+    inner = [k for k in longer if k not in output]
+    order = [*kept, *sorted(inner, key=lambda k: k == last)] if last in inner else [*kept[:-1], *inner, *kept[-1:]]
     shape = tuple([sizes[k] for k in order])
     views = [_over(body, x, row, order, shape) for x, row in zip(operands, strides, strict=True)]
-    made = views[0]
-    for other in views[1:]:
-        made = body.level.let("{0} * {1}", [made, other], shape)
+    product = " * ".join([f"{{{k}}}" for k in range(len(views))])
+    rows = dict(zip(kept, row_major([sizes[k] for k in kept]), strict=True))
     if not inner:
-        return made if isinstance(made, Computed) else body.level.let("{0}", [made], shape)
-    if not output:
+        found = body.level.view(body.level.let(product, views, shape))
+    elif not output:
+        made = body.level.let(product, views, shape) if len(views) > 1 else views[0]
         return body.level.reduce("0.0", "radd({0}, {1})", made, shape, 0, None)
-    found = View.whole(body.level.memory(op.val.shape), op.val.shape)
-    if last in inner:
-        body.level.reduce("0.0", "radd({0}, {1})", made, shape, len(output), found)
     else:
-        body.level.store(found, "=", number(0.0))
-        spread = View(found.memory, Affine(0), tuple([target.get(k, 0) for k in order]), shape)
-        body.level.store(spread, "+=", made)
-    return found
+        found = View.whole(body.level.memory(op.val.shape), tuple([sizes[k] for k in kept]))
+        if last in inner:
+            made = body.level.let(product, views, shape)
+            body.level.reduce("0.0", "radd({0}, {1})", made, shape, len(kept), found)
+        else:
+            body.level.store(found, "=", number(0.0))
+            spread = View(found.memory, Affine(0), tuple([rows.get(k, 0) for k in order]), shape)
+            body.level.store(spread, "+=", *views, template=product)
+    return View(found.memory, Affine(0), tuple([rows.get(k, 0) for k in output]), op.val.shape)
 
 
 def _strides(body: Any, word: str, x: Any) -> dict[str, int]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from wengert.compiling.native_values import (
     Affine,
+    Computed,
     Scalar,
     Splat,
     Unworded,
@@ -210,7 +211,15 @@ def _stored(body: Any, op: Call, x: Any, key: Any, value: Any, sign: str) -> Any
     if math.prod(part.shape):
         if len(getattr(value, "shape", ())) > len(part.shape):
             value = _without_ones(body, value, len(part.shape))
-        body.level.store(part, sign, flat(value))
+        if (
+            sign == "="
+            and isinstance(value, Computed)
+            and part.shape == value.shape
+            and body.level.may_write_at(value, part)
+        ):
+            body.level.give_memory(value, part)
+        else:
+            body.level.store(part, sign, flat(value))
     return whole
 
 

@@ -15,7 +15,7 @@ class Word(NamedTuple):
     """The text of a function of numbers.
 
     `raises` says when Python's own raises, where NumPy's gives nan or inf; `slow` that NumPy's vector code is faster;
-    `bools` are the operands that are read as they are, and not as floats.
+    `bools` are the operands that are read as they are, and not as floats; `fast` is the text for many elements.
     """
 
     template: str
@@ -23,6 +23,7 @@ class Word(NamedTuple):
     raises: str = ""
     slow: bool = False
     bools: tuple[int, ...] = ()
+    fast: str = ""
 
 
 _NOT_FINITE = "{0} - {0} != 0.0"
@@ -63,7 +64,7 @@ _WORDS: list[tuple[Word, int, list[Any]]] = [
     (Word("not {0}", BOOL, bools=_BOTH), 1, [operator.not_, np.logical_not]),
     (Word("({0} and {1})", BOOL, bools=_BOTH), 2, [np.logical_and]),
     (Word("({0} or {1})", BOOL, bools=_BOTH), 2, [np.logical_or]),
-    (_called("exp"), 1, [np.exp, math.exp]),
+    (_called("exp")._replace(fast="fast_exp({0})"), 1, [np.exp, math.exp]),
     (_called("expm1"), 1, [np.expm1, math.expm1]),
     (_called("log"), 1, [np.log, math.log]),
     (_called("log1p"), 1, [np.log1p, math.log1p]),
@@ -77,7 +78,7 @@ _WORDS: list[tuple[Word, int, list[Any]]] = [
     (_called("atan"), 1, [np.arctan, math.atan]),
     (_called("sinh"), 1, [np.sinh, math.sinh]),
     (_called("cosh"), 1, [np.cosh, math.cosh]),
-    (_called("tanh"), 1, [np.tanh, math.tanh]),
+    (_called("tanh")._replace(fast="fast_tanh({0})"), 1, [np.tanh, math.tanh]),
     (_called("erf"), 1, [math.erf]),
 ]
 WORDS: dict[Any, tuple[Word, int]] = {fn: (word, n) for word, n, fns in _WORDS for fn in fns}
