@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 import pytest
 
 import wengert as wg
 from wengert.compiling.numpy_source import edges
-from wengert.compiling.placement import Pool
+from wengert.compiling.placement import Buffer, Pool
 from wengert.values.trees import leaves
 
 N = 4096  # elements: 32 kB, large enough for a buffer
@@ -116,6 +119,34 @@ def test_two_threads(name: str, derivative: bool) -> None:
         thread.join()
     assert not errors
     assert 1 <= len(run.pool.free) <= 3
+
+
+def test_all_pools_together_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Pool, "most", 100_000)
+    monkeypatch.setattr(Pool, "pools", WeakSet())
+    first, second, third, huge = (Pool([Buffer((n,), np.dtype(float))]) for n in (5_000, 5_000, 5_000, 20_000))
+    for pool in (first, second):
+        pool.give(pool.take())
+    assert len(first.free) == len(second.free) == 1
+    first.give(first.take())
+    third.give(third.take())
+    assert [len(pool.free) for pool in (first, second, third)] == [1, 0, 1]  # the second was used least recently
+    huge.give(huge.take())
+    assert [len(pool.free) for pool in (first, second, third, huge)] == [0, 0, 0, 0]
+
+
+def test_buffers_go_with_their_function() -> None:
+    x, y = arguments(0)
+    g = wg.compile(wg.grad(lambda x, y: np.sum(np.sin(x) * np.cos(x * y))))
+    before = {*Pool.pools}
+    g(x, y), g(x, y)
+    (pool,) = [weakref.ref(pool) for pool in Pool.pools if pool not in before and pool.free]
+    gc.disable()
+    try:
+        g.clear()
+        assert pool() is None
+    finally:
+        gc.enable()
 
 
 def test_inside_of_itself() -> None:

@@ -88,7 +88,7 @@ class Entry:
     def _made(self) -> Callable[..., Any]:
         file = f"<wengert entry {next(_numbers)}>"
         exec(compile(self.text, file, "exec"), self.names)
-        made: Callable[..., Any] = self.names["entry"]
+        made: Callable[..., Any] = self.names.pop("entry")  # which else would hold itself, and with it its buffers
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
         weakref.finalize(made, linecache.cache.pop, file, None)
         return made

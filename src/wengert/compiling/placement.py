@@ -6,8 +6,12 @@ faulted page by page and unmapped. So the set of buffers is as small as lifetime
 
 from __future__ import annotations
 
+import itertools
+import math
+import threading
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
+from weakref import WeakSet
 
 import numpy as np
 
@@ -51,22 +55,46 @@ class Placement(NamedTuple):
 
 
 class Pool:
-    """Sets of buffers for the runs of one function: a run takes one and gives it back, so runs may overlap."""
+    """Sets of buffers for the runs of one function: a run takes one and gives it back, so runs may overlap.
+
+    All pools together keep no more than `most` bytes: where one needs another set, those that were used least recently
+    lose theirs.
+    """
+
+    most = 1 << 30
+    pools: ClassVar[WeakSet[Pool]] = WeakSet()
+    _clock: ClassVar = itertools.count()
+    _lock: ClassVar = threading.Lock()
 
     def __init__(self, buffers: Sequence[Buffer]) -> None:
         self.buffers = tuple(buffers)
+        self.size = sum([math.prod(buffer.shape) * buffer.dtype.itemsize for buffer in buffers])
         self.free: list[list[np.ndarray]] = []
+        self.used = 0
+        Pool.pools.add(self)
 
     def take(self) -> list[np.ndarray]:
         """A set of buffers that nobody else has."""
         try:
             return self.free.pop()
         except IndexError:
+            self._make_room()
             return [np.empty(*buffer) for buffer in self.buffers]
 
     def give(self, arrays: list[np.ndarray]) -> None:
         """Take back a set of buffers."""
-        self.free.append(arrays)
+        if self.size <= self.most:
+            self.free.append(arrays)
+            self.used = next(self._clock)
+
+    def _make_room(self) -> None:
+        with self._lock:
+            pools = sorted(Pool.pools, key=lambda pool: pool.used)
+            kept = self.size + sum([pool.size * len(pool.free) for pool in pools])
+            for pool in pools:
+                if kept > self.most:
+                    kept -= pool.size * len(pool.free)
+                    pool.free.clear()
 
 
 def ufunc_at(fn: Any) -> Any:

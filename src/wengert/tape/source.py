@@ -65,7 +65,7 @@ def compiled(writer: Writer, name: str) -> Callable[..., Any]:
     namespace: dict[str, Any] = {"__name__": file}
     exec(compile(text, file, "exec"), namespace)
     namespace["StaleTapeError"] = StaleTapeError
-    function = namespace[name]
+    function = namespace.pop(name)  # which else would hold itself, and with it its buffers
     function.source = text
     function.__kwdefaults__ = dict(writer.outside.constants) or None
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
