@@ -75,6 +75,12 @@ def history(w):
     return np.sum(np.array(found) ** 2) + np.sum(found[3])
 
 
+def ramps(x):
+    for i in range(40):
+        x = np.sin(x * np.arange(i, i + 3.0)) + x
+    return np.sum(x)
+
+
 def swapped(x, y):
     for _ in range(60):
         x, y = y, x * 0.9 + 0.1
@@ -90,6 +96,7 @@ PROGRAMS = [
     (nested, (R.normal(size=(30, 5)),)),
     (matrix, (R.normal(size=(14, 14)),)),
     (history, (R.normal(size=(3, 3)),)),
+    (ramps, (R.normal(size=3),)),
     (swapped, (R.normal(size=4), R.normal(size=4))),
 ]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling import shifts, structures, sums  # noqa: F401 -- importing them enters their rules
+from wengert.compiling.across_loops import across_loops
 from wengert.compiling.from_tape import deciding, graph_of, has_steps
 from wengert.compiling.native_choosing import chosen
 from wengert.compiling.numpy_source import compile_placed
@@ -40,6 +41,12 @@ def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
     >>> len(tape), len(tape.optimise())
     (20, 8)
     """
+    made = _optimised(tape, exact)
+    return _optimised(across_loops(made), exact) if any([type(op.fn) is Loop for op in made.calls]) else made
+
+
+def _optimised(tape: AnyTape, exact: bool) -> OptimisedTape:
+    """The tape with the rules applied, and its loops by themselves, each with its body optimised."""
     made = to_tape(tape, *graph_of(tape, EXACT if exact else RULES, EXACT), OptimisedTape(tape.ctx))
     decides, known = deciding(list(made)), dict[Any, Loop]()
     for op in made.calls:
@@ -51,7 +58,7 @@ def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
 
 def _optimised_loop(loop: Loop, exact: bool) -> Loop:
     """A loop of an optimised body; what decides in it may come from any number in the iteration before."""
-    body = optimised(loop.body, exact or any(map(has_steps, loop.body)))
+    body = _optimised(loop.body, exact or any(map(has_steps, loop.body)))
     return Loop(body, loop.count, loop.steps, loop.carried)
 
 

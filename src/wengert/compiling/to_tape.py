@@ -59,7 +59,12 @@ def _stays(node: Node) -> bool:
         return isinstance(node.op, Input)
     if not isinstance(node.op, Call) or node.op.fn is not node.fn:
         return False  # made by a rule
-    return stays(node.op) and node.fn not in _QUIET
+    return must_run(node.op)
+
+
+def must_run(op: Op) -> bool:
+    """Whether a call has to be made though nobody reads what it gives."""
+    return isinstance(op, Call) and stays(op) and op.fn not in _QUIET
 
 
 def _op(node: Node, variables: dict[Node, Variable]) -> Op:

@@ -1,0 +1,136 @@
+"""What an optimiser does across the borders of loops: less is kept and carried, and the numbers are the same."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from loop_sources import loop_arguments, loop_function
+
+import wengert as wg
+from wengert.compiling.across_loops import across_loops
+from wengert.compiling.rolling import rolled
+from wengert.tape.loops import Loop
+from wengert.values.functional import setitem
+from wengert.values.trees import leaves
+
+R = np.random.default_rng(5)
+
+
+def bits(x: Any) -> list[Any]:
+    """The leaves of a result, with their types, to the bit."""
+    return [(type(leaf), None if leaf is None else np.asarray(leaf).tobytes()) for _, leaf in leaves(x)]
+
+
+def loops_of(tape: Any) -> list[Loop]:
+    return [op.fn for op in tape.calls if isinstance(op.fn, Loop)]
+
+
+def kept(tape: Any) -> list[tuple[int, ...]]:
+    """The shapes of the arrays that the loops of a tape fill a row at a time."""
+    stores = [op for loop in loops_of(tape) for op in loop.body.calls if op.fn is setitem and op.args[1] in loop.inputs]
+    return sorted([op.val.shape for op in stores])
+
+
+def check(f: Any, *args: Any) -> Any:
+    """The gradient tape of a function, rolled and optimised across its loops, which gives the same bits."""
+    tape = wg.gradtape(f, *args, argnums=tuple(range(len(args))))
+    made = across_loops(rolled(tape))
+    assert loops_of(made)
+    for given in (args, [x * 1.25 for x in args]):
+        assert bits(made.play(*given)) == bits(tape.play(*given))
+    return made
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_functions_give_the_same_bits(block: int) -> None:
+    seen = 0
+    for seed in range(block * 10, block * 10 + 10):
+        (text, f), args = loop_function(seed), loop_arguments(seed)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            tape = wg.gradtape(f, *args, argnums=(0, 1, 2, 3))
+            made = rolled(tape)
+            if made is tape:
+                continue
+            seen += 1
+            for given in (args, loop_arguments(seed + 1000)):
+                try:
+                    expected = tape.play(*given)
+                except wg.StaleTapeError:
+                    continue
+                assert bits(across_loops(made).play(*given)) == bits(expected), text
+                for (_, a), (_, b) in zip(
+                    leaves(made.optimise(exact=True).play(*given)), leaves(expected), strict=True
+                ):
+                    np.testing.assert_allclose(a, b, 1e-13, 1e-13, err_msg=text)
+    assert seen > 5
+
+
+def cell(w: Any, x: Any) -> Any:
+    h = np.zeros(3)
+    for t in range(20):
+        h = np.tanh(w[0] @ h + x[t])
+        h = h * (w[1, 0] * 0.5)
+    return np.sum(h)
+
+
+def test_views_of_what_is_the_same_are_not_kept_and_are_taken_once() -> None:
+    made = check(cell, R.normal(size=(2, 3, 3)), R.normal(size=(20, 3)))
+    assert all(len(shape) == 2 for shape in kept(made))
+    assert not [
+        op for loop in loops_of(made) for op in loop.body.calls if op.fn is np.transpose and op.val.shape == (3, 3)
+    ]
+
+
+def test_elements_of_arguments_are_read_again() -> None:
+    def f(a: Any) -> Any:
+        s = 0.0
+        for i in range(1, 60):
+            s = s + np.sin(a[i] * a[i - 1])
+        return s
+
+    assert kept(check(f, R.normal(size=60))) == []
+
+
+def test_large_differences_are_computed_again_and_small_ones_are_kept() -> None:
+    def f(x: Any, y: Any) -> Any:
+        for _ in range(20):
+            x = np.tanh(x) + np.tanh(np.sum((x * y - y) ** 3))
+        return np.sum(x)
+
+    assert len(kept(check(f, *R.normal(size=(2, 3))))) > len(kept(check(f, *R.normal(size=(2, 1000)))))
+
+
+def test_what_is_kept_for_one_iteration_is_carried_out_of_the_loop() -> None:
+    def counted(x: float, y: float) -> float:
+        for _ in range(100):
+            x, y = x + 0.01 * y, y - 0.01 * math.sin(x)
+        return x * x + y * y
+
+    assert len(kept(check(counted, 0.5, 0.1))) == 1
+
+
+def test_a_loop_that_is_not_read_goes_and_a_guard_in_one_stays() -> None:
+    def f(x: float) -> float:
+        y = x
+        for _ in range(40):
+            y = y * 1.5 + np.sin(y)
+        return x * 2.0
+
+    def guarded(x: float) -> float:
+        y = x
+        for _ in range(40):
+            if y > 0.0:
+                y = y * 0.5 + np.sin(y) * 0.1
+        return x * 2.0
+
+    assert loops_of(rolled(wg.trace(f, 0.5)[1]))
+    assert not loops_of(across_loops(rolled(wg.trace(f, 0.5)[1])))
+    made = across_loops(rolled(wg.trace(guarded, 0.5)[1]))
+    assert made.play(0.25) == 0.5
+    with pytest.raises(wg.StaleTapeError):
+        made.play(-0.5)
