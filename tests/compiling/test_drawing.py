@@ -28,6 +28,9 @@ DRAWS = [
     "np.sum(x) / (0.0 if rng.normal() > 0 else 2.0) * float(x[0] > 0 or 1 / 0)",
     "np.sum(sum([rng.normal(x[0], scale) for _ in range(n)]))",
     "np.sum(x * draw(size=2))",
+    "np.sum(x * rng.multivariate_normal([0.0, scale], [[1.0, 0.0], [0.0, scale]]))",
+    "np.sum(x * rng.dirichlet(alpha=np.array([1.0, 2.0])))",
+    "np.sum(x) * rng.gamma(scale, size=(n,))[0] * rng.beta(a=scale, b=2.0)",
 ]
 
 

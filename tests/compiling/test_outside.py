@@ -88,6 +88,10 @@ class Q(typing.NamedTuple):
     w: np.ndarray = np.ones(2)
     def twice(self): return 2.0 * self.a
 q = Q()
+class R(collections.namedtuple("R", "a n")):
+    by = 2.0
+    def twice(self): return self.by * self.a
+r = R(0.5, 2)
 """
 
 PARTIAL = """
@@ -161,6 +165,22 @@ WAYS = [
     (NAMED, "q.a + q.w[0]", "q.w[0] = 3.0", HIT),
     (NAMED, "q.twice()", "q = Q(0.7)", HIT),
     (NAMED, "q.twice()", "Q.twice = lambda self: 0.7", MISS),
+    (NAMED, "r.twice()", "r = R(0.7, 2)", HIT),
+    (NAMED, "r.twice()", "R.by = 3.0", HIT),
+    (NAMED, "r.twice()", "r.by = 3.0", EAGER),
+    (NAMED, "sum(p)", "p = tuple.__new__(P, (0.5, 2, 3.0))", MISS),
+    (NAMED, "r.a", "R.__getitem__ = lambda self, k: 0.7", None),
+    (ENUMERATED + "d = {Color.RED: 0.5, Color.BLUE: 1.5}", "d[color]", "d[Color.RED] = 0.7", HIT),
+    (ENUMERATED + "d = {Color.RED: 0.5, Color.BLUE: 1.5}", "sum(d.values())", "del d[Color.BLUE]", MISS),
+    ("d = {(0, 'a'): 0.5, (1, 'b'): 1.5}", "d[0, 'a']", "d[0, 'a'] = 0.7", HIT),
+    ("d = {(0, 'a'): 0.5, (1, 'b'): 1.5}", "sum(d.values())", "d[2, 'c'] = 0.7", MISS),
+    ("d = {(1,): 0.5}", "float(repr([*d]) == '[(1,)]') + d[1,]", "d = {(True,): 0.5}", MISS),
+    ("def h(z): return z * h.rate\nh.rate = 0.5", "h(x[0])", "h.rate = 0.7", HIT),
+    ("def h(z): return z * h.rate\nh.rate = 0.5", "h(x[0])", "h.rate = 7", MISS),
+    (ENUMERATED + "d = {Color.RED: 0.5, Color.BLUE: 1.5}", "float([*d][0] is Color.RED) + d[color]",
+     "d = {Color.BLUE: 1.5, Color.RED: 0.5}", MISS),
+    ("given = None", "(0.5 if given is None else given)", "given = 0.7", MISS),
+    (CLASSES + "M.kept = None", "(0.5 if M.kept is None else M.kept)", "M.kept = 0.7", MISS),
     (NAMED, "Q().a", "Q.__new__.__defaults__ = (0.7, None)", None),
     (PARTIAL, "part(x[0])", "part = functools.partial(h, 2.5, by=3.5)", HIT),
     (PARTIAL, "part(x[0])", "part.keywords['by'] = 3.5", HIT),
@@ -229,7 +249,7 @@ WAYS = [
     ("names = {'a'}", "float('a' in names)", "names.clear()", MISS),
     ("pair = (0.5, 1.0)", "float(isinstance(pair, tuple)) + pair[0]", "pair = [0.5, 1.0]", MISS),
     ("d = {'a': 0.5}", "float(type(d) is dict) + d['a']", "import collections; d = collections.OrderedDict(d)", EAGER),
-    ("d = {1: 0.5}", "float(repr([*d]) == '[1]') + d[1]", "d = {True: 0.5}", EAGER),
+    ("d = {1: 0.5}", "float(repr([*d]) == '[1]') + d[1]", "d = {True: 0.5}", MISS),
     ("s = 'a'", "float(len(s))", "s = 'ab'", MISS),
     ("a = True", "1.0 + a", "a = False", MISS),
     ("names = {'a'}", "float(len(names))", "names = {'a', 'b'}", MISS),
@@ -344,7 +364,7 @@ EFFECTS = [
     ("rng = np.random.default_rng(0)", "rng.integers(3)", "no floats"),
     ("it = iter([1.0, 2.0])", "next(it, 0.0)", "it reads a list_iterator"),
     ("import time", "time.time()", "time.time"),
-    ("import os", "os.environ['HOME']", "it reads a dict"),
+    ("import os", "os.environ['HOME']", "it calls os."),
     ("def c():\n  n = 0\n  def s():\n    nonlocal n; n += 1\n  return s\nstep = c()", "step()", "sets a variable"),
     ("", "globals()", "builtins.globals"),
     ("", "exec('pass')", "builtins.exec"),

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.kinds import ATOMS
+from wengert.compiling.kinds import ATOMS, parts_of
 from wengert.compiling.outside import GENERATORS, Reads
 from wengert.hooks.calls import resolve
 from wengert.hooks.standins.randomness import FAMILIES
 from wengert.recording.recording import STATE
-from wengert.recording.slots import flat, holds_traced
+from wengert.recording.slots import holds_traced
 from wengert.values.specs import is_inexact
 
 _NO_DRAWS = {"seed", "set_state", "get_state", "shuffle", "spawn", "__setstate__", "__reduce__"}
@@ -35,7 +35,8 @@ def drawing(f: Any, reads: Reads) -> Callable[..., Any]:
         return drawn
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not holds_traced(flat((*args, *kwargs.values()))):
+        traced = [part for part in parts_of((args, kwargs)) if holds_traced((part,))]
+        if all(reads.input_name(part) for part in traced):
             return _draw(f, args, kwargs, reads)
         if made is not None:
             return made(lambda rng, *args, **kwargs: _draw(f, args, kwargs, reads))(rng, *args, **kwargs)
@@ -55,12 +56,12 @@ def _draw(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -
         reads.give_up("it draws random numbers from a generator that it makes without a seed")
     elif not (type(value) is float or is_inexact(value)):
         reads.give_up(f"it draws random numbers that are no floats ({f.__name__})")
-    elif "out" in kwargs or not all(map(_is_plain, flat((*args, *kwargs.values())))):
+    elif "out" in kwargs or not all(map(_is_plain, parts_of((args, kwargs)))):
         reads.give_up(f"it draws random numbers by {f.__name__}, with what cannot be kept")
     else:
-        given = reads.pin(tuple(map(_copied, args))), reads.pin({k: _copied(v) for k, v in kwargs.items()})
+        words = [_said(part, reads) for part in args] + [f"{k}={_said(part, reads)}" for k, part in kwargs.items()]
         name = f"d{len(reads.draws)}"
-        reads.draws[name] = f"{place}.{f.__name__}(*{given[0]}, **{given[1]})"
+        reads.draws[name] = f"{place}.{f.__name__}({', '.join(words)})"
         reads.generators[place] = rng
         reads.labels[name] = f"{reads.said(place)}.{f.__name__}()"
         return reads.read(value, name)
@@ -71,8 +72,11 @@ def _is_plain(part: Any) -> bool:
     return type(part) in ATOMS or type(part) in (float, complex, np.ndarray, type) or isinstance(part, np.generic)
 
 
-def _copied(part: Any) -> Any:
-    return part.copy() if type(part) in (list, np.ndarray) else part
+def _said(part: Any, reads: Reads) -> str:
+    """The expression of a parameter: the name of an input, or a constant, which nobody can write."""
+    if type(part) in (list, tuple) and any(map(reads.input_name, parts_of(part))):
+        return f"{type(part).__name__}(({''.join(_said(item, reads) + ', ' for item in part)}))"
+    return reads.input_name(part) or reads.pin(part.copy() if type(part) in (list, np.ndarray) else part)
 
 
 def seeded(make: Callable[..., Any], reads: Reads) -> Callable[..., Any]:

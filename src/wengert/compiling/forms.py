@@ -6,17 +6,23 @@ import enum
 import functools
 from typing import Any
 
+from wengert.values.names import is_heap_type
+
 
 def is_named_tuple(t: Any) -> bool:
-    """Whether a class is that of named tuples, and they hold nothing but their items."""
-    return issubclass(t, tuple) and t.__bases__ == (tuple,) and hasattr(t, "_fields") and t.__dictoffset__ == 0
+    """Whether a class is that of named tuples, or of the user's made of one."""
+    return issubclass(t, tuple) and hasattr(t, "_fields") and all(map(is_heap_type, t.__mro__[:-2]))
 
 
 def read_named_tuple(reads: Any, value: Any, place: str) -> Any:
     """What stands for a named tuple: another one of what stands for its items."""
     reads.test(f"type({place}) is {reads.pin(type(value))}")
-    reads.test(f"len({place}) == {len(value)}")
-    parts = [reads.read(item, f"{place}[{k}]") for k, item in enumerate(tuple.__iter__(value))]
+    reads.test(f"tuple.__len__({place}) == {tuple.__len__(value)}")
+    if type(value).__dictoffset__:
+        reads.test(f"not {place}.__dict__")
+        if object.__getattribute__(value, "__dict__"):
+            reads.give_up(f"it reads a named tuple with attributes from outside ({reads.said(place)})")
+    parts = [reads.read(item, f"tuple.__getitem__({place}, {k})") for k, item in enumerate(tuple.__iter__(value))]
     if all(a is b for a, b in zip(parts, tuple.__iter__(value), strict=True)):
         return value
     made = tuple.__new__(type(value), parts)

@@ -49,6 +49,18 @@ def with_attributes(t: Any, attributes: dict[str, Any]) -> Any:
     return made
 
 
+def parts_of(thing: Any) -> list[Any]:
+    """What is in a list, tuple or dictionary and in those in it, else the thing alone."""
+    if type(thing) in (list, tuple):
+        return [part for item in thing for part in parts_of(item)]
+    return parts_of([*thing.values()]) if type(thing) is dict else [thing]
+
+
+def is_made_of_atoms(thing: Any) -> bool:
+    """Whether a thing is a text, a whole number or a tuple of such, of which the repr says all."""
+    return all(map(is_made_of_atoms, thing)) if type(thing) is tuple else type(thing) in (str, int, bool, bytes)
+
+
 def slots_of(t: Any) -> list[str]:
     """The attributes for which the objects of a class have slots."""
     found = [item for base in t.__mro__ for item in vars(base).items()]

@@ -28,6 +28,7 @@ from wengert.compiling.kinds import (
     has_of_its_own,
     is_bound_to_none,
     is_followed,
+    is_made_of_atoms,
     is_tensor_function,
     lookup_with_owner,
     slots_of,
@@ -180,6 +181,13 @@ class Reads:
         SHADOW[id(made)] = slot
         return made
 
+    def input_name(self, made: Any) -> str | None:
+        """The name in the code of an input that the trace goes on with."""
+        for k, (name, outer) in enumerate(self.inputs.items()):
+            if outer.made is made:
+                return name if name in self.draws else f"i{k}"
+        return None
+
     def _atom(self, value: Any, place: str) -> None:
         if value is None or type(value) in (bool, type(...), type(NotImplemented)):
             self.test(f"{place} is {value}")
@@ -199,26 +207,40 @@ class Reads:
         t = type(value)
         self.test(f"type({place}) is {t.__name__}")
         if t is dict:
-            if not {type(key) for key in value} <= {str, int}:
-                self.give_up(f"it reads a dictionary by keys that are neither texts nor whole numbers ({place})")
+            items = self._keys(value, place)
+            if items is None:
+                self.give_up(f"it reads a dictionary by keys that cannot be compared ({self.said(place)})")
                 return value
-            self.test(f"[*{place}] == {[*value]!r}")
-            if any(type(key) is int for key in value):
-                self.test(f"[*map(type, {place})] == {self.pin([type(key) for key in value])}")
-            items = [*value.items()]
         else:
             self.test(f"len({place}) == {len(value)}")
-            items = [*enumerate(value)]
+            items = {key: repr(key) for key in range(len(value))}
         if t is not tuple:
             self.known[id(value)] = value, place
-        parts = {key: self.read(item, f"{place}[{key!r}]") for key, item in items}
-        changed = any(parts[key] is not item for key, item in items)
+        parts = {key: self.read(value[key], f"{place}[{said}]") for key, said in items.items()}
+        changed = any(part is not value[key] for key, part in parts.items())
         if t is tuple:
             made = tuple(parts.values()) if changed else value
             self.originals[id(made)] = made, value
             return made
         self._lent.put(value, t(parts) if t is dict else [*parts.values()])
         return value
+
+    def _keys(self, value: dict[Any, Any], place: str) -> dict[Any, str] | None:
+        """The expressions of a dictionary's keys, with a test that it has these; None where they have none."""
+        types = {type(key) for key in value}
+        if types <= {str, int}:
+            self.test(f"[*{place}] == {[*value]!r}")
+            if int in types:
+                self.test(f"[*map(type, {place})] == {self.pin([type(key) for key in value])}")
+        elif all(issubclass(t, enum.Enum) for t in types):
+            names = {key: self.pin(key) for key in value}
+            self.test(f"[*map(id, {place})] == {[*map(id, names)]}")
+            return names
+        elif all(map(is_made_of_atoms, value)):
+            self.test(f"type({place}) is dict and repr([*{place}]) == {repr([*value])!r}")
+        else:
+            return None
+        return {key: repr(key) for key in value}
 
     def _object(self, value: Any, place: str, t: Any) -> None:
         if isinstance(value, enum.Enum):
@@ -313,6 +335,8 @@ class Reads:
             self.test(f"not {place}.__dict__")
         elif name in ("__code__", "__annotations__", "__annotate__", "__type_params__"):
             self.test(f"{place}.{name} is {self.pin(value)}")
+        elif name in vars(f):
+            return self.read(value, f"{place}.__dict__[{name!r}]")
         else:
             self.give_up(f"it reads .{name} of a function")
         return value
@@ -382,7 +406,7 @@ class Reads:
         raw, owner = lookup_with_owner(cls, name)
         if raw is None and name in ("__name__", "__qualname__", "__module__"):
             return self.read(value, f"{self.pin(cls)}.{name}")
-        if home_of(type(cls)) not in ("builtins", "abc", "enum") or raw is None:
+        if home_of(type(cls)) not in ("builtins", "abc", "enum") or owner is None:
             self.give_up(f"it reads .{name} of a class, which its metaclass gives")
             return value
         self._check_descriptor(raw, owner, name)

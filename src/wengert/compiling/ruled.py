@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.kinds import ATOMS, COMPARED, SAME
+from wengert.compiling.kinds import ATOMS, COMPARED, SAME, parts_of
 from wengert.compiling.outside import Reads
 from wengert.hooks.decide import decide
 from wengert.recording.exchanged import is_born
@@ -29,7 +29,7 @@ def where_traced(f: types.FunctionType, reads: Reads) -> Callable[..., Any]:
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
-        parts = [*_parts((args, kwargs))]
+        parts = parts_of((args, kwargs))
         if any(slot_of(recording, part) is not None for part in parts):
             for part in parts:
                 if not _is_the_same_again(part, reads):
@@ -38,12 +38,6 @@ def where_traced(f: types.FunctionType, reads: Reads) -> Callable[..., Any]:
         return decide(f, False).of(f)(*args, **kwargs)
 
     return call
-
-
-def _parts(thing: Any) -> list[Any]:
-    if type(thing) in (list, tuple):
-        return [part for item in thing for part in _parts(item)]
-    return _parts([*thing.values()]) if type(thing) is dict else [thing]
 
 
 def _is_the_same_again(thing: Any, reads: Reads) -> bool:
