@@ -9,7 +9,7 @@ from typing import Any
 
 from wengert.compiling.entries import FAILED, Entry, Miss
 from wengert.compiling.lowering import agree, is_postponed
-from wengert.compiling.outside import Wrapper
+from wengert.compiling.taking import Wrapper
 from wengert.compiling.tracing import traced
 from wengert.errors import EagerWarning, NotCompiledError, WengertError
 from wengert.recording.recording import STATE

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.kinds import ATOMS, parts_of
-from wengert.compiling.outside import GENERATORS, Reads
+from wengert.compiling.outside import Reads
+from wengert.compiling.taking import GENERATORS
 from wengert.hooks.calls import resolve
 from wengert.hooks.standins.randomness import FAMILIES
 from wengert.recording.recording import STATE

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.compiling.drawing import saved_state
 from wengert.compiling.lowering import lowered
 from wengert.compiling.optimising import optimised
-from wengert.compiling.outside import Outer
+from wengert.compiling.taking import Outer
 from wengert.compiling.tracing import Traced
 from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises
