@@ -248,12 +248,12 @@ def taking_turns(loop: Loop, memory: Memory) -> dict[Call, int]:
 def rows_written(ops: Sequence[Op], memory: Memory) -> dict[int, Call]:
     """The ops whose results can be computed where a store puts them, with the store: `np.add(a, b, S[k])`."""
     found: dict[int, Call] = {}
-    makers = makers_of(ops, memory)
-    for store in ops if is_plain(ops) else ():
-        if isinstance(store, Call) and store.fn is functional.setitem and store.id in memory.in_place:
-            v = store.args[2]
-            if isinstance(v, Variable) and makers.get(memory.find(v.id)) == [v.op] and _fits(ops, memory, store, v.op):
-                found[v.id] = store
+    stores = [op for op in ops if isinstance(op, Call) and op.fn is functional.setitem and op.id in memory.in_place]
+    makers = makers_of(ops, memory) if stores and is_plain(ops) else {}
+    for store in stores:
+        v = store.args[2]
+        if isinstance(v, Variable) and makers.get(memory.find(v.id)) == [v.op] and _fits(ops, memory, store, v.op):
+            found[v.id] = store
     return found
 
 

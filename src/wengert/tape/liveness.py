@@ -40,7 +40,7 @@ class Liveness(NamedTuple):
 def liveness(ops: Sequence[Op], result: Variable) -> Liveness:
     """The Liveness of the values of `ops`; the op at the position `result` is read after all of them."""
     memory = memory_of(ops, result)
-    return Liveness(memory.last, memory.in_place)
+    return Liveness(memory.last, frozenset(memory.in_place))
 
 
 def memory_of(ops: Sequence[Op], result: Variable, reuses: Callable[[Call], bool] | None = None) -> Memory:
@@ -83,13 +83,9 @@ class Memory:
         self.carried = [False] * len(last)
         self.parts: dict[int, list[int]] = {}
         self.over: dict[int, Variable] = {}
-        self._in_place: set[Any] = set()
+        self.in_place: set[Any] = set()
         for op in ops:
             self.enter(op)
-
-    @property
-    def in_place(self) -> InPlace:
-        return frozenset(self._in_place)
 
     def find(self, k: int) -> int:
         while self.parent[k] != k:
@@ -125,7 +121,7 @@ class Memory:
             self._share(op)
 
     def _write(self, what: Any, x: Variable) -> None:
-        self._in_place.add(what)
+        self.in_place.add(what)
         self.written[self.find(x.id)] = True
 
     def _may_write(self, op: Call, x: Any, rest: list[Any]) -> bool:
