@@ -210,6 +210,25 @@ def test_a_loop_is_native_where_the_rest_is_not() -> None:
     np.testing.assert_array_equal(run(1.0), np.sort(values))
 
 
+def test_rows_that_are_not_yet_written_are_zero() -> None:
+    """An array that a loop fills may be read by the loop where it is not filled yet."""
+    body = Tape()
+    k, x, s = [body.push(Input(v)) for v in (0, 1.0, np.zeros(4))]
+    stored = body.push(Call(functional.setitem, [s, k, x], val=np.ones(4)))
+    last = body.push(Call(np.ndarray.item, [stored, 3], val=0.0))
+    more = body.push(Call(operator.add, [last, 1.0], val=1.0))
+    body.result = body.push(Call(functional.make_tuple, [more, stored], val=(1.0, np.ones(4))))
+    tape = Tape()
+    x = tape.push(Input(5.0))
+    start = tape.push(Call(np.zeros, [4], val=np.zeros(4)))
+    call = tape.push(Call(Loop(body, 4, (1,), 2), [0, x, start], val=(1.0, np.ones(4))))
+    tape.result = tape.push(Call(functional.getfield, [call, 1], val=np.ones(4)))
+    run = by_python(tape)
+    for _ in range(2):
+        np.testing.assert_array_equal(run(5.0), [5.0, 1.0, 1.0, 1.0])
+    assert list(tape.play(5.0)) == [5.0, 1.0, 1.0, 1.0]
+
+
 def test_what_there_are_no_words_for_stays_numpy() -> None:
     assert native(of(np.sort, X), build=interpreted) is None
     assert native(of(np.log, np.ones(100_000)), build=interpreted) is None

@@ -13,6 +13,7 @@ from wengert.compiling.native_values import (
     Affine,
     Computed,
     Counter,
+    Memory,
     Scalar,
     Splat,
     Unworded,
@@ -53,7 +54,8 @@ class Repeated:
             raise Unworded("a loop whose result is no tuple")
         n, m = len(self.places), self.loop.carried
         carried = given[n : n + m]
-        last = [self.kept(x) for x in found[m:]]
+        stays = [c.memory for x, c in zip(found[:m], carried, strict=True) if self.is_in_place(x, c)]
+        last = [self.kept(x, stays) for x in found[m:]]
         handed = [self.apart(x, c) for x, c in zip(found[:m], carried, strict=True)]
         pairs = [self.handed(x, c) for x, c in zip(handed, carried, strict=True)]
         if ends := [pair for pair in pairs if pair is not None]:
@@ -89,8 +91,8 @@ class Repeated:
         """Whether the loop writes each row of a carried array before anything reads it."""
         mine, end = self.inputs[len(self.places) + k], self.loop.results[k]
         op = end.op if isinstance(end, Variable) else None
-        readers = [v for other in self.inside.ops for v in other.references() if v.op is mine]
-        if not isinstance(op, Call) or op.fn is not functional.setitem or len(readers) != 1:
+        readers = [v for other in self.inside.ops for v in other.references() if v.op is mine or v.op is op]
+        if not isinstance(op, Call) or op.fn is not functional.setitem or len(readers) != 2:
             return False
         x, key, _ = op.args
         where = [n for n, place in enumerate(self.inputs[: len(self.places)]) if key == Variable(place)]
@@ -135,13 +137,22 @@ class Repeated:
 
     # -- what an iteration ends with
 
-    def kept(self, x: Any) -> Any:
-        """What is read of the last iteration, where it outlives the loop."""
+    def is_in_place(self, x: Any, carried: Any) -> bool:
+        """Whether an array is handed on in the memory of what is carried."""
+        alike = isinstance(x, View) and isinstance(carried, View) and x.memory is carried.memory
+        return alike and x.is_whole and x.shape == carried.shape
+
+    def kept(self, x: Any, stays: list[Memory]) -> Any:
+        """What is read of the last iteration, where it outlives the loop; it may lie in memory that `stays`."""
         level = self.body.level
         view = self.inner.view(x) if isinstance(x, Computed) else x
         if isinstance(view, View) and view.memory.home is self.inner and view.is_whole:
             view.memory.home = view.memory.owner = level
             return view
+        if isinstance(view, View) and any([view.memory is memory for memory in stays]):
+            steps = dict(view.offset.steps)
+            last = Affine(view.offset.first + steps.pop(self.counter, 0) * (self.loop.count - 1), tuple(steps.items()))
+            return replace(view, offset=last)
         if is_array(x):
             view = View.whole(level.memory(x.shape), x.shape)
             self.inner.store(view, "=", x.number if isinstance(x, Splat) else self.body.as_float(x))
@@ -158,12 +169,8 @@ class Repeated:
 
     def apart(self, x: Any, carried: Any) -> Any:
         """What is handed on, in a copy where it lies in memory that is about to change."""
-        if isinstance(x, View) and isinstance(carried, View):
-            if x.memory is carried.memory and x.is_whole and x.shape == carried.shape:
-                return x
-            if x.memory.owner is self.inner:
-                return self.inner.let("{0}", [x], x.shape)
-        return x
+        changes = isinstance(x, View) and x.memory.owner is self.inner and isinstance(carried, View)
+        return self.inner.let("{0}", [x], x.shape) if changes and not self.is_in_place(x, carried) else x
 
     def handed(self, x: Any, carried: Any) -> tuple[str, str] | None:
         """Hand on a value: a number by an assignment, an array in the memory of what is carried."""
