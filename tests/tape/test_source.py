@@ -15,6 +15,7 @@ import pytest
 import scipy.special
 from tapes import SITE, array_tape, plainly, same_bits, scalar_tape
 
+import wengert as wg
 import wengert_rules  # noqa: F401
 from wengert.errors import StaleTapeError
 from wengert.tape.tape import Call, Constant, Input, Tape, Variable, mkcall
@@ -441,3 +442,18 @@ def test_random_arrays(seed: int) -> None:
     kept = [np.copy(x) for x in inputs]
     assert same_bits(tape.compile()(*inputs), plainly(tape, *inputs))
     assert all(map(np.array_equal, inputs, kept))
+
+
+def test_a_variable_of_the_name_of_a_constant_keeps_its_value() -> None:
+    k = [np.arange(300.0) + n for n in range(3)]
+
+    def f(x: Any) -> Any:
+        c = x + k[0]
+        c = np.sin(c) * k[1]
+        c = np.cos(c) * k[2] + k[1]
+        return np.sum(c * k[1])
+
+    x = np.ones(300)
+    run = wg.trace(f, x)[1].compile()
+    assert run(x) == f(x)
+    assert run.__kwdefaults__.keys() == {"c1", "c3", "c4"}  # c2 is the second c

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import cmath
+import itertools
 import math
 import struct
 import types
@@ -56,6 +57,7 @@ class Externals:
     def __init__(self) -> None:
         self.modules: set[str] = set()
         self.constants: dict[str, Any] = {}
+        self.taken: set[str] = set()  # names that are not for constants
         self._names: dict[Any, str] = {}
         self._functions: dict[int, Snippet] = {}
 
@@ -72,7 +74,9 @@ class Externals:
         method = isinstance(value, types.MethodType)  # a new object at each look
         key = (id(value.__self__), id(value.__func__)) if method else id(value)
         if key not in self._names:
-            name = self._names[key] = f"c{len(self.constants) + 1}"
+            names = (f"c{n}" for n in itertools.count(len(self.constants) + 1))
+            name = self._names[key] = next(name for name in names if name not in self.taken)
+            self.taken.add(name)
             self.constants[name] = value
         return Snippet(self._names[key], TIGHT)
 

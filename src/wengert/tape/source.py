@@ -102,7 +102,7 @@ class Writer(Parameters):
                 for v, wish in carried_names(op):
                     if wish and self.uses[v.id] == 1:
                         self.variables.setdefault(v.id, wish)
-        self.taken = {*RESERVED, *keyword.kwlist, *_roots(with_bodies(self.ops))}
+        self.taken = self.outside.taken = {*RESERVED, *keyword.kwlist, *_roots(with_bodies(self.ops))}
 
     # -- the module
 
