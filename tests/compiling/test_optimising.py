@@ -226,3 +226,20 @@ def test_an_edited_tape() -> None:
     tape.result = tape.push(wg.mkcall(operator.add, tape.result, extra))
     args = 5.0, np.ones(3), 2.0
     assert tape.optimise().compile()(*args) == tape.play(*args) == 11.0
+
+
+@pytest.mark.parametrize("n", [3, 5000])
+def test_results_that_are_one_number_everywhere_are_written_once(n: int) -> None:
+    f = lambda x, y: 2.0 * np.sum(x) + 2.0 * np.sum(y) + np.sum(x[0] * y)
+    x, y = np.random.default_rng(0).normal(size=(2, n))
+    tape = wg.gradtape(f, x, y, argnums=(0, 1))
+    ones = wg.gradtape(lambda x, y: np.sum(x) + np.sum(y), x, y, argnums=(0, 1))
+    for optimised in (tape.optimise(), ones.optimise()):
+        run: Any = optimised.compile()
+        assert "broadcast_to" not in run.source and "broadcast_to" not in str(optimised)
+        (_, (_, *found)), (_, (_, *again)) = run(x, y), run(y, x)
+        assert not any([np.shares_memory(a, b) for a in found for b in (*again, x, y)])
+        assert not np.shares_memory(*found) and all([a.flags.writeable for a in found])
+        for a, b in zip(found, optimised.play(x, y)[1][1:], strict=True):
+            np.testing.assert_array_equal(a, b)
+    np.testing.assert_allclose(tape.optimise().compile()(x, y)[1][2], 2.0 + x[0] * np.ones(n))

@@ -16,7 +16,7 @@ from wengert.tape.entries import Rebuilt
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import carrying, is_atom, is_new_memory, is_store
 from wengert.tape.loops import Loop, with_bodies
-from wengert.tape.ops import Call, Constant, Input, Op, Variable
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
@@ -71,13 +71,18 @@ def is_display(fn: Any) -> bool:
 
 def _copied(tape: Tape, part: Part) -> Op:
     """Have a part of the result be a copy; returns the op that makes it."""
-    copy = Call(np.ndarray.copy, [Variable(part.op)], val=part.op.val.copy(), site=part.op.site)
+    op = part.op
+    of_number = isinstance(op, Call) and op.fn is np.broadcast_to and is_atom(value_of(op.args[0]))
+    fn, args = (np.full, op.args[::-1]) if of_number else (np.ndarray.copy, (Variable(op),))  # type: ignore[attr-defined]
+    copy = Call(fn, args, val=op.val.copy(), site=op.site)
     if part.holder is None:
         tape.result = tape.push(copy)
     else:
         (v,) = tape.insert(Variable(part.holder), copy)
-        args = part.holder.args
-        part.holder.args = (*args[: part.place], v, *args[part.place + 1 :])
+        before = part.holder.args
+        part.holder.args = (*before[: part.place], v, *before[part.place + 1 :])
+    if of_number and not tape.uses(Variable(op)):
+        tape.delete(Variable(op))
     return copy
 
 
