@@ -171,6 +171,9 @@ class PlacedWriter(Writer):
         elif isinstance(op, Call) and op.fn is np.zeros and op.id in self.places:
             super().assign(op, lambda: Snippet(self.places[op.id], TIGHT))
             self.statement(None, lambda: f"{self.exprs[op.id].text}.fill(0)")
+        elif isinstance(op, Call) and op.fn is np.copy and op.id in self.places:
+            super().assign(op, lambda: Snippet(self.places[op.id], TIGHT))
+            self.statement(None, lambda: self.call(op).text)
         elif isinstance(op, Call) and op.id in self.places and is_spread(op):
             first, second = op.args
             copyto, place = self.outside.numpy("copyto"), Snippet(self.places[op.id], TIGHT)
@@ -191,6 +194,8 @@ class PlacedWriter(Writer):
     def placed(self, op: Call, args: Sequence[Snippet]) -> Snippet:
         """The text of a call that is told where its result goes."""
         fn, place = ufunc_at(op.fn), self.places[op.id]
+        if fn is np.copy:
+            return Snippet(f"{self.outside.numpy('copyto')}({place}, {args[0].text})", TIGHT)
         named = fn in (np.einsum, np.maximum, np.minimum)  # where a third argument by position means something else
         out = f"out={place}" if named else f"None, {place}" if not isinstance(fn, np.ufunc) else place
         return Snippet(f"{self.arg(fn).inside(TIGHT)}({', '.join([*(arg.text for arg in args), out])})", TIGHT)

@@ -12,7 +12,9 @@ from wengert.compiling.native_choosing import chosen
 from wengert.compiling.numpy_source import compile_placed
 from wengert.compiling.rewriting import EXACT, RULES
 from wengert.compiling.to_tape import to_tape
+from wengert.compiling.views import set_apart
 from wengert.tape.interface import AnyTape
+from wengert.tape.liveness import Memory, carrying, memory_of
 from wengert.tape.loops import Loop
 from wengert.tape.tape import Tape, verify
 
@@ -42,7 +44,20 @@ def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
     (20, 8)
     """
     made = _optimised(tape, exact)
-    return _optimised(across_loops(made), exact) if any([type(op.fn) is Loop for op in made.calls]) else made
+    if any([type(op.fn) is Loop for op in made.calls]):
+        made = _optimised(across_loops(made), exact)
+    if not exact:
+        _set_apart(made, memory_of(list(made), made.result), set())
+    return made
+
+
+def _set_apart(tape: Any, memory: Memory, seen: set[Loop]) -> None:
+    """Have views not stand in the way of stores, also in the bodies of loops."""
+    for op in tape.calls:
+        if type(op.fn) is Loop and op.fn not in seen:
+            seen.add(op.fn)
+            _set_apart(op.fn.body, carrying(op.fn).memory, seen)
+    set_apart(tape, memory, deciding(list(tape)))
 
 
 def _optimised(tape: AnyTape, exact: bool) -> OptimisedTape:

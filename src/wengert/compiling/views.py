@@ -1,0 +1,55 @@
+"""Views that are read after their array was written are copied, so that the array itself can be written in place."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Container, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.from_tape import looks_at_memory
+from wengert.tape.liveness import Memory, is_store
+from wengert.tape.ops import Call, Op, Variable, value_of
+from wengert.tape.tape import Tape
+
+
+def set_apart(tape: Tape, memory: Memory, decides: Container[Op | None]) -> None:
+    """Copy on `tape` the views that keep a store from writing in place, where they are smaller than the array.
+
+    Values that something decides by stay: a sum over a copy may be rounded otherwise.
+    """
+    ops = list(tape)
+    members: dict[int, list[Op]] = {}
+    for op in ops:
+        members.setdefault(memory.find(op.id), []).append(op)
+    late = [
+        view
+        for op in ops
+        if isinstance(op, Call) and is_store(op) and op.id not in memory.in_place
+        for view in _late_views(op, memory, members)
+    ]
+    for view in dict.fromkeys(late if not looks_at_memory(ops) and not any(op in decides for op in late) else ()):
+        copy = Call(np.copy, [Variable(view)], val=np.copy(view.val), site=view.site)
+        tape.replace(Variable(view), view, copy)
+
+
+def _late_views(store: Call, memory: Memory, members: dict[int, list[Op]]) -> Iterator[Call]:
+    """The views that are read after `store`, if it is for them alone that this writes a copy."""
+    x: Any = store.args[0]
+    if not isinstance(x, Variable) or not memory.owner[x.id] or memory.pinned[memory.find(x.id)]:
+        return
+    group = members[memory.find(x.id)]
+    late = [op for op in group if op.id < store.id < memory.last[op.id]]
+    if all(map(_is_view, late)) and sum([op.val.nbytes for op in late]) <= value_of(x).nbytes:
+        yield from late  # type: ignore[misc]
+
+
+def _is_view(op: Op) -> bool:
+    """Whether an op takes a part of an array of numbers."""
+    return (
+        isinstance(op, Call)
+        and op.fn is operator.getitem
+        and type(op.val) is np.ndarray
+        and op.val.dtype.kind in "fciu"
+    )
