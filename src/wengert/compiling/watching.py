@@ -26,10 +26,12 @@ from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
 from wengert.hooks.exchange import HOOKS
 from wengert.hooks.policy import Kind
+from wengert.hooks.tracer import run
 from wengert.recording.exchanged import is_born
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
-from wengert.values.frames import ENGINE, user_frame
+from wengert.rewrite import original
+from wengert.values.frames import ENGINE, is_ours, user_frame
 from wengert.values.names import home_of, is_heap_type
 from wengert.values.sites import Site
 
@@ -46,9 +48,20 @@ def _reads_of(frame: types.FrameType, site: Site | None) -> Reads | None:
     reads = reads_here()
     if reads is not None:
         STATE.site = site
+        _look_at_callers(frame, reads)
     elif not _is_ours(frame):
         _unseen(frame)
     return reads
+
+
+def _look_at_callers(frame: types.FrameType, reads: Reads) -> None:
+    """Code of a library that runs as it is, because nothing traced reaches it, may call what reads an input."""
+    caller = frame.f_back
+    while caller is not None and caller.f_code is not run.__code__:
+        if original(caller.f_code) is None and not is_ours(caller) and is_library(caller.f_globals):
+            reads.give_up(f"{caller.f_code.co_qualname} runs as it is, and calls what reads from outside")
+            return
+        caller = caller.f_back
 
 
 def _unseen(frame: types.FrameType) -> None:
@@ -277,38 +290,41 @@ def _resolve(f: Any, site: Site | None = None) -> Any:
     reads = reads_here()
     if reads is not None and not (f is id and sys._getframe(1).f_code.co_filename.startswith(ENGINE)):
         STATE.site = site
-        if is_draw(f):
-            return drawing(f, reads)
-        if type(f) in _MAKING_TYPES and f in MAKING:
-            return seeded(f, reads)
-        _called(reads, f)
-        if f is isinstance or f is issubclass:
-            _asks_whether_instance(reads)
-        if type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _ASKED:
-            return _ASKED[f]
-        if _has_rule(f):
-            return where_traced(f, reads)
+        found = _instead(f, reads)
+        if found is not None:
+            return found
     return resolve(f, site)
-
-
-_MAKING_TYPES = {type(f) for f in MAKING}
 
 
 def resolve_plain(f: Any) -> Any:
     """What a trace that is watched calls in place of a callable where no line of the user's is known."""
     reads = reads_here()
-    if reads is not None:
-        _called(reads, f)
-        if _has_rule(f):
-            return where_traced(f, reads)
-    return resolve(f, STATE.site)
+    found = None if reads is None else _instead(f, reads)
+    return resolve(f, STATE.site) if found is None else found
+
+
+def _instead(f: Any, reads: Reads) -> Any:
+    """What is called because the trace is watched; None where it is what any trace calls."""
+    if is_draw(f):
+        return drawing(f, reads)
+    if type(f) in _MAKING_TYPES and f in MAKING:
+        return seeded(f, reads)
+    _called(reads, f)
+    if f is isinstance or f is issubclass:
+        _asks_whether_instance(reads)
+    if type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _ASKED:
+        return _ASKED[f]
+    return where_traced(f, reads) if _has_rule(f) else None
+
+
+_MAKING_TYPES = {type(f) for f in MAKING}
 
 
 def _called(reads: Reads, f: Any) -> None:
     """Look at what is called: a function of the user's has to be entered, what is in C has to be known as harmless."""
     if id(f) in reads.called:
         return
-    caller = user_frame(sys._getframe(2))
+    caller = user_frame(sys._getframe(3))
     is_inside = caller is not None and is_library(caller.f_globals)
     words = refused_call(f, is_inside) or _not_followed(f)
     if type(f) in (types.MethodWrapperType, types.BuiltinFunctionType) and f.__name__ in _WHOLE:
@@ -316,6 +332,8 @@ def _called(reads: Reads, f: Any) -> None:
             _changes(f.__self__, "", STATE.site)
         else:
             reads.whole(f.__self__)
+    elif type(f) in _OF_CLASSES and f.__name__ in _WHOLE and f not in _ASKED:
+        words = f"it calls {f.__qualname__}"
     if words is not None:
         reads.give_up(words)
     elif type(f) in (types.FunctionType, type, np.ufunc) and not is_inside:
@@ -346,6 +364,9 @@ def _has_rule(f: Any) -> bool:
 
 _WHOLE = {"__setattr__", "__delattr__", "__reduce__", "__reduce_ex__", "__getstate__"}
 """Methods of C that change their object, or read all of it."""
+
+
+_OF_CLASSES = (types.WrapperDescriptorType, types.MethodDescriptorType)
 
 
 def _is_of_user(f: Any) -> bool:
