@@ -11,6 +11,7 @@ import numpy as np
 from wengert.errors import TapeError
 from wengert.tape.contexts import Context
 from wengert.tape.dump import line, type_text
+from wengert.tape.loops import Loop
 from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable, mkcall, value_of, with_variables
 from wengert.tape.play import run_call
 from wengert.tape.source import is_functional
@@ -58,7 +59,7 @@ def _is_entered(op: Call, ctx: Context) -> bool:
     if ctx.is_primitive(fn, *(value_of(arg) for arg in op.args)):
         return False
     home = getattr(fn, "__module__", None) or ""
-    if home.split(".")[0] in ("wengert", "wengert_rules") and not isinstance(fn, Tape):
+    if home.split(".")[0] in ("wengert", "wengert_rules") and not isinstance(fn, Tape | Loop):
         raise _cannot(op, "it is a step of a reverse pass", "use gradtape, whose tape holds primitives only")
     return True
 

@@ -222,6 +222,14 @@ def test_copies(name: str) -> None:
     assert wg.verify(tape) is tape
 
 
+@pytest.mark.parametrize("name", ["heat", "orbit", "cell", "table"])
+def test_primitivize_unrolls(name: str) -> None:
+    tape, by_hand = copy.deepcopy(PROGRAMS[name][0]), PROGRAMS[name][1]
+    wg.primitivize(tape)
+    assert not tape.find(where=lambda op: isinstance(getattr(op, "fn", None), Loop))
+    assert same_bits(tape.play(*given(tape)), by_hand(*given(tape)))
+
+
 def test_a_body_gives_a_tuple() -> None:
     with pytest.raises(wg.TapeError, match="make_tuple"):
         Loop(tape_of([1.0], lambda call, x: call(operator.neg, x)), 3, [], 1)
