@@ -122,6 +122,30 @@ def test_gradients(f: Callable[..., Any]) -> None:
         assert found[k] == pytest.approx(np.imag(f(step)) / 1e-30, rel=1e-13)
 
 
+def test_elements_that_are_read_and_written_by_turns() -> None:
+    def f(x: np.ndarray) -> Any:
+        y = np.zeros(3, x.dtype)
+        y[0] = x[0] * 2.0
+        y[1] = y[0] * x[1]
+        y[2] = y[1] * y[0]
+        return np.sum(y * y)
+
+    found = by_python(wg.gradtape(f, X[:3]).optimise())(X[:3])[1][-1]
+    steps = [np.imag(f(X[:3] + 1e-30j * row)) / 1e-30 for row in np.eye(3)]
+    np.testing.assert_allclose(found, steps, rtol=1e-13)
+
+
+def test_arrays_that_are_written_over_as_a_whole() -> None:
+    def f(x: np.ndarray) -> Any:
+        y, z = np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0])
+        y[:] = x
+        z[:] = np.cos(x)
+        return y @ z + y[1] * z[::-1][0]
+
+    x = X[:3]
+    assert by_python(of(f, x))(x) == pytest.approx(f(x), rel=1e-14)
+
+
 def test_what_lies_in_another_order_is_given_in_that_order() -> None:
     tape = of(lambda m: (m.T * 2.0).T @ np.ones((4, 2)) + 0 * m.T[:3, :2], M)
     same(by_python(tape)(M), tape.compile()(M))

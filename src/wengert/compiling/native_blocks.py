@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wengert.compiling.native_nests import Let, Nest, Reduce, Store, Text, element
@@ -70,7 +70,8 @@ class Level:
         made = Scalar(f"t{next(self.names)}", view.kind)
         self.slots[slot].append((made, view))
         self.known[made.text] = slot
-        self.touch(view.memory, slot - 1, view, self.reads)
+        before = replace(view, strides=(1,), shape=(1,))  # no nest's own element: a store there comes after the line
+        self.touch(view.memory, slot - 1, before, self.reads)
         return made
 
     # -- nests
@@ -183,7 +184,7 @@ class Level:
             return False
         statements = self.blocks[x.at].statements
         k = next(k for k, s in enumerate(statements) if isinstance(s, Let) and s.made is x)
-        return not any([read.memory is view.memory for s in statements[k + 1 :] for read in s.reads()])
+        return not any([other.memory is view.memory for other in Nest(x.shape, None, statements[k + 1 :]).views()])
 
     def memory(self, shape: tuple[int, ...]) -> Memory:
         """New memory for an array, which this level may write."""
