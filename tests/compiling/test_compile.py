@@ -382,3 +382,11 @@ def test_a_tensor_function_inside() -> None:
         if k == 2:
             weights = np.array([2.0, 2.0, 7.0])
     assert traces(g) == 1
+
+
+def test_what_scipy_uses_for_itself_is_kept() -> None:
+    spline = pytest.importorskip("scipy.interpolate").CubicSpline
+    g = wg.compile(wg.grad(lambda y: spline([0.0, 1.0, 2.0], y)(1.3) ** 2), strict=True)
+    for k in range(2):
+        assert np.allclose(g(X + k), wg.grad(lambda y: spline([0.0, 1.0, 2.0], y)(1.3) ** 2)(X + k))
+    assert traces(g) == 1

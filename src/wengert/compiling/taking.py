@@ -12,6 +12,7 @@ from __future__ import annotations
 import enum
 import functools
 import re
+import sys
 import types
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -29,11 +30,13 @@ from wengert.compiling.kinds import (
     is_tensor_function,
 )
 from wengert.compiling.lent import Lent
+from wengert.compiling.trusted import is_library
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import Recording, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
-from wengert.values.frames import ENGINE
+from wengert.values.codes import original
+from wengert.values.frames import ENGINE, is_ours
 from wengert.values.names import home_of
 from wengert.values.specs import is_inexact
 
@@ -56,6 +59,15 @@ class Wrapper:
     """A callable object of this package, and the function that it calls."""
 
     wrapped: Any
+
+
+def library_that_calls(frame: types.FrameType | None) -> str | None:
+    """Code of a library that runs as it is, for nothing traced reaches it, and has called what now reads an input."""
+    while frame is not None and not (frame.f_code.co_name == "traced" and is_ours(frame)):
+        if not is_ours(frame) and original(frame.f_code) is None and is_library(frame.f_globals):
+            return frame.f_code.co_qualname
+        frame = frame.f_back
+    return None
 
 
 class Taken:
@@ -153,6 +165,9 @@ class Taken:
         if type(value) not in (float, complex, np.ndarray) and not isinstance(value, np.generic):
             self.give_up(f"it reads a {type(value).__name__} from outside ({self.said(place)})")
             return value
+        caller = library_that_calls(sys._getframe())
+        if caller is not None:
+            self.give_up(f"{caller} runs as it is, and calls what reads from outside")
         found = self.inputs.get(place)
         if found is None or found.own is not value:
             if found is not None:

@@ -81,6 +81,11 @@ def is_of_user(thing: Any) -> bool:
     return name not in LIBRARIES and name not in sys.stdlib_module_names
 
 
+def calls_python(t: Any) -> bool:
+    """Whether the objects of a class are called by a function in Python."""
+    return any(type(vars(base).get("__call__")) is types.FunctionType for base in t.__mro__)
+
+
 def refused_call(f: Any, inside: bool = False) -> str | None:
     """Why a call of `f` cannot be cached; None where it can, as far as `f` alone tells. `inside`: a library calls."""
     t = type(f)
@@ -92,7 +97,7 @@ def refused_call(f: Any, inside: bool = False) -> str | None:
         return refused_call(f.func, inside)
     if t is functools._lru_cache_wrapper:  # made inside, or else it would not have been read
         return refused_call(f.__wrapped__, inside)
-    if not issubclass(t, type) and any(type(vars(base).get("__call__")) is types.FunctionType for base in t.__mro__):
+    if not issubclass(t, type) and calls_python(t):
         return None  # an object of Python's: that is entered
     name, home = getattr(f, "__name__", t.__name__), _home(f)
     if any(home.startswith(module) for module in _DRAWING):

@@ -21,18 +21,16 @@ from wengert.compiling.forms import is_in_tests
 from wengert.compiling.kinds import runs_code
 from wengert.compiling.outside import Reads
 from wengert.compiling.ruled import where_traced
-from wengert.compiling.trusted import HIDDEN, is_library, is_of_user, is_solver, refused_call
+from wengert.compiling.trusted import HIDDEN, calls_python, is_library, is_of_user, is_solver, refused_call
 from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
 from wengert.hooks.exchange import HOOKS
 from wengert.hooks.policy import Kind
-from wengert.hooks.tracer import run
 from wengert.recording.exchanged import is_born
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
-from wengert.rewrite import original
-from wengert.values.frames import ENGINE, is_ours, user_frame
-from wengert.values.names import home_of, is_heap_type
+from wengert.values.frames import ENGINE, user_frame
+from wengert.values.names import home_of
 from wengert.values.sites import Site
 
 
@@ -48,20 +46,9 @@ def _reads_of(frame: types.FrameType, site: Site | None) -> Reads | None:
     reads = reads_here()
     if reads is not None:
         STATE.site = site
-        _look_at_callers(frame, reads)
     elif not _is_ours(frame):
         _unseen(frame)
     return reads
-
-
-def _look_at_callers(frame: types.FrameType, reads: Reads) -> None:
-    """Code of a library that runs as it is, because nothing traced reaches it, may call what reads an input."""
-    caller = frame.f_back
-    while caller is not None and caller.f_code is not run.__code__:
-        if original(caller.f_code) is None and not is_ours(caller) and is_library(caller.f_globals):
-            reads.give_up(f"{caller.f_code.co_qualname} runs as it is, and calls what reads from outside")
-            return
-        caller = caller.f_back
 
 
 def _unseen(frame: types.FrameType) -> None:
@@ -351,7 +338,7 @@ def _not_followed(f: Any) -> str | None:
         )
     if t is types.FunctionType and is_solver(f) and decide(f).kind is not Kind.ENTERED:
         return f"it calls {home_of(f)}.{f.__qualname__}, whose steps are not followed"
-    is_users = _is_of_user(f.__func__) if t is types.MethodType else is_heap_type(t) and is_of_user(t)
+    is_users = _is_of_user(f.__func__) if t is types.MethodType else calls_python(t) and is_of_user(t)
     if is_users and decide(f).kind is not Kind.ENTERED:
         return f"it calls a {t.__name__} that is not followed: it has a rule, or something stands for it"
     return None
