@@ -62,10 +62,11 @@ def write(roller: AnyRoller, pattern: Pattern) -> None:
     def part(k: int) -> Variable:
         return roller.made.push(Call(functional.getfield, [call, k], val=values[k]))
 
-    for j in outputs:
-        roller.new[pattern.run.end - pattern.run.period + j] = part(at[j])
     for k, j in enumerate(kept, len(body.carried)):
         roller.stacks[number, j] = part(k)
+    for j in outputs:
+        last = pattern.run.end - pattern.run.period + j
+        roller.new[last] = part(at[j]) if j in at else roller.value(last)
 
 
 class _Body:
@@ -148,7 +149,7 @@ class _Body:
             results.append(self.found[j] if len(firsts) == 1 else self.carried[j, firsts[1:]])
         results += [stores[j] for j in self.kept]
         for j in outputs:
-            if at.setdefault(j, len(results)) == len(results):
+            if j not in self.kept and at.setdefault(j, len(results)) == len(results):
                 results.append(self.found[j])
         return results, at
 

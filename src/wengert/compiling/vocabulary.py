@@ -205,7 +205,10 @@ def _additem(graph: Graph, spec: Spec, x: Any, key: Any, value: Any) -> Any:
         part = np.empty(spec.shape, np.int8)[key]
         whole = part.size == math.prod(spec.shape) and part.flags.c_contiguous and part.shape == shape_of(value)
         before = 0.0 if is_zeros(x) else x
-        return graph.call(np.add, before, _reshape(graph, spec, value, spec.shape)) if whole else None
+        if whole:
+            return graph.call(np.add, before, _reshape(graph, spec, value, spec.shape))
+        found = [rule(graph, x, key, value) for rule in graph.rules.get(functional.additem, ())]
+        return next(filter(None, found), None)
     return _added_rows(graph, spec, key, value) if is_zeros(x) else None
 
 
