@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -336,3 +337,38 @@ def test_where_the_largest_is_does_not_hinder() -> None:
         _, (_, *expected) = tape.play(x, y)
         np.testing.assert_allclose(found, expected, rtol=1e-13)
     assert "np.einsum" in calls(tape.optimise())
+
+
+def relaxed(u, c):
+    for _ in range(2):
+        u = u.copy()
+        u[1:-1] = u[1:-1] + c * (u[:-2] + u[2:])
+    return np.sum(u * u)
+
+
+def test_what_a_pullback_clears_and_gives_back_is_not_cleared():
+    u = np.random.default_rng(0).normal(size=6)
+    tape = wg.gradtape(relaxed, u, 0.3)
+    made = tape.optimise()
+    assert sum(op.fn is wg.extend.setitem and op.args[-1] == 0.0 for op in tape.calls) == 2
+    assert not any(op.fn is wg.extend.setitem and op.args[-1] == 0.0 for op in made.calls)
+    assert any(op.fn is wg.extend.setitem and op.args[-1] == 0.0 for op in tape.optimise(exact=True).calls)
+    for given in (u, 2 * u):
+        for found, expected in zip(made.play(given, 0.7)[1][1:], tape.play(given, 0.7)[1][1:], strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("key", "same"), [(slice(1, -1), True), (slice(0, 4), False), (slice(4, 0, -1), False)])
+def test_only_the_very_part_is_given_back(key, same):
+    d, w = np.random.default_rng(1).normal(size=6), np.array([1.0, np.inf, np.nan, -0.0])
+    tape = wg.Tape()
+    tape.inputs = [d, w]
+    x, more = tape.inputs
+    part = tape.push(wg.mkcall(operator.getitem, x, slice(1, 5)))
+    cleared = tape.push(wg.mkcall(wg.extend.setitem, x, slice(1, 5), 0.0))
+    total = tape.push(wg.mkcall(operator.add, part, more))
+    tape.result = tape.push(wg.mkcall(wg.extend.additem, cleared, key, total))
+    made = tape.optimise()
+    assert any(op.fn is wg.extend.setitem for op in made.calls) is not same
+    np.testing.assert_allclose(made.play(2 * d, w), tape.play(2 * d, w), rtol=1e-14)
+    assert np.array_equal(d, tape[x].val)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.compiling.entries import FAILED, Entry, Miss
@@ -45,7 +45,7 @@ class Compiled(Wrapper):
         if self._version != rules.version:
             self.clear()
         given = (*args, *kwargs.values()) if kwargs else args
-        entries = self._entries.get((len(args), *kwargs) if kwargs else len(args), _NONE)
+        entries: Sequence[Entry] = self._entries.get((len(args), *kwargs) if kwargs else len(args), ())
         for entry in entries:
             result = entry.call(*given)
             if type(result) is not Miss:
@@ -139,10 +139,7 @@ To compile it: give as arguments what the line reads or changes, do it before or
 called there. Without strict=True it runs as it is. What can be watched: docs/compiled.md"""
 
 
-_NONE: list[Entry] = []
-
-
-def _with_first(entries: list[Entry], entry: Entry) -> list[Entry]:
+def _with_first(entries: Sequence[Entry], entry: Entry) -> list[Entry]:
     return [entry, *[other for other in entries if other is not entry]]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling import shifts, structures, sums  # noqa: F401 -- importing them enters their rules
+from wengert.compiling import shifts, stores, structures, sums  # noqa: F401 -- importing them enters their rules
 from wengert.compiling.across_loops import across_loops
 from wengert.compiling.from_tape import deciding, graph_of, has_steps
 from wengert.compiling.native_choosing import chosen
