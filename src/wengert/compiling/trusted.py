@@ -17,10 +17,10 @@ from wengert.values.frames import ENGINE
 from wengert.values.names import home_of
 
 LIBRARIES = {
-    "wengert", "wengert_rules", "builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator", "itertools",
-    "functools", "_functools", "collections", "_collections", "_collections_abc", "dataclasses", "abc", "_abc",
-    "typing", "numbers", "heapq", "_heapq", "bisect", "_bisect", "contextlib", "statistics", "_statistics", "enum",
-    "copy", "fractions", "colorsys", "types", "re", "textwrap", "string",
+    "wengert", "wengert_rules", "bytecode", "builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator",
+    "itertools", "functools", "_functools", "collections", "_collections", "_collections_abc", "dataclasses",
+    "abc", "_abc", "typing", "numbers", "heapq", "_heapq", "bisect", "_bisect", "contextlib", "statistics",
+    "_statistics", "enum", "copy", "fractions", "colorsys", "types", "re", "textwrap", "string",
 }  # fmt: skip
 """Packages and modules whose own state counts as constant."""
 INNER = {
