@@ -51,7 +51,7 @@ for change in ("penalty = 0.1", "penalty = 1.0", "robust = False", "width = 2.0"
 
 print("reads", *[line.removeprefix("  reads ") for line in compiled.explain().splitlines() if "reads " in line][:4])
 
-noisy = wg.compile(wg.grad(lambda x: np.sum(x * x) * np.random.default_rng(1).normal()))
+noisy = wg.compile(wg.grad(lambda x: np.sum(x * x) * np.random.default_rng().normal()))
 with warnings.catch_warnings(record=True, action="always") as told:
     noisy(w)
 print(str(told[0].message).rpartition(": ")[2])

@@ -11,6 +11,7 @@ from wengert.compiling.from_tape import deciding, graph_of, has_steps
 from wengert.compiling.native_choosing import chosen
 from wengert.compiling.numpy_source import compile_placed
 from wengert.compiling.rewriting import EXACT, RULES
+from wengert.compiling.rolling import rolled
 from wengert.compiling.to_tape import to_tape
 from wengert.compiling.views import set_apart
 from wengert.tape.interface import AnyTape
@@ -36,14 +37,15 @@ def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
     """A new tape that computes what this one does with less work: `tape.optimise().compile()` is the fast function.
 
     Equal calls are done once, constants are folded, what is the same everywhere is not written out, sums of products
-    are products, and diagonals and outer products stay what they are. Results are those of `play` to 1e-12 of the
-    largest entry; with `exact` no sum and no product is computed in another order than it was recorded.
+    are products, diagonals and outer products stay what they are, and what repeats is a loop. Results are those of
+    `play` to 1e-12 of the largest entry; with `exact` no sum and no product is computed in another order than it was
+    recorded.
 
     >>> tape = wg.gradtape(lambda x: np.trace(np.outer(x, x)), np.ones(3))
     >>> len(tape), len(tape.optimise())
     (20, 8)
     """
-    made = _optimised(tape, exact)
+    made = _optimised(rolled(tape), exact)
     if any([type(op.fn) is Loop for op in made.calls]):
         made = _optimised(across_loops(made), exact)
     if not exact:

@@ -360,9 +360,10 @@ class Tape:
         """The tape as Python source: imports and one plain NumPy function `name` of the tape's inputs.
 
         It takes what the traced function took. Values have the names of the variables that they were stored in, where
-        that is certain, else v7 for %7; a comment before each block has the user's line, with `sites` each line.
+        that is certain, else v7 for %7; a comment before each block has the user's line, with `sites` each line. What
+        repeats is a loop, as on the tape that `rolled` gives.
         """
-        return source.to_source(self, name, sites=sites)
+        return source.to_source(self.rolled(), name, sites=sites)
 
     def compile(self, name: str = "f") -> Callable[..., Any]:
         """The function that `to_source(name)` writes, ready to call."""
