@@ -20,7 +20,7 @@ def trusted_inverse(a):
     except np.linalg.LinAlgError:
         return None
     size = np.max(np.abs(a), initial=0) * np.max(np.abs(inverted), initial=0)
-    return inverted if size < np.spacing(inverted.dtype.type(1)) ** -0.5 else None
+    return inverted if size < np.spacing(inverted.real.dtype.type(1)) ** -0.5 else None
 
 
 def of_others(x):

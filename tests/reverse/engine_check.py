@@ -129,7 +129,8 @@ def resolve(f: Any, site: Any) -> Any:
     return call
 
 
-CHECKS: dict[str, Callable[..., Any]] = {
+CHECKS: dict[str, Any] = {
+    "state": STATE,
     **PLAIN,
     **{name: _binary(name) for name in BINARY},
     **{name: _unary(name) for name in UNARY},
