@@ -140,19 +140,24 @@ def tape_of(f: Callable[..., Any], args: tuple[Any, ...], named: Callable[..., A
 
 
 def _pulled(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Tape:
-    """The tape of a function that returns (y, others), and of its pullback: (y, others, the `wanted` first cotangents).
-
-    Its inputs are the `values`, at which f is taken, and the `seeds`, in ȳ's place.
-    """
+    """The tape of `_back`; its inputs are the `values` and the `seeds`."""
 
     def back(values: Any, seeds: Any) -> Any:
-        outputs, pullback, others = pulled(f, tuple(values), {}, tuple(range(wanted)), True, quiet=True)
-        return outputs, others, pullback(tuple(seeds))
+        return _back(f, wanted, values, seeds)
 
     return tape_of(back, (values, seeds), back)
 
 
-Reverse.taped = staticmethod(_pulled)
+def _back(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Any:
+    """What a function that returns (y, others) and its pullback give: (y, others, the `wanted` first cotangents).
+
+    It is taken at the `values`; the `seeds` are in ȳ's place.
+    """
+    outputs, pullback, others = pulled(f, tuple(values), {}, tuple(range(wanted)), True, quiet=True)
+    return outputs, others, pullback(tuple(seeds))
+
+
+Reverse.taped, Reverse.eager = staticmethod(_pulled), staticmethod(_back)
 
 
 def _traced(

@@ -1,4 +1,4 @@
-"""Continuing: from tapes of m and of m + 1 iterations to that of all."""
+"""Continuing: from tapes of m, m + 1 and m + 2 iterations to that of all."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like
 from wengert.tape.tape import Tape
 
 
-def continued(base: Any, mores: Sequence[Any], times: Sequence[int], tables: Sequence[tuple[Any, ...]]) -> Any:
-    """The tape that has so many `times` more iterations of each loop than `base`; of `mores` each has one more of one.
+def continued(
+    base: Any, mores: Sequence[Any], further: Any, times: Sequence[int], tables: Sequence[tuple[Any, ...]]
+) -> Any:
+    """The tape that has so many `times` more iterations of each loop than `base`.
 
-    All are alike but for whole numbers, which go on as they do from the one to the others, and for constants that are a
-    part of one of the `tables`. Errors: Uncut where they are not.
+    Of `mores` each has one more of one loop, and `further` has two more of each. All are alike but for whole numbers,
+    which go on as they do from the one to the others, and for constants that are a part of one of the `tables`.
+    Errors: Uncut where they are not.
     """
-    return _Continued(times, tables).tape(base, *mores)
+    return _Continued(times, tables).tape(base, *mores, further)
 
 
 class _Continued:
@@ -59,7 +62,10 @@ class _Continued:
         return fn
 
     def number(self, n: int, *others: int) -> int:
-        return n + sum([(other - n) * times for other, times in zip(others, self.times, strict=True)])
+        *rises, last = [other - n for other in others]
+        if last != 2 * sum(rises):
+            raise Uncut("a number that does not go on evenly")
+        return n + sum([rise * times for rise, times in zip(rises, self.times, strict=True)])
 
     def tree(self, a: Any, *others: Any) -> Any:
         """An argument, from those of all tapes."""

@@ -1,8 +1,9 @@
 """Derivatives of tapes with loops: taken of a few iterations, rolled, and continued to all of them.
 
 A loop of a derivative does in each iteration what it does in any other, so ten iterations tell it; what depends on how
-many there are (counts, shapes of what is kept, where a walk back begins) is told by one more. The numbers of the whole
-were computed eagerly when the trace was made: the code is compared with them before it is used.
+many there are (counts, shapes of what is kept, where a walk back begins) is told by one more, and confirmed by two.
+What comes of it is compared with the eager numbers before it is used, those of the trace and others beside them: at
+zero, or where a number overflows, two programs may give the same that are not.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ from wengert.compiling.repeats import LEAST_OPS
 from wengert.compiling.rolling import rolled
 from wengert.compiling.to_tape import provenance
 from wengert.compiling.unrolling import Uncut, unrolled
-from wengert.errors import StaleTapeError
-from wengert.tape.loops import Loop
+from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
@@ -122,13 +122,51 @@ def _derivative(forward: _Forward, cut: bool) -> Any:
     counts = _cuts([op.fn for op in whole if isinstance(op, Call) and type(op.fn) is Loop]) if cut else {}
     if not counts:
         return _pulled(forward, forward.tape)
-    tables = [op.val for op in whole if isinstance(op, Constant) and type(op.val) is tuple]
     try:
-        base = rolled(_pulled(forward, _cut(whole, counts)))
-        mores = [rolled(_pulled(forward, _cut(whole, {**counts, n: keep + 1}))) for n, keep in counts.items()]
-        return continued(base, mores, [n - keep for n, keep in counts.items()], tables)
-    except (Uncut, StaleTapeError):
-        return _pulled(forward, forward.tape)
+        found = _continued(forward, whole, counts)
+        if _holds(found, forward):
+            return found
+    except Exception:  # of fewer iterations anything may be raised: they were never run
+        pass
+    return _pulled(forward, forward.tape)
+
+
+def _continued(forward: _Forward, whole: Any, counts: dict[int, int]) -> Any:
+    """The derivative of all iterations, from those of a few, of one more of each loop, and of two more of all."""
+    tables = [op.val for op in with_bodies(whole) if isinstance(op, Constant) and type(op.val) is tuple]
+    if not all(map(_is_told_apart, tables)):
+        raise Uncut("a table has an element twice, or others than floats")
+    cuts = [counts, *[{**counts, n: keep + 1} for n, keep in counts.items()], {n: k + 2 for n, k in counts.items()}]
+    base, *mores, further = [rolled(_pulled(forward, _cut(whole, cut))) for cut in cuts]
+    return continued(base, mores, further, [n - keep for n, keep in counts.items()], tables)
+
+
+def _is_told_apart(table: tuple[Any, ...]) -> bool:
+    """Whether each element of a table is known for what it is wherever it stands; ints stand everywhere."""
+    return all([type(x) is float for x in table]) and len({*table}) == len(table)
+
+
+def _holds(found: Tape, forward: _Forward) -> bool:
+    """Whether a derivative is that of the forward part, in numbers as good as any: a gradient may be zero at zero."""
+    run, fn, rng = found.compile(), Reverse.eager, np.random.default_rng(0)
+    for size in (1e-3, -1e-3, 1e-6):
+        given = [_beside(op.val, size, rng) for op in (*forward.inputs, *forward.others)]
+        seeds = [_beside(value_of(seed), size, rng) for seed in forward.seeds]
+        try:
+            with np.errstate(all="ignore"):
+                expected = fn(forward.tape, len(forward.inputs), [*map(_apart, given)], [*map(_apart, seeds)])
+        except Exception:  # a branch goes another way there, or what is computed has no value
+            continue
+        if all([np.isfinite(leaf).all() for _, leaf in leaves(expected)]):
+            with np.errstate(all="ignore"):
+                return agree(run(*given, *seeds), expected)
+    return False
+
+
+def _beside(value: Any, size: float, rng: np.random.Generator) -> Any:
+    """A number or an array of the kind of `value`, a little beside it everywhere."""
+    near = value + size * rng.uniform(0.5, 1.0, np.shape(value)) * np.where(value == 0, 1.0, np.abs(value))
+    return near.astype(value.dtype) if isinstance(value, np.ndarray) else type(value)(near)
 
 
 def _cuts(loops: Sequence[Loop]) -> dict[int, int]:
@@ -202,4 +240,4 @@ def agree(found: Any, expected: Any) -> bool:
 
 def _near(a: np.ndarray, b: np.ndarray) -> bool:
     size = np.max(np.abs(b), initial=0, where=np.isfinite(b))
-    return np.allclose(a, b, rtol=0, atol=1e-6 * float(size), equal_nan=True)
+    return np.allclose(a, b, rtol=0, atol=1e-9 * float(size), equal_nan=True)

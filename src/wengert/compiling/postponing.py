@@ -31,7 +31,8 @@ class Reverse:
     """
 
     __name__ = "reverse"
-    taped: Callable[..., Any]  # of `taping.py`
+    taped: Callable[..., Any]  # of `taping.py`, as the next
+    eager: Callable[..., Any]
 
     def __init__(self, inputs: int, outputs: int) -> None:
         self.inputs, self.outputs = inputs, outputs

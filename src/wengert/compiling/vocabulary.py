@@ -183,7 +183,7 @@ def _setitem(graph: Graph, spec: Spec, x: Any, key: Any, value: Any) -> Any:
     if not n or n * n != spec.shape[0] or not is_real(value):
         return None
     (part,) = [k for k in _keys(key) if k is not Ellipsis] or (None,)
-    if type(part) is not slice or range(n * n)[part] != range(0, n * n, n + 1):
+    if type(part) is not slice or any(references(part, Node)) or range(n * n)[part] != range(0, n * n, n + 1):
         return None
     v = value if shape_of(value) == (n,) else graph.call(np.full, (n,), value) if _is_scalar(value) else None
     return None if v is None or not is_zeros(x) else graph.call(np.reshape, graph.call(np.diag, v), spec.shape)
