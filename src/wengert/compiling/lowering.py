@@ -234,10 +234,12 @@ def _parts(part: Any, new: dict[Op, Any]) -> list[Any]:
 
 def agree(found: Any, expected: Any) -> bool:
     """Whether two results are the same but for rounding."""
-    pairs = [*zip(leaves(found), leaves(expected), strict=False)]
-    return all([np.shape(a) == np.shape(b) and _near(np.asarray(a), np.asarray(b)) for (_, a), (_, b) in pairs])
+    mine, theirs = leaves(found), leaves(expected)
+    return len(mine) == len(theirs) and all(
+        [_near(np.asarray(a), np.asarray(b)) for (_, a), (_, b) in zip(mine, theirs, strict=True)]
+    )
 
 
 def _near(a: np.ndarray, b: np.ndarray) -> bool:
     size = np.max(np.abs(b), initial=0, where=np.isfinite(b))
-    return np.allclose(a, b, rtol=0, atol=1e-9 * float(size), equal_nan=True)
+    return a.shape == b.shape and np.allclose(a, b, rtol=0, atol=1e-9 * float(size), equal_nan=True)
