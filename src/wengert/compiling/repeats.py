@@ -112,7 +112,7 @@ def signature(op: Call) -> Any:
         return None
     of_fn = fn if isinstance(fn, types.BuiltinMethodType) else id(fn)
     kwargs = tuple([(name, _form(tree)) for name, tree in op.kwargs.items()]) if op.kwargs else ()
-    decided = (type(op.val), op.val) if op.guard and _is_hashable(op.val) else id(op.val) if op.guard else None
+    decided = (type(op.val), op.val) if op.guard and is_named_by_value(op.val) else id(op.val) if op.guard else None
     return of_fn, tuple([_form(tree) for tree in op.args]), kwargs, decided, spec_of(op.val)
 
 
@@ -134,11 +134,15 @@ def _form(tree: Any) -> Any:
         return (t, tree.shape, tree.dtype)
     if isinstance(tree, (tuple, list, dict)):
         return t, id(tree)
-    return (t, tree) if _is_hashable(tree) else (t, id(tree))
+    return (t, tree) if is_named_by_value(tree) else (t, id(tree))
 
 
-def _is_hashable(x: Any) -> bool:
-    return isinstance(x, (str, bytes, bool, type(None), complex, np.generic, np.dtype, type(...)))
+def is_named_by_value(x: Any) -> bool:
+    """Whether a constant is immutable, and the same as any that is equal."""
+    return (
+        isinstance(x, (str, bytes, bool, type(None), complex, np.generic, np.dtype, type(...)))
+        and type(x) is not np.void
+    )
 
 
 def spec_of(value: Any) -> Any:
