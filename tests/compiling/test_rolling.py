@@ -127,3 +127,16 @@ def test_loops_within_loops_are_rolled():
 def test_what_does_not_repeat_stays_the_tape_itself():
     tape = wg.gradtape(lambda x: np.sum(np.sin(x)), np.ones(3))
     assert rolled(tape) is tape
+
+
+def test_constants_are_told_apart_by_their_bits():
+    def f(x):
+        for k in range(80):
+            x = np.copysign(1.0, np.float64(-0.0 if k % 2 else 0.0) * np.abs(x)) * np.sin(x)
+        return np.sum(x)
+
+    x = R.normal(size=3)
+    tape = wg.trace(f, x)[1]
+    made = rolled(tape)
+    assert loops_of(made)
+    np.testing.assert_array_equal(made.play(x), tape.play(x))

@@ -112,7 +112,7 @@ def signature(op: Call) -> Any:
         return None
     of_fn = fn if isinstance(fn, types.BuiltinMethodType) else id(fn)
     kwargs = tuple([(name, _form(tree)) for name, tree in op.kwargs.items()]) if op.kwargs else ()
-    decided = (type(op.val), op.val) if op.guard and is_named_by_value(op.val) else id(op.val) if op.guard else None
+    decided = constant_key(op.val) if op.guard else None
     return of_fn, tuple([_form(tree) for tree in op.args]), kwargs, decided, spec_of(op.val)
 
 
@@ -134,15 +134,16 @@ def _form(tree: Any) -> Any:
         return (t, tree.shape, tree.dtype)
     if isinstance(tree, (tuple, list, dict)):
         return t, id(tree)
-    return (t, tree) if is_named_by_value(tree) else (t, id(tree))
+    return constant_key(tree)
 
 
-def is_named_by_value(x: Any) -> bool:
-    """Whether a constant is immutable, and the same as any that is equal."""
-    return (
-        isinstance(x, (str, bytes, bool, type(None), complex, np.generic, np.dtype, type(...)))
-        and type(x) is not np.void
-    )
+def constant_key(x: Any) -> Any:
+    """Something to find an equal constant by, to the bit; that of what may change is its identity."""
+    if isinstance(x, np.generic) and type(x) is not np.void:
+        return type(x), x.tobytes()
+    if isinstance(x, (float, complex)):
+        return type(x), np.asarray(x).tobytes()
+    return type(x), x if isinstance(x, (str, bytes, bool, int, type(None), np.dtype, type(...))) else id(x)
 
 
 def spec_of(value: Any) -> Any:

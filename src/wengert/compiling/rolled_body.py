@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from wengert.compiling.iterations import Carried, Each, Inside, Moved, Pattern, Place, Same, Table, links_of, with_links
-from wengert.compiling.repeats import is_named_by_value, spec_of
+from wengert.compiling.repeats import constant_key, spec_of
 from wengert.compiling.to_tape import provenance
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
@@ -201,6 +201,4 @@ def _tree(tree: Any) -> Any:
         return (t, *[(key, _tree(part)) for key, part in tree.items()])
     if t is slice:
         return t, _tree(tree.start), _tree(tree.stop), _tree(tree.step)
-    if is_named_by_value(tree):
-        return t, tree
-    return t, tree if t is type(len) else id(tree)
+    return (t, tree) if t is type(len) else constant_key(tree)
