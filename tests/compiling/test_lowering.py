@@ -262,6 +262,52 @@ def test_a_first_call_may_give_no_numbers(monkeypatch):
         near(compiled(x, 60), both(x, 60))
 
 
+def swings(x):
+    for k in range(120):
+        x = x - 0.05 * np.sin(x) * (1 + 0.01 * k)
+    return np.sum(x**2)
+
+
+def descends(x):
+    for _ in range(3):
+        x = x - 0.1 * wg.grad(swings)(x)
+    return x
+
+
+def twice(x):
+    value, bar = wg.value_and_grad(swings)(x)
+    again, other = wg.value_and_grad(swings)(x + bar)
+    return value * again, bar, other, wg.grad(swings)(x)
+
+
+def beside(x):
+    y = np.sin(x)
+
+    def inner(z):
+        for _ in range(100):
+            z = z * 0.98 + 0.1 * np.cos(z * y)
+        return np.sum(z)
+
+    return wg.grad(inner)(x) * y
+
+
+def beside_itself(x):
+    def inner(z):
+        for _ in range(100):
+            z = z * 0.98 + 0.1 * np.cos(z * x)
+        return np.sum(z)
+
+    return wg.grad(inner)(x)
+
+
+@pytest.mark.parametrize("f", [descends, twice, beside, beside_itself], ids=lambda f: f.__name__)
+def test_gradients_inside_of_a_function(monkeypatch, f):
+    monkeypatch.setattr(postponing, "LEAST", 50)
+    compiled = wg.compile(f, strict=True)
+    for x in (R.normal(size=3), R.normal(size=3)):
+        near(compiled(x), f(x))
+
+
 @pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
 def test_a_rolled_tape_unrolled_is_the_tape(f, args):
     tape = wg.gradtape(f, *args)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.compiling.entries import FAILED, Entry, Miss
-from wengert.compiling.lowering import agree, is_postponed
+from wengert.compiling.lowering import agree, postponed_on
 from wengert.compiling.taking import Wrapper
-from wengert.compiling.tracing import traced
+from wengert.compiling.tracing import Traced, traced
 from wengert.errors import EagerWarning, NotCompiledError, WengertError
 from wengert.recording.recording import STATE
 from wengert.recording.session import SESSION
@@ -93,15 +93,25 @@ class Compiled(Wrapper):
         given = (*args, *kwargs.values())
         entry = Entry(found, parameters, self.exact, self.native)
         failing = entry.failing(given)
-        if failing is None:
-            is_cut = is_postponed(found.tape) and not found.reads.draws
-            if is_cut and not agree(entry.call(*given), found.value):
-                entry = Entry(found, parameters, self.exact, self.native, cut=False)
-            self._version = rules.version  # tracing may have loaded some
-            self._entries[key] = [*self._entries.get(key, ()), entry]
-        else:
+        agreeing = entry if failing else self._agreeing(entry, found, parameters, given)
+        if failing is not None:
             self._give_up(f"it changes what it reads from outside: {failing}")
+        elif agreeing is None:
+            self._give_up("its code does not give the numbers of its trace")
+        else:
+            self._version = rules.version  # tracing may have loaded some
+            self._entries[key] = [*self._entries.get(key, ()), agreeing]
         return found.value
+
+    def _agreeing(self, entry: Entry, found: Traced, parameters: list[str], given: tuple[Any, ...]) -> Entry | None:
+        """An entry that gives the numbers of the trace, where these were not all recorded; the plainest one last."""
+        if found.reads.draws or postponed_on(found.tape) is None:
+            return entry
+        for exact in (self.exact, True):
+            if agree(entry.call(*given), found.value):
+                return entry
+            entry = Entry(found, parameters, exact, self.native, cut=False)
+        return entry if agree(entry.call(*given), found.value) else None
 
     def _give_up(self, words: str) -> None:
         """Run as it is from now on, and say so."""

@@ -29,15 +29,14 @@ from wengert.values.trees import leaves
 
 def lowered(tape: Any, cut: bool = True) -> Any:
     """The tape, rolled, with what each Reverse on it stands for; of a few iterations at first, with `cut`."""
-    for op in tape:
-        if isinstance(op, Call) and type(op.fn) is Reverse:
-            tape = _lowered(tape, op, cut)
+    while (back := postponed_on(tape)) is not None:
+        tape = _lowered(tape, back, cut)
     return rolled(tape)
 
 
-def is_postponed(tape: Any) -> bool:
-    """Whether a Reverse stands on a tape."""
-    return any([isinstance(op, Call) and type(op.fn) is Reverse for op in tape])
+def postponed_on(tape: Any) -> Any:
+    """The first call of a Reverse on a tape."""
+    return next((op for op in tape if isinstance(op, Call) and type(op.fn) is Reverse), None)
 
 
 def _lowered(tape: Any, back: Call, cut: bool) -> Tape:

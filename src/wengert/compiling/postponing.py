@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.memory.residuals import materialise
 from wengert.recording.primitives import Bound, Primitive
-from wengert.recording.recording import STATE, Level, Recording, silent
+from wengert.recording.recording import STATE, Level, Recording, flat_slots, silent
 from wengert.recording.slots import slot_of
 from wengert.recording.variables import fields
 from wengert.reverse.accumulators import Bars, TracedBars
@@ -51,7 +51,8 @@ def postponed(
     inputs = [slot for slot in sorted(here.inputs) if slot <= end and found.table[slot] is not None]
     values = tuple([_own(found.table[slot]) for slot in inputs])
     outer = [recording.entries[slot][2][0] for slot in inputs]  # type: ignore[index]
-    if not values or any([value is None for value in values]) or len({*outer}) < len(outer):
+    mixed = len({*outer}) < len(outer) or _reads_beside(recording, here, end, outer)
+    if not values or any([value is None for value in values]) or mixed:
         return reverse(recording, here, seeds, depth, consume, watching)
     args = [recording.value(slot) for slot in (*inputs, *[slot for slot, _ in seeds])] + [bar for _, bar in seeds]
     ins = (*outer, *[slot for slot, _ in seeds], *[slot_of(recording, bar) for _, bar in seeds])
@@ -75,6 +76,23 @@ def _is_plain(recording: Recording, here: Level, end: int) -> bool:
             for entry in recording.entries[here.start : end + 1]
         ]
     )
+
+
+def _reads_beside(recording: Recording, here: Level, end: int, outer: list[int]) -> bool:
+    """Whether a level reads what depends on the outer values of its inputs, and not through them.
+
+    It is constant there; but on the tape the inputs are those values, and all that is made of them would have a part.
+    """
+    depending = {*outer}
+
+    def reads(slot: int) -> bool:
+        entry = recording.entries[slot]
+        return entry is not None and not depending.isdisjoint(flat_slots(entry[2]))
+
+    for slot in range(min(outer), here.start):
+        if reads(slot):
+            depending.add(slot)
+    return any([reads(slot) for slot in range(here.start, end + 1) if slot not in here.inputs])
 
 
 def _own(bar: Any) -> Any:
