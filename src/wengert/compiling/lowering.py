@@ -56,6 +56,7 @@ class _Forward:
         self.inputs = [v.op for v in back.args[: fn.inputs]]
         self.outputs = [v.op for v in back.args[fn.inputs : fn.inputs + fn.outputs]]
         self.seeds = back.args[fn.inputs + fn.outputs :]
+        self.bars = back.val
         ops = list(tape)
         self.span = _span(ops, back, self.inputs)
         read = [v.op for op in ops if op not in self.span and op is not back for v in op.references()]
@@ -146,7 +147,14 @@ def _is_told_apart(table: tuple[Any, ...]) -> bool:
 
 
 def _holds(found: Tape, forward: _Forward) -> bool:
-    """Whether a derivative is that of the forward part, in numbers as good as any: a gradient may be zero at zero."""
+    """Whether a derivative is that of the forward part, in numbers as good as any: a gradient may be zero at zero.
+
+    The trace's own numbers, with which the code is compared later on, may do.
+    """
+    if all(map(_is_as_any, (*forward.inputs, *forward.others))) and all(
+        [np.all(bar) and np.isfinite(bar).all() for bar in forward.bars]
+    ):
+        return True
     run, fn, rng = found.compile(), Reverse.eager, np.random.default_rng(0)
     for size in (1e-3, -1e-3, 1e-6):
         given = [_beside(op.val, size, rng) for op in (*forward.inputs, *forward.others)]
@@ -160,6 +168,12 @@ def _holds(found: Tape, forward: _Forward) -> bool:
             with np.errstate(all="ignore"):
                 return agree(run(*given, *seeds), expected)
     return False
+
+
+def _is_as_any(op: Op) -> bool:
+    """Whether the elements of a value are finite, no whole numbers and all different."""
+    x = np.asarray(op.val)
+    return bool(np.isfinite(x).all() and (x != np.rint(x)).all() and np.unique(x).size == x.size)
 
 
 def _beside(value: Any, size: float, rng: np.random.Generator) -> Any:
