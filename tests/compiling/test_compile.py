@@ -390,3 +390,23 @@ def test_what_scipy_uses_for_itself_is_kept() -> None:
     for k in range(2):
         assert np.allclose(g(X + k), wg.grad(lambda y: spline([0.0, 1.0, 2.0], y)(1.3) ** 2)(X + k))
     assert traces(g) == 1
+
+
+def test_an_array_that_stands_in_containers_twice_is_one_input() -> None:
+    def f(parts: list[np.ndarray]) -> Any:
+        return np.sum(parts[0] * 2 + parts[1] * 3)
+
+    def g(x: np.ndarray, held: dict[str, np.ndarray]) -> Any:
+        return np.sum(x * 2 + held["w"] * 3)
+
+    a, b = np.ones(2), np.zeros(2)
+    one, two = wg.compile(wg.grad(f)), wg.compile(wg.grad(g, argnums=(0, 1)))
+    for parts in ([a, b], [a, a], [b, a], [a, a[:]], [b, b]):
+        np.testing.assert_array_equal(one(parts), wg.grad(f)(parts))
+    for x, w in ((a, b), (a, a), (b, a)):
+        found, expected = two(x, {"w": w}), wg.grad(g, argnums=(0, 1))(x, {"w": w})
+        np.testing.assert_array_equal([found[0], found[1]["w"]], [expected[0], expected[1]["w"]])
+    assert traces(one) == traces(two) == 1
+    first = wg.compile(wg.grad(f))
+    np.testing.assert_array_equal(first([a, a]), wg.grad(f)([a, a]))
+    assert traces(first) == 0

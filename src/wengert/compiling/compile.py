@@ -7,8 +7,9 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from wengert.compiling.entries import FAILED, Entry, Miss
+from wengert.compiling.entries import FAILED, Entry, Miss, shares_parts
 from wengert.compiling.lowering import agree, postponed_on
+from wengert.compiling.native_module import load_compiler
 from wengert.compiling.taking import Wrapper
 from wengert.compiling.tracing import Traced, traced
 from wengert.errors import EagerWarning, NotCompiledError, WengertError
@@ -61,7 +62,7 @@ class Compiled(Wrapper):
 
     def _missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that no entry fits: it is traced, or runs as it is."""
-        if SESSION.recordings or not _is_plain():
+        if SESSION.recordings or not _is_plain() or shares_parts((*args, *kwargs.values())):
             return self.wrapped(*args, **kwargs)
         key = (len(args), *kwargs) if kwargs else len(args)
         known = self._entries.get(key, [])
@@ -75,6 +76,8 @@ class Compiled(Wrapper):
         return self._traced(key, args, kwargs)
 
     def _traced(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self.native:
+            load_compiler()  # which registers classes: a trace that is open then would take that for a change outside
         try:
             found = traced(self.wrapped, args, kwargs)
         except WengertError as error:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import linecache
+import re
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from wengert.compiling.taking import Outer
 from wengert.compiling.tracing import Traced
 from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises
+from wengert.values.trees import leaves
 
 
 class Miss:
@@ -55,6 +57,7 @@ class Entry:
             *reads.tests,
             *[_kind(f"i{k}", name, outer, reads.pin) for k, name, outer in read],
         ]
+        self.tests += _apart([name for name, outer in reads.inputs.items() if type(outer.own) is np.ndarray])
         self.draws, self.generators = reads.draws, reads.generators
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
         run = _quiet(self.run) if reads.recording.loud else self.run
@@ -126,6 +129,26 @@ def _quiet(run: Callable[..., Any]) -> Callable[..., Any]:
             return run(*given)
 
     return call
+
+
+def _apart(places: list[str]) -> list[str]:
+    """The test that no array in a container that is given stands at another place, too: then it is one input."""
+    given = [place for place in places if re.match(r"a\d", place)]
+    inside = [place for place in given if not place[1:].isdigit()]
+    bare = [place for place in given if place[1:].isdigit()]
+    if not inside or len(given) < 2:
+        return []
+    parts, whole = (", ".join([f"id({place})" for place in places]) for places in (inside, bare))
+    return [f"len({{{parts}}}{f' - {{{whole}}}' * bool(bare)}) == {len(inside)}"]
+
+
+def shares_parts(args: Sequence[Any]) -> bool:
+    """Whether an array in a container among the arguments stands at another place, too."""
+    bare = {id(a) for a in args if type(a) is np.ndarray}
+    inside = [
+        id(leaf) for path, leaf in leaves([*args]) if type(leaf) is np.ndarray and path.count("[") + path.count(".") > 1
+    ]
+    return len({*inside} - bare) < len(inside)
 
 
 def _kind(name: str, place: str, outer: Outer, pin: Callable[[Any], str]) -> str:

@@ -90,6 +90,12 @@ def has_compiler() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
+def load_compiler() -> None:
+    """Import numba where it is there."""
+    if has_compiler():
+        importlib.import_module("numba")
+
+
 def text_of(program: Program, cached: bool = True) -> str:
     """The whole text of the module."""
     names = ["READ" if isinstance(x, Memory) else "types.float64" for _, x in program.parameters.values()]

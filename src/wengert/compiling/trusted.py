@@ -25,7 +25,7 @@ LIBRARIES = {
 """Packages and modules whose own state counts as constant."""
 INNER = {
     "inspect", "warnings", "_warnings", "contextvars", "_contextvars", "threading", "_thread", "weakref", "_weakref",
-    "_weakrefset", "copyreg", "sre_compile", "keyword", "reprlib", "sys",
+    "_weakrefset", "copyreg", "sre_compile", "keyword", "reprlib", "sys", "ast", "_ast_unparse", "annotationlib",
 }  # fmt: skip
 """Modules of Python's own that these may use for themselves: what they hold is none of the program's."""
 
