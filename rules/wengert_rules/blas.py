@@ -59,6 +59,8 @@ def onto_scaled(x, c, a):
     axpy = routine("axpy", x.dtype.char)
     if axpy is None or np.ndim(c) or a.shape != x.shape or a.dtype != x.dtype:
         return NotImplemented
+    if not a.size:
+        return x  # whatever its strides are
     if not any(a.strides):
         x += c * a[(0,) * a.ndim]
     elif x.flags.f_contiguous and a.flags.f_contiguous:

@@ -8,6 +8,10 @@ from wengert.extend import NoDerivativeError, adjoint, computes, pullback, pushf
 from wengert_rules.products import conj
 
 
+LIMITS = {np.dtype(t): np.finfo(t).eps ** -0.5 for t in (np.float32, np.float64, np.complex64, np.complex128)}
+"""How large a matrix times its inverse may be for half of the digits to be right."""
+
+
 def over_matrices(x):
     """Numbers, one for each matrix of a stack, set against the elements of the matrices."""
     return np.expand_dims(x, (-2, -1))
@@ -20,7 +24,7 @@ def trusted_inverse(a):
     except np.linalg.LinAlgError:
         return None
     size = np.max(np.abs(a), initial=0) * np.max(np.abs(inverted), initial=0)
-    return inverted if size < np.spacing(inverted.real.dtype.type(1)) ** -0.5 else None
+    return inverted if size < LIMITS[inverted.dtype] else None
 
 
 def of_others(x):

@@ -101,3 +101,13 @@ def test_many_uses_of_one_array_add_into_one_buffer(monkeypatch: pytest.MonkeyPa
     gradient = wg.grad(f)(w)
     assert made[0].in_place == 19
     np.testing.assert_allclose(gradient, np.sum(rows * np.cos(w * rows), axis=0), rtol=1e-12)
+
+
+def test_empty_cotangents_add_up_whatever_their_strides() -> None:
+    x, c = np.ones((0, 3)), 0.8
+    shown = np.broadcast_to(np.float64(2.0), (0, 3))
+    assert not any(shown.strides)
+    _, pullback = wg.vjp(lambda x: (c * x, c * x), x)
+    (found,) = pullback((shown, shown))
+    assert found.shape == (0, 3)
+    assert wg.extend.rules[np.multiply].accumulators[0].add(np.ones((0, 3)), shown, x, x, np.float64(c)).shape == (0, 3)
