@@ -7,7 +7,6 @@ import numpy as np
 from wengert.extend import NoDerivativeError, adjoint, computes, pullback, pushforward
 from wengert_rules.products import conj
 
-
 LIMITS = {np.dtype(t): np.finfo(t).eps ** -0.5 for t in (np.float32, np.float64, np.complex64, np.complex128)}
 """How large a matrix times its inverse may be for half of the digits to be right."""
 

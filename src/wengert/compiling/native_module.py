@@ -111,7 +111,7 @@ def text_of(program: Program, cached: bool = True) -> str:
 def _versions() -> str:
     """What the machine code depends on: another text is another file."""
     others = ", ".join([f"{name} {version(name)}" for name in ("numba", "numpy")])
-    return f"Emitted by wengert {version('wengert')}, {others}, Python {platform.python_version()}."
+    return f"Emitted by wengert, for {others}, Python {platform.python_version()}."
 
 
 def compiled(program: Program) -> Any:
