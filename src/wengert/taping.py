@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
+
+import numpy as np
 
 from wengert.compiling.postponing import Reverse
 from wengert.errors import WengertError
@@ -15,7 +17,7 @@ from wengert.memory.residuals import materialise
 from wengert.one_pass import hvp
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.layout import kept_apart, views_or_copies
-from wengert.recording.recording import PUSHED, STATE, Recording
+from wengert.recording.recording import PUSHED, STATE, Recording, calling
 from wengert.recording.session import SESSION, followed
 from wengert.recording.slots import slot_of
 from wengert.tangents import jvp
@@ -28,6 +30,7 @@ from wengert.values.callables import path_in
 from wengert.values.names import is_name
 from wengert.values.settings import SETTINGS, accumulation
 from wengert.values.sites import Site
+from wengert.values.specs import is_complex
 from wengert.values.trees import rebuild
 from wengert.wanted import refuse_swallowed
 
@@ -151,10 +154,16 @@ def _pulled(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[A
 def _back(f: Callable[..., Any], wanted: int, values: list[Any], seeds: list[Any]) -> Any:
     """What a function that returns (y, others) and its pullback give: (y, others, the `wanted` first cotangents).
 
-    It is taken at the `values`; the `seeds` are in ȳ's place.
+    It is taken at the `values`; the `seeds` are in ȳ's place. They and the cotangents are as `reverse` has them: of
+    complex numbers the conjugates of what a pullback takes and gives.
     """
     outputs, pullback, others = pulled(f, tuple(values), {}, tuple(range(wanted)), True, quiet=True)
-    return outputs, others, pullback(tuple(seeds))
+    return outputs, others, _conjugates(pullback(_conjugates(seeds)))
+
+
+def _conjugates(bars: Iterable[Any]) -> tuple[Any, ...]:
+    call = calling(followed())
+    return tuple([call(np.conj, bar) if is_complex(bar) else bar for bar in bars])
 
 
 Reverse.taped, Reverse.eager = staticmethod(_pulled), staticmethod(_back)

@@ -23,7 +23,7 @@ from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
-from wengert.values.specs import is_inexact
+from wengert.values.specs import is_complex, is_inexact
 from wengert.values.trees import leaves
 
 
@@ -85,7 +85,7 @@ class _Forward:
         """Push what was computed beside: a number or an array as an input, all else by the calls that make it."""
         if isinstance(op, Constant):
             new[op] = made.push(op.copy())
-        elif is_inexact(op.val) and not isinstance(op.val, complex):
+        elif is_inexact(op.val):
             self.others.append(op)
             new[op] = made.push(Input(op.val))
         elif isinstance(op, Call):
@@ -171,14 +171,16 @@ def _holds(found: Tape, forward: _Forward) -> bool:
 
 
 def _is_as_any(op: Op) -> bool:
-    """Whether the elements of a value are finite, no whole numbers and all different."""
+    """Whether the elements of a value, and their imaginary parts, are finite, no whole numbers and all different."""
     x = np.asarray(op.val)
-    return bool(np.isfinite(x).all() and (x != np.rint(x)).all() and np.unique(x).size == x.size)
+    parts = np.stack([x.real, x.imag]) if is_complex(x) else x
+    return bool(np.isfinite(parts).all() and (parts != np.rint(parts)).all() and np.unique(parts).size == parts.size)
 
 
 def _beside(value: Any, size: float, rng: np.random.Generator) -> Any:
     """A number or an array of the kind of `value`, a little beside it everywhere."""
-    near = value + size * rng.uniform(0.5, 1.0, np.shape(value)) * np.where(value == 0, 1.0, np.abs(value))
+    way = size * (1 + 1j) if is_complex(value) else size
+    near = value + way * rng.uniform(0.5, 1.0, np.shape(value)) * np.where(value == 0, 1.0, np.abs(value))
     return near.astype(value.dtype) if isinstance(value, np.ndarray) else type(value)(near)
 
 
@@ -200,7 +202,6 @@ def _pulled(forward: _Forward, tape: Tape) -> Any:
     """The derivative tape of a forward part as it stands on `tape`."""
     n = len(forward.inputs)
     given = [_apart(op.val) for op in (*forward.inputs, *forward.others)]
-
     return Reverse.taped(tape, n, given, [_apart(value_of(seed)) for seed in forward.seeds])
 
 
