@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.postponing import Reverse
+from wengert.compiling.loops.postponing import Reverse
 from wengert.errors import WengertError
 from wengert.gradient import grad, pulled
 from wengert.hooks.tracer import enter, level, run

@@ -11,8 +11,8 @@ import pytest
 from loop_sources import loop_arguments, loop_function
 
 import wengert as wg
-from wengert.compiling.across_loops import across_loops
-from wengert.compiling.rolling import rolled
+from wengert.compiling.loops.across_loops import across_loops
+from wengert.compiling.loops.rolling import rolled
 from wengert.tape.loops import Loop
 from wengert.values.functional import setitem
 from wengert.values.trees import leaves

@@ -7,9 +7,9 @@ import pytest
 from test_rolling import PROGRAMS
 
 import wengert as wg
-from wengert.compiling import lowering, postponing
-from wengert.compiling.rolling import rolled
-from wengert.compiling.unrolling import unrolled
+from wengert.compiling.loops import lowering, postponing
+from wengert.compiling.loops.rolling import rolled
+from wengert.compiling.loops.unrolling import unrolled
 from wengert.values.trees import leaves
 
 R = np.random.default_rng(5)

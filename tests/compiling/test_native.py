@@ -16,10 +16,11 @@ import pytest
 from random_tapes import arguments, random_tape
 
 import wengert as wg
-from wengert.compiling import native_choosing, native_module
-from wengert.compiling.native import native
-from wengert.compiling.native_choosing import Chosen
-from wengert.compiling.native_module import interpreted
+from wengert.compiling.native import choosing as native_choosing
+from wengert.compiling.native import module as native_module
+from wengert.compiling.native.choosing import Chosen
+from wengert.compiling.native.compiled import native
+from wengert.compiling.native.module import interpreted
 from wengert.errors import NativeUnavailableError
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input

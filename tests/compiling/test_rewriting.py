@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiling.rewriting import EXACT, RULES
+from wengert.compiling.rules.rewriting import EXACT, RULES
 from wengert.tape.ops import Call
 from wengert.values.names import display
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.compiling.rolling import rolled
+from wengert.compiling.loops.rolling import rolled
 from wengert.tape.loops import Loop
 from wengert.values.trees import leaves
 

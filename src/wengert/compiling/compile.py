@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.compiling.entries import FAILED, Entry, Miss, shares_parts
-from wengert.compiling.lowering import agree, postponed_on
-from wengert.compiling.native_module import load_compiler
-from wengert.compiling.taking import Wrapper
-from wengert.compiling.tracing import Traced, traced
+from wengert.compiling.loops.lowering import agree, postponed_on
+from wengert.compiling.native.module import load_compiler
+from wengert.compiling.watched.taking import Wrapper
+from wengert.compiling.watched.tracing import Traced, traced
 from wengert.errors import EagerWarning, NotCompiledError, WengertError
 from wengert.recording.recording import STATE
 from wengert.recording.session import SESSION

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.drawing import saved_state
-from wengert.compiling.lowering import lowered
+from wengert.compiling.loops.lowering import lowered
 from wengert.compiling.optimising import optimised
-from wengert.compiling.taking import Outer
-from wengert.compiling.tracing import Traced
+from wengert.compiling.watched.drawing import saved_state
+from wengert.compiling.watched.taking import Outer
+from wengert.compiling.watched.tracing import Traced
 from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises
 from wengert.values.trees import leaves

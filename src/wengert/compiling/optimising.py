@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling import shifts, stores, structures, sums  # noqa: F401 -- importing them enters their rules
-from wengert.compiling.across_loops import across_loops
-from wengert.compiling.from_tape import deciding, graph_of, has_steps
-from wengert.compiling.native_choosing import chosen
+from wengert.compiling.graphs.from_tape import deciding, graph_of, has_steps
+from wengert.compiling.graphs.to_tape import to_tape
+from wengert.compiling.loops.across_loops import across_loops
+from wengert.compiling.loops.rolling import rolled
+from wengert.compiling.native.choosing import chosen
 from wengert.compiling.numpy_source import compile_placed
-from wengert.compiling.rewriting import EXACT, RULES
-from wengert.compiling.rolling import rolled
-from wengert.compiling.to_tape import to_tape
+from wengert.compiling.rules import shifts, stores, structures, sums  # noqa: F401 -- importing them enters their rules
+from wengert.compiling.rules.rewriting import EXACT, RULES
 from wengert.compiling.views import set_apart
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import Memory, carrying, memory_of

@@ -15,9 +15,9 @@ from weakref import WeakSet
 
 import numpy as np
 
-from wengert.compiling.from_tape import looks_at_memory
-from wengert.compiling.graph import SUM
-from wengert.compiling.vocabulary import SIGNS
+from wengert.compiling.graphs.from_tape import looks_at_memory
+from wengert.compiling.graphs.graph import SUM
+from wengert.compiling.graphs.vocabulary import SIGNS
 from wengert.tape.liveness import Memory, carrying
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable, references, value_of

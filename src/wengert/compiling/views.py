@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.from_tape import looks_at_memory
+from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.tape.liveness import Memory, is_store
 from wengert.tape.ops import Call, Op, Variable, value_of
 from wengert.tape.tape import Tape

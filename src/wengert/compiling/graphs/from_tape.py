@@ -1,0 +1,121 @@
+"""A tape as a graph.
+
+What NumPy can be asked for in several ways is one call in the graph; all else is there as recorded, and rules know
+nothing of it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.graphs.graph import FLOAT, Graph, Node, Rules, Spec
+from wengert.compiling.graphs.vocabulary import in_vocabulary
+from wengert.tape.folding import is_pure
+from wengert.tape.interface import AnyTape
+from wengert.tape.liveness import is_atom
+from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.ops import Call, Constant, Op, Variable, with_variables
+from wengert.values import functional
+from wengert.values.functions import Functions
+
+_BY_IDENTITY = Functions(
+    operator.is_, operator.is_not, id, np.shares_memory, np.may_share_memory, *functional.WINDOWED,
+)  # fmt: skip
+_STEPS = Functions(
+    np.floor, np.ceil, np.rint, np.trunc, np.round, round, np.sign, np.heaviside, np.mod, np.fmod, np.modf, divmod,
+    np.floor_divide, operator.mod, operator.floordiv, np.divmod, np.spacing, np.nextafter, np.copysign,
+)  # fmt: skip
+_EXTREMA = Functions(np.max, np.min, np.ndarray.max, np.ndarray.min)
+_BROADCASTS = Functions(np.broadcast_to, np.expand_dims, np.full)
+_CONTINUOUS = (np.dtype(np.float64), np.dtype(np.complex128))
+
+
+def graph_of(tape: AnyTape, rules: Rules, exact: Rules) -> tuple[Graph, dict[Op, Any]]:
+    """The graph of a tape, and for each op its node, or the number that it is.
+
+    What a guard or a comparison reads, and what that is made of, is computed as it was recorded, to the bit: a rounding
+    more or less could decide otherwise. There the rules `exact` are for.
+    """
+    ops = list(tape)
+    if looks_at_memory(ops):
+        rules = exact = {}
+    graph, made, decides = Graph(rules), dict[Op, Any](), deciding(ops)
+    for op in ops:
+        graph.rules, graph.origin = exact if op in decides else rules, op
+        made[op] = _read(graph, op, made)
+    return graph, made
+
+
+def looks_at_memory(ops: Sequence[Op]) -> bool:
+    """Whether a tape asks where values lie in memory, or in which order, so that equal ones may not do for them."""
+    calls = [op for op in with_bodies(ops) if isinstance(op, Call)]
+    return any([op.fn in _BY_IDENTITY or _names_order(op) for op in calls])
+
+
+def _names_order(op: Call) -> bool:
+    return any([a in ("K", "A") for a in (*op.args, *op.kwargs.values()) if type(a) is str])
+
+
+def deciding(ops: Sequence[Op]) -> set[Op | None]:
+    """The ops whose values guards and functions with steps read, directly or by way of others."""
+    found: set[Op | None] = set()
+    for op in reversed(ops):
+        if (op in found or has_steps(op)) and not _finds_largest(op):
+            found.update(v.op for v in op.references())
+    return found
+
+
+def _finds_largest(op: Op) -> bool:
+    """Whether an op asks where a value is its own maximum or minimum: however that is rounded, some element is."""
+    if not isinstance(op, Call) or op.fn not in (operator.eq, np.equal) or len(op.args) != 2:
+        return False
+    x, y = (v.op if isinstance(v, Variable) else None for v in op.args)
+    while isinstance(y, Call) and y.fn in _BROADCASTS:
+        y = next((v.op for v in y.references()), None)
+    return isinstance(y, Call) and y.fn in _EXTREMA and next(y.references()).op is x
+
+
+def has_steps(op: Op) -> bool:
+    """Whether a small change of what an op reads may make more than a small change of what it gives."""
+    if not isinstance(op, Call):
+        return False
+    if isinstance(op.fn, Loop):
+        return any(map(has_steps, op.fn.body))
+    if op.guard or op.fn in _STEPS:
+        return True
+    if op.fn in functional.DISPLAYS:
+        return False
+    return type(op.val) is not float and getattr(op.val, "dtype", None) not in _CONTINUOUS
+
+
+def _read(graph: Graph, op: Op, made: dict[Op, Any]) -> Any:
+    """The node of an op, or the number that it is."""
+    if isinstance(op, Constant) and is_atom(op.val):
+        return op.val
+    if not isinstance(op, Call):
+        return graph.leaf(op)
+    fn, args, kwargs = (with_variables(tree, lambda v: made[v.op]) for tree in (op.fn, op.args, op.kwargs))
+    spec = Spec.of(op.val)
+    if op.guard:
+        return graph.make(fn, args, kwargs, spec, shared=False)
+    if fn is functional.getfield and _is_tuple(args[0]) and type(args[1]) is int:
+        return args[0].args[args[1]]
+    if spec.dtype == FLOAT and graph.rules:
+        found = in_vocabulary(graph, fn, args, kwargs, spec)
+        if found is not None and (found.spec if type(found) is Node else Spec.of(found)) == spec:
+            return found
+    return graph.make(fn, args, kwargs, spec, bool(graph.rules) and is_shared(op))
+
+
+def _is_tuple(a: Any) -> bool:
+    return type(a) is Node and a.fn is functional.make_tuple
+
+
+def is_shared(op: Call) -> bool:
+    """Whether two equal calls may be one: nothing else comes of them, and what they give is not changed."""
+    unchanging = is_atom(op.val) or type(op.val) in (np.ndarray, tuple)
+    return is_pure(op.fn) and "out" not in op.kwargs and unchanging

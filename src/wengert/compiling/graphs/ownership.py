@@ -1,0 +1,164 @@
+"""Whose memory the results of a tape are.
+
+The user gets memory of his own wherever he got some from the recorded tape: where rules made two results one, or a
+result of an argument, a copy is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compiling.graphs.graph import SUM
+from wengert.tape.entries import Rebuilt
+from wengert.tape.interface import AnyTape
+from wengert.tape.liveness import carrying, is_atom, is_new_memory, is_store
+from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
+from wengert.tape.tape import Tape
+from wengert.values import functional
+
+_NEW = (SUM, np.einsum, np.vdot, np.full, np.copy, np.zeros)
+Roots = frozenset[Any]
+
+
+class Part(NamedTuple):
+    """A value in a result, and what it was before: the `place`-th argument of the call that builds it, or all of it."""
+
+    op: Op
+    before: Op
+    holder: Call | None
+    place: int
+
+
+def own_results(recorded: AnyTape, tape: Tape) -> None:
+    """Copy those results of `tape` that share memory with arguments, constants or others, and did not before."""
+    parts = list(_parts(tape.result, recorded.result))
+    old, new = _Memory(recorded, [part.before for part in parts]), _Memory(tape, [part.op for part in parts])
+    seen: list[tuple[Op, Roots]] = []
+    for part in parts:
+        before, now = part.before, new[part.op]
+        given = [root for root in now if not isinstance(root, Call | tuple)]
+        if (
+            not all([root in old.outside and old.share(before, old.outside[root]) for root in given])
+            or _is_spread(part.op, before)
+            or any([now & theirs and not old.share(before, other) for other, theirs in seen])
+        ):
+            now = frozenset([_copied(tape, part)])
+        seen.append((before, now))
+
+
+def _parts(v: Variable, before: Variable) -> Iterator[Part]:
+    """The values that a result is built of, with those of the result before; numbers that are known are left out."""
+    stack = [Part(v.op, before.op, None, 0)]  # type: ignore[arg-type]
+    while stack:
+        part = stack.pop()
+        op, was = part.op, part.before
+        if isinstance(op, Call) and isinstance(was, Call) and is_display(op.fn):
+            for k, (a, b) in enumerate(zip(op.args, was.args, strict=True)):
+                if isinstance(a, Variable) and isinstance(b, Variable) and a.op is not None and b.op is not None:
+                    stack.append(Part(a.op, b.op, op, k))
+        elif not is_atom(op.val):
+            yield part
+
+
+def is_display(fn: Any) -> bool:
+    """Whether a call of a function builds a container of its arguments."""
+    return fn in functional.DISPLAYS or type(fn) is Rebuilt or hasattr(fn, "_fields")
+
+
+def _copied(tape: Tape, part: Part) -> Op:
+    """Have a part of the result be a copy; returns the op that makes it."""
+    op = part.op
+    of_number = isinstance(op, Call) and op.fn is np.broadcast_to and is_atom(value_of(op.args[0]))
+    fn, args = (np.full, op.args[::-1]) if of_number else (np.ndarray.copy, (Variable(op),))  # type: ignore[attr-defined]
+    copy = Call(fn, args, val=op.val.copy(), site=op.site)
+    if part.holder is None:
+        tape.result = tape.push(copy)
+    else:
+        (v,) = tape.insert(Variable(part.holder), copy)
+        before = part.holder.args
+        part.holder.args = (*before[: part.place], v, *before[part.place + 1 :])
+    if of_number and not tape.uses(Variable(op)):
+        tape.delete(Variable(op))
+    return copy
+
+
+class _Memory(dict[Op, Roots]):
+    """Where the memory of some values may have been made: by a call, as an input of this number, or as a constant.
+
+    A pair is of a loop and a part of its result.
+    """
+
+    def __init__(self, tape: AnyTape, wanted: list[Op]) -> None:
+        self.outside: dict[Any, Op] = {}
+        self.parts: dict[Op, list[Roots]] = {}  # of loops
+        ops, asked = list(tape), {*wanted}
+        for op in reversed(ops):
+            if op in asked and isinstance(op, Call) and (op.fn is functional.getfield or not _is_new(op)):
+                asked.update([v.op for v in op.references() if v.op is not None])
+        for op in ops:
+            if isinstance(op, Call):
+                if op in asked:
+                    self[op] = _roots(op, self)
+            else:
+                root = len(self.outside) if isinstance(op, Input) else f"c{id(op.val)}"
+                self[op] = frozenset([] if is_atom(op.val) else [root])
+                self.outside[root] = op
+
+    def share(self, a: Op, b: Op) -> bool:
+        """Whether two values certainly shared memory when they were recorded."""
+        known = isinstance(a.val, np.ndarray) and isinstance(b.val, np.ndarray)
+        return a is b or bool(self[a] & self[b] and known and np.may_share_memory(a.val, b.val))
+
+
+def _is_new(op: Call) -> bool:
+    """Whether a value is made of nothing but numbers, or in memory of its own."""
+    return is_atom(op.val) or is_store(op) or is_new_memory(op) or any([op.fn is fn or op.fn == fn for fn in _NEW])
+
+
+def _roots(op: Call, table: _Memory) -> Roots:
+    if is_atom(op.val):
+        return frozenset()
+    if isinstance(op.fn, Loop):
+        table.parts[op] = _parts_of_loop(op, table)
+        return frozenset().union(*table.parts[op])
+    if op.fn is functional.getfield and type(op.args[1]) is int and (parts := table.parts.get(op.args[0].op)):
+        return parts[op.args[1]]
+    if _is_new(op):
+        return frozenset([op])
+    read = [table[v.op] for v in op.references() if v.op is not None]
+    return frozenset([op] * (not _is_view(op))).union(_written_out(op), *read)
+
+
+def _written_out(op: Call) -> list[str]:
+    """The roots of arrays that stand among the arguments of a call."""
+    return [f"c{id(a)}" for a in (*op.args, *op.kwargs.values()) if isinstance(a, np.ndarray)]
+
+
+def _parts_of_loop(op: Call, table: _Memory) -> list[Roots]:
+    """The roots of the parts of what a loop gives; it writes only into what is its own."""
+    loop = carrying(op.fn)
+    constants: set[Any] = set()
+    for each in with_bodies(op.fn.body):
+        constants.update(_written_out(each) if isinstance(each, Call) else ())
+        constants.update([f"c{id(each.val)}"] if isinstance(each, Constant) else ())
+    found: list[Roots] = []
+    for part in loop.parts:
+        args = [op.args[k] for k in part.given - loop.written]
+        given = [table[a.op] if isinstance(a, Variable) else frozenset([f"c{id(a)}"]) for a in args]  # type: ignore[index]
+        found.append(frozenset({(op, part.group)}).union(constants if part.pinned else (), *given))
+    return found
+
+
+def _is_view(op: Call) -> bool:
+    """Whether a call is known to make no memory of its own."""
+    return op.fn is functional.getfield or is_display(op.fn)
+
+
+def _is_spread(op: Op, before: Op) -> bool:
+    """Whether a value shows one element at many places, as it did not before."""
+    x, was = op.val, before.val
+    return isinstance(x, np.ndarray) and functional.overlaps(x) and not functional.overlaps(was)

@@ -1,0 +1,101 @@
+"""A graph as a tape again: what the result, the guards and calls with effects need, in the order of making."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.graphs.graph import SUM, Graph, Node
+from wengert.compiling.graphs.order import readers_first
+from wengert.compiling.graphs.ownership import own_results
+from wengert.compiling.graphs.vocabulary import METHODS, SIGNS
+from wengert.tape.arguments import fitting
+from wengert.tape.interface import AnyTape
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of, with_variables
+from wengert.tape.source import stays
+from wengert.tape.tape import Tape
+from wengert.values.functions import Functions
+
+_QUIET = Functions(
+    np.sum, np.mean, np.max, np.min, np.where, np.full, np.zeros, np.ones, np.broadcast_to, np.reshape, np.expand_dims,
+    np.transpose, np.copy, np.array, np.outer, np.diag, np.trace, np.diagonal, np.stack, np.concatenate, np.matmul,
+    np.ndarray.sum, np.ndarray.mean, np.ndarray.reshape, np.einsum, np.vdot, SUM,
+)  # fmt: skip
+"""Functions of arrays that never raise where they did not when they were recorded."""
+
+
+def to_tape(tape: AnyTape, graph: Graph, made: dict[Op, Any], new: Tape) -> Tape:
+    """Fill the empty tape `new` with a graph that was made of `tape`, and the values of its ops."""
+    root = made[tape.result.op]  # type: ignore[index]
+    written: dict[Node, Variable] = {}
+    live = readers_first(_live(graph, root))
+    computed = {*live}
+    with np.errstate(all="ignore"):
+        for node in live:
+            value, better = graph.instead.get(node, (None, node))
+            written[node] = new.push(_op(better if value in computed else node, written))
+    new.result = written[root] if type(root) is Node else new.push(Constant(root))
+    new.arguments = fitting(tape.arguments, list(tape)) and tape.arguments._replace(
+        inputs=tuple([written[made[v.op]] for v in tape.arguments.inputs])
+    )
+    own_results(tape, new)
+    return new
+
+
+def _live(graph: Graph, root: Any) -> list[Node]:
+    """The nodes that are needed, in order: inputs, guards, what has effects or may raise, and what all these read."""
+    needed = {*references(root, Node)}
+    for node in reversed(graph.nodes):
+        if node in needed or _stays(node):
+            needed.add(node)
+            needed.update(node.reads)
+    live = [node for node in graph.nodes if node in needed]
+    return sorted(live, key=lambda node: not isinstance(node.op, Input) or node.fn is not None)
+
+
+def _stays(node: Node) -> bool:
+    if node.fn is None:
+        return isinstance(node.op, Input)
+    if not isinstance(node.op, Call) or node.op.fn is not node.fn:
+        return False  # made by a rule
+    return must_run(node.op)
+
+
+def must_run(op: Op) -> bool:
+    """Whether a call has to be made though nobody reads what it gives."""
+    return isinstance(op, Call) and stays(op) and op.fn not in _QUIET
+
+
+def _op(node: Node, variables: dict[Node, Variable]) -> Op:
+    """The op that a node is on a tape."""
+    if node.fn is None:
+        assert node.op is not None
+        return node.op.copy()
+    fn, args, kwargs = (with_variables(tree, variables.get, Node) for tree in (node.fn, node.args, node.kwargs))
+    origin = node.op
+    if not node.known and isinstance(origin, Call):
+        made = Call(fn, args, kwargs, origin.val, guard=origin.guard)
+    else:
+        of_numpy = any([isinstance(value_of(a), (np.ndarray, np.generic)) for a in args])
+        written = METHODS.get(fn, SIGNS.get(fn, fn) if of_numpy else fn)
+        made = Call(written, args, kwargs, _value(written, args, kwargs))
+    made.site, made.note = provenance(origin)
+    return made
+
+
+def provenance(op: Op | None) -> tuple[Any, str | None]:
+    """The user's line behind an op, and what the op is on a derivative tape."""
+    words = ""
+    while op is not None and isinstance(op.note, tuple) and isinstance(about := op.note[-1], Variable):
+        words, op = f"{words}{op.note[0]} ", about.op
+    site = None if op is None else op.site
+    if words:
+        place = f"{site.file.rpartition('/')[2]}:{site.line}" if site else getattr(op, "name", None)
+        return site, f"{words}{place or ''}".rstrip()
+    return site, op.note if op is not None and isinstance(op.note, str) else None
+
+
+def _value(fn: Any, args: Any, kwargs: Any) -> Any:
+    """The value of a call that a rule made, at the values that were recorded."""
+    return fn(*with_variables(args, value_of), **with_variables(kwargs, value_of))

@@ -1,0 +1,69 @@
+"""What is the same in all iterations of a loop is computed once, before the loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.compiling.loops.open_loops import OpenLoop, Region, is_loop
+from wengert.tape.folding import is_pure
+from wengert.tape.liveness import is_new_memory, is_store
+from wengert.tape.ops import Call, Constant, Op, Variable, references
+
+
+def hoist(region: Region) -> None:
+    """Move calls out of the bodies of loops, of inner ones first, as far as what they read allows.
+
+    There is one iteration at least, so nothing runs, or raises, that did not before. New arrays that are written into
+    stay: each iteration has one of its own.
+    """
+    for loop in region.loops():
+        hoist(loop)
+    ops, region.ops = region.ops, []
+    for op in ops:
+        if is_loop(op):
+            _hoist_out_of(op.fn, region)  # type: ignore[attr-defined]
+        region.ops.append(op)
+
+
+def _hoist_out_of(loop: OpenLoop, region: Region) -> None:
+    """Append the calls of the body that are the same in all iterations to the region around it."""
+    outside: dict[Op, Any] = {op: loop.given(op) for op in loop.inputs if loop.role(op) == "same"}
+    constants = {op for op in loop.ops if isinstance(op, Constant)}
+    written, staying, moved = _written(loop), [], set()
+
+    def brought_out(v: Variable) -> Any:
+        if v.op in constants and v.op not in outside:
+            region.ops.append(v.op.copy())
+            outside[v.op] = Variable(region.ops[-1])
+        return outside[v.op]  # type: ignore[index]
+
+    for op in loop.ops:
+        fixed = all([v.op in outside or v.op in constants for v in op.references()])
+        if fixed and _may_move(op) and not (op in written and is_new_memory(op)):  # type: ignore[arg-type]
+            op.rewrite(brought_out)
+            region.ops.append(op)
+            outside[op] = Variable(op)
+            moved.add(op)
+        else:
+            staying.append(op)
+    loop.ops = staying
+    loop.rewrite(lambda v: loop.same(outside[v.op]) if v.op in moved else v)
+
+
+def _may_move(op: Op) -> bool:
+    """Whether a call does nothing but compute, so that it may be made once for all times."""
+    if not isinstance(op, Call) or op.guard or "out" in op.kwargs:
+        return False
+    return all(map(_may_move, op.fn.ops)) if is_loop(op) else is_pure(op.fn)
+
+
+def _written(loop: OpenLoop) -> set[Op | None]:
+    """The ops whose arrays stores, or loops, in the body or in the next iteration may write into."""
+    found = list(references(loop.results[: loop.carried]))
+    for op in loop.ops:
+        if isinstance(op, Call) and is_store(op):
+            found += references(op.args[0])
+        elif isinstance(op, Call) and is_loop(op):
+            first = len(op.fn.steps)
+            found += references(op.args[first : first + op.fn.carried])
+    return {v.op for v in found}

@@ -1,0 +1,151 @@
+"""Tapes whose loops are open for changes: the ops of bodies beside those around them, which all can be edited alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from wengert.compiling.graphs.to_tape import provenance
+from wengert.tape.arguments import fitting
+from wengert.tape.interface import AnyTape
+from wengert.tape.loops import Loop
+from wengert.tape.ops import Call, Input, Op, Variable, value_of, with_variables
+from wengert.tape.tape import Tape
+from wengert.values import functional
+
+
+class Region:
+    """The ops of a tape between its inputs and its results; those that call a loop have an `OpenLoop` as function."""
+
+    def __init__(self, tape: AnyTape) -> None:
+        self.inputs: list[Op] = []
+        self.ops: list[Op] = []
+        new: dict[Op, Op] = {}
+        for op in tape:
+            made = new[op] = op.copy()
+            made.site, made.note = provenance(op)
+            made.rewrite(lambda v: Variable(new[v.op]))  # type: ignore[index]
+            if isinstance(made, Call) and type(made.fn) is Loop:
+                made.fn = OpenLoop(made.fn, made)
+            (self.inputs if isinstance(op, Input) else self.ops).append(made)
+        place = {op: k for k, op in enumerate(self.ops)}
+        self.ops.sort(
+            key=lambda op: place[part[0].call if (part := field(op)) else op]
+        )  # parts right after their loops
+        self.results: list[Any] = [Variable(new[tape.result.op])]  # type: ignore[index]
+
+    def loops(self) -> Iterator[OpenLoop]:
+        """The loops that are called here, without those in their bodies."""
+        return iter([op.fn for op in self.ops if isinstance(op, Call) and type(op.fn) is OpenLoop])
+
+    def rewrite(self, change: Callable[[Variable], Any]) -> None:
+        """Let all ops and results, also those of bodies, be of `change(v)` in place of each Variable v."""
+        for op in self.ops:
+            op.rewrite(change)
+        self.results = [with_variables(v, change) for v in self.results]
+        for loop in self.loops():
+            loop.rewrite(change)
+
+    def push_on(self, tape: Any) -> Any:
+        """Fill an empty tape with the ops; the results are for others to push."""
+        for op in [*self.inputs, *self.ops]:
+            if isinstance(op, Call) and type(op.fn) is OpenLoop:
+                op.fn = op.fn.closed()
+            tape.push(op)
+        return tape
+
+
+class OpenLoop(Region):
+    """A loop of which the body, and what is given to it by `call`, may be changed."""
+
+    def __init__(self, loop: Loop, call: Call) -> None:
+        super().__init__(loop.body)
+        self.call, self.count, self.steps, self.carried = call, loop.count, list(loop.steps), loop.carried
+        self.of_body = type(loop.body)
+        made: Any = self.results[0].op
+        self.ops.remove(made)
+        self.results = [*made.args]
+
+    def given(self, op: Op | None) -> Any:
+        """What the loop is given for an input of its body."""
+        return self.call.args[self.inputs.index(op)]  # type: ignore[arg-type]
+
+    def role(self, op: Op | None) -> str:
+        """What an op of the body is: an input that is a "place", "carried" or the "same", or a "call"."""
+        if op not in self.inputs:
+            return "call"
+        k = self.inputs.index(op) - len(self.steps)
+        return "place" if k < 0 else "carried" if k < self.carried else "same"
+
+    def same(self, value: Any) -> Any:
+        """What stands in the body for a value from around it."""
+        if not isinstance(value, Variable):
+            return value
+        first = len(self.steps) + self.carried
+        for op, given in zip(self.inputs[first:], self.call.args[first:], strict=True):
+            if isinstance(given, Variable) and given.op is value.op:
+                return Variable(op)
+        return self._input(len(self.inputs), value, value_of(value))
+
+    def place(self, first: int, step: int) -> Any:
+        """What stands in the body for the int `first + k * step` in iteration k."""
+        if step == 0:
+            return first
+        for op, given, its in zip(self.inputs, self.call.args, self.steps, strict=False):
+            if (type(given), given, its) == (int, first, step):
+                return Variable(op)
+        self.steps.append(step)
+        return self._input(len(self.steps) - 1, first, first + (self.count - 1) * step)
+
+    def _input(self, at: int, given: Any, value: Any) -> Variable:
+        self.inputs.insert(at, Input(value))
+        self.call.args = (*self.call.args[:at], given, *self.call.args[at:])
+        return Variable(self.inputs[at])
+
+    def keep(self, inputs: set[Op], results: set[int]) -> dict[int, int]:
+        """Leave these inputs and results alone; returns the new numbers of the results.
+
+        What is carried has to be in both; a result that nobody carries comes after those.
+        """
+        first = len(self.steps)
+        carried = [k for k in range(self.carried) if self.inputs[first + k] in inputs]
+        order = [*carried, *[k for k in sorted(results) if k not in carried]]
+        pairs = [pair for pair in zip(self.inputs, self.call.args, strict=True) if pair[0] in inputs]
+        self.steps = [step for op, step in zip(self.inputs, self.steps, strict=False) if op in inputs]
+        self.inputs, self.call.args = [op for op, _ in pairs], tuple([given for _, given in pairs])
+        self.results, self.carried = [self.results[k] for k in order], len(carried)
+        return {old: new for new, old in enumerate(order)}
+
+    def closed(self) -> Loop:
+        """The Loop that it is now; it cannot be changed any more."""
+        body: Any = self.push_on(self.of_body())
+        values = tuple([value_of(v) for v in self.results])
+        body.result = body.push(Call(functional.make_tuple, self.results, val=values))
+        self.call.val = values
+        return Loop(body, self.count, self.steps, self.carried)
+
+
+def closed(region: Region, tape: AnyTape, new: Tape) -> Tape:
+    """Fill the empty tape `new` with what has become of `tape`, whose region has been changed."""
+    before = [op for op in tape if isinstance(op, Input)]
+    now = dict(zip(before, region.inputs, strict=True))
+    region.push_on(new)
+    new.result = region.results[0]
+    new.arguments = fitting(tape.arguments, before) and tape.arguments._replace(
+        inputs=tuple([Variable(now[v.op]) for v in tape.arguments.inputs])
+    )
+    return new
+
+
+def is_loop(op: Any) -> bool:
+    """Whether an op calls a loop that is open."""
+    return isinstance(op, Call) and type(op.fn) is OpenLoop
+
+
+def field(op: Op | None) -> tuple[OpenLoop, int] | None:
+    """The loop, and the number of its result, that an op takes; None where it takes no such thing."""
+    if isinstance(op, Call) and op.fn is functional.getfield and isinstance(op.args[0], Variable):
+        call = op.args[0].op
+        if is_loop(call) and type(op.args[1]) is int:
+            return call.fn, op.args[1]  # type: ignore[union-attr]
+    return None

@@ -1,0 +1,206 @@
+"""Rolling: where a tape does the same again and again, a Loop in its place.
+
+That is compression of what was recorded, so it needs no proof: the functions, the constants and the order of all calls
+are those of the tape, whether they are a function's or its derivative's. A value of each iteration that is read
+elsewhere, as the reverse pass reads those of the forward pass, is kept in an array with a row for each iteration.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.graphs.to_tape import provenance
+from wengert.compiling.loops.iterations import Carried, Each, Pattern, Place, Same, links_of, patterns_of
+from wengert.compiling.loops.repeats import Run, is_move, runs_of
+from wengert.compiling.loops.rolled_body import NUMBERS, is_stacked, row, write
+from wengert.compiling.loops.settling import settled
+from wengert.tape.arguments import fitting
+from wengert.tape.interface import AnyTape
+from wengert.tape.loops import Loop
+from wengert.tape.ops import Call, Constant, Variable, value_of, with_variables
+from wengert.tape.tape import Tape
+
+
+def rolled(tape: AnyTape) -> Any:
+    """A tape that computes what `tape` does, in which many equal iterations are a Loop; loops in loops, too.
+
+    >>> def f(x):
+    ...     for _ in range(100):
+    ...         x = x + 0.1 * np.sin(x)
+    ...     return x
+    >>> tape = wg.gradtape(f, 1.0)
+    >>> len(tape), len(tape.rolled())
+    (808, 43)
+    """
+    loops: dict[Any, Loop] = {}
+    found, again = tape, _Roller(tape, loops).tape()
+    while again is not None:
+        found, again = again, _Roller(again, loops).tape()
+    return found if found is tape else settled(found)
+
+
+class _Roller:
+    """Rolls the innermost of the loops that a tape still has."""
+
+    def __init__(self, tape: AnyTape, loops: dict[Any, Loop]) -> None:
+        self.old, self.loops = tape, loops
+        ops = list(tape)
+        self.ops = sorted(ops, key=lambda op: isinstance(op, Call))  # inputs and constants first
+        self.place = {op: k for k, op in enumerate(self.ops)}
+        self.literals: list[Any] = []
+        self.new: dict[int, Variable] = {}
+        self.stacks: dict[tuple[int, int], Variable] = {}
+
+    def tape(self) -> Tape | None:
+        """The tape with loops; None where nothing repeats."""
+        runs = runs_of(self.ops, self.crossings)
+        self.patterns = self.fitting(patterns_of(self.ops, self.place, runs, self.literals))
+        if not self.patterns:
+            return None
+        self.made = Tape(self.old.ctx)
+        ahead = {pattern.run.start: pattern for pattern in self.patterns}
+        read = {*self.read(self.patterns)}
+        k = 0
+        while k < len(self.ops):
+            if k in ahead:
+                write(self, ahead[k])
+                k = ahead[k].run.end
+            else:
+                if k in read or not is_move(self.ops[k]):
+                    self.copy(k)
+                k += 1
+        self.made.result = self.value(self.place[self.old.result.op])  # type: ignore[index]
+        given = self.old.arguments
+        self.made.arguments = fitting(given, list(self.old)) and given._replace(
+            inputs=tuple([self.value(self.place[v.op]) for v in given.inputs])
+        )
+        return self.made
+
+    def crossings(self, run: Run) -> list[int]:
+        """For each op of an iteration, how many values are read on both sides of it, within the run."""
+        counts = [0] * run.period
+        first = run.start + run.count // 2 * run.period
+        last: dict[int, int] = {}
+        for k in range(first, min(first + 2 * run.period, run.end)):
+            last.update((self.place[v.op], k) for v in self.ops[k].references())  # type: ignore[index]
+        for k in range(first, first + run.period):
+            for at in range(k + 1, min(last.get(k, k), k + run.period) + 1):
+                counts[(at - run.start) % run.period] += 1
+        return counts
+
+    def fitting(self, patterns: list[Pattern]) -> list[Pattern]:
+        """The patterns, without those of which a value is read elsewhere that no array keeps."""
+        while True:
+            self.owner = {k: n for n, p in enumerate(patterns) for k in range(p.run.start, p.run.end)}
+            self.lasts: list[dict[int, None]] = [{} for _ in patterns]
+            self.kept: list[dict[int, None]] = [{} for _ in patterns]
+            bad = {n for position in self.read(patterns) if (n := self.demand(position, patterns)) is not None}
+            if not bad:
+                return patterns
+            patterns = [p for n, p in enumerate(patterns) if n not in bad]
+
+    def read(self, patterns: list[Pattern]) -> Iterator[int]:
+        """The positions of values that are read from outside of the run that they are in."""
+        yield self.place[self.old.result.op]  # type: ignore[index]
+        for k, op in enumerate(self.ops):
+            if k not in self.owner:
+                yield from [self.place[v.op] for v in op.references()]  # type: ignore[index]
+        for pattern in patterns:
+            for link in links_of(pattern):
+                if type(link) is Same:
+                    yield link.position
+                elif type(link) is Each:
+                    yield from link.positions
+                elif type(link) is Carried:
+                    yield from link.firsts
+
+    def demand(self, position: int, patterns: list[Pattern]) -> int | None:
+        """Note what is asked of the run that a value is in; the number of the pattern where it cannot be had."""
+        n = self.owner.get(position)
+        if n is None:
+            return None
+        run = patterns[n].run
+        k, j = divmod(position - run.start, run.period)
+        if k == run.count - 1:
+            self.lasts[n][j] = None
+        elif is_stacked(self.ops[position].val):
+            self.kept[n][j] = None
+        else:
+            return n
+        return None
+
+    def copy(self, k: int) -> None:
+        op = self.ops[k].copy()
+        if isinstance(op, Call):
+            op.args = tuple([self.with_rows(op, a) if type(a) is list else a for a in op.args])
+        op.rewrite(self.renewed)
+        op.site, op.note = provenance(self.ops[k])
+        self.new[k] = self.made.push(op)
+
+    def renewed(self, v: Variable) -> Variable:
+        """The value on the new tape of one on the old."""
+        return self.value(self.place[v.op]) if v.op in self.place else v
+
+    def with_rows(self, op: Call, parts: list[Any]) -> Any:
+        """A list in the arguments of a call; where it has one value of each iteration, made of what keeps these."""
+        positions = [self.place[v.op] if type(v) is Variable else -1 for v in parts]  # type: ignore[index]
+        for k, position in enumerate(positions):
+            n = self.owner.get(position)
+            if n is None or position - self.patterns[n].run.start >= self.patterns[n].run.period:
+                continue
+            run, j = self.patterns[n].run, position - self.patterns[n].run.start
+            if positions[k : k + run.count] == [*range(position, run.end, run.period)] and (n, j) in self.stacks:
+                rows = self.stacks[n, j]
+                if len(parts) == run.count and op.fn is np.array:
+                    return rows
+                return self.joined(parts[:k], rows, parts[k : k + run.count], parts[k + run.count :])
+        return parts
+
+    def joined(self, before: list[Any], rows: Variable, parts: list[Any], after: list[Any]) -> Variable:
+        """The list of some values, the rows of an array, which are `parts`, and others."""
+        values, push = [value_of(v) for v in parts], self.made.push
+        found = push(Call(np.ndarray.tolist if type(values[0]) in NUMBERS else list, [rows], val=values))
+        if before:
+            values = [*map(value_of, before), *values]
+            found = push(Call(operator.add, [with_variables(before, self.renewed), found], val=values))
+        if after:
+            values = [*values, *map(value_of, after)]
+            found = push(Call(operator.add, [found, with_variables(after, self.renewed)], val=values))
+        return found
+
+    def value(self, position: int) -> Variable:
+        """The value that stood at this position, on the new tape."""
+        if position < 0 and position not in self.new:
+            self.new[position] = self.made.push(Constant(self.literals[-position - 1]))
+        if position not in self.new:
+            n = self.owner[position]
+            run = self.patterns[n].run
+            k, j = divmod(position - run.start, run.period)
+            self.new[position] = self.made.push(row(self.stacks[n, j], k, self.ops[position].val))
+        return self.new[position]
+
+    def read_of(self, pattern: Pattern) -> tuple[int, list[int], list[int]]:
+        """The number of a pattern, the ops of which the last value is read, and those of which each is."""
+        n = self.owner[pattern.run.start]
+        return n, [*self.lasts[n]], [*self.kept[n]]
+
+    def from_stack(self, link: Each) -> tuple[Variable, Place] | None:
+        """The array, and the row of it in each iteration, where these values are rows of one."""
+        owners = {self.owner.get(position) for position in link.positions}
+        n = owners.pop()
+        if owners or n is None:
+            return None
+        run = self.patterns[n].run
+        pairs = [divmod(position - run.start, run.period) for position in link.positions]
+        first, step = pairs[0][0], pairs[1][0] - pairs[0][0]
+        if any([pair != (first + k * step, pairs[0][1]) for k, pair in enumerate(pairs)]):
+            return None
+        stack = self.stacks.get((n, pairs[0][1]))
+        return None if stack is None else (stack, Place(first, step))
+
+
+Tape.rolled = rolled

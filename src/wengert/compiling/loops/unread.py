@@ -1,0 +1,78 @@
+"""What nobody reads, of tapes with loops: calls, results of loops, what they carry, and what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wengert.compiling.graphs.to_tape import must_run
+from wengert.compiling.loops.open_loops import OpenLoop, Region, field, is_loop
+from wengert.tape.ops import Call, Op, Variable, references
+
+
+def drop_unread(region: Region) -> None:
+    """Take away all that neither the result, nor a guard, nor a call with effects needs.
+
+    What a loop carries is needed where the value after the last iteration is read, or another that is needed is made of
+    it: an array that is only written goes with its stores.
+    """
+    _Needed(region).sweep(region)
+
+
+class _Needed(set[Op]):
+    """The ops, in all bodies, whose values are needed; `results` are the numbers of the results of each loop."""
+
+    def __init__(self, region: Region) -> None:
+        self.called: set[Op] = set()  # loops of which something is needed, if only a guard
+        self.results: dict[OpenLoop, set[int]] = {}
+        self.inputs: dict[Op, tuple[OpenLoop, int]] = {}
+        self.waiting: list[Op] = [v.op for v in references(region.results)]
+        self.update(region.inputs)
+        self.enter(region, [])
+        while self.waiting:
+            op = self.waiting.pop()
+            if op not in self:
+                self.add(op)
+                self.waiting += [v.op for v in self.reads(op)]  # type: ignore[misc]
+
+    def enter(self, region: Region, around: list[Op]) -> None:
+        """Begin with what has to run, and the loops `around` it."""
+        for op in region.ops:
+            if is_loop(op):
+                loop: OpenLoop = op.fn  # type: ignore[attr-defined]
+                self.results[loop] = set()
+                first = len(loop.steps)
+                self.inputs.update({made: (loop, k - first) for k, made in enumerate(loop.inputs)})
+                self.enter(loop, [*around, op])
+            elif must_run(op):
+                self.waiting.append(op)
+                self.called.update(around)
+
+    def reads(self, op: Op) -> Iterator[Variable]:
+        """What has to be there for the value of an op that is needed."""
+        if op in self.inputs:
+            loop, k = self.inputs[op]
+            yield from references(loop.given(op))
+            if 0 <= k < loop.carried:
+                yield from self.result(loop, k)
+        elif (part := field(op)) is not None:
+            self.called.add(part[0].call)
+            yield from self.result(*part)
+        elif is_loop(op):
+            for k in range(len(op.fn.results)):  # type: ignore[attr-defined]
+                yield from self.result(op.fn, k)  # type: ignore[attr-defined]
+        else:
+            yield from op.references()
+
+    def result(self, loop: OpenLoop, k: int) -> Iterator[Variable]:
+        self.results[loop].add(k)
+        return references(loop.results[k])
+
+    def sweep(self, region: Region) -> None:
+        region.ops = [op for op in region.ops if op in self or op in self.called]
+        numbers = {loop: loop.keep(self, self.results[loop]) for loop in region.loops()}
+        for op in region.ops:
+            part = field(op)
+            if isinstance(op, Call) and part is not None:
+                op.args = (op.args[0], numbers[part[0]][part[1]])
+        for loop in numbers:
+            self.sweep(loop)

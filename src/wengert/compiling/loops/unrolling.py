@@ -1,0 +1,129 @@
+"""Unrolling: a tape with loops as one without, of all iterations or of the first few."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.loops.rolled_body import ROWS
+from wengert.errors import TapeError
+from wengert.tape.interface import AnyTape
+from wengert.tape.loops import Loop
+from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like, value_of
+from wengert.tape.tape import Tape
+from wengert.values import functional
+
+_PARTS = (operator.getitem, functional.getfield)
+
+
+class Uncut(TapeError):
+    """Loops of a tape cannot do with fewer iterations."""
+
+
+class _Rows:
+    """The values that a loop keeps one of in each iteration; of `count` iterations as many as `rows` has were run."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.rows: dict[int, Any] = {}
+
+    def list(self) -> list[Any]:
+        """All that were run, in order."""
+        return [self.rows[k] for k in sorted(self.rows)]
+
+    def __getitem__(self, k: int) -> Any:
+        ran = len(self.rows)
+        if k >= ran and k >= self.count - ran > ran:
+            k -= self.count - ran
+        if k not in self.rows:
+            raise Uncut("an iteration in the middle is read")
+        return self.rows[k]
+
+
+def unrolled(tape: AnyTape, count_of: Callable[[Loop], int] = lambda loop: loop.count) -> Tape:
+    """The tape without its loops: each runs `count_of(loop)` times, those inside of others as often as they say."""
+    made = Tape(tape.ctx)
+    env: dict[Op, Any] = {}
+    for op in tape:
+        if isinstance(op, Call) and type(op.fn) is Loop:
+            env[op] = _iterations(made, op.fn, [_filled(a, env) for a in op.args], count_of(op.fn))
+        else:
+            _step(made, op, env)
+    made.result = _pushed(made, env[tape.result.op])  # type: ignore[index]
+    return made
+
+
+def _iterations(made: Tape, loop: Loop, args: list[Any], count: int) -> list[Any]:
+    """Push the iterations of a loop; returns its results."""
+    n, m = len(loop.steps), len(loop.steps) + loop.carried
+    places, carried, same = args[:n], args[n:m], args[m:]
+    body = list(loop.body)
+    results: list[Any] = []
+    for _ in range(count):
+        env: dict[Op, Any] = dict(zip(body, [*places, *carried, *same], strict=False))
+        for op in body[len(args) :]:
+            if isinstance(op, Call) and type(op.fn) is Loop:
+                env[op] = _iterations(made, op.fn, [_filled(a, env) for a in op.args], op.fn.count)
+            elif op is loop.body.result.op:
+                results = [_filled(a, env) for a in op.args]  # type: ignore[attr-defined]
+            else:
+                _step(made, op, env)
+        carried = results[: loop.carried]
+        places = [place + step for place, step in zip(places, loop.steps, strict=True)]
+    return results
+
+
+def _step(made: Tape, op: Op, env: dict[Op, Any]) -> None:
+    """Push an op, or know its value where that stands on the tape already."""
+    if not isinstance(op, Call):
+        env[op] = op.val if isinstance(op, Constant) and type(op.val) is tuple else made.push(op.copy())
+        return
+    fn, args = op.fn, _filled(op.args, env)
+    first: Any = args[0] if args else None
+    if op.note == ROWS:
+        env[op] = _Rows(args[0][0])
+    elif type(first) is _Rows and fn is functional.setitem:
+        first.rows[args[1]] = args[2]
+        env[op] = first
+    elif type(first) is _Rows and fn in (list, np.ndarray.tolist):
+        env[op] = first.list()
+    elif type(first) is _Rows and fn is np.array:
+        env[op] = _call(made, op, (first.list(),), env)
+    elif type(first) is list and fn is operator.add and type(args[1]) is list:
+        env[op] = first + args[1]
+    elif type(first) is _Rows or (type(first) in (list, tuple) and fn in _PARTS and type(args[1]) is int):
+        env[op] = first[args[1]]
+    elif fn is functional.make_tuple:
+        env[op] = args
+    else:
+        env[op] = _call(made, op, args, env)
+
+
+def _call(made: Tape, op: Call, args: Any, env: dict[Op, Any]) -> Variable:
+    call = op.copy()
+    call.args, call.kwargs = args, _filled(op.kwargs, env)
+    return made.push(call)
+
+
+def _pushed(made: Tape, value: Any) -> Variable:
+    """A value as a Variable: a tuple by the call that makes it."""
+    if type(value) is Variable:
+        return value
+    parts = [_pushed(made, part) if type(part) in (tuple, list) else part for part in value]
+    return made.push(Call(functional.make_tuple, parts, val=tuple([value_of(part) for part in parts])))
+
+
+def _filled(tree: Any, env: dict[Op, Any]) -> Any:
+    """A tree with what stands for its Variables."""
+    if type(tree) is Variable:
+        return env[tree.op]  # type: ignore[index]
+    if isinstance(tree, (tuple, list)):
+        return sequence_like(tree, [_filled(part, env) for part in tree])
+    if type(tree) is dict:
+        return {key: _filled(part, env) for key, part in tree.items()}
+    if type(tree) is slice:
+        return slice(_filled(tree.start, env), _filled(tree.stop, env), _filled(tree.step, env))
+    return tree

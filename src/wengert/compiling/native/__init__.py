@@ -1,0 +1,1 @@
+"""Native code: loops over numbers and small arrays, compiled by numba."""

@@ -1,0 +1,139 @@
+"""The module in which a native function stands: compiled by numba, or run as it is."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import platform
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.native.source import Program
+from wengert.compiling.native.values import Memory, Scalar
+from wengert.compiling.native.words import CALLED
+from wengert.values import kernel_cache
+
+_TERMS = [f"({1 / math.factorial(k)!r} + r * {1 / math.factorial(k + 1)!r})" for k in range(0, 14, 2)]
+_HEAD = f'''"""{{about}}"""
+
+from math import {", ".join((*CALLED, "inf", "nan"))}
+
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy import uint64 as u
+
+READ = types.Array(types.float64, 1, "C", readonly=True)
+WRITE = types.Array(types.float64, 1, "C")
+
+
+@intrinsic
+def radd(context, a, b):
+    """A sum that may be taken in any order."""
+
+    def built(context, builder, signature, args):
+        return builder.fadd(*args, flags=("reassoc",))
+
+    return types.float64(types.float64, types.float64), built
+
+
+@intrinsic
+def scaled(context, x, bits):
+    """x times two to the power that stands in the lowest bits of another number."""
+
+    def built(context, builder, signature, args):
+        whole = ir.IntType(64)
+        x, bits = (builder.bitcast(arg, whole) for arg in args)
+        return builder.bitcast(builder.add(x, builder.shl(bits, whole(52))), ir.DoubleType())
+
+    return types.float64(types.float64, types.float64), built
+
+
+@njit(types.float64(types.float64), error_model="numpy", fastmath={{{{"contract"}}}}, forceinline=True)
+def fast_exp(x):
+    """exp without branches, for many elements at once: 2**k exp(r), by the series of exp."""
+    n = x * 1.4426950408889634 + 6755399441055744.0
+    k = n - 6755399441055744.0
+    r = (x - k * 0.693147180369123816490) - k * 1.90821492927058770002e-10
+    s = r * r
+    q = s * s
+    p = {_TERMS[0]} + s * {_TERMS[1]}
+    p += q * ({_TERMS[2]} + s * {_TERMS[3]} + q * ({_TERMS[4]} + s * {_TERMS[5]} + q * {_TERMS[6]}))
+    y = scaled(p, n)
+    y = inf if x > 709.782712893384 else y
+    y = 0.0 if x < -708.3 else y
+    return y if x == x else x
+
+
+@njit(types.float64(types.float64), error_model="numpy", fastmath={{{{"contract"}}}}, forceinline=True)
+def fast_tanh(x):
+    """tanh without branches: by exp, and by a continued fraction where x is small."""
+    a = abs(x)
+    a = a if a < 20.0 else 20.0
+    s = x * x
+    e = fast_exp(2.0 * a)
+    up = x * (10395.0 + s * (1260.0 + s * 21.0)) if a < 0.25 else (e - 1.0 if x > 0.0 else 1.0 - e)
+    down = 10395.0 + s * (4725.0 + s * (210.0 + s)) if a < 0.25 else e + 1.0
+    y = up / down
+    return y if x == x else x
+
+
+'''
+
+
+@cache
+def has_compiler() -> bool:
+    """Whether numba is there."""
+    return importlib.util.find_spec("numba") is not None
+
+
+def load_compiler() -> None:
+    """Import numba where it is there."""
+    if has_compiler():
+        importlib.import_module("numba")
+
+
+def text_of(program: Program, cached: bool = True) -> str:
+    """The whole text of the module."""
+    names = ["READ" if isinstance(x, Memory) else "types.float64" for _, x in program.parameters.values()]
+    names += ["WRITE" for _, x in program.results if not isinstance(x, Scalar)]
+    numbers = ["types.int64", *["types.float64" for _, x in program.results if isinstance(x, Scalar)]]
+    signature = f"types.Tuple(({', '.join(numbers)},))({', '.join([*names, 'WRITE'])})"
+    options = f"error_model='numpy', cache={cached}"
+    parts = "".join([f"@njit({options})\n{function}\n\n\n" for function in program.functions])
+    return f"{_HEAD.format(about=_versions())}{parts}@njit({signature}, {options})\n{program.text}"
+
+
+@cache
+def _versions() -> str:
+    """What the machine code depends on: another text is another file."""
+    others = ", ".join([f"{name} {version(name)}" for name in ("numba", "numpy")])
+    return f"Emitted by wengert, for {others}, Python {platform.python_version()}."
+
+
+def compiled(program: Program) -> Any:
+    """The native function, compiled, from the disk where it was kept there; others' folders are not used."""
+    try:
+        return kernel_cache.kernels(text_of(program)).functions["native"]
+    except (OSError, kernel_cache.CacheFolderError):
+        space: dict[str, Any] = {"__name__": "native"}
+        exec(compile(text_of(program, cached=False), "<native>", "exec"), space)
+        return space["native"]
+
+
+def interpreted(program: Program) -> Any:
+    """The native function, run by Python: for tests."""
+    space: dict[str, Any] = {"radd": lambda a, b: a + b, "u": int, "inf": math.inf, "nan": math.nan}
+    renamed = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
+    space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in CALLED}
+    space |= {"fast_exp": np.exp, "fast_tanh": np.tanh}
+    exec(compile("\n".join([*program.functions, program.text]), "<native>", "exec"), space)
+
+    def run(*args: Any) -> Any:
+        failed, *numbers = space["native"](*[np.float64(x) if type(x) is float else x for x in args])
+        return failed, *map(float, numbers)
+
+    return run

@@ -1,0 +1,209 @@
+"""Nests of loops: what native code computes, element by element, for arrays of one shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from wengert.compiling.native.values import BOOL, Computed, Memory, Scalar, View
+
+MOST = 64  # statements of a nest
+LINES = 24  # of nests in a function
+
+
+@dataclass(eq=False)
+class Let:
+    """`name = ...` for each element; written to memory too where others read it."""
+
+    made: Computed
+    template: str
+    operands: list[Any]
+
+    def reads(self) -> list[View]:
+        return [x for x in self.operands if isinstance(x, View)]
+
+
+@dataclass(eq=False)
+class Store:
+    """`view[i] = ...` or `+=` for each element."""
+
+    view: View
+    sign: str
+    template: str
+    operands: list[Any]
+
+    reads = Let.reads
+
+
+@dataclass(eq=False)
+class Reduce:
+    """A number that all elements along the inner axes are gathered into; with a `view`, one for each row."""
+
+    name: str
+    begin: str
+    template: str
+    operands: list[Any]
+    view: View | None
+
+    reads = Let.reads
+
+
+@dataclass(eq=False)
+class Nest:
+    """Loops over a shape; the axes from `keep` on are summed over."""
+
+    shape: tuple[int, ...]
+    keep: int | None = None
+    statements: list[Any] = field(default_factory=list)
+
+    def takes(self, shape: tuple[int, ...], keep: int | None) -> bool:
+        same = self.keep is None or keep is None or self.keep == keep
+        return self.shape == shape and same and len(self.statements) < MOST
+
+    def views(self) -> Iterator[View]:
+        """The views that are read and written, as they are over the shape."""
+        for statement in self.statements:
+            yield from statement.reads()
+            target = statement.made.view if isinstance(statement, Let) else statement.view
+            if target is not None:
+                yield self.spread(target)
+
+    def spread(self, view: View) -> View:
+        """A view as one over all axes: along those that are summed over it stays where it is."""
+        more = len(self.shape) - len(view.shape)
+        return View(view.memory, view.offset, view.strides + (0,) * more, self.shape, view.kind) if more else view
+
+    def axes(self) -> list[tuple[int, list[int]]]:
+        """The loops: how often each runs, and the axes of the shape that are one loop."""
+        strides = [view.strides for view in self.views()]
+        found: list[tuple[int, list[int]]] = []
+        for axis, n in enumerate(self.shape):
+            one = found and axis != self.keep
+            if one and all([s[axis - 1] == s[axis] * n for s in strides]):
+                found[-1] = found[-1][0] * n, [*found[-1][1], axis]
+            else:
+                found.append((n, [axis]))
+        return found
+
+    def write(self, text: Text) -> None:
+        loops = self.axes()
+        inner = [k for k, (_, axes) in enumerate(loops) if axes[0] == self.keep]
+        outer = len(loops) if self.keep is None or self.keep >= len(self.shape) else inner[0]
+        counters = [f"i{k}" for k in range(len(loops))]
+        last = [axes[-1] for _, axes in loops]
+        reduced = [s for s in self.statements if isinstance(s, Reduce)]
+        depth = 0
+        for k in range(outer):
+            depth += text.begin(f"for {counters[k]} in range({loops[k][0]}):")
+        for r in reduced:
+            text.line(f"{r.name} = {r.begin}")
+        for k in range(outer, len(loops)):
+            text.begin(f"for {counters[k]} in range({loops[k][0]}):")
+        for statement in self.statements:
+            self.element(text, statement, dict(zip(last, counters, strict=True)))
+        text.end(len(loops) - outer)
+        for r in reduced:
+            if r.view is not None:
+                text.line(f"{element(self.spread(r.view), dict(zip(last[:outer], counters, strict=False)))} = {r.name}")
+        text.end(depth)
+
+    def element(self, text: Text, statement: Any, at: dict[int, str]) -> None:
+        """Write a statement for one element."""
+        read = [self.read(x, at) for x in statement.operands]
+        if isinstance(statement, Let):
+            made = statement.made
+            text.line(f"{made.name} = {statement.template.format(*read)}")
+            if made.view is not None:
+                text.line(f"{element(made.view, at)} = {as_float(made.name, made.kind)}")
+            return
+        if isinstance(statement, Store):
+            text.line(f"{element(statement.view, at)} {statement.sign} {statement.template.format(*read)}")
+        else:
+            text.line(f"{statement.name} = {statement.template.format(statement.name, *read)}")
+
+    def read(self, x: Any, at: dict[int, str]) -> str:
+        if isinstance(x, View):
+            found = element(x, at)
+            return f"({found} != 0.0)" if x.kind == BOOL else found
+        return x.text if isinstance(x, Scalar) else str(x.name)
+
+
+def as_float(text: str, kind: str) -> str:
+    return f"(1.0 if {text} else 0.0)" if kind == BOOL else text
+
+
+def element(view: View, at: dict[int, str]) -> str:
+    """The text of an element of a view, where the counters of some axes are given."""
+    memory = view.memory
+    where = view.offset + memory.base
+    parts = [f"{view.strides[axis]} * {i}" if view.strides[axis] != 1 else i for axis, i in at.items()
+             if axis < len(view.strides) and view.strides[axis]]  # fmt: skip
+    if where.first or where.steps or not parts:
+        parts.append(where.text)
+    index = " + ".join(parts)
+    return f"{memory.name or 'w'}[{index if not where.steps else f'u({index})'}]"
+
+
+class Text:
+    """Lines with their indents, and the workspace in which memory gets its place as blocks are written.
+
+    With `apart`, nests go into functions of their own, a few in each: the compiler's time grows faster than a function.
+    """
+
+    def __init__(self, apart: bool) -> None:
+        self.apart = apart
+        self.lines: list[str] = []
+        self.functions: list[str] = []
+        self.begun = 0
+        self.given: list[str] = []
+        self.depth = 1
+        self.size = 0
+        self.free: dict[int, list[int]] = {}
+
+    def line(self, line: str) -> None:
+        self.lines.append("    " * self.depth + line)
+
+    def begin(self, line: str) -> int:
+        self.line(line)
+        self.depth += 1
+        return 1
+
+    def end(self, levels: int) -> None:
+        if levels and self.lines[-1].endswith(":"):
+            self.line("pass")
+        self.depth -= levels
+
+    def nest(self, nest: Nest) -> None:
+        """Write a nest, into the function that is begun if there is one."""
+        if self.begun == len(self.lines):
+            self.given = []
+        nest.write(self)
+        self.given += [s.name for s in nest.statements if isinstance(s, Reduce) and s.view is None]
+        if len(self.lines) - self.begun >= LINES:
+            self.close()
+
+    def close(self) -> None:
+        """Put the lines of nests that were written since the last call into a function."""
+        lines, indent = self.lines[self.begun :], "    " * self.depth
+        if self.apart and lines:
+            words = re.findall(r"\b[acortskw]\d*\b", "\n".join(lines))
+            made = {*re.findall(r"^ *([ts]\d+) = ", "\n".join(lines), re.MULTILINE)}
+            taken = ", ".join(sorted({*words} - made))
+            name, given = f"part{len(self.functions) + 1}", ", ".join(self.given)
+            body = [f"    {line.removeprefix(indent)}" for line in lines]
+            self.functions.append("\n".join([f"def {name}({taken}):", *body, *[f"    return {given}"] * bool(given)]))
+            self.lines[self.begun :] = [f"{indent}{given}{' = ' * bool(given)}{name}({taken})"]
+        self.begun = len(self.lines)
+
+    def take(self, memory: Memory) -> None:
+        free = self.free.get(memory.size)
+        if free:
+            memory.base = free.pop()
+        else:
+            memory.base = self.size
+            self.size += -(-memory.size // 8) * 8
+
+    def give(self, memory: Memory) -> None:
+        self.free.setdefault(memory.size, []).append(memory.base)

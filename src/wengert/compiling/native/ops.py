@@ -1,0 +1,55 @@
+"""What native code does for calls that are no elementwise functions."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.graphs.graph import SUM
+from wengert.compiling.native.sums import einsum, matmul, maximum, mean, minimum, outer, powered, summed, vdot
+from wengert.compiling.native.views import (
+    additem,
+    attribute,
+    broadcast_to,
+    concatenate,
+    empty,
+    full,
+    getfield,
+    getitem,
+    item,
+    make_tuple,
+    ones,
+    reshape,
+    setitem,
+    stack,
+    swapaxes,
+    transpose,
+    zeros,
+)
+from wengert.values import functional
+
+OPS: dict[Any, Callable[..., Any]] = {
+    operator.getitem: getitem,
+    np.ndarray.item: item,
+    np.reshape: reshape, np.ndarray.reshape: reshape, np.expand_dims: reshape, np.squeeze: reshape,
+    np.ravel: reshape, np.ndarray.ravel: reshape, np.ndarray.flatten: reshape, np.ndarray.squeeze: reshape,
+    np.transpose: transpose, np.ndarray.transpose: transpose, getattr: attribute,
+    np.swapaxes: swapaxes, np.ndarray.swapaxes: swapaxes,
+    np.broadcast_to: broadcast_to,
+    np.zeros: zeros, np.zeros_like: zeros, np.ones: ones, np.ones_like: ones,
+    np.empty: empty, np.empty_like: empty, np.full: full, np.full_like: full,
+    functional.setitem: setitem, functional.additem: additem,
+    np.concatenate: concatenate, np.stack: stack,
+    functional.make_tuple: make_tuple, functional.make_list: make_tuple, functional.getfield: getfield,
+    np.sum: summed, np.ndarray.sum: summed, SUM: summed, np.mean: mean, np.ndarray.mean: mean,
+    np.max: maximum, np.ndarray.max: maximum, np.min: minimum, np.ndarray.min: minimum,
+    np.vdot: vdot, operator.pow: powered, np.power: powered, pow: powered,
+    np.outer: outer, np.matmul: matmul, operator.matmul: matmul, np.einsum: einsum,
+}  # fmt: skip
+"""For a function, what native code does for a call of it: (body, op, the arguments' values) -> the value."""
+
+STATIC = (np.iscomplexobj, np.isrealobj, np.ndim, np.shape, np.size, len, type)
+"""What is known of a value before it is computed."""

@@ -1,0 +1,307 @@
+"""A tape as the text of one native function of numbers and flat memory.
+
+What is told to do for a call stands in `OPS`, or it is computed element by element; where there is no word for
+something, NumPy runs the tape.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.native.blocks import Level
+from wengert.compiling.native.loops import repeated
+from wengert.compiling.native.nests import Text, element
+from wengert.compiling.native.ops import OPS, STATIC
+from wengert.compiling.native.values import (
+    BOOL,
+    FLOAT,
+    Affine,
+    Computed,
+    Memory,
+    Scalar,
+    Splat,
+    Unworded,
+    View,
+    is_array,
+    number,
+)
+from wengert.compiling.native.words import Word, word_of
+from wengert.tape.interface import AnyTape
+from wengert.tape.liveness import last_readers
+from wengert.tape.loops import Loop
+from wengert.tape.ops import Call, Constant, Op, Variable
+from wengert.tape.source import stays
+from wengert.values.callables import callable_name
+
+SLOW = 1 << 11  # elements from which NumPy's vector code of exp and its like is faster than a call for each
+NESTS = 8  # from which they are in functions of their own
+MOST = 3000  # ops: the compiler's time grows with them
+
+
+class Program:
+    """The native function that some ops of a tape are: its parameters, its results, and its text.
+
+    `parameters` has for each array or number from outside where it is from, and its Memory or name; `results` the same
+    for the ops whose values it gives.
+    """
+
+    def __init__(self, tape: AnyTape, ops: Sequence[Op], wanted: Sequence[Op]) -> None:
+        self.names = itertools.count(1)
+        self.parameters: dict[Any, tuple[Any, Any]] = {}
+        self.ops = 0
+        self.level = Level(self.names)
+        self.body = Body(self, tape, self.level)
+        self.body.read(ops)
+        self.results = [(op, self.result(k, op)) for k, op in enumerate(wanted)]
+        self.text = self.written()
+
+    def parameter(self, key: Any, source: Any, value: Any) -> Any:
+        """The value of an input or a constant as a parameter."""
+        if key not in self.parameters:
+            name = f"a{len(self.parameters)}"
+            if type(value) is np.ndarray and value.dtype == np.float64:
+                found: Any = Memory(value.size, name)
+            elif type(value) in (float, np.float64):
+                found = Scalar(name)
+            else:
+                raise Unworded(f"an argument that is a {type(value).__name__}")
+            self.parameters[key] = source, found
+        found = self.parameters[key][1]
+        return View.whole(found, value.shape) if isinstance(found, Memory) else found
+
+    def result(self, k: int, op: Op) -> Any:
+        """The value of an op, as what the native function gives: a number, or memory of its caller."""
+        x = self.body.value(Variable(op))
+        if not isinstance(op.val, np.ndarray):
+            if isinstance(x, (Affine, tuple)) or _kind_of(op.val) != FLOAT:
+                raise Unworded("a result that is no float")
+            return self.body.operand(x)
+        if _kind_of(op.val) != FLOAT:
+            raise Unworded("a result of no floats")
+        memory = Memory(op.val.size, f"o{k}")
+        if op.val.flags.f_contiguous and not op.val.flags.c_contiguous:
+            view = View(memory, Affine(0), tuple(np.array(op.val.strides) // 8), op.val.shape)
+        elif op.val.flags.c_contiguous:
+            view = View.whole(memory, op.val.shape)
+        else:
+            raise Unworded("a result in another order")
+        self.give(x, view)
+        return view
+
+    def give(self, x: Any, view: View) -> None:
+        """Let an array be in memory of the caller: that where it is computed, or a copy."""
+        if isinstance(x, Computed) and x.view is None and x.level is self.level:
+            self.level.give_memory(x, view)
+            return
+        x = self.level.view(x) if isinstance(x, Computed) else x
+        mine = isinstance(x, View) and x.memory.home is self.level and not x.memory.name
+        if mine and x.is_whole and view.is_contiguous:
+            x.memory.name = view.memory.name
+        else:
+            self.level.store(view, "=", x.number if isinstance(x, Splat) else x)
+
+    def written(self) -> str:
+        """The text of the function, which gives whether it failed, and the results that are numbers."""
+        text = Text(self.level.nests() > NESTS)
+        self.level.write(text)
+        self.functions = text.functions
+        numbers = [x.text for _, x in self.results if isinstance(x, Scalar)]
+        for _, x in self.results:
+            if isinstance(x, Scalar):
+                text.line(f"if {x.text} - {x.text} != 0.0: return FAILED")
+            else:
+                text.line("bad = 0")
+                text.begin(f"for i0 in range({x.memory.size}):")
+                at = element(View.whole(x.memory, (x.memory.size,)), {0: "i0"})
+                text.line(f"bad |= {at} - {at} != 0.0")
+                text.end(1)
+                text.line("if bad: return FAILED")
+        self.size = text.size
+        names = [x.name if isinstance(x, Memory) else x.text for _, x in self.parameters.values()]
+        names += [x.memory.name for _, x in self.results if isinstance(x, View)]
+        failed = f"FAILED = ({', '.join(['1', *(['0.0'] * len(numbers))])},)"
+        lines = [f"def native({', '.join([*names, 'w'])}):", f"    {failed}", *text.lines]
+        return "\n".join([*lines, f"    return ({', '.join(['0', *numbers])},)"]) + "\n"
+
+
+class Body:
+    """Reads the ops of a tape, or of the body of a loop, into the blocks of a Level."""
+
+    def __init__(self, program: Program, tape: AnyTape, level: Level) -> None:
+        self.program, self.level = program, level
+        self.ops: list[Op] = list(tape)
+        self.result = tape.result
+        self.last = last_readers(self.ops, tape.result)
+        self.values: dict[int, Any] = {}
+
+    def read(self, ops: Sequence[Op]) -> None:
+        """Take in those of the ops that are needed, one after the other."""
+        needed = {self.result.id}
+        for op in reversed(self.ops):
+            if op.id in needed or stays(op):
+                needed.update([op.id, *(v.id for v in op.references())])
+        for op in ops:
+            if op.id not in needed:
+                continue
+            self.program.ops += 1
+            if self.program.ops > MOST:
+                raise Unworded("so many ops")
+            if isinstance(op, Call):
+                self.know(op, self.called(op))
+            elif op.id not in self.values:
+                known = isinstance(op, Constant) and not isinstance(op.val, np.ndarray)
+                self.know(op, op.val if known else _Outside(op))
+
+    def know(self, op: Op, value: Any) -> None:
+        """Note the value of an op, and whose memory it shows."""
+        self.values[op.id] = value
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, tuple):
+                raise Unworded("tuples in tuples")
+            if isinstance(part, Computed):
+                part.aliases.append((self, op.id))
+            elif isinstance(part, View):
+                part.memory.aliases.append((self, op.id))
+
+    def value(self, x: Any) -> Any:
+        """What an argument of an op is here."""
+        if isinstance(x, Variable):
+            found = self.values[x.id]
+            return self.program.parameter(found.op, found.op, found.op.val) if type(found) is _Outside else found
+        if type(x) is np.ndarray:
+            return self.program.parameter(id(x), x, x)
+        if type(x) in (tuple, list):
+            return type(x)([self.value(part) for part in x])
+        if isinstance(x, slice):
+            return slice(*(self.value(part) for part in (x.start, x.stop, x.step)))
+        return x
+
+    def called(self, op: Call) -> Any:
+        """The value of a call."""
+        fn = op.fn
+        if isinstance(fn, Variable):
+            raise Unworded("a function that is computed")
+        args = [self.value(x) for x in op.args]
+        if isinstance(fn, Loop):
+            return repeated(self, op, *args)
+        word = word_of(fn, len(args))
+        if word is not None and not op.kwargs:
+            return self.compute(op, word, [self.operand(x) for x in args])
+        try:
+            known = OPS.get(fn)
+            if fn in STATIC:
+                return op.val
+        except TypeError:
+            known = None
+        if known is None or op.guard:
+            raise Unworded(callable_name(fn))
+        try:
+            return known(self, op, *args, **{k: self.value(x) for k, x in op.kwargs.items()})
+        except TypeError as error:
+            raise Unworded(f"{callable_name(fn)} called like this") from error
+
+    # -- element by element
+
+    def operand(self, x: Any) -> Any:
+        """A number or an array as an operand."""
+        if is_array(x) or isinstance(x, Scalar):
+            return x
+        return Scalar(f"float({x.text})") if isinstance(x, Affine) else number(x)
+
+    def compute(self, op: Call, word: Word, operands: Sequence[Any]) -> Any:
+        """The value of a word for numbers, or arrays."""
+        if _kind_of(op.val) != word.kind:
+            raise Unworded("numbers of another kind")
+        operands = [x if k in word.bools else self.as_float(x) for k, x in enumerate(operands)]
+        if not isinstance(op.val, np.ndarray):
+            numbers = [x if isinstance(x, Scalar) else self.item(x) for x in operands]
+            check = word.raises if type(op.val) is float else ""
+            made = self.level.number(word.template, *numbers, kind=word.kind, check=check)
+            if op.guard:
+                self.guard(op, made)
+            return made
+        if op.guard or (word.slow and not word.fast and op.val.size > SLOW):
+            raise Unworded("a decision on an array" if op.guard else "exp or its like of a large array")
+        flat = [x.number if isinstance(x, Splat) else x for x in operands]
+        if all([isinstance(x, Scalar) for x in flat]):
+            return Splat(self.level.number(word.template, *flat, kind=word.kind), op.val.shape)
+        return self.level.let(word.fast or word.template, flat, op.val.shape, word.kind)
+
+    def as_float(self, x: Any) -> Any:
+        """An operand as a float, where it is a bool."""
+        if isinstance(x, Splat):
+            return replace(x, number=self.as_float(x.number))
+        if x.kind == FLOAT:
+            return x
+        if isinstance(x, Scalar):
+            return self.level.number("(1.0 if {0} else 0.0)", x)
+        return self.level.let("(1.0 if {0} else 0.0)", [x], x.shape)
+
+    def item(self, x: Any) -> Scalar:
+        """The only element of an array."""
+        return x.number if isinstance(x, Splat) else self.level.load(self.level.view(x))
+
+    def guard(self, op: Call, made: Scalar) -> None:
+        """End where a decision is another than it was."""
+        self.level.test("not {0}" if op.val else "{0}", made)
+
+    # -- memory
+
+    def view(self, x: Any) -> View:
+        """An array as a view of memory; one that is a number everywhere is written out."""
+        if not isinstance(x, Splat):
+            return self.level.view(x)
+        view = View.whole(self.level.memory(x.shape), x.shape, x.number.kind)
+        if not x.blank:
+            self.level.store(view, "=", x.number)
+        return view
+
+    def own(self, op: Call, x: Any) -> View:
+        """The array `x`, the first argument of a store, in memory that the store may write."""
+        if isinstance(x, Splat):
+            return self.view(x)
+        view = x.view if isinstance(x, Computed) else x
+        mine = x.level if view is None else view.memory.owner if view.is_injective else None
+        aliases = x.aliases if view is None else view.memory.aliases
+        whole = view is None or view.is_whole
+        if mine is self.level and (self.moved(aliases, op) if whole else not self.read_after(aliases, op)):
+            return self.level.view(x)
+        view = View.whole(self.level.memory(x.shape), x.shape, x.kind)
+        self.level.store(view, "=", x)
+        return view
+
+    def moved(self, aliases: list[tuple[Any, int]], op: Call) -> bool:
+        """Whether memory may be written, once those of its parts that are read after an op have copies."""
+        later = [k for body, k in aliases if body is self and self.last[k] > op.id]
+        if any([isinstance(self.values[k], tuple) for k in later]) or len(later) > 2:
+            return False
+        for k in later:
+            part = self.values[k]
+            self.values[k] = made = self.level.let("{0}", [self.level.view(part)], part.shape, part.kind)
+            made.aliases.append((self, k))
+        aliases[:] = [(body, k) for body, k in aliases if body is not self or k not in later]
+        return True
+
+    def read_after(self, aliases: Sequence[tuple[Any, int]], op: Call) -> bool:
+        """Whether one of these values is read after an op."""
+        return any([self.last[k] > op.id for body, k in aliases if body is self])
+
+
+class _Outside:
+    """An input or a constant that becomes a parameter where it is first read."""
+
+    def __init__(self, op: Op) -> None:
+        self.op = op
+
+
+def _kind_of(value: Any) -> str:
+    if type(value) in (float, np.float64) or (type(value) is np.ndarray and value.dtype == np.float64):
+        return FLOAT
+    if type(value) in (bool, np.bool_) or (type(value) is np.ndarray and value.dtype == np.bool_):
+        return BOOL
+    raise Unworded(f"a {getattr(value, 'dtype', type(value).__name__)}")

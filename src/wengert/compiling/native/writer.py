@@ -1,0 +1,119 @@
+"""The function around native code: it tests its arguments, makes room for the results, and knows the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.graphs.ownership import is_display
+from wengert.compiling.native.source import Program
+from wengert.compiling.native.values import Memory, Scalar, Unworded, View
+from wengert.compiling.numpy_source import PlacedWriter
+from wengert.compiling.placement import Buffer, Pool
+from wengert.tape.interface import AnyTape
+from wengert.tape.literals import Snippet
+from wengert.tape.ops import Call, Input, Op
+from wengert.tape.source import compiled
+from wengert.values.names import TIGHT
+
+
+class NativeWriter(PlacedWriter):
+    """Writes a function that calls native code, and `plain`, which does the same in NumPy, where that fails."""
+
+    def __init__(self, tape: AnyTape) -> None:
+        super().__init__(tape, sites=True)
+        self.built = set(_built(tape.result.op))
+        needed = [op for op in self.ops if op.id in self.needed and op not in self.built]
+        self.program = Program(tape, needed, list(dict.fromkeys(self.read_by_result())))
+        self.separate()
+
+    def read_by_result(self) -> Iterator[Op]:
+        """The calls whose values the result is built of."""
+        ops = [op for op in self.ops if op in self.built]
+        for v in (self.tape.result, *(v for op in ops for v in op.references())):
+            if v.op not in self.built and isinstance(v.op, Call):
+                yield v.op
+
+    def separate(self) -> None:
+        """Refuse results that share memory with one another or with arguments: native code makes each its own."""
+        given = [op.val for op in self.ops if not isinstance(op, Call) and isinstance(op.val, np.ndarray)]
+        for op, _ in self.program.results:
+            if isinstance(op.val, np.ndarray):
+                if any([np.may_share_memory(op.val, other) for other in given]):
+                    raise Unworded("results that share memory")
+                given.append(op.val)
+
+    def function(self, native: Any, plain: Callable[..., Any], name: str) -> Callable[..., Any]:
+        """The function, given the compiled native code."""
+        self.native, self.plain = native, plain
+        return compiled(self, name)
+
+    def arguments(self) -> tuple[list[str], list[str]]:
+        names, words = super().arguments()
+        self.given = [*names], [*words]
+        return names, words
+
+    def body(self) -> None:
+        """Write the call, and the result."""
+        native, plain, taken = self.name("native"), self.name("plain"), self.name("w")
+        self.outside.constants[native], self.outside.constants[plain] = self.native, self.plain
+        pool = self.name("pool")
+        self.pool = self.outside.constants[pool] = Pool([Buffer((max(1, self.program.size),), np.dtype(float))])
+        otherwise = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
+        args = [self.argument(op, x) for op, x in self.program.parameters.values()]
+        numbers, arrays = [], []
+        for op, x in self.program.results:
+            if isinstance(x, Scalar):
+                numbers.append(self.name(f"v{op.id}"))
+                self.exprs[op.id] = Snippet(self.as_recorded(op, numbers[-1]), TIGHT)
+            else:
+                arrays.append(self.room(op, x))
+        failed = self.name("failed")
+        self.lines += [
+            f"{taken} = {pool}.take()",
+            "try:",
+            f"    {', '.join([failed, *numbers])}{',' * (not numbers)} = "
+            f"{native}({', '.join([*args, *arrays, f'{taken}[0]'])})",
+            "except TypeError:  # an array that is not aligned",
+            f"    {otherwise}",
+            "finally:",
+            f"    {pool}.give({taken})",
+            f"if {failed}: {otherwise}",
+        ]
+        for op in self.ops:
+            if not isinstance(op, (Input, Call)) or op in self.built:
+                self.write(op)
+        self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
+
+    def argument(self, source: Any, x: Memory | Scalar) -> str:
+        """The text of an argument of the native code."""
+        if isinstance(source, Input):
+            name = self.exprs[source.id].text
+            return name if isinstance(x, Scalar) else f"{name}.ravel()"
+        value = source.val if isinstance(source, Op) else source
+        flat = value.flags.c_contiguous
+        bound = self.outside.bind(value.reshape(-1) if flat else value).text
+        return bound if flat else f"{bound}.ravel()"
+
+    def as_recorded(self, op: Op, name: str) -> str:
+        """A number of the type that it had."""
+        return name if type(op.val) is float else f"{self.outside.numpy('float64')}({name})"
+
+    def room(self, op: Op, view: View) -> str:
+        """Write the line that makes room for an array; the text of its memory."""
+        name = self.name(f"v{op.id}")
+        fortran = not view.is_contiguous
+        shape = op.val.shape[::-1] if fortran else op.val.shape
+        self.lines.append(f"{name} = {self.outside.numpy('empty')}({shape})")
+        self.exprs[op.id] = Snippet(f"{name}.T" if fortran else name, TIGHT)
+        return name if op.val.ndim == 1 else f"{name}.reshape(-1)"
+
+
+def _built(op: Op | None) -> Iterator[Op]:
+    """The calls that only build the result, of values and of one another."""
+    if isinstance(op, Call) and is_display(op.fn):
+        yield op
+        for v in op.references():
+            yield from _built(v.op)

@@ -1,0 +1,1 @@
+"""The rules of the optimiser: what may stand in the place of a call."""

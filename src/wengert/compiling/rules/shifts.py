@@ -1,0 +1,93 @@
+"""The rule of shifted exponents: log Σ exp(x − m) + m is the same for each m, so m = max x gets no cotangent.
+
+In the pullback of the maximum stands p − S·(p / S), with S = Σ exp(x − m): zero but for rounding.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.graphs.graph import SUM, Graph, Node, is_call, is_number, shape_of
+from wengert.compiling.rules.rewriting import rule
+from wengert.values.functions import Functions
+
+_EQUAL = Functions(operator.eq, np.equal)
+_MAXIMA = Functions(np.max, np.ndarray.max)
+
+
+@rule(np.where, reassociates=True)
+def _shift_of_exponents(graph: Graph, at: Node, x: Any, other: Any) -> Any:
+    """What the places of a maximum get of a shift of exponents is zero."""
+    largest = _found_by(at)
+    share = _spread(x)
+    if largest is None or other != 0.0 or not is_call(share, np.divide) or not _counts(share.args[1], at):
+        return None
+    shape = np.broadcast_shapes(at.shape, shape_of(x))
+    return graph.call(np.full, shape, 0.0) if _cancels(_spread(share.args[0]), largest) else None
+
+
+def _spread(x: Any) -> Any:
+    """What stands at each place of x, or what is arranged in it otherwise."""
+    while is_call(x, np.broadcast_to, np.reshape, np.full):
+        x = x.args[1] if x.fn is np.full else x.args[0]
+    return x
+
+
+def _found_by(at: Node) -> Node | None:
+    """The maximum that a comparison finds in what it is the maximum of."""
+    if type(at) is not Node or at.fn not in _EQUAL:
+        return None
+    largest = _spread(at.args[1])
+    is_maximum = type(largest) is Node and largest.fn in _MAXIMA and largest.args[0] is at.args[0]
+    return largest if is_maximum else None
+
+
+def _counts(n: Any, at: Node) -> bool:
+    """Whether n is the number of places, or that where it is not zero."""
+    n = _spread(n)
+    return type(n) is Node and any([type(v) is Node and v.fn is np.sum and v.args[0] is at for v in (n, *n.args)])
+
+
+def _cancels(x: Any, largest: Node) -> bool:
+    """Whether x is p − S·(p / S) or S·(p / S) − p, of as many elements as S, which are along one axis."""
+    for p, product in (x.args, x.args[::-1]) if is_call(x, np.add, np.subtract) else ():
+        (a, left), (b, right) = _product(p), _product(product)
+        for total in [
+            node
+            for node in right
+            if _is_total(node, largest) and sorted(node.shape)[:-1] == [1] * (len(node.shape) - 1)
+        ]:
+            same = right == left + Counter([total, (total,)]) and math.prod(shape_of(x)) == math.prod(total.shape)
+            return same and math.isclose(a, b if x.fn is np.subtract else -b, rel_tol=1e-15)
+    return False
+
+
+def _product(x: Any) -> tuple[float, Counter[Any]]:
+    """The number and the nodes that x is a product of; what it is divided by stands in a tuple."""
+    number, nodes, stack = 1.0, Counter[Any](), [x]
+    while stack:
+        part = _spread(stack.pop())
+        if is_number(part):
+            number *= part
+        elif is_call(part, np.multiply):
+            stack += part.args
+        elif is_call(part, np.divide) and type(part.args[1]) is Node:
+            stack.append(part.args[0])
+            nodes[(_spread(part.args[1]),)] += 1
+        elif is_call(part, np.add) and part.args[0] == 0.0:
+            stack.append(part.args[1])
+        else:
+            nodes[part] += 1
+    return number, nodes
+
+
+def _is_total(x: Any, largest: Node) -> bool:
+    """Whether x is a sum of exp(x − max x)."""
+    power: Any = x.args[0] if is_call(x, SUM) else None
+    shifted: Any = power.args[0] if is_call(power, np.exp) else None
+    return is_call(shifted, np.subtract) and shifted.args[0] is largest.args[0] and _spread(shifted.args[1]) is largest

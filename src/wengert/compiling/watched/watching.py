@@ -1,0 +1,382 @@
+"""The hooks of a trace that is watched: those of any trace, which also tell the Reads what is read from outside.
+
+They see what the code reads by name, attribute or import, what it calls, and what it changes. Where something cannot be
+watched, the trace goes on, and is not kept.
+"""
+
+from __future__ import annotations
+
+import abc
+import copy
+import functools
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.watched.drawing import MAKING, drawing, is_draw, seeded
+from wengert.compiling.watched.forms import is_in_tests
+from wengert.compiling.watched.kinds import runs_code
+from wengert.compiling.watched.outside import Reads
+from wengert.compiling.watched.ruled import where_traced
+from wengert.compiling.watched.trusted import HIDDEN, calls_python, is_library, is_of_user, is_solver, refused_call
+from wengert.hooks.calls import resolve
+from wengert.hooks.decide import decide
+from wengert.hooks.exchange import HOOKS
+from wengert.hooks.policy import Kind
+from wengert.recording.exchanged import is_born
+from wengert.recording.primitives import primitive_of
+from wengert.recording.recording import STATE
+from wengert.values.frames import ENGINE, user_frame
+from wengert.values.names import home_of
+from wengert.values.sites import Site
+
+
+def reads_here() -> Reads | None:
+    """The Reads of the trace that follows the code that runs, as long as it may be kept."""
+    recording = STATE.recording
+    reads: Any = None if recording is None else recording.reads
+    return None if reads is None or reads.unkept is not None else reads
+
+
+def _reads_of(frame: types.FrameType, site: Site | None) -> Reads | None:
+    """`reads_here` for what a frame reads; what runs where nothing is recorded is not watched either."""
+    reads = reads_here()
+    if reads is not None:
+        STATE.site = site
+    elif not _is_ours(frame):
+        _unseen(frame)
+    return reads
+
+
+def _unseen(frame: types.FrameType) -> None:
+    """What runs where nothing is recorded reads what nobody sees."""
+    if STATE.silenced is not None and STATE.silenced.reads is not None:
+        unseen: Any = STATE.silenced.reads
+        unseen.give_up(f"{frame.f_code.co_qualname} runs as a part of one call")
+
+
+def _global_name(value: Any, name: str, site: Site | None) -> Any:
+    frame = sys._getframe(1)
+    reads = _reads_of(frame, site)
+    if reads is None:
+        return value
+    return reads.global_name(value, name, frame.f_globals, frame.f_builtins)
+
+
+def _local_name(value: Any, name: str, site: Site | None) -> Any:
+    """A name in the body of a class is its own, or a global one."""
+    reads, frame = reads_here(), sys._getframe(1)
+    if reads is None or name in frame.f_locals:
+        return value
+    STATE.site = site
+    return reads.global_name(value, name, frame.f_globals, frame.f_builtins)
+
+
+def _free_variable(cell: Any, value: Any, site: Site | None) -> Any:
+    reads = _reads_of(sys._getframe(1), site)
+    if reads is None or id(cell) not in reads.cells:
+        return value
+    return reads.read(value, reads.cells[id(cell)][1])
+
+
+def _sets_free_variable(cell: Any, site: Site | None) -> None:
+    reads = reads_here()
+    if reads is not None and id(cell) in reads.cells:
+        _unkept("it sets a variable of a function outside", site, may_be_once=True)
+
+
+def _imported(value: Any, name: str, site: Site | None) -> Any:
+    reads = reads_here()
+    if reads is not None and not is_library(sys._getframe(1).f_globals):
+        STATE.site = site
+        modules = reads.pin(sys.modules, "sys.modules")
+        for full in {name, value.__name__}:
+            if full in sys.modules:
+                reads.test(f"{modules}[{full!r}] is {reads.pin(sys.modules[full], full)}")
+            else:
+                reads.give_up(f"it imports {name}")
+    return value
+
+
+def _imported_from(module: Any, value: Any, name: str, site: Site | None) -> Any:
+    reads = reads_here()
+    if reads is None or is_library(sys._getframe(1).f_globals):
+        return value
+    STATE.site = site
+    if type(module) is not types.ModuleType:
+        reads.give_up(f"it imports {name}")
+        return value
+    return reads.of_module(module, name, value)
+
+
+def _getattr(obj: Any, name: str, site: Site | None) -> Any:
+    return _seen(obj, name, HOOKS["getattr"](obj, name, site), site)
+
+
+def _seen(obj: Any, name: str, value: Any, site: Site | None) -> Any:
+    """What the code goes on with for an attribute that was read."""
+    t = type(obj)
+    reads = None if t is np.ndarray or t is float else _reads_of(sys._getframe(2), site)
+    if reads is None:
+        frame = sys._getframe(2)
+        is_read = is_of_user(t) and not is_in_tests(obj, name) and not frame.f_code.co_filename.startswith(ENGINE)
+        if STATE.silenced is not None and is_read:
+            _unseen(frame)
+        return value
+    if t is types.ModuleType:
+        return value if _is_ours(sys._getframe(2)) else reads.of_module(obj, name, value)
+    if name == "__dict__" and not isinstance(obj, (type, types.FunctionType)):
+        reads.whole(obj)
+        return value
+    if name in HIDDEN and not _is_ours(sys._getframe(2)):
+        reads.give_up(f"it reads .{name}")
+        return value
+    if t is types.FunctionType and name not in ("__name__", "__qualname__", "__module__", "__doc__"):
+        return value if is_born(obj) else reads.of_function(obj, name, value)
+    return reads.attribute(obj, name, value)
+
+
+def _is_ours(frame: Any) -> bool:
+    return frame.f_code.co_filename.startswith(ENGINE) or is_library(frame.f_globals)
+
+
+def _super_getattr(cls: Any, self: Any, super_: Any, name: str, has_arguments: bool, site: Site | None) -> Any:
+    value = HOOKS["super_getattr"](cls, self, super_, name, has_arguments, site)
+    if not callable(value):
+        _unkept(f"it reads .{name} by way of super()", site)
+    return value
+
+
+def _asked(native: Callable[..., Any]) -> Callable[..., Any]:
+    """What is called for `getattr` or `hasattr`, whose answer may be that there is none."""
+
+    @functools.wraps(native)
+    def call(obj: Any, name: str, /, *default: Any) -> Any:
+        try:
+            value = _getattr(obj, name, STATE.site)
+        except AttributeError:
+            reads = reads_here()
+            if reads is not None:
+                reads.absent(obj, name)
+            return native(obj, name, *default)
+        return True if native is hasattr else value
+
+    return call
+
+
+def _vars(*obj: Any) -> Any:
+    """What is called for `vars`; without an argument it is that of a frame."""
+    if len(obj) == 1 and hasattr(obj[0], "__dict__"):
+        return _getattr(*obj, "__dict__", STATE.site)
+    _unkept("it calls vars", STATE.site)
+    return vars(*obj)
+
+
+_ASKED: dict[Any, Any] = {getattr: _asked(getattr), hasattr: _asked(hasattr), vars: _vars}
+
+
+def _changing(native: Callable[..., Any]) -> Callable[..., Any]:
+    """What a library calls for `setattr` or `delattr`."""
+
+    @functools.wraps(native)
+    def call(obj: Any, name: str, /, *value: Any) -> None:
+        _changes(obj, name, STATE.site)
+        native(obj, name, *value)
+
+    return call
+
+
+_ASKED |= {f: _changing(f) for f in (setattr, delattr, object.__setattr__, object.__delattr__)}
+
+
+def _setattr(obj: Any, value: Any, name: str, site: Site | None) -> None:
+    _changes(obj, name, site)
+    HOOKS["setattr"](obj, value, name, site)
+
+
+def _delattr(obj: Any, name: str, site: Site | None) -> None:
+    _changes(obj, name, site)
+    HOOKS["delattr"](obj, name, site)
+
+
+def _changes(obj: Any, name: str, site: Site | None) -> None:
+    reads = reads_here()
+    is_outside = (
+        id(obj) in reads.known or isinstance(obj, (type, types.ModuleType, types.FunctionType)) if reads else False
+    )
+    if reads is not None and is_outside and not is_born(obj):
+        _unkept(f"it sets .{name} of what is outside", site, may_be_once=True)
+
+
+def _is(right: Any, left: Any, site: Site | None) -> bool:
+    return _told_apart("is_", right, left, site)
+
+
+def _is_not(right: Any, left: Any, site: Site | None) -> bool:
+    return _told_apart("is_not", right, left, site)
+
+
+def _told_apart(hook: str, right: Any, left: Any, site: Site | None) -> bool:
+    reads = reads_here()
+    among = all if type(left) in (list, dict) else any  # a list that is made inside is no other
+    is_asked = left is not right and sys._getframe(2).f_globals is not vars(copy)  # which only keeps what it copied
+    if reads is not None and is_asked and type(right) is type(left) and among(map(reads.is_a_form, (left, right))):
+        _unkept("it asks whether something from outside is something else", site)
+    answer: bool = HOOKS[hook](right, left, site)
+    return answer
+
+
+_TELLING = (NameError, AttributeError, ImportError)
+
+
+def _caught(error: BaseException, site: Site | None) -> None:
+    if isinstance(error, _TELLING) and not isinstance(error, UnboundLocalError) and not _is_ours(sys._getframe(1)):
+        _unkept(f"it goes on after a {type(error).__name__}, and may do so where there is something now", site)
+    HOOKS["caught"](error, site)
+
+
+def _match_class(cls: Any, names: tuple[str, ...], subject: Any, count: int, site: Site | None) -> Any:
+    """What a pattern of a class binds: the attributes that it names, which are read once more and watched."""
+    found, reads = HOOKS["match_class"](cls, names, subject, count, site), reads_here()
+    if reads is None:
+        return found
+    STATE.site = site
+    _asks_whether_instance(reads)
+    read = (*_attribute_of_class(cls, "__match_args__", ())[:count], *names)
+    if (found is None and isinstance(subject, cls)) or any(runs_code(type(subject), name) for name in read):
+        reads.give_up("it matches a pattern of a class by what is no plain attribute, or is not there")
+    if found is None or not read:
+        return found
+    return (*found[: len(found) - len(read)], *[_getattr(subject, name, site) for name in read])
+
+
+def _attribute_of_class(cls: Any, name: str, default: Any) -> Any:
+    return _getattr(cls, name, STATE.site) if hasattr(cls, name) else default
+
+
+def _asks_whether_instance(reads: Reads) -> None:
+    """What is an instance of an abstract class depends on what is registered with it."""
+    reads.test(f"{reads.pin(abc.get_cache_token)}() == {abc.get_cache_token()}")
+
+
+def _unwatched(words: str, site: Site | None) -> None:
+    _unkept(words, site, may_be_once=True)
+
+
+def _unkept(words: str, site: Site | None, may_be_once: bool = False) -> None:
+    reads = reads_here()
+    if reads is not None:
+        STATE.site = site
+        reads.give_up(words, may_be_once)
+
+
+def _resolve(f: Any, site: Site | None = None) -> Any:
+    reads = reads_here()
+    if reads is not None and not (f is id and sys._getframe(1).f_code.co_filename.startswith(ENGINE)):
+        STATE.site = site
+        found = _instead(f, reads)
+        if found is not None:
+            return found
+    return resolve(f, site)
+
+
+def resolve_plain(f: Any) -> Any:
+    """What a trace that is watched calls in place of a callable where no line of the user's is known."""
+    reads = reads_here()
+    found = None if reads is None else _instead(f, reads)
+    return resolve(f, STATE.site) if found is None else found
+
+
+def _instead(f: Any, reads: Reads) -> Any:
+    """What is called because the trace is watched; None where it is what any trace calls."""
+    if is_draw(f):
+        return drawing(f, reads)
+    if type(f) in _MAKING_TYPES and f in MAKING:
+        return seeded(f, reads)
+    _called(reads, f)
+    if f is isinstance or f is issubclass:
+        _asks_whether_instance(reads)
+    if type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _ASKED:
+        return _ASKED[f]
+    return where_traced(f, reads) if _has_rule(f) else None
+
+
+_MAKING_TYPES = {type(f) for f in MAKING}
+
+
+def _called(reads: Reads, f: Any) -> None:
+    """Look at what is called: a function of the user's has to be entered, what is in C has to be known as harmless."""
+    if id(f) in reads.called:
+        return
+    caller = user_frame(sys._getframe(3))
+    is_inside = caller is not None and is_library(caller.f_globals)
+    words = refused_call(f, is_inside) or _not_followed(f)
+    if type(f) in (types.MethodWrapperType, types.BuiltinFunctionType) and f.__name__ in _WHOLE:
+        if f.__name__ in ("__setattr__", "__delattr__"):
+            _changes(f.__self__, "", STATE.site)
+        else:
+            reads.whole(f.__self__)
+    elif type(f) in _OF_CLASSES and f.__name__ in _WHOLE and f not in _ASKED:
+        words = f"it calls {f.__qualname__}"
+    if words is not None:
+        reads.give_up(words)
+    elif type(f) in (types.FunctionType, type, np.ufunc) and not is_inside:
+        reads.called[id(f)] = f
+
+
+def _not_followed(f: Any) -> str | None:
+    """Why a call of something in Python is not watched, though it is harmless: it is not entered."""
+    t = type(f)
+    if t is types.FunctionType and _is_of_user(f):
+        return (
+            None
+            if decide(f).kind is Kind.ENTERED or _has_rule(f)
+            else f"it calls {f.__qualname__}, which is not followed"
+        )
+    if t is types.FunctionType and is_solver(f) and decide(f).kind is not Kind.ENTERED:
+        return f"it calls {home_of(f)}.{f.__qualname__}, whose steps are not followed"
+    is_users = _is_of_user(f.__func__) if t is types.MethodType else calls_python(t) and is_of_user(t)
+    if is_users and decide(f).kind is not Kind.ENTERED:
+        return f"it calls a {t.__name__} that is not followed: it has a rule, or something stands for it"
+    return None
+
+
+def _has_rule(f: Any) -> bool:
+    """Whether a plain function of the user's has a rule."""
+    return type(f) is types.FunctionType and _is_of_user(f) and primitive_of(f) is not None
+
+
+_WHOLE = {"__setattr__", "__delattr__", "__reduce__", "__reduce_ex__", "__getstate__"}
+"""Methods of C that change their object, or read all of it."""
+
+
+_OF_CLASSES = (types.WrapperDescriptorType, types.MethodDescriptorType)
+
+
+def _is_of_user(f: Any) -> bool:
+    is_python = type(f) is types.FunctionType and not is_library(f.__globals__)
+    return is_python and not f.__code__.co_filename.startswith(ENGINE)
+
+
+WATCHING = {
+    **HOOKS,
+    "resolve": _resolve,
+    "getattr": _getattr,
+    "setattr": _setattr,
+    "delattr": _delattr,
+    "super_getattr": _super_getattr,
+    "match_class": _match_class,
+    "is_": _is,
+    "is_not": _is_not,
+    "caught": _caught,
+    "global_name": _global_name,
+    "local_name": _local_name,
+    "free_variable": _free_variable,
+    "sets_free_variable": _sets_free_variable,
+    "imported": _imported,
+    "imported_from": _imported_from,
+    "unwatched": _unwatched,
+}
