@@ -5,10 +5,10 @@
 # isort: skip_file
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import wengert_rules
-from wengert import errors as errors, extend as extend
+from wengert import errors, extend
 from wengert.batches import vmap
 from wengert import adjoints as _adjoints
 from wengert.checks import check_grads
@@ -16,7 +16,7 @@ from wengert.compiling import optimising as _optimising
 from wengert.compiling.compile import compile
 from wengert.custom import custom, jacobian_rule, scalar_rule
 from wengert.differences import ngradient
-from wengert.errors import *  # noqa: F403 -- those that its own table names
+from wengert.errors import *
 from wengert.explain import policy
 from wengert.gradient import Gradients, grad, value_and_grad, vjp
 from wengert.hooks.net import strict
@@ -43,6 +43,9 @@ from wengert.values.projection import ProjectTo
 from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
 from wengert.values.settings import accumulation, debug
 
+if TYPE_CHECKING:
+    from wengert import tensor
+
 __version__ = "0.1.0"
 __all__ = [
     # derivatives, what they keep, what they may leave out, and how they are checked
@@ -54,16 +57,30 @@ __all__ = [
     "rules", "partials", "pullback", "rrule", "pushforward", "custom", "scalar_rule", "jacobian_rule", "accumulates",
     "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend", "ProjectTo", "Tangent", "Thunk",
     "InplaceableThunk", "NoTangent", "ZeroTangent", "unthunk", "add_inplace", "debug",
+    # a language of its own
+    "tensor",
     # tapes
     "compile", "trace", "gradtape", "jvptape", "hvptape", "post_mortem", "PostMortem", "Tape", "Input", "Constant",
     "Call", "Variable", "Context", "RRuleContext", "rrule_tape", "mkcall", "bound", "verify", "fold_constants",
     # errors and warnings
-    *errors.__all__,
+    "errors", "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError",
+    "EagerWarning", "GradientCheckError", "IntegerInputError", "NativeUnavailableError", "NoBatchingRuleWarning",
+    "NoDerivativeError", "NoGradientPathError", "NoPathWarning", "NoRuleError", "NonFiniteError",
+    "NonScalarOutputError", "NotCompiledError", "NotConvergedWarning", "OutOfRangeError", "PluginWarning",
+    "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError", "TapeError", "TensorLanguageError",
+    "WengertError",
 ]  # fmt: skip
+_LATE = {"tensor"}
 
 
-def __getattr__(name: str) -> Any:
-    """`wengert.tensor`, imported when it is first used."""
-    if name == "tensor":
-        return import_module("wengert.tensor")
-    raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+if not TYPE_CHECKING:  # for whom every name would be there
+
+    def __getattr__(name: str) -> Any:
+        """A part of the package that is imported when it is first used."""
+        if name in _LATE:
+            return import_module(f"wengert.{name}")
+        raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.blocks import Call, Options
 from wengert.errors import ArgumentError, RecomputationError, WengertError
 from wengert.gradient import grad, pulled, wraps
-from wengert.jacobians import Call, Options
 from wengert.recording.container_arguments import with_leaves
 from wengert.recording.session import followed
 from wengert.sparse.csr import Csr

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from bytecode import FreeVar
+from bytecode.instr import FreeVar
 
 from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable
 from wengert.rewrite.tables import table_for
