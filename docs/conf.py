@@ -1,0 +1,32 @@
+"""The documentation site, made of these pages, the README, the examples and the docstrings."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "docs" / "extensions"), str(ROOT / "src"), str(ROOT / "rules")]
+
+import wengert  # noqa: E402 -- this checkout's
+
+project = "wengert"
+author = "the wengert developers"
+version = release = wengert.__version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "gallery"]
+exclude_patterns = ["extensions"]
+myst_heading_anchors = 3  # pages link to each other's headings, as on GitHub
+
+smartquotes = False  # f'(z) is no quotation
+default_role = "py:obj"
+add_module_names = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # numbers, arrays and containers of them: docstrings say more than Any
+autodoc_preserve_defaults = True
+autodoc_inherit_docstrings = False
+
+html_theme = "furo"
+html_title = "wengert"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+pygments_style, pygments_dark_style = "friendly", "monokai"
