@@ -6,6 +6,7 @@ import heapq
 import itertools
 import warnings
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,6 @@ from wengert.gradient import gradients_held
 from wengert.recording.recording import here
 from wengert.values.callables import callable_name
 from wengert.values.trees import leaves
-
-_GAUSS = np.polynomial.legendre.leggauss(10)
-POINTS, SHARES = (_GAUSS[0] + 1) / 2, _GAUSS[1] / 2
-"""Gauss's rule on the interval from 0 to 1."""
 
 ENTERED = "It calls the integrand."
 
@@ -111,8 +108,16 @@ def _pieces(a: float, b: float, breaks: Iterable[float]) -> Iterable[tuple[float
 
 def _rule(lo: float, hi: float, to_x: Map) -> tuple[np.ndarray, np.ndarray]:
     """The nodes and weights of Gauss's rule on an interval of t."""
-    x, slope = to_x(lo + (hi - lo) * POINTS)
-    return x, (hi - lo) * SHARES * slope
+    points, shares = _gauss()
+    x, slope = to_x(lo + (hi - lo) * points)
+    return x, (hi - lo) * shares * slope
+
+
+@cache
+def _gauss() -> tuple[np.ndarray, np.ndarray]:
+    """The nodes and weights of Gauss's rule on the interval from 0 to 1."""
+    points, shares = np.polynomial.legendre.leggauss(10)  # which takes 10 ms to import
+    return (points + 1) / 2, shares / 2
 
 
 def _summed(f: Any) -> Any:

@@ -6,7 +6,6 @@ import importlib.util
 import math
 import platform
 from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -110,6 +109,8 @@ def text_of(program: Program, cached: bool = True) -> str:
 @cache
 def _versions() -> str:
     """What the machine code depends on: another text is another file."""
+    from importlib.metadata import version  # 25 ms, which importing wengert need not take
+
     others = ", ".join([f"{name} {version(name)}" for name in ("numba", "numpy")])
     return f"Emitted by wengert, for {others}, Python {platform.python_version()}."
 

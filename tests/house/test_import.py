@@ -1,0 +1,40 @@
+"""`import wengert` loads what each gradient needs and no more; SciPy's rules come with SciPy."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SLOW = {
+    *("scipy", "numba", "rich", "pandas", "xarray", "matplotlib", "dask", "IPython", "argparse", "pdb", "asyncio"),
+    *("multiprocessing", "subprocess", "unittest", "importlib.metadata", "email", "json", "zipfile", "sqlite3"),
+    *("numpy.polynomial", "numpy.testing", "numpy.ma"),
+    *("wengert_rules.scipy", "wengert.tensor"),
+}
+
+
+def loaded(program: str) -> set[str]:
+    """The modules that are there after a program, in a process of its own."""
+    path = os.pathsep.join(map(str, (ROOT / "src", ROOT / "rules")))
+    command = [sys.executable, "-c", f"import sys\n{program}\nprint(*sys.modules)"]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_nothing_is_loaded_that_a_gradient_can_do_without() -> None:
+    added = loaded("import numpy, wengert") - loaded("import numpy")
+    assert sorted(SLOW & added) == []
+    assert len(added) < 500
+
+
+def test_the_rules_of_a_part_of_scipy_come_with_it() -> None:
+    pytest.importorskip("scipy")
+    program = "import scipy.fft, wengert as wg\nassert wg.grad(lambda x: scipy.fft.dct([x])[0])(1.0) == 2"
+    found = loaded(program)
+    assert "wengert_rules.scipy.fft" in found
+    assert not {"wengert_rules.scipy.signal", "wengert_rules.scipy.stats"} & found
