@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+sys.path.remove(str(Path(__file__).parent))  # pytest's: else the folder `sparse` is the package that Dask looks for
 
 
 @pytest.hookimpl(wrapper=True)

@@ -44,7 +44,7 @@ from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thun
 from wengert.values.settings import accumulation, debug
 
 if TYPE_CHECKING:
-    from wengert import tensor
+    from wengert import dask, tensor
 
 __version__ = "0.1.0"
 __all__ = [
@@ -52,7 +52,7 @@ __all__ = [
     "grad", "value_and_grad", "vjp", "jvp", "linearize", "Gradients", "stop_gradient", "strict", "debug_nans",
     "check_grads", "ngradient", "jacobian", "jacrev", "jacfwd", "value_and_jacobian", "hessian", "hvp", "vhp",
     "derivative", "elementwise_grad", "ravel", "sparse_jacobian", "sparse_hessian", "jacobian_pattern",
-    "implicit", "vmap", "checkpoint", "checkpoint_loop", "accumulation",
+    "implicit", "vmap", "checkpoint", "checkpoint_loop", "accumulation", "dask",
     # rules, and the cotangents that they may return
     "rules", "partials", "pullback", "rrule", "pushforward", "custom", "scalar_rule", "jacobian_rule", "accumulates",
     "non_differentiable", "primitivize", "test_rrule", "policy", "missing", "extend", "ProjectTo", "Tangent", "Thunk",
@@ -70,7 +70,7 @@ __all__ = [
     "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError", "TapeError", "TensorLanguageError",
     "WengertError",
 ]  # fmt: skip
-_LATE = {"tensor"}
+_LATE = {"tensor", "dask"}
 
 
 if not TYPE_CHECKING:  # for whom every name would be there

@@ -8,6 +8,7 @@ import inspect
 import re
 import types
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,13 @@ import pytest
 import wengert as wg
 from wengert import tensor
 
+HAS_DASK = find_spec("dask") is not None
+
 NAMES = {
     **{f"wg.{name}": getattr(wg, name) for name in wg.__all__},
     **{f"wg.extend.{name}": getattr(wg.extend, name) for name in wg.extend.__all__ if name not in wg.__all__},
     **{f"wg.tensor.{name}": value for name, value in vars(tensor).items() if name in tensor.__all__},
+    **({f"wg.dask.{name}": getattr(wg.dask, name) for name in wg.dask.__all__} if HAS_DASK else {}),
 }
 SHOWN = {
     name: value

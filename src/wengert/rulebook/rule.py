@@ -121,6 +121,11 @@ class Rule:
         """Print the rule with its source and a sample, in colour where the output is a terminal."""
         showing.show_rule(self)
 
+    def __reduce__(self) -> Any:
+        options = {name: getattr(self, name) for name in _OPTIONS}
+        given = self.name, self.targets, self.kind, self.body, self.where
+        return _remade, (given, options, self.accumulators, self.pushforwards)
+
     @property
     def primitive(self) -> str:
         """The primitive's name, for messages."""
@@ -308,6 +313,16 @@ class Rule:
         variadic = [f"*{self.analysis.variadic}"] if self.analysis.variadic else []
         declared = ", ".join([*self.analysis.names, *variadic, *self.analysis.static])
         return f"the rule at {self.where} declares {declared}"
+
+
+_OPTIONS = "broadcasts", "view", "identity", "sequence", "parts", "names"
+
+
+def _remade(given: Args, options: dict[str, Any], accumulators: Any, pushforwards: Any) -> Rule:
+    """A rule that comes from another process."""
+    made = Rule(*given, **options)
+    made.accumulators, made.pushforwards = accumulators, pushforwards
+    return made
 
 
 def _zero_like(part: Any) -> Any:

@@ -1,0 +1,188 @@
+"""Gradients of sums over chunks, with Dask: those of one machine, whatever the chunks are and whoever computes them."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+bag = pytest.importorskip("dask.bag")
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(100, 3)), RNG.normal(size=100)
+P = {"w": np.array([1.0, -2.0, 0.5]), "b": 0.5, "name": "line"}
+
+
+def loss(p: Any, x: Any, y: Any) -> Any:
+    return np.sum((x @ p["w"] + p["b"] - y) ** 2)
+
+
+def loss_of_pair(p: Any, pair: Any) -> Any:
+    return loss(p, *pair)
+
+
+def loss_of_records(p: Any, records: list[Any]) -> Any:
+    assert type(records) is list
+    total = 0.0
+    for record in records:
+        total = total + (record["x"] @ p["w"] + p["b"] - record["y"]) ** 2
+    return total
+
+
+def slices(n: int) -> list[slice]:
+    return [slice(k, k + n) for k in range(0, 100, n)]
+
+
+def arrays(n: int) -> Any:
+    return loss, (da.from_array(X, chunks=(n, 3)), da.from_array(Y, chunks=n))
+
+
+def delayed(n: int) -> Any:
+    return loss_of_pair, ([dask.delayed(lambda s: (X[s], Y[s]))(s) for s in slices(n)],)
+
+
+def delayed_within(n: int) -> Any:
+    return loss_of_pair, ([(dask.delayed(X[s]), Y[s]) for s in slices(n)],)
+
+
+def plain(n: int) -> Any:
+    return loss, ([X[s] for s in slices(n)], tuple(Y[s] for s in slices(n)))
+
+
+def records(n: int) -> Any:
+    rows = [{"x": x, "y": y} for x, y in zip(X, Y, strict=True)]
+    return loss_of_records, (bag.from_sequence(rows, partition_size=n),)
+
+
+def made_by_a_bag(n: int) -> Any:
+    pairs = bag.from_sequence(list(zip(X, Y, strict=True)), partition_size=n)
+    return loss_of_records, (pairs.map(lambda pair: {"x": pair[0], "y": pair[1]}),)
+
+
+def check(found: Any, expected: Any = None) -> None:
+    value, gradient = found
+    r = X @ P["w"] + P["b"] - Y
+    np.testing.assert_allclose(value, r @ r, rtol=1e-13)
+    np.testing.assert_allclose(gradient["w"], 2 * X.T @ r, rtol=1e-13)
+    assert gradient == {"w": gradient["w"], "b": pytest.approx(2 * r.sum(), rel=1e-13), "name": None}
+    assert type(gradient["b"]) is float
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("n", [100, 30, 3])
+@pytest.mark.parametrize("chunks", [arrays, delayed, delayed_within, plain, records, made_by_a_bag])
+def test_it_is_the_gradient_of_the_whole(chunks: Any, n: int, compiled: bool) -> None:
+    if compiled and chunks in (records, made_by_a_bag) and n < 100:
+        n = 50
+    f, given = chunks(n)
+    check(wg.dask.value_and_grad(f, compiled=compiled)(P, *given))
+
+
+def test_its_bits_do_not_depend_on_who_adds() -> None:
+    f, given = arrays(3)
+    found = []
+    for scheduler in ("synchronous", "threads"):
+        with dask.config.set(scheduler=scheduler):
+            found.append(wg.dask.value_and_grad(f)(P, *given))
+    assert found[0][0] == found[1][0]
+    assert found[0][1]["w"].tobytes() == found[1][1]["w"].tobytes()
+
+
+class Model:
+    """Parameters that are an object, one array twice in it."""
+
+    def __init__(self, w: Any) -> None:
+        self.w, self.again = w, [w, np.array(2.0), np.float32(3.0)]
+
+
+def test_the_gradient_has_the_structure_and_kinds_of_the_parameters() -> None:
+    def f(m: Any, x: Any) -> Any:
+        return np.sum(x * (m.w * m.again[0])) * m.again[1] * m.again[2]
+
+    m = Model(np.array([1.0, 3.0]))
+    _, gradient = wg.dask.value_and_grad(f)(m, [np.ones(2), np.ones(2), np.ones(2)])
+    _, expected = wg.value_and_grad(f)(m, np.full(2, 3.0))
+    assert type(gradient) is Model
+    np.testing.assert_allclose(gradient.w, expected.w)
+    for mine, other in zip(gradient.again, expected.again, strict=True):
+        np.testing.assert_allclose(mine, other)
+        assert type(mine) is type(other)
+        assert mine.dtype == other.dtype
+
+
+def test_what_is_given_and_the_parts_are_left_as_they_are() -> None:
+    parts = [np.array([1.0]), np.array([2.0])]
+    p = np.array([3.0])
+    wg.dask.value_and_grad(lambda p, x: np.sum(p * x))(p, parts)
+    assert (p, *parts) == ([3.0], [1.0], [2.0])
+
+
+def test_what_the_loss_reads_from_outside_is_read_at_each_call() -> None:
+    scale = [1.0]
+    for compiled in (False, True):
+        g = wg.dask.value_and_grad(lambda p, x: scale[0] * p * x, compiled=compiled)
+        for scale[0] in (1.0, 5.0):
+            assert g(2.0, [1.0, 3.0]) == (8.0 * scale[0], 4.0 * scale[0])
+
+
+def test_scipy_takes_it() -> None:
+    optimize = pytest.importorskip("scipy.optimize")
+    _, given = arrays(40)
+    vector, unravel = wg.ravel(P)
+    found = optimize.minimize(
+        wg.dask.value_and_grad(lambda v, x, y: loss(unravel(v), x, y)), vector, args=given, jac=True
+    )
+    expected = np.linalg.lstsq(np.column_stack([X, np.ones(100)]), Y, rcond=None)[0]
+    np.testing.assert_allclose(found.x, expected, atol=1e-6)
+
+
+REFUSED = {
+    "whole rows": lambda: (da.ones((4, 4), chunks=2), da.ones(4, chunks=2)),
+    "do not belong together: rows \\(2, 2\\) and rows \\(1, 3\\)": lambda: (
+        da.ones((4, 4), chunks=(2, 4)),
+        da.ones(4, chunks=((1, 3),)),
+    ),
+    "rows \\(2, 2\\) and 3 chunks": lambda: (da.ones(4, chunks=2), [1.0, 2.0, 3.0]),
+    "not ndarray.*from_array": lambda: (X, Y),
+    "not Delayed.*\\[chunk\\]": lambda: (dask.delayed(X),),
+    "not dict": lambda: ({"x": X},),
+    "nothing to sum over": lambda: ([],),
+    "no chunks": lambda: (),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_does_not_fit_is_refused(words: str) -> None:
+    with pytest.raises(wg.ArgumentError, match=words):
+        wg.dask.value_and_grad(loss)(P, *REFUSED[words]())
+
+
+def test_chunks_of_unknown_length_are_taken_as_they_come() -> None:
+    x, y = da.from_array(X, chunks=(30, 3)), da.from_array(Y, chunks=30)
+    keep = y > 0
+    value, _ = wg.dask.value_and_grad(loss)(P, x[keep], y[keep])
+    np.testing.assert_allclose(value, loss(P, X[Y > 0], Y[Y > 0]), rtol=1e-13)
+
+
+def test_no_derivative_goes_through() -> None:
+    g = wg.dask.value_and_grad(lambda p, x: p * x)
+    with pytest.raises(wg.ArgumentError, match="no derivative goes through"):
+        wg.grad(lambda p: g(p, [1.0])[0])(2.0)
+
+
+def test_errors_are_those_of_the_loss() -> None:
+    with pytest.raises(wg.NoRuleError, match=r"test_dask\.py:\d+.*tobytes"):
+        wg.dask.value_and_grad(lambda p, x: p[0] * len(p.tobytes()))(np.ones(2), [1.0])
+
+
+def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "dask", None)
+    assert isinstance(wg.dask, types.ModuleType)
+    with pytest.raises(ImportError, match=r"pip install 'wengert\[dask\]'"):
+        wg.dask.value_and_grad(loss)(P, [X], [Y])
