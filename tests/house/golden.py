@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import ast
 import functools
+import importlib.util
 import os
 import pathlib
 import subprocess
@@ -89,6 +91,15 @@ def printed(name: str) -> str:
     )
 
 
+def lacking(name: str) -> list[str]:
+    """The packages that an example imports and that are not installed."""
+    tree = ast.parse((ROOT / "examples" / f"{name}.py").read_text(encoding="utf-8"))
+    imported = {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+    imported |= {str(node.module) for node in tree.body if isinstance(node, ast.ImportFrom)}
+    packages = sorted({module.partition(".")[0] for module in imported})
+    return [package for package in packages if importlib.util.find_spec(package) is None]
+
+
 @functools.cache
 def example(name: str) -> str:
     """What an example prints, run as a user runs it."""
@@ -104,6 +115,9 @@ if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / "examples").mkdir(exist_ok=True)
     for name in EXAMPLES:
+        if lacking(name):
+            print(f"{name}.py is not run: it needs {', '.join(lacking(name))}")
+            continue
         (FOLDER / "examples" / f"{name}.txt").write_text(example(name), encoding="utf-8")
     for program in PROGRAMS:
         (FOLDER / f"{program}.txt").write_text(printed(program))

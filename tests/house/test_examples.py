@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import csv
 import re
+import warnings
 
 import numpy as np
 import pytest
-from golden import EXAMPLES, FOLDER, ROOT, example
+from golden import EXAMPLES, FOLDER, ROOT, example, lacking
 from test_docs import rounded
 
 pytestmark = pytest.mark.slow
@@ -22,6 +23,9 @@ def test_an_example_is_short(name: str) -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_it_prints_what_was_read(name: str) -> None:
+    if lacking(name):
+        warnings.warn(f"NOT TESTED: examples/{name}.py, which needs {', '.join(lacking(name))}", stacklevel=1)
+        pytest.skip(f"needs {', '.join(lacking(name))}")
     assert stable(example(name)) == stable((FOLDER / "examples" / f"{name}.txt").read_text(encoding="utf-8")), (
         "read the new text, then run python tests/house/golden.py"
     )
@@ -29,7 +33,8 @@ def test_it_prints_what_was_read(name: str) -> None:
 
 def stable(text: str) -> str:
     """What an example prints, without what depends on the libraries' last digits."""
-    return rounded(re.sub(r"^error [^\n]*|^with the gradient [^\n]*|^Old Faithful.*", "", text, flags=re.M | re.S))
+    hidden = r"^error [^\n]*|^with the gradient [^\n]*|^Old Faithful.*|[^\n]*by sampling[^\n]*"
+    return rounded(re.sub(hidden, "", text, flags=re.M | re.S))
 
 
 @pytest.fixture(scope="module")
