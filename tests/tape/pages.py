@@ -7,5 +7,5 @@ import html.parser
 
 class Html(html.parser.HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        assert tag in ("div", "table", "tr", "td", "span", "details", "summary")
-        assert {name for name, _ in attrs} <= {"style"}
+        assert tag in ("div", "table", "tr", "td", "span", "details", "summary", "iframe")
+        assert {name for name, _ in attrs} <= {"style", *(["title", "sandbox", "srcdoc"] if tag == "iframe" else [])}

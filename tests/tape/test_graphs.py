@@ -82,7 +82,7 @@ class Cells(html.parser.HTMLParser):
         self.open.append(tag)
         if tag == "tr":
             self.rows.append([])
-            self.folded += "details" in self.open
+            self.folded += self.open.count("details") > 1
         if tag == "td":
             self.rows[-1].append("")
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from wengert.errors import TapeError
 from wengert.tape import dump as _dump
-from wengert.tape import graphs, notebook, source, usage
+from wengert.tape import graphs, source, usage
 from wengert.tape.arguments import Arguments
 from wengert.tape.contexts import Context
 from wengert.tape.entries import Slot, fill
@@ -171,6 +171,7 @@ class Tape:
     generate_adjoints: Callable[..., Tape]  # of `adjoints.py`, which takes derivatives
     optimise: Callable[..., Tape]  # of `compiling/`, as is
     rolled: Callable[..., Tape]
+    _repr_html_: Callable[..., str]  # of `pictures.py`, which shows cotangents
     __signature__ = property(usage.tape_signature)
 
     # -- editing
@@ -341,9 +342,6 @@ class Tape:
 
     def __rich__(self) -> Any:
         return _dump.rich_tape(self, "plain", types=True, sites=False, notes=True)
-
-    def _repr_html_(self) -> str:
-        return notebook.html_text(self)
 
     def to_dot(self) -> str:
         """The tape as a graph for Graphviz."""

@@ -12,7 +12,7 @@ import numpy as np
 from wengert.tape.arguments import fitting
 from wengert.tape.dump import line
 from wengert.tape.interface import AnyTape
-from wengert.tape.liveness import is_new_memory, is_store, liveness
+from wengert.tape.liveness import is_new_memory, is_store, last_readers, liveness
 from wengert.tape.ops import Call, Input, Op, Variable
 from wengert.values.names import display
 from wengert.values.nested import leaf_values
@@ -90,29 +90,31 @@ def lives(tape: AnyTape) -> Lives:
     A view counts for nothing, and keeps the array alive that it shows.
     """
     ops = list(tape)
-    live = liveness(ops, tape.result)
-    own = [0] * (len(ops) + 1)
-    shown: list[set[int]] = [set() for _ in own]
+    return Lives(_rows(ops, last_readers(ops, tape.result), *held(ops, tape.result)))
+
+
+def held(ops: Sequence[Op], result: Variable) -> tuple[list[int], list[int]]:
+    """For each op the bytes that its value has of its own, and the position of the last op that needs these."""
+    live = liveness(ops, result)
+    shown: list[set[int]] = [set() for _ in live.last]
     until = list(live.last)
     for op in reversed(ops):
         for k in _bases(op, op.id in live.in_place):
             shown[op.id].add(k)
             until[k] = max(until[k], until[op.id])
-    for op in ops:
-        own[op.id] = 0 if shown[op.id] else _nbytes(op.val)
-    return Lives(_rows(ops, live.last, until, own))
+    return [0 if shown[op.id] else _nbytes(op.val) for op in ops], until[1:]
 
 
-def _rows(ops: Sequence[Op], last: Sequence[int], until: Sequence[int], own: Sequence[int]) -> Iterator[Live]:
+def _rows(ops: Sequence[Op], last: Sequence[int], own: Sequence[int], until: Sequence[int]) -> Iterator[Live]:
     alive: dict[int, Variable] = {}
-    leaving: list[list[int]] = [[] for _ in range(len(own) + 1)]
-    held = 0
+    leaving = [0] * (len(ops) + 1)
+    nbytes = 0
     for position, op in enumerate(ops, 1):
         alive[position] = Variable(op)
-        held += own[position]
-        yield Live(op, tuple(alive.values()), held)
-        leaving[min(until[position], len(ops))].append(position)
-        held -= sum(own[k] for k in leaving[position])
+        nbytes += own[position - 1]
+        yield Live(op, tuple(alive.values()), nbytes)
+        leaving[min(until[position - 1], len(ops))] += own[position - 1]
+        nbytes -= leaving[position]
         alive = {k: v for k, v in alive.items() if last[k] > position}
 
 

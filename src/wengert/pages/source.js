@@ -1,0 +1,58 @@
+// The user's source: a click on a line chooses its ops, and what is chosen elsewhere is marked here.
+const lineAt = new Map(data.lines.map(([file, number], k) => [`${file}:${number}`, k]));
+const sourceRows = [];
+
+function drawSource() {
+  const most = data.profile ? Math.max(...data.profile.lines.map((row) => row.forward + row.reverse), 1e-12) : 0;
+  const measured = new Map((data.profile ? data.profile.lines : []).map((row) => [row.line, row]));
+  const order = data.files.map((_, k) => k).sort((a, b) => data.files[b].own - data.files[a].own || a - b);
+  for (const k of order) {
+    const file = data.files[k];
+    const table = element("table", { class: "code" });
+    file.parts.forEach((part, n) => {
+      if (n) table.append(element("tr", {}, element("td", { class: "gap", colspan: 4 }, "⋯")));
+      part.text.forEach((text, j) => table.append(sourceRow(k, part.first + j, text, most, measured)));
+    });
+    byId("source").append(element("div", { class: "file", title: file.path }, file.name), table);
+  }
+}
+
+function sourceRow(file, number, text, most, measured) {
+  const line = lineAt.get(`${file}:${number}`);
+  const made = element("tr", {}, element("td", { class: "number" }, String(number)));
+  if (data.profile) made.append(bars(measured.get(line), most));
+  const told = line === undefined ? 0 : opsOfLine[line].length;
+  made.append(element("td", { class: "count" }, told ? `${told}` : ""), element("td", {}, text || " "));
+  if (line !== undefined) {
+    made.className = "told";
+    made.dataset.line = line;
+    made.addEventListener("click", () => chooseLine(line));
+    sourceRows[line] = made;
+  }
+  return made;
+}
+
+function bars(row, most) {
+  const cell = element("td", { class: "bars" });
+  if (!row) return cell;
+  cell.title = `forward ${seconds(row.forward)}, reverse ${seconds(row.reverse)}`;
+  for (const side of ["forward", "reverse"]) {
+    cell.append(element("span", { class: `bar ${side}`, style: `width:${Math.max(1, (86 * row[side]) / most)}px` }));
+  }
+  return cell;
+}
+
+function markSource() {
+  const matches = new Set(found.ops.map((op) => tape.line[op]));
+  sourceRows.forEach((row, line) => {
+    row.classList.toggle("chosen", line === chosen.line);
+    row.classList.toggle("match", matches.has(line));
+  });
+  const row = sourceRows[chosen.line];
+  if (row) reveal(byId("source"), row.offsetTop, row.offsetHeight);
+}
+
+function reveal(pane, top, height) {
+  const edge = 40;
+  if (top < pane.scrollTop + edge || top + height > pane.scrollTop + pane.clientHeight - edge) pane.scrollTop = top - pane.clientHeight / 3;
+}
