@@ -12,11 +12,11 @@ from wengert.batching.axes import Examples, Shared, marked, placed, replaced, sp
 from wengert.batching.example import OutsideWriteError, first_of, lending, program_of
 from wengert.batching.play import play_batched
 from wengert.errors import ArgumentError, NoBatchingRuleWarning
-from wengert.gradient import wraps
 from wengert.recording.session import SESSION, followed
 from wengert.rulebook.batching import stacked
-from wengert.values.callables import callable_name, named_parameters
+from wengert.values.callables import callable_name, named_parameters, unwrapped
 from wengert.values.frames import levels_above
+from wengert.values.transformed import transforms
 
 
 def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
@@ -49,7 +49,9 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
     no numbers, arrays or containers of these; RefusedCallError where f writes into an array from outside.
     """
 
-    @wraps(f)
+    given, f = f, unwrapped(f)
+
+    @transforms(vmap, given, in_axes=in_axes, out_axes=out_axes)
     def on_examples(*args: Any, **kwargs: Any) -> Any:
         try:
             return _on_examples(f, args, kwargs, in_axes, out_axes)

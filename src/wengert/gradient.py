@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +21,10 @@ from wengert.reverse.leaf_gradients import LeafGradients
 from wengert.reverse.seeds import scalar_seed, seeds_of
 from wengert.reverse.walk import reverse
 from wengert.rulebook.pushforwards import ReverseMode, plainly
+from wengert.values.callables import unwrapped
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import is_complex
+from wengert.values.transformed import transforms
 from wengert.values.trees import leaves
 from wengert.wanted import (
     Argnums,
@@ -120,11 +121,13 @@ def grad(
     refuse_words(f, kwargs, seed)
     if f is None:
         return lambda f: grad(f, argnums=argnums, **options)
-    both = value_and_grad(f, argnums=0 if argnums is None else argnums, **options)
+    argnums = 0 if argnums is None else argnums
+    check_argnums(argnums)
+    given, f = f, unwrapped(f)
 
-    @wraps(f)
+    @transforms(grad, given, argnums=argnums, **options)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, result = both(*args, **kwargs)
+        value, result = _value_and_gradient(f, args, kwargs, argnums, options)
         return (result, value[1]) if has_aux else result
 
     return gradient
@@ -152,22 +155,28 @@ def value_and_grad(
     if f is None:
         return lambda f: value_and_grad(f, argnums=argnums, **options)
     check_argnums(argnums)
+    given, f = f, unwrapped(f)
 
-    @wraps(f)
+    @transforms(value_and_grad, given, argnums=argnums, **options)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        if kwargs:
-            refuse_swallowed(f, kwargs)
-        if type(argnums) is tuple and argnums == _LEADING.get(len(args)):  # all of them: nothing to look up
-            places, single = argnums, False
-        else:
-            places, single = places_of(f, args, kwargs, argnums)
-        try:
-            value, gradients = _gradient(f, args, kwargs, places, None, False, **options)
-        finally:
-            SESSION.tidy()
-        return value, gradients[0] if single else tuple(gradients)
+        return _value_and_gradient(f, args, kwargs, argnums, options)
 
     return value_and_gradient
+
+
+def _value_and_gradient(f: Any, args: Args, kwargs: dict[str, Any], argnums: Argnums, options: dict[str, Any]) -> Any:
+    """The value of a call, and the gradients that `argnums` asks for."""
+    if kwargs:
+        refuse_swallowed(f, kwargs)
+    if type(argnums) is tuple and argnums == _LEADING.get(len(args)):  # all of them: nothing to look up
+        places, single = argnums, False
+    else:
+        places, single = places_of(f, args, kwargs, argnums)
+    try:
+        value, gradients = _gradient(f, args, kwargs, places, None, False, **options)
+    finally:
+        SESSION.tidy()
+    return value, gradients[0] if single else tuple(gradients)
 
 
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -379,13 +388,6 @@ def check_complex(paths: list[tuple[str, Any]], value: Any) -> None:
 def _are_leaves(args: tuple[Any, ...]) -> bool:
     """Whether all arguments are leaves of the commonest kinds."""
     return all([type(a) is float or (type(a) is np.ndarray and a.dtype is _DOUBLE) for a in args])
-
-
-def wraps(f: Any) -> Callable[[Any], Any]:
-    try:
-        return functools.wraps(f)
-    except AttributeError:
-        return lambda g: g
 
 
 __all__ = ["Gradients", "grad", "value_and_grad", "vjp"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 
 from wengert.blocks import Call, Found, Options, by_columns, by_rows, picked
 from wengert.errors import NonScalarOutputError
-from wengert.gradient import wraps
-from wengert.values.callables import callable_name
+from wengert.values.callables import callable_name, unwrapped
+from wengert.values.transformed import transforms
 from wengert.wanted import Argnums, check_argnums
 
 ENTERED = "It computes with derivatives, also with those that an outer derivative watches."
@@ -59,7 +60,7 @@ def jacobian(
     Errors: NoGradientPathError where nothing in the result has a derivative; ArgumentError for complex numbers to
     complex numbers without `holomorphic`; else those of `grad`.
     """
-    return _without_value(picked, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
+    return _without_value(jacobian, picked, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
 
 def jacrev(
@@ -77,7 +78,7 @@ def jacrev(
     >>> wg.jacrev(lambda x: np.sum(x * x))(np.array([1.0, 2.0]))
     array([2., 4.])
     """
-    return _without_value(by_rows, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
+    return _without_value(jacrev, by_rows, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
 
 def jacfwd(
@@ -96,7 +97,7 @@ def jacfwd(
     >>> wg.jacfwd(lambda t: np.array([t, t**2]))(3.0)
     array([1., 6.])
     """
-    return _without_value(by_columns, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
+    return _without_value(jacfwd, by_columns, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
 
 def value_and_jacobian(
@@ -116,7 +117,11 @@ def value_and_jacobian(
     >>> root(wg.value_and_jacobian(lambda x: x**2 - np.array([1.0, 4.0])), np.array([2.0, 3.0]), jac=True).x.round(6)
     array([1., 2.])
     """
-    return _made(picked, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
+    options = Options(argnums, has_aux, holomorphic, allow_int, as_matrix)
+    check_argnums(argnums)
+    if f is None:
+        return lambda f: value_and_jacobian(f, *options)
+    return transforms(value_and_jacobian, f, **options._asdict())(_made(picked, unwrapped(f), options))
 
 
 def hessian(
@@ -147,11 +152,12 @@ def hessian(
     options = Options(argnums, has_aux, holomorphic, allow_int, as_matrix)
     if f is None:
         return lambda f: hessian(f, *options)
-    second = jacfwd(_first(f, options) if as_matrix else jacrev(f, *options), *options)
+    made = transforms(hessian, f, **options._asdict())
+    second = unwrapped(jacfwd(_first(f, options) if as_matrix else jacrev(f, *options), *options))
     if not as_matrix or isinstance(argnums, (int, str)):
-        return wraps(f)(second)
+        return made(second)
 
-    @wraps(f)
+    @made
     def joined(*args: Any, **kwargs: Any) -> Any:
         found = second(*args, **kwargs)
         parts, *aux = found if has_aux else (found,)
@@ -163,9 +169,9 @@ def hessian(
 
 def _first(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
     """The first derivative of a function of one number, in matrices of one row."""
-    by_value = value_and_jacobian(f, *options)
+    by_value = unwrapped(value_and_jacobian(f, *options))
 
-    @wraps(f)
+    @functools.wraps(f)
     def rows(*args: Any, **kwargs: Any) -> Any:
         value, found = by_value(*args, **kwargs)
         y = value[0] if options.has_aux else value
@@ -179,13 +185,9 @@ def _first(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
     return rows
 
 
-def _made(mode: Callable[[Call], Found], f: Callable[..., Any] | None, options: Options) -> Any:
-    """The function that returns a value and its Jacobian; without a function, a decorator."""
-    check_argnums(options.argnums)
-    if f is None:
-        return lambda f: _made(mode, f, options)
+def _made(mode: Callable[[Call], Found], f: Callable[..., Any], options: Options) -> Callable[..., Any]:
+    """The function that returns a value and its Jacobian."""
 
-    @wraps(f)
     def value_and_blocks(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, options)
         y, aux, ys, blocks = mode(call)
@@ -195,12 +197,16 @@ def _made(mode: Callable[[Call], Found], f: Callable[..., Any] | None, options: 
     return value_and_blocks
 
 
-def _without_value(mode: Callable[[Call], Found], f: Callable[..., Any] | None, options: Options) -> Any:
+def _without_value(
+    make: Callable[..., Any], mode: Callable[[Call], Found], f: Callable[..., Any] | None, options: Options
+) -> Any:
+    """What `make` returns of a function: that which returns its Jacobian alone; without a function, a decorator."""
+    check_argnums(options.argnums)
     if f is None:
-        return lambda f: _without_value(mode, f, options)
-    both = _made(mode, f, options)
+        return lambda f: make(f, *options)
+    both = _made(mode, unwrapped(f), options)
 
-    @wraps(f)
+    @transforms(make, f, **options._asdict())
     def blocks(*args: Any, **kwargs: Any) -> Any:
         value, found = both(*args, **kwargs)
         return (found, value[1]) if options.has_aux else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 
 from wengert.blocks import Call, Options, along, by_columns
 from wengert.errors import ArgumentError
-from wengert.gradient import grad, pulled, wraps
+from wengert.gradient import grad, pulled
 from wengert.recording.container_arguments import with_leaves
 from wengert.tangents import pushed
-from wengert.values.callables import callable_name
+from wengert.values.callables import callable_name, unwrapped
 from wengert.values.specs import Spec, is_inexact
+from wengert.values.transformed import transforms
 from wengert.values.trees import is_container, itself, leaves, mirror
 from wengert.wanted import Argnums, check_argnums
 
@@ -113,8 +115,9 @@ def elementwise_grad(
     check_argnums(argnums)
     if f is None:
         return lambda f: elementwise_grad(f, *options[:4])
+    given, f = f, unwrapped(f)
 
-    @wraps(f)
+    @transforms(elementwise_grad, given, argnums=argnums, has_aux=has_aux, holomorphic=holomorphic, allow_int=allow_int)
     def of_elements(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, options)
         shifts = [Spec((), x.dtype, x.pytype) for x in call.xs]  # of all numbers of an argument by the same
@@ -168,17 +171,17 @@ def derivative(
     check_argnums(argnums)
     if f is None:
         return lambda f: derivative(f, order, argnums, has_aux, holomorphic)
-    options = Options(argnums, has_aux, holomorphic)
-    found = f
+    found = unwrapped(f)
     for _ in range(order):
-        found = _slope(found, options)
-    return found
+        found = _slope(found, Options(argnums, has_aux, holomorphic))
+    recipe = {"order": order, "argnums": argnums, "has_aux": has_aux, "holomorphic": holomorphic}
+    return transforms(derivative, f, **recipe)(found) if order else f
 
 
 def _slope(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
     """The first derivative of a function of one number."""
 
-    @wraps(f)
+    @functools.wraps(f)
     def slope(*args: Any, **kwargs: Any) -> Any:
         call = Call(f, args, kwargs, options)
         if [x.shape for x in call.xs] != [()]:

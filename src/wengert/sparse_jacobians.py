@@ -6,6 +6,7 @@ another one. So no entry is missed, whatever the function decides by its argumen
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 
 from wengert.blocks import Call, Options
 from wengert.errors import ArgumentError, RecomputationError, WengertError
-from wengert.gradient import grad, pulled, wraps
+from wengert.gradient import grad, pulled
 from wengert.recording.container_arguments import with_leaves
 from wengert.recording.session import followed
 from wengert.sparse.csr import Csr
@@ -24,15 +25,16 @@ from wengert.tangents import pushed
 from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
 from wengert.taping import trace
-from wengert.values.callables import callable_name
+from wengert.values.callables import callable_name, unwrapped
 from wengert.values.specs import Spec, as_float, is_complex
+from wengert.values.transformed import Remade
 from wengert.values.trees import itself, leaves, mirror
 from wengert.wanted import check_argnums
 
 AT_ONCE = 32  # directions that are pushed at once: each takes the memory of what the function computes
 
 
-class SparseJacobian:
+class SparseJacobian(Remade):
     """What `sparse_jacobian(f, argnums, pattern)` returns: called as `f` is, it gives ∂f/∂x as a sparse matrix.
 
     `passes` is how many derivatives along one direction the last call took for all entries; None before the first one.
@@ -46,9 +48,10 @@ class SparseJacobian:
         check_argnums(argnums)
         if not isinstance(argnums, int | str):
             raise ArgumentError(f"argnums={argnums!r}: a sparse Jacobian is that of one argument, by position or name.")
-        wraps(f)(self)
+        functools.update_wrapper(self, f)
+        self.recipe = SparseJacobian, f, {"argnums": argnums, "pattern": pattern}
         self.passes: int | None = None
-        self._f, self._argnums = f, argnums
+        self._f, self._argnums = unwrapped(f), argnums
         self._given = None if pattern is None else _passes_of(pattern)
         self._read: tuple[Pattern, Passes] | None = None
 

@@ -16,20 +16,22 @@ from wengert.errors import EagerWarning, NotCompiledError, WengertError
 from wengert.recording.recording import STATE
 from wengert.recording.session import SESSION
 from wengert.rulebook.registry import rules
-from wengert.values.callables import callable_name
+from wengert.values.callables import callable_name, unwrapped
 from wengert.values.frames import warn
 from wengert.values.settings import SETTINGS, Settings
+from wengert.values.transformed import Remade
 
 OF_A_KEY, IN_ALL = 8, 64
 """How many entries there may be for one form of call, and in all."""
 
 
-class Compiled(Wrapper):
+class Compiled(Remade, Wrapper):
     """A compiled function: called like the function that it was made of, it gives what that gives."""
 
     def __init__(self, g: Callable[..., Any], exact: bool, strict: bool, native: bool | None) -> None:
         functools.update_wrapper(self, g)
-        self.wrapped, self.exact, self.strict, self.native = g, exact, strict, native
+        self.wrapped, self.exact, self.strict, self.native = unwrapped(g), exact, strict, native
+        self.recipe = Compiled, g, {"exact": exact, "strict": strict, "native": native}
         self.clear()
 
     def clear(self) -> None:

@@ -40,6 +40,7 @@ from wengert.recording.session import SESSION
 from wengert.rulebook.registry import rules
 from wengert.values.names import is_heap_type
 from wengert.values.sites import Site
+from wengert.values.transformed import Transformed
 
 _resolved: dict[Any, Any] = {}
 """What stands for callables that are the same in each trace, under the rules as they are.
@@ -160,6 +161,8 @@ def other(f: Any, t: type) -> Any:
     recording = STATE.recording
     if recording is None:
         return f
+    if t is Transformed:
+        return resolve_plain(f.__func__)
     if recording.context is not None and f is not super:  # which looks at the frame that calls it
         return recording.context.choose(recording, f, lambda: _other(f, t), lambda: _other(f, t))
     return _other(f, t)

@@ -52,6 +52,7 @@ from wengert.values.callables import TOLD_APART
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
 from wengert.values.names import LIBRARIES, home_of
+from wengert.values.transformed import Transformed
 
 HASHABLE = (TOLD_APART | {type(np.random.Generator.normal)}) - {types.MethodType}
 """Types of callables that are found by themselves, and hash as what they are."""
@@ -315,3 +316,9 @@ def _of_method_wrapper(f: Any) -> Decision:
 def _of_partial(f: Any) -> Decision:
     """The decision on what a partial calls."""
     return decide(f.func)._replace(of=lambda f: functools.partial(enter(f.func), *f.args, **f.keywords))
+
+
+@decides_type(Transformed)
+def _of_transformed(f: Any) -> Decision:
+    """The decision on the function that it calls."""
+    return decide(f.__func__)._replace(of=lambda f: enter(f.__func__))

@@ -22,6 +22,7 @@ from wengert.values.codes import code_of, note_original, original
 from wengert.values.frames import ENGINE
 from wengert.values.names import home_of, is_heap_type
 from wengert.values.sites import Site
+from wengert.values.transformed import Transformed
 
 HOOKS: dict[str, Any] = {}
 """What twins call, by the names of `rewrite.emitter`; the modules of this package enter their own.
@@ -216,7 +217,7 @@ def _functions_in(value: Any) -> Iterator[types.FunctionType]:
     t = type(value)
     if t is types.FunctionType:
         yield value
-    elif issubclass(t, (staticmethod, classmethod)):
+    elif issubclass(t, (staticmethod, classmethod, Transformed)):
         yield from _functions_in(value.__func__)
     elif issubclass(t, (functools.partial, functools.partialmethod)):
         yield from _functions_in(value.func)

@@ -16,7 +16,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from wengert.rulebook.registry import rules
+from wengert.values.callables import unwrapped
 from wengert.values.specs import is_inexact
+from wengert.values.transformed import Transformed
 from wengert.values.trees import Leaf, Seen, TreePath, is_filled, itself, leaves, load_cell, mirror, walk, written
 
 Make: TypeAlias = Callable[[Leaf, TreePath], Leaf]  # what stands in place of the leaf at the path `written(path)`
@@ -190,6 +192,9 @@ class Swaps:
 
     def _walk_callable(self, f: Any, name: str, seen: set[int]) -> Any:
         """`f` with fresh leaves in its cells, bound object or partial arguments; itself where these change in place."""
+        if isinstance(f, Transformed):
+            self._walk_callable(f.__func__, name, seen)
+            return f
         if isinstance(f, FunctionType):
             if id(f) not in seen:  # a recursive function is in its own closure
                 seen.add(id(f))
@@ -210,7 +215,7 @@ class Swaps:
 
     def _walk_cell(self, cell: CellType, name: str, seen: set[int]) -> None:
         contents = cell.cell_contents
-        if isinstance(contents, (FunctionType, MethodType, partial)):
+        if isinstance(contents, (FunctionType, Transformed, MethodType, partial)):
             entered = self._walk_callable(contents, name, seen)
             self._entered[id(cell)] = cell, self._hold(cell)
             cell.cell_contents = entered
@@ -241,6 +246,7 @@ def outline(f: Any) -> Any:
 
 def _outline(f: Any, seen: set[int]) -> Any:
     """`outline`, where `seen` are the functions on the way here: one may be in its own closure."""
+    f = unwrapped(f)
     if isinstance(f, FunctionType):
         seen.add(id(f))
         contents = {name: cell.cell_contents for name, cell in _cells(f)}

@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.values.codes import code_of
 from wengert.values.names import home_of, import_path, in_line, is_name
+from wengert.values.transformed import Transformed
 
 __all__ = [
     "callable_name", "callable_of", "key_of", "named_parameters", "parameter_names", "path_in", "place", "stub",
@@ -51,7 +52,9 @@ class Same:
 
 def key_of(f: Any) -> Any:
     """The key under which the table of rules has a callable: itself, or a Same where its own `==` cannot be trusted."""
-    return f if type(f) in TOLD_APART else Same(f)
+    if type(f) in TOLD_APART:
+        return f
+    return f.__func__ if type(f) is Transformed else Same(f)
 
 
 def callable_of(key: Any) -> Any:
@@ -60,8 +63,8 @@ def callable_of(key: Any) -> Any:
 
 
 def unwrapped(f: Any) -> Any:
-    """The function in a static method or class method, which is what a call of it reaches."""
-    return f.__func__ if isinstance(f, (staticmethod, classmethod)) else f
+    """The function in a static method, a class method or a Transformed, which is what a call of it reaches."""
+    return f.__func__ if isinstance(f, (staticmethod, classmethod, Transformed)) else f
 
 
 def callable_name(f: Any) -> str:

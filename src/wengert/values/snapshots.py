@@ -18,6 +18,7 @@ import numpy as np
 
 from wengert.values.codes import code_of
 from wengert.values.owed import Owed
+from wengert.values.transformed import Transformed
 from wengert.values.trees import form_of, is_filled, load_cell, namespace
 
 ReadAll = Callable[[], list[Any]]
@@ -63,6 +64,8 @@ class Reach:
             yield from [it for it in named if isinstance(it, _GENERATORS)]
         elif isinstance(thing, MethodType):
             yield from (thing.__func__, thing.__self__)
+        elif isinstance(thing, Transformed):
+            yield thing.__func__
         elif isinstance(thing, partial):
             yield from (thing.func, *thing.args, *thing.keywords.values())
         elif isinstance(thing, _GENERATORS) and not isinstance(thing, random.SystemRandom):

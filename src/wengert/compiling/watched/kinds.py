@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.values.names import home_of, is_heap_type
+from wengert.values.transformed import Transformed
 
 ATOMS = {int, bool, str, bytes, type(None), type(...), type(NotImplemented)}
 SAME = (
@@ -20,7 +21,7 @@ SAME = (
 COMPARED = (np.bool_, np.integer, np.dtype, range)
 """What is compared with what it was, types included; none of it runs code of the user's."""
 _FOLLOWED = (
-    types.FunctionType, types.WrapperDescriptorType, types.MemberDescriptorType, types.NoneType,
+    types.FunctionType, types.WrapperDescriptorType, types.MemberDescriptorType, types.NoneType, Transformed,
     type(vars(collections.namedtuple("_", "item"))["item"]),
 )  # fmt: skip
 """What a class may have under the name of an attribute, so that nothing else is read; None where `__getattr__` is."""

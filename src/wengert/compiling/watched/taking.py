@@ -35,10 +35,12 @@ from wengert.recording.primitives import INPUT
 from wengert.recording.recording import Recording, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
+from wengert.values.callables import unwrapped
 from wengert.values.codes import original
 from wengert.values.frames import ENGINE, is_ours
 from wengert.values.names import home_of
 from wengert.values.specs import is_inexact
+from wengert.values.transformed import Transformed
 
 MOST = 1000
 """Tests of one trace, and inputs; with more it is not kept."""
@@ -256,9 +258,9 @@ class Taken:
         elif isinstance(value, type):
             self.classes[id(value)] = value
             self.test(f"{place} is {self.pin(value)}")
-        elif t is types.FunctionType:
+        elif t is types.FunctionType or t is Transformed:
             self.test(f"{place} is {self.pin(value)}")
-            self.inside(value)
+            self.inside(unwrapped(value))
         elif t is types.ModuleType:
             self.test(f"{place} is {self.pin(value, value.__name__)}")
         elif isinstance(value, SAME) and is_bound_to_none(value):
@@ -299,6 +301,8 @@ class Taken:
             seen.add(id(g))
             if type(g) is types.FunctionType and g.__code__.co_filename.startswith(ENGINE):
                 todo += [cell.cell_contents for cell in g.__closure__ or ()]
+            elif type(g) is Transformed:
+                todo.append(g.__func__)
             elif type(g) is types.MethodType:
                 self.read(g.__self__, f"{self.pin(g)}.__self__")
             elif isinstance(g, (list, tuple)):

@@ -1,0 +1,61 @@
+"""Functions that this package makes of others: called and bound as functions are, and pickled by how they were made."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+from wengert.values.names import imported
+
+Recipe = tuple[Callable[..., Any], Any, dict[str, Any]]
+"""What made a function, of which, and with which options."""
+
+
+class Remade:
+    """A callable object that is pickled by its recipe, or by its name where a decorator has put it there.
+
+    Functions are pickled by name only, so that what is made of them has to be objects. A deep copy is made of a copy of
+    what the function is bound to.
+    """
+
+    __slots__ = ()
+    recipe: Recipe
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        name = getattr(self, "__qualname__", "")
+        return name if imported(self.__module__, name) is self else (_remade, self.recipe)
+
+    def __repr__(self) -> str:
+        make, f, _ = self.recipe
+        return f"<wg.{make.__name__} of {getattr(f, '__qualname__', repr(f))}>"
+
+
+def _remade(make: Callable[..., Any], f: Any, options: dict[str, Any]) -> Any:
+    return make(f, **options)
+
+
+class Transformed(Remade):
+    """What `grad(f)` and the like return: `__func__`, a function of this package, which is what traced code calls."""
+
+    __slots__ = ("__dict__", "__func__", "__weakref__", "recipe")
+
+    def __init__(self, function: Any, recipe: Recipe) -> None:
+        self.__func__, self.recipe = function, recipe
+        functools.update_wrapper(self, recipe[1])
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return self.__func__(*args, **kwargs)
+
+    def __get__(self, obj: Any, cls: Any = None) -> Any:
+        return self if obj is None else types.MethodType(self.__func__, obj)
+
+
+def transforms(make: Callable[..., Any], f: Any, **options: Any) -> Callable[[Callable[..., Any]], Transformed]:
+    """Have a function stand for `make(f, **options)`."""
+
+    def finish(function: Any) -> Transformed:
+        return Transformed(functools.wraps(f)(function), (make, f, options))
+
+    return finish
