@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import operator
+import pickle
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import reduce, wraps
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,10 @@ import numpy as np
 from wengert import gradient as plain
 from wengert.compiling.compile import compile
 from wengert.errors import ArgumentError
-from wengert.gradient import wraps
 from wengert.hooks.unseen import is_traced
-from wengert.travelling import sent
+from wengert.travelling import pack, unpacked
 from wengert.values.callables import callable_name
-from wengert.values.trees import leaves, shallow_copy, walk
+from wengert.values.trees import leaves, rebuild, shallow_copy, walk
 
 __all__ = ["value_and_grad"]
 
@@ -52,7 +52,8 @@ def value_and_grad(loss: Callable[..., Any], *, compiled: bool = False, retries:
         if is_traced(params) or is_traced(chunks):
             raise ArgumentError(f"no derivative goes through wg.dask.value_and_grad({callable_name(loss)}): it is one.")
         dask = _dask()
-        shared = [dask.delayed(value, traverse=False) for value in (work, params)]
+        going = work.packed() if _is_far(dask.base.get_scheduler()) else work
+        shared = [dask.delayed(value, traverse=False) for value in (going, params)]
         task = dask.delayed(_call, pure=False)
         parts = [task(*shared, *part) for part in _parts(chunks)]
         return dask.compute(_tree(parts, dask.delayed(added, pure=False)), retries=retries)[0]
@@ -68,12 +69,44 @@ class Work:
         gradient = plain.value_and_grad(loss)
         self.gradient = compile(gradient) if compiled else gradient
 
+    def packed(self) -> Packed:
+        """It as it goes to other processes. Errors: ArgumentError where something in it cannot."""
+        try:
+            return Packed(pack(Work, *self.made_of))
+        except (TypeError, AttributeError, pickle.PicklingError) as error:
+            loss = callable_name(self.made_of[0])
+            raise ArgumentError(f"{loss} cannot go to other processes with all that it reads: {error}") from error
+
     def __reduce__(self) -> Any:
-        return sent(Work, *self.made_of)
+        return unpacked, (self.packed().code,)
 
 
-def _call(work: Work, params: Any, *part: Any) -> Any:
-    return work.gradient(params, *[list(p) if isinstance(p, Iterator) else p for p in part])
+class Packed:
+    """Work that has been packed, to be unpacked in each process that it comes to."""
+
+    def __init__(self, code: bytes) -> None:
+        self.code = code
+
+    def gradient(self, params: Any, *part: Any) -> Any:
+        return unpacked(self.code).gradient(params, *part)
+
+
+def _is_far(scheduler: Any) -> bool:
+    """Whether a scheduler is that of a cluster."""
+    return getattr(scheduler, "__self__", None) is not None
+
+
+def _call(work: Work | Packed, params: Any, *part: Any) -> Any:
+    given = [list(p) if isinstance(p, Iterator) else p for p in part]
+    return work.gradient(*[rebuild(value, _unwritable, _unwritable) for value in (params, *given)])
+
+
+def _unwritable(value: Any, _: Any = None) -> Any:
+    """A view of an array that the loss cannot write through: other tasks read the same parameters and chunks."""
+    if isinstance(value, np.ndarray):
+        value = value.view()
+        value.flags.writeable = False
+    return value
 
 
 def _dask() -> Any:

@@ -15,31 +15,31 @@ from wengert.values.codes import original
 from wengert.values.frames import is_at_caller
 from wengert.values.names import import_path
 
-__all__ = ["sent"]
+__all__ = ["pack", "unpacked"]
 
 
-def sent(make: Callable[..., Any], *args: Any) -> tuple[Any, ...]:
-    """What `__reduce__` gives for an object that is `make(*args)` where it arrives: once in a process, and kept.
+def pack(make: Callable[..., Any], *args: Any) -> bytes:
+    """What `unpacked` makes `make(*args)` of in another process.
 
-    What cannot be imported there (of `__main__`, a notebook, lambdas) goes along, by cloudpickle. So do rules: those of
-    all functions that can be imported, and those of what goes along.
+    What cannot be imported there (of `__main__`, a notebook, lambdas) goes along, by cloudpickle. So do the user's
+    rules: of all functions that can be imported, which any code may call, and of those that go along.
     """
-    going = [rule for rule in _declared_here() if all(map(import_path, rule.targets))]
+    going = [rule for rule in _users() if all(map(import_path, rule.targets))]
     code, met = _pickled((make, args, going))
     while met:
         going += met
         code, met = _pickled((make, args, going))
-    return _arrived, (code,)
+    return code
 
 
-def _declared_here() -> list[Rule]:
+def _users() -> list[Rule]:
     """The rules that do not come with this package."""
     return [*dict.fromkeys(rule for rule in map(rules.get, rules) if rule and not is_at_caller(rule.where))]
 
 
 def _pickled(whole: tuple[Any, ...]) -> tuple[bytes, list[Rule]]:
-    """A whole as bytes, and the rules of what goes along in it that it does not hold."""
-    import cloudpickle  # an optional extra, whose import takes 20 ms
+    """A whole as bytes, and the user's rules, not at its end, of functions that go along in it."""
+    import cloudpickle  # Dask's; its import takes 20 ms
 
     file = io.BytesIO()
     pickler = cloudpickle.Pickler(file)
@@ -58,7 +58,8 @@ def _pickled(whole: tuple[Any, ...]) -> tuple[bytes, list[Rule]]:
     return file.getvalue(), met
 
 
-def _arrived(code: bytes) -> Any:
+def unpacked(code: bytes) -> Any:
+    """What was packed: one object in a process, however often it arrives. Its rules hold here from then on."""
     made, given = _loaded(code)
     for rule in given:
         _declare(rule)

@@ -123,6 +123,23 @@ def test_what_is_given_and_the_parts_are_left_as_they_are() -> None:
     assert (p, *parts) == ([3.0], [1.0], [2.0])
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_loss_cannot_write_what_other_tasks_read(compiled: bool) -> None:
+    def centred(p: Any, x: Any) -> Any:
+        x["y"] -= np.mean(x["y"])
+        return np.sum(p * x["y"])
+
+    def doubled(p: Any, x: Any) -> Any:
+        p *= 2.0
+        return np.sum(p * x["y"])
+
+    for f in (centred, doubled):
+        p, parts = np.ones(2), [{"y": np.array([1.0, 3.0])}, {"y": np.array([2.0, 5.0])}]
+        with pytest.raises(ValueError, match="read-only"):
+            wg.dask.value_and_grad(f, compiled=compiled)(p, parts)
+        assert (p.tolist(), parts[0]["y"].tolist()) == ([1.0, 1.0], [1.0, 3.0])
+
+
 def test_what_the_loss_reads_from_outside_is_read_at_each_call() -> None:
     scale = [1.0]
     for compiled in (False, True):
