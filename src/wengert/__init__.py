@@ -27,6 +27,7 @@ from wengert.nans import debug_nans
 from wengert.one_pass import derivative, elementwise_grad, hvp, vhp
 from wengert.parameters import ravel, stop_gradient
 from wengert.pictures import show
+from wengert.profiling import Profile, profile
 from wengert.primitivize import primitivize
 from wengert.reverse.checkpoint import checkpoint, checkpoint_loop
 from wengert.rulebook.declare import accumulates, non_differentiable, partials, pullback, pushforward, rrule
@@ -64,7 +65,7 @@ __all__ = [
     "compile", "trace", "gradtape", "jvptape", "hvptape", "post_mortem", "PostMortem", "Tape", "Input", "Constant",
     "Call", "Variable", "Context", "RRuleContext", "rrule_tape", "mkcall", "bound", "verify", "fold_constants",
     # seen
-    "show",
+    "show", "profile", "Profile",
     # errors and warnings
     "errors", "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError",
     "EagerWarning", "GradientCheckError", "IntegerInputError", "NativeUnavailableError", "NoBatchingRuleWarning",

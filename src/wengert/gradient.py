@@ -308,14 +308,20 @@ def _gradient(
     allow_int: bool,
     lenient: bool = False,
     quiet: bool = False,
+    begin: Callable[[Recording], None] | None = None,
 ) -> tuple[Any, list[Any]]:
-    """The value, and the gradients in the order of `wanted` (that of f in front, where asked for)."""
+    """The value, and the gradients in the order of `wanted` (that of f in front, where asked for).
+
+    `begin` is called with the recording, before anything is written down.
+    """
     simple = wanted == _LEADING.get(len(args)) and not kwargs and not itself and _are_leaves(args)
     if not simple and not (allow_int or lenient):
         check_inputs(f, args, kwargs, wanted)
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
         recording.reruns |= not depth
+        if begin is not None:
+            begin(recording)
         if simple:
             swaps: Swaps | Leaves = enter_leaves(recording, here, args)
             entered, named = tuple(swaps.made), kwargs
@@ -353,6 +359,19 @@ def _gradient(
 def quiet_gradients(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], places: tuple[int, ...]) -> list[Any]:
     """The gradients with respect to arguments, without a warning where they are zero for want of a path."""
     return _gradient(f, args, kwargs, places, None, False, False, False, False, quiet=True)[1]
+
+
+def measured_gradients(
+    f: Any, args: Args, kwargs: dict[str, Any], argnums: Argnums, begin: Any
+) -> tuple[Any, list[Any]]:
+    """The value and the gradients of `grad(f, *args, argnums=argnums, **kwargs)`; `begin` is as in `_gradient`."""
+    places = (*range(len(args)), *kwargs) if argnums is None else places_of(f, args, kwargs, argnums)[0]
+    try:
+        return _gradient(
+            f, args, kwargs, places, None, argnums is None, False, False, False, argnums is None, begin=begin
+        )
+    finally:
+        SESSION.tidy()
 
 
 def gradients_held(f: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:

@@ -66,13 +66,14 @@ def in_notebook(tape: Tape) -> str:
     return f"<div>{frame}<details><summary>as a table</summary>{table}</details></div>"
 
 
-def shown(tape: Tape) -> dict[str, Any]:
-    """The data of the page of a tape."""
+def shown(tape: Tape, sources: Any = None) -> dict[str, Any]:
+    """The data of the page of a tape, with the lines that `sources` has already."""
+    from wengert.pages.sources import Sources
     from wengert.pages.tapes import tape_data
     from wengert.pages.values import values_of
 
     values = values_of(tape)
-    return tape_data(tape, values, cotangents(tape, values))
+    return tape_data(tape, values, cotangents(tape, values), sources or Sources())
 
 
 def cotangents(tape: Tape, values: Mapping[Op, Any]) -> dict[Op, Any]:

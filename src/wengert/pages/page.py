@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-PARTS = ("core.js", "source.js", "list.js", "layout.js", "graph.js", "pictures.js", "start.js")
+PARTS = ("core.js", "source.js", "list.js", "layout.js", "graph.js", "pictures.js", "measured.js", "start.js")
 
 
 def page(data: dict[str, Any]) -> str:

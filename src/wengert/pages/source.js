@@ -3,7 +3,7 @@ const lineAt = new Map(data.lines.map(([file, number], k) => [`${file}:${number}
 const sourceRows = [];
 
 function drawSource() {
-  const most = data.profile ? Math.max(...data.profile.lines.map((row) => row.forward + row.reverse), 1e-12) : 0;
+  const most = data.profile ? Math.max(...data.profile.lines.flatMap((row) => [row.forward, row.reverse]), 1e-12) : 0;
   const measured = new Map((data.profile ? data.profile.lines : []).map((row) => [row.line, row]));
   const order = data.files.map((_, k) => k).sort((a, b) => data.files[b].own - data.files[a].own || a - b);
   for (const k of order) {
@@ -37,7 +37,7 @@ function bars(row, most) {
   if (!row) return cell;
   cell.title = `forward ${seconds(row.forward)}, reverse ${seconds(row.reverse)}`;
   for (const side of ["forward", "reverse"]) {
-    cell.append(element("span", { class: `bar ${side}`, style: `width:${Math.max(1, (86 * row[side]) / most)}px` }));
+    if (row[side]) cell.append(element("span", { class: `bar ${side}`, style: `width:${Math.max(1, (86 * row[side]) / most)}px` }));
   }
   return cell;
 }

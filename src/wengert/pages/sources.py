@@ -67,8 +67,7 @@ class Sources:
 
 
 def _file(file: str, told: list[int]) -> dict[str, Any]:
-    name = os.path.basename(file) or file
-    return {"name": in_line(name), "path": in_line(file), "own": is_own(file), "parts": [*_parts(file, sorted(told))]}
+    return {"name": file_name(file), "path": in_line(file), "own": is_own(file), "parts": [*_parts(file, sorted(told))]}
 
 
 def _parts(file: str, told: list[int]) -> Iterator[dict[str, Any]]:
@@ -87,6 +86,11 @@ def _parts(file: str, told: list[int]) -> Iterator[dict[str, Any]]:
             first = 0
         first, last = first or max(1, number - AROUND), min(len(text), number + AROUND)
     yield {"first": first, "text": text[first - 1 : last]}
+
+
+def file_name(file: str) -> str:
+    """What a file is called beside its text."""
+    return in_line(os.path.basename(file) or file)
 
 
 def lines_of(file: str) -> list[str]:

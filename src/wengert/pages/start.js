@@ -5,6 +5,7 @@ if (count) {
   views.Graph = (pane) => { drawGraph(pane); return markGraph; };
   if (tape.own.some(Boolean)) views.Liveness = drawLiveness;
 }
+if (data.profile) views.Time = drawTime;
 
 function view(name) {
   byId("view").replaceChildren();

@@ -25,9 +25,8 @@ class Row(NamedTuple):
     around: int
 
 
-def tape_data(tape: AnyTape, values: Mapping[Op, Any], bars: Mapping[Op, Any]) -> dict[str, Any]:
+def tape_data(tape: AnyTape, values: Mapping[Op, Any], bars: Mapping[Op, Any], sources: Sources) -> dict[str, Any]:
     """The data of a page that shows a tape, with the `values` and cotangents `bars` of its ops, as far as known."""
-    sources = Sources()
     rows = list(_rows(tape, TOP, -1, sources))
     end = _end_of_pass(tape)
     places = {row.op: k for k, row in enumerate(rows)}

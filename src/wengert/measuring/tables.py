@@ -1,0 +1,110 @@
+"""What was measured as tables of the rich package: bars beside the source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any
+
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from wengert.pages.sources import file_name, lines_of
+
+LEAST = 0.0005  # the part of the whole below which a line is left out
+
+
+def as_text(shown: Any) -> str:
+    """What rich shows, without colours."""
+    console = Console(width=120, color_system=None, legacy_windows=False)
+    with console.capture() as capture:
+        console.print(shown)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+
+
+def profile_table(profile: Any, width: int) -> Iterator[Any]:
+    """A table of the lines of each file, with bars, and one of the primitives; fewer columns where there is no room."""
+    columns = _WIDE if width >= 110 else _NARROW
+    yield Text(_headline(profile))
+    yield from _by_file(profile, columns)
+    yield _by_primitive(profile, columns)
+
+
+def _headline(profile: Any) -> str:
+    forward, reverse = (sum(getattr(row, name) for row in profile.rows) for name in ("forward", "reverse"))
+    said = f"{profile.title}: its value and gradient take {seconds(profile.gradient)}"
+    if profile.plain:
+        said += f", {profile.gradient / profile.plain:.1f} times the {seconds(profile.plain)} of the value alone"
+    return (
+        f"{said}. Watched: {seconds(forward)} forward, {seconds(reverse)} in reverse, {seconds(profile.rest)} around."
+    )
+
+
+def _by_file(profile: Any, columns: Columns) -> Iterator[Table]:
+    rows = [row for row in profile.lines if row.what and row.seconds > LEAST * sum(r.seconds for r in profile.lines)]
+    most = max((row.seconds for row in rows), default=0.0)
+    for file, its in groupby(sorted(rows, key=lambda row: row.what), key=lambda row: row.what[0]):
+        source = Column("", justify="right", style="dim"), Column("", no_wrap=True, overflow="ellipsis", ratio=1)
+        table = Table(*source, *_heads(columns), title=file_name(file), box=None, expand=True)
+        text = lines_of(file)
+        for row in its:
+            number = row.what[1]
+            line = text[number - 1] if number <= len(text) else row.what[2]
+            table.add_row(str(number), Text(line), *_cells(row, most, columns))
+        yield table
+
+
+def _by_primitive(profile: Any, columns: Columns) -> Table:
+    most = max((row.seconds for row in profile.primitives), default=0.0)
+    table = Table(Column("primitive", min_width=12), *_heads(columns), box=None)
+    for row in profile.primitives:
+        table.add_row(row.what or "Python", *_cells(row, most, columns))
+    return table
+
+
+def _heads(columns: Columns) -> list[Column]:
+    numbers = [Column(name, justify="right", no_wrap=True) for name in columns]
+    return [Column("", width=_longest(columns), no_wrap=True), *numbers]
+
+
+def _longest(columns: Columns) -> int:
+    """How many characters the longest bar has."""
+    return 24 if len(columns) > len(_NARROW) else 8
+
+
+def _cells(row: Any, most: float, columns: Columns) -> list[Any]:
+    """A bar, then the numbers."""
+    wide = _longest(columns)
+    lengths = [round(wide * part / most) if most else 0 for part in (row.forward, row.reverse)]
+    bar = Text.assemble(("█" * lengths[0], "blue"), ("▓" * lengths[1], "dark_orange"))
+    return [bar, *(show(row) for show in columns.values())]
+
+
+def seconds(amount: float) -> str:
+    """A time in three digits; nothing for none."""
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
+        if amount * factor >= 1:
+            return f"{amount * factor:.3g} {unit}" if amount * factor < 1000 else f"{amount * factor:.0f} {unit}"
+    return "" if not amount else f"{amount * 1e6:.1g} µs"
+
+
+def bytes_text(amount: float) -> str:
+    """A number of bytes in three digits; nothing for less than a kilobyte."""
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if amount >= factor:
+            return f"{amount / factor:.3g} {unit}"
+    return ""
+
+
+Columns = dict[str, Callable[[Any], str]]
+_TIMES: Columns = {"forward": lambda row: seconds(row.forward), "reverse": lambda row: seconds(row.reverse)}
+_CALLS: Columns = {"calls": lambda row: str(row.calls or "")}
+_NARROW: Columns = {**_TIMES, "bytes": lambda row: bytes_text(row.forward_bytes + row.reverse_bytes), **_CALLS}
+_WIDE: Columns = {
+    "plain": lambda row: seconds(row.plain),
+    **_TIMES,
+    "bytes f": lambda row: bytes_text(row.forward_bytes),
+    "bytes r": lambda row: bytes_text(row.reverse_bytes),
+    **_CALLS,
+}
