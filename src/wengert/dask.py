@@ -19,7 +19,7 @@ from wengert.travelling import pack, unpacked
 from wengert.values.callables import callable_name
 from wengert.values.trees import leaves, rebuild, shallow_copy, walk
 
-__all__ = ["value_and_grad"]
+__all__ = ["packed", "value_and_grad"]
 
 FAN_IN = 8
 """How many gradients are added at once: at one time a worker holds so many, and their sum."""
@@ -45,60 +45,69 @@ def value_and_grad(loss: Callable[..., Any], *, compiled: bool = False, retries:
     Shapes: the gradient has the structure, shapes and dtypes of `params`.
     Errors: ImportError without Dask; ArgumentError for chunks that do not fit together; those of `wg.value_and_grad`.
     """
-    work = Work(loss, compiled)
+    gradient = compile(plain.value_and_grad(loss)) if compiled else plain.value_and_grad(loss)
 
     @wraps(loss)
     def value_and_gradient(params: Any, *chunks: Any) -> Any:
         if is_traced(params) or is_traced(chunks):
             raise ArgumentError(f"no derivative goes through wg.dask.value_and_grad({callable_name(loss)}): it is one.")
         dask = _dask()
-        going = work.packed() if _is_far(dask.base.get_scheduler()) else work
+        going = Packed(gradient) if _is_far(dask) else gradient
         shared = [dask.delayed(value, traverse=False) for value in (going, params)]
-        task = dask.delayed(_call, pure=False)
+        task = dask.delayed(gradient_of_chunk, pure=False)
         parts = [task(*shared, *part) for part in _parts(chunks)]
-        return dask.compute(_tree(parts, dask.delayed(added, pure=False)), retries=retries)[0]
+        return dask.compute(_tree(parts, dask.delayed(add_gradients, pure=False)), retries=retries)[0]
 
     return value_and_gradient
 
 
-class Work:
-    """What the workers do: the value of the loss and its gradient. Where it arrives twice, it is one object."""
-
-    def __init__(self, loss: Callable[..., Any], compiled: bool) -> None:
-        self.made_of = loss, compiled
-        gradient = plain.value_and_grad(loss)
-        self.gradient = compile(gradient) if compiled else gradient
-
-    def packed(self) -> Packed:
-        """It as it goes to other processes. Errors: ArgumentError where something in it cannot."""
-        try:
-            return Packed(pack(Work, *self.made_of))
-        except (TypeError, AttributeError, pickle.PicklingError) as error:
-            loss = callable_name(self.made_of[0])
-            raise ArgumentError(f"{loss} cannot go to other processes with all that it reads: {error}") from error
-
-    def __reduce__(self) -> Any:
-        return unpacked, (self.packed().code,)
-
-
 class Packed:
-    """Work that has been packed, to be unpacked in each process that it comes to."""
+    """A function as bytes, for other processes: each makes it of them once."""
 
-    def __init__(self, code: bytes) -> None:
-        self.code = code
+    def __init__(self, f: Callable[..., Any]) -> None:
+        self.__name__ = callable_name(f)
+        try:
+            self.code = pack(f)
+        except (TypeError, AttributeError, pickle.PicklingError) as error:
+            raise ArgumentError(
+                f"{self.__name__} cannot go to other processes with all that it reads: {error}. Make there, inside of "
+                "the function, what cannot."
+            ) from error
 
-    def gradient(self, params: Any, *part: Any) -> Any:
-        return unpacked(self.code).gradient(params, *part)
+    def __repr__(self) -> str:
+        return f"<wg.dask.packed {self.__name__}>"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return unpacked(self.code)(*args, **kwargs)
 
 
-def _is_far(scheduler: Any) -> bool:
-    """Whether a scheduler is that of a cluster."""
-    return getattr(scheduler, "__self__", None) is not None
+def packed(f: Callable[..., Any]) -> Packed:
+    """The function `f`, such as `wg.grad(loss)` or `wg.compile(wg.grad(loss))`, as it goes to other processes.
+
+    It is called as f is, and any pickle takes it: `client.map(packed(f), xs)` of Dask, a pool of processes, joblib.
+    With it goes what cannot be imported there, as cloudpickle has it, as f reads it now, and so do the rules that were
+    declared here. Where it arrives twice, it is one function, which is compiled once.
+
+    >>> import pickle
+    >>> f = wg.dask.packed(wg.grad(lambda x: x**2))
+    >>> pickle.loads(pickle.dumps(f))(3.0)
+    6.0
+
+    Errors: ImportError without Dask; ArgumentError where f reads what cannot be pickled.
+    """
+    _dask()
+    return Packed(f)
 
 
-def _call(work: Work | Packed, params: Any, *part: Any) -> Any:
+def _is_far(dask: Any) -> bool:
+    """Whether the scheduler in force has other processes run what it is given."""
+    return dask.base.get_scheduler() not in (None, dask.threaded.get, dask.local.get_sync)
+
+
+def gradient_of_chunk(gradient: Callable[..., Any], params: Any, *part: Any) -> Any:
+    """What a task computes: the value of the loss on a chunk, and its gradient."""
     given = [list(p) if isinstance(p, Iterator) else p for p in part]
-    return work.gradient(*[rebuild(value, _unwritable, _unwritable) for value in (params, *given)])
+    return gradient(*[rebuild(value, _unwritable, _unwritable) for value in (params, *given)])
 
 
 def _unwritable(value: Any, _: Any = None) -> Any:
@@ -111,7 +120,8 @@ def _unwritable(value: Any, _: Any = None) -> Any:
 
 def _dask() -> Any:
     try:
-        import dask
+        import dask.local
+        import dask.threaded
     except ImportError as error:
         raise ImportError("wg.dask needs Dask: pip install 'wengert[dask]'") from error
     return dask
@@ -164,7 +174,7 @@ def _tree(parts: list[Any], add: Callable[..., Any]) -> Any:
     return parts[0]
 
 
-def added(structures: list[Any]) -> Any:
+def add_gradients(structures: list[Any]) -> Any:
     """The sum of structures that are alike, number by number."""
     held = zip(*[[leaf for _, leaf in leaves(structure)] for structure in structures], strict=True)
     return walk(structures[0], "", {}, at_leaf=lambda *_: _sum(next(held)), hold=shallow_copy)

@@ -14,21 +14,22 @@ from wengert.rulebook.rule import Rule
 from wengert.values.codes import original
 from wengert.values.frames import is_at_caller
 from wengert.values.names import import_path
+from wengert.values.transformed import Remade
 
 __all__ = ["pack", "unpacked"]
 
 
-def pack(make: Callable[..., Any], *args: Any) -> bytes:
-    """What `unpacked` makes `make(*args)` of in another process.
+def pack(f: Callable[..., Any]) -> bytes:
+    """The function `f` as bytes, of which `unpacked` makes it in another process.
 
     What cannot be imported there (of `__main__`, a notebook, lambdas) goes along, by cloudpickle. So do the user's
     rules: of all functions that can be imported, which any code may call, and of those that go along.
     """
     going = [rule for rule in _users() if all(map(import_path, rule.targets))]
-    code, met = _pickled((make, args, going))
+    code, met = _pickled((f, going))
     while met:
         going += met
-        code, met = _pickled((make, args, going))
+        code, met = _pickled((f, going))
     return code
 
 
@@ -37,17 +38,19 @@ def _users() -> list[Rule]:
     return [*dict.fromkeys(rule for rule in map(rules.get, rules) if rule and not is_at_caller(rule.where))]
 
 
-def _pickled(whole: tuple[Any, ...]) -> tuple[bytes, list[Rule]]:
-    """A whole as bytes, and the user's rules, not at its end, of functions that go along in it."""
+def _pickled(whole: tuple[Any, list[Rule]]) -> tuple[bytes, list[Rule]]:
+    """A function and rules as bytes, and the user's further rules, of functions that go along."""
     import cloudpickle  # Dask's; its import takes 20 ms
 
     file = io.BytesIO()
     pickler = cloudpickle.Pickler(file)
-    plainly, known, met = pickler.reducer_override, whole[-1], []
+    plainly, known, met = pickler.reducer_override, whole[1], []
 
     def reduce(obj: Any) -> Any:
         if type(obj) is types.CodeType and (written := original(obj)) is not None:  # another thread traces it just now
             return pickler.dispatch_table[types.CodeType](written)
+        if isinstance(obj, Remade) and import_path(obj) is None:  # a decorator has put it into `__main__`
+            return obj.by_recipe()
         found = rules.get(obj) if type(obj) in rules.types else None
         if found is not None and found not in known and found not in met and not is_at_caller(found.where):
             met.append(found)
@@ -59,17 +62,17 @@ def _pickled(whole: tuple[Any, ...]) -> tuple[bytes, list[Rule]]:
 
 
 def unpacked(code: bytes) -> Any:
-    """What was packed: one object in a process, however often it arrives. Its rules hold here from then on."""
-    made, given = _loaded(code)
+    """What was packed: one function in a process, however often it arrives. Its rules hold here from then on."""
+    f, given = _loaded(code)
     for rule in given:
         _declare(rule)
-    return made
+    return f
 
 
 @lru_cache(maxsize=16)
 def _loaded(code: bytes) -> tuple[Any, list[Rule]]:
-    make, args, given = pickle.loads(code)
-    return make(*args), given
+    found: tuple[Any, list[Rule]] = pickle.loads(code)
+    return found
 
 
 def _declare(rule: Rule) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import math
 import os
 import pickle
 import signal
+import sys
 import threading
 import time
 import tracemalloc
@@ -87,12 +89,18 @@ def wave_rule(x):
 @wg.rrule(Model.energy)
 def energy_rule(self, x):
     return Model.energy(self, x), lambda y_bar: (None, 100 * y_bar)
+wg.rules.remove(lgamma)
 @wg.partials(lgamma)
 def lgamma_rule(y, x):
     return 1000.0
 def loss(p, x):
     return rate * (wave(p) + model.energy(p) + lgamma(p)) * x
 model = Model(2.0)
+def without_rules(p, x):
+    return rate * np.sin(p) * x
+@wg.grad
+def slope(p):
+    return wave(p) * p
 """
 
 
@@ -100,10 +108,6 @@ model = Model(2.0)
 def test_rules_of_a_notebook_go_along_and_what_changes_there_does(client: Any, compiled: bool) -> None:
     """They state no real derivatives, so that each of them is seen."""
     with wg.rules.scope():
-        import math
-
-        if math.lgamma in wg.rules:
-            wg.rules.remove(math.lgamma)
         names = notebook(CELL)
         g = wg.dask.value_and_grad(names["loss"], compiled=compiled)
         for names["rate"] in (1.0, 3.0):
@@ -111,6 +115,15 @@ def test_rules_of_a_notebook_go_along_and_what_changes_there_does(client: Any, c
         wg.rules.remove(math.lgamma)
         wg.partials(math.lgamma)(notebook("def other(y, x):\n    return 5000.0")["other"])
         assert g(2.0, [1.0, 1.0])[1] == 3.0 * 2 * 5110.0
+
+
+def test_any_function_can_be_packed(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with wg.rules.scope():
+        names = notebook(CELL)
+        monkeypatch.setattr(sys.modules["__main__"], "slope", names["slope"], raising=False)  # as in a real notebook
+        assert client.submit(wg.dask.packed(names["slope"]), 2.0).result() == 2.0 + 20.0
+        g = wg.dask.packed(wg.compile(wg.grad(names["without_rules"]), strict=True))
+        assert client.gather(client.map(g, [2.0, 2.5], x=3.0)) == pytest.approx(3 * np.cos([2.0, 2.5]))
 
 
 def test_it_is_compiled_once_in_each_process(client: Any) -> None:
@@ -122,8 +135,7 @@ def test_it_is_compiled_once_in_each_process(client: Any) -> None:
     def told() -> list[str]:
         import gc
 
-        found = [v for v in gc.get_objects() if type(v).__name__ == "Work" and v.made_of[1]]
-        return [work.gradient.explain().splitlines()[0] for work in found]
+        return [v.explain().splitlines()[0] for v in gc.get_objects() if type(v).__name__ == "Compiled"]
 
     assert [lines.count("test_dask.loss: 1 traces") for lines in client.run(told).values()] == [1, 1]
 

@@ -25,7 +25,11 @@ class Remade:
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         name = getattr(self, "__qualname__", "")
-        return name if imported(self.__module__, name) is self else (_remade, self.recipe)
+        return name if imported(self.__module__, name) is self else self.by_recipe()
+
+    def by_recipe(self) -> tuple[Any, ...]:
+        """What `__reduce__` gives where its name leads nowhere: how it was made."""
+        return _remade, self.recipe
 
     def __repr__(self) -> str:
         make, f, _ = self.recipe
