@@ -12,7 +12,7 @@ project = "wengert"
 author = "the wengert developers"
 version = release = wengert.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "gallery"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "gallery", "names"]
 exclude_patterns = ["extensions"]
 myst_heading_anchors = 3  # pages link to each other's headings, as on GitHub
 
@@ -28,5 +28,5 @@ html_theme = "furo"
 html_title = "wengert"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_show_sourcelink = False
+html_show_sourcelink = html_show_copyright = False
 pygments_style, pygments_dark_style = "friendly", "monokai"
