@@ -18,7 +18,7 @@ from wengert.custom import custom, jacobian_rule, scalar_rule
 from wengert.differences import ngradient
 from wengert.errors import *
 from wengert.explain import policy
-from wengert.gradient import Gradients, grad, value_and_grad, vjp
+from wengert.gradient import grad, value_and_grad, vjp
 from wengert.hooks.net import strict
 from wengert.implicit import implicit
 from wengert.jacobians import hessian, jacfwd, jacobian, jacrev, value_and_jacobian
@@ -41,6 +41,7 @@ from wengert.tape.rrules import RRuleContext, rrule_tape
 from wengert.tape.tape import Context, Tape, bound, verify
 from wengert.tangents import jvp, linearize
 from wengert.taping import gradtape, hvptape, jvptape, trace
+from wengert.values.gradients import Gradients
 from wengert.values.projection import ProjectTo
 from wengert.values.cotangents import InplaceableThunk, NoTangent, Tangent, Thunk, ZeroTangent, add_inplace, unthunk
 from wengert.values.settings import accumulation, debug

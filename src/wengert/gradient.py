@@ -21,7 +21,9 @@ from wengert.reverse.leaf_gradients import LeafGradients
 from wengert.reverse.seeds import scalar_seed, seeds_of
 from wengert.reverse.walk import reverse
 from wengert.rulebook.pushforwards import ReverseMode, plainly
+from wengert.values import signatures
 from wengert.values.callables import unwrapped
+from wengert.values.gradients import Gradients
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import is_complex
 from wengert.values.transformed import transforms
@@ -47,28 +49,7 @@ _DOUBLE = np.dtype(float)
 _LEADING = {n: tuple(range(n)) for n in range(1, 20)}  # as argnums has them: all of n arguments
 
 
-class Gradients(tuple[Any, ...]):
-    """The gradients that `grad(f, x, y)` returns: that of f's own arrays, then one for each argument.
-
-    It is a tuple that is also read by the parameters' names.
-
-    >>> _, gradients = wg.grad(lambda x, y: x * y, 2.0, 3.0)
-    >>> gradients
-    (None, 3.0, 2.0)
-    >>> gradients["y"]
-    2.0
-    """
-
-    names: tuple[str, ...] = ()
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, str):
-            if key not in self.names:
-                raise KeyError(f"no argument {key!r}; there are {', '.join(self.names[1:])}")
-            return tuple.__getitem__(self, self.names.index(key))
-        return tuple.__getitem__(self, key)
-
-
+@signatures.grad
 def grad(
     f: Callable[..., Any] | None = None,
     *args: Any,
@@ -133,6 +114,7 @@ def grad(
     return gradient
 
 
+@signatures.value_and_grad
 def value_and_grad(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,
@@ -179,6 +161,7 @@ def _value_and_gradient(f: Any, args: Args, kwargs: dict[str, Any], argnums: Arg
     return value, gradients[0] if single else tuple(gradients)
 
 
+@signatures.vjp
 def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """The value of `f(*primals)` and its pullback ȳ ↦ (x̄, …): `(y, pullback)`.
 
@@ -409,4 +392,4 @@ def _are_leaves(args: tuple[Any, ...]) -> bool:
     return all([type(a) is float or (type(a) is np.ndarray and a.dtype is _DOUBLE) for a in args])
 
 
-__all__ = ["Gradients", "grad", "value_and_grad", "vjp"]
+__all__ = ["grad", "value_and_grad", "vjp"]

@@ -11,6 +11,7 @@ import numpy as np
 
 from wengert.blocks import Call, Found, Options, by_columns, by_rows, picked
 from wengert.errors import NonScalarOutputError
+from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.transformed import transforms
 from wengert.wanted import Argnums, check_argnums
@@ -20,6 +21,7 @@ ENTERED = "It computes with derivatives, also with those that an outer derivativ
 __all__ = ["hessian", "jacfwd", "jacobian", "jacrev", "value_and_jacobian"]
 
 
+@signatures.jacobian
 def jacobian(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,
@@ -63,6 +65,7 @@ def jacobian(
     return _without_value(jacobian, picked, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
 
+@signatures.jacobian
 def jacrev(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,
@@ -81,6 +84,7 @@ def jacrev(
     return _without_value(jacrev, by_rows, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
 
+@signatures.jacobian
 def jacfwd(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,
@@ -100,6 +104,7 @@ def jacfwd(
     return _without_value(jacfwd, by_columns, f, Options(argnums, has_aux, holomorphic, allow_int, as_matrix))
 
 
+@signatures.value_and_jacobian
 def value_and_jacobian(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,
@@ -124,6 +129,7 @@ def value_and_jacobian(
     return transforms(value_and_jacobian, f, **options._asdict())(_made(picked, unwrapped(f), options))
 
 
+@signatures.jacobian
 def hessian(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,

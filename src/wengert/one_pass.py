@@ -13,6 +13,7 @@ from wengert.errors import ArgumentError
 from wengert.gradient import grad, pulled
 from wengert.recording.container_arguments import with_leaves
 from wengert.tangents import pushed
+from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.specs import Spec, is_inexact
 from wengert.values.transformed import transforms
@@ -93,6 +94,7 @@ def _paired(primals: Any, others: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]
     return primals, tuple(others)
 
 
+@signatures.elementwise_grad
 def elementwise_grad(
     f: Callable[..., Any] | None = None,
     argnums: Argnums = 0,
@@ -146,6 +148,7 @@ def _broadcasts(x: Spec, y: Spec) -> bool:
     return x.ndim <= y.ndim and all([a in (1, b) for a, b in ends])
 
 
+@signatures.derivative
 def derivative(
     f: Callable[..., Any] | None = None,
     order: int = 1,

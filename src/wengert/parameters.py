@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from wengert.values.trees import itself, rebuild
 
 ENTERED = "It computes with parameters, also with those that a derivative watches."
 
+X = TypeVar("X")
+
 __all__ = ["ravel", "stop_gradient"]
 
 
@@ -24,7 +26,7 @@ class _Number(NamedTuple):
     place: int
 
 
-def ravel(params: Any) -> tuple[Any, Callable[[Any], Any]]:
+def ravel(params: X) -> tuple[np.ndarray, Callable[[Any], X]]:
     """All floats of `params` as one vector, and what makes such parameters of a vector: `(vector, unravel)`.
 
     `params` are numbers and arrays in lists, tuples, dictionaries, data classes and other objects, nested. What else
@@ -74,7 +76,7 @@ def _like(numbers: Any, spec: Spec) -> Any:
     return whole[()] if issubclass(kind, np.generic) else kind(whole[()])
 
 
-def stop_gradient(x: Any) -> Any:
+def stop_gradient(x: X) -> X:
     """A copy of `x`, a number, an array or a container of these, that counts as a constant: its derivative is zero.
 
     >>> wg.grad(lambda x: x * wg.stop_gradient(x))(3.0)

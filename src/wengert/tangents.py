@@ -20,6 +20,7 @@ from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording, calling
 from wengert.recording.session import SESSION, followed
 from wengert.recording.slots import slot_of
+from wengert.values import signatures
 from wengert.values.cotangents import force
 from wengert.values.results import with_leaves
 from wengert.values.settings import SETTINGS
@@ -32,6 +33,7 @@ Args = tuple[Any, ...]
 Places = tuple[int | str, ...]
 
 
+@signatures.jvp
 def jvp(
     f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> tuple[Any, ...]:
@@ -74,6 +76,7 @@ def pushed(
         SESSION.tidy()
 
 
+@signatures.linearize
 def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of `f(*primals)` and its derivative there, a linear function: `(y, push)`, ẏ = `push(*tangents)`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import warnings
 from pathlib import Path
@@ -25,6 +26,12 @@ def test_the_table_of_contents_names_all_that_is_public_once() -> None:
 
 def test_dir_shows_it_and_nothing_else() -> None:
     assert dir(wg) == sorted(wg.__all__)
+
+
+def test_type_checkers_find_each_name_in_it() -> None:
+    body = ast.parse(Path(inspect.getfile(wg)).read_text()).body
+    table = next(node.value for node in body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
+    assert ast.literal_eval(table) == wg.__all__  # which they cannot add up, and do without `__getattr__`
 
 
 def test_every_error_that_a_user_may_catch_is_at_the_top() -> None:

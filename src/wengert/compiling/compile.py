@@ -16,6 +16,7 @@ from wengert.errors import EagerWarning, NotCompiledError, WengertError
 from wengert.recording.recording import STATE
 from wengert.recording.session import SESSION
 from wengert.rulebook.registry import rules
+from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.frames import warn
 from wengert.values.settings import SETTINGS, Settings
@@ -163,6 +164,7 @@ def _is_plain() -> bool:
     return not SETTINGS.debug_nans and not SETTINGS.debug and SETTINGS.strategy == Settings.strategy
 
 
+@signatures.compile
 def compile(
     g: Callable[..., Any] | None = None, *, exact: bool = False, strict: bool = False, native: bool | None = None
 ) -> Any:

@@ -35,6 +35,7 @@ from wengert.values.specs import is_inexact
 from wengert.values.views import is_foreign, owner_of
 
 F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S")
 WalkBack = Callable[[Recording, Level, Bars, int, int, bool], None]
 
 _box = [object()]
@@ -65,7 +66,7 @@ def checkpoint(f: F) -> F:
     return checkpointed  # type: ignore[return-value]
 
 
-def checkpoint_loop(step: Callable[[Any, int], Any], state: Any, n: int, length: int | None = None) -> Any:
+def checkpoint_loop(step: Callable[[S, int], S], state: S, n: int, length: int | None = None) -> S:
     """The state after `n` steps, `for i in range(n): state = step(state, i)`, with a checkpoint every `length` steps.
 
     With `length` √n, the default, a gradient keeps √n states and the residuals of √n steps, not those of all n.
