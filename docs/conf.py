@@ -12,7 +12,7 @@ project = "wengert"
 author = "the wengert developers"
 version = release = wengert.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "gallery", "names"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docstrings", "gallery", "names", "shown"]
 exclude_patterns = ["extensions"]
 myst_heading_anchors = 3  # pages link to each other's headings, as on GitHub
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from itertools import groupby
 from typing import Any
+
+import wengert
 
 LABEL = re.compile(r"(Shapes|Units|Errors|Source): ")
 SENTENCE_ON_A_PARAMETER = re.compile(r"`\w+`")
@@ -12,15 +15,22 @@ ERROR = re.compile(r"\b[A-Z]\w+(?:Error|Warning)\b")
 MARK = re.compile(r"[\\*|_]")  # what reStructuredText would take for markup
 
 
-def said(text: str) -> str:
-    """Words with `code` in them: names that the reference has are links to there."""
+def said(text: str, parameters: set[str]) -> str:
+    """Words with `code` in them: public names are links to what the reference says of them, but not parameters."""
+
+    def linked(name: str) -> str:
+        return f":py:obj:`~wengert.{name}`" if name in wengert.__all__ else f":py:obj:`{name}`"
+
+    def coded(code: str) -> str:
+        return linked(code) if code.isidentifier() and code not in parameters else f"``{code}``"
+
     pieces = text.split("`")
-    pieces[::2] = [ERROR.sub(r":py:obj:`\g<0>`", MARK.sub(r"\\\g<0>", words)) for words in pieces[::2]]
-    pieces[1::2] = [f":py:obj:`{code}`" if code.isidentifier() else f"``{code}``" for code in pieces[1::2]]
+    pieces[::2] = [ERROR.sub(lambda name: linked(name[0]), MARK.sub(r"\\\g<0>", words)) for words in pieces[::2]]
+    pieces[1::2] = [coded(code) for code in pieces[1::2]]
     return "\\ ".join(pieces)
 
 
-def paragraphs(lines: list[str]) -> list[str]:
+def paragraphs(lines: list[str], parameters: set[str]) -> list[str]:
     """The text of a block: a paragraph begins at a label, and at a sentence on a parameter that begins a line."""
     parts = lines[:1]
     for line in lines[1:]:
@@ -28,15 +38,24 @@ def paragraphs(lines: list[str]) -> list[str]:
             parts.append(line)
         else:
             parts[-1] += f" {line}"
-    return [text for part in parts for text in (LABEL.sub(r"**\1.** ", said(part)), "")]
+    return [text for part in parts for text in (LABEL.sub(r"**\1.** ", said(part, parameters)), "")]
+
+
+def parameters_of(obj: Any) -> set[str]:
+    try:
+        return set(inspect.signature(obj).parameters)
+    except (TypeError, ValueError):  # it is no callable, or one of C
+        return set()
 
 
 def in_house_style(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Exchange the `lines` of a docstring; its examples stay as they are."""
+    parameters = parameters_of(obj)
     written = []
     for filled, block in groupby(lines, key=bool):
         text = list(block)
-        written += paragraphs(text) if filled and not text[0].startswith((">>>", " ")) else [*text, ""]
+        is_text = filled and not text[0].startswith((">>>", " "))
+        written += paragraphs(text, parameters) if is_text else [*text, ""]
     lines[:] = written
 
 

@@ -34,6 +34,8 @@ compares what they print with what is shown here.
 
 {lines}
 
+And, as ``wg.show`` writes it, `a gradient beside the code that it is of <../shown.html>`_.
+
 .. toctree::
    :hidden:
 

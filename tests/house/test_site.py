@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections import Counter
@@ -35,6 +36,21 @@ def test_every_page_is_in_the_contents() -> None:
     pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.rglob("*.md")}
     assert set(listed.values()) == {1}
     assert set(listed) - {"gallery/index"} == pages - {"index"}
+
+
+def test_a_docstring_becomes_paragraphs_with_links(monkeypatch) -> None:
+    """One for each sentence on a parameter and each label; what names no public thing stays code, also `*args`."""
+    monkeypatch.syspath_prepend(str(DOCS / "extensions"))
+    paragraphs = importlib.import_module("docstrings").paragraphs
+    lines = ["f(*args), as in", "`grad`.", "`strict`: else |x|_1.", "Errors: RuleError, `x = 1`."]
+    assert paragraphs(lines, {"strict"}) == [
+        "f(\\*args), as in \\ :py:obj:`~wengert.grad`\\ .",
+        "",
+        "\\ ``strict``\\ : else \\|x\\|\\_1.",
+        "",
+        "**Errors.** :py:obj:`~wengert.RuleError`, \\ ``x = 1``\\ .",
+        "",
+    ]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
