@@ -48,7 +48,7 @@ class Entry:
         reads = traced.reads
         assert traced.tape is not None
         self.said = reads.said
-        self.tape = optimised(lowered(traced.tape, cut and not reads.draws), exact)
+        self.tape = optimised(lowered(traced.tape, cut and not reads.draws, exact), exact)
         self.parameters, self.inputs = parameters, dict(reads.inputs)
         self.run: Any = self.tape.compile("run", native=native)
         read = [(k, name, outer) for k, (name, outer) in enumerate(reads.inputs.items()) if name not in reads.draws]

@@ -84,6 +84,8 @@ class OpcodeTable(NamedTuple):
     """Take a code object apart, as `bytecode` does it."""
     effects: Mapping[str, StackEffect] | None
     """How opcodes move the NULLs of calls, where the place of the callable depends on them (to 3.12)."""
+    tells_heads: bool = False
+    """Whether a hook is called where an iteration of a loop begins."""
 
 
 class Emitter:

@@ -7,19 +7,35 @@ there. The hooks of these opcodes see what was read, and give what the code goes
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 from bytecode.instr import FreeVar
 
 from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable
+from wengert.rewrite.heads import Head
 from wengert.rewrite.tables import table_for
 
 
 @cache
 def reading_table(version: tuple[int, int]) -> OpcodeTable:
-    """The table of this version of Python, with hooks at what reads outside names."""
+    """The table of this version of Python, with hooks at what reads outside names, and at the heads of loops."""
     base = table_for(version)
     handlers = {name: handler for name, handler in HANDLERS.items() if name in base.passed}
-    return base._replace(hooked={**base.hooked, **handlers}, passed=base.passed - set(handlers))
+    return base._replace(hooked={**base.hooked, **handlers}, passed=base.passed - set(handlers), tells_heads=True)
+
+
+def write_head(e: Emitter, label: Any, head: Head) -> None:
+    """Write the head of a loop: the hook `loop_entered` on the way in, and `loop_head` at each iteration.
+
+    That of a `for` gets the iterator, too.
+    """
+    e.op("LOAD_CONST", head)
+    e.command("loop_entered", 1)
+    e.keep(label)
+    if head.is_for:
+        e.op("COPY", 1)
+    e.op("LOAD_CONST", head)
+    e.command("loop_head", 1 + head.is_for)
 
 
 def load_global(e: Emitter, instr: Instruction) -> None:

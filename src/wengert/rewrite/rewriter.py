@@ -18,8 +18,9 @@ from bytecode import Bytecode, Instr, Label
 
 from wengert.errors import BytecodeError
 from wengert.rewrite.emitter import HOOK_NAMES, Emitter, Nested, OpcodeTable
+from wengert.rewrite.heads import set_apart
 from wengert.rewrite.nulls import calls_without_self
-from wengert.rewrite.reading import reading_table
+from wengert.rewrite.reading import reading_table, write_head
 from wengert.rewrite.storing import called_at, stored_in
 from wengert.rewrite.tables import running_table
 from wengert.values.codes import note_original, original
@@ -122,10 +123,14 @@ def rewritten(
     program.argnames = list(code.co_varnames)  # all local names, so that `bytecode` keeps their order
     emitter = Emitter(table, hooks, calls_without_self(program, table), nested, giving)
     sites = Sites(code)
-    items = list(program)
+    items, heads = set_apart([*program]) if table.tells_heads else ([*program], {})
     for k, item in enumerate(items):
         if isinstance(item, Instr):
             rewrite_one(emitter, item, sites.at(items, k))
+        elif isinstance(item, Label) and item in heads:
+            first = next(i for i in items[k:] if isinstance(i, Instr))
+            emitter.previous, emitter.location, emitter.site = None, first.location, sites.of(first)
+            write_head(emitter, item, heads[item])
         else:
             if isinstance(item, Label):
                 emitter.previous = None

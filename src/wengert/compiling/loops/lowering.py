@@ -15,6 +15,8 @@ import numpy as np
 
 from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.loops.continuing import continued
+from wengert.compiling.loops.free_loops import FreeLoop, with_trails
+from wengert.compiling.loops.freeing import freed, is_head, without_heads
 from wengert.compiling.loops.postponing import Reverse
 from wengert.compiling.loops.repeats import LEAST_OPS
 from wengert.compiling.loops.rolling import rolled
@@ -27,11 +29,21 @@ from wengert.values.specs import is_complex, is_inexact
 from wengert.values.trees import leaves
 
 
-def lowered(tape: Any, cut: bool = True) -> Any:
+def lowered(tape: Any, cut: bool = True, exact: bool = False) -> Any:
     """The tape, rolled, with what each Reverse on it stands for; of a few iterations at first, with `cut`."""
     while (back := postponed_on(tape)) is not None:
-        tape = _lowered(tape, back, cut)
-    return rolled(tape)
+        tape = _lowered(tape, back, cut, exact)
+    return rolled(with_trails(_freed(tape, 0, exact) if cut else without_heads(tape)))
+
+
+def _freed(tape: Any, wanted: int, exact: bool) -> Any:
+    """The tape with free loops where there may be some, and without the marks of iterations."""
+    if any(map(is_head, tape)):
+        try:
+            return freed(tape, wanted, exact)
+        except Exception:  # loops may be of all kinds: what cannot be told stays as it was recorded
+            pass
+    return without_heads(tape)
 
 
 def postponed_on(tape: Any) -> Any:
@@ -39,9 +51,9 @@ def postponed_on(tape: Any) -> Any:
     return next((op for op in tape if isinstance(op, Call) and type(op.fn) is Reverse), None)
 
 
-def _lowered(tape: Any, back: Call, cut: bool) -> Tape:
+def _lowered(tape: Any, back: Call, cut: bool, exact: bool) -> Tape:
     forward = _Forward(tape, back)
-    return _spliced(tape, back, forward, _derivative(forward, cut))
+    return _spliced(tape, back, forward, _derivative(forward, cut, exact))
 
 
 class _Forward:
@@ -116,8 +128,15 @@ def _span(ops: Sequence[Op], back: Call, inputs: Sequence[Op]) -> dict[Op, None]
     return dict.fromkeys([op for op in before if op in found])
 
 
-def _derivative(forward: _Forward, cut: bool) -> Any:
+def _derivative(forward: _Forward, cut: bool, exact: bool) -> Any:
     """The tape from the inputs of a forward part and the seeds to its outputs, the rest of it, and the cotangents."""
+    free = _freed(forward.tape, len(forward.inputs), exact) if cut else None
+    without_heads(forward.tape)
+    if free is not None and any([type(op.fn) is FreeLoop for op in free.calls]):
+        try:
+            return _pulled(forward, free)
+        except Exception:
+            pass
     whole = rolled(forward.tape)
     counts = _cuts([op.fn for op in whole if isinstance(op, Call) and type(op.fn) is Loop]) if cut else {}
     if not counts:

@@ -43,7 +43,8 @@ def postponed(
 ) -> Bars:
     """What `reverse` gives; on the tape a Reverse stands for it where that can be."""
     end = max([slot for slot, _ in seeds], default=-1)
-    if end - here.start < LEAST or depth != 1 or not _is_plain(recording, here, end):
+    is_short = end - here.start < LEAST and not _repeats_freely(recording, here, end)
+    if is_short or depth != 1 or not _is_plain(recording, here, end):
         return reverse(recording, here, seeds, depth, consume, watching)
     materialise(recording, here.start, end + 1, written_only=True)
     with silent(True):
@@ -59,11 +60,20 @@ def postponed(
     primitive = Primitive(Reverse(len(inputs), len(seeds)), None)
     place = recording.append((primitive, values, ins, tuple(args), None, STATE.site))
     fields(recording, values, place, None)
+    recording.reads.heads.walked.append(here)  # type: ignore[union-attr]
     made = TracedBars(recording, recording)
     for slot, value in zip(inputs, values, strict=True):
         made.table[slot] = value
         made.owned.add(slot)
     return made
+
+
+def _repeats_freely(recording: Recording, here: Level, end: int) -> bool:
+    """Whether a loop may run any number of times, as far as its heads tell."""
+    heads: Any = [
+        entry[0].fn for entry in recording.entries[here.start : end + 1] if entry and entry[0].kind == "guard"
+    ]
+    return any([getattr(fn, "same", False) is True for fn in heads])
 
 
 def _is_plain(recording: Recording, here: Level, end: int) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.forms import is_of_enumeration
+from wengert.compiling.watched.heads import Heads
 from wengert.compiling.watched.kinds import (
     ATOMS,
     has_attributes_alone,
@@ -24,6 +25,7 @@ from wengert.compiling.watched.taking import GENERATORS, Taken
 from wengert.compiling.watched.trusted import is_library, is_of_user
 from wengert.recording.learnt import prepared
 from wengert.recording.primitives import primitive_of
+from wengert.values.computed import computed_once
 from wengert.values.frames import ENGINE
 from wengert.values.names import home_of, is_heap_type
 from wengert.values.views import owner_of
@@ -31,6 +33,11 @@ from wengert.values.views import owner_of
 
 class Reads(Taken):
     """What a recording has read from outside; `unkept` says why its trace cannot be used again, if it cannot."""
+
+    @computed_once
+    def heads(self) -> Heads:
+        """The heads of loops that the trace has met."""
+        return Heads(self)
 
     # -- where values come from
 

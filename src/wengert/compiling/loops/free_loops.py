@@ -1,0 +1,221 @@
+"""Free loops: what a tape calls where a loop runs until a test ends it, and goes the way that tests choose.
+
+Its derivative keeps the variables at each head, and which way was gone; it walks back over these, and computes each
+iteration again on its way: one iteration at a time is all that it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.compiling.loops.free_source import Writer, call_of, push_tuple
+from wengert.compiling.loops.postponing import Reverse
+from wengert.compiling.loops.ways import (
+    End,
+    Found,
+    Held,
+    Link,
+    Outer,
+    Step,
+    Within,
+    links_in,
+)
+from wengert.compiling.optimising import optimised
+from wengert.errors import RuleError
+from wengert.recording.recording import calling
+from wengert.recording.session import followed
+from wengert.rulebook.rule import Carrier, Rule
+from wengert.tape.ops import Call, Input, Op, Variable
+from wengert.tape.tape import Tape
+from wengert.values import functional
+from wengert.values.computed import computed_once
+from wengert.values.specs import is_inexact
+
+WHERE = "compiling/loops/free_loops.py"
+
+
+class FreeLoop(Carrier):
+    """A loop that a tape calls with the variables that it begins with, and what it reads from before.
+
+    `actives` says of each argument whether a derivative by it is wanted.
+    """
+
+    __name__ = "free_loop"
+
+    def __init__(self, found: Found, actives: Sequence[bool], exact: bool) -> None:
+        self.held, self.outer = len(found.held), len(found.outer)
+        self.ways = [*found.ends()]
+        self.exact = exact
+        self.writer = Writer(found)
+        self.actives = _all_active(self.ways, list(actives), self.held)
+        self.adjoint = Adjoint(self)
+        self.backs = [_Back(self, found, *way) for way in self.ways] if any(self.actives) else []
+
+    def __call__(self, *args: Any) -> tuple[Any, ...]:
+        return self.run(None, *args)
+
+    @computed_once
+    def run(self) -> Callable[..., tuple[Any, ...]]:
+        """The function of a list for the trail, or None, and the arguments."""
+        return self.writer.function()
+
+    @property
+    def source(self) -> str:
+        """The text of the loop and of its parts."""
+        return self.writer.source()
+
+    def keeping(self, *args: Any) -> tuple[Any, ...]:
+        """What the loop gives, and its trail: of each iteration the way, and the variables at its head."""
+        trail: list[Any] = []
+        return (*self.run(trail, *args), trail)
+
+    def walked(self, trail: list[Any], *outer_and_bars: Any) -> tuple[Any, ...]:
+        """The cotangents of the active arguments, from what is outside and the cotangents of what the loop gives."""
+        outer, bars = outer_and_bars[: self.outer], outer_and_bars[self.outer :]
+        total: list[Any] = [None] * self.outer
+        for way, *held in reversed(trail):
+            bars, parts = self.backs[way](held, outer, bars)
+            for k, part in parts:
+                total[k] = part if total[k] is None else total[k] + part
+        found = [*bars, *[_zero(x) if bar is None else bar for x, bar in zip(outer, total, strict=True)]]
+        return tuple([bar for bar, active in zip(found, self.actives, strict=True) if active])
+
+    @computed_once
+    def own_rule(self) -> Rule:
+        def free_loop_rule(y_bar: Any, y: Any, *args: Any) -> Any:
+            found = iter(calling(followed())(self.adjoint, *args, *y_bar))
+            return tuple([next(found) if active else None for active in self.actives])
+
+        return Rule("free_loop_rule", (self,), "pullback", free_loop_rule, WHERE)
+
+
+class Adjoint(Carrier):
+    """Called with what a FreeLoop is called with, and the cotangents of what that gives: those of what is active."""
+
+    __name__ = "adjoint of free_loop"
+
+    def __init__(self, loop: FreeLoop) -> None:
+        self.loop = loop
+
+    def __call__(self, *args: Any) -> tuple[Any, ...]:
+        loop = self.loop
+        given, bars = args[: loop.held + loop.outer], args[loop.held + loop.outer :]
+        return loop.walked(loop.keeping(*given)[-1], *given[loop.held :], *bars)
+
+    @computed_once
+    def own_rule(self) -> Rule:
+        def no_rule(y_bar: Any, y: Any, *args: Any) -> Any:
+            raise RuleError("the derivative of a loop that tests end has no derivative here")
+
+        return Rule("no_rule", (self,), "pullback", no_rule, WHERE)
+
+
+def with_trails(tape: Any) -> Any:
+    """The tape, in which what walks back over a FreeLoop has the trail of it, instead of running it again."""
+    calls = {(op.fn.adjoint, _key(op.args)): op for op in tape.calls if type(op.fn) is FreeLoop}
+    backs = [op for op in tape.calls if type(op.fn) is Adjoint]
+    if not backs:
+        return tape
+    made, new = Tape(tape.ctx), dict[Op, Variable]()
+    for op in tape:
+        copy = op.copy()
+        copy.rewrite(lambda v: new[v.op])
+        if op in calls.values():
+            copy.fn, copy.val = op.fn.keeping, (*op.val, [])
+        elif type(getattr(op, "fn", None)) is Adjoint:
+            loop = op.fn.loop
+            n = loop.held + loop.outer
+            forward = calls.get((op.fn, _key(op.args[:n])))
+            if forward is not None:
+                trail = made.push(Call(functional.getfield, [new[forward], len(forward.val)], val=[]))
+                copy.fn, copy.args = loop.walked, (trail, *copy.args[loop.held :])
+        new[op] = made.push(copy)
+    made.result = new[tape.result.op]
+    made.arguments = tape.arguments and tape.arguments._replace(
+        inputs=tuple([new[v.op] for v in tape.arguments.inputs])
+    )
+    return made
+
+
+def _key(args: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([a.op if type(a) is Variable else id(a) for a in args])
+
+
+def _all_active(ways: Any, actives: list[bool], held: int) -> list[bool]:
+    """Which arguments are active: variables that become so in some iteration are, too."""
+    changed = True
+    while changed:
+        changed = False
+        for steps, end in ways:
+            if not end.leaves:
+                depends = _dependence(steps, actives, held)
+                for j, link in enumerate(end.gives):
+                    if depends(link) and not actives[j]:
+                        actives[j] = changed = True
+    return actives
+
+
+def _dependence(steps: Sequence[Step], actives: Sequence[bool], held: int) -> Callable[[Link], bool]:
+    """Tells of the links of a way whether what they stand for depends on what is active."""
+    found: list[bool] = []
+
+    def depends(link: Link) -> bool:
+        if type(link) is Within:
+            return found[link.at]
+        return actives[link.number if type(link) is Held else held + link.number]  # type: ignore[union-attr]
+
+    for step in steps:
+        found.append(any(map(depends, links_in((step.args, step.kwargs)))))
+    return depends
+
+
+class _Back:
+    """The way back over one way."""
+
+    def __init__(self, loop: FreeLoop, found: Found, steps: list[Step], end: End) -> None:
+        depends = _dependence(steps, loop.actives, loop.held)
+        values: dict[Link, Any] = {Held(j): op.val for j, op in enumerate(end.held)}
+        values |= {Outer(k): op.val for k, op in enumerate(found.outer)}
+        order = [*values]
+        values |= {Within(at): step.op.val for at, step in enumerate(steps)}
+        self.gives = [k for k, link in enumerate(end.gives) if depends(link) and is_inexact(values[link])]
+        gives = [end.gives[k] for k in self.gives]
+        read = {*gives, *[link for step in steps for link in links_in((step.args, step.kwargs))]}
+        self.wanted = [x for x, active in zip(order, loop.actives, strict=True) if active and x in read]
+        given = [*self.wanted, *[x for x in order if x in read and x not in self.wanted]]
+        self.given = given
+        self.function: Callable[..., Any] | None = None
+        if gives and self.wanted:
+            tape, new = Tape(), dict[Any, Variable]()
+            for x in given:
+                new[x] = tape.push(Input(values[x]))
+            for at, step in enumerate(steps):
+                if not step.op.guard:
+                    new[Within(at)] = tape.push(call_of(step, new))
+            pair = [push_tuple(tape, [new[x] for x in some]) for some in (gives, [])]
+            tape.result = push_tuple(tape, pair)
+            numbers, seeds = [[apart(values[x]) for x in some] for some in (given, gives)]
+            back = Reverse.taped(tape, len(self.wanted), numbers, seeds)
+            back.result, back.arguments = back.result.op.args[2], None
+            self.function = optimised(with_trails(back), loop.exact).compile("back")
+
+    def __call__(self, held: Sequence[Any], outer: Sequence[Any], bars: Sequence[Any]) -> Any:
+        """The cotangents of the variables, and pairs of the number of what is outside and its cotangent."""
+        if self.function is None:
+            return [_zero(x) for x in held], ()
+        given = [held[x.number] if type(x) is Held else outer[x.number] for x in self.given]  # type: ignore[union-attr]
+        found = dict(zip(self.wanted, self.function(*given, *[bars[k] for k in self.gives]), strict=True))
+        backs = [found[Held(j)] if Held(j) in found else _zero(x) for j, x in enumerate(held)]
+        return backs, [(x.number, bar) for x, bar in found.items() if type(x) is Outer]
+
+
+def _zero(x: Any) -> Any:
+    return np.zeros_like(x) if isinstance(x, np.ndarray) else type(x)(0)
+
+
+def apart(value: Any) -> Any:
+    """The same number or array as an object of its own, which is an input of its own."""
+    return value.copy(order="K") if isinstance(value, np.ndarray) else value * 1.0

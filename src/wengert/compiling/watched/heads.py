@@ -1,0 +1,237 @@
+"""Heads of loops in a watched trace: is all that the code can reach as it was when the iteration before began?
+
+If it is, but for numbers and arrays that are traced, then what comes next is a function of these alone, whichever
+iteration it is. A Head on the tape says so; what is made of that is told in `compiling/loops/ways.py`.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.compiling.loops.repeats import constant_key, spec_of
+from wengert.compiling.watched.kinds import (
+    ATOMS,
+    SAME,
+    has_attributes_alone,
+    is_bound_to_none,
+    slots_of,
+)
+from wengert.recording.exchanged import is_born
+from wengert.recording.primitives import Primitive
+from wengert.recording.recording import Level
+from wengert.recording.slots import slot_of
+from wengert.rewrite.heads import Head as Place
+from wengert.values.frames import ENGINE, is_ours
+from wengert.values.names import home_of
+from wengert.values.sites import Site
+from wengert.values.views import owner_of
+
+MOST = 200_000
+"""Parts of states that are looked at in one trace."""
+LARGEST = 10_000
+"""Elements of an array that is no variable, and is compared element by element."""
+
+
+class Head:
+    """Stands on a tape, as a test that always holds, where an iteration begins; what it reads are the variables of it.
+
+    `loop` tells apart the times that a loop is entered; with `same`, the state is that of the head before but for the
+    values of the variables, and else `differs` names what is not. `left`: so many iterations are left of a `for`.
+    Of the derivatives that are open, what walks over all that was recorded knows how often the loop ran.
+    """
+
+    __name__ = "head"
+
+    def __init__(self, loop: object, differs: str, left: int | None, heads: Heads) -> None:
+        self.loop, self.differs, self.left = loop, differs, left
+        self.levels, self.walked = heads.reads.recording.levels[1:], heads.walked
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differs
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing but the code knows of the iteration: all that walks over it is one call on the tape."""
+        return all([self.walked.count(level) == 1 for level in self.levels])
+
+    def __call__(self, *variables: Any) -> None:
+        pass
+
+
+class Unknown(Exception):
+    """What of a state cannot be compared."""
+
+
+class State(NamedTuple):
+    """What can be reached at the head of a loop: the form of each variable of the program by its name, and the slots of
+    what is traced, in order."""
+
+    forms: dict[str, Any]
+    slots: tuple[int, ...]
+
+
+class Heads:
+    """The heads of loops that a trace has met."""
+
+    def __init__(self, reads: Any) -> None:
+        self.reads = reads
+        self.seen = 0
+        self.walked: list[Level] = []  # those that a Reverse on the tape has walked over, once for each time
+        self.loops: dict[tuple[int, int], tuple[object, State | None]] = {}
+
+    def entered(self, frame: types.FrameType, head: Place) -> None:
+        """A loop of a frame is entered."""
+        self.loops[id(frame), head.number] = object(), None
+
+    def met(self, frame: types.FrameType, head: Place, iterator: list[Any], site: Site | None) -> None:
+        """An iteration begins, of a `for` with an iterator."""
+        key = id(frame), head.number
+        loop, before = self.loops.get(key, (None, None))
+        if loop is None or self.seen > MOST or (head.is_for and not (head.counts and type(iterator[0]) is _COUNTING)):
+            return
+        try:
+            state = _Walk(self).state(frame, head.live)
+        except Unknown as unknown:
+            state, differs = State({}, ()), str(unknown)
+        else:
+            differs = "it is the first" if before is None else _difference(before, state)
+        self.loops[key] = loop, state
+        left = operator.length_hint(iterator[0]) if iterator else None
+        primitive = Primitive(Head(loop, differs, left, self), None, "guard")
+        self.reads.recording.append((primitive, None, state.slots, (), None, site))
+
+
+_COUNTING = type(iter(range(0)))
+
+
+def _difference(a: State, b: State) -> str:
+    """The names of what differs in two states."""
+    names = [name for name in {**a.forms, **b.forms} if a.forms.get(name, a) != b.forms.get(name, a)]
+    return ", ".join(names)
+
+
+class _Walk:
+    """One walk over all that can be reached from the frames of the program; each thing is looked at once."""
+
+    def __init__(self, heads: Heads) -> None:
+        self.heads, self.recording = heads, heads.reads.recording
+        self.slots: list[int] = []
+        self.numbers: dict[int, int] = {}
+        self.kept: list[Any] = []  # so that no id is given twice
+
+    def state(self, frame: types.FrameType, live: frozenset[str]) -> State:
+        """The state of the program, as far as it may still be read in this frame."""
+        forms: dict[str, Any] = {}
+        for depth, f in enumerate(_frames(frame)):
+            forms[f"the place in {f.f_code.co_name}"] = id(f.f_code), f.f_lasti
+            names = dict(f.f_locals)
+            if sys.version_info < (3, 13):
+                f.f_locals.clear()  # which is a copy that the frame would keep
+            for name, value in names.items():
+                if depth == 0 and name in f.f_code.co_varnames and name not in {*live, *f.f_code.co_cellvars}:
+                    continue
+                try:
+                    forms[name if depth == 0 else f"{name} of {f.f_code.co_name}"] = self.form(value)
+                except Unknown as unknown:
+                    raise Unknown(f"{name}, {unknown}") from None
+        return State(forms, tuple(self.slots))
+
+    def form(self, value: Any) -> Any:
+        """What is compared of a value; equal forms, met in the same order, are states that code cannot tell apart."""
+        self.heads.seen += 1
+        t = type(value)
+        if t in ATOMS:
+            return t, value
+        slot = slot_of(self.recording, value)
+        if slot is not None:
+            self.slots.append(slot)
+            return (t, spec_of(value), *(self.memory(value) if isinstance(value, np.ndarray) else ()))
+        if t in (float, complex, range, slice) or isinstance(value, (np.generic, np.dtype)):
+            return constant_key(value) if isinstance(value, (float, complex, np.generic)) else (t, repr(value))
+        if t is tuple:
+            return (t, *map(self.form, value))
+        if id(value) in self.numbers:
+            return "again", self.numbers[id(value)]
+        self.numbers[id(value)] = len(self.numbers)
+        self.kept.append(value)
+        known = self.heads.reads.known.get(id(value))
+        if (known is not None and known[0] is value) or t in SAME or self.is_constant(value):
+            return "outside", id(value)
+        return t, *self.parts(value)
+
+    def is_constant(self, value: Any) -> bool:
+        """Whether nothing that a trace may do changes a thing, or it is looked at when the trace ends."""
+        if isinstance(value, (type, types.ModuleType)) or home_of(type(value)).partition(".")[0] == "wengert":
+            return True
+        if type(value) is types.FunctionType:
+            return not is_born(value)
+        if type(value) is types.BuiltinFunctionType:
+            return is_bound_to_none(value)
+        return type(value) is np.ndarray and self.heads.reads.holds(value)
+
+    def parts(self, value: Any) -> Iterator[Any]:
+        """The forms of what a thing holds."""
+        t = type(value)
+        if len(self.numbers) > MOST:
+            raise Unknown("too large a state")
+        if t is list:
+            return map(self.form, value)
+        if t is dict:
+            return map(self.form, [part for item in value.items() for part in item])
+        if t in (set, frozenset) and all([type(part) in ATOMS for part in value]):
+            return iter((frozenset(value),))
+        if t is np.ndarray and value.size <= LARGEST and not value.dtype.hasobject:
+            return iter((value.shape, value.dtype, *self.memory(value), value.tobytes()))
+        if t is types.FunctionType:
+            cells = [cell.cell_contents if _is_set(cell) else _UNSET for cell in value.__closure__ or ()]
+            return map(self.form, [value.__code__.co_filename, id(value.__code__), value.__defaults__,
+                                   value.__kwdefaults__, value.__dict__, *cells])  # fmt: skip
+        if t is types.MethodType:
+            return map(self.form, [value.__func__, value.__self__])
+        if t is functools.partial:
+            return map(self.form, [value.func, value.args, value.keywords, vars(value)])
+        if issubclass(t, tuple) and hasattr(t, "_fields") and not t.__dictoffset__:
+            return iter((id(t), *map(self.form, tuple.__iter__(value))))
+        if has_attributes_alone(t):
+            slots = [name for name in slots_of(t) if hasattr(value, name)]
+            own = object.__getattribute__(value, "__dict__") if t.__dictoffset__ else {}
+            return iter((id(t), *slots, *map(self.form, [own, *[getattr(value, name) for name in slots]])))
+        raise Unknown(f"a {t.__name__}")
+
+    def memory(self, array: np.ndarray) -> tuple[Any, ...]:
+        """Where an array lies: equal for arrays that share their memory in the same way."""
+        owner = owner_of(array)
+        if id(owner) not in self.numbers:
+            self.numbers[id(owner)] = len(self.numbers)
+            self.kept.append(owner)
+        begin = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
+        return self.numbers[id(owner)], begin, array.strides, array.flags.writeable
+
+
+_UNSET = "nothing yet"
+
+
+def _is_set(cell: types.CellType) -> bool:
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+def _frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    """The frames of the program, from the one of a loop to that of the function which is traced."""
+    while frame is not None and not (frame.f_code.co_name == "traced" and is_ours(frame)):
+        if not frame.f_code.co_filename.startswith(ENGINE):
+            yield frame
+        elif "standins" in frame.f_code.co_filename:
+            raise Unknown("what is called by way of a function of C")
+        frame = frame.f_back

@@ -1,0 +1,47 @@
+"""Heads of loops: the labels that backward jumps go to, with the way in told from the way back."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from bytecode import Instr, Label
+
+from wengert.rewrite.liveness import live_at, target_is_read
+
+
+class Head(NamedTuple):
+    """What is known of the head of a loop: its place, which local variables are read from there on, and its kind.
+
+    `is_for` says that a `for` begins there, and `counts` that its variable is not read: it counts iterations alone.
+    """
+
+    number: int
+    live: frozenset[str]
+    is_for: bool
+    counts: bool
+
+
+def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, Head]]:
+    """The items of a program, and the Heads at the labels that jumps go back to.
+
+    A jump from before goes to a label of its own, right in front of the head.
+    """
+    place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
+    jumps: list[tuple[int, Any]] = [
+        (k, item) for k, item in enumerate(items) if isinstance(item, Instr) and isinstance(item.arg, Label)
+    ]
+    labels = {jump.arg for k, jump in jumps if place[jump.arg] <= k and "NO_INTERRUPT" not in jump.name}
+    if not labels:
+        return items, {}
+    live, heads, fronts = live_at(items), dict[Label, Head](), {label: Label() for label in labels}
+    for k, jump in jumps:
+        if jump.arg in labels and place[jump.arg] > k:
+            jump.arg = fronts[jump.arg]
+    made: list[Any] = []
+    for k, item in enumerate(items):
+        if isinstance(item, Label) and item in labels:
+            made.append(fronts[item])
+            is_for = next((i.name for i in items[k:] if isinstance(i, Instr)), "") == "FOR_ITER"
+            heads[item] = Head(k, live[k], is_for, is_for and not target_is_read(items, live, k))
+        made.append(item)
+    return made, heads

@@ -1,0 +1,71 @@
+"""Liveness: which local variables may still be read, at places of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bytecode import Instr, Label, TryBegin, TryEnd
+
+
+def live_at(items: Sequence[Any]) -> list[frozenset[str]]:
+    """For each place of a program, the names of fast local variables that may be read from there on."""
+    place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
+    handlers = _handlers(items, place)
+    live: list[frozenset[str]] = [frozenset()] * (len(items) + 1)
+    changed = True
+    while changed:
+        changed = False
+        for k in range(len(items) - 1, -1, -1):
+            item = items[k]
+            found = live[k + 1]
+            if isinstance(item, Instr):
+                found = found if not item.is_final() else frozenset()
+                if isinstance(item.arg, Label):
+                    found |= live[place[item.arg]]
+                sets, reads = _effect(item)
+                found = found - sets
+                for handler in handlers[k]:
+                    found |= live[handler]
+                found |= reads
+            if found != live[k]:
+                live[k], changed = found, True
+    return live
+
+
+def _handlers(items: Sequence[Any], place: dict[Label, int]) -> list[tuple[int, ...]]:
+    """For each place, where the handlers begin that an exception may be caught by there."""
+    found, open_ones = [], list[TryBegin]()
+    for item in items:
+        if isinstance(item, TryBegin):
+            open_ones.append(item)
+        elif isinstance(item, TryEnd) and item.entry in open_ones:
+            open_ones.remove(item.entry)
+        found.append(tuple([place[entry.target] for entry in open_ones if isinstance(entry.target, Label)]))
+    return found
+
+
+def _effect(instr: Instr) -> tuple[frozenset[str], frozenset[str]]:
+    """The names of the variables that an instruction sets for certain, and of those that it may read before."""
+    name, arg = instr.name, instr.arg
+    if "_FAST" not in name:
+        return frozenset(), frozenset()
+    names = [a for a in (arg if isinstance(arg, tuple) else (arg,)) if isinstance(a, str)]
+    if name in ("STORE_FAST", "STORE_FAST_STORE_FAST"):
+        return frozenset(names), frozenset()
+    if name == "STORE_FAST_LOAD_FAST":
+        return frozenset(names[:1]), frozenset(names[1:]) - frozenset(names[:1])
+    return frozenset(), frozenset(names)
+
+
+def target_is_read(items: Sequence[Any], live: Sequence[frozenset[str]], head: int) -> bool:
+    """Whether what a `for` that begins at this place sets its variable to may be read."""
+    instrs: list[tuple[int, Any]] = [
+        (k, item) for k, item in enumerate(items[head : head + 8], head) if isinstance(item, Instr)
+    ]
+    _, (k, store) = instrs[:2]
+    if store.name == "STORE_FAST":
+        return store.arg in live[k + 1]
+    if store.name == "STORE_FAST_LOAD_FAST":
+        return store.arg[0] in live[k + 1] or store.arg[0] == store.arg[1]
+    return store.name != "POP_TOP"
