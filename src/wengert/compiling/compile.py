@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.compiling.entries import FAILED, Entry, Miss, shares_parts
+from wengert.compiling.loops.freeing import is_head
 from wengert.compiling.loops.lowering import agree, postponed_on
 from wengert.compiling.native.module import load_compiler
 from wengert.compiling.watched.taking import Wrapper
@@ -110,8 +111,8 @@ class Compiled(Remade, Wrapper):
         return found.value
 
     def _agreeing(self, entry: Entry, found: Traced, parameters: list[str], given: tuple[Any, ...]) -> Entry | None:
-        """An entry that gives the numbers of the trace, where these were not all recorded; the plainest one last."""
-        if found.reads.draws or postponed_on(found.tape) is None:
+        """An entry that gives the numbers of the trace, where its code is not what was recorded; the plainest one last."""
+        if found.reads.draws or not (postponed_on(found.tape) or any(map(is_head, found.tape))):  # type: ignore[arg-type]
             return entry
         for exact in (self.exact, True):
             if agree(entry.call(*given), found.value):
@@ -140,6 +141,7 @@ class Compiled(Remade, Wrapper):
                 lines += [
                     f"called with {key}: {len(entry.tape)} ops, {len(entry.tests)} tests{(by and f', by {by}') or ''}"
                 ]
+                lines += [f"  {loop}" for loop in entry.loops]
                 lines += [f"  reads {entry.said(place)}" for place in entry.inputs]
                 lines += [f"  tests {entry.said(test)}" for test in entry.tests]
         return "\n".join([*lines, *([f"runs as it is: {self._eager}"] if self._eager else [])])

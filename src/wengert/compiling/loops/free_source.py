@@ -82,9 +82,9 @@ class Writer:
         if fork.end is not None:
             self.end(fork.end, indent)
         elif fork.nexts.keys() == {True, False}:
-            for outcome, word in ((True, f"if v{last}:"), (False, "else:")):
-                self.write(indent, word)
-                self.fork(fork.nexts[outcome], indent + 4, before)
+            for n, (outcome, inner) in enumerate(fork.nexts.items()):
+                self.write(indent, "else:" if n else f"if {'' if outcome else 'not '}v{last}:")
+                self.fork(inner, indent + 4, before)
         else:
             for n, (outcome, inner) in enumerate(fork.nexts.items()):
                 self.names[f"outcome{self.count}_{n}"] = outcome

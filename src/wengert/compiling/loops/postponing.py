@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.heads import Head
 from wengert.memory.residuals import materialise
 from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import STATE, Level, Recording, flat_slots, silent
@@ -52,8 +53,9 @@ def postponed(
     inputs = [slot for slot in sorted(here.inputs) if slot <= end and found.table[slot] is not None]
     values = tuple([_own(found.table[slot]) for slot in inputs])
     outer = [recording.entries[slot][2][0] for slot in inputs]  # type: ignore[index]
-    mixed = len({*outer}) < len(outer) or _reads_beside(recording, here, end, outer)
-    if not values or any([value is None for value in values]) or mixed:
+    if not values or any([value is None for value in values]) or len({*outer}) < len(outer):
+        return reverse(recording, here, seeds, depth, consume, watching)
+    if _reads_beside(recording, here, end, outer):
         return reverse(recording, here, seeds, depth, consume, watching)
     args = [recording.value(slot) for slot in (*inputs, *[slot for slot, _ in seeds])] + [bar for _, bar in seeds]
     ins = (*outer, *[slot for slot, _ in seeds], *[slot_of(recording, bar) for _, bar in seeds])
@@ -69,11 +71,12 @@ def postponed(
 
 
 def _repeats_freely(recording: Recording, here: Level, end: int) -> bool:
-    """Whether a loop may run any number of times, as far as its heads tell."""
-    heads: Any = [
+    """Whether a loop may run as often as tests say, as far as its heads tell."""
+    tests: Any = [
         entry[0].fn for entry in recording.entries[here.start : end + 1] if entry and entry[0].kind == "guard"
     ]
-    return any([getattr(fn, "same", False) is True for fn in heads])
+    heads = [fn for fn in tests if type(fn) is Head and fn.same]
+    return any([head.left is None for head in heads]) or (bool(heads) and any([type(fn) is not Head for fn in tests]))
 
 
 def _is_plain(recording: Recording, here: Level, end: int) -> bool:

@@ -91,7 +91,7 @@ class Found(NamedTuple):
     most: int | None
     spent: End | None
 
-    def op_of(self, link: Held | Outer) -> Op:
+    def op_of(self, link: Any) -> Op:
         """What a variable or a value from before was recorded as, where the loop begins."""
         return (self.held if type(link) is Held else self.outer)[link.number]
 

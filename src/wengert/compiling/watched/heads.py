@@ -101,9 +101,9 @@ class Heads:
         try:
             state = _Walk(self).state(frame, head.live)
         except Unknown as unknown:
-            state, differs = State({}, ()), str(unknown)
+            state, differs = State({}, ()), f"it may change {unknown}"
         else:
-            differs = "it is the first" if before is None else _difference(before, state)
+            differs = "it ran once" if before is None else _difference(before, state)
         self.loops[key] = loop, state
         left = operator.length_hint(iterator[0]) if iterator else None
         primitive = Primitive(Head(loop, differs, left, self), None, "guard")
@@ -113,10 +113,21 @@ class Heads:
 _COUNTING = type(iter(range(0)))
 
 
+def told(tape: Any) -> list[str]:
+    """What is to be said of the loops on a tape: how often they may run, by what the last head tells."""
+    last = {op.fn.loop: op for op in tape.calls if type(op.fn) is Head}
+    found = {}
+    for op in last.values():
+        head = op.fn
+        free = "as often as its tests say" if head.is_all else "as often as in its trace: a derivative walks over it"
+        found[op.site] = free if head.same else f"as often as in its trace: {head.differs}"
+    return [f"{site}: the loop runs {words}" for site, words in found.items()]
+
+
 def _difference(a: State, b: State) -> str:
     """The names of what differs in two states."""
     names = [name for name in {**a.forms, **b.forms} if a.forms.get(name, a) != b.forms.get(name, a)]
-    return ", ".join(names)
+    return ", ".join(names) and f"it changes {', '.join(names)}"
 
 
 class _Walk:

@@ -1,0 +1,356 @@
+"""Loops that tests end: compiled functions run them as often as they run, and go the way that is theirs each time."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+R = np.random.default_rng(0)
+
+
+def newton(a):
+    x = a * 1.0
+    while abs(x * x - a) > 1e-10 * a:
+        before = x
+        x = 0.5 * (before + a / before)
+    return x
+
+
+def bounded_newton(a):
+    x = a * 1.0
+    for _ in range(50):
+        step = (x * x - a) / (2 * x)
+        x = x - step
+        if abs(step) < 1e-12:
+            break
+    return x
+
+
+def two_kinds(x):
+    total, y = 0.0 * x, x
+    for _ in range(30):
+        y = 3.7 * y * (1 - y)
+        if y > 0.5:
+            total = total + np.sin(y)
+        else:
+            total = total - y * y
+    return total
+
+
+def bisection(a):
+    low, high = 0.0 * a, a * 1.0
+    while high - low > 1e-6:
+        middle = 0.5 * (low + high)
+        if middle * middle > 2.0 * a:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def power_iteration(v):
+    x, a = np.ones(3), np.diag(v) + 0.1
+    while True:
+        new = a @ x
+        new = new / np.linalg.norm(new)
+        if np.linalg.norm(new - x) < 1e-8:
+            break
+        x = new
+    return new @ a @ new
+
+
+def adaptive_steps(x):
+    t = 0.0 * x
+    while t < 1.0:
+        h = 0.01 + 0.02 * abs(np.sin(x))
+        x = x - h * x * x
+        t = t + h
+    return x
+
+
+def in_place(v):
+    u = v.copy()
+    while u.sum() > 1.0:
+        u[1:] = 0.5 * u[1:] + 0.2 * u[:-1]
+        u[0] *= 0.9
+    return u.sum()
+
+
+class Pendulum:
+    def __init__(self, x):
+        self.x, self.v = x, 0.0 * x
+
+    def step(self):
+        self.v = self.v - 0.1 * np.sin(self.x)
+        self.x = self.x + 0.1 * self.v
+
+
+def of_an_object(x):
+    pendulum = Pendulum(x)
+    while pendulum.x > 0.1:
+        pendulum.step()
+    return pendulum.x + pendulum.v
+
+
+def in_dicts(x):
+    state = {"x": x, "sums": [x, x]}
+    while state["x"] > 0.1:
+        state["sums"][0] = state["sums"][0] * 0.5 + state["x"]
+        state["x"] = state["x"] * 0.6
+    return state["sums"][0] + state["sums"][1]
+
+
+def a_loop_in_each_of_some(x):
+    total = 0.0 * x
+    for k in range(5):
+        y = x + 0.1 * k
+        while abs(y**3 - x - k) > 1e-9:
+            y = y - (y**3 - x - k) / (3 * y * y)
+        total = total + y
+    return total
+
+
+def a_loop_in_a_loop(x):
+    t = x
+    while t > 0.1:
+        y = t
+        while y > 0.05:
+            y = 0.7 * y
+        t = t - 0.3 * y - 0.1 * t
+    return t * t
+
+
+def two_exits(x):
+    while True:
+        x = 0.7 * x
+        if x < 0.2:
+            return x * 3
+        if x > 50:
+            return x * 5
+
+
+def in_a_callee(x):
+    return newton(x) * np.sin(newton(x + 1.0))
+
+
+def gives_both(z):
+    while abs(z) > 0.5:
+        z = z * (0.6 + 0.3j) + 0.01 * np.conj(z)
+    return np.real(z) ** 2 + 2 * np.imag(z)
+
+
+positive, vectors = functools.partial(R.uniform, 0.2, 30.0), functools.partial(R.uniform, 1.0, 3.0, 3)
+FREE = [
+    (newton, positive, 1), (bounded_newton, positive, 1), (two_kinds, lambda: R.uniform(0.1, 0.9), 8),
+    (bisection, lambda: R.uniform(3, 50), 4), (power_iteration, vectors, 1), (adaptive_steps, positive, 1),
+    (in_place, lambda: R.uniform(0.5, 4.0, 6), 1), (of_an_object, lambda: R.uniform(0.2, 3.0), 2),
+    (in_dicts, positive, 3), (a_loop_in_each_of_some, lambda: R.uniform(1, 3), 2), (a_loop_in_a_loop, positive, 3),
+    (two_exits, lambda: R.uniform(0.3, 70), 4), (in_a_callee, positive, 8),
+    (gives_both, lambda: complex(*R.uniform(1, 5, 2)), 6),
+]  # fmt: skip
+
+
+def near(a: Any, b: Any) -> None:
+    np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize(("f", "some", "most"), FREE, ids=lambda x: getattr(x, "__name__", ""))
+def test_one_trace_serves_any_number_of_iterations(f, some, most):
+    given = [x if isinstance(x := some(), np.ndarray | complex) else float(x) for _ in range(20)]
+    for g in (f, wg.grad(f), wg.value_and_grad(f)):
+        compiled = wg.compile(g, strict=True)
+        for x in given:
+            for a, b in zip(wg.ravel(compiled(x))[0], wg.ravel(g(x))[0], strict=True):
+                near(a, b)
+        assert int(compiled.explain().split(" traces")[0].split(" ")[-1]) <= most
+
+
+def test_gradients_are_those_of_closed_forms():
+    compiled = wg.compile(wg.grad(newton), strict=True)
+    for a in np.geomspace(1e-3, 1e8, 40):
+        np.testing.assert_allclose(compiled(float(a)), 0.5 / np.sqrt(a), rtol=1e-6)
+    assert "1 traces" in compiled.explain()
+
+
+def test_gradients_are_those_of_differences():
+    compiled, h = wg.compile(wg.grad(in_place), strict=True), 1e-6
+    compiled(np.full(6, 1.5))
+    for u in R.uniform(0.5, 4.0, (5, 6)):
+        slopes = [(in_place(u + h * e) - in_place(u - h * e)) / (2 * h) for e in np.eye(6)]
+        np.testing.assert_allclose(compiled(u), slopes, rtol=1e-6, atol=1e-8)
+
+
+def a_counter(x):
+    n = 0
+    while x > 0.1:
+        x = 0.8 * x
+        n += 1
+    return x * n
+
+
+def a_bound(x):
+    n = 0
+    while x > 0.1 and n < 10:
+        x = 0.8 * x
+        n += 1
+    return x
+
+
+def a_list(x):
+    seen = []
+    while x > 0.1:
+        x = 0.5 * x
+        seen.append(x)
+    return sum(seen)
+
+
+def a_generator(x):
+    factors = itertools.cycle([0.9, 0.5, 0.7])
+    while x > 0.1:
+        x = next(factors) * x
+    return x
+
+
+def a_flag(x):
+    turn = True
+    while x > 0.1:
+        x = 0.5 * x if turn else 0.9 * x
+        turn = not turn
+    return x
+
+
+def a_step_that_shrinks(x):
+    step = 1.0
+    while x > 0.1:
+        x = x - 0.3 * step * x
+        step = step * 0.99
+    return x
+
+
+def the_variable_of_a_for(x):
+    for k in range(40):
+        x = x * (0.9 + 0.001 * k)
+        if x < 0.5:
+            break
+    return x
+
+
+def a_closure(x):
+    n = 0
+
+    def shrink(x):
+        nonlocal n
+        n = n + 1
+        return x * (0.5 + 0.4 * (n % 2))
+
+    while x > 0.1:
+        x = shrink(x)
+    return x
+
+
+def the_length_of_a_slice(x):
+    u = np.full(8, x)
+    while u.size > 1 and u[0] > 0.1:
+        u = 0.7 * u[1:] * x
+    return u.sum()
+
+
+NOT_FREE = [
+    a_counter, a_bound, a_list, a_generator, a_flag, a_step_that_shrinks, the_variable_of_a_for, a_closure,
+    the_length_of_a_slice,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.parametrize("f", NOT_FREE, ids=lambda f: f.__name__)
+def test_what_changes_beside_the_numbers_keeps_a_loop_as_it_was(f):
+    for g in (f, wg.grad(f)):
+        compiled = wg.compile(g)
+        for x in R.uniform(0.3, 3.0, 12).tolist():
+            near(compiled(x), g(x))
+
+
+def test_explain_says_what_keeps_a_loop_as_it_was():
+    compiled = wg.compile(wg.grad(a_counter))
+    compiled(3.0)
+    assert "test_free_loops.py" in compiled.explain()
+    assert "the loop runs as often as in its trace: it changes n" in compiled.explain()
+    compiled = wg.compile(wg.grad(newton))
+    compiled(3.0)
+    assert "the loop runs as often as its tests say" in compiled.explain()
+
+
+@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.parametrize("f", [in_dicts, two_exits, of_an_object], ids=lambda f: f.__name__)
+def test_what_walks_over_the_trace_of_a_loop_keeps_it_as_it_was(f):
+    def pushed(x):
+        return wg.jvp(f, (x,), (1.0,))
+
+    def pulled_twice(x):
+        _, pullback = wg.vjp(f, x)
+        return pullback(1.0)[0] + 2 * pullback(2.0)[0]
+
+    for g in (pushed, pulled_twice, wg.grad(wg.grad(f)), wg.jacobian(f)):
+        compiled = wg.compile(g)
+        for x in R.uniform(0.3, 3.0, 8).tolist():
+            near(compiled(x), g(x))
+
+
+def test_the_way_out_that_the_trace_did_not_see_is_another_trace():
+    def f(x):
+        for _ in range(10):
+            x = 0.9 * x
+            if x < 0.5:
+                break
+        return x
+
+    compiled = wg.compile(wg.grad(f), strict=True)
+    for x in (0.8, 1.0, 5.0, 0.7, 9.0):  # the loop is left by its test, or when it is spent
+        near(compiled(x), wg.grad(f)(x))
+    assert "2 traces" in compiled.explain()
+
+
+def test_an_error_in_a_later_iteration_is_the_function_s_own():
+    def f(x):
+        total = 0.0 * x
+        while x > 0.1:
+            total = total + 1.0 / (x - 0.25)
+            x = 0.5 * x
+        return total
+
+    compiled = wg.compile(f)
+    for x in (3.0, 5.0, 9.0, 7.3):
+        near(compiled(x), f(x))
+    with pytest.raises(ZeroDivisionError) as raised:
+        compiled(4.0)
+    assert raised.traceback[-1].path.name == "test_free_loops.py"
+
+
+def test_what_is_read_outside_in_a_loop_is_watched():
+    factor = 0.5
+
+    def f(x):
+        while x > 0.1:
+            x = factor * x
+        return x
+
+    compiled = wg.compile(wg.grad(f), strict=True)
+    for value in (0.5, 0.6, 0.9):
+        factor = value
+        for x in (1.0, 2.0, 7.0):
+            near(compiled(x), wg.grad(f)(x))
+
+
+def test_how_long_it_takes_to_build_does_not_depend_on_the_iterations():
+    compiled = wg.compile(wg.grad(adaptive_steps), strict=True)
+    compiled(2.0)
+    text = compiled.source()
+    compiled.clear()
+    compiled(0.001)  # three times as many
+    assert len(compiled.source()) < 1.1 * len(text)
