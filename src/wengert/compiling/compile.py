@@ -112,7 +112,8 @@ class Compiled(Remade, Wrapper):
 
     def _agreeing(self, entry: Entry, found: Traced, parameters: list[str], given: tuple[Any, ...]) -> Entry | None:
         """An entry that gives the numbers of the trace, where its code is not what was recorded; the plainest one last."""
-        if found.reads.draws or not (postponed_on(found.tape) or any(map(is_head, found.tape))):  # type: ignore[arg-type]
+        tape: Any = found.tape
+        if found.reads.draws or not (postponed_on(tape) or any(map(is_head, tape))):
             return entry
         for exact in (self.exact, True):
             if agree(entry.call(*given), found.value):
