@@ -4,6 +4,7 @@
 """
 # isort: skip_file
 
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,9 @@ if not TYPE_CHECKING:  # for whom every name would be there
         """A part of the package that is imported when it is first used."""
         if name in _LATE:
             return import_module(f"wengert.{name}")
-        raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+        from wengert.elsewhere import no_such_name
+
+        raise AttributeError(no_such_name(name), name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

@@ -26,7 +26,7 @@ from wengert.values.callables import unwrapped
 from wengert.values.gradients import Gradients
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import is_complex
-from wengert.values.transformed import transforms
+from wengert.values.transformed import check_function, transforms
 from wengert.values.trees import leaves
 from wengert.wanted import (
     Argnums,
@@ -261,6 +261,7 @@ def _at_once(
     options: dict[str, Any],
 ) -> Any:
     """`grad(f, *args)` with arguments: the value, and the Gradients."""
+    check_function(grad, f)
     refuse_swallowed(f, kwargs)
     refuse_shared(f, {"argnums": argnums, "seed": seed, **options})
     if argnums is None:

@@ -46,14 +46,20 @@ def _place(key: int | str, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         names = named_parameters(f)  # 30 µs: asked only where they are needed
         if key in names and names.index(key) < len(args):
             return names.index(key)
-        raise ArgumentError(f"argnums names {key!r}, but the call gives no such argument")
+        raise ArgumentError(f"argnums names {key!r}, but the call gives no such argument. {_parameters(names)}")
     place = key + len(args) if key < 0 else key
     if 0 <= place < len(args):
         return place
     names = named_parameters(f)
     if 0 <= place < len(names) and names[place] in kwargs:
         return names[place]
-    raise ArgumentError(f"argnums={key}, but the call gives {len(args)} positional arguments")
+    raise ArgumentError(
+        f"argnums={key}, but the call gives {len(args)} positional arguments. They count from 0. {_parameters(names)}"
+    )
+
+
+def _parameters(names: list[str]) -> str:
+    return f"The parameters of the function are {', '.join(names)}." if names else "The function names no parameters."
 
 
 def argument_names(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: tuple[int | str, ...]) -> list[str]:
@@ -85,7 +91,7 @@ def check_inputs(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], wanted: 
                 f"argument {name!r} is an array of {value.dtype}, which has no derivative. Pass {name}.astype(float), "
                 "or allow_int=True, which gives None for it."
             )
-        what = f"is a {type(found).__name__}" if found is value else f"holds no float, but a {type(found).__name__}"
+        what = f"is a {type(found).__name__}" if found is value else f"holds no float, only {type(found).__name__}"
         raise IntegerInputError(
             f"argument {name!r} {what}, which has no derivative. Pass a float for it, or leave it out of argnums; "
             "allow_int=True gives None for it."
@@ -176,11 +182,14 @@ def refuse_swallowed(f: Any, words: Mapping[str, Any]) -> None:
     """Refuse an option of `grad`, spelt right or nearly, that a function which takes any keyword would swallow."""
     for name in words:
         near = difflib.get_close_matches(name, _NO_WORDS_OF_OTHERS, 1, 0.8) if name.startswith(_BEGINNINGS) else []
-        if near and name not in parameter_names(f) and takes_any_keyword(f):
-            raise ArgumentError(
-                f"{name}= would go to {callable_name(f)}, which takes any keyword. If {near[0]} of grad is meant, say "
-                f"grad(f, {near[0]}=...)(x); for the function's own, call functools.partial(f, {name}=...)."
-            )
+        if not near or name in parameter_names(f):
+            continue
+        if not takes_any_keyword(f):
+            raise ArgumentError(f"neither grad nor {callable_name(f)} has an argument {name!r}. Say {near[0]}=.")
+        raise ArgumentError(
+            f"{name}= would go to {callable_name(f)}, which takes any keyword. If {near[0]} of grad is meant, say "
+            f"grad(f, {near[0]}=...)(x); for the function's own, call functools.partial(f, {name}=...)."
+        )
 
 
 _NO_WORDS_OF_OTHERS = ("argnums", "has_aux", "holomorphic", "allow_int")  # as `seed` is, which functions have too

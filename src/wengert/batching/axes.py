@@ -96,7 +96,10 @@ def split(
     if not lengths:
         raise ArgumentError("vmap has no axis of examples: in_axes gives none of the arguments one")
     if len({length for length, _ in lengths}) > 1:
-        raise ArgumentError(f"the arguments have different numbers of examples: {', '.join([s for _, s in lengths])}")
+        raise ArgumentError(
+            f"the arguments have different numbers of examples: {', '.join([s for _, s in lengths])}. "
+            "in_axes=None is for what all of them see."
+        )
     return tuple(positional), named, lengths[0][0]
 
 

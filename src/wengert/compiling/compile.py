@@ -21,7 +21,7 @@ from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.frames import warn
 from wengert.values.settings import SETTINGS, Settings
-from wengert.values.transformed import Remade
+from wengert.values.transformed import Remade, check_function
 
 OF_A_KEY, IN_ALL = 8, 64
 """How many entries there may be for one form of call, and in all."""
@@ -195,6 +195,8 @@ def compile(
     `g.explain()` tells what is kept and read, `g.source()` is the generated code, `g.clear()` forgets.
     """
     native = False if exact and native is None else native
+    if g is not None:
+        check_function(compile, g)
     return (lambda g: Compiled(g, exact, strict, native)) if g is None else Compiled(g, exact, strict, native)
 
 

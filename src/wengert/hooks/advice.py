@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 _INSTEAD = {
     "np.nditer": "Iterate over the array, over .flat or by np.ndenumerate, or compute with whole arrays.",
     "np.nested_iters": "Iterate over the array, over .flat or by np.ndenumerate, or compute with whole arrays.",
@@ -13,6 +15,26 @@ _INSTEAD = {
     "float.as_integer_ratio": "Compute with the number itself: it is the quotient.",
     "np.ma.core.MaskedIterator": "Read the elements of m.ravel().",
 }
+
+_OF_OTHERS = {
+    "at": "Write into the array, or a copy of it: y = x.copy(); y[0] = 1.0. The gradient is right.",
+    "block_until_ready": "NumPy's arrays are computed when they are there: leave it out.",
+    "detach": "For a constant say wg.stop_gradient(x).",
+    "clone": "An array is copied by x.copy(), and its gradient goes on.",
+    "numpy": "It is an array of NumPy's already: leave it out.",
+    "backward": "Return the loss: wg.grad(loss)(params) gives its gradient.",
+    "requires_grad_": "wg.grad(f, argnums=...) says what is differentiated.",
+    "_value": "It is the value already: nothing is boxed.",
+}
+"""What to do instead of attributes that arrays of JAX, PyTorch and autograd have, and NumPy's have not."""
+
+
+def advise(error: BaseException) -> None:
+    """Add to the error of an attribute that arrays have elsewhere what to do here."""
+    if not isinstance(error, AttributeError) or not isinstance(error.obj, (np.ndarray, np.generic, float)):
+        return
+    if error.name in _OF_OTHERS and not hasattr(error, "__notes__"):
+        error.add_note(_OF_OTHERS[error.name])
 
 
 def advice(name: str) -> str | None:

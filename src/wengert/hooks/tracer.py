@@ -12,6 +12,7 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import calls, generated, net
+from wengert.hooks.advice import advise
 from wengert.hooks.exchange import prepare
 from wengert.hooks.search import refuse_unformed
 from wengert.memory.storage import Memory
@@ -252,4 +253,5 @@ def _with_trace(error: BaseException, f: Callable[..., Any], recording: Recordin
     """The exception, which from now on holds what was recorded until then, for `post_mortem`."""
     if len(recording.levels) == 1:
         vars(error)["__wengert__"] = LastTrace(f, recording.entries)
+        advise(error)
     return error

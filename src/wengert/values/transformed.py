@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from wengert.errors import ArgumentError
 from wengert.values.names import imported
 
 Recipe = tuple[Callable[..., Any], Any, dict[str, Any]]
@@ -56,8 +57,22 @@ class Transformed(Remade):
         return self if obj is None else types.MethodType(self.__func__, obj)
 
 
+def check_function(make: Callable[..., Any], f: Any) -> None:
+    """Refuse a value where a function is meant, as in `grad(f(x))`."""
+    if not callable(f):
+        name = make.__name__
+        raise ArgumentError(
+            f"{name} takes a function, not its value: {type(f).__name__} cannot be called. Say {name}(f)(x), or "
+            f"{name}(lambda x: ...)(x)."
+        )
+
+
 def transforms(make: Callable[..., Any], f: Any, **options: Any) -> Callable[[Callable[..., Any]], Transformed]:
-    """Have a function stand for `make(f, **options)`."""
+    """Have a function stand for `make(f, **options)`.
+
+    Errors: ArgumentError where `f` is no function.
+    """
+    check_function(make, f)
 
     def finish(function: Any) -> Transformed:
         return Transformed(functools.wraps(f)(function), (make, f, options))
