@@ -6,7 +6,9 @@ import bdb
 import cProfile
 import gc
 import inspect
+import os
 import pstats
+import subprocess
 import sys
 import threading
 import trace
@@ -14,6 +16,7 @@ import tracemalloc
 import types
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -243,3 +246,36 @@ def test_threads_that_trace_while_others_are_watched() -> None:
         threading.setprofile(before)  # type: ignore[arg-type]
     assert dict(results) == {k: wg.grad(helper)(1.0 + k, 4) for k in range(4)}
     assert sorted(seen) == ["t0", "t1", "t2", "t3"]
+
+
+DEBUGGED = """
+import wengert as wg
+
+def inner(y):
+    z = y * 3.0
+    breakpoint()
+    w = z + 1.0
+    return w * z
+
+def f(x):
+    t = x + 1.0
+    return inner(t)
+
+print("gradient", wg.grad(f)(1.0))
+"""
+
+
+def test_breakpoint_stops_in_the_users_frame(tmp_path: Path) -> None:
+    (tmp_path / "debugged.py").write_text(DEBUGGED)
+    commands = "\n".join(["p z", "up", "p ('t', t)", "down", "next", "next", "p ('w', w)", "w", "continue", ""])
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}:{root / 'rules'}"}
+    done = subprocess.run(
+        [sys.executable, "debugged.py"], input=commands, env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    shown = [line.removeprefix("(Pdb) ") for line in done.stdout.splitlines()]
+    assert "debugged.py" in shown[0] and "inner()" in shown[0]
+    assert {"6.0", "('t', 2.0)", "('w', 7.0)", "gradient 39.0"} <= {*shown}  # (3 t + 1) 3 t, of which 18 t + 3
+    stack = [line for line in shown if "debugged.py" in line][-3:]
+    assert [name in line for name, line in zip(("<module>", "f()", "inner()"), stack, strict=True)] == [True] * 3

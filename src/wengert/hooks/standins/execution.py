@@ -1,4 +1,4 @@
-"""`eval` and `exec`: the code is compiled and rewritten, and runs in the namespaces of the calling frame."""
+"""`eval` and `exec`, whose code is rewritten and runs in the namespaces of the calling frame, and `breakpoint`."""
 
 from __future__ import annotations
 import __future__
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.hooks.exchange import twin_of
-from wengert.hooks.policy import stands_for
+from wengert.hooks.policy import runs_plain, stands_for
 from wengert.hooks.search import refusal
 from wengert.recording.recording import STATE
 from wengert.values.frames import get_frame
@@ -23,6 +23,8 @@ INHERITED = functools.reduce(
 """What a text takes over from the code that has it evaluated: `from __future__ import ...`."""
 _NAMESPACES = ("globals", "locals")
 _BY_NAME = sys.version_info >= (3, 13)
+
+runs_plain("A debugger shows the frame that calls it: none may stand between.", breakpoint)
 
 
 @stands_for(eval, exec, native_errors=True, made=True)
