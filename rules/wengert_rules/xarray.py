@@ -22,6 +22,7 @@ holds(
     load=lambda held, _: held._variable._data,
     store=lambda held, _, values: setattr(held._variable, "_data", values),
     copy=copy,
+    is_array=True,
 )
 holds(
     Dataset,

@@ -20,7 +20,7 @@ from wengert.recording.session import followed
 from wengert.tangents import either_way, pushed
 from wengert.values.callables import callable_name
 from wengert.values.specs import Spec, as_float, is_complex, spec_of
-from wengert.values.trees import itself, leaves, mirror
+from wengert.values.trees import held_by_library, is_container, itself, leaves, mirror
 from wengert.wanted import Argnums, check_inputs, places_of, refuse_swallowed
 
 ENTERED = "It computes with derivatives, also with those that an outer derivative watches."
@@ -91,7 +91,21 @@ class Call:
                 "an entry only where it is holomorphic: then say holomorphic=True. Else take the Jacobians of np.real "
                 "and np.imag of its result; wg.vjp and wg.jvp give products with any of them."
             )
-        return [spec_of(leaf) for _, leaf in found]
+        ys = [spec_of(leaf) for _, leaf in found]
+        if not self.options.as_matrix:
+            self._refuse_labels(y, ys)
+        return ys
+
+    def _refuse_labels(self, y: Any, ys: list[Spec]) -> None:
+        """Refuse blocks that have more axes than the objects of a library, with labels, in which they would stand."""
+        one_number = self.single and not is_container(self.forms[0]) and not any([x.shape for x in self.xs])
+        too_narrow = [self.forms if any([spec.shape for spec in ys]) else None, None if one_number else y]
+        if held := held_by_library(too_narrow):
+            raise ArgumentError(
+                f"the Jacobian of {callable_name(self.f)} has an entry for each number of the result and each of the "
+                f"arguments: a {held} has no place for it. Say as_matrix=True for a plain matrix, or take and return "
+                "plain arrays."
+            )
 
     def nested(self, y: Any, blocks: list[list[Any]]) -> Any:
         """The blocks, a row of them for each leaf of the result, in the structure of the result, then the arguments."""
@@ -197,9 +211,12 @@ def _rows(pullback: Callable[[Any], Any], y: Any, basis: Basis) -> list[Any]:
         with warnings.catch_warnings(action="ignore", category=NoBatchingRuleWarning):  # nobody asked for a batch
             bars = vmap(pullback)(with_leaves(form, seeds))
         return [leaf for part in bars for _, leaf in leaves(part)]
-    found = [pullback(with_leaves(form, [seed[k] for seed in seeds])) for k in range(basis.size)]
+    arrays = [(seed, issubclass(y.pytype, np.ndarray)) for seed, y in zip(seeds, basis.specs, strict=True)]
+    found = [
+        pullback(with_leaves(form, [x[k, ...] if array else x[k] for x, array in arrays])) for k in range(basis.size)
+    ]
     rows = [[leaf for part in row for _, leaf in leaves(part)] for row in found]
-    return [np.stack(column) for column in zip(*rows, strict=True)]
+    return [np.stack([np.asarray(row) for row in column]) for column in zip(*rows, strict=True)]
 
 
 def by_columns(call: Call) -> Found:

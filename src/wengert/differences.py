@@ -113,7 +113,7 @@ def copies(value: Any) -> Any:
 
 def _with(leaf: Leaf, index: tuple[int, ...], number: Any) -> Leaf:
     new = np.array(leaf, subok=True)
-    new[index] = number
+    np.asarray(new)[index] = number  # also under the mask of a masked array, which stays one
     return _like(leaf, new)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from wengert.errors import NonScalarOutputError
 from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.transformed import transforms
+from wengert.values.trees import leaves
 from wengert.wanted import Argnums, check_argnums
 
 ENTERED = "It computes with derivatives, also with those that an outer derivative watches."
@@ -181,9 +181,10 @@ def _first(f: Callable[..., Any], options: Options) -> Callable[..., Any]:
     def rows(*args: Any, **kwargs: Any) -> Any:
         value, found = by_value(*args, **kwargs)
         y = value[0] if options.has_aux else value
-        if math.prod(np.shape(y)) != 1:
+        count = sum([np.size(leaf) for _, leaf in leaves(y)])
+        if count != 1:
             raise NonScalarOutputError(
-                f"the Hessian as a matrix is that of one number, but {callable_name(f)} returned shape {np.shape(y)}. "
+                f"the Hessian as a matrix is that of one number, but {callable_name(f)} returned {count}. "
                 "Leave out as_matrix=True, which gives one Hessian for each number."
             )
         return (found, value[1]) if options.has_aux else found

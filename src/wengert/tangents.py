@@ -15,6 +15,7 @@ from wengert.gradient import pullback_of
 from wengert.hooks.tracer import closed, enter, level, run
 from wengert.memory.residuals import excerpt, materialise
 from wengert.nans import check_given
+from wengert.recording.container_arguments import with_leaves as filled
 from wengert.recording.inputs import Swaps
 from wengert.recording.no_path import is_lost, warn_of_loss
 from wengert.recording.recording import STATE, Level, Recording, calling
@@ -25,7 +26,7 @@ from wengert.values.cotangents import force
 from wengert.values.results import with_leaves
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_of
-from wengert.values.trees import leaves, mirror, shallow_copy, walk
+from wengert.values.trees import itself, leaves, mirror
 from wengert.values.views import owner_of
 from wengert.wanted import asked_for, with_aux
 
@@ -125,11 +126,12 @@ class Work(NamedTuple):
     quiet: bool
 
 
-class Mark(NamedTuple):
-    """Stands in the form of a result for a leaf: its slot, and the Spec of its value."""
+class Form(NamedTuple):
+    """What the tangent of a result is made from: a copy of its structure, the slots of its leaves, their Specs."""
 
-    slot: int | None
-    spec: Spec
+    value: Any
+    slots: list[int | None]
+    specs: list[Spec]
 
 
 class Primals(NamedTuple):
@@ -184,7 +186,7 @@ def _fitted(path: str, tangent: Any, spec: Spec, call: Callable[..., Any], size:
 
 
 def _pushed(work: Work, tangents: Sequence[Any], size: int | None) -> tuple[Any, Any, Any]:
-    if isinstance(tangents, (tuple, list)):
+    if size is None and isinstance(tangents, (tuple, list)):  # those of several directions are nobody else's
         tangents = [_copied(tangent, calling(followed())) for tangent in tangents]
     with level(False) as (recording, here):
         depth = len(recording.levels) - 1
@@ -250,7 +252,7 @@ def _linearized(work: Work, backward: bool = False) -> tuple[Any, Any, Any, Any]
 def _recorded(
     recording: Recording, here: Level, work: Work, streamed: Any = None
 ) -> tuple[Any, Any, Any, Swaps, Primals]:
-    """Run f in a level: its value, the form of that with Marks for leaves, what else it gave, and what was entered.
+    """Run f in a level: its value, the Form of that, what else it gave, and what was entered.
 
     What is recorded keeps what forward mode needs. `streamed` are tangents that go along, and the number of directions.
     """
@@ -271,13 +273,9 @@ def _recorded(
         finally:
             swaps.restore()
         value, aux = with_aux(work.f, result) if work.has_aux else (result, None)
-        slots: list[int | None] = []
-
-        def mark(leaf: Any) -> Mark:
-            slots.append(slot_of(recording, leaf))
-            return Mark(slots[-1], spec_of(leaf))
-
-        form = mirror(value, mark)
+        found = [leaf for _, leaf in leaves(value)]
+        slots = [slot_of(recording, leaf) for leaf in found]
+        form = Form(mirror(value, itself), slots, [spec_of(leaf) for leaf in found])
         if slots and (swaps.made or not work.quiet) and all(is_lost(recording, here, slot) for slot in slots):
             warn_of_loss(recording, here, f, asked_for(*work[:4]))
     finally:
@@ -285,14 +283,12 @@ def _recorded(
     return value, form, aux, swaps, known
 
 
-def _filled(form: Any, dots: Tangents, seeds: Tangents, call: Callable[..., Any], size: int | None) -> Any:
-    """The tangent of a result from its form: zeros where there is none, and no array of the user's or twice."""
+def _filled(form: Form, dots: Tangents, seeds: Tangents, call: Callable[..., Any], size: int | None) -> Any:
+    """The tangent of a result: zeros where there is none, and no array of the user's or twice."""
     given = {id(owner_of(dot)) for dot in seeds.values() if isinstance(dot, np.ndarray)}
 
-    def fill(mark: Any) -> Any:
-        if type(mark) is not Mark:
-            return mark
-        dot, spec = None if mark.slot is None else force(known(dots.get(mark.slot))), mark.spec
+    def fill(slot: int | None, spec: Spec) -> Any:
+        dot = None if slot is None else force(known(dots.get(slot)))
         if dot is None:
             return _zeros(spec, size)
         if isinstance(dot, np.ndarray):
@@ -304,9 +300,7 @@ def _filled(form: Any, dots: Tangents, seeds: Tangents, call: Callable[..., Any]
             return dot
         return call(np.asarray if size is not None or issubclass(spec.pytype, np.ndarray) else spec.pytype, dot)
 
-    if type(form) is Mark:
-        return fill(form)
-    return walk(form, "", {}, at_other=fill, hold=shallow_copy)
+    return filled(form.value, [fill(slot, spec) for slot, spec in zip(form.slots, form.specs, strict=True)])
 
 
 def _zeros(spec: Spec, size: int | None) -> Any:

@@ -23,6 +23,44 @@ def test_data_of_xarray() -> None:
     assert np.array_equal(a, X)
 
 
+def test_other_derivatives_of_data_of_xarray() -> None:
+    xr = pytest.importorskip("xarray")
+    a = xr.DataArray(X, dims=("t", "s"), coords={"t": [10, 20]}, name="height")
+    cubes, loss = (lambda a: a**3), (lambda a: (a**3).sum())
+    value, gradient = wg.value_and_grad(loss)(a)  # a DataArray of one number is that number
+    assert value == np.sum(X**3)
+    xr.testing.assert_identical(gradient, 3 * a**2)
+    xr.testing.assert_identical(wg.jacobian(lambda a: loss(a).item())(a), 3 * a**2)
+    y, y_dot = wg.jvp(cubes, (a,), (a,))
+    xr.testing.assert_identical(y, a**3)
+    xr.testing.assert_allclose(y_dot, 3 * a**3)
+    xr.testing.assert_allclose(wg.hvp(loss, a, a), 6 * a**2)
+    np.testing.assert_allclose(wg.jacobian(cubes, as_matrix=True)(a), np.diag(3 * X.ravel() ** 2))
+    np.testing.assert_allclose(wg.hessian(loss, as_matrix=True)(a), np.diag(6 * X.ravel()))
+    ds = xr.Dataset({"a": a, "b": ("t", X[0])})
+    mixed = wg.hessian(lambda d: (d.a * d.b).sum(), as_matrix=True)(ds)
+    np.testing.assert_allclose(mixed[:4, 4:], [[1, 0], [1, 0], [0, 1], [0, 1]])
+    for f, x in ((cubes, a), (lambda d: (d.a * d.b).values, ds), (lambda x: a * x[0], X[0])):
+        with pytest.raises(wg.ArgumentError, match="Say as_matrix=True for a plain matrix"):
+            wg.jacobian(f)(x)
+    with pytest.raises(wg.NonScalarOutputError, match=r"returned shape \(2, 2\)"):
+        wg.grad(cubes)(a)
+
+
+def test_a_compiled_gradient_of_data_of_xarray() -> None:
+    a = pytest.importorskip("xarray").DataArray(X, dims=("t", "s"))
+    compiled = wg.compile(wg.grad(lambda a: (a**2).sum()))
+    with pytest.warns(wg.EagerWarning, match="not compiled"):
+        assert compiled(a).identical(2 * a)
+    assert compiled(2 * a).identical(4 * a)
+
+
+def test_a_quantity_is_no_number() -> None:
+    unit = pytest.importorskip("pint").UnitRegistry()
+    with pytest.raises(wg.NonScalarOutputError, match="not a Quantity"):
+        wg.grad(lambda q: q**3)(2.0 * unit.km)
+
+
 def test_quantities_of_pint() -> None:
     unit = pytest.importorskip("pint").UnitRegistry()
     q = X[0] * unit.km

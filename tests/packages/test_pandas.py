@@ -161,3 +161,38 @@ def test_a_function_of_each_element(f: Any, slopes: Any) -> None:
     value, gradient = wg.value_and_grad(f)(x)
     assert value == f(x)
     np.testing.assert_allclose(gradient, slopes, rtol=1e-14)
+
+
+@pytest.mark.parametrize("table", [pd.Series(X, index=list("abcdef")), pd.DataFrame({"a": X, "b": X**2, "k": KEYS})])
+def test_other_derivatives_of_a_table(table: Any) -> None:
+    numbers = table if isinstance(table, pd.Series) else table[["a", "b"]]
+    cubes = lambda t: (t if isinstance(t, pd.Series) else t[["a", "b"]]) ** 3
+    loss = lambda t: cubes(t).to_numpy().sum()
+    flat = numbers.to_numpy().T.ravel()
+    np.testing.assert_allclose(wg.jacobian(cubes, as_matrix=True)(table), np.diag(3 * flat**2))
+    np.testing.assert_allclose(wg.hessian(loss, as_matrix=True)(table), np.diag(6 * flat))
+    product = wg.hvp(loss, table, table)
+    np.testing.assert_allclose(product if table is numbers else product[["a", "b"]], 6 * numbers**2)
+    y, y_dot = wg.jvp(cubes, (table,), (table,))
+    assert type(y_dot) is type(y)
+    np.testing.assert_allclose(y_dot, 3 * numbers**3)
+    wg.check_grads(loss, table)
+    for derivative in (wg.jacobian, wg.jacrev, wg.jacfwd):
+        with pytest.raises(wg.ArgumentError, match=f"a {type(table).__name__} has no place for it"):
+            derivative(cubes)(table)
+    with pytest.raises(wg.ArgumentError, match="Say as_matrix=True"):
+        wg.hessian(loss)(table)
+
+
+def test_jacobians_that_fit_into_a_series() -> None:
+    s = pd.Series(X, index=list("abcdef"))
+    pd.testing.assert_series_equal(wg.jacobian(lambda s: (s**2).sum())(s), 2 * s)
+    pd.testing.assert_series_equal(wg.jacobian(lambda t: s * t**2)(3.0), 6 * s)
+
+
+def test_a_compiled_gradient_of_a_series() -> None:
+    s = pd.Series(X, name="height")
+    compiled = wg.compile(wg.grad(lambda s: (s**2).sum()))
+    with pytest.warns(wg.EagerWarning, match="not compiled"):
+        pd.testing.assert_series_equal(compiled(s), 2 * s)
+    pd.testing.assert_series_equal(compiled(2 * s), 4 * s)

@@ -72,7 +72,13 @@ class LeafGradients:
                 bar = self.bars.call(np.array, bar)
                 owner = id(owner_of(bar))
             self.given.add(owner)
-            return bar
+            return bar if type(leaf) is np.ndarray else self._masked(bar, leaf)
         if isinstance(leaf, np.ndarray):  # of no dimension, where arithmetic gives numbers
             return self.bars.call(np.array, bar)
         return bar if self.traced and type(bar) is type(leaf) else self.bars.call(type(leaf), bar)
+
+    def _masked(self, bar: np.ndarray, leaf: np.ndarray) -> np.ndarray:
+        """The gradient of a masked array under its mask; that of any other array as it is."""
+        if not isinstance(leaf, np.ma.MaskedArray):
+            return bar
+        return self.bars.call(np.ma.array, bar, mask=np.array(leaf.mask))

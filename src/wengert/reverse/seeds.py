@@ -13,7 +13,7 @@ from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.reverse.strategies import Seeds
 from wengert.values.specs import FLOATS, as_float, is_complex, is_inexact, number_type
-from wengert.values.trees import leaves
+from wengert.values.trees import array_in, leaves
 
 Caller = Callable[..., Any]
 
@@ -40,6 +40,7 @@ def seeds_of(outputs: list[tuple[str, int | None, Any]], y_bar: Any, call: Calle
         if is_complex(bar) and not is_complex(leaf):
             raise ValueError(f"the cotangent{path} is complex, the result real: give its real part, {bar!r:.40}.real")
         if slot is not None:
+            bar = _unmasked(bar, call)
             seeds.append((slot, call(np.conj, bar) if np.iscomplexobj(bar) else bar))
     return seeds
 
@@ -58,6 +59,8 @@ def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, 
             f"the function returned {value!r} ({type(value).__name__}), which has no derivative. "
             "Return the float (or array) that it was made from."
         )
+    if not is_inexact(value) and (array := array_in(value)) is not None:
+        value = array
     if not is_inexact(value):
         kind = f"an array of {value.dtype}" if isinstance(value, np.ndarray) else f"a {type(value).__name__}"
         error = NoGradientPathError if isinstance(value, np.ndarray) else NonScalarOutputError
@@ -81,5 +84,12 @@ def scalar_seed(recording: Recording, value: Any, seed: Any, holomorphic: bool, 
     if seed is not None:
         if np.shape(seed) != np.shape(value):
             raise ValueError(f"the seed has shape {np.shape(seed)}, the result {np.shape(value)}")
-        return [(slot, call(np.conj, seed))]
+        return [(slot, call(np.conj, _unmasked(seed, call)))]
     return [(slot, np.ones(value.shape, value.dtype) if isinstance(value, np.ndarray) else number_type(type(value))(1))]
+
+
+def _unmasked(bar: Any, call: Caller) -> Any:
+    """A cotangent as the walk back takes it: a masked one is zero under its mask."""
+    if type(bar) is np.ndarray or not isinstance(bar, np.ndarray) or not isinstance(bar, np.ma.MaskedArray):
+        return bar
+    return call(np.ma.filled, bar, 0.0)

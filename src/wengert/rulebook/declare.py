@@ -303,12 +303,14 @@ def holds(
     load: Callable[[Any, Any], Any],
     store: Callable[[Any, Any, Any], None],
     copy: Callable[[Any], Any],
+    is_array: bool = False,
 ) -> None:
     """Declare how objects of these `classes` hold arrays of floats, so that they can be differentiated as arguments.
 
     `keys(obj)` are the places, `load(obj, key)` gives the array there, `store(obj, key, array)` exchanges it, and
     `copy(obj)` is an object that shares all with it, until another array is stored in one of the two. Their gradient
-    is such a copy with gradients in these places; all else in it stays as it is.
+    is such a copy with gradients in these places; all else in it stays as it is. `is_array`: an object is one array,
+    with labels, and where it has one number, a function may return it for that.
 
     >>> class Column:
     ...     def __init__(self, name, numbers):
@@ -325,7 +327,7 @@ def holds(
     ('height', array([2., 4.]))
     """
     for cls in classes:
-        hold_by(cls, Holding(keys, load, store, copy))
+        hold_by(cls, Holding(keys, load, store, copy, is_array))
 
 
 def adjoint(a: Any) -> Any:

@@ -45,6 +45,7 @@ class Holding(NamedTuple):
     load: Callable[[Any, Any], Any]
     store: Callable[[Any, Any, Any], None]
     copy: Callable[[Any], Any]
+    is_array: bool = False  # an instance is one array, with labels
 
 
 class Form(NamedTuple):
@@ -89,6 +90,27 @@ def form_of(cls: type) -> Form | None:
 def _held(cls: type) -> Form | None:
     holding = next((_holdings[base] for base in cls.__mro__ if base in _holdings), None) if _holdings else None
     return None if holding is None else Form(None, None, False, (), holding)
+
+
+def held_by_library(value: Any) -> str | None:
+    """The class of an object in a structure that holds arrays as its library's rules say; None if there is none."""
+    found = []
+
+    def note(container: Any) -> Any:
+        if getattr(form_of(type(container)), "holding", None) is not None:
+            found.append(type(container).__name__)
+        return container
+
+    walk(value, "", {}, hold=note)
+    return found[0] if found else None
+
+
+def array_in(value: Any) -> Any:
+    """The array that an object of a library is, with labels; None where the object is no such one."""
+    holding = getattr(form_of(type(value)), "holding", None)
+    if holding is None or not holding.is_array:
+        return None
+    return next((holding.load(value, key) for key in holding.keys(value)), None)
 
 
 def is_container(value: Any) -> bool:
@@ -140,7 +162,7 @@ def shelves(container: Any, form: Form) -> list[Shelf]:
     """The shelves of a container that is no tuple."""
     items, found = form.items, []
     if form.holding is not None:
-        keys, load, store, _ = form.holding
+        keys, load, store, *_ = form.holding
         return [Shelf(container, list(keys(container)), load, store, _subscript)]
     if items is list:
         places = range(list.__len__(container))
