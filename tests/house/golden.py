@@ -12,6 +12,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -106,7 +107,8 @@ def example(name: str) -> str:
     paths = os.pathsep.join(str(ROOT / folder) for folder in ("src", "rules"))
     environment = {**os.environ, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8"}
     command = [sys.executable, "-W", "error", str(ROOT / "examples" / f"{name}.py")]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=300)
+    with tempfile.TemporaryDirectory() as folder:  # for what it writes
+        done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environment, timeout=300, cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout.replace(f"{ROOT}{os.sep}", "")
 
