@@ -20,6 +20,7 @@ from wengert.differences import ngradient
 from wengert.errors import *
 from wengert.explain import policy
 from wengert.gradient import grad, value_and_grad, vjp
+from wengert.holdings import MemoryUse, memory
 from wengert.hooks.net import strict
 from wengert.implicit import implicit
 from wengert.jacobians import hessian, jacfwd, jacobian, jacrev, value_and_jacobian
@@ -67,7 +68,7 @@ __all__ = [
     "compile", "trace", "gradtape", "jvptape", "hvptape", "post_mortem", "PostMortem", "Tape", "Input", "Constant",
     "Call", "Variable", "Context", "RRuleContext", "rrule_tape", "mkcall", "bound", "verify", "fold_constants",
     # seen
-    "show", "profile", "Profile",
+    "show", "profile", "Profile", "memory", "MemoryUse",
     # errors and warnings
     "errors", "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError",
     "EagerWarning", "GradientCheckError", "IntegerInputError", "NativeUnavailableError", "NoBatchingRuleWarning",

@@ -346,7 +346,7 @@ def quiet_gradients(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place
 
 
 def measured_gradients(
-    f: Any, args: Args, kwargs: dict[str, Any], argnums: Argnums, begin: Any
+    f: Any, args: Args, kwargs: dict[str, Any], argnums: Argnums, begin: Any = None
 ) -> tuple[Any, list[Any]]:
     """The value and the gradients of `grad(f, *args, argnums=argnums, **kwargs)`; `begin` is as in `_gradient`."""
     places = (*range(len(args)), *kwargs) if argnums is None else places_of(f, args, kwargs, argnums)[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -124,27 +125,27 @@ def profile(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs
 
     refuse_swallowed(f, kwargs)
 
-    def fresh() -> tuple[Any, Any]:
-        """The arguments, with arrays that f may write into."""
-        return rebuild((args, kwargs), lambda leaf, _: leaf.copy(order="K") if type(leaf) is np.ndarray else leaf)
+    def gradient() -> Callable[..., Any]:
+        given, named = copied(args, kwargs)
+        return partial(measured_gradients, f, given, named, argnums)
 
-    def gradient(begin: Any = None) -> None:
-        given, named = fresh()
-        measured_gradients(f, given, named, argnums, begin)
+    def run() -> Callable[[], Any]:
+        given, named = copied(args, kwargs)
+        return partial(f, *given, **named)
 
-    def run() -> None:
-        given, named = fresh()
-        f(*given, **named)
-
-    took = _seconds(gradient)
-    took = min(took, _seconds(gradient)) if took < AGAIN else took
-    plain = _seconds(run)
-    by_line = followed(run, Seconds())
-    timed, sized = (Laps(meter).over(gradient) for meter in (Seconds(), Bytes()))
+    took = _seconds(gradient())
+    took = min(took, _seconds(gradient())) if took < AGAIN else took
+    plain, by_line = _seconds(run()), followed(run(), Seconds())
+    timed, sized = (Laps(meter).over(gradient()) for meter in (Seconds(), Bytes()))
     return Profile(callable_name(f), plain, took, timed.rest, _rows(by_line, timed.spent, sized.spent))
 
 
 AGAIN = 5.0  # seconds that a first gradient takes at most where a second one is timed, on what the first has learnt
+
+
+def copied(*given: Any) -> Any:
+    """What a function is given, with copies of the arrays, which it may write into."""
+    return rebuild(given, lambda leaf, _: leaf.copy(order="K") if type(leaf) is np.ndarray else leaf)
 
 
 def _seconds(run: Callable[[], Any]) -> float:

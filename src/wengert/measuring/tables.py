@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from wengert.pages.sources import file_name, lines_of
+from wengert.pages.sources import file_name, source_line, text_of
 
 LEAST = 0.0005  # the part of the whole below which a line is left out
 
@@ -31,6 +31,33 @@ def profile_table(profile: Any, width: int) -> Iterator[Any]:
     yield _by_primitive(profile, columns)
 
 
+def memory_table(use: Any, width: int) -> Iterator[Any]:
+    """A table of what was held at the peak, most first, with bars beside the source."""
+    when = "reverse" if use.at >= use.turned else "forward"
+    yield Text(
+        f"{use.title}: {bytes_text(use.peak) or use.peak} at the most, in the {when} pass, at the {use.at + 1}. of "
+        f"{len(use.total)} recorded calls and steps back"
+    )
+    source = Column("line", justify="right", style="dim"), Column("", no_wrap=True, overflow="ellipsis", ratio=1)
+    numbers = [Column(name, justify="right", no_wrap=True) for name in ("bytes", "pieces")]
+    table = Table(
+        *source, Column("", width=16, no_wrap=True), *numbers, Column("", no_wrap=True), box=None, expand=True
+    )
+    for row in use.lines:
+        if row.nbytes > LEAST * use.peak:
+            bar = Text("█" * round(16 * row.nbytes / use.lines[0].nbytes), "blue")
+            table.add_row(*_place(row.line), bar, bytes_text(row.nbytes), str(row.pieces), row.kind)
+    yield table
+
+
+def _place(line: Any) -> tuple[str, Text]:
+    """Where a line is, and its text."""
+    if line is None:
+        return "", Text("in no line of yours")
+    file, number, _ = line
+    return f"{file_name(file)}:{number}", Text(text_of(file, number))
+
+
 def _headline(profile: Any) -> str:
     forward, reverse = (sum(getattr(row, name) for row in profile.rows) for name in ("forward", "reverse"))
     said = f"{profile.title}: its value and gradient take {seconds(profile.gradient)}"
@@ -47,11 +74,9 @@ def _by_file(profile: Any, columns: Columns) -> Iterator[Table]:
     for file, its in groupby(sorted(rows, key=lambda row: row.what), key=lambda row: row.what[0]):
         source = Column("", justify="right", style="dim"), Column("", no_wrap=True, overflow="ellipsis", ratio=1)
         table = Table(*source, *_heads(columns), title=file_name(file), box=None, expand=True)
-        text = lines_of(file)
         for row in its:
-            number = row.what[1]
-            line = text[number - 1] if number <= len(text) else row.what[2]
-            table.add_row(str(number), Text(line), *_cells(row, most, columns))
+            text = Text(source_line(file, row.what[1]) or row.what[2])
+            table.add_row(str(row.what[1]), text, *_cells(row, most, columns))
         yield table
 
 

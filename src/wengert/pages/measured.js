@@ -22,6 +22,28 @@ function drawTime(pane) {
   return () => markSums(pane);
 }
 
+function drawMemory(pane) {
+  const { lines, held, total, turned, moments, peak } = data.memory;
+  const box = element("div", { class: "picture" });
+  pane.replaceChildren(box);
+  box.append(element("p", {}, "Bytes held after each recorded call", element("span", { class: "key forward" }), "and step back",
+    element("span", { class: "key reverse" }), `, ${moments} in all; the line has what was at work besides`));
+  const at = (k) => k / held.length;
+  const most = Math.max(...held, ...total);
+  const curve = canvas(box, 220, (context, width, height) => {
+    area(context, width, height, held, at, (k) => (k < turned ? "forward" : "reverse"), most);
+    context.strokeStyle = colour("text");
+    context.beginPath();
+    total.forEach((value, k) => context.lineTo(LEFT + at(k + 0.5) * (width - LEFT - 8), height - 18 - (value / most) * (height - 40)));
+    context.stroke();
+  });
+  const columns = [["bytes", (row) => bytes(row.bytes)], ["of the peak", (row) => `${((100 * row.bytes) / peak).toFixed(1)} %`],
+    ["pieces", (row) => row.pieces], ["kind", (row) => row.kind]];
+  const nameOf = (row) => (row.line < 0 ? "in no line of yours" : `${data.lines[row.line][1]}: ${textOf(row.line)}`);
+  box.append(element("p", {}, "At the peak, by the line that made it"), sums("line", lines, nameOf, columns, (row) => row.line));
+  return () => { curve.paint(); markSums(pane); };
+}
+
 function sums(title, rows, nameOf, columns, lineOf = () => -1) {
   const table = element("table", { class: "sums" }, element("tr", {}, element("th", {}, title), ...columns.map(([name]) => element("th", {}, name))));
   for (const row of rows) {

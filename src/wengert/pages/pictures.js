@@ -33,8 +33,7 @@ function canvas(pane, height, draw) {
 const LEFT = 66;
 
 // A curve as an area, with its peak marked; `at(k)` is the place of its k-th value, from 0 to 1.
-function area(context, width, height, curve, at, sides) {
-  const most = Math.max(1, ...sampled(curve, width).map(([, value]) => value));
+function area(context, width, height, curve, at, sides, most = Math.max(1, ...sampled(curve, width).map(([, value]) => value))) {
   const x = (k) => LEFT + at(k) * (width - LEFT - 8);
   const y = (value) => height - 18 - (value / most) * (height - 40);
   let peak = 0;

@@ -3,8 +3,8 @@ const lineAt = new Map(data.lines.map(([file, number], k) => [`${file}:${number}
 const sourceRows = [];
 
 function drawSource() {
-  const most = data.profile ? Math.max(...data.profile.lines.flatMap((row) => [row.forward, row.reverse]), 1e-12) : 0;
-  const measured = new Map((data.profile ? data.profile.lines : []).map((row) => [row.line, row]));
+  const measured = measures();
+  const most = Math.max(...[...measured.values()].flat().map(([, amount]) => amount), 1e-12);
   const order = data.files.map((_, k) => k).sort((a, b) => data.files[b].own - data.files[a].own || a - b);
   for (const k of order) {
     const file = data.files[k];
@@ -20,7 +20,7 @@ function drawSource() {
 function sourceRow(file, number, text, most, measured) {
   const line = lineAt.get(`${file}:${number}`);
   const made = element("tr", {}, element("td", { class: "number" }, String(number)));
-  if (data.profile) made.append(bars(measured.get(line), most));
+  if (measured.size) made.append(bars(measured.get(line) || [], most));
   const told = line === undefined ? 0 : opsOfLine[line].length;
   made.append(element("td", { class: "count" }, told ? `${told}` : ""), element("td", {}, text || " "));
   if (line !== undefined) {
@@ -32,12 +32,23 @@ function sourceRow(file, number, text, most, measured) {
   return made;
 }
 
-function bars(row, most) {
-  const cell = element("td", { class: "bars" });
-  if (!row) return cell;
-  cell.title = `forward ${seconds(row.forward)}, reverse ${seconds(row.reverse)}`;
-  for (const side of ["forward", "reverse"]) {
-    if (row[side]) cell.append(element("span", { class: `bar ${side}`, style: `width:${Math.max(1, (86 * row[side]) / most)}px` }));
+// What was measured of each line: [side, amount, text] for each of its bars.
+function measures() {
+  const found = new Map();
+  const add = (line, ...bar) => line >= 0 && found.set(line, [...(found.get(line) || []), bar]);
+  for (const row of data.profile ? data.profile.lines : []) {
+    for (const side of ["forward", "reverse"]) if (row[side]) add(row.line, side, row[side], `${side} ${seconds(row[side])}`);
+  }
+  for (const row of data.memory ? data.memory.lines : []) {
+    add(row.line, row.kind === "cotangent" ? "reverse" : "forward", row.bytes, `${row.kind} ${bytes(row.bytes)}`);
+  }
+  return found;
+}
+
+function bars(rows, most) {
+  const cell = element("td", { class: "bars", title: rows.map(([, , text]) => text).join(", ") });
+  for (const [side, amount] of rows) {
+    cell.append(element("span", { class: `bar ${side}`, style: `width:${Math.max(1, (86 * amount) / most)}px` }));
   }
   return cell;
 }

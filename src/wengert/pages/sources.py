@@ -102,8 +102,12 @@ def lines_of(file: str) -> list[str]:
 
 def text_of(file: str, number: int) -> str:
     """The text of a line, or its number."""
-    text = lines_of(file)[number - 1 : number]
-    return in_line(text[0].strip()) if text and text[0].strip() else f"line {number}"
+    return in_line(source_line(file, number).strip()) or f"line {number}"
+
+
+def source_line(file: str, number: int) -> str:
+    """A line of a file; empty where it is not known."""
+    return next(iter(lines_of(file)[number - 1 : number]), "")
 
 
 def function_of(site: Site) -> str:

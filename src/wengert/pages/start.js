@@ -6,6 +6,7 @@ if (count) {
   if (tape.own.some(Boolean)) views.Liveness = drawLiveness;
 }
 if (data.profile) views.Time = drawTime;
+if (data.memory) views.Memory = drawMemory;
 
 function view(name) {
   byId("view").replaceChildren();

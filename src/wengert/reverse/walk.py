@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,20 @@ WARM = 100  # uses after which a form of call gets a step of its own: it takes 2
 
 
 def reverse(
-    recording: Recording, here: Level, seeds: Seeds, depth: int, consume: bool, watching: Recording | None
+    recording: Recording,
+    here: Level,
+    seeds: Seeds,
+    depth: int,
+    consume: bool,
+    watching: Recording | None,
+    make: Callable[[int], Bars] | None = None,
 ) -> Bars:
     """Walk back over a level, from the seeds at some slots, and return the cotangents of all slots.
 
     `depth` counts the levels around it. With `consume`, residuals are dropped as they are used. Memory written since is
     put back as each pullback saw it, and restored at the end. What is computed is recorded by `watching`, the recording
     that is open on this thread now: the same one in an inner level, None in the outermost, any one for a pullback
-    called later.
+    called later. `make` makes the Bars of so many slots where no outer trace looks on.
     """
     end = max([slot for slot, _ in seeds], default=here.start - 1)
     if watching is not None or depth or SETTINGS.strategy == "pass through" or SETTINGS.debug_nans:
@@ -53,7 +60,7 @@ def reverse(
         made = PassingBars(end + 1) if watching is None else PassingTracedBars(watching, recording)
         bars: Bars = choosing(made, recording, here, seeds)
     else:
-        bars = EAGER[SETTINGS.add](end + 1)
+        bars = (make or EAGER[SETTINGS.add])(end + 1)
         bars.windows = Windows(recording.entries)
     if recording.memory.has_pulls:
         for entry in map(recording.entries.__getitem__, range(here.start, end + 1)):

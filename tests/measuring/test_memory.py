@@ -1,0 +1,197 @@
+"""What a gradient holds: as much as tracemalloc says, and made by the lines that are known to have made it."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.holdings import Held
+
+MB = 1_000_000
+X = np.ones(MB // 8)  # of one megabyte
+
+
+def plain_peak(f: Callable[..., Any], *args: Any) -> int:
+    """What tracemalloc says of a gradient that nobody follows."""
+    wg.grad(f, *args)
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        wg.grad(f, *args)
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+def held_by(found: wg.MemoryUse, f: Callable[..., Any], after: int) -> dict[str, Held]:
+    """What a line has made, by kind."""
+    number = f.__code__.co_firstlineno + after
+    return {row.kind: row for row in found.lines if row.line is not None and row.line[1] == number}
+
+
+def chain(x):
+    for _ in range(10):
+        x = np.sin(x)
+    return np.sum(x)
+
+
+def stretch(x):
+    for _ in range(5):
+        x = np.sin(x) * x
+    return x
+
+
+def checkpointed(x):
+    for _ in range(6):
+        x = wg.checkpoint(stretch)(x)
+    return np.sum(x)
+
+
+def overwritten(x):
+    y = x.copy()
+    for k in range(4):
+        z = np.exp(y)
+        y[:] = z * 0.1
+    return np.sum(y)
+
+
+def untraced(x):
+    noise = np.random.default_rng(0).normal(size=x.shape)
+    return np.sum(x * noise * x)
+
+
+def of_views(x):
+    rows = x.reshape(5, -1)
+    return sum(np.sum(np.exp(row)) for row in rows)
+
+
+def orbit(x):
+    for _ in range(1000):
+        x = x + 0.01 * np.sin(x)
+    return x
+
+
+@pytest.mark.parametrize("f", [chain, checkpointed, overwritten, untraced, of_views])
+def test_the_peak_and_what_is_followed_are_what_tracemalloc_says(f: Any) -> None:
+    """Two measures: what was followed array by array, and the memory of the process."""
+    for _ in range(25):
+        wg.grad(f, X)  # after a hundred uses a step back is another function
+    found, peak = wg.memory(f, X), plain_peak(f, X)
+    assert found.peak == pytest.approx(peak, rel=0.01)
+    assert found.total.max() == pytest.approx(peak, rel=0.02)
+    assert sum(row.nbytes for row in found.lines) == pytest.approx(found.peak, rel=0.01)
+
+
+def test_a_loop_of_numbers_holds_what_is_written_down_of_it() -> None:
+    found, peak = wg.memory(orbit, 1.0), plain_peak(orbit, 1.0)
+    assert found.peak == pytest.approx(peak, rel=0.05)
+    assert 0.7 * peak < held_by(found, orbit, 2)["recording"].nbytes < peak
+    assert held_by(found, orbit, 2)["recording"].pieces == pytest.approx(3000, rel=0.1)
+
+
+def test_residuals_count_for_the_line_that_made_them() -> None:
+    """Each sine's pullback reads its argument, of one megabyte: nine are kept, and the sum's argument is not."""
+    found = wg.memory(chain, X)
+    assert held_by(found, chain, 2)["array"].nbytes == pytest.approx(9 * MB, abs=MB)
+    assert found.held.max() == pytest.approx(10 * MB, abs=1.1 * MB)
+    assert np.all(found.held >= 0) and found.held[-1] < 2.1 * MB
+    assert 0 < found.turned < len(found.total)
+
+
+def test_what_a_checkpoint_saves_is_seen() -> None:
+    def bare(x):
+        for _ in range(6):
+            x = stretch(x)
+        return np.sum(x)
+
+    assert wg.memory(checkpointed, X).peak < 0.5 * wg.memory(bare, X).peak
+
+
+def test_what_was_saved_before_a_write_is_seen() -> None:
+    """Each product's pullback reads y as it was, before four writes; the last is put back before most is held."""
+
+    def squares(x):
+        y = x.copy()
+        total = 0.0
+        for _ in range(4):
+            total = total + np.sum(y * y)
+            y *= 0.5
+        return total
+
+    saved = held_by(wg.memory(squares, X), squares, 5)["saved before a write"]
+    assert saved.nbytes == MB * saved.pieces and saved.pieces in (3, 4)
+
+
+def test_what_one_step_takes_for_itself_is_at_work_in_its_line() -> None:
+    def f(x):
+        return np.sum(np.linalg.inv(x))
+
+    (row,) = (row for row in wg.memory(f, np.eye(300)).lines if row.kind == "at work")
+    assert row.line is not None and row.line[1] == f.__code__.co_firstlineno + 1
+    assert row.nbytes >= 2 * 300 * 300 * 8
+
+
+def test_arguments_count_for_nothing_and_stay_as_they_are() -> None:
+    def f(x):
+        x *= 2.0
+        return np.sum(x)
+
+    x = X.copy()
+    found = wg.memory(f, x)
+    np.testing.assert_array_equal(x, X)
+    assert found.peak < 2.2 * MB
+
+
+def test_the_memory_that_was_traced_before_goes_on_being_traced() -> None:
+    tracemalloc.start()
+    try:
+        wg.memory(chain, X)
+        assert tracemalloc.is_tracing()
+    finally:
+        tracemalloc.stop()
+    wg.memory(chain, X)
+    assert not tracemalloc.is_tracing()
+
+
+def test_an_error_leaves_nothing_behind() -> None:
+    with pytest.raises(wg.NonScalarOutputError):
+        wg.memory(lambda x: x, X)
+    assert not tracemalloc.is_tracing()
+
+
+def test_gradients_inside_are_the_function_s() -> None:
+    def f(x):
+        return np.sum(wg.grad(lambda x: np.sum(np.tanh(x)))(x) ** 2)
+
+    found = wg.memory(f, X)
+    assert found.peak == pytest.approx(plain_peak(f, X), rel=0.02)
+    assert found.total.max() > 0.9 * found.peak
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_it_is_printed_beside_the_source(width: int) -> None:
+    from rich.console import Console
+
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(wg.memory(chain, X))
+    first, *lines = capture.get().splitlines()
+    assert "chain: " in first and "MB at the most" in first
+    row = next(line for line in lines if "x = np.sin(x)" in line and "array" in line)
+    assert f"test_memory.py:{chain.__code__.co_firstlineno + 2}" in row and "█" in row
+
+
+def test_the_page_has_the_curves(tmp_path: Path) -> None:
+    found = wg.memory(orbit, 1.0)
+    text = found.html(tmp_path / "m.html").read_text(encoding="utf-8")
+    told = json.loads(text.split('type="application/json">')[1].split("</script>")[0])["memory"]
+    assert max(told["held"]) == found.held.max() and max(told["total"]) == found.total.max()
+    assert len(told["held"]) == len(told["total"]) < 4001 and told["moments"] == len(found.held)
+    assert sum(row["bytes"] for row in told["lines"]) == sum(row.nbytes for row in found.lines)
