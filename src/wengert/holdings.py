@@ -94,10 +94,9 @@ def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs:
     >>> def f(x):
     ...     y = np.exp(x)
     ...     return np.sum(y * y)
-    >>> print(wg.memory(f, np.ones(1_000_000)))
-    f: 32 MB at the most, in the reverse pass...
-     ...y = np.exp(x)...8 MB...array
-    ...
+    >>> found = wg.memory(f, np.ones(1_000_000))
+    >>> [(row.nbytes, row.line[1]) for row in found.lines if row.kind == "array"]
+    [(8000000, 2)]
 
     f and its gradient run three times: for what the first one loads and derives; followed; and for the peak, as
     Python's tracemalloc has it. An array counts for the line that made it, from when a recorded call gives or is
