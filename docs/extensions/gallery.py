@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +28,13 @@ It prints:
    :language: text
 """
 
+FIGURE = """
+And draws:
+
+.. image:: {picture}
+   :alt: {sentence}
+"""
+
 CONTENTS = """\
 Examples
 ========
@@ -43,13 +53,24 @@ And, as ``wg.show`` writes it, `a gradient beside the code that it is of <../sho
 """
 
 
-def page_of(example: Path) -> tuple[str, str]:
-    """(first sentence, page) of an example, as reStructuredText."""
-    tree = ast.parse(example.read_text(encoding="utf-8"))
+def page_of(example: Path, folder: Path) -> tuple[str, str]:
+    """(first sentence, page) of an example, as reStructuredText; what it draws goes into the folder."""
+    text = example.read_text(encoding="utf-8")
+    tree = ast.parse(text)
     docstring = ast.get_docstring(tree) or ""
-    title = example.stem.replace("_", " ").capitalize()
+    title, sentence = example.stem.replace("_", " ").capitalize(), docstring.partition("\n\n")[0]
     fields = {"name": example.stem, "title": title, "line": "=" * len(title), "docstring": docstring}
-    return docstring.partition("\n\n")[0], PAGE.format(**fields, first=tree.body[1].lineno, printed=PRINTED)
+    page = PAGE.format(**fields, first=tree.body[1].lineno, printed=PRINTED)
+    if picture := re.search(r'savefig\("([\w.]+)"', text):
+        run(example, folder)
+        page += FIGURE.format(picture=picture[1], sentence=sentence)
+    return sentence, page
+
+
+def run(example: Path, folder: Path) -> None:
+    """Run an example in the folder, where it leaves what it draws."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in ("src", "rules"))}
+    subprocess.run([sys.executable, example], cwd=folder, env=environment, stdout=subprocess.DEVNULL, check=True)
 
 
 def write_pages(app: Any) -> None:
@@ -57,9 +78,9 @@ def write_pages(app: Any) -> None:
     folder = Path(app.srcdir) / "gallery"
     folder.mkdir(exist_ok=True)
     examples = sorted((ROOT / "examples").glob("*.py"), key=lambda path: (path.stem != "quickstart", path.stem))
-    pages = {example.stem: page_of(example) for example in examples}
-    for old in folder.glob("*.rst"):
+    for old in folder.iterdir():
         old.unlink()
+    pages = {example.stem: page_of(example, folder) for example in examples}
     for name, (_, page) in pages.items():
         (folder / f"{name}.rst").write_text(page, encoding="utf-8")
     lines = "\n".join(f"- :doc:`{name}`: {sentence}" for name, (sentence, _) in pages.items())
