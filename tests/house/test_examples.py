@@ -101,3 +101,14 @@ def test_the_logistic_regression_is_the_known_one() -> None:
     assert len(lines) == 4
     assert all("log-likelihood -10.1576: 15.043 - 0.2322 t" in line for line in lines[:3])
     assert float(lines[3].split()[-1]) == pytest.approx(1 / (1 + np.exp(-15.0429 + 0.2322 * 31)), abs=1e-4)
+
+
+def test_the_sum_over_chunks_finds_the_known_fit() -> None:
+    """Source: Benaglia et al. (2009), as above: the same fit as that of all eruptions at once."""
+    if lacking("chunks_on_dask"):
+        pytest.skip("needs dask")
+    assert example("chunks_on_dask").splitlines() == [
+        "8 chunks of 34 eruptions: log-likelihood -276.36",
+        "  34.8% last 2.019 ± 0.236 minutes",
+        "  65.2% last 4.273 ± 0.437 minutes",
+    ]
