@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bytecode import Instr, Label, TryBegin, TryEnd
+from bytecode import Instr, Label
+from bytecode.instr import TryBegin, TryEnd
 
 
 def live_at(items: Sequence[Any]) -> list[frozenset[str]]:
