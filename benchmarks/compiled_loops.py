@@ -43,7 +43,7 @@ def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
         built.append(time.perf_counter() - start)
         check(compiled(*args), expected)
         table[name] = lambda compiled=compiled: compiled(*args)
-    if find_spec("jax"):
+    if find_spec("jax") and row.by_scan is not None:
         table["JAX"] = by_jax(row, expected)
     return table, "".join([f"{seconds:8.2f} s" for seconds in built])
 

@@ -17,7 +17,7 @@ class Row(NamedTuple):
 
     f: Callable[..., Any]
     by_hand: Callable[..., Any]
-    by_scan: Callable[..., Any]
+    by_scan: Callable[..., Any] | None  # JAX has no gradient of a loop that a test ends
     args: tuple[Any, ...]
     wrt: tuple[int, ...] = (0,)
 
@@ -48,6 +48,28 @@ def pendulum_by_scan(x: Any, y: Any) -> Any:
 
     (x, y), _ = jax.lax.scan(step, (x, y), None, STEPS)
     return x * x + y * y
+
+
+def adaptive(x: float) -> Any:
+    t = 0.0
+    while t < 20.0:
+        h = 0.01 + 0.02 * abs(math.sin(x))
+        x, t = x - h * math.cos(x) * x, t + h
+    return x
+
+
+def adaptive_by_hand(x: float) -> Any:
+    t, kept = 0.0, []
+    while t < 20.0:
+        kept.append(x)
+        h = 0.01 + 0.02 * abs(math.sin(x))
+        x, t = x - h * math.cos(x) * x, t + h
+    a = 1.0
+    for z in reversed(kept):
+        s, c = math.sin(z), math.cos(z)
+        h, slope = 0.01 + 0.02 * abs(s), 0.02 * math.copysign(c, s * c)
+        a = a - a * (h * (c - s * z) + slope * c * z)
+    return x, (a,)
 
 
 def neighbours(a: np.ndarray) -> Any:
@@ -280,6 +302,7 @@ def ode_arguments() -> tuple[Any, ...]:
 
 ROWS: dict[str, Callable[[], Row]] = {
     "floats, 1000": lambda: Row(pendulum, pendulum_by_hand, pendulum_by_scan, (0.5, 0.1), (0, 1)),
+    "until t = 20": lambda: Row(adaptive, adaptive_by_hand, None, (0.7,)),
     "indices, 1000": lambda: Row(
         neighbours, neighbours_by_hand, neighbours_by_scan, (0.3 * RNG.normal(size=STEPS + 1),)
     ),
