@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.loops.free_source import Writer, call_of, push_tuple
+from wengert.compiling.loops.free_source import Writer, call_of, compiled_part, push_tuple
 from wengert.compiling.loops.postponing import Reverse
 from wengert.compiling.loops.ways import (
     End,
@@ -47,12 +47,11 @@ class FreeLoop(Carrier):
 
     def __init__(self, found: Found, actives: Sequence[bool], exact: bool) -> None:
         self.held, self.outer = len(found.held), len(found.outer)
-        self.ways = [*found.ends()]
         self.exact = exact
         self.writer = Writer(found)
-        self.actives = _all_active(self.ways, list(actives), self.held)
+        self.actives = _all_active([*found.ends()], list(actives), self.held)
         self.adjoint = Adjoint(self)
-        self.backs = [_Back(self, found, *way) for way in self.ways] if any(self.actives) else []
+        self.backs = [Back(self, found, *way) for way in found.ends()] if any(self.actives) else []
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
         return self.run(None, *args)
@@ -62,26 +61,23 @@ class FreeLoop(Carrier):
         """The function of a list for the trail, or None, and the arguments."""
         return self.writer.function()
 
+    @computed_once
+    def walked(self) -> Callable[..., tuple[Any, ...]]:
+        """The function of the trail, what is outside and the cotangents of what the loop gives.
+
+        It gives the cotangents of the active arguments.
+        """
+        return self.writer.way_back(self.actives, self.backs)
+
     @property
     def source(self) -> str:
         """The text of the loop and of its parts."""
-        return self.writer.source()
+        return self.run.source + ("\n\n" + self.walked.source if self.backs else "")  # type: ignore[attr-defined]
 
     def keeping(self, *args: Any) -> tuple[Any, ...]:
         """What the loop gives, and its trail: of each iteration the way, and the variables at its head."""
         trail: list[Any] = []
         return (*self.run(trail, *args), trail)
-
-    def walked(self, trail: list[Any], *outer_and_bars: Any) -> tuple[Any, ...]:
-        """The cotangents of the active arguments, from what is outside and the cotangents of what the loop gives."""
-        outer, bars = outer_and_bars[: self.outer], outer_and_bars[self.outer :]
-        total: list[Any] = [None] * self.outer
-        for way, *held in reversed(trail):
-            bars, parts = self.backs[way](held, outer, bars)
-            for k, part in parts:
-                total[k] = part if total[k] is None else total[k] + part
-        found = [*bars, *[_zero(x) if bar is None else bar for x, bar in zip(outer, total, strict=True)]]
-        return tuple([bar for bar, active in zip(found, self.actives, strict=True) if active])
 
     @computed_once
     def own_rule(self) -> Rule:
@@ -172,8 +168,11 @@ def _dependence(steps: Sequence[Step], actives: Sequence[bool], held: int) -> Ca
     return depends
 
 
-class _Back:
-    """The way back over one way."""
+class Back:
+    """The way back over one way: a function of what is `given`, and of cotangents of some of what the way `gives`.
+
+    It gives the cotangents of what is `wanted`; there is none where nothing depends on that.
+    """
 
     def __init__(self, loop: FreeLoop, found: Found, steps: list[Step], end: End) -> None:
         depends = _dependence(steps, loop.actives, loop.held)
@@ -185,35 +184,21 @@ class _Back:
         gives = [end.gives[k] for k in self.gives]
         read = {*gives, *[link for step in steps for link in links_in((step.args, step.kwargs))]}
         self.wanted = [x for x, active in zip(order, loop.actives, strict=True) if active and x in read]
-        given = [*self.wanted, *[x for x in order if x in read and x not in self.wanted]]
-        self.given = given
+        self.given = [*self.wanted, *[x for x in order if x in read and x not in self.wanted]]
         self.function: Callable[..., Any] | None = None
         if gives and self.wanted:
             tape, new = Tape(), dict[Any, Variable]()
-            for x in given:
+            for x in self.given:
                 new[x] = tape.push(Input(values[x]))
             for at, step in enumerate(steps):
                 if not step.op.guard:
                     new[Within(at)] = tape.push(call_of(step, new))
             pair = [push_tuple(tape, [new[x] for x in some]) for some in (gives, [])]
             tape.result = push_tuple(tape, pair)
-            numbers, seeds = [[apart(values[x]) for x in some] for some in (given, gives)]
+            numbers, seeds = [[apart(values[x]) for x in some] for some in (self.given, gives)]
             back = Reverse.taped(tape, len(self.wanted), numbers, seeds)
             back.result, back.arguments = back.result.op.args[2], None
-            self.function = optimised(with_trails(back), loop.exact).compile("back")
-
-    def __call__(self, held: Sequence[Any], outer: Sequence[Any], bars: Sequence[Any]) -> Any:
-        """The cotangents of the variables, and pairs of the number of what is outside and its cotangent."""
-        if self.function is None:
-            return [_zero(x) for x in held], ()
-        given = [held[x.number] if type(x) is Held else outer[x.number] for x in self.given]  # type: ignore[union-attr]
-        found = dict(zip(self.wanted, self.function(*given, *[bars[k] for k in self.gives]), strict=True))
-        backs = [found[Held(j)] if Held(j) in found else _zero(x) for j, x in enumerate(held)]
-        return backs, [(x.number, bar) for x, bar in found.items() if type(x) is Outer]
-
-
-def _zero(x: Any) -> Any:
-    return np.zeros_like(x) if isinstance(x, np.ndarray) else type(x)(0)
+            self.function = compiled_part(optimised(with_trails(back), loop.exact), "back")
 
 
 def apart(value: Any) -> Any:

@@ -1,16 +1,20 @@
-"""The text of free loops: a `while` or a `for` with an `if` for each fork, between stretches that are tapes."""
+"""The text of free loops, and of the ways back: a `while` or a `for` with an `if` for each fork, between tapes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from wengert.compiling.loops.inlining import lines_for
 from wengert.compiling.loops.ways import (
     End,
     Fork,
     Found,
     Held,
     Link,
+    Outer,
     Step,
     Within,
     links_in,
@@ -19,28 +23,26 @@ from wengert.compiling.loops.ways import (
 )
 from wengert.compiling.optimising import optimised
 from wengert.errors import StaleTapeError
-from wengert.tape.ops import Call, Input, Variable, value_of
+from wengert.tape.ops import MISSING, Call, Input, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
 
 class Writer:
-    """Writes the text of a loop; each stretch of its ways without a fork is a function of its own."""
+    """Writes the text of a loop; each stretch of its ways without a fork is a tape.
+
+    The names in it are h0, h1, … for variables, o0, o1, … for what is made before, v0, v1, … for steps.
+    """
 
     def __init__(self, found: Found) -> None:
         self.held = [f"h{j}" for j in range(len(found.held))]
         self.outer = [f"o{k}" for k in range(len(found.outer))]
         self.found, self.count = found, 0
-        self.names: dict[str, Any] = {"key": outcome_key, "StaleTapeError": StaleTapeError}
+        self.names: dict[str, Any] = {"key": outcome_key, "StaleTapeError": StaleTapeError, "zero": zero}
         self.lines: list[str] = []
 
     def function(self) -> Callable[..., Any]:
-        text = self.text()
-        exec(compile(text, "<wengert free loop>", "exec"), self.names)
-        return self.names.pop("free_loop")
-
-    def text(self) -> str:
-        """The text of the loop itself."""
+        """The loop, as a function of a list for the trail, or None, and its arguments."""
         self.lines, self.count, self.way = [], 0, 0
         most = self.found.most
         self.write(0, f"def free_loop({', '.join(['trail', *self.held, *self.outer])}):")
@@ -50,12 +52,50 @@ class Writer:
             self.end(self.found.spent, 4)
         elif most is not None:
             self.write(4, "raise StaleTapeError('the trace did not come to the last iteration of a loop')")
-        return "".join(self.lines)
+        return self.made("free_loop")
 
-    def source(self) -> str:
-        text = self.text()
-        parts = [f.source for name, f in self.names.items() if hasattr(f, "source")]
-        return "\n\n".join([*parts, text])
+    def way_back(self, actives: Sequence[bool], backs: Sequence[Any]) -> Callable[..., Any]:
+        """The way back, as a function of the trail, what is outside and the cotangents of what the loop gives.
+
+        `actives` says of which arguments it gives the cotangents; `backs` are the ways back over the ways. The names
+        are b0, b1, … for the cotangents that it is given, d0, … for those of variables, t0, … of what is made before.
+        """
+        n = len(self.held)
+        held = [j for j in range(n) if actives[j]]
+        outer = [k for k in range(len(self.outer)) if actives[n + k]]
+        last = next(end for _, end in self.found.ends() if end.leaves)
+        self.lines = []
+        bars = [f"b{k}" for k in range(len(last.gives))]
+        self.write(0, f"def way_back({', '.join(['trail', *self.outer, *bars])}):")
+        for k in outer:
+            self.write(4, f"t{k} = None")
+        self.write(4, f"for {', '.join(['way', *self.held])}, in reversed(trail):")
+        for way, (back, (_, end)) in enumerate(zip(backs, self.found.ends(), strict=True)):
+            self.write(8, f"{'el' if way else ''}if way == {way}:")
+            found = {x: ("n" if type(x) is Held else "a") + str(x.number) for x in back.wanted if back.function}
+            if found:
+                seeds = [f"{'b' if end.leaves else 'd'}{k}" for k in back.gives]
+                given = [*map(self.name, back.given), *seeds]
+                for line in lines_for(f"back{way}", back.function, given, [*found.values()], self.names):
+                    self.write(12, line)
+            new = [found.get(Held(j), f"zero(h{j})") for j in held]
+            if held:
+                self.write(12, f"{', '.join(f'd{j}' for j in held)} = {', '.join(new)}")
+            for k in [x.number for x in found if type(x) is Outer]:
+                self.write(12, f"t{k} = a{k} if t{k} is None else t{k} + a{k}")
+            if not held and not found:
+                self.write(12, "pass")
+        totals = [f"zero(o{k}) if t{k} is None else t{k}" for k in outer]
+        self.write(4, f"return ({''.join(f'{x}, ' for x in [*[f'd{j}' for j in held], *totals])})")
+        return self.made("way_back")
+
+    def made(self, name: str) -> Callable[..., Any]:
+        """The function that was written."""
+        text = "".join(self.lines)
+        exec(compile(text, f"<wengert {name}>", "exec"), self.names)
+        function: Any = self.names.pop(name)
+        function.source = text
+        return function
 
     def write(self, indent: int, text: str) -> None:
         self.lines.append(" " * indent + text + "\n")
@@ -75,9 +115,8 @@ class Writer:
             given, part = _stretch(fork, gives, self.found, before)
             name = f"part{self.count}"
             self.count += 1
-            self.names.setdefault(name, part)
-            results = "".join(f"{self.name(x)}, " for x in gives)
-            self.write(indent, f"{results and results + '= '}{name}({', '.join(map(self.name, given))})")
+            for line in lines_for(name, part, [*map(self.name, given)], [*map(self.name, gives)], self.names):
+                self.write(indent, line)
         before = [*before, *fork.steps]
         if fork.end is not None:
             self.end(fork.end, indent)
@@ -125,7 +164,7 @@ def _stretch(fork: Fork, gives: list[Any], found: Found, before: list[Step]) -> 
         call.guard = call.guard and not (fork.nexts and at == places[-1])
         new[Within(at)] = made.push(call)
     made.result = push_tuple(made, [new[x] for x in gives])
-    return given, optimised(made, True).compile("part")
+    return given, compiled_part(optimised(made, True), "part")
 
 
 def call_of(step: Step, new: dict[Any, Variable]) -> Call:
@@ -138,3 +177,15 @@ def call_of(step: Step, new: dict[Any, Variable]) -> Call:
 def push_tuple(tape: Tape, parts: list[Variable]) -> Variable:
     """Append a tuple of values to a tape."""
     return tape.push(Call(functional.make_tuple, parts, val=tuple(map(value_of, parts))))
+
+
+def compiled_part(tape: Any, name: str) -> Callable[..., Any]:
+    """The function of a tape whose arguments are as they were, so that nobody tests them."""
+    for v in tape.inputs:
+        v.op.val = MISSING
+    return tape.compile(name)
+
+
+def zero(x: Any) -> Any:
+    """Zero like a number or an array."""
+    return np.zeros_like(x) if isinstance(x, np.ndarray) else type(x)(0)

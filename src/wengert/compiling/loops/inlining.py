@@ -1,0 +1,61 @@
+"""Inlining: the lines of a generated function in the place of a call of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import Any
+
+_PLAIN = (ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.Return)
+
+
+def lines_for(
+    call: str, function: Callable[..., Any], given: Sequence[str], gives: Sequence[str], names: dict[str, Any]
+) -> list[str]:
+    """Statements that do what `gives = function(*given)` does; `call` is a name of its own for it, added to `names`.
+
+    They are the function's own where it is plain: no loops, one `return` of a tuple at its end, and the names of what
+    it uses from outside are not taken.
+    """
+    tree: Any = ast.parse(getattr(function, "source", "pass")).body[-1]
+    results = "".join(f"{x}, " for x in gives)
+    plain = isinstance(tree, ast.FunctionDef) and _is_plain(tree.body)
+    used = _used(tree, function) if plain else {}
+    if not plain or any([names.get(name, value) is not value for name, value in used.items()]):
+        names[call] = function
+        return [f"{results and results + '= '}{call}({', '.join(given)})"]
+    own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    new = {name: f"{call}_{name}" for name in own}
+    parameters = [a.arg for a in tree.args.args]
+    first = [f"{new[p]} = {x}" for p, x in zip(parameters, given, strict=True) if p in own]
+    new |= {p: x for p, x in zip(parameters, given, strict=True) if p not in own}
+    for name, value in (function.__kwdefaults__ or {}).items():
+        new[name] = f"{call}_{name}"
+        names[new[name]] = value
+    names.update(used)
+    *body, end = _Renamed(new).visit(tree).body
+    lines = [line for statement in body for line in ast.unparse(statement).splitlines()]
+    return [*first, *lines, *([f"{results}= {ast.unparse(end.value)}"] if gives else [])]
+
+
+def _is_plain(body: Sequence[ast.stmt]) -> bool:
+    """Whether all statements are simple, but for tests that raise, and the last one returns a tuple."""
+    *before, last = body
+    tests = [s for s in before if isinstance(s, ast.If)]
+    is_returned = isinstance(last, ast.Return) and isinstance(last.value, ast.Tuple)
+    simple = all([isinstance(s, _PLAIN) and not isinstance(s, ast.Return) for s in before])
+    return is_returned and simple and all([len(s.body) == 1 and isinstance(s.body[0], ast.Raise) for s in tests])
+
+
+def _used(tree: Any, function: Any) -> dict[str, Any]:
+    """What a function uses of its module, by name."""
+    read = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return {name: function.__globals__[name] for name in read & function.__globals__.keys()}
+
+
+class _Renamed(ast.NodeTransformer):
+    def __init__(self, new: dict[str, str]) -> None:
+        self.new = new
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return ast.copy_location(ast.Name(self.new.get(node.id, node.id), node.ctx), node)
