@@ -241,6 +241,9 @@ def sums_of_exponentials() -> Iterator[Sample]:
         yield call(sc.assoc_legendre_p, 3, 2, angles / 3, norm=True, diff_n=1)
         yield call(sc.sph_legendre_p, 3, 1, angles)
     yield call(sc.wofz, values(3, dtype=complex))
+    yield call(sc.lqn, 3, 0.4)
+    yield call(sc.lqn, 2, values(2, 3, low=-0.8, high=0.8))
+    yield call(sc.lqn, 0, values(2, dtype=complex) + 2)
     if hasattr(sc, "log_wright_bessel"):
         yield call(sc.log_wright_bessel, 1, 2, values(2))
     yield call(sc.besselpoly, values(2), 1, 2)

@@ -34,7 +34,7 @@ REFUSED = {
     "assoc_legendre_p_all legendre_p_all sph_legendre_p_all sph_harm_y_all": (
         "all orders at once: those with one order have rules"
     ),
-    "lqmn lqn lmbda riccati_jn riccati_yn pbdn_seq pbdv_seq pbvv_seq": "sequences of functions by C code",
+    "lqmn lmbda riccati_jn riccati_yn pbdn_seq pbdv_seq pbvv_seq": "sequences of functions by C code",
     "ellip_harm ellip_harm_2 ellip_normal": "Lamé's functions, of which SciPy gives no derivative",
     "mathieu_even_coef mathieu_odd_coef obl_cv_seq pro_cv_seq": "coefficients and values by C code",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from wengert.extend import partials
+from wengert.extend import partials, pullback
 from wengert_rules.scipy.special.refusals import PARAMETER, refused
 
 WHOLE_DEGREE = "the derivative of a polynomial with respect to its degree is not given: pass the degree as an int"
@@ -101,3 +101,14 @@ def sh_chebyu(y, n, x):
 def lpmv(y, m, v, x):
     """(x² - 1) P' = v x P - (v + m) P of the degree v - 1."""
     return refused(WHOLE_DEGREE), refused(WHOLE_DEGREE), (v * x * y - (v + m) * special.lpmv(m, v - 1, x)) / (x * x - 1)
+
+
+@pullback(special.lqn, parts=True)
+def lqn(y_bar, y, n, z):
+    """Q′ is given beside Q, and Legendre's equation gives its slope: (1 - z²) Q″ = 2 z Q′ - k (k + 1) Q."""
+    (q, slope), (q_bar, slope_bar) = y, y_bar
+    k = np.reshape(np.arange(len(q)), (-1,) + (1,) * np.ndim(z))
+    bar = 0.0 if q_bar is None else q_bar * np.conjugate(slope)
+    if slope_bar is not None:
+        bar = bar + slope_bar * np.conjugate((2 * z * slope - k * (k + 1) * q) / (1 - z * z))
+    return None, np.sum(bar, axis=0)
