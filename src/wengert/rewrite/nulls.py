@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bytecode import Bytecode, Instr, Label
-from bytecode.instr import TryBegin
+from bytecode import Bytecode, Instr, Label, TryBegin
 
 from wengert.errors import BytecodeError
 from wengert.rewrite.emitter import OpcodeTable, StackEffect

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bytecode.instr import Intrinsic1Op
+from bytecode import Intrinsic1Op
 
 from wengert.rewrite import opcodes_311 as before
 from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable, StackEffect, words

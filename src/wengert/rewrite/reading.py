@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from bytecode.instr import FreeVar
+from bytecode import FreeVar
 
 from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable
 from wengert.rewrite.heads import Head
