@@ -237,8 +237,9 @@ def test_hessian_as_matrix() -> None:
     assert whole.shape == (4, 4)
     np.testing.assert_allclose(whole, whole.T)
     np.testing.assert_allclose(whole[3], [np.sum(X[:2] ** 2), 6 * a, 6 * b, 0.0])
-    with pytest.raises(wg.NonScalarOutputError, match="as_matrix"):
-        wg.hessian(lambda x: x * x, as_matrix=True)(X)
+    for f in (lambda x: x * x, lambda x: {"y": x * x}):
+        with pytest.raises(wg.NonScalarOutputError, match="as_matrix"):
+            wg.hessian(f, as_matrix=True)(X)
 
 
 def test_the_hessian_of_a_vector_has_its_shape_in_front() -> None:
