@@ -189,3 +189,9 @@ def test_another_process_reads_it(tmp_path: Path) -> None:
     there = subprocess.run([sys.executable, "-c", write], env=environment, capture_output=True, check=True).stdout
     back = subprocess.run([sys.executable, "-c", read], env=environment, input=there, capture_output=True, check=True)
     assert back.stdout == b"12.0\n"
+
+
+def test_gradients_keep_their_names() -> None:
+    _, gradients = wg.grad(energy, X)
+    for other in (pickle.loads(pickle.dumps(gradients)), copy.deepcopy(gradients)):
+        assert same(other["x"], 3 * X**2)
