@@ -27,6 +27,22 @@ def is_head(op: Op) -> bool:
     return isinstance(op, Call) and type(op.fn) is Head
 
 
+def may_be_free(tape: Any) -> bool:
+    """Whether there is a loop on the tape whose heads, and the tests between them, leave open how often it runs."""
+    ops = list(tape)
+    return any([_is_open(ops, heads) for _, heads in _innermost(ops, set())])
+
+
+def _is_open(ops: list[Any], heads: list[int]) -> bool:
+    """Whether the state at some head was that of the head before, and tests tell what an iteration does."""
+    if not any([ops[k].fn.same and ops[k].fn.is_all for k in heads]):
+        return False
+    between = ops[heads[0] : heads[-1]]
+    return ops[heads[0]].fn.left is None or any(
+        [isinstance(op, Call) and op.guard and not is_head(op) for op in between]
+    )
+
+
 def without_heads(tape: Any) -> Any:
     """The tape without the marks of iterations."""
     heads = [Variable(op) for op in tape if is_head(op)]
@@ -47,7 +63,8 @@ def freed(tape: Any, wanted: int, exact: bool) -> Any:
     while loops := _innermost(ops, done):
         loop, heads = loops[0]
         done.add(loop)
-        found = found_in(ops, {op: k for k, op in enumerate(ops)}, heads, made.result.op)
+        is_open = _is_open(ops, heads)
+        found = found_in(ops, {op: k for k, op in enumerate(ops)}, heads, made.result.op) if is_open else None
         if found is not None:
             ops = _with_free_loop(ops, without_unread(found), depending, exact, known)
     return _tape_of(made, [op for op in ops if not is_head(op)])

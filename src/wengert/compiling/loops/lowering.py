@@ -16,7 +16,7 @@ import numpy as np
 from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.loops.continuing import continued
 from wengert.compiling.loops.free_loops import FreeLoop, with_trails
-from wengert.compiling.loops.freeing import freed, is_head, without_heads
+from wengert.compiling.loops.freeing import freed, may_be_free, without_heads
 from wengert.compiling.loops.postponing import Reverse
 from wengert.compiling.loops.repeats import LEAST_OPS
 from wengert.compiling.loops.rolling import rolled
@@ -38,7 +38,7 @@ def lowered(tape: Any, cut: bool = True, exact: bool = False) -> Any:
 
 def _freed(tape: Any, wanted: int, exact: bool) -> Any:
     """The tape with free loops where there may be some, and without the marks of iterations."""
-    if any(map(is_head, tape)):
+    if may_be_free(tape):
         try:
             return freed(tape, wanted, exact)
         except Exception:  # loops may be of all kinds: what cannot be told stays as it was recorded

@@ -6,7 +6,7 @@ from typing import Any
 
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Input, Variable, sequence_like
+from wengert.tape.ops import Call, Input, Variable
 from wengert.tape.tape import Tape
 
 
@@ -31,21 +31,9 @@ def _settled(loop: Loop, args: tuple[Any, ...]) -> tuple[Loop, tuple[Any, ...]]:
             given.append(args[k])
         made = op.copy()
         if isinstance(made, Call):
-            made.args, made.kwargs = _filled(made.args, new), _filled(made.kwargs, new)
+            made.rewrite(lambda v: new[v.op])
             if type(made.fn) is Loop:
                 made.fn, made.args = _settled(made.fn, made.args)
         new[op] = body.push(made)
     body.result = new[loop.body.result.op]
     return Loop(body, loop.count, loop.steps, loop.carried), tuple(given)
-
-
-def _filled(tree: Any, new: dict[Any, Any]) -> Any:
-    if type(tree) is Variable:
-        return new[tree.op]
-    if isinstance(tree, (tuple, list)):
-        return sequence_like(tree, [_filled(part, new) for part in tree])
-    if type(tree) is dict:
-        return {key: _filled(part, new) for key, part in tree.items()}
-    if type(tree) is slice:
-        return slice(_filled(tree.start, new), _filled(tree.stop, new), _filled(tree.step, new))
-    return tree

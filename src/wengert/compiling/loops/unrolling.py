@@ -12,7 +12,7 @@ from wengert.compiling.loops.rolled_body import ROWS
 from wengert.errors import TapeError
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Constant, Op, Variable, sequence_like, value_of
+from wengert.tape.ops import Call, Constant, Op, Variable, value_of, with_variables
 from wengert.tape.tape import Tape
 from wengert.values import functional
 
@@ -118,12 +118,4 @@ def _pushed(made: Tape, value: Any) -> Variable:
 
 def _filled(tree: Any, env: dict[Op, Any]) -> Any:
     """A tree with what stands for its Variables."""
-    if type(tree) is Variable:
-        return env[tree.op]  # type: ignore[index]
-    if isinstance(tree, (tuple, list)):
-        return sequence_like(tree, [_filled(part, env) for part in tree])
-    if type(tree) is dict:
-        return {key: _filled(part, env) for key, part in tree.items()}
-    if type(tree) is slice:
-        return slice(_filled(tree.start, env), _filled(tree.stop, env), _filled(tree.step, env))
-    return tree
+    return with_variables(tree, lambda v: env[v.op])
