@@ -112,3 +112,9 @@ def test_the_sum_over_chunks_finds_the_known_fit() -> None:
         "  34.8% last 2.019 ± 0.236 minutes",
         "  65.2% last 4.273 ± 0.437 minutes",
     ]
+
+
+def test_the_memory_is_that_of_the_arrays_which_a_product_s_pullback_reads() -> None:
+    """u u d for d = diff u, 30 times, keeps u u and d: 60 arrays of 20,000 doubles."""
+    said = re.search(r"(\d+) MB of it in (\d+) arrays", example("see_and_measure"))
+    assert said is not None and int(said[2]) == 60 and int(said[1]) == round(60 * 20_000 * 8 / 1e6)

@@ -165,3 +165,36 @@ def test_a_notebook_s_frame_draws_it(browser: Browser, small: wg.Tape, tmp_path:
     browser.ask(f"new Promise(done => setInterval(() => {ready} && done(1), 20))")
     assert browser.ask(f"{inside}.querySelectorAll('.row').length") > 10
     assert browser.ask(f"{inside}.body.className") == "small"
+
+
+def test_a_profile_has_bars_beside_the_source_and_its_table_leads_there(browser: Browser, tmp_path: Path) -> None:
+    w, x = np.eye(40), np.ones(40)
+    profile = wg.profile(net, w, x)
+    browser.open(profile.html(tmp_path / "profile.html", wg.gradtape(net, w, x)))
+    assert browser.ask("[...document.querySelectorAll('#tabs button')].map(b => b.textContent)") == [
+        "Graph",
+        "Liveness",
+        "Time",
+    ]
+    browser.click("#tabs button", 2)
+    rows = [row for row in profile.lines if row.what]
+    assert browser.ask("document.querySelectorAll('table.sums tr[data-line]').length") == len(rows)
+    browser.click("table.sums tr[data-line] td")
+    assert chosen(browser) == [-1, rows[0].what[1]]
+    assert browser.ask("document.querySelectorAll('table.sums tr.chosen').length") == 1
+    longest = browser.ask("Math.max(...[...document.querySelectorAll('.bar')].map(b => b.offsetWidth))")
+    line = browser.ask("document.querySelector('tr.chosen .bar').closest('tr').querySelector('.number').textContent")
+    assert longest == 86 and line == str(rows[0].what[1])
+
+
+def test_memory_is_drawn_over_time(browser: Browser, tmp_path: Path) -> None:
+    found = wg.memory(net, np.eye(40), np.ones(40))
+    browser.open(found.html(tmp_path / "memory.html"))
+    assert browser.ask("document.querySelector('#tabs button').textContent") == "Memory"
+    assert browser.ask("document.querySelector('.find').offsetWidth") == 0  # there is no tape to search
+    assert browser.ask("document.querySelector('main').classList.contains('untaped')")
+    inked = "(() => { const c = document.querySelector('canvas'); const d = c.getContext('2d').getImageData(0, 0, "
+    inked += "c.width, c.height).data; let n = 0; for (let k = 3; k < d.length; k += 4) n += d[k] > 0; return n; })()"
+    assert browser.ask(inked) > 2000
+    browser.click("table.sums tr[data-line] td")
+    assert chosen(browser)[1] > 0

@@ -40,7 +40,7 @@ function measures() {
     for (const side of ["forward", "reverse"]) if (row[side]) add(row.line, side, row[side], `${side} ${seconds(row[side])}`);
   }
   for (const row of data.memory ? data.memory.lines : []) {
-    add(row.line, row.kind === "cotangent" ? "reverse" : "forward", row.bytes, `${row.kind} ${bytes(row.bytes)}`);
+    if (row.bytes > data.memory.peak / 100) add(row.line, row.kind === "cotangent" ? "reverse" : "forward", row.bytes, `${row.kind} ${bytes(row.bytes)}`);
   }
   return found;
 }

@@ -47,6 +47,8 @@ document.querySelector("main").classList.toggle("untaped", !count);
 document.querySelector(".find").hidden = !count;
 document.body.classList.toggle("small", innerHeight < 560);
 drawSource();
+const first = document.querySelector("tr.told");
+if (first) reveal(byId("source"), first.offsetTop, first.offsetHeight);
 drawList();
 openFew(40);
 view(Object.keys(views)[0]);
