@@ -149,12 +149,12 @@ def test_a_loss_goes_as_it_was_written_while_a_thread_traces_it(client: Any) -> 
     def slow(p: Any) -> Any:
         value = loss(p, 1.0)
         inside.set()
-        assert done.wait(30)
+        assert done.wait(300)
         return value
 
     thread = threading.Thread(target=wg.grad(slow), args=(2.0,))
     thread.start()
-    assert inside.wait(30)
+    assert inside.wait(300)
     try:
         _, gradient = wg.dask.value_and_grad(loss)(2.0, [1.0, 3.0])
     finally:
@@ -236,13 +236,13 @@ def test_a_worker_that_is_lost_is_made_up_for(client: Any, tmp_path: Path) -> No
     work = wg.dask.value_and_grad(lambda p, x: np.sum(p * x))
     thread = threading.Thread(target=lambda: found.append(work(np.ones(3), parts)))
     thread.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while len(pids := {int(f.name) for f in tmp_path.iterdir() if f.name.isdigit()}) < 2:
         assert time.monotonic() < deadline
         time.sleep(0.01)
     os.kill(min(pids), signal.SIGKILL)
     (tmp_path / "go").touch()
-    thread.join(60)
+    thread.join(300)
     value, gradient = found[0]
     assert value == 3 * sum(range(16))
     assert gradient.tolist() == [120.0] * 3
