@@ -126,6 +126,12 @@ def a_loop_in_a_loop(x):
     return t * t
 
 
+def a_comprehension_inside(x):
+    while x > 0.1:
+        x = 0.2 * sum([x * 0.5**k for k in range(3)])
+    return x
+
+
 def two_exits(x):
     while True:
         x = 0.7 * x
@@ -151,7 +157,7 @@ FREE = [
     (bisection, lambda: R.uniform(3, 50), 4), (power_iteration, vectors, 1), (adaptive_steps, positive, 1),
     (in_place, lambda: R.uniform(0.5, 4.0, 6), 1), (of_an_object, lambda: R.uniform(0.2, 3.0), 2),
     (in_dicts, positive, 3), (a_loop_in_each_of_some, lambda: R.uniform(1, 3), 2), (a_loop_in_a_loop, positive, 3),
-    (two_exits, lambda: R.uniform(0.3, 70), 4), (in_a_callee, positive, 8),
+    (a_comprehension_inside, positive, 1), (two_exits, lambda: R.uniform(0.3, 70), 4), (in_a_callee, positive, 8),
     (gives_both, lambda: complex(*R.uniform(1, 5, 2)), 6),
 ]  # fmt: skip
 
@@ -254,6 +260,57 @@ def a_closure(x):
     return x
 
 
+def halves(x):
+    while x > 0.1:
+        yield x
+        x = 0.5 * x
+
+
+def a_generator_s_own_loop(x):
+    return x * len(list(halves(x)))
+
+
+def a_generator_that_is_collected(x):
+    return x * len([y for y in halves(x)]) + x * len((*halves(x),))  # noqa: C416
+
+
+class Map:
+    def __init__(self, x):
+        self.x = 0.3 * x
+
+    def step(self):
+        self.x = 3.7 * self.x * (1 - self.x)
+        return 1 if self.x > 0.5 else 0
+
+
+def a_comprehension(x):
+    logistic = Map(x)
+    return sum([logistic.step() for _ in range(6)]) * logistic.x
+
+
+def a_comprehension_of_two_loops(x):
+    logistic = Map(x)
+    return sum([logistic.step() for _ in range(2) for _ in range(3)]) * logistic.x
+
+
+def a_method_of_a_list(x):
+    factor = [0.9] * 9 + [0.5] * 4
+    take = factor.pop
+    del factor
+    while x > 0.1:
+        x = x * take()
+    return x
+
+
+def the_kind_of_a_flag(x):
+    flags = {1}
+    while x > 0.1:
+        x = 0.5 * x
+        if x > 0.7:
+            flags = {True}
+    return x * 2 if str(flags) == "{True}" else x * 3
+
+
 def the_length_of_a_slice(x):
     u = np.full(8, x)
     while u.size > 1 and u[0] > 0.1:
@@ -263,7 +320,8 @@ def the_length_of_a_slice(x):
 
 NOT_FREE = [
     a_counter, a_bound, a_list, a_generator, a_flag, a_step_that_shrinks, the_variable_of_a_for, a_closure,
-    the_length_of_a_slice,
+    a_generator_s_own_loop, a_generator_that_is_collected, a_comprehension, a_comprehension_of_two_loops,
+    a_method_of_a_list, the_kind_of_a_flag, the_length_of_a_slice,
 ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ class Head(NamedTuple):
 
 
 def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, Head]]:
-    """The items of a program, and the Heads at the labels that jumps go back to.
+    """The items of a program, and the Heads at the labels that jumps go back to, but for those that change the stack.
 
     A jump from before goes to a label of its own, right in front of the head.
     """
@@ -30,7 +30,8 @@ def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, Head]]:
     jumps: list[tuple[int, Any]] = [
         (k, item) for k, item in enumerate(items) if isinstance(item, Instr) and isinstance(item.arg, Label)
     ]
-    labels = {jump.arg for k, jump in jumps if place[jump.arg] <= k and "NO_INTERRUPT" not in jump.name}
+    last = {jump.arg: k for k, jump in jumps if place[jump.arg] <= k and "NO_INTERRUPT" not in jump.name}
+    labels = last.keys() - _changing_the_stack(items, [(place[label], k, label) for label, k in last.items()])
     if not labels:
         return items, {}
     live, heads, fronts = live_at(items), dict[Label, Head](), {label: Label() for label in labels}
@@ -45,3 +46,14 @@ def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, Head]]:
             heads[item] = Head(k, live[k], is_for, is_for and not target_is_read(items, live, k))
         made.append(item)
     return made, heads
+
+
+def _changing_the_stack(items: list[Any], loops: list[tuple[int, int, Label]]) -> set[Label]:
+    """The labels of loops whose iterations change what no name leads to: the container of a comprehension, which lies
+    on the stack under their iterators, or, by yielding, what iterates over a generator."""
+    found = set[Label]()
+    for k, item in enumerate(items):
+        if isinstance(item, Instr) and item.name in ("LIST_APPEND", "SET_ADD", "MAP_ADD", "YIELD_VALUE"):
+            inmost = [label for begin, end, label in sorted(loops, key=lambda loop: -loop[0]) if begin < k < end]
+            found.update(inmost if item.name == "YIELD_VALUE" else inmost[: item.arg - 1])  # type: ignore[operator]
+    return found

@@ -175,7 +175,7 @@ class _Walk:
         self.numbers[id(value)] = len(self.numbers)
         self.kept.append(value)
         known = self.heads.reads.known.get(id(value))
-        if (known is not None and known[0] is value) or t in SAME or self.is_constant(value):
+        if (known is not None and known[0] is value) or self.is_constant(value):
             return "outside", id(value)
         return t, *self.parts(value)
 
@@ -187,19 +187,17 @@ class _Walk:
             return not is_born(value)
         if type(value) is types.BuiltinFunctionType:
             return is_bound_to_none(value)
-        return type(value) is np.ndarray and self.heads.reads.holds(value)
+        return type(value) in SAME or (type(value) is np.ndarray and self.heads.reads.holds(value))
 
     def parts(self, value: Any) -> Iterator[Any]:
         """The forms of what a thing holds."""
         t = type(value)
         if len(self.numbers) > MOST:
             raise Unknown("too large a state")
-        if t is list:
+        if t is list or t is set or t is frozenset:
             return map(self.form, value)
         if t is dict:
             return map(self.form, [part for item in value.items() for part in item])
-        if t in (set, frozenset) and all([type(part) in ATOMS for part in value]):
-            return iter((frozenset(value),))
         if t is np.ndarray and value.size <= LARGEST and not value.dtype.hasobject:
             return iter((value.shape, value.dtype, *self.memory(value), value.tobytes()))
         if t is types.FunctionType:
