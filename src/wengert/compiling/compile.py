@@ -111,7 +111,7 @@ class Compiled(Remade, Wrapper):
         return found.value
 
     def _agreeing(self, entry: Entry, found: Traced, parameters: list[str], given: tuple[Any, ...]) -> Entry | None:
-        """An entry that gives the numbers of the trace, where it was not made of all of it; the plainest one last."""
+        """An entry that gives the numbers of the trace, where its code is not what was recorded; the plainest last."""
         tape: Any = found.tape
         if found.reads.draws or not (postponed_on(tape) or any(map(is_head, tape))):
             return entry
