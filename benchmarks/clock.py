@@ -3,7 +3,7 @@
 import gc
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 SAMPLE = 0.01  # seconds; short work is run over and over for so long, as a user's loop would run it
@@ -31,3 +31,20 @@ def seconds(work: Callable[[], object], count: int) -> float:
     for _ in range(count):
         work()
     return (time.perf_counter() - start) / count
+
+
+def print_ratios(
+    rows: Mapping[str, Callable[[], Any]], works: Callable[[Any], tuple[dict[str, Callable[[], Any]], str]],
+    base: str, columns: Sequence[str], told: str, repeats: int, names: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Print a table of the times of what `works` gives for each row, as ratios to that of its `base`.
+
+    `works` also gives a text for the end of the line, whose heading is `told`; with `names`, these rows alone are printed.
+    """
+    print(f"{'':20}{base:>12}" + "".join([f"{column:>10}" for column in columns]) + told)
+    for name, make in rows.items():
+        if not names or name in names:
+            table, text = works(make())
+            times = medians(table, repeats)
+            ratios = [f"{times[c] / times[base]:10.2f}" if c in times else f"{'':10}" for c in columns]
+            print(f"{name:20}{times[base] * 1e6:9.0f} µs{''.join(ratios)}{text}", flush=True)

@@ -2,7 +2,7 @@
 
 Run by hand: `python benchmarks/compiled.py [repeats [row ...]]`. Each figure is a ratio to the time of the gradient by
 hand, medians of turns in one process; "built" is the time until the first gradient, "kept" what the pool of buffers
-holds. JAX (jit, 64 bits) is measured where it is installed, on the same functions with its own NumPy.
+holds. autograd and JAX (jit, 64 bits) are measured where they are installed, on the same functions with their NumPy.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 import compiled_rows
 import numpy as np
-from clock import medians
+from clock import print_ratios
 from compiled_rows import ROWS, Row
 
 import wengert as wg
 from wengert.values.trees import leaves
 
-COLUMNS = ("function", "recorded", "exact", "compiled", "JAX")
+COLUMNS = ("function", "recorded", "exact", "compiled", "autograd", "JAX")
 
 
 def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
@@ -43,6 +43,8 @@ def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
         "exact": lambda: exact(*args),
         "compiled": lambda: compiled(*args),
     }
+    if find_spec("autograd"):
+        table["autograd"] = by_autograd(row)
     if find_spec("jax"):
         table["JAX"] = by_jax(row)
     return table, f"{built:8.2f} s {kept / 1e6:7.1f} MB"
@@ -60,23 +62,31 @@ def by_jax(row: Row) -> Callable[[], Any]:
     import jax
 
     jax.config.update("jax_enable_x64", True)
-    names = {**vars(compiled_rows), "np": jax.numpy}
-    names["normal"] = types.FunctionType(compiled_rows.normal.__code__, names)
-    gradient = jax.jit(jax.value_and_grad(types.FunctionType(row.f.__code__, names), row.wrt))
+    gradient = jax.jit(jax.value_and_grad(on(jax.numpy, row.f), row.wrt))
     args = jax.tree.map(jax.numpy.asarray, row.args)
     return lambda: jax.block_until_ready(gradient(*args))
 
 
+def by_autograd(row: Row) -> Callable[[], Any]:
+    """Value and gradient of a row by HIPS autograd."""
+    import autograd
+
+    gradient = autograd.value_and_grad(on(autograd.numpy, row.f), row.wrt)
+    check(gradient(*row.args), row.by_hand(*row.args))
+    return lambda: gradient(*row.args)
+
+
+def on(module: Any, f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the rows, with another module for NumPy in it and in what it calls."""
+    names = {**vars(compiled_rows), "np": module}
+    own = [g for g in vars(compiled_rows).values() if type(g) is types.FunctionType]
+    names |= {g.__name__: types.FunctionType(g.__code__, names) for g in own}
+    return types.FunctionType(f.__code__, names)
+
+
 def main(repeats: int = 15, *names: str) -> None:
     """Print the table, of the rows of these names or of all."""
-    print(f"{'':20}{'by hand':>12}" + "".join([f"{column:>10}" for column in COLUMNS]) + f"{'built':>10}{'kept':>11}")
-    for name, make in ROWS.items():
-        if not names or name in names:
-            table, told = works(make())
-            times = medians(table, repeats)
-            hand = times["by hand"]
-            ratios = [f"{times[c] / hand:10.2f}" if c in times else f"{'':10}" for c in COLUMNS]
-            print(f"{name:20}{hand * 1e6:9.0f} µs{''.join(ratios)}{told}", flush=True)
+    print_ratios(ROWS, works, "by hand", COLUMNS, f"{'built':>10}{'kept':>11}", repeats, names)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from clock import medians
+from clock import print_ratios
 from loop_rows import ROWS, Row
 
 import wengert as wg
@@ -67,14 +67,7 @@ def by_jax(row: Row, expected: Any) -> Callable[[], Any]:
 
 def main(repeats: int = 15, *names: str) -> None:
     """Print the table, of the rows of these names or of all."""
-    print(f"{'':20}{'by hand':>12}" + "".join([f"{column:>10}" for column in COLUMNS]) + f"{'built':>10}")
-    for name, make in ROWS.items():
-        if not names or name in names:
-            table, told = works(make())
-            times = medians(table, repeats)
-            hand = times["by hand"]
-            ratios = [f"{times[c] / hand:10.2f}" if c in times else f"{'':10}" for c in COLUMNS]
-            print(f"{name:20}{hand * 1e6:9.0f} µs{''.join(ratios)}{told}", flush=True)
+    print_ratios(ROWS, works, "by hand", COLUMNS, f"{'built':>10}", repeats, names)
 
 
 if __name__ == "__main__":
