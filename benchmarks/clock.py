@@ -39,7 +39,7 @@ def print_ratios(
 ) -> None:  # fmt: skip
     """Print a table of the times of what `works` gives for each row, as ratios to that of its `base`.
 
-    `works` also gives a text for the end of the line, under the heading `told`. With `names`, these rows alone are shown.
+    `works` also gives a text for the end of the line, under the heading `told`; `names` says which rows are shown.
     """
     print(f"{'':20}{base:>12}" + "".join([f"{column:>10}" for column in columns]) + told)
     for name, make in rows.items():
