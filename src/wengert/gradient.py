@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import ArgumentError, NonScalarOutputError, RefusedCallError
+from wengert.errors import ArgumentError, NonScalarOutputError, RefusedCallError, WengertError
 from wengert.hooks.tracer import closed, enter, enter_leaves, level, run
 from wengert.memory.residuals import excerpt
 from wengert.nans import check_given
@@ -348,7 +348,12 @@ def quiet_gradients(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], place
 def measured_gradients(
     f: Any, args: Args, kwargs: dict[str, Any], argnums: Argnums, begin: Any = None
 ) -> tuple[Any, list[Any]]:
-    """The value and the gradients of `grad(f, *args, argnums=argnums, **kwargs)`; `begin` is as in `_gradient`."""
+    """The value and the gradients of `grad(f, *args, argnums=argnums, **kwargs)`; `begin` is as in `_gradient`.
+
+    Errors: WengertError inside another trace, whose recording it would be.
+    """
+    if followed() is not None:
+        raise WengertError("what a gradient takes cannot be measured inside another trace; measure it outside")
     places = (*range(len(args)), *kwargs) if argnums is None else places_of(f, args, kwargs, argnums)[0]
     try:
         return _gradient(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import WengertError
+from wengert.errors import ArgumentError, WengertError
 from wengert.gradient import pulled
 from wengert.tape.ops import Call, Op, Variable, with_variables
 from wengert.tape.tape import Tape
@@ -36,9 +36,15 @@ def show(tape: Tape, path: str | os.PathLike[str] | None = None) -> Path:
 
     The values are those that were recorded. Cotangents are those of the one number that the tape, or the function that
     it is a derivative of, gives; a tape of other results, or in which a value is not known, shows none.
+    Errors: ArgumentError for what is no tape.
     """
     from wengert.pages.page import write
 
+    if not isinstance(tape, Tape):
+        raise ArgumentError(
+            f"show takes a tape, not a {type(tape).__name__}\n"
+            "  fix: wg.show(wg.gradtape(f, x)); what profile and memory give has a method html(path)"
+        )
     data = shown(tape)
     if path is not None:
         return write(path, data)

@@ -73,7 +73,7 @@ def of_views(x):
 
 
 def orbit(x):
-    for _ in range(1000):
+    for _ in range(2500):
         x = x + 0.01 * np.sin(x)
     return x
 
@@ -92,8 +92,9 @@ def test_the_peak_and_what_is_followed_are_what_tracemalloc_says(f: Any) -> None
 def test_a_loop_of_numbers_holds_what_is_written_down_of_it() -> None:
     found, peak = wg.memory(orbit, 1.0), plain_peak(orbit, 1.0)
     assert found.peak == pytest.approx(peak, rel=0.05)
-    assert 0.7 * peak < held_by(found, orbit, 2)["recording"].nbytes < peak
-    assert held_by(found, orbit, 2)["recording"].pieces == pytest.approx(3000, rel=0.1)
+    row = held_by(found, orbit, 2)["recording"]
+    assert 0.7 * peak < row.nbytes < 1.1 * peak  # some tuples are used again, of which tracemalloc knows nothing
+    assert row.pieces == pytest.approx(7500, rel=0.1)
 
 
 def test_residuals_count_for_the_line_that_made_them() -> None:

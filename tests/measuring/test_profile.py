@@ -245,3 +245,10 @@ def test_the_page_has_what_was_measured_and_the_tape(profile: wg.Profile, tmp_pa
     spent = {data["lines"][row["line"]][1]: row["forward"] for row in data["profile"]["lines"] if row["line"] >= 0}
     assert spent == {row.what[1]: row.forward for row in profile.lines if row.what}
     assert len(data["tape"]["id"]) > 20
+
+
+@pytest.mark.parametrize("measure", [wg.profile, wg.memory])
+def test_inside_a_trace_nothing_is_measured(measure: Any) -> None:
+    with pytest.raises(wg.WengertError, match="measure it outside"):
+        wg.grad(lambda x: np.sum(x) + 0.0 * len(measure(np.sum, np.ones(3)).lines))(X)
+    np.testing.assert_array_equal(wg.grad(np.sum)(X), np.ones(8))

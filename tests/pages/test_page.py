@@ -216,6 +216,11 @@ def test_without_a_path_the_browser_opens_it(monkeypatch: pytest.MonkeyPatch) ->
     made.unlink()
 
 
+def test_what_is_no_tape_is_refused_with_what_to_do() -> None:
+    with pytest.raises(wg.ArgumentError, match=r"show takes a tape, not a function\n  fix: wg.show\(wg.gradtape"):
+        wg.show(program)  # type: ignore[arg-type]
+
+
 def test_a_notebook_shows_the_page_small_and_the_table_below() -> None:
     text = wg.trace(program, X)[1]._repr_html_()
     assert text.startswith("<div><iframe ") and "<table" in text and 'sandbox="allow-scripts"' in text

@@ -33,11 +33,10 @@ def profile_table(profile: Any, width: int) -> Iterator[Any]:
 
 def memory_table(use: Any, width: int) -> Iterator[Any]:
     """A table of what was held at the peak, most first, with bars beside the source."""
+    most = bytes_text(use.peak) or f"{use.peak} B"
     when = "reverse" if use.at >= use.turned else "forward"
-    yield Text(
-        f"{use.title}: {bytes_text(use.peak) or use.peak} at the most, in the {when} pass, at the {use.at + 1}. of "
-        f"{len(use.total)} recorded calls and steps back"
-    )
+    place = f"at the {use.at + 1}. of {len(use.total)} recorded calls and steps back"
+    yield Text(f"{use.title}: {most} at the most, in the {when} pass, {place}")
     source = Column("line", justify="right", style="dim"), Column("", no_wrap=True, overflow="ellipsis", ratio=1)
     numbers = [Column(name, justify="right", no_wrap=True) for name in ("bytes", "pieces")]
     table = Table(
@@ -46,7 +45,9 @@ def memory_table(use: Any, width: int) -> Iterator[Any]:
     for row in use.lines:
         if row.nbytes > LEAST * use.peak:
             bar = Text("█" * round(16 * row.nbytes / use.lines[0].nbytes), "blue")
-            table.add_row(*_place(row.line), bar, bytes_text(row.nbytes), str(row.pieces), row.kind)
+            table.add_row(
+                *_place(row.line), bar, bytes_text(row.nbytes) or f"{row.nbytes} B", str(row.pieces), row.kind
+            )
     yield table
 
 
