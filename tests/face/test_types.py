@@ -20,7 +20,7 @@ def square(x: float, n: int = 2) -> float:
 
 
 def total(x: Vector, scale: float) -> np.float64:
-    return scale * np.float64(np.sum(x**2))
+    return np.float64(scale * np.sum(x**2))
 
 
 def paired(x: float) -> tuple[float, str]:
