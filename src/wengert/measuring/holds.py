@@ -69,7 +69,8 @@ class Holds(list[Any]):
         self.moments, self.log = Columns(2), Columns(3)
         self.turned = 0
         self.alive: dict[int, weakref.ref[np.ndarray]] = {}
-        self.slots: dict[str, array[int]] = {"line": array("q"), "maker": array("q"), "size": array("q")}
+        self.stood: dict[int, Line | None] = {}  # the lines of the slots
+        self.slots: dict[str, array[int]] = {"maker": array("q"), "size": array("q")}
         self.bars: Bars | None = None
         self.saved = 0
 
@@ -89,7 +90,7 @@ class Holds(list[Any]):
         """The reverse pass; that of a gradient inside the function is the function's."""
         if depth:
             return reverse(recording, here, seeds, depth, consume, watching)
-        self.turned, self.names = len(self.moments), list(self.lines)
+        self.turned = len(self.moments)
         return reverse(recording, here, seeds, depth, consume, watching, self._bars)
 
     def _bars(self, size: int) -> Bars:
@@ -104,7 +105,7 @@ class Holds(list[Any]):
         ins = () if self[slot] is None else self[slot][2]
         list.__setitem__(self, slot, entry)
         if entry is None and self.bars is not None:
-            self._moment(self.names[self.slots["line"][slot]], self._look_back, slot, ins)
+            self._moment(self.stood[slot], self._look_back, slot, ins)
 
     def __delitem__(self, slots: Any) -> None:
         for slot in range(*slots.indices(len(self))):
@@ -138,7 +139,8 @@ class Holds(list[Any]):
             self._meet((value, entry[3], entry[4]), Maker(line, KEPT))
             size = _size(entry)
         maker = self._number(Maker(line, WRITTEN_DOWN))
-        for name, number in (("line", self.lines[line]), ("maker", maker), ("size", size)):
+        self.stood[slot] = line
+        for name, number in (("maker", maker), ("size", size)):
             column = self.slots[name]
             del column[slot:]  # where a checkpoint has dropped entries
             column.append(number)
