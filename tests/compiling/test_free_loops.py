@@ -344,6 +344,34 @@ def test_explain_says_what_keeps_a_loop_as_it_was():
     assert "the loop runs as often as its tests say" in compiled.explain()
 
 
+def test_explain_says_of_no_loop_that_it_is_free_where_it_is_not():
+    width, most = 0.01, 1.0
+
+    def steps(x):  # the test depends on nothing that the derivative is taken by
+        t = 0.0 * width
+        while t < most:
+            x, t = x - width * x * x, t + width
+        return x
+
+    def drawn(x):
+        while x > 0.1:
+            x = x * R.uniform(0.4, 0.6)
+        return x
+
+    def counted(x):
+        for _ in range(20):
+            x = np.sin(x)
+        return x
+
+    for f, words in ((steps, "do not tell what it does"), (drawn, "random numbers are drawn"), (newton, "tests say")):
+        compiled = wg.compile(wg.grad(f))
+        compiled(3.0)
+        assert words in compiled.explain()
+    compiled = wg.compile(counted)
+    compiled(3.0)
+    assert "the loop" not in compiled.explain()
+
+
 @pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
 @pytest.mark.parametrize("f", [in_dicts, two_exits, of_an_object], ids=lambda f: f.__name__)
 def test_what_walks_over_the_trace_of_a_loop_keeps_it_as_it_was(f):

@@ -14,7 +14,7 @@ import numpy as np
 from wengert.compiling.loops.lowering import lowered
 from wengert.compiling.optimising import optimised
 from wengert.compiling.watched.drawing import saved_state
-from wengert.compiling.watched.heads import told
+from wengert.compiling.watched.heads import ended_by_tests
 from wengert.compiling.watched.taking import Outer
 from wengert.compiling.watched.tracing import Traced
 from wengert.errors import StaleTapeError
@@ -48,7 +48,7 @@ class Entry:
     ) -> None:
         reads = traced.reads
         assert traced.tape is not None
-        self.said, self.loops = reads.said, told(traced.tape)
+        self.said, self.loops = reads.said, ended_by_tests(traced.tape)
         self.tape = optimised(lowered(traced.tape, cut and not reads.draws, exact), exact)
         self.parameters, self.inputs = parameters, dict(reads.inputs)
         self.run: Any = self.tape.compile("run", native=native)

@@ -102,11 +102,13 @@ def _with_free_loop(
     ops: list[Op], found: Found, depending: set[Op], exact: bool, known: dict[Any, FreeLoop]
 ) -> list[Op]:
     """The ops with a call of a free loop in the place of what it stands for; loops that do the same are one."""
+    head: Any = ops[found.start]
+    head.fn.loop.is_free = True
     args = [*found.held, *found.outer]
     actives = [op in depending for op in args]
     key = found.key, tuple(actives)
     loop = known[key] = known.get(key) or FreeLoop(found, actives, exact)
-    call = Call(loop, [*map(Variable, args)], val=tuple([op.val for op in found.values]), site=ops[found.start].site)
+    call = Call(loop, [*map(Variable, args)], val=tuple([op.val for op in found.values]), site=head.site)
     parts = [Call(functional.getfield, [Variable(call), k], val=op.val) for k, op in enumerate(found.values)]
     if any(loop.actives):
         depending.update([call, *parts])

@@ -42,16 +42,16 @@ LARGEST = 10_000
 class Head:
     """Stands on a tape, as a test that always holds, where an iteration begins; what it reads are the variables of it.
 
-    `loop` tells apart the times that a loop is entered; with `same`, the state is that of the head before but for the
-    values of the variables, and else `differs` names what is not. `left`: so many iterations are left of a `for`.
+    With `same`, the state is that of the head before but for the values of the variables, and else `differs` names what
+    is not. `left`: so many iterations are left of a `for`.
     Of the derivatives that are open, what walks over all that was recorded knows how often the loop ran.
     """
 
     __name__ = "head"
 
-    def __init__(self, loop: object, differs: str, left: int | None, heads: Heads) -> None:
+    def __init__(self, loop: Entered, differs: str, left: int | None, heads: Heads) -> None:
         self.loop, self.differs, self.left = loop, differs, left
-        self.levels, self.walked = heads.reads.recording.levels[1:], heads.walked
+        self.levels, self.heads = heads.reads.recording.levels[1:], heads
 
     @property
     def same(self) -> bool:
@@ -61,10 +61,25 @@ class Head:
     @property
     def is_all(self) -> bool:
         """Whether nothing but the code knows of the iteration: all that walks over it is one call on the tape."""
-        return all([self.walked.count(level) == 1 for level in self.levels])
+        return all([self.heads.walked.count(level) == 1 for level in self.levels])
+
+    @property
+    def words(self) -> str:
+        """How often the loop may run, and why not more."""
+        if self.loop.is_free:
+            return "as often as its tests say"
+        why = self.differs or (self.heads.reads.draws and "random numbers are drawn")
+        why = why or (not self.is_all and "a derivative walks over it")
+        return f"as often as in its trace: {why or 'its iterations do not tell what it does in others'}"
 
     def __call__(self, *variables: Any) -> None:
         pass
+
+
+class Entered:
+    """One time that a loop was entered; with `is_free` the code that was made of it runs any number of iterations."""
+
+    is_free = False
 
 
 class Unknown(Exception):
@@ -86,11 +101,11 @@ class Heads:
         self.reads = reads
         self.seen = 0
         self.walked: list[Level] = []  # those that a Reverse on the tape has walked over, once for each time
-        self.loops: dict[tuple[int, int], tuple[object, State | None]] = {}
+        self.loops: dict[tuple[int, int], tuple[Entered, State | None]] = {}
 
     def entered(self, frame: types.FrameType, head: Place) -> None:
         """A loop of a frame is entered."""
-        self.loops[id(frame), head.number] = object(), None
+        self.loops[id(frame), head.number] = Entered(), None
 
     def met(self, frame: types.FrameType, head: Place, iterator: list[Any], site: Site | None) -> None:
         """An iteration begins, of a `for` with an iterator."""
@@ -103,7 +118,7 @@ class Heads:
         except Unknown as unknown:
             state, differs = State({}, ()), f"it may change {unknown}"
         else:
-            differs = "it ran once" if before is None else _difference(before, state)
+            differs = "it ran too few times" if before is None else _difference(before, state)
         self.loops[key] = loop, state
         left = operator.length_hint(iterator[0]) if iterator else None
         primitive = Primitive(Head(loop, differs, left, self), None, "guard")
@@ -113,15 +128,19 @@ class Heads:
 _COUNTING = type(iter(range(0)))
 
 
-def told(tape: Any) -> list[str]:
-    """What is to be said of the loops on a tape: how often they may run, by what the last head tells."""
-    last = {op.fn.loop: op for op in tape.calls if type(op.fn) is Head}
+def ended_by_tests(tape: Any) -> dict[Site, Head]:
+    """The loops on a tape that tests may end, by their lines, with their last heads."""
+    tests = [op for op in tape.calls if op.guard]
+    places: dict[Entered, list[int]] = {}
+    for k, op in enumerate(tests):
+        if type(op.fn) is Head:
+            places.setdefault(op.fn.loop, []).append(k)
     found = {}
-    for op in last.values():
-        head = op.fn
-        free = "as often as its tests say" if head.is_all else "as often as in its trace: a derivative walks over it"
-        found[op.site] = free if head.same else f"as often as in its trace: {head.differs}"
-    return [f"{site}: the loop runs {words}" for site, words in found.items()]
+    for first, *_, last in [(k[0], *k) for k in places.values()]:
+        op = tests[last]
+        if op.fn.left is None or any([type(test.fn) is not Head for test in tests[first:last]]):
+            found[op.site] = op.fn
+    return found
 
 
 def _difference(a: State, b: State) -> str:
