@@ -14,14 +14,14 @@ import numpy as np
 
 from wengert.batches import vmap
 from wengert.errors import ArgumentError, NoBatchingRuleWarning, NoGradientPathError
-from wengert.gradient import check_complex, pulled
+from wengert.gradient import pulled
 from wengert.recording.container_arguments import with_leaves
 from wengert.recording.session import followed
 from wengert.tangents import either_way, pushed
 from wengert.values.callables import callable_name
 from wengert.values.specs import Spec, as_float, is_complex, spec_of
 from wengert.values.trees import held_by_library, is_container, itself, leaves, mirror
-from wengert.wanted import Argnums, check_inputs, places_of, refuse_swallowed
+from wengert.wanted import Argnums, check_complex, check_inputs, places_of, refuse_swallowed
 
 ENTERED = "It computes with derivatives, also with those that an outer derivative watches."
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import ArgumentError, NonScalarOutputError, RefusedCallError, WengertError
+from wengert.errors import RefusedCallError, WengertError
 from wengert.hooks.tracer import closed, enter, enter_leaves, level, run
 from wengert.memory.residuals import excerpt
 from wengert.nans import check_given
@@ -25,7 +25,6 @@ from wengert.values import signatures
 from wengert.values.callables import unwrapped
 from wengert.values.gradients import Gradients
 from wengert.values.settings import SETTINGS
-from wengert.values.specs import is_complex
 from wengert.values.transformed import check_function, transforms
 from wengert.values.trees import leaves
 from wengert.wanted import (
@@ -33,6 +32,7 @@ from wengert.wanted import (
     argument_names,
     asked_for,
     check_argnums,
+    check_complex,
     check_inputs,
     places_of,
     refuse_positions,
@@ -376,21 +376,6 @@ def _slopes(call: Callable[..., Any], f: Callable[..., Any], args: tuple[Any, ..
 
 
 ReverseMode.gradients = staticmethod(_slopes)
-
-
-def check_complex(paths: list[tuple[str, Any]], value: Any) -> None:
-    """A holomorphic function is one of complex numbers to complex numbers: else a part of its derivative is dropped."""
-    real = [path for path, leaf in paths if not is_complex(leaf)]
-    if real:
-        raise ArgumentError(
-            f"holomorphic=True needs complex arguments, but {real[0]} is real. Pass it as a complex number, or leave "
-            "it out: of argnums=, and what f itself holds by grad(f, argnums=...)(x) in place of grad(f, x)."
-        )
-    if not is_complex(value):
-        raise NonScalarOutputError(
-            "holomorphic=True needs a complex result, but the function returned a real number. Leave holomorphic=True "
-            "out: np.real, np.abs and the like are not holomorphic."
-        )
 
 
 def _are_leaves(args: tuple[Any, ...]) -> bool:

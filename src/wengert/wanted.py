@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import ArgumentError, IntegerInputError
+from wengert.errors import ArgumentError, IntegerInputError, NonScalarOutputError
 from wengert.values.callables import callable_name, named_parameters, parameter_names, takes_any_keyword
-from wengert.values.specs import as_float, is_inexact
+from wengert.values.specs import as_float, is_complex, is_inexact
 from wengert.values.trees import leaves
 
 Argnums = int | str | Sequence[int | str] | None
@@ -116,6 +116,21 @@ def _parts(value: Any, depth: int) -> Iterator[Any]:
             yield from _parts(part, depth + 1)
     else:
         yield value
+
+
+def check_complex(paths: list[tuple[str, Any]], value: Any) -> None:
+    """A holomorphic function is one of complex numbers to complex numbers: else a part of its derivative is dropped."""
+    real = [path for path, leaf in paths if not is_complex(leaf)]
+    if real:
+        raise ArgumentError(
+            f"holomorphic=True needs complex arguments, but {real[0]} is real. Pass it as a complex number, or leave "
+            "it out: of argnums=, and what f itself holds by grad(f, argnums=...)(x) in place of grad(f, x)."
+        )
+    if not is_complex(value):
+        raise NonScalarOutputError(
+            "holomorphic=True needs a complex result, but the function returned a real number. Leave holomorphic=True "
+            "out: np.real, np.abs and the like are not holomorphic."
+        )
 
 
 # What was said of them by mistake
