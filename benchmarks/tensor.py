@@ -28,7 +28,7 @@ from tensor_works import Work  # noqa: E402
 
 import wengert as wg  # noqa: E402
 from wengert.tensor.planning.loops import points, steps  # noqa: E402
-from wengert.tensor.running.native import has_compiler  # noqa: E402
+from wengert.values.kernel_cache import has_compiler  # noqa: E402
 
 WORKS = (*tensor_dense.WORKS, *tensor_stencils.WORKS, *tensor_sparse.WORKS)
 WAYS = ("by hand", "numpy", "native", "jax", "torch")
@@ -138,6 +138,24 @@ def slope(work: Work, costs: list[float]) -> float:
     return np.polyfit(np.log(work.sizes), np.log(np.maximum(costs, 1e-9)), 1)[0]
 
 
+# ---- calls ----
+
+
+def dot(a: Any, b: Any) -> Any:
+    return sum(a[i] * b[i] for i in range(len(a)))
+
+
+def call_row(repeats: int) -> str:
+    """Calls of a short function and its adjoint in microseconds: the program alone, called, and in compiled code."""
+    f, a, y_bar = wg.tensor.function(dot, backend="numpy"), np.ones(10), np.float64(1.0)
+    program = f.instance((a, a)).runner("numpy", {}).function
+    inside = wg.compile(lambda a: f(a, a) * 2.0)
+    alone, run = partial(program, {"in.a": a, "in.b": a}, {}, {}), partial(inside, a)
+    works: dict[str, Run] = {"program": alone, "f": partial(f, a, a), "adjoint": partial(f.adjoint, a, a, y_bar)}
+    times = medians({**works, "compiled f": run}, repeats)
+    return "microseconds of a call: " + ", ".join(f"{name} {taken * 1e6:.1f}" for name, taken in times.items())
+
+
 # ---- the table ----
 
 
@@ -159,6 +177,7 @@ def main(repeats: int, only: str) -> None:
     for work in WORKS:
         if only in work.name:
             print(row(work, repeats), flush=True)
+    print(call_row(repeats))
 
 
 if __name__ == "__main__":

@@ -283,7 +283,7 @@ def named_object(node: ast.AST, function: types.FunctionType) -> Any:
     code = code_of(function)
     if not isinstance(node, ast.Name) or node.id in code.co_varnames + code.co_cellvars:
         return UNKNOWN
-    cell = _cells(function).get(node.id)
+    cell = cells_of(function).get(node.id)
     if cell is not None:
         try:
             return cell.cell_contents
@@ -292,7 +292,7 @@ def named_object(node: ast.AST, function: types.FunctionType) -> Any:
     return function.__globals__.get(node.id, getattr(builtins, node.id, UNKNOWN))
 
 
-def _cells(function: types.FunctionType) -> dict[str, types.CellType]:
+def cells_of(function: types.FunctionType) -> dict[str, types.CellType]:
     return dict(zip(code_of(function).co_freevars, function.__closure__ or (), strict=True))
 
 
@@ -341,7 +341,7 @@ def compiled(
 ) -> types.FunctionType:
     """The function of `node`, with the globals, closure and defaults of `function`, and the cells `extra` besides."""
     code = _code(node, function, list(extra), file)
-    cells = _cells(function) | extra
+    cells = cells_of(function) | extra
     closure = tuple(cells[name] for name in code.co_freevars)
     made = types.FunctionType(code, function.__globals__, node.name, function.__defaults__, closure)
     made.__kwdefaults__ = function.__kwdefaults__

@@ -9,24 +9,23 @@ import functools
 import inspect
 import types
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 from wengert.errors import IntegerInputError, NonScalarOutputError, TensorLanguageError
 from wengert.rulebook.rule import Carrier, Rule
 from wengert.tensor import stages
+from wengert.tensor.bare import SIZES_KEPT, Kept, form_of
 from wengert.tensor.instances import Instance, arrays_in, has_derivative, instance_of, structured
 from wengert.tensor.language.relations import Relation
 from wengert.tensor.reading.arguments import argument_leaves, numeric, signature_of_argument
 from wengert.tensor.reading.meanings import Group, Index, Meaning, RealKind
-from wengert.tensor.reading.parsing import Parsed, parse
+from wengert.tensor.reading.parsing import parse
 from wengert.values.callables import place
 from wengert.values.computed import computed_once
 
 LastCall = tuple[Instance, dict[str, Relation]]  # a program, and the relations that it was called with
 Argnums = int | str | tuple[int | str, ...]
 
-SIZES_KEPT = 64  # sizes of a function for which its program is remembered
 BackendName = Literal["auto", "numpy", "native", "reference"]
 
 BACKENDS = get_args(BackendName)
@@ -53,7 +52,7 @@ class TensorFunction(Carrier):
         if backend not in BACKENDS:
             raise ValueError(f"backend {backend!r}: there are {', '.join(BACKENDS)}")
         self.__name__, self.parameters, self.backend = name, parameters, backend
-        self._latest: LastCall | None = None
+        self._kept = Kept()
 
     def __repr__(self) -> str:
         return f"<tensor function {self.__name__}({', '.join(self.parameters)})>"
@@ -83,10 +82,17 @@ class TensorFunction(Carrier):
         return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        args = self.bound(args, kwargs)
-        instance = self.instance(args)
-        results, relations = instance.run(self.given(args), self.backend)
-        self._latest = instance, relations
+        form = form_of(args)
+        known = None if kwargs else self._kept.bare.get(form)
+        if known is not None and known.holds():
+            self._kept.latest = known.latest
+            return known(args)
+        bound = self.bound(args, kwargs)
+        instance = self.instance(bound)
+        results, relations = instance.run(self.given(bound), self.backend)
+        self._kept.latest = instance, relations
+        if bound is args:
+            self._kept.keep(instance, form, self.backend)
         return structured(instance.result, iter(results))
 
     @computed_once
@@ -165,12 +171,12 @@ class TensorFunction(Carrier):
         return instance, instance.values(self.given(args))[1]
 
     def _seen(self, what: str) -> LastCall:
-        if self._latest is None:
+        if self._kept.latest is None:
             raise TensorLanguageError(
                 f"{self.__name__}.{what} needs arguments: the program is read for their shapes. "
                 "Pass some, or call the function first"
             )
-        return self._latest
+        return self._kept.latest
 
 
 def _remembered(f: TensorFunction, *key_and_make: Any) -> TensorFunction:
@@ -189,18 +195,16 @@ class FromPython(TensorFunction):
         functools.update_wrapper(self, plain, updated=())  # attributes of the function are not ours
         super().__init__(plain.__name__, tuple(inspect.signature(plain).parameters), backend)
         self.plain = self.like = plain
-        self._instances: dict[Any, tuple[Parsed, Instance]] = {}
 
     def instance(self, args: tuple[Any, ...]) -> Instance:
         key = (self.plain.__code__, *map(signature_of_argument, args))
-        found = self._instances.pop(key, None)
-        if found is None or not found[0].holds:
-            parsed = parse(self.plain, dict(zip(self.parameters, args, strict=True)))
-            found = replace(parsed, values={}), instance_of(parsed)  # the arguments themselves are not kept
-        self._instances[key] = found
-        for old in list(self._instances)[:-SIZES_KEPT]:  # another thread may have dropped it
-            self._instances.pop(old, None)
-        return found[1]
+        found = self._kept.instances.pop(key, None)
+        if found is None or not found.holds():
+            found = instance_of(parse(self.plain, dict(zip(self.parameters, args, strict=True))))
+        self._kept.instances[key] = found
+        for old in list(self._kept.instances)[:-SIZES_KEPT]:  # another thread may have dropped it
+            self._kept.instances.pop(old, None)
+        return found
 
 
 class Derived(TensorFunction):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -38,7 +38,7 @@ class Instance:
     """A program for arguments of given shapes.
 
     `slots` name the arrays and relations of a call, one by one. `constants` are the inputs that were found around the
-    function. `arguments` says what each argument means: an argument that is a tuple is several inputs.
+    function, which `holds` looks at. `arguments` says what each argument means: one that is a tuple is several inputs.
     """
 
     ssa: SSA
@@ -47,6 +47,7 @@ class Instance:
     slots: tuple[str, ...]
     constants: Mapping[str, Any]
     arguments: tuple[tuple[str, Meaning], ...]
+    holds: Callable[[], bool]
     program: Program | None = None
     gathers: Mapping[str, tuple[str, int]] = field(default_factory=dict)
     tables: Mapping[str, RelationToMake] = field(default_factory=dict)
@@ -101,7 +102,7 @@ class Instance:
         entries = {name: x.entries for name, x in relations.items()}
         dtype = np.result_type(*arrays.values()) if arrays else np.dtype(float)
         results = arrays_in(self.runner(backend, relations)(arrays, entries))
-        return [unshared(np.asarray(x, dtype), inputs.values()) for x in results], relations
+        return [unshared(x, arrays.values(), dtype) for x in results], relations
 
     def check(self, inputs: Mapping[str, Any]) -> None:
         """Errors: CotangentError for a cotangent or tangent that has not the shape of its primal."""
@@ -124,7 +125,7 @@ class Instance:
 
     def _evaluated(self, inputs: Mapping[str, Any], relations: Mapping[str, Relation]) -> list[np.ndarray]:
         tables = {name: x.dense for name, x in relations.items()}
-        return [np.asarray(x) for x in arrays_in(evaluate_ssa(self.ssa, inputs, self.sizes, tables))]
+        return [np.asarray(x)[()] for x in arrays_in(evaluate_ssa(self.ssa, inputs, self.sizes, tables))]
 
     def cost(self, relations: Mapping[str, Relation], sizes: Mapping[str, int] | None = None) -> int:
         tables = {name: x.dense for name, x in relations.items()}
@@ -261,13 +262,21 @@ def instance_of(parsed: Any) -> Instance:
     constants = {name: parsed.values[name] for name in parsed.constants}
     arguments = tuple(parsed.arguments.items())
     program = parsed.program
-    ssa, gathers, tables = to_ssa(program), parsed.gathers, parsed.tables
-    return Instance(ssa, parsed.result, parsed.sizes, slots, constants, arguments, program, gathers, tables)
+    known = to_ssa(program), parsed.result, parsed.sizes, slots, constants, arguments, parsed.holds
+    return Instance(*known, program, parsed.gathers, parsed.tables)
 
 
-def unshared(result: np.ndarray, inputs: Iterable[Any]) -> np.ndarray:
-    """A copy of the result if it shares memory with an argument, else the result."""
-    return result.copy() if any(np.may_share_memory(result, x) for x in inputs) else result
+def unshared(result: Any, inputs: Iterable[Any], dtype: np.dtype) -> Any:
+    """What is given for a result: a number, or an array of this dtype that shares no memory with an input.
+
+    An array that owns its memory is newer than what others are views of.
+    """
+    array = np.asarray(result, dtype)
+    if not array.ndim:
+        return array[()]
+    if array.base is None:
+        return array.copy() if any([array is x for x in inputs]) else array
+    return array.copy() if any(np.may_share_memory(array, x) for x in inputs) else array
 
 
 def arrays_in(x: Any) -> Iterator[Any]:
@@ -279,11 +288,8 @@ def arrays_in(x: Any) -> Iterator[Any]:
         yield x
 
 
-def structured(kind: Kind, arrays: Iterator[np.ndarray]) -> Any:
+def structured(kind: Kind, arrays: Iterator[Any]) -> Any:
     """The arrays put together as the function returns them, by its kind; an array of tuples is a tuple of arrays."""
     while isinstance(kind, TensorKind):
         kind = kind.of
-    if isinstance(kind, TupleKind):
-        return tuple(structured(part, arrays) for part in kind.parts)
-    found = next(arrays)
-    return found if found.ndim else found[()]
+    return tuple([structured(part, arrays) for part in kind.parts]) if isinstance(kind, TupleKind) else next(arrays)

@@ -7,6 +7,7 @@ the one that was asked for, not trusted by its name.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import stat
 import sys
@@ -14,6 +15,7 @@ import threading
 import types
 import weakref
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,12 @@ OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 class CacheFolderError(WengertError):
     """The folder for compiled kernels can be written by others than this user."""
+
+
+@cache
+def has_compiler() -> bool:
+    """Whether numba is there."""
+    return importlib.util.find_spec("numba") is not None
 
 
 def folder() -> Path:

@@ -14,11 +14,11 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.native.compiled import native
-from wengert.compiling.native.module import has_compiler
 from wengert.errors import NativeUnavailableError
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call
+from wengert.values.kernel_cache import has_compiler
 
 SECONDS, EACH = 2.0, 0.01
 """What compiling costs: numba itself, and each op."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import math
 import platform
 from functools import cache
@@ -14,6 +14,7 @@ from wengert.compiling.native.source import Program
 from wengert.compiling.native.values import Memory, Scalar
 from wengert.compiling.native.words import CALLED
 from wengert.values import kernel_cache
+from wengert.values.kernel_cache import has_compiler
 
 _TERMS = [f"({1 / math.factorial(k)!r} + r * {1 / math.factorial(k + 1)!r})" for k in range(0, 14, 2)]
 _HEAD = f'''"""{{about}}"""
@@ -81,12 +82,6 @@ def fast_tanh(x):
 
 
 '''
-
-
-@cache
-def has_compiler() -> bool:
-    """Whether numba is there."""
-    return importlib.util.find_spec("numba") is not None
 
 
 def load_compiler() -> None:

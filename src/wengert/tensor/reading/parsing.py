@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,16 +12,17 @@ from wengert.rulebook.syntax import definition
 from wengert.tensor.language.predicates import substituted
 from wengert.tensor.language.terms import Affine, Exists, Program
 from wengert.tensor.planning.plan import RelationToMake
-from wengert.tensor.reading.arguments import argument, signature_of_argument
+from wengert.tensor.reading.arguments import argument
 from wengert.tensor.reading.blocks import read_function
+from wengert.tensor.reading.holding import holding
 from wengert.tensor.reading.meanings import Kind, Meaning, TensorKind, size_of, type_of_kind
 from wengert.tensor.reading.reading import as_value
-from wengert.tensor.reading.scopes import Building, Outside, Scope
+from wengert.tensor.reading.scopes import Building, Scope
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """A program, the kind of its result, and for which sizes and surroundings it was read.
+    """A program, the kind of its result, and for which sizes it was read; `holds` looks at what is around it.
 
     `values` holds its inputs and relations as they were given; those named in `constants` were found around the
     function, not passed, and may change in place.
@@ -33,18 +34,9 @@ class Parsed:
     arguments: dict[str, Meaning]
     values: dict[str, Any]
     constants: frozenset[str]
-    outside: tuple[Outside, ...]
+    holds: Callable[[], bool]
     gathers: dict[str, tuple[str, int]]
     tables: dict[str, RelationToMake]
-
-    @property
-    def holds(self) -> bool:
-        """Whether all that was found around the function is still what it was."""
-        for found in self.outside:
-            it = found.now()
-            if it is not found.it or signature_of_argument(it) != found.signature:
-                return False
-        return True
 
 
 def parse(f: types.FunctionType, arguments: Mapping[str, Any]) -> Parsed:
@@ -69,7 +61,7 @@ def parse(f: types.FunctionType, arguments: Mapping[str, Any]) -> Parsed:
         tuple(building.bounds.sizes),
     )
     found = frozenset(building.values) - given
-    around = tuple(building.outside.values())
+    around = holding(f, building.outside.values(), [building.values[name] for name in found])
     tables = {name: tabled(*table, building.bounds.sizes) for name, table in building.tables.items()}
     indexed = {name: (of, building.bounds.value(size) or 0) for name, (of, size) in building.gathers.items()}
     sizes = dict(building.bounds.sizes)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wengert.errors import OutOfRangeError, TensorLanguageError
-from wengert.rulebook.syntax import named_object
 from wengert.tensor.language.bounds import Bounds
 from wengert.tensor.language.predicates import free_names, substituted
 from wengert.tensor.language.terms import (
@@ -40,12 +39,7 @@ class Outside:
     node: ast.expr
     function: types.FunctionType
     it: Any
-    signature: Any
     meaning: Meaning
-
-    def now(self) -> Any:
-        """What the name stands for now."""
-        return named_object(self.node, self.function)
 
 
 ChosenIndex = tuple[str, Affine, Predicate]  # an index, its range, and what leaves it one value

@@ -12,7 +12,7 @@ from wengert.tensor.language.terms import (
     Affine,
     Const,
 )
-from wengert.tensor.reading.arguments import outside, signature_of_argument
+from wengert.tensor.reading.arguments import outside
 from wengert.tensor.reading.gathers import gathered, whole_numbers
 from wengert.tensor.reading.meanings import (
     REAL_KIND,
@@ -58,9 +58,8 @@ def around(node: ast.expr, text: str, scope: Scope) -> Meaning:
             raise scope.refusal(
                 node, f"{text} is not known here", "Give it a value before; a name is known from there on."
             )
-        building.outside[key] = Outside(
-            node, scope.function, it, signature_of_argument(it), outside(text.rpartition(".")[2], it, building)
-        )
+        meaning = outside(text.rpartition(".")[2], it, building)
+        building.outside[key] = Outside(node, scope.function, it, meaning)
     return building.outside[key].meaning
 
 

@@ -5,11 +5,9 @@ A plan's sizes are constants of its kernels, so each set of sizes is compiled by
 
 from __future__ import annotations
 
-import importlib.util
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +21,7 @@ from wengert.tensor.running.numpy_backend import NumpyProgram, support
 from wengert.tensor.running.workspace import Workspaces
 from wengert.values import kernel_cache
 
+has_compiler = kernel_cache.has_compiler
 KERNEL_HELPERS = (
     """
 def first_of(keys, key):
@@ -43,11 +42,6 @@ def find(keys, table, key):
     return at if at < len(keys) and keys[at] == key else -1
 """,
 )
-
-
-@lru_cache
-def has_compiler() -> bool:
-    return importlib.util.find_spec("numba") is not None
 
 
 @dataclass
@@ -78,6 +72,9 @@ class NativeProgram(NumpyProgram):
                 self.refused = True
         assert self.otherwise is not None
         return self.otherwise(inputs, relations)
+
+    def without_relations(self) -> Callable[[Mapping[str, Any]], Any]:
+        return lambda inputs: self(inputs, {})
 
     def in_loops(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
         known, points = self.prepared(relations)

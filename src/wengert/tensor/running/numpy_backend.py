@@ -30,10 +30,15 @@ class NumpyProgram:
     def __call__(self, inputs: Mapping[str, Any], relations: Mapping[str, Entries]) -> Any:
         return self.function(inputs, *self.prepared(relations))
 
+    def without_relations(self) -> Callable[[Mapping[str, Any]], Any]:
+        """The function of the inputs that a plan without relations is."""
+        known, points = self.prepared({})
+        return lambda inputs: self.function(inputs, known, points)
+
     def prepared(self, relations: Mapping[str, Entries]) -> tuple[dict[str, Entries], dict[str, Any]]:
         """The relations with the tables made of them, and the points of listed pieces; kept for the same relations."""
         last = self.last  # another thread may put its own there at any time
-        if last is None or any(last[0].get(name) is not r for name, r in relations.items()):
+        if last is None or any([last[0].get(name) is not r for name, r in relations.items()]):
             known = dict(relations)
             for name, (indices, p) in self.plan.tables.items():
                 known[name] = tabulated(indices, p, known)

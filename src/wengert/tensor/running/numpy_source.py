@@ -58,10 +58,12 @@ class Source:
         inputs = sorted({r for nest in self.plan.nests for r in _inputs_of(nest)})
         for name in inputs:
             self.line(1, f"{self.name(name)} = inputs[{name!r}]")
-        self.line(1, "dtype = np.result_type(np.float32, *inputs.values())")
+        begin = len(self.lines)
         for nest in self.plan.nests:
             self.nest(joined(nest, self.joins))
         self.line(1, f"return {self.output()}")
+        if any(line.endswith(", dtype)") for line in self.lines):
+            self.lines.insert(begin, "    dtype = np.result_type(np.float32, *inputs.values())")
         return "def run(inputs, relations, points):\n" + "\n".join(self.lines) + "\n"
 
     def output(self) -> str:
