@@ -402,6 +402,24 @@ def test_the_way_out_that_the_trace_did_not_see_is_another_trace():
     assert "2 traces" in compiled.explain()
 
 
+def test_what_is_written_is_the_argument_where_no_iteration_made_another_array():
+    def f(v):
+        u = v
+        for _ in range(60):
+            if u.sum() < 1.0:
+                break
+            u = 0.5 * u
+        u *= 3.0
+        return u.sum()
+
+    compiled = wg.compile(f)
+    compiled(np.full(2, 30.0))
+    mine, theirs = np.full(2, 0.1), np.full(2, 0.1)
+    with pytest.warns(wg.EagerWarning, match="writes into an array that it is given"):
+        near(compiled(mine), f(theirs))
+    near(mine, theirs)
+
+
 def test_an_error_in_a_later_iteration_is_the_function_s_own():
     def f(x):
         total = 0.0 * x

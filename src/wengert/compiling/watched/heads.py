@@ -157,6 +157,8 @@ class _Walk:
         self.slots: list[int] = []
         self.numbers: dict[int, int] = {}
         self.kept: list[Any] = []  # so that no id is given twice
+        inputs = [outer.made for outer in heads.reads.inputs.values()]
+        self.given = {id(owner_of(made)) for made in inputs if isinstance(made, np.ndarray)}
 
     def state(self, frame: types.FrameType, live: frozenset[str]) -> State:
         """The state of the program, as far as it may still be read in this frame."""
@@ -236,13 +238,13 @@ class _Walk:
         raise Unknown(f"a {t.__name__}")
 
     def memory(self, array: np.ndarray) -> tuple[Any, ...]:
-        """Where an array lies: equal for arrays that share their memory in the same way."""
+        """Where an array lies: equal for arrays that share their memory in the same way, with inputs too."""
         owner = owner_of(array)
         if id(owner) not in self.numbers:
             self.numbers[id(owner)] = len(self.numbers)
             self.kept.append(owner)
         begin = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0]
-        return self.numbers[id(owner)], begin, array.strides, array.flags.writeable
+        return self.numbers[id(owner)], id(owner) in self.given, begin, array.strides, array.flags.writeable
 
 
 _UNSET = "nothing yet"
