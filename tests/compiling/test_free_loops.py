@@ -458,3 +458,10 @@ def test_how_long_it_takes_to_build_does_not_depend_on_the_iterations():
     compiled.clear()
     compiled(0.001)  # three times as many
     assert len(compiled.source()) < 1.1 * len(text)
+
+
+def test_the_source_shows_the_loop_and_the_way_back():
+    compiled = wg.compile(wg.grad(newton), strict=True)
+    compiled(3.0)
+    assert "def free_loop(trail, h0, o0):\n    while True:\n" in compiled.source()
+    assert "in reversed(trail):" in compiled.source()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from wengert.compiling.entries import FAILED, Entry, Miss, shares_parts
+from wengert.compiling.loops.free_loops import free_loops_on
 from wengert.compiling.loops.freeing import is_head
 from wengert.compiling.loops.lowering import agree, postponed_on
 from wengert.compiling.native.module import load_compiler
@@ -150,7 +151,8 @@ class Compiled(Remade, Wrapper):
     def source(self) -> str:
         """The generated code of all entries."""
         entries = [entry for entries in self._entries.values() for entry in entries]
-        return "\n\n".join(f"{entry.run.source}\n\n{entry.text}" for entry in entries)
+        loops = {loop.source: None for entry in entries for loop in free_loops_on(entry.tape)}
+        return "\n\n".join([*loops, *[f"{entry.run.source}\n\n{entry.text}" for entry in entries]])
 
 
 _REMEDY = """\

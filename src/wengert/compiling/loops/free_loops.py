@@ -28,6 +28,7 @@ from wengert.errors import RuleError
 from wengert.recording.recording import calling
 from wengert.recording.session import followed
 from wengert.rulebook.rule import Carrier, Rule
+from wengert.tape.loops import with_bodies
 from wengert.tape.ops import Call, Input, Op, Variable
 from wengert.tape.tape import Tape
 from wengert.values import functional
@@ -107,6 +108,12 @@ class Adjoint(Carrier):
             raise RuleError("the derivative of a loop that tests end has no derivative here")
 
         return Rule("no_rule", (self,), "pullback", no_rule, WHERE)
+
+
+def free_loops_on(tape: Any) -> list[FreeLoop]:
+    """The free loops that a tape calls."""
+    called = [getattr(op.fn, "__self__", op.fn) for op in with_bodies(tape) if isinstance(op, Call)]
+    return list(dict.fromkeys([f.loop if type(f) is Adjoint else f for f in called if type(f) in (FreeLoop, Adjoint)]))
 
 
 def with_trails(tape: Any) -> Any:

@@ -7,6 +7,7 @@ iteration it is. A Head on the tape says so; what is made of that is told in `co
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 import sys
 import types
@@ -166,7 +167,7 @@ class _Walk:
         for depth, f in enumerate(_frames(frame)):
             forms[f"the place in {f.f_code.co_name}"] = id(f.f_code), f.f_lasti
             names = dict(f.f_locals)
-            if sys.version_info < (3, 13):
+            if sys.version_info < (3, 13) and f.f_code.co_flags & inspect.CO_OPTIMIZED:
                 f.f_locals.clear()  # which is a copy that the frame would keep
             for name, value in names.items():
                 if depth == 0 and name in f.f_code.co_varnames and name not in {*live, *f.f_code.co_cellvars}:
