@@ -137,9 +137,12 @@ class _Finder:
         states: list[list[Any]] = [[v.op for v in ops[k].references()] for k in heads]
         columns = [*zip(*states, strict=True)]
         self.kept: dict[Any, int] = {}  # one of those that are always equal, if it is another in some iteration
+        self.unchanged: list[Op] = []
         for j, column in enumerate(columns):
             if any([op is not column[0] for op in column]) or not self.is_before(column[0]):
                 self.kept.setdefault(tuple(map(id, column)), j)
+            else:
+                self.unchanged.append(column[0])
         self.outer: list[Op] = []
         longest = max([b - a for a, b in itertools.pairwise(heads)])
         stops = [*heads[1:], min(heads[-1] + 1 + longest, len(ops))]
@@ -189,6 +192,7 @@ class _Finder:
         for row in rows:
             if len(row.ops) != at or row is self.leaving:
                 raise Differs(row.number)
+        self.tell_apart(rows, self.unchanged)
         nexts = [[self.rows[row.number + 1].held[j] for row in rows] for j in range(len(self.kept))]
         return End(False, [self.link(rows, ops, at) for ops in nexts], rows[-1].held)
 
@@ -199,7 +203,13 @@ class _Finder:
         inside = {*self.ops[self.heads[0] : self.stop]}
         read = [v.op for op in self.ops[self.stop :] for v in op.references()] + [self.last]
         self.values = [op for op in dict.fromkeys(read) if op in inside and isinstance(op, Call)]
+        self.tell_apart([row], [op for op in read if op not in inside])
         return End(True, [self.link([row], [op], at) for op in self.values], row.held)
+
+    def tell_apart(self, rows: list[_Row], before: list[Any]) -> None:
+        """Check that no variable of these rows is, by chance, what is handed on or read as a value from before."""
+        if any([all([row.held[j] is op for row in rows]) for op in before for j in range(len(self.kept))]):
+            raise Differs(rows[0].number)
 
     def step(self, rows: list[_Row], at: int) -> Step:
         """The call that all iterations make at a place."""

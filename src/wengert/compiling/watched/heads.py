@@ -24,6 +24,7 @@ from wengert.compiling.watched.kinds import (
     is_bound_to_none,
     slots_of,
 )
+from wengert.compiling.watched.trusted import is_of_user
 from wengert.recording.exchanged import is_born
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import Level
@@ -62,7 +63,7 @@ class Head:
     @property
     def is_all(self) -> bool:
         """Whether nothing but the code knows of the iteration: all that walks over it is one call on the tape."""
-        return all([self.heads.walked.count(level) == 1 for level in self.levels])
+        return not self.heads.told_apart and all([self.heads.walked.count(level) == 1 for level in self.levels])
 
     @property
     def words(self) -> str:
@@ -70,11 +71,22 @@ class Head:
         if self.loop.is_free:
             return "as often as its tests say"
         why = self.differs or (self.heads.reads.draws and "random numbers are drawn")
+        why = why or (self.heads.told_apart and "it asks which of equal things one is")
         why = why or (not self.is_all and "a derivative walks over it")
         return f"as often as in its trace: {why or 'its iterations do not tell what it does in others'}"
 
     def __call__(self, *variables: Any) -> None:
         pass
+
+
+def has_no_number(thing: Any) -> bool:
+    """Whether states tell the value of a thing, and not which object it is; there may be several of that value."""
+    t = type(thing)
+    return (t in ATOMS and t not in _SINGLE) or t in _VALUES or isinstance(thing, (np.ndarray, np.generic, np.dtype))
+
+
+_SINGLE = {bool, type(None), type(...), type(NotImplemented)}
+_VALUES = {float, complex, range, slice, tuple}
 
 
 class Entered:
@@ -101,6 +113,7 @@ class Heads:
     def __init__(self, reads: Any) -> None:
         self.reads = reads
         self.seen = 0
+        self.told_apart = False  # whether the code has asked which object a thing is of which states tell the value
         self.walked: list[Level] = []  # those that a Reverse on the tape has walked over, once for each time
         self.loops: dict[tuple[int, int], tuple[Entered, State | None]] = {}
 
@@ -115,6 +128,8 @@ class Heads:
         if loop is None or self.seen > MOST or (head.is_for and not (head.counts and type(iterator[0]) is _COUNTING)):
             return
         try:
+            if self.reads.has_changed_containers():
+                raise Unknown("what is in a container from outside")
             state = _Walk(self).state(frame, head.live)
         except Unknown as unknown:
             state, differs = State({}, ()), f"it may change {unknown}"
@@ -203,13 +218,21 @@ class _Walk:
 
     def is_constant(self, value: Any) -> bool:
         """Whether nothing that a trace may do changes a thing, or it is looked at when the trace ends."""
-        if isinstance(value, (type, types.ModuleType)) or home_of(type(value)).partition(".")[0] == "wengert":
+        if isinstance(value, type):
+            return self.is_from_outside(value)
+        if isinstance(value, types.ModuleType) or home_of(type(value)).partition(".")[0] == "wengert":
             return True
+        if type(value) is np.ufunc:
+            return not {*"".join(value.types)} <= {*"O->"}  # that of `frompyfunc` calls a function in Python
         if type(value) is types.FunctionType:
             return not is_born(value)
         if type(value) is types.BuiltinFunctionType:
             return is_bound_to_none(value)
         return type(value) in SAME or (type(value) is np.ndarray and self.heads.reads.holds(value))
+
+    def is_from_outside(self, cls: type) -> bool:
+        """Whether a class was there before the trace: what is read of it has been read from outside."""
+        return not is_of_user(cls) or id(cls) in self.heads.reads.classes
 
     def parts(self, value: Any) -> Iterator[Any]:
         """The forms of what a thing holds."""
@@ -223,19 +246,19 @@ class _Walk:
         if t is np.ndarray and value.size <= LARGEST and not value.dtype.hasobject:
             return iter((value.shape, value.dtype, *self.memory(value), value.tobytes()))
         if t is types.FunctionType:
-            cells = [cell.cell_contents if _is_set(cell) else _UNSET for cell in value.__closure__ or ()]
-            return map(self.form, [value.__code__.co_filename, id(value.__code__), value.__defaults__,
-                                   value.__kwdefaults__, value.__dict__, *cells])  # fmt: skip
+            return map(self.form, [id(value.__code__), value.__defaults__, value.__kwdefaults__, value.__dict__,
+                                   *(value.__closure__ or ())])  # fmt: skip
+        if t is types.CellType:
+            return map(self.form, [value.cell_contents] if _is_set(value) else [])
         if t is types.MethodType:
             return map(self.form, [value.__func__, value.__self__])
         if t is functools.partial:
             return map(self.form, [value.func, value.args, value.keywords, vars(value)])
         if issubclass(t, tuple) and hasattr(t, "_fields") and not t.__dictoffset__:
             return iter((id(t), *map(self.form, tuple.__iter__(value))))
-        if has_attributes_alone(t):
-            slots = [name for name in slots_of(t) if hasattr(value, name)]
+        if has_attributes_alone(t) and self.is_from_outside(t):
             own = object.__getattribute__(value, "__dict__") if t.__dictoffset__ else {}
-            return iter((id(t), *slots, *map(self.form, [own, *[getattr(value, name) for name in slots]])))
+            return iter((id(t), *map(self.form, [own, *[_in_slot(value, name) for name in slots_of(t)]])))
         raise Unknown(f"a {t.__name__}")
 
     def memory(self, array: np.ndarray) -> tuple[Any, ...]:
@@ -249,6 +272,13 @@ class _Walk:
 
 
 _UNSET = "nothing yet"
+
+
+def _in_slot(thing: Any, name: str) -> Any:
+    try:
+        return object.__getattribute__(thing, name)
+    except AttributeError:
+        return _UNSET
 
 
 def _is_set(cell: types.CellType) -> bool:

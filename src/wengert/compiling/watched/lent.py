@@ -24,6 +24,10 @@ class Lent:
         self._defaults.append((f, f.__defaults__, defaults))
         f.__defaults__ = defaults
 
+    def are_changed(self) -> bool:
+        """Whether a container does not hold what it holds while the trace lasts."""
+        return not all([_is_as(container, made) for container, _, made in self._held])
+
     def restore(self, originals: dict[int, tuple[Any, Any]]) -> Iterator[type]:
         """Put all back; gives the classes of containers that were changed, in which `originals` are put back alone."""
         while self._held:

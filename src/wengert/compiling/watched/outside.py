@@ -176,6 +176,10 @@ class Reads(Taken):
         for changed in self._lent.restore(self.originals):
             self.give_up(f"it changes a {changed.__name__} from outside", may_be_once=True)
 
+    def has_changed_containers(self) -> bool:
+        """Whether containers from outside are not as they were, though they may be again when the trace ends."""
+        return self._lent.are_changed()
+
     def is_a_form(self, thing: Any) -> bool:
         """Whether a thing is from outside and may be another one in the next call, of the same form."""
         return id(thing) in self.originals or (type(thing) in (list, dict) and id(thing) in self.known)

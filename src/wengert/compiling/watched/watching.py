@@ -18,6 +18,7 @@ import numpy as np
 
 from wengert.compiling.watched.drawing import MAKING, drawing, is_draw, seeded
 from wengert.compiling.watched.forms import is_in_tests
+from wengert.compiling.watched.heads import has_no_number
 from wengert.compiling.watched.kinds import runs_code
 from wengert.compiling.watched.outside import Reads
 from wengert.compiling.watched.ruled import where_traced
@@ -226,6 +227,8 @@ def _told_apart(hook: str, right: Any, left: Any, site: Site | None) -> bool:
     is_asked = left is not right and sys._getframe(2).f_globals is not vars(copy)  # which only keeps what it copied
     if reads is not None and is_asked and type(right) is type(left) and among(map(reads.is_a_form, (left, right))):
         _unkept("it asks whether something from outside is something else", site)
+    if reads is not None and type(right) is type(left) and has_no_number(left):
+        reads.heads.told_apart = True
     answer: bool = HOOKS[hook](right, left, site)
     return answer
 
