@@ -16,7 +16,7 @@ import numpy as np
 from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.loops.continuing import continued
 from wengert.compiling.loops.free_loops import FreeLoop, with_trails
-from wengert.compiling.loops.freeing import freed, may_be_free, without_heads
+from wengert.compiling.loops.freeing import freed, is_head, may_be_free, without_heads
 from wengert.compiling.loops.postponing import Reverse
 from wengert.compiling.loops.repeats import LEAST_OPS
 from wengert.compiling.loops.rolling import rolled
@@ -70,7 +70,7 @@ class _Forward:
         self.seeds = back.args[fn.inputs + fn.outputs :]
         self.bars = back.val
         ops = list(tape)
-        self.span = _span(ops, back, self.inputs)
+        self.span = _span(ops, back, self.inputs, may_be_free(tape))
         read = [v.op for op in ops if op not in self.span and op is not back for v in op.references()]
         read.append(tape.result.op)
         self.later = [op for op in dict.fromkeys(read) if op in self.span and op not in self.outputs]
@@ -111,13 +111,19 @@ class _Forward:
             raise Uncut("an input of the tape is no number")
 
 
-def _span(ops: Sequence[Op], back: Call, inputs: Sequence[Op]) -> dict[Op, None]:
-    """The calls before `back` that depend on the inputs, and those that only these read."""
+def _span(ops: Sequence[Op], back: Call, inputs: Sequence[Op], has_free: bool) -> dict[Op, None]:
+    """The calls before `back` that depend on the inputs, and those that only these read.
+
+    Where there may be free loops, it has all from the first on: other values may be in their tests.
+    """
     at = ops.index(back)
     before, found = ops[:at], {*inputs}
     for op in before:
         if any([v.op in found for v in op.references()]):
             found.add(op)
+    if has_free:
+        first = next(k for k, op in enumerate(before) if is_head(op))
+        found.update([op for op in before[first:] if isinstance(op, Call)])
     found.difference_update(inputs)
     elsewhere = {v.op for op in ops[at:] if op is not back for v in op.references()} | {*inputs}
     for op in reversed(before):

@@ -103,7 +103,7 @@ class State(NamedTuple):
     """What can be reached at the head of a loop: the form of each variable of the program by its name, and the slots of
     what is traced, in order."""
 
-    forms: dict[str, Any]
+    forms: dict[tuple[int, str, str], Any]
     slots: tuple[int, ...]
 
 
@@ -161,8 +161,12 @@ def ended_by_tests(tape: Any) -> dict[Site, Head]:
 
 def _difference(a: State, b: State) -> str:
     """The names of what differs in two states."""
-    names = [name for name in {**a.forms, **b.forms} if a.forms.get(name, a) != b.forms.get(name, a)]
+    names = [_said(*key) for key in {**a.forms, **b.forms} if a.forms.get(key, a) != b.forms.get(key, a)]
     return ", ".join(names) and f"it changes {', '.join(names)}"
+
+
+def _said(depth: int, function: str, name: str) -> str:
+    return f"{name} of {function}" if depth else name
 
 
 class _Walk:
@@ -178,9 +182,9 @@ class _Walk:
 
     def state(self, frame: types.FrameType, live: frozenset[str]) -> State:
         """The state of the program, as far as it may still be read in this frame."""
-        forms: dict[str, Any] = {}
+        forms: dict[tuple[int, str, str], Any] = {}
         for depth, f in enumerate(_frames(frame)):
-            forms[f"the place in {f.f_code.co_name}"] = id(f.f_code), f.f_lasti
+            forms[depth, f.f_code.co_name, "the place"] = id(f.f_code), f.f_lasti
             names = dict(f.f_locals)
             if sys.version_info < (3, 13) and f.f_code.co_flags & inspect.CO_OPTIMIZED:
                 f.f_locals.clear()  # which is a copy that the frame would keep
@@ -188,9 +192,11 @@ class _Walk:
                 if depth == 0 and name in f.f_code.co_varnames and name not in {*live, *f.f_code.co_cellvars}:
                     continue
                 try:
-                    forms[name if depth == 0 else f"{name} of {f.f_code.co_name}"] = self.form(value)
+                    forms[depth, f.f_code.co_name, name] = self.form(value)
                 except Unknown as unknown:
                     raise Unknown(f"{name}, {unknown}") from None
+                except RecursionError:
+                    raise Unknown(f"{name}, which is too deep") from None
         return State(forms, tuple(self.slots))
 
     def form(self, value: Any) -> Any:
@@ -271,14 +277,15 @@ class _Walk:
         return self.numbers[id(owner)], id(owner) in self.given, begin, array.strides, array.flags.writeable
 
 
-_UNSET = "nothing yet"
+class _Unset:
+    """Stands for what is in a slot that was not set."""
 
 
 def _in_slot(thing: Any, name: str) -> Any:
     try:
         return object.__getattribute__(thing, name)
     except AttributeError:
-        return _UNSET
+        return _Unset
 
 
 def _is_set(cell: types.CellType) -> bool:
