@@ -1,74 +1,215 @@
+# PYTHON_ARGCOMPLETE_OK
 """`python -m wengert`: what the package can be asked from the command line."""
 
 from __future__ import annotations
 
 import argparse
-import builtins
+import contextlib
+import functools
 import importlib
+import os
 import sys
+import traceback
+from pathlib import Path
 from typing import Any
 
+from wengert.checks import check_grads
+from wengert.errors import ArgumentError, IntegerInputError, WengertError
 from wengert.explain import policy
+from wengert.missing import missing
+from wengert.pictures import show
+from wengert.profiling import profile
+from wengert.spelled import UsageError, arguments, named
+from wengert.tape.tape import Tape
+from wengert.taping import gradtape, trace
 
-SHORT = {"np": "numpy", "sp": "scipy", "wg": "wengert"}
+EPILOG = """\
+a function is module:function or path/to/file.py:function; the file is run. What follows are its arguments:
+  1.5  '[1.0, 2.0]'  '{"w": [1.0]}'    Python literals; a list of numbers is an array
+  scale=2.0                            by name
+  data.npz                             its arrays, by name; those called arr_0, arr_1, … by position
+  data.npz:w  x=data.npz:w             one of its arrays
+
+exit codes: 0 right; 1 the check failed, a derivative is missing, or the function raised; 2 wrong usage
+
+examples, with a file model.py:
+
+  import numpy as np
+
+  def loss(w, x, scale=1.0):
+      return scale * np.sum(np.tanh(w * x) ** 2)
+
+  python -m wengert trace model.py:loss 0.5 '[1.0, 2.0]'
+  python -m wengert source model.py:loss 0.5 '[1.0, 2.0]' scale=3.0
+  python -m wengert check model.py:loss 0.5 '[1.0, 2.0]' --order 2 --mode rev --mode fwd
+  python -m wengert profile model.py:loss data.npz --html profile.html --speedscope profile.json
+  python -m wengert view model.py:loss data.npz --out tape.html
+  python -m wengert missing numpy:fft.fft '[1.0, 2.0]'
+  python -m wengert policy np.fft.fft list.append
+"""
 
 
 def main(words: list[str] | None = None) -> int:
-    """Run a command; its exit code is 0, or 2 where it cannot be understood."""
-    parser = argparse.ArgumentParser("python -m wengert", description="Ask wengert.")
-    commands = parser.add_subparsers(required=True, metavar="command")
-    told = commands.add_parser("policy", help="what becomes of a call in traced code, and why")
-    told.add_argument("names", nargs="+", metavar="name", help="a callable, as np.fft.fft, list.append or mine.loss")
-    told.set_defaults(run=_policy)
-    given = parser.parse_args(words)
+    """Run a command; returns its exit code, or exits with 2 where it cannot be understood."""
+    parser = _parser()
+    with contextlib.suppress(ImportError):
+        importlib.import_module("argcomplete").autocomplete(parser)
+    given, more = parser.parse_known_args([_shielded(word) for word in (sys.argv[1:] if words is None else words)])
+    if strange := [word for word in more if word.startswith("-") or not hasattr(given, "values")]:
+        parser.error(f"{' '.join(strange)}: no such option. See: {parser.prog} {given.command} --help")
+    if more:  # arguments behind options
+        given.values += more
     try:
-        given.run(given)
-    except LookupError as error:
-        parser.exit(2, f"{parser.prog}: {error.args[0]}\n")
+        code: int = given.run(given)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        parser.exit(2, f"{parser.prog}: {error}\n")
+    except BrokenPipeError:  # `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except Exception as error:
+        return _failed(error)
+
+
+def _shielded(word: str) -> str:
+    """A word, so that a negative number does not look like an option."""
+    try:
+        return f" {word}" if word.startswith("-") and complex(word) is not None else word
+    except ValueError:
+        return word
+
+
+def _failed(error: Exception) -> int:
+    """Say what went wrong: an error of wengert in its words, another one with where in the user's code it was."""
+    if isinstance(error, WengertError):
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        return 2 if isinstance(error, ArgumentError | IntegerInputError) else 1
+    told = traceback.TracebackException.from_exception(error)
+    ours = str(Path(__file__).parent)
+    told.stack = traceback.StackSummary.from_list(
+        [frame for frame in told.stack if not frame.filename.startswith((ours, "<frozen "))]
+    )
+    print(*told.format(), sep="", end="", file=sys.stderr)
+    return 1
+
+
+# -- the commands
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "python -m wengert",
+        description="Ask wengert about a function, at some arguments.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(required=True, metavar="command", dest="command")
+    _of_a_tape(_call(commands, "trace", _trace, "print the operations of a call, one a line"), "value")
+    _of_a_tape(_call(commands, "source", _source, "print the derivative as plain NumPy source"), "gradient")
+    profiled = _call(commands, "profile", _profile, "which lines take the time and bytes of a gradient")
+    profiled.add_argument("--html", metavar="FILE", help="write it as a page, too")
+    profiled.add_argument("--speedscope", metavar="FILE", help="write it as JSON for https://www.speedscope.app, too")
+    checked = _call(commands, "check", _check, "compare the derivatives with differences")
+    checked.add_argument("--order", type=int, default=1, help="2 checks second derivatives too, and so on")
+    checked.add_argument("--mode", action="append", choices=["rev", "fwd"], help="gradients, or tangents; may be both")
+    checked.add_argument("--rtol", type=float, help="relative tolerance, by default eps^(1/3)")
+    checked.add_argument("--atol", type=float, help="absolute tolerance, by default eps^(1/2)")
+    _call(commands, "missing", _missing, "list the calls that have no rule, with one to paste for each")
+    told = _command(commands, "policy", _policy, "what becomes of a call in traced code, and why")
+    told.add_argument(
+        "names", nargs="+", metavar="name", help="a callable, as np.fft.fft, list.append or model.py:loss"
+    )
+    viewed = _call(commands, "view", _view, "write the tape as an HTML page, beside the source, and open it")
+    _of_a_tape(viewed, "gradient")
+    viewed.add_argument("--out", metavar="FILE", help="write it to this file, and open nothing")
+    return parser
+
+
+def _command(commands: Any, name: str, run: Any, words: str) -> argparse.ArgumentParser:
+    about = f"{words[0].upper()}{words[1:]}."
+    command: argparse.ArgumentParser = commands.add_parser(
+        name, help=words, description=about, epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    command.set_defaults(run=run)
+    return command
+
+
+def _call(commands: Any, name: str, run: Any, words: str) -> argparse.ArgumentParser:
+    """A command about a function and its arguments."""
+    command = _command(commands, name, run, words)
+    command.add_argument("function", help="module:function or path/to/file.py:function")
+    command.add_argument("values", nargs="*", metavar="argument", help="a literal, name=literal, or file.npz")
+    command.add_argument(
+        "--arg", dest="late", action="append", default=[], metavar="ARGUMENT", help="one more of these"
+    )
+    return command
+
+
+def _of_a_tape(command: argparse.ArgumentParser, default: str) -> None:
+    command.add_argument(
+        "--of",
+        choices=["value", "gradient"],
+        default=default,
+        help=f"the function, or its gradient; by default the {default}",
+    )
+
+
+def _called(given: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    f = named(given.function)
+    return (f, *arguments(f, [*given.values, *given.late]))
+
+
+def _tape(given: argparse.Namespace) -> Tape:
+    f, args, kwargs = _called(given)
+    return gradtape(f, *args, **kwargs) if given.of == "gradient" else trace(f, *args, **kwargs)[1]
+
+
+def _trace(given: argparse.Namespace) -> int:
+    _tape(given).show()
     return 0
 
 
-def _policy(given: argparse.Namespace) -> None:
+def _source(given: argparse.Namespace) -> int:
+    name = given.function.rpartition(":")[2].rpartition(".")[2]
+    print(_tape(given).to_source(f"d{name}" if given.of == "gradient" else name), end="")
+    return 0
+
+
+def _profile(given: argparse.Namespace) -> int:
+    f, args, kwargs = _called(given)
+    found = profile(f, *args, **kwargs)
+    found.show()
+    for write, file in ((found.html, given.html), (found.speedscope, given.speedscope)):
+        if file is not None:
+            print(write(file))
+    return 0
+
+
+def _check(given: argparse.Namespace) -> int:
+    f, args, kwargs = _called(given)
+    bound = functools.partial(f, **kwargs) if kwargs else f  # whose names may be those of options
+    modes = tuple(given.mode or ["rev"])
+    worst = check_grads(bound, *args, order=given.order, modes=modes, rtol=given.rtol, atol=given.atol)
+    print(f"{given.function}: its derivatives agree with differences; the largest relative error is {worst:.1e}")
+    return 0
+
+
+def _missing(given: argparse.Namespace) -> int:
+    f, args, kwargs = _called(given)
+    found = missing(f, *args, **kwargs)
+    found.show() if found or found.constant or found.stopped else print(found)
+    return int(bool(found) or found.stopped is not None)
+
+
+def _policy(given: argparse.Namespace) -> int:
     print("\n\n".join([str(policy(named(name))._replace(name=name)) for name in given.names]))
+    return 0
 
 
-def named(name: str) -> Any:
-    """The callable of a dotted name, in the module that it is in or among the builtins.
-
-    Errors: LookupError, with what could be found.
-    """
-    first, *steps = name.split(".")
-    path = [SHORT.get(first, first), *steps]
-    for length in range(len(path), -1, -1):
-        found: Any = _module(".".join(path[:length])) if length else builtins
-        if found is not None and (length or hasattr(builtins, path[0])):
-            return _walked(found, path[:length], path[length:], name)
-    raise LookupError(f"{name}: there is no module {path[0]}, and no builtin of that name")
-
-
-def _module(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
-            return None
-        raise
-
-
-def _walked(found: Any, above: list[str], steps: list[str], name: str) -> Any:
-    for step in steps:
-        if not hasattr(found, step):
-            raise LookupError(f"{name}: {'.'.join(above) or 'builtins'} has no {step}{_near(found, step)}")
-        found = getattr(found, step)
-        above = [*above, step]
-    if not callable(found):
-        raise LookupError(f"{name} is a {type(found).__name__}, and cannot be called")
-    return found
-
-
-def _near(owner: Any, name: str) -> str:
-    near = [other for other in dir(owner) if other.lower() == name.lower() or other.startswith(name)]
-    return f". Did you mean {' or '.join(near[:3])}?" if near else ""
+def _view(given: argparse.Namespace) -> int:
+    print(show(_tape(given), given.out))
+    return 0
 
 
 if __name__ == "__main__":
