@@ -30,7 +30,8 @@ a function is module:function or path/to/file.py:function; the file is run. What
   data.npz                             its arrays, by name; those called arr_0, arr_1, … by position
   data.npz:w  x=data.npz:w             one of its arrays
 
-exit codes: 0 right; 1 the check failed, a derivative is missing, or the function raised; 2 wrong usage
+exit codes: 0 right; 1 the check failed, a derivative is missing, or the function raised; 2 wrong usage;
+130 interrupted
 
 examples, with a file model.py:
 
@@ -68,6 +69,9 @@ def main(words: list[str] | None = None) -> int:
     except BrokenPipeError:  # `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt as error:
+        print("", *getattr(error, "__notes__", ["interrupted"]), sep="\n", file=sys.stderr)
+        return 130
     except Exception as error:
         return _failed(error)
 
@@ -115,6 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     checked.add_argument("--mode", action="append", choices=["rev", "fwd"], help="gradients, or tangents; may be both")
     checked.add_argument("--rtol", type=float, help="relative tolerance, by default eps^(1/3)")
     checked.add_argument("--atol", type=float, help="absolute tolerance, by default eps^(1/2)")
+    checked.add_argument("--quiet", action="store_true", help="show no progress")
     _call(commands, "missing", _missing, "list the calls that have no rule, with one to paste for each")
     told = _command(commands, "policy", _policy, "what becomes of a call in traced code, and why")
     told.add_argument(
@@ -190,7 +195,8 @@ def _check(given: argparse.Namespace) -> int:
     f, args, kwargs = _called(given)
     bound = functools.partial(f, **kwargs) if kwargs else f  # whose names may be those of options
     modes = tuple(given.mode or ["rev"])
-    worst = check_grads(bound, *args, order=given.order, modes=modes, rtol=given.rtol, atol=given.atol)
+    options: dict[str, Any] = {"rtol": given.rtol, "atol": given.atol, "quiet": given.quiet}
+    worst = check_grads(bound, *args, order=given.order, modes=modes, **options)
     print(f"{given.function}: its derivatives agree with differences; the largest relative error is {worst:.1e}")
     return 0
 

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.differences import copies, ngradient
+from wengert.differences import copies, counted
 from wengert.errors import ArgumentError, GradientCheckError, NonScalarOutputError, NoPathWarning
 from wengert.gradient import quiet_gradients, vjp
 from wengert.jacobians import jacfwd
 from wengert.parameters import ravel
 from wengert.tangents import jvp
 from wengert.values.callables import callable_name, signature
+from wengert.values.telling import Telling
 from wengert.values.trees import Leaf, leaves, mirror
 from wengert.wanted import refuse_swallowed
 
@@ -25,13 +26,15 @@ Modes = tuple[str, ...]
 
 
 class Check(NamedTuple):
-    """What is checked of a function, and how closely: the parameters of `check_grads`."""
+    """What is checked of a function, and how closely: the parameters of `check_grads`; and the Telling."""
 
     gradient: Callable[..., tuple[Any, ...]] | None
     rtol: float | None
     atol: float | None
     order: int
     modes: Modes
+    quiet: bool
+    told: Any = None
 
 
 def check_grads(
@@ -42,6 +45,7 @@ def check_grads(
     atol: float | None = None,
     order: int = 1,
     modes: Modes = ("rev",),
+    quiet: bool = False,
     **kwargs: Any,
 ) -> Any:
     """Compare the derivatives of `f(*args, **kwargs)` with differences, and return the largest relative error.
@@ -53,7 +57,7 @@ def check_grads(
     and pushforwards in these modes, with respect to the arguments and what is pulled or pushed; and so on.
     `gradient(f, *args)` is another way to compute the gradient, to be checked in place of wengert's own; it returns a
     tuple with a gradient for each argument by position. `rtol` and `atol` are the relative and the absolute tolerance,
-    by default eps^(1/3) and eps^(1/2) of each leaf's dtype.
+    by default eps^(1/3) and eps^(1/2) of each leaf's dtype. On a terminal it shows how far it is, unless `quiet`.
 
     >>> wg.check_grads(np.sin, np.array([0.5, 2.0])) < 1e-9
     True
@@ -63,15 +67,20 @@ def check_grads(
     Errors: GradientCheckError, which names the leaf, both numbers and their error; ArgumentError where there is
     nothing to check.
     """
-    check = Check(gradient, rtol, atol, order, tuple(modes) if isinstance(modes, (tuple, list)) else (modes,))
+    check = Check(gradient, rtol, atol, order, tuple(modes) if isinstance(modes, (tuple, list)) else (modes,), quiet)
     if not check.modes or not set(check.modes) <= _GRADIENTS.keys() or type(order) is not int or order < 1:
         raise ArgumentError(
             f"check_grads has modes of 'rev' and 'fwd', and orders from 1 on, not {modes!r}, {order!r}."
         )
     refuse_swallowed(f, kwargs)
     if not args and not kwargs:
-        return lambda *args, **kwargs: _checked(check, f, args, kwargs)
-    return _checked(check, f, args, kwargs)
+        return lambda *args, **kwargs: _told(check, f, args, kwargs)
+    return _told(check, f, args, kwargs)
+
+
+def _told(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
+    with Telling("check_grads", f, "numbers", quiet=check.quiet) as told:
+        return _checked(check._replace(told=told), f, args, kwargs)
 
 
 def _checked(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> float:
@@ -93,7 +102,8 @@ def _check_first(check: Check, f: Callable[..., Any], args: tuple[Any, ...], kwa
     g = _scalarised(f, args, kwargs)
     ways = [_GRADIENTS[mode] for mode in check.modes] if check.gradient is None else [check.gradient]
     found = [way(g, *args, **kwargs) for way in ways]
-    expected = ngradient(g, *args, **kwargs)
+    check.told.total += sum([np.size(leaf) for _, leaf in leaves(args)])
+    expected = counted(g, args, kwargs, check.told.count)
     return max([_compare_all(check, _names(f, len(args)), args, actual, expected) for actual in found])
 
 

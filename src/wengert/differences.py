@@ -33,8 +33,15 @@ def ngradient(f: Callable[..., Any], *args: Any, argnums: int | tuple[int, ...] 
     wanted = _wanted(argnums, len(args))
     if argnums is not None:
         args = tuple(as_float(x) if i in wanted else x for i, x in enumerate(args))
-    gradients = _Probe(f, args, kwargs, wanted).gradients()
+    gradients = _Probe(f, args, kwargs, wanted).gradients(lambda: None)
     return gradients[0] if isinstance(argnums, int) else gradients
+
+
+def counted(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], each: Callable[[], None]
+) -> tuple[Any, ...]:
+    """`ngradient(f, *args, **kwargs)`, which calls `each` for each number that it has the derivative by."""
+    return _Probe(f, args, kwargs, tuple(range(len(args)))).gradients(each)
 
 
 def _wanted(argnums: int | tuple[int, ...] | None, count: int) -> tuple[int, ...]:
@@ -63,8 +70,8 @@ class _Probe:
             rebuild(args[i], lambda leaf, _: self.leaves.append(leaf), seen=seen)
         self.base, self.eps = _real_number(self._call({}))
 
-    def gradients(self) -> tuple[Any, ...]:
-        found: Iterator[Any] = iter([self._gradient(k) for k in range(len(self.leaves))])
+    def gradients(self, each: Callable[[], None]) -> tuple[Any, ...]:
+        found: Iterator[Any] = iter([self._gradient(k, each) for k in range(len(self.leaves))])
         seen: Seen = {}
         return tuple(rebuild(self.args[i], lambda *_: next(found), lambda _: None, seen=seen) for i in self.wanted)
 
@@ -79,13 +86,14 @@ class _Probe:
             args[i] = rebuild(self.args[i], lambda leaf, _: _own(leaf), _own, seen=seen)
         return self.f(*args, **copies(self.kwargs))
 
-    def _gradient(self, k: int) -> Any:
+    def _gradient(self, k: int, each: Callable[[], None]) -> Any:
         leaf = self.leaves[k]
         out = np.zeros(np.shape(leaf), np.asarray(leaf).dtype)
         for index in np.ndindex(out.shape):
             out[index] = self._partial(k, index, 1)
             if out.dtype.kind == "c":
                 out[index] -= 1j * self._partial(k, index, 1j)
+            each()
         return _like(leaf, out)
 
     def _partial(self, k: int, index: tuple[int, ...], direction: complex) -> float:

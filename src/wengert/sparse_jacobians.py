@@ -27,6 +27,7 @@ from wengert.tape.tape import Tape
 from wengert.taping import trace
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.specs import Spec, as_float, is_complex
+from wengert.values.telling import Telling
 from wengert.values.transformed import Remade
 from wengert.values.trees import itself, leaves, mirror
 from wengert.wanted import check_argnums
@@ -44,25 +45,24 @@ class SparseJacobian(Remade):
     (1998, 2)
     """
 
-    def __init__(self, f: Callable[..., Any], argnums: int | str = 0, pattern: Any = None) -> None:
+    def __init__(self, f: Callable[..., Any], argnums: int | str = 0, pattern: Any = None, quiet: bool = False) -> None:
         check_argnums(argnums)
         if not isinstance(argnums, int | str):
             raise ArgumentError(f"argnums={argnums!r}: a sparse Jacobian is that of one argument, by position or name.")
         functools.update_wrapper(self, f)
-        self.recipe = SparseJacobian, f, {"argnums": argnums, "pattern": pattern}
+        self.recipe = SparseJacobian, f, {"argnums": argnums, "pattern": pattern, "quiet": quiet}
         self.passes: int | None = None
-        self._f, self._argnums = unwrapped(f), argnums
+        self._f, self._argnums, self._quiet = unwrapped(f), argnums, quiet
         self._given = None if pattern is None else _passes_of(pattern)
         self._read: tuple[Pattern, Passes] | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The Jacobian at these arguments of f, a `scipy.sparse.csr_array`."""
-        call = SparseCall(self._f, args, kwargs, self._argnums)
-        if self._given is not None:
-            passes, found = self._given, call.checked_matrix(self._given)
-        else:
-            passes = self._by_tape(call)
-            found = call.matrix(passes, call.by_rows(passes))
+        with Telling("sparse Jacobian", self._f, "passes", quiet=self._quiet) as told:
+            call = SparseCall(self._f, args, kwargs, self._argnums)
+            passes = self._given or self._by_tape(call)
+            call.told, told.total = told, passes.number
+            found = call.checked_matrix(passes) if self._given else call.matrix(passes, call.by_rows(passes))
         self.passes = passes.number
         return found
 
@@ -84,6 +84,7 @@ class SparseCall(Call):
     """
 
     value: Any = None
+    told: Telling
 
     def __init__(self, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: int | str) -> None:
         if followed() is not None:
@@ -115,7 +116,7 @@ class SparseCall(Call):
             return np.zeros((0, passes.pattern.columns))
         y, pullback, _ = pulled(self.f, self.args, self.kwargs, self.places, False)
         ys = self.specs_of(y, passes)
-        return np.array([_ravelled(pullback(_filled(y, ys, seed))) for seed in seeds])
+        return np.array([self._counted(1, _ravelled(pullback(_filled(y, ys, seed)))) for seed in seeds])
 
     def by_columns(self, passes: Passes) -> np.ndarray:
         """The products J s for the seeds s of the passes, in rows."""
@@ -124,8 +125,12 @@ class SparseCall(Call):
             tangents = [_filled(self.forms[0], self.xs, np.array(some))]
             y, y_dot, _ = pushed(self.f, self.args, self.kwargs, self.places, tangents, size=len(some))
             self.specs_of(y, passes)
-            found.append(_ravelled(y_dot, (len(some),)))
+            found.append(self._counted(len(some), _ravelled(y_dot, (len(some),))))
         return np.concatenate(found)
+
+    def _counted(self, passes: int, products: np.ndarray) -> np.ndarray:
+        self.told.count(passes)
+        return products
 
     def matrix(self, passes: Passes, by_rows: np.ndarray) -> Any:
         """The Jacobian, from the products by rows and those by columns."""
@@ -215,7 +220,9 @@ def _matrix(pattern: Csr, entries: np.ndarray) -> Any:
     return _sparse().csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
 
-def sparse_jacobian(f: Callable[..., Any] | None = None, argnums: int | str = 0, pattern: Any = None) -> Any:
+def sparse_jacobian(
+    f: Callable[..., Any] | None = None, argnums: int | str = 0, pattern: Any = None, quiet: bool = False
+) -> Any:
     """The function that returns the Jacobian ∂f/∂x as a sparse matrix, in few passes; without `f`, a decorator.
 
     It is called as f is, and gives a `scipy.sparse.csr_array`, with a row for each number of the result and a column
@@ -229,20 +236,23 @@ def sparse_jacobian(f: Callable[..., Any] | None = None, argnums: int | str = 0,
 
     `argnums` says which argument, by position or name: `scipy.integrate.solve_ivp(f, ..., jac=sparse_jacobian(f, 1))`.
     `pattern` is a sparse matrix with the entries that there may be, or a dense one that is not zero there. Then nothing
-    is traced but for the derivative, and one more product checks that no entry is missing.
+    is traced but for the derivative, and one more product checks that no entry is missing. On a terminal a call shows
+    how far it is, unless `quiet`.
 
     Errors: those of `vjp`; ArgumentError for complex numbers, and for a `pattern` that misses entries;
     RecomputationError where f gives another result when it runs a second time; WengertError inside another derivative.
     """
     if f is None:
-        return lambda f: sparse_jacobian(f, argnums, pattern)
-    return SparseJacobian(f, argnums, pattern)
+        return lambda f: sparse_jacobian(f, argnums, pattern, quiet)
+    return SparseJacobian(f, argnums, pattern, quiet)
 
 
-def sparse_hessian(f: Callable[..., Any] | None = None, argnums: int | str = 0, pattern: Any = None) -> Any:
+def sparse_hessian(
+    f: Callable[..., Any] | None = None, argnums: int | str = 0, pattern: Any = None, quiet: bool = False
+) -> Any:
     """The function that returns the Hessian ∂²f/∂x² of a function of one number as a sparse matrix.
 
-    It is the sparse Jacobian of the gradient: `f`, `argnums` and `pattern`, shapes and errors are those of
+    It is the sparse Jacobian of the gradient: `f`, `argnums`, `pattern` and `quiet`, shapes and errors are those of
     `sparse_jacobian`, and those of `grad`.
 
     >>> hess = wg.sparse_hessian(lambda x: np.sum(x[1:] * x[:-1] ** 2))
@@ -252,8 +262,8 @@ def sparse_hessian(f: Callable[..., Any] | None = None, argnums: int | str = 0, 
            [0., 4., 0.]])
     """
     if f is None:
-        return lambda f: sparse_hessian(f, argnums, pattern)
-    return SparseJacobian(grad(f, argnums=argnums), argnums, pattern)
+        return lambda f: sparse_hessian(f, argnums, pattern, quiet)
+    return SparseJacobian(grad(f, argnums=argnums), argnums, pattern, quiet)
 
 
 def jacobian_pattern(f: Callable[..., Any], *args: Any, argnums: int | str = 0, **kwargs: Any) -> Any:

@@ -247,3 +247,12 @@ def test_as_a_program_whose_reader_is_gone() -> None:
     with os.fdopen(write, "w") as gone:
         done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, stdout=gone, stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_an_interrupt_says_what_was_running(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("wengert.checks._checked", interrupting)
+    assert asked(capsys, "check", "model.py:halved", "1.0") == (130, "", "\ninterrupted: check_grads of model.halved\n")
+
+
+def interrupting(*_: Any) -> None:
+    raise KeyboardInterrupt

@@ -22,6 +22,7 @@ from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.frames import warn
 from wengert.values.settings import SETTINGS, Settings
+from wengert.values.telling import Telling
 from wengert.values.transformed import Remade, check_function
 
 OF_A_KEY, IN_ALL = 8, 64
@@ -31,10 +32,13 @@ OF_A_KEY, IN_ALL = 8, 64
 class Compiled(Remade, Wrapper):
     """A compiled function: called like the function that it was made of, it gives what that gives."""
 
-    def __init__(self, g: Callable[..., Any], exact: bool, strict: bool, native: bool | None) -> None:
+    def __init__(
+        self, g: Callable[..., Any], exact: bool, strict: bool, native: bool | None, quiet: bool = False
+    ) -> None:
         functools.update_wrapper(self, g)
         self.wrapped, self.exact, self.strict, self.native = unwrapped(g), exact, strict, native
-        self.recipe = Compiled, g, {"exact": exact, "strict": strict, "native": native}
+        self.recipe = Compiled, g, {"exact": exact, "strict": strict, "native": native, "quiet": quiet}
+        self.quiet = quiet
         self.clear()
 
     def clear(self) -> None:
@@ -78,7 +82,8 @@ class Compiled(Remade, Wrapper):
         if self._eager is not None:
             self._refuse()
             return self.wrapped(*args, **kwargs)
-        return self._traced(key, args, kwargs)
+        with Telling("trace", self.wrapped, quiet=self.quiet):
+            return self._traced(key, args, kwargs)
 
     def _traced(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.native:
@@ -171,7 +176,12 @@ def _is_plain() -> bool:
 
 @signatures.compile
 def compile(
-    g: Callable[..., Any] | None = None, *, exact: bool = False, strict: bool = False, native: bool | None = None
+    g: Callable[..., Any] | None = None,
+    *,
+    exact: bool = False,
+    strict: bool = False,
+    native: bool | None = None,
+    quiet: bool = False,
 ) -> Any:
     """A function that gives what `g` gives, and is traced once for each way its calls go.
 
@@ -182,7 +192,8 @@ def compile(
     watched, runs as it is; an EagerWarning says so, once, and with `strict` a NotCompiledError does instead. Numbers
     are those of `g` to 1e-12 of the largest; with `exact` nothing is computed in another order. `native` code is
     compiled by numba, where that is installed: by default, and without `exact`, once it has paid to compile it; with
-    True at the first call, with False never. Without `g` it is a decorator.
+    True at the first call, with False never. What takes long to trace says so on a terminal, unless `quiet`. Without
+    `g` it is a decorator.
 
     >>> scale = {"a": 2.0}
     >>> g = wg.compile(wg.grad(lambda x: scale["a"] * x**2))
@@ -199,7 +210,8 @@ def compile(
     native = False if exact and native is None else native
     if g is not None:
         check_function(compile, g)
-    return (lambda g: Compiled(g, exact, strict, native)) if g is None else Compiled(g, exact, strict, native)
+    made = functools.partial(Compiled, exact=exact, strict=strict, native=native, quiet=quiet)
+    return made if g is None else made(g)
 
 
 __all__ = ["Compiled", "compile"]

@@ -32,6 +32,7 @@ from wengert.values.functional import getfield
 from wengert.values.sites import Site
 from wengert.values.snapshots import Reach
 from wengert.values.specs import is_inexact
+from wengert.values.telling import Telling
 from wengert.values.views import is_foreign, owner_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,11 +67,12 @@ def checkpoint(f: F) -> F:
     return checkpointed  # type: ignore[return-value]
 
 
-def checkpoint_loop(step: Callable[[S, int], S], state: S, n: int, length: int | None = None) -> S:
+def checkpoint_loop(step: Callable[[S, int], S], state: S, n: int, length: int | None = None, quiet: bool = False) -> S:
     """The state after `n` steps, `for i in range(n): state = step(state, i)`, with a checkpoint every `length` steps.
 
     With `length` √n, the default, a gradient keeps √n states and the residuals of √n steps, not those of all n.
-    `state` is whatever `step` takes and returns: a number, an array, or a container of these.
+    `state` is whatever `step` takes and returns: a number, an array, or a container of these. On a terminal it shows
+    how far it is, there and back, unless `quiet`.
 
     >>> wg.grad(lambda x: wg.checkpoint_loop(lambda x, i: x * 2 + i, x, 10))(1.0)
     1024.0
@@ -81,16 +83,31 @@ def checkpoint_loop(step: Callable[[S, int], S], state: S, n: int, length: int |
     if length < 1:
         raise ArgumentError(f"checkpoint_loop: length={length}, but a stretch has one step at least. Leave it out: √n.")
 
+    told = Telling("loop", step, "steps", n, quiet)
+
     @checkpoint
     def stretch(state: Any, start: int) -> Any:
+        if told.is_over:
+            _walking(told, n - min(start + length, n))
         run = enter(step)
         for i in range(start, min(start + length, n)):
             state = run(state, i)
         return state
 
-    for start in range(0, n, length):
-        state = stretch(state, start)
+    with told:
+        for start in range(0, n, length):
+            told.done = start
+            state = stretch(state, start)
     return state
+
+
+def _walking(told: Telling, done: int) -> None:
+    """A stretch runs again: the walk back is on its way, as long as the recording is open."""
+    recording: Any = STATE.recording
+    if told.back is None:
+        told.back = Telling("walk back over the loop", told.f, told.parts, told.total, told.quiet)
+        told.back.begin(lambda: recording.is_open)
+    told.back.done = done
 
 
 class _Stretch:

@@ -221,11 +221,23 @@ class Compile(Protocol):
 
     @overload
     def __call__(
-        self, g: Callable[P, R], *, exact: bool = False, strict: bool = False, native: bool | None = None
+        self,
+        g: Callable[P, R],
+        *,
+        exact: bool = False,
+        strict: bool = False,
+        native: bool | None = None,
+        quiet: bool = False,
     ) -> Compiled[P, R]: ...
     @overload
     def __call__(
-        self, g: None = None, *, exact: bool = False, strict: bool = False, native: bool | None = None
+        self,
+        g: None = None,
+        *,
+        exact: bool = False,
+        strict: bool = False,
+        native: bool | None = None,
+        quiet: bool = False,
     ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 
 
