@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiling.loops import freeing
 
 R = np.random.default_rng(0)
 
@@ -492,3 +493,29 @@ def test_the_source_shows_the_loop_and_the_way_back():
     compiled(3.0)
     assert "def free_loop(trail, h0, o0):\n    while True:\n" in compiled.source()
     assert "in reversed(trail):" in compiled.source()
+
+
+def test_a_loop_that_is_called_twice_with_the_same_is_walked_back_over_each_time():
+    def product(x):
+        return wg.grad(newton)(x) * wg.grad(newton)(x) + newton(x) * wg.value_and_grad(newton)(x)[0]
+
+    compiled = wg.compile(product, strict=True)
+    for a in R.uniform(1, 1000, 8).tolist():
+        np.testing.assert_allclose(compiled(a), 0.25 / a + a, rtol=1e-9)
+
+
+def test_how_long_it_takes_to_build_grows_with_the_number_of_loops(monkeypatch):
+    looked_at, innermost = [], freeing._innermost
+    monkeypatch.setattr(freeing, "_innermost", lambda ops: looked_at.append(len(ops)) or innermost(ops))
+
+    def roots(x, n):
+        for k in range(n):
+            x = x - 0.01 * newton(x + k)
+        return x
+
+    sums = []
+    for n in (10, 40):
+        looked_at.clear()
+        wg.compile(wg.grad(roots), strict=True)(5.0, n)
+        sums.append(sum(looked_at))
+    assert 0 < sums[1] < 5 * sums[0]

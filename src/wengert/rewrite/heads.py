@@ -9,7 +9,7 @@ from bytecode import Instr, Label
 from wengert.rewrite.liveness import live_at, target_is_read
 
 
-class Head(NamedTuple):
+class LoopHead(NamedTuple):
     """What is known of the head of a loop: its place, which local variables are read from there on, and its kind.
 
     `is_for` says that a `for` begins there, and `counts` that its variable is not read: it counts iterations alone.
@@ -21,7 +21,7 @@ class Head(NamedTuple):
     counts: bool
 
 
-def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, Head]]:
+def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, LoopHead]]:
     """The items of a program, and the Heads at the labels that jumps go back to, but for those that change the stack.
 
     A jump from before goes to a label of its own, right in front of the head.
@@ -34,7 +34,7 @@ def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, Head]]:
     labels = last.keys() - _changing_the_stack(items, [(place[label], k, label) for label, k in last.items()])
     if not labels:
         return items, {}
-    live, heads, fronts = live_at(items), dict[Label, Head](), {label: Label() for label in labels}
+    live, heads, fronts = live_at(items), dict[Label, LoopHead](), {label: Label() for label in labels}
     for k, jump in jumps:
         if jump.arg in labels and place[jump.arg] > k:
             jump.arg = fronts[jump.arg]
@@ -43,7 +43,7 @@ def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, Head]]:
         if isinstance(item, Label) and item in labels:
             made.append(fronts[item])
             is_for = next((i.name for i in items[k:] if isinstance(i, Instr)), "") == "FOR_ITER"
-            heads[item] = Head(k, live[k], is_for, is_for and not target_is_read(items, live, k))
+            heads[item] = LoopHead(k, live[k], is_for, is_for and not target_is_read(items, live, k))
         made.append(item)
     return made, heads
 

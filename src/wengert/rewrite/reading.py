@@ -12,7 +12,7 @@ from typing import Any
 from bytecode import FreeVar
 
 from wengert.rewrite.emitter import Emitter, Handler, Instruction, OpcodeTable
-from wengert.rewrite.heads import Head
+from wengert.rewrite.heads import LoopHead
 from wengert.rewrite.tables import table_for
 
 
@@ -24,7 +24,7 @@ def reading_table(version: tuple[int, int]) -> OpcodeTable:
     return base._replace(hooked={**base.hooked, **handlers}, passed=base.passed - set(handlers), tells_heads=True)
 
 
-def write_head(e: Emitter, label: Any, head: Head) -> None:
+def write_head(e: Emitter, label: Any, head: LoopHead) -> None:
     """Write the head of a loop: the hook `loop_entered` on the way in, and `loop_head` at each iteration.
 
     That of a `for` gets the iterator, too.

@@ -13,16 +13,7 @@ import numpy as np
 
 from wengert.compiling.loops.free_source import Writer, call_of, compiled_part, push_tuple
 from wengert.compiling.loops.postponing import Reverse
-from wengert.compiling.loops.ways import (
-    End,
-    Found,
-    Held,
-    Link,
-    Outer,
-    Step,
-    Within,
-    links_in,
-)
+from wengert.compiling.loops.ways import End, Found, Held, Link, Outer, Step, Within, links_in
 from wengert.compiling.optimising import optimised
 from wengert.errors import RuleError
 from wengert.recording.recording import calling
@@ -118,33 +109,42 @@ def free_loops_on(tape: Any) -> list[FreeLoop]:
 
 def with_trails(tape: Any) -> Any:
     """The tape, in which what walks back over a FreeLoop has the trail of it, instead of running it again."""
-    calls = {(op.fn.adjoint, _key(op.args)): op for op in tape.calls if type(op.fn) is FreeLoop}
-    backs = [op for op in tape.calls if type(op.fn) is Adjoint]
-    if not backs:
-        return tape
-    made, new = Tape(tape.ctx), dict[Op, Variable]()
+    walked = {_loop_key(op) for op in tape.calls if type(op.fn) is Adjoint}
+    trails: dict[Any, Call] = {}
+    ops: list[Op] = []
     for op in tape:
+        ops.append(op)
+        fn = getattr(op, "fn", None)
+        key = _loop_key(op)
+        if type(fn) is FreeLoop and key in walked and key not in trails:
+            trails[key] = Call(functional.getfield, [Variable(op), len(op.val)], val=[])
+            op.fn, op.val = fn.keeping, (*op.val, [])
+            ops.append(trails[key])
+        elif type(fn) is Adjoint and key in trails:
+            op.fn, op.args = fn.loop.walked, (Variable(trails[key]), *op.args[fn.loop.held :])
+    return tape_of(tape, ops) if trails else tape
+
+
+def tape_of(tape: Any, ops: Sequence[Op]) -> Tape:
+    """A tape of copies of these ops, some of which are of `tape`, with its result and inputs."""
+    made, new = Tape(tape.ctx), dict[Any, Variable]()
+    for op in ops:
         copy = op.copy()
         copy.rewrite(lambda v: new[v.op])
-        if op in calls.values():
-            copy.fn, copy.val = op.fn.keeping, (*op.val, [])
-        elif type(getattr(op, "fn", None)) is Adjoint:
-            loop = op.fn.loop
-            n = loop.held + loop.outer
-            forward = calls.get((op.fn, _key(op.args[:n])))
-            if forward is not None:
-                trail = made.push(Call(functional.getfield, [new[forward], len(forward.val)], val=[]))
-                copy.fn, copy.args = loop.walked, (trail, *copy.args[loop.held :])
         new[op] = made.push(copy)
     made.result = new[tape.result.op]
-    made.arguments = tape.arguments and tape.arguments._replace(
-        inputs=tuple([new[v.op] for v in tape.arguments.inputs])
-    )
+    given = tape.arguments
+    made.arguments = given and given._replace(inputs=tuple([new[v.op] for v in given.inputs]))
     return made
 
 
-def _key(args: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple([a.op if type(a) is Variable else id(a) for a in args])
+def _loop_key(op: Any) -> Any:
+    """What a call of a FreeLoop and that of its Adjoint have in common: the loop, and what it is called with."""
+    fn = getattr(op, "fn", None)
+    loop = fn.loop if type(fn) is Adjoint else fn
+    if type(loop) is not FreeLoop:
+        return None
+    return loop, *[a.op if type(a) is Variable else id(a) for a in op.args[: loop.held + loop.outer]]
 
 
 def _all_active(ways: Any, actives: list[bool], held: int) -> list[bool]:

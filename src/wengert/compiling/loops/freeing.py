@@ -5,12 +5,13 @@ All other loops stay as long as they were; what can be said of these is told in 
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from wengert.compiling.loops.free_loops import FreeLoop
+from wengert.compiling.loops.free_loops import FreeLoop, tape_of
 from wengert.compiling.loops.ways import Found, found_in, without_unread
 from wengert.compiling.watched.heads import Head
 from wengert.tape.ops import Call, Op, Variable
@@ -30,7 +31,7 @@ def is_head(op: Op) -> bool:
 def may_be_free(tape: Any) -> bool:
     """Whether there is a loop on the tape whose heads, and the tests between them, leave open how often it runs."""
     ops = list(tape)
-    return any([_is_open(ops, heads) for _, heads in _innermost(ops, set())])
+    return any([_is_open(ops, heads) for heads in _loops_on(ops)])
 
 
 def _is_open(ops: list[Any], heads: list[int]) -> bool:
@@ -57,17 +58,18 @@ def freed(tape: Any, wanted: int, exact: bool) -> Any:
     Derivatives are taken by as many of its first inputs as are `wanted`.
     """
     made: Any = _with_tests_early(tape)
-    ops, done = list(made), set[object]()
+    ops, known = list(made), dict[Any, FreeLoop]()
     depending = _depending(ops, {v.op for v in made.inputs[:wanted]})
-    known: dict[Any, FreeLoop] = {}
-    while loops := _innermost(ops, done):
-        loop, heads = loops[0]
-        done.add(loop)
-        is_open = _is_open(ops, heads)
-        found = found_in(ops, {op: k for k, op in enumerate(ops)}, heads, made.result.op) if is_open else None
-        if found is not None:
-            ops = _with_free_loop(ops, without_unread(found), depending, exact, known)
-    return _tape_of(made, [op for op in ops if not is_head(op)])
+    while loops := _innermost(ops):
+        place = {op: k for k, op in enumerate(ops)}
+        last = {v.op: k for k, op in enumerate(ops) for v in op.references()} | {made.result.op: len(ops)}
+        found = [found_in(ops, place, heads, last) for heads in loops if _is_open(ops, heads)]
+        done = {ops[k] for heads in loops for k in heads}
+        ops = _with_free_loops(
+            ops, [without_unread(free) for free in found if free is not None], depending, exact, known
+        )
+        ops = [op for op in ops if op not in done]
+    return tape_of(made, ops)
 
 
 def _with_tests_early(tape: Any) -> Tape:
@@ -79,7 +81,7 @@ def _with_tests_early(tape: Any) -> Tape:
         reads = [place[v.op] for v in op.references()] if isinstance(op, Call) and op.guard else []
         return max(reads) if reads and op.fn in _ASKED_LAST else place[op]  # type: ignore[attr-defined]
 
-    return _tape_of(tape, sorted(ops, key=when))
+    return tape_of(tape, sorted(ops, key=when))
 
 
 def _depending(ops: Iterable[Op], found: set[Op]) -> set[Op]:
@@ -89,45 +91,53 @@ def _depending(ops: Iterable[Op], found: set[Op]) -> set[Op]:
     return found
 
 
-def _innermost(ops: list[Any], done: set[object]) -> list[tuple[object, list[int]]]:
-    """The loops in which no other is that is not done yet, and the places of their heads."""
+def _loops_on(ops: Sequence[Any]) -> list[list[int]]:
+    """The places of the heads of each loop."""
     heads: dict[object, list[int]] = {}
     for k, op in enumerate(ops):
-        if is_head(op) and op.fn.loop not in done:
+        if is_head(op):
             heads.setdefault(op.fn.loop, []).append(k)
-    return sorted(heads.items(), key=lambda item: item[1][-1] - item[1][0])
+    return list(heads.values())
 
 
-def _with_free_loop(
-    ops: list[Op], found: Found, depending: set[Op], exact: bool, known: dict[Any, FreeLoop]
+def _innermost(ops: Sequence[Any]) -> list[list[int]]:
+    """The places of the heads of loops in which there are no others, in order."""
+    loops = _loops_on(ops)
+    places = sorted([k for heads in loops for k in heads])
+    inmost = [heads for heads in loops if bisect(places, heads[-1]) - bisect(places, heads[0]) == len(heads) - 1]
+    return sorted(inmost)
+
+
+def _with_free_loops(
+    ops: list[Op], found: list[Found], depending: set[Op], exact: bool, known: dict[Any, FreeLoop]
 ) -> list[Op]:
-    """The ops with a call of a free loop in the place of what it stands for; loops that do the same are one."""
-    head: Any = ops[found.start]
-    head.fn.loop.is_free = True
-    args = [*found.held, *found.outer]
-    actives = [op in depending for op in args]
-    key = found.key, tuple(actives)
-    loop = known[key] = known.get(key) or FreeLoop(found, actives, exact)
-    call = Call(loop, [*map(Variable, args)], val=tuple([op.val for op in found.values]), site=head.site)
-    parts = [Call(functional.getfield, [Variable(call), k], val=op.val) for k, op in enumerate(found.values)]
-    if any(loop.actives):
-        depending.update([call, *parts])
-    new = dict(zip(found.values, parts, strict=True))
-    inside = ops[found.start : found.stop]
-    rest = ops[found.stop :]
-    for op in rest:
-        op.rewrite(lambda v: Variable(new[v.op]) if v.op in new else v)
-    before = [*ops[: found.start], *[op for op in inside if not isinstance(op, Call)]]
-    return [*before, call, *parts, *rest]
+    """The ops with calls of free loops in the place of what these stand for; loops that do the same are one."""
+    made: list[Op] = []
+    new: dict[Any, Op] = {}
 
+    def renewed(v: Variable) -> Variable:
+        return Variable(new[v.op]) if v.op in new else v
 
-def _tape_of(tape: Any, ops: Sequence[Op]) -> Tape:
-    made, new = Tape(tape.ctx), dict[Any, Variable]()
-    for op in ops:
-        copy = op.copy()
-        copy.rewrite(lambda v: new[v.op])
-        new[op] = made.push(copy)
-    made.result = new[tape.result.op]
-    given = tape.arguments
-    made.arguments = given and given._replace(inputs=tuple([new[v.op] for v in given.inputs]))
+    def copy(start: int, stop: int) -> None:
+        for op in ops[start:stop]:
+            op.rewrite(renewed)
+            made.append(op)
+
+    end = 0
+    for free in found:
+        copy(end, free.start)
+        end, head = free.stop, ops[free.start]
+        head.fn.loop.is_free = True  # type: ignore[attr-defined]
+        args = [*free.held, *free.outer]
+        actives = [op in depending for op in args]
+        key = free.key, tuple(actives)
+        loop = known[key] = known.get(key) or FreeLoop(free, actives, exact)
+        given = [renewed(Variable(op)) for op in args]
+        call = Call(loop, given, val=tuple([op.val for op in free.values]), site=head.site)
+        parts = [Call(functional.getfield, [Variable(call), k], val=op.val) for k, op in enumerate(free.values)]
+        if any(loop.actives):
+            depending.update([call, *parts])
+        made += [*[op for op in ops[free.start : end] if not isinstance(op, Call)], call, *parts]
+        new.update(zip(free.values, parts, strict=True))
+    copy(end, len(ops))
     return made

@@ -116,8 +116,11 @@ class _Row(NamedTuple):
     at: dict[Op, int]
 
 
-def found_in(ops: Sequence[Op], place: dict[Op, int], heads: list[int], last: Op) -> Found | None:
-    """The loop whose heads stand at these places; None where its iterations are no function of their variables."""
+def found_in(ops: Sequence[Op], place: dict[Op, int], heads: list[int], last: dict[Any, int]) -> Found | None:
+    """The loop whose heads stand at these places; None where its iterations are no function of their variables.
+
+    `place` says where ops stand, `last` where they are read last.
+    """
     if not all([ops[k].fn.is_all for k in heads]):  # type: ignore[attr-defined]
         return None
     first = len(heads) - 1
@@ -132,7 +135,7 @@ def found_in(ops: Sequence[Op], place: dict[Op, int], heads: list[int], last: Op
 
 
 class _Finder:
-    def __init__(self, ops: Sequence[Op], place: dict[Op, int], heads: list[int], last: Op) -> None:
+    def __init__(self, ops: Sequence[Op], place: dict[Op, int], heads: list[int], last: dict[Any, int]) -> None:
         self.ops, self.place, self.heads, self.last = ops, place, heads, last
         states: list[list[Any]] = [[v.op for v in ops[k].references()] for k in heads]
         columns = [*zip(*states, strict=True)]
@@ -200,11 +203,13 @@ class _Finder:
         """The End of the last iteration, behind the test before this place; what is read later is what it gives."""
         row = self.leaving
         self.stop = (self.place[row.ops[at - 1]] if at else self.heads[-1]) + 1
-        inside = {*self.ops[self.heads[0] : self.stop]}
-        read = [v.op for op in self.ops[self.stop :] for v in op.references()] + [self.last]
-        self.values = [op for op in dict.fromkeys(read) if op in inside and isinstance(op, Call)]
-        self.tell_apart([row], [op for op in read if op not in inside])
+        inside = self.ops[self.heads[0] : self.stop]
+        self.values = [op for op in inside if isinstance(op, Call) and self.is_read_later(op)]
+        self.tell_apart([row], [op for op in row.held if op not in self.values and self.is_read_later(op)])
         return End(True, [self.link([row], [op], at) for op in self.values], row.held)
+
+    def is_read_later(self, op: Op) -> bool:
+        return self.last.get(op, -1) >= self.stop
 
     def tell_apart(self, rows: list[_Row], before: list[Any]) -> None:
         """Check that no variable of these rows is, by chance, what is handed on or read as a value from before."""

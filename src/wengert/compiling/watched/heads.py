@@ -29,7 +29,7 @@ from wengert.recording.exchanged import is_born
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import Level
 from wengert.recording.slots import slot_of
-from wengert.rewrite.heads import Head as Place
+from wengert.rewrite.heads import LoopHead
 from wengert.values.frames import ENGINE, is_ours
 from wengert.values.names import home_of
 from wengert.values.sites import Site
@@ -117,11 +117,11 @@ class Heads:
         self.walked: list[Level] = []  # those that a Reverse on the tape has walked over, once for each time
         self.loops: dict[tuple[int, int], tuple[Entered, State | None]] = {}
 
-    def entered(self, frame: types.FrameType, head: Place) -> None:
+    def entered(self, frame: types.FrameType, head: LoopHead) -> None:
         """A loop of a frame is entered."""
         self.loops[id(frame), head.number] = Entered(), None
 
-    def met(self, frame: types.FrameType, head: Place, iterator: list[Any], site: Site | None) -> None:
+    def met(self, frame: types.FrameType, head: LoopHead, iterator: list[Any], site: Site | None) -> None:
         """An iteration begins, of a `for` with an iterator."""
         key = id(frame), head.number
         loop, before = self.loops.get(key, (None, None))

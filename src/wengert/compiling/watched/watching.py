@@ -30,7 +30,7 @@ from wengert.hooks.policy import Kind
 from wengert.recording.exchanged import is_born
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE
-from wengert.rewrite.heads import Head
+from wengert.rewrite.heads import LoopHead
 from wengert.values.frames import ENGINE, user_frame
 from wengert.values.names import home_of
 from wengert.values.sites import Site
@@ -261,13 +261,13 @@ def _attribute_of_class(cls: Any, name: str, default: Any) -> Any:
     return _getattr(cls, name, STATE.site) if hasattr(cls, name) else default
 
 
-def _loop_entered(head: Head, site: Site | None) -> None:
+def _loop_entered(head: LoopHead, site: Site | None) -> None:
     reads = reads_here()
     if reads is not None:
         reads.heads.entered(sys._getframe(1), head)
 
 
-def _loop_head(head: Head, *iterator_and_site: Any) -> None:
+def _loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
     """An iteration begins; that of a `for` has an iterator."""
     reads, (*iterator, site) = reads_here(), iterator_and_site
     if reads is not None:
