@@ -9,7 +9,6 @@ import numpy as np
 
 from wengert.errors import RefusedCallError, WengertError
 from wengert.hooks.tracer import closed, enter, enter_leaves, level, run
-from wengert.memory.residuals import excerpt
 from wengert.nans import check_given
 from wengert.recording.inputs import Leaves, Swaps, outline
 from wengert.recording.no_path import is_lost, warn_of_loss
@@ -41,6 +40,7 @@ from wengert.wanted import (
     refuse_words,
     with_aux,
 )
+from wengert.written.residuals import excerpt
 
 Args = tuple[Any, ...]
 Places = tuple[int | str, ...]

@@ -13,7 +13,6 @@ from wengert.forward.stream import Stream
 from wengert.forward.walk import Tangents, forward
 from wengert.gradient import pullback_of
 from wengert.hooks.tracer import closed, enter, level, run
-from wengert.memory.residuals import excerpt, materialise
 from wengert.nans import check_given
 from wengert.recording.container_arguments import with_leaves as filled
 from wengert.recording.inputs import Swaps
@@ -29,6 +28,7 @@ from wengert.values.specs import Spec, as_float, is_complex, same_numbers, spec_
 from wengert.values.trees import itself, leaves, mirror
 from wengert.values.views import owner_of
 from wengert.wanted import asked_for, with_aux
+from wengert.written.residuals import excerpt, materialise
 
 Args = tuple[Any, ...]
 Places = tuple[int | str, ...]

@@ -13,7 +13,6 @@ from wengert.compiling.loops.postponing import Reverse
 from wengert.errors import WengertError
 from wengert.gradient import grad, pulled
 from wengert.hooks.tracer import enter, level, run
-from wengert.memory.residuals import materialise
 from wengert.one_pass import hvp
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.layout import kept_apart, views_or_copies
@@ -33,6 +32,7 @@ from wengert.values.sites import Site
 from wengert.values.specs import is_complex
 from wengert.values.trees import rebuild
 from wengert.wanted import refuse_swallowed
+from wengert.written.residuals import materialise
 
 
 def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwargs: Any) -> tuple[Any, Tape]:

@@ -24,7 +24,6 @@ from wengert import gradient, tangents
 from wengert.forward import pulled, step
 from wengert.forward import walk as forward_walk
 from wengert.hooks.net import UNSEEN
-from wengert.memory import residuals
 from wengert.recording import container_arguments
 from wengert.recording.recording import STATE
 from wengert.recording.slots import slot_of
@@ -33,6 +32,7 @@ from wengert.rewrite import instrument
 from wengert.rulebook import pushforwards, rule
 from wengert.values import results
 from wengert.values.specs import is_inexact
+from wengert.written import residuals
 
 REVERSE = [accumulators, container_arguments, gradient, residuals, results, rule, seeds, strategies, walk, windows]
 FORWARD = [forward_walk, pulled, pushforwards, step, tangents]

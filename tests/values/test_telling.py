@@ -143,7 +143,8 @@ def test_quiet_work_does_not(words: str, terminal: Terminal) -> None:
     assert terminal.getvalue() == ""
 
 
-def test_short_work_and_work_without_a_terminal_tell_nothing(terminal: Terminal) -> None:
+def test_short_work_and_work_without_a_terminal_tell_nothing(terminal: Terminal, monkeypatch) -> None:
+    monkeypatch.setattr(telling, "AFTER", 60.0)
     with contextlib.redirect_stderr(terminal):
         wg.check_grads(np.sin, 0.5)
     assert terminal.getvalue() == ""
@@ -155,16 +156,19 @@ def test_short_work_and_work_without_a_terminal_tell_nothing(terminal: Terminal)
 @pytest.mark.slow
 def test_one_is_shown_at_a_time(terminal: Terminal) -> None:
     with contextlib.redirect_stderr(terminal), Telling("outer", slow, "parts", 2), Telling("inner", slow, "parts", 3):
-        time.sleep(0.7)
+        until = time.monotonic() + 20.0
+        while "outer" not in terminal.getvalue() and time.monotonic() < until:
+            time.sleep(0.1)
+        time.sleep(0.5)
     assert any("outer" in line for line in told(terminal)) and not any("inner" in line for line in told(terminal))
 
 
 def interrupted(work) -> KeyboardInterrupt:
-    """The exception that ends some work after 0.15 seconds."""
+    """The exception that ends some work, done again and again, after 0.15 seconds."""
     timer = threading.Timer(0.15, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt) as found:
-        work()
+        list(iter(work, "done"))
     timer.join()
     return found.value
 

@@ -16,8 +16,6 @@ from wengert.batching.axes import CONTAINERS, Examples, Shared, like, parts_of, 
 from wengert.errors import ArgumentError, RefusedCallError
 from wengert.hooks.exchange import prepare
 from wengert.hooks.tracer import level, make_input, run
-from wengert.memory.residuals import materialise
-from wengert.memory.storage import Storage, memory_of
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.inputs import Swaps
 from wengert.recording.kept import leads_to
@@ -31,6 +29,8 @@ from wengert.tape.ops import Call, Constant
 from wengert.tape.tape import Tape
 from wengert.values.callables import callable_name
 from wengert.values.specs import fresh, is_inexact
+from wengert.written.residuals import materialise
+from wengert.written.storage import Storage, memory_of
 
 
 class OutsideWriteError(RefusedCallError):

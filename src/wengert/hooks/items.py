@@ -22,7 +22,6 @@ from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
 from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember, waits
 from wengert.hooks.standins.texts import characters, lines, octets
 from wengert.hooks.writes import record_store, slot_of_key
-from wengert.memory.fields import is_record
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
@@ -32,6 +31,7 @@ from wengert.recording.shadow import SHADOW, held
 from wengert.values.names import home_of
 from wengert.values.sites import Site
 from wengert.values.specs import CERTAIN, is_certain, spec_of
+from wengert.written.fields import is_record
 
 _ITEMS = {list, tuple, dict, bytes, range}
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from wengert.errors import NoRuleError, RefusedCallError
 from wengert.hooks.advice import advice
-from wengert.memory.fields import is_record, is_traced_record
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
 from wengert.recording.recording import PLAIN, STATE, Recording, called_by_user, here, users_site
@@ -28,6 +27,7 @@ from wengert.values.callables import callable_name, stub, written_name
 from wengert.values.names import home_of, is_heap_type
 from wengert.values.specs import is_inexact, same_numbers
 from wengert.values.views import owner_of
+from wengert.written.fields import is_record, is_traced_record
 
 CARRIER_TYPES = (
     list,

@@ -15,7 +15,6 @@ from wengert.hooks import calls, generated, net
 from wengert.hooks.advice import advise
 from wengert.hooks.exchange import prepare
 from wengert.hooks.search import refuse_unformed
-from wengert.memory.storage import Memory
 from wengert.recording.inputs import Leaves, Swaps
 from wengert.recording.nans import watch
 from wengert.recording.primitives import INPUT
@@ -29,6 +28,7 @@ from wengert.values.callables import callable_name
 from wengert.values.frames import users_frames as _users_frames
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import as_float
+from wengert.written.storage import Memory
 
 
 class level:

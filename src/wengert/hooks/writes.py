@@ -15,7 +15,6 @@ from wengert.errors import RefusedCallError
 from wengert.hooks import object_arrays
 from wengert.hooks.record_stores import stores_in_fields
 from wengert.hooks.search import refuse_hidden
-from wengert.memory.storage import Memory
 from wengert.recording.decisions import guard, raised, unharmed
 from wengert.recording.interface import WrittenMemory
 from wengert.recording.layout import writable
@@ -31,6 +30,7 @@ from wengert.values.functional import setitem
 from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
 from wengert.values.specs import FLOATS, Spec, is_inexact
 from wengert.values.views import owner_of
+from wengert.written.storage import Memory
 
 
 def record_store(array: np.ndarray, key: Any, value: Any) -> None:

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.measuring.lines import Line, is_users, line_of
-from wengert.memory.storage import memory_of
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Recording, flat_slots
 from wengert.reverse.accumulators import Bars
 from wengert.reverse.walk import reverse
 from wengert.values.nested import leaf_values
 from wengert.values.views import owner_of
+from wengert.written.storage import memory_of
 
 KEPT, SAVED, BACK, WRITTEN_DOWN = "array", "saved before a write", "cotangent", "recording"
 

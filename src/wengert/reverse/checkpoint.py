@@ -19,8 +19,6 @@ import numpy as np
 
 from wengert.errors import ArgumentError, RecomputationError
 from wengert.hooks.classes import enter
-from wengert.memory.storage import Memory, memory_of
-from wengert.memory.undo import Everything, undo
 from wengert.recording.digest import Trail
 from wengert.recording.primitives import ruled
 from wengert.recording.recording import STATE, Level, Recording
@@ -34,6 +32,8 @@ from wengert.values.snapshots import Reach
 from wengert.values.specs import is_inexact
 from wengert.values.telling import Telling
 from wengert.values.views import is_foreign, owner_of
+from wengert.written.storage import Memory, memory_of
+from wengert.written.undo import Everything, undo
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")

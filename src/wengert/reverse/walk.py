@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import NoDerivativeError, RuleError
-from wengert.memory.residuals import materialise
 from wengert.recording.container_arguments import spread
 from wengert.recording.nans import check_step, first_bad
 from wengert.recording.primitives import INPUT, Bound
@@ -30,6 +29,7 @@ from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import FLOATS, Spec, spec_of
+from wengert.written.residuals import materialise
 
 _ndarray, _ref = np.ndarray, weakref.ref
 _sum = np.add.reduce

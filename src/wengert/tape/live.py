@@ -13,7 +13,6 @@ import numpy as np
 
 from wengert.errors import RefusedCallError, TapeError
 from wengert.hooks.search import search
-from wengert.memory.storage import Memory, Storage
 from wengert.recording.outcomes import check_result, made_new
 from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pulls import Pull
@@ -33,6 +32,7 @@ from wengert.values import functional
 from wengert.values.results import is_flat, is_tree, with_leaves
 from wengert.values.specs import is_inexact
 from wengert.values.views import owner_of, read_only
+from wengert.written.storage import Memory, Storage
 
 
 class LiveContext:

@@ -11,7 +11,7 @@ from typing import Any
 from wengert.values.callables import callable_name
 
 AFTER = 2.0  # seconds until it tells
-_shown = threading.Lock()  # one at a time: the outermost, which began first
+_begun: list[Telling] = []  # what may be shown, of which one is at a time: the outermost, which began first
 
 
 class Telling:
@@ -49,6 +49,7 @@ class Telling:
         if self.quiet or sys.stderr is None or not sys.stderr.isatty():
             return
         self._thread = threading.Thread(target=self._show, args=(goes_on,), name=self.title, daemon=True)
+        _begun.append(self)
         self._thread.start()
 
     def __enter__(self) -> Telling:
@@ -68,14 +69,14 @@ class Telling:
 
     def _show(self, goes_on: Callable[[], bool]) -> None:
         begun = time.monotonic()
-        while time.monotonic() < begun + AFTER:
-            if self._over.wait(0.1) or not goes_on():
-                return
-        if _shown.acquire(blocking=False):
-            try:
+        try:
+            while time.monotonic() < begun + AFTER:
+                if self._over.wait(0.1) or not goes_on():
+                    return
+            if next(one for one in _begun if not one.is_over) is self:
                 self._follow(goes_on) if self.parts else self._say()
-            finally:
-                _shown.release()
+        finally:
+            _begun.remove(self)
 
     def _say(self) -> None:
         """Show the words alone, without rich: its classes would be a change outside to a trace that is watched."""

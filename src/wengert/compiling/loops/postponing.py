@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.watched.heads import Head
-from wengert.memory.residuals import materialise
 from wengert.recording.primitives import Bound, Primitive
 from wengert.recording.recording import STATE, Level, Recording, flat_slots, silent
 from wengert.recording.slots import slot_of
@@ -20,6 +19,7 @@ from wengert.recording.variables import fields
 from wengert.reverse.accumulators import Bars, TracedBars
 from wengert.reverse.strategies import Seeds
 from wengert.reverse.walk import reverse
+from wengert.written.residuals import materialise
 
 LEAST = 1000
 """Entries of a level from which on its reverse pass is postponed."""

@@ -14,7 +14,6 @@ from wengert.compiling.watched.outside import Reads
 from wengert.compiling.watched.watching import WATCHING, resolve_plain
 from wengert.errors import WengertError
 from wengert.hooks.tracer import level, run
-from wengert.memory.residuals import materialise
 from wengert.recording.decisions import kinds_stay
 from wengert.recording.layout import views_or_copies
 from wengert.recording.recording import STATE, Recording
@@ -24,6 +23,7 @@ from wengert.tape.tape import Tape
 from wengert.values.sites import Site
 from wengert.values.specs import is_inexact
 from wengert.values.trees import walk
+from wengert.written.residuals import materialise
 
 
 class Traced(NamedTuple):

@@ -41,7 +41,6 @@ from wengert.hooks.standins.subclasses import (
     new_array,
 )
 from wengert.hooks.standins.writers import ARRAY_WRITERS
-from wengert.memory.fields import is_traced_record
 from wengert.recording.decisions import guard
 from wengert.recording.layout import laid_out
 from wengert.recording.primitives import Primitive, primitive_of
@@ -50,6 +49,7 @@ from wengert.recording.recording import PLAIN, STATE, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
 from wengert.values.views import axes_in_memory
+from wengert.written.fields import is_traced_record
 
 
 def _reshape(primitive: Primitive, owner: Any, *shape: Any, **options: Any) -> Any:

@@ -18,11 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import RefusedCallError
-from wengert.memory.fields import Fields
-from wengert.memory.lent_views import Lent
-from wengert.memory.regions import append, known, read_region, store_region
-from wengert.memory.roots import Root, Roots, file, is_open, root_of
-from wengert.memory.undo import Everything, Finals, Undo, undo
 from wengert.recording.aliases import check_alone, check_elsewhere, check_unseen, overlaps_any
 from wengert.recording.primitives import Bound
 from wengert.recording.recording import Entry, Level, Recording, here, watch_arrays
@@ -41,6 +36,11 @@ from wengert.values.views import (
     owner_of,
     part_of,
 )
+from wengert.written.fields import Fields
+from wengert.written.lent_views import Lent
+from wengert.written.regions import append, known, read_region, store_region
+from wengert.written.roots import Root, Roots, file, is_open, root_of
+from wengert.written.undo import Everything, Finals, Undo, undo
 
 _AT_THE_OUTSET = (IndexError, TypeError, ValueError)
 _NUMPY = (ENGINE, os.path.dirname(np.__file__) + os.sep)

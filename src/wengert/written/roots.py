@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.memory.regions import store_region
 from wengert.recording.recording import Level, Recording
 from wengert.recording.shadow import forgetting
 from wengert.values.specs import Spec, spec_of
 from wengert.values.views import lens_of, owner_of, view_of
+from wengert.written.regions import store_region
 
 
 class Root(list[tuple[Any, int, Level | None]]):

@@ -15,7 +15,7 @@ from tapes import same_bits
 from view_programs import FOLLOWED
 
 import wengert as wg
-from wengert.memory import undo
+from wengert.written import undo
 
 N = 50_000
 X = np.linspace(0.1, 1.0, N)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from wengert.memory.storage import Memory
 from wengert.recording.layout import views_or_copies
 from wengert.recording.primitives import INPUT, Bound, Primitive
 from wengert.recording.pulls import Pull
@@ -15,6 +14,7 @@ from wengert.recording.recording import STATE, Entry, Recording
 from wengert.recording.shadow import SHADOW
 from wengert.values.specs import is_inexact
 from wengert.values.views import owner_of
+from wengert.written.storage import Memory
 
 
 def materialise(recording: Recording, start: int, end: int, written_only: bool, constants_only: bool = False) -> None:
