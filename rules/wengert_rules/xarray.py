@@ -1,11 +1,15 @@
-"""DataArrays and Datasets of xarray as arguments: their data, of floats, not their coordinates."""
+"""DataArrays and Datasets of xarray as arguments: their data, of floats, not their coordinates; and gaps in these."""
 
 from __future__ import annotations
 
-import numpy as np
-from xarray import DataArray, Dataset
+import functools
+import types
 
-from wengert.extend import holds
+import numpy as np
+from xarray import DataArray, Dataset, Variable
+
+from wengert.extend import holds, stands_for
+from wengert_rules.pandas.gaps import past_gaps
 
 
 def is_of_floats(variable):
@@ -31,3 +35,11 @@ holds(
     store=lambda held, name, values: setattr(held._variables[name], "_data", values),
     copy=copy,
 )
+
+_computed = types.FunctionType(Variable._binary_op.__code__, Variable._binary_op.__globals__)
+
+
+@stands_for(Variable._binary_op)
+def binary_op(self, other, f, reflexive=False):
+    """Missing numbers are constants, as in pandas."""
+    return _computed(self, other, functools.partial(past_gaps, f), reflexive)

@@ -97,8 +97,26 @@ def test_an_object_that_shows_an_array_is_asked_for_it():
     assert wg.grad(lambda x: np.dot(cls(x), [1.0, 2.0]) + np.sum(np.array([cls(x), x])))(x).tolist() == [3, 13]
     assert wg.jvp(lambda x: np.max(cls(x)), (x,), (np.ones(2),))[1] == 4
     wrapping = type("Wrapping", (cls,), {"__array_wrap__": lambda self, a, context=None, scalar=False: a * 0})
-    with pytest.raises(wg.WengertError):
-        wg.grad(lambda x: np.sum(np.sin(wrapping(x))))(x)
+    for f in (np.sin, np.sum, np.linalg.inv):
+        with pytest.raises(wg.WengertError):
+            wg.grad(lambda x, f=f: np.sum(f(wrapping(x))))(x)
+    assert wg.grad(lambda x: np.sum(np.asarray(wrapping(x)) * 3))(x).tolist() == [3, 12]
+
+
+def test_an_object_that_shows_an_array_has_methods_that_numpy_leaves_calls_to():
+    """`np.cumsum(table)` is `table.cumsum()`; without a method, what it gives of the array is wrapped."""
+    methods = {
+        "__array__": lambda self, *args, **kwargs: self.value * self.value,
+        "__array_wrap__": lambda self, a, context=None, scalar=False: a * 2,
+        "cumsum": lambda self, axis=None, dtype=None, out=None: 5 * self.value,
+    }
+    cls = types.new_class("Answering", (Holder,), exec_body=lambda space: space.update(methods))
+    x = np.array([0.5, 2.0])
+    for f in (np.cumsum, np.cumprod, np.flip):
+        total = lambda x, f=f: np.sum(f(cls(x)) ** 2)
+        value, gradient = wg.value_and_grad(total)(x)
+        assert value == total(x)
+        assert gradient == pytest.approx(wg.ngradient(total, x)[0])
 
 
 ANSWERS = {

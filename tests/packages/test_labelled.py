@@ -47,6 +47,36 @@ def test_other_derivatives_of_data_of_xarray() -> None:
         wg.grad(cubes)(a)
 
 
+def test_functions_of_numpy_take_data_of_xarray() -> None:
+    """What NumPy leaves to the method of that name is the method's; what it wraps has its labels."""
+    xr = pytest.importorskip("xarray")
+    a = xr.DataArray(X, dims=("t", "s"), coords={"t": [10, 20]})
+    for f in (
+        lambda a: np.sum(np.exp(a)),
+        lambda a: np.mean(a**2) + np.std(a),
+        lambda a: np.sum(np.asarray(a) ** 2),
+        lambda a: np.sum(np.concatenate([a, a**2])),
+        lambda a: (np.clip(a, 0.7, 2.5).sel(t=10) * a).sum(),
+        lambda a: np.interp(0.3, [0.0, 1.0], a.sel(t=20)),
+    ):
+        value, gradient = wg.value_and_grad(f)(a)
+        assert value == f(a)
+        np.testing.assert_allclose(gradient, wg.ngradient(lambda x, f=f: f(a.copy(data=x)), X)[0], rtol=1e-6)
+        assert gradient.dims == a.dims
+
+
+def test_missing_data_of_xarray_are_constants() -> None:
+    xr = pytest.importorskip("xarray")
+    known = xr.DataArray([1.0, np.nan, 3.0, 5.0], dims="t")
+    for f in (
+        lambda p: ((known - p * known.t) ** 2).mean().item(),
+        lambda p: np.log(p * known).sum().item(),
+        lambda p: (p * (known / known.shift(t=1)) ** p).sum().item(),
+    ):
+        assert wg.grad(f)(1.5) == pytest.approx(wg.ngradient(f, 1.5)[0], rel=1e-7)
+    assert wg.grad(lambda a: (a * a.shift(t=1)).sum())(known).values.tolist() == [0.0, 0.0, 5.0, 3.0]
+
+
 def test_a_compiled_gradient_of_data_of_xarray() -> None:
     a = pytest.importorskip("xarray").DataArray(X, dims=("t", "s"))
     compiled = wg.compile(wg.grad(lambda a: (a**2).sum()))

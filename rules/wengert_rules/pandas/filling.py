@@ -37,7 +37,7 @@ def take_both(values, indexer, out, fill_value=np.nan, allow_fill=True):
 
 @stands_for(algos.ensure_float64)
 def ensure_float64(arr, copy=True):
-    return arr if arr.dtype == np.float64 else arr.astype(np.float64)
+    return np.asarray(arr).astype(np.float64, copy=False)
 
 
 @stands_for(algos.kth_smallest)
@@ -78,11 +78,12 @@ def nancorr(mat, cov=False, minp=None):
     result = np.empty((columns, columns))
     for i in range(columns):
         for j in range(i + 1):
-            result[i, j] = result[j, i] = _pair(mat[:, i], mat[:, j], cov, minp or 1)
+            result[i, j] = result[j, i] = pair(mat[:, i], mat[:, j], cov, minp or 1)
     return result
 
 
-def _pair(x, y, cov, minp):
+def pair(x, y, cov, minp):
+    """The covariance or correlation of two columns, of the rows in which both are present."""
     both = ~(np.isnan(x) | np.isnan(y))
     if np.count_nonzero(both) < minp:
         return np.nan

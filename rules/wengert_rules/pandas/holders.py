@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from pandas._libs import arrays, indexing, internals, lib, missing, ops_dispatch
+from pandas._libs import arrays, indexing, internals, lib, missing, ops_dispatch, reshape
 
 from wengert.extend import computes_nothing, non_differentiable, stands_for
 from wengert_rules.pandas.gaps import elementwise
@@ -54,13 +54,47 @@ def get_slice(self, slobj, axis=0, new_index=None):
 @stands_for(lib.map_infer)
 def map_infer(arr, f, convert=True, ignore_na=False):
     """What a function makes of each element, as floats where all of it is."""
-    values = [v if ignore_na and missing.checknull(v) else lib.item_from_zerodim(f(v)) for v in arr]
-    if convert and values and all(isinstance(v, float) for v in values):
-        return np.array(values)
-    made = np.empty(len(values), object)
-    for k, value in enumerate(values):
-        made[k] = value
+    made = np.empty(len(arr), object)
+    for k, value in enumerate(arr):
+        made[k] = value if ignore_na and missing.checknull(value) else lib.item_from_zerodim(f(value))
     return lib.maybe_convert_objects(made) if convert else made
+
+
+@stands_for(lib.maybe_convert_objects)
+def maybe_convert_objects(objects, *, safe=False, convert_numeric=True, convert_to_nullable_dtype=False, **options):
+    """Objects, one of them a float, as an array of numbers where all are, and None is a missing one."""
+    if convert_to_nullable_dtype:
+        raise NotImplementedError("numbers that are traced are not converted to a nullable dtype")
+    kinds = (float, complex) if safe else (float, complex, int, np.integer, type(None))
+    are_numbers = all(isinstance(v, kinds) and not isinstance(v, bool) for v in objects)
+    return np.array([np.nan if v is None else v for v in objects]) if are_numbers and convert_numeric else objects
+
+
+@stands_for(lib.fast_unique_multiple_list_gen)
+def unique_names(gen, sort=True):
+    """The names that lists have, each once."""
+    names = list({name: None for some in gen for name in some})
+    return lib.fast_unique_multiple_list_gen([names], sort=sort)
+
+
+@stands_for(lib.dicts_to_array)
+def dicts_to_array(dicts, columns):
+    made = np.full((len(dicts), len(columns)), np.nan, object)
+    for k, row in enumerate(dicts):
+        for column, name in enumerate(columns):
+            if name in row:
+                made[k, column] = row[name]
+    return made
+
+
+@stands_for(reshape.unstack)
+def unstack(values, mask, stride, length, width, new_values, new_mask=None):
+    """Long columns written into wide ones, at the places that the mask names."""
+    rows, places = np.divmod(np.flatnonzero(mask), width)
+    for column in range(stride):
+        new_values[rows, column * width + places] = values[:, column]
+        if new_mask is not None:
+            new_mask[rows, column * width + places] = 1
 
 
 def _of_backing(name):

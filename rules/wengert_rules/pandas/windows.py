@@ -10,6 +10,7 @@ import numpy as np
 from pandas._libs.window import aggregations as windows
 
 from wengert.extend import pullback, pushforward, stands_for
+from wengert_rules.pandas.filling import pair
 from wengert_rules.pandas.names import present
 
 
@@ -79,16 +80,17 @@ def roll_var_forward(dots, y, values, start, end, minp, ddof=1):
     return known(y, 2 * total / np.maximum(counted(values, start, end) - ddof, 1.0))
 
 
-def _each(name, reduce):
-    """Have a function of the numbers of a window, those that are present, stand for the `name`d one."""
+def _each(name, reduce, columns=1):
+    """Have a function of the numbers of a window, those present in all columns, stand for the `name`d one."""
 
-    def over_windows(values, start, end, minp, *options, **words):
+    def over_windows(*args, **words):
+        start, end, minp, *options = args[columns:]
         made = np.full(len(start), np.nan)
         for k in range(len(start)):
-            window = values[start[k] : end[k]]
-            there = window[~np.isnan(window)]
-            if len(there) >= max(minp, 1):
-                made[k] = reduce(there, *options, **words)
+            window = np.array([values[start[k] : end[k]] for values in args[:columns]])
+            there = window[:, ~np.any(np.isnan(window), axis=0)]
+            if there.shape[1] >= max(minp, 1):
+                made[k] = reduce(*there, *options, **words)
         return made
 
     stands_for(*present(windows, name))(over_windows)
@@ -110,6 +112,14 @@ def _kurtosis(x):
     return ((n * n - 1.0) * b / (a * a) - 3.0 * (n - 1.0) ** 2) / ((n - 2.0) * (n - 3.0))
 
 
+def _covariance(x, y, ddof=1):
+    return np.sum((x - np.mean(x)) * (y - np.mean(y))) / (len(x) - ddof) if len(x) > ddof else np.nan
+
+
+def _correlation(x, y):
+    return pair(x, y, False, 1)
+
+
 def _quantile(x, quantile, interpolation="linear"):
     return np.quantile(x, quantile, method=interpolation)
 
@@ -120,6 +130,8 @@ _each("roll_min", np.min)
 _each("roll_skew", _skewness)
 _each("roll_kurt", _kurtosis)
 _each("roll_quantile", _quantile)
+_each("roll_cov", _covariance, columns=2)
+_each("roll_corr", _correlation, columns=2)
 
 
 @stands_for(windows.roll_apply)

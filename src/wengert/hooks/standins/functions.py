@@ -115,8 +115,8 @@ def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     value = taken_over(primitive.fn, args, kwargs)
     if value is not NOT_TAKEN:
         return value
-    if shows_arrays(primitive.fn, args):
-        return recorder(primitive)(*map(shown, args), **kwargs)
+    if shows_arrays(primitive.fn, (*args, *kwargs.values())):
+        return recorder(primitive)(*map(shown, args), **{name: shown(a) for name, a in kwargs.items()})
     recording = STATE.recording
     value = NO_OBJECTS if recording is None else _of_odd_arrays(recording, primitive, args, kwargs)
     if value is not NO_OBJECTS:
@@ -217,8 +217,8 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     value = taken_over(primitive.fn, args, kwargs)
     if value is not NOT_TAKEN:
         return value
-    if shows_arrays(primitive.fn, args):
-        return recorder(primitive)(*map(shown, args), **kwargs)
+    if shows_arrays(primitive.fn, (*args, *kwargs.values())):
+        return recorder(primitive)(*map(shown, args), **{name: shown(a) for name, a in kwargs.items()})
     value = _of_odd_arrays(recording, primitive, args, kwargs)
     if value is not NO_OBJECTS:
         return value

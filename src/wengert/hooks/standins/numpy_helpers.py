@@ -14,6 +14,7 @@ from wengert.hooks.classes import enter
 from wengert.hooks.policy import records, stands_for
 from wengert.hooks.search import search
 from wengert.hooks.standins.arrays import sized
+from wengert.hooks.standins.subclasses import wrapped_by, wrapping
 from wengert.recording.recording import STATE
 
 core: Any = np._core._multiarray_umath  # type: ignore[attr-defined]
@@ -38,6 +39,9 @@ class Converter:
         ])  # fmt: skip
 
     def wrap(self, array: Any, /, to_scalar: bool | None = None) -> Any:
+        by = wrapping(self.items)
+        if by is not None and not isinstance(by, np.ndarray):
+            return wrapped_by(by, array)
         scalar = all(self.scalar_input) if to_scalar is None else to_scalar
         return enter(operator.getitem)(array, ()) if scalar and np.ndim(array) == 0 else array
 

@@ -55,8 +55,8 @@ def _by_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if asked:
         name, asking = f"{f.__module__}.{f.__name__}", [type(obj) for obj, _ in asked]
         raise TypeError(f"no implementation found for '{name}' on types that implement __array_function__: {asking}")
-    if is_in_python(f) and any(map(has_own_methods, things)):
-        return by_numpy(f)(*args, **kwargs)
+    if is_in_python(f) and any([has_own_methods(a) or _shows_by_method(a) for a in things]):
+        return by_numpy(f)(*args, **kwargs)  # which asks such an argument for its method of that name
     return NOT_TAKEN
 
 
@@ -96,18 +96,22 @@ def shows_arrays(f: Callable[..., Any], args: tuple[Any, ...]) -> bool:
     """Whether a function of NumPy would ask an argument, or an item of a list, for its array by a method in Python."""
     if all([type(a) in PLAIN and type(a) not in (list, tuple) for a in args]):
         return False
-    if not any([_shows(part) for a in args for part in (a if type(a) in (list, tuple) else (a,))]):
-        return False
-    return isinstance(f, np.ufunc) or callable_name(f).startswith("np.")
+    showing = [part for a in args for part in (a if type(a) in (list, tuple) else (a,)) if _shows(part)]
+    is_of_ufunc = isinstance(f, np.ufunc) or isinstance(getattr(f, "__self__", None), np.ufunc)
+    if is_of_ufunc or getattr(f, "__module__", None) == "numpy.linalg":  # which wrap what they give
+        return bool(showing) and not any([hasattr(type(a), "__array_wrap__") for a in showing])
+    return bool(showing) and callable_name(f).startswith("np.")
 
 
 def _shows(a: Any) -> bool:
-    if type(a) is np.flatiter:
-        return True
+    return type(a) is np.flatiter or _shows_by_method(a)
+
+
+def _shows_by_method(a: Any) -> bool:
     return _asked(a, "__array__") is not None and not any([hasattr(type(a), name) for name in _BEFORE])
 
 
-_BEFORE = ("__buffer__", "__array_struct__", "__array_interface__", "__array_wrap__")
+_BEFORE = ("__buffer__", "__array_struct__", "__array_interface__")
 
 
 def shown(a: Any) -> Any:

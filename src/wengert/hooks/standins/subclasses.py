@@ -111,20 +111,23 @@ def wrapped(f: Any, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
 
 
 def _wrapped_one(args: tuple[Any, ...], value: Any, context: Any, out: Any, stays_array: bool) -> Any:
-    by = _asked(args) if out is None else out
-    method = python_method(type(by), "__array_wrap__")
+    by = wrapping(args) if out is None else out
     array = value if out is None else out
-    if method is None:
+    if python_method(type(by), "__array_wrap__") is None:
         return array if out is not None or not isinstance(by, np.ndarray) else array_wrap(by, _as_array(array))
-    scalar = out is None and np.ndim(array) == 0 and not stays_array
-    return bind(method, by)(_as_array(array), context, scalar)
+    return wrapped_by(by, array, context, out is None and np.ndim(array) == 0 and not stays_array)
+
+
+def wrapped_by(by: Any, array: Any, context: Any = None, scalar: bool = False) -> Any:
+    """What the `__array_wrap__` of an argument, in Python, makes of a result."""
+    return bind(python_method(type(by), "__array_wrap__"), by)(_as_array(array), context, scalar)
 
 
 def _as_array(value: Any) -> Any:
     return value if isinstance(value, np.ndarray) else enter(np.asarray)(value)
 
 
-def _asked(args: tuple[Any, ...]) -> Any:
+def wrapping(args: tuple[Any, ...]) -> Any:
     """The argument whose `__array_wrap__` NumPy calls: None where that is nobody's."""
     found, priority, is_plain = None, -np.inf, True
     for a in args:
