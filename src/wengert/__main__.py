@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import functools
 import importlib
 import os
 import sys
@@ -16,10 +15,11 @@ from typing import Any
 from wengert.checks import check_grads
 from wengert.errors import ArgumentError, IntegerInputError, WengertError
 from wengert.explain import policy
+from wengert.holdings import memory
 from wengert.missing import missing
 from wengert.pictures import show
 from wengert.profiling import profile
-from wengert.spelled import UsageError, arguments, named
+from wengert.spelled import UsageError, arguments, in_order, named
 from wengert.tape.tape import Tape
 from wengert.taping import gradtape, trace
 
@@ -44,6 +44,7 @@ examples, with a file model.py:
   python -m wengert source model.py:loss 0.5 '[1.0, 2.0]' scale=3.0
   python -m wengert check model.py:loss 0.5 '[1.0, 2.0]' --order 2 --mode rev --mode fwd
   python -m wengert profile model.py:loss data.npz --html profile.html --speedscope profile.json
+  python -m wengert memory model.py:loss data.npz --wrt w
   python -m wengert view model.py:loss data.npz --out tape.html
   python -m wengert missing numpy:fft.fft '[1.0, 2.0]'
   python -m wengert policy np.fft.fft list.append
@@ -109,11 +110,13 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parser.add_subparsers(required=True, metavar="command", dest="command")
-    _of_a_tape(_call(commands, "trace", _trace, "print the operations of a call, one a line"), "value")
-    _of_a_tape(_call(commands, "source", _source, "print the derivative as plain NumPy source"), "gradient")
+    traced = _call(commands, "trace", _trace, "print the operations of a call, one a line")
+    written = _call(commands, "source", _source, "print the derivative as plain NumPy source")
     profiled = _call(commands, "profile", _profile, "which lines take the time and bytes of a gradient")
-    profiled.add_argument("--html", metavar="FILE", help="write it as a page, too")
-    profiled.add_argument("--speedscope", metavar="FILE", help="write it as JSON for https://www.speedscope.app, too")
+    _into(profiled, "--html", "write it as a page, too")
+    _into(profiled, "--speedscope", "write it as JSON for https://www.speedscope.app, too")
+    held = _call(commands, "memory", _memory, "what a gradient holds at its peak, and which lines made it")
+    _into(held, "--html", "write it as a page, too")
     checked = _call(commands, "check", _check, "compare the derivatives with differences")
     checked.add_argument("--order", type=int, default=1, help="2 checks second derivatives too, and so on")
     checked.add_argument("--mode", action="append", choices=["rev", "fwd"], help="gradients, or tangents; may be both")
@@ -126,8 +129,14 @@ def _parser() -> argparse.ArgumentParser:
         "names", nargs="+", metavar="name", help="a callable, as np.fft.fft, list.append or model.py:loss"
     )
     viewed = _call(commands, "view", _view, "write the tape as an HTML page, beside the source, and open it")
+    _of_a_tape(traced, "value")
+    _of_a_tape(written, "gradient")
     _of_a_tape(viewed, "gradient")
-    viewed.add_argument("--out", metavar="FILE", help="write it to this file, and open nothing")
+    _into(viewed, "--out", "write it to this file, and open nothing")
+    for command in (traced, written, profiled, held, checked, viewed):
+        command.add_argument(
+            "--wrt", action="append", metavar="NAME", help="differentiate by this argument; again for one more"
+        )
     return parser
 
 
@@ -160,14 +169,39 @@ def _of_a_tape(command: argparse.ArgumentParser, default: str) -> None:
     )
 
 
+def _into(command: argparse.ArgumentParser, option: str, words: str) -> None:
+    """An option that names a file to be written."""
+    command.add_argument(option, metavar="FILE", type=_file, help=words)
+
+
+def _file(word: str) -> str:
+    if not Path(word).absolute().parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {Path(word).parent}")
+    return word
+
+
 def _called(given: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     f = named(given.function)
     return (f, *arguments(f, [*given.values, *given.late]))
 
 
+def _differentiated(given: argparse.Namespace) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    called = _called(given)
+    if not called[1] and not called[2]:
+        raise UsageError(f"{given.function} is given no arguments: there is nothing to differentiate by")
+    return called
+
+
+def _wanted(given: argparse.Namespace) -> tuple[str, ...] | None:
+    return given.wrt and tuple(given.wrt)
+
+
 def _tape(given: argparse.Namespace) -> Tape:
+    if given.of == "gradient" or given.wrt:
+        f, args, kwargs = _differentiated(given)
+        return gradtape(f, *args, argnums=_wanted(given), **kwargs)
     f, args, kwargs = _called(given)
-    return gradtape(f, *args, **kwargs) if given.of == "gradient" else trace(f, *args, **kwargs)[1]
+    return trace(f, *args, **kwargs)[1]
 
 
 def _trace(given: argparse.Namespace) -> int:
@@ -182,8 +216,8 @@ def _source(given: argparse.Namespace) -> int:
 
 
 def _profile(given: argparse.Namespace) -> int:
-    f, args, kwargs = _called(given)
-    found = profile(f, *args, **kwargs)
+    f, args, kwargs = _differentiated(given)
+    found = profile(f, *args, argnums=_wanted(given), **kwargs)
     found.show()
     for write, file in ((found.html, given.html), (found.speedscope, given.speedscope)):
         if file is not None:
@@ -191,13 +225,22 @@ def _profile(given: argparse.Namespace) -> int:
     return 0
 
 
+def _memory(given: argparse.Namespace) -> int:
+    f, args, kwargs = _differentiated(given)
+    found = memory(f, *args, argnums=_wanted(given), **kwargs)
+    found.show()
+    if given.html is not None:
+        print(found.html(given.html))
+    return 0
+
+
 def _check(given: argparse.Namespace) -> int:
-    f, args, kwargs = _called(given)
-    bound = functools.partial(f, **kwargs) if kwargs else f  # whose names may be those of options
+    f, args = in_order(*_differentiated(given), given.wrt)
     modes = tuple(given.mode or ["rev"])
     options: dict[str, Any] = {"rtol": given.rtol, "atol": given.atol, "quiet": given.quiet}
-    worst = check_grads(bound, *args, order=given.order, modes=modes, **options)
-    print(f"{given.function}: its derivatives agree with differences; the largest relative error is {worst:.1e}")
+    worst = check_grads(f, *args, order=given.order, modes=modes, **options)
+    how = f"the largest relative error is {worst:.1e}" if worst else "no error is larger than the absolute tolerance"
+    print(f"{given.function}: its derivatives agree with differences; {how}")
     return 0
 
 

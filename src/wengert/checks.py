@@ -48,7 +48,7 @@ def check_grads(
     quiet: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Compare the derivatives of `f(*args, **kwargs)` with differences, and return the largest relative error.
+    """Compare the derivatives of `f(*args, **kwargs)` with differences; return the largest relative error.
 
     The result of `f` may have any shape, or be a container: fixed random weights reduce it to one number. Each float
     and array among the arguments by position is checked; arguments by keyword are constants. Without arguments it
@@ -57,7 +57,8 @@ def check_grads(
     and pushforwards in these modes, with respect to the arguments and what is pulled or pushed; and so on.
     `gradient(f, *args)` is another way to compute the gradient, to be checked in place of wengert's own; it returns a
     tuple with a gradient for each argument by position. `rtol` and `atol` are the relative and the absolute tolerance,
-    by default eps^(1/3) and eps^(1/2) of each leaf's dtype. On a terminal it shows how far it is, unless `quiet`.
+    by default eps^(1/3) and eps^(1/2) of each leaf's dtype; an error below the absolute one counts as 0. On a terminal
+    it shows how far it is, unless `quiet`.
 
     >>> wg.check_grads(np.sin, np.array([0.5, 2.0])) < 1e-9
     True

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
+import types
 import zipfile
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +21,7 @@ import numpy as np
 
 from wengert.values.callables import callable_name, signature
 
+ENTERED = "It calls the user's function, with what is differentiated."
 SHORT = {"np": "numpy", "sp": "scipy", "wg": "wengert"}
 _NAMED = re.compile(r"\s*([^\W\d]\w*)=(?!=)(.*)", re.DOTALL)
 _FILE = re.compile(r"(.+\.np[yz])(?::(\w+))?")
@@ -85,7 +90,8 @@ def _walked(found: Any, above: list[str], steps: list[str], name: str) -> Callab
         found = getattr(found, step)
         above = [*above, step]
     if not callable(found):
-        raise UsageError(f"{name} is a {type(found).__name__}, and cannot be called")
+        what = f". Name its function: {name}:function" if isinstance(found, types.ModuleType) else ", and no function"
+        raise UsageError(f"{name} is of type {type(found).__name__}{what}")
     return found
 
 
@@ -120,12 +126,39 @@ def arguments(f: Callable[..., Any], words: list[str]) -> tuple[tuple[Any, ...],
     except ValueError:  # C code that does not say what it takes
         return tuple(args), kwargs
     except TypeError as error:
+        told = f", given {', '.join(kwargs)} by name" if kwargs else ""
         raise UsageError(
-            f"{callable_name(f)}{signature(f)}: {error}\n"
+            f"{callable_name(f)}{signature(f)}{told}: {error}\n"
             "Its arguments stand behind it: 1.5 '[1.0, 2.0]' scale=2.0, arrays by name from data.npz, or one of them, "
             "x=data.npz:w"
         ) from None
     return bound.args, bound.kwargs
+
+
+def in_order(
+    f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], names: list[str] | None
+) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """`f` as a function of its arguments of these `names` alone, by position, and what they are; None names all.
+
+    Errors: UsageError for a name that no argument has.
+    """
+    if names is None and not kwargs:
+        return f, args
+    called = signature(f)
+    given = called.bind(*args, **kwargs).arguments
+    wanted = names or list(given)
+    if unknown := [name for name in wanted if name not in given]:
+        raise UsageError(f"{callable_name(f)} is given no {' and no '.join(unknown)}, but {', '.join(given)}")
+
+    @functools.wraps(f)
+    def of_wanted(*values: Any) -> Any:
+        bound = inspect.BoundArguments(called, OrderedDict({**given, **dict(zip(wanted, values, strict=True))}))
+        return f(*bound.args, **bound.kwargs)
+
+    kind, none = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+    parameters = [called.parameters[name].replace(kind=kind, default=none) for name in wanted]
+    of_wanted.__signature__ = called.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return of_wanted, tuple([given[name] for name in wanted])
 
 
 def _given(word: str) -> Iterator[tuple[str | None, Any]]:
@@ -152,8 +185,10 @@ def _loaded(file: str) -> dict[str, Any]:
     try:
         found = np.load(file)
         arrays = {"arr_0": found} if isinstance(found, np.ndarray) else dict(found)
+    except FileNotFoundError:
+        raise UsageError(f"{file}: there is no such file in {Path.cwd()}") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise UsageError(f"{file}: {error}") from None
+        raise UsageError(f"{file} is no file of plain arrays, as np.savez writes them: {error}") from None
     return {key: array if array.ndim else _number(array) for key, array in arrays.items()}
 
 
@@ -185,4 +220,4 @@ def _with_arrays(value: Any) -> Any:
     return np.array(parts) if are_numbers and len({np.shape(part) for part in parts}) == 1 else parts
 
 
-__all__ = ["UsageError", "arguments", "named"]
+__all__ = ["UsageError", "arguments", "in_order", "named"]

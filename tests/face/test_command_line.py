@@ -52,6 +52,9 @@ class Spring:
         return 1.5 * x * x
 
 number = 3.0
+
+def constant():
+    return number
 """
 
 
@@ -134,13 +137,47 @@ def test_source_prints_a_program_that_runs(words: list[str], capsys) -> None:
 
 
 def test_check_is_right_or_ends_with_one(capsys) -> None:
-    code, printed, _ = asked(capsys, "check", "model.py:loss", "-1e-3", "--mode", "fwd", "[1.0, -2.0]", "--order", "2")
+    code, printed, _ = asked(capsys, "check", "model.py:loss", "-1e-3", "--mode", "fwd", "[1.0, -2.0]", "--atol", "0")
     error = float(re.search(r"relative error is (\S+)", printed)[1])
     assert code == 0 and error < 1e-6
     code, printed, said = asked(capsys, "check", "model.py:wrong", "1.5")
     assert code == 1 and not printed and "disagrees with differences at x" in said
     assert asked(capsys, "check", "model.py:by_keyword", "1.5", "order=3")[0] == 0
-    assert asked(capsys, "check", "numpy:tanh", "--arg=-0.5")[0] == 0
+    code, printed, _ = asked(capsys, "check", "numpy:tanh", "--arg=-0.5", "--order", "2")
+    assert code == 0 and printed.endswith("; no error is larger than the absolute tolerance\n")
+
+
+@pytest.mark.parametrize("name", ["x", "order", "modes"])
+def test_check_takes_arguments_by_keyword_and_by_name(name: str, capsys) -> None:
+    words = ["model.py:by_keyword", "1.5", "order=3.0", "modes=(2.0,)", "--wrt", name, "--rtol=0", "--atol=0"]
+    code, _, said = asked(capsys, "check", *words)
+    slopes = {"x": 13.5, "order": 2 * 1.5**3 * np.log(1.5), "modes": 1.5**3}
+    at, slope = re.search(r"differences at (\w+).*\n +gradient: +(\S+)", said).groups()
+    assert code == 1 and at == name and float(slope) == pytest.approx(slopes[name])
+
+
+def test_a_gradient_by_some_of_the_arguments(capsys) -> None:
+    assert "pullback" in asked(capsys, "trace", "model.py:loss", "data.npz", "--wrt", "x")[1]
+    names: dict[str, Any] = {}
+    exec(asked(capsys, "source", "model.py:loss", "data.npz", "--wrt", "x")[1], names)
+    x = np.array([1.0, 2.0])
+    _, (of_f, slopes) = names["dloss"](0.5, x)
+    assert of_f is None
+    np.testing.assert_allclose(slopes, np.tanh(0.5 * x) / np.cosh(0.5 * x) ** 2)
+    for command in ("check", "profile", "memory", "source", "view"):
+        code, _, said = asked(capsys, command, "model.py:loss", "data.npz", "--wrt", "size")
+        assert code == 2 and "size" in said and "w, x" in said
+    for command in ("check", "profile", "memory", "source"):
+        code, _, said = asked(capsys, command, "model.py:constant")
+        assert code == 2 and "is given no arguments" in said
+
+
+def test_memory_prints_a_table_and_writes_a_page(folder: Path, capsys) -> None:
+    code, printed, _ = asked(capsys, "memory", "model.py:loss", "data.npz", "--html", "m.html")
+    assert code == 0 and "at the most" in printed and printed.endswith("m.html\n")
+    assert "</html>" in (folder / "m.html").read_text(encoding="utf-8")
+    code, printed, said = asked(capsys, "memory", "model.py:loss", "data.npz", "--html", "nowhere/m.html")
+    assert code == 2 and not printed and "there is no folder nowhere" in said
 
 
 def test_missing_lists_what_has_no_rule(capsys) -> None:
@@ -174,7 +211,8 @@ def test_policy_takes_a_function_of_a_file(capsys) -> None:
         (["modl.py:loss"], "no such file"),
         (["model.py"], "Name it: model.py:function"),
         (["modell:loss"], "modell.py:loss"),
-        (["model:number"], "number is a float"),
+        (["model:number"], "number is of type float, and no function"),
+        (["model"], "Name its function: model:function"),
         (["model:loss"], "loss(w, x, scale=1.0): missing a required argument: 'w'"),
         (["model:loss", "data.npz", "size=1.0"], "unexpected keyword argument 'size'"),
         (["model:loss", "np.eye(3)"], "np.eye(3) is no Python literal"),
@@ -222,7 +260,8 @@ def lines_of(text: str) -> list[list[str]]:
 def test_the_examples_of_the_help_run(capsys) -> None:
     Path("model.py").write_text(textwrap.dedent(re.search(r"^  import.*?(?=^  python)", EPILOG, re.M | re.S)[0]))
     examples = lines_of(EPILOG)
-    assert [words[0] for words in examples] == ["trace", "source", "check", "profile", "view", "missing", "policy"]
+    commands = "trace source check profile memory view missing policy"
+    assert [words[0] for words in examples] == commands.split()
     for words in examples:
         assert asked(capsys, *words)[0] == 0
     for command in ([], *[[words[0]] for words in examples]):

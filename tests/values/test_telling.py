@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
+import itertools
 import numbers
 import os
 import re
@@ -184,6 +186,36 @@ def test_an_interrupt_says_what_was_running_and_leaves_nothing(words: str, termi
     assert STATE.recording is None and not SESSION.recordings and not SHADOW
     until_alone()
     assert wg.grad(lambda x: x * x)(3.0) == 6.0
+
+
+def interrupting(y_bar: float) -> float:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("runs_again", [True, False], ids=["in the second run", "in a pullback"])
+@pytest.mark.parametrize("loops", [True, False])
+def test_an_interrupt_of_the_walk_back_says_so(runs_again: bool, loops: bool) -> None:
+    runs, steps = itertools.count(), 4 if loops else 1
+
+    def stepped(x: float, i: int = 0) -> float:
+        if next(runs) >= steps and runs_again:
+            raise KeyboardInterrupt
+        return barrier(x) * 0.5
+
+    def barrier(x: float) -> float:
+        return x
+
+    with wg.rules.scope():
+        if not runs_again:
+            wg.rrule(barrier)(lambda x: (x, interrupting))
+        work = functools.partial(wg.checkpoint_loop, stepped, n=4) if loops else wg.checkpoint(stepped)
+        with pytest.raises(KeyboardInterrupt) as found:
+            wg.grad(lambda x: work(state=x) if loops else work(x))(0.3)
+    (note,) = found.value.__notes__
+    over = "the loop of stepped" if loops else "stepped"
+    assert re.sub(r" \(.*?\)", "", note).startswith(f"interrupted: walk back over {over}")
+    assert note.endswith(", 0 of 4 steps done") == loops
+    assert STATE.recording is None and not SESSION.recordings and not SHADOW
 
 
 @pytest.mark.slow

@@ -85,7 +85,6 @@ def checkpoint_loop(step: Callable[[S, int], S], state: S, n: int, length: int |
 
     told = Telling("loop", step, "steps", n, quiet)
 
-    @checkpoint
     def stretch(state: Any, start: int) -> Any:
         if told.is_over:
             _walking(told, n - min(start + length, n))
@@ -94,10 +93,12 @@ def checkpoint_loop(step: Callable[[S, int], S], state: S, n: int, length: int |
             state = run(state, i)
         return state
 
+    stretch.told = told  # type: ignore[attr-defined]
+    run_stretch = checkpoint(stretch)
     with told:
         for start in range(0, n, length):
             told.done = start
-            state = stretch(state, start)
+            state = run_stretch(state, start)
     return state
 
 
@@ -336,6 +337,10 @@ class Folded:
                 for k, y_bar in y_bars.items():
                     table[self.outputs[k] - self.start + base] = y_bar
                 walk(recording, Level(base), bars, len(recording.entries) - 1, 0, True)
+            except KeyboardInterrupt as error:
+                told = getattr(self.fn, "told", None)
+                error.add_note(f"interrupted: {(told and told.back) or f'walk back over {callable_name(self.fn)}'}")
+                raise
             finally:
                 memory.unwind(-1)
                 bars.forget(base)
