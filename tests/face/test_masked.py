@@ -21,6 +21,13 @@ FUNCTIONS: list[Any] = [
     lambda a: np.sum(np.ma.where(a > 1, a, a * 2)),
     lambda a: a.std(),
 ]
+OF_SEVERAL: list[Any] = [
+    lambda a: np.linalg.lstsq(np.vander(X, 2), a, rcond=None)[0],
+    lambda a: np.linalg.slogdet(np.diag(X) + a * np.ones((4, 1)))[1],
+    lambda a: np.linalg.eigh(np.diag(X) + a + a[:, None])[0],
+    lambda a: np.linalg.svd(a * np.diag(X))[1],
+    lambda a: np.modf(a)[0] + np.frexp(a + 0.1)[0],
+]
 
 
 def masked() -> Any:
@@ -49,6 +56,15 @@ def test_a_gradient_lies_under_the_mask_of_its_argument(f: Any) -> None:
 def test_differences_leave_the_mask_as_it_is(f: Any) -> None:
     wg.check_grads(f, masked())
     np.testing.assert_allclose(wg.ngradient(f, masked())[0], expected(f), rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("f", OF_SEVERAL)
+def test_functions_that_give_several_arrays(f: Any) -> None:
+    """Without a mask: NumPy's linear algebra does not look at it."""
+    total = lambda x: np.sum(np.asarray(f(np.ma.array(x, mask=False))) ** 2)
+    slopes = wg.ngradient(total, X)[0]
+    np.testing.assert_allclose(wg.grad(total)(X), slopes, rtol=1e-7)
+    assert wg.jvp(total, (X,), (X,))[1] == pytest.approx(slopes @ X)
 
 
 @pytest.mark.parametrize("derivative", [wg.jacobian, wg.jacrev, wg.jacfwd])

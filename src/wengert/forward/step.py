@@ -14,7 +14,7 @@ from wengert.forward.pulled import declared, of_body, pulled
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Entry, Recording, Traced
-from wengert.recording.subclasses import is_of_subclass
+from wengert.recording.subclasses import viewed_plain
 from wengert.rulebook.pushforwards import fitted, push
 from wengert.values.functional import getfield
 
@@ -63,7 +63,7 @@ class Step:
         if type(bound) is Pull:
             return declared(self.call, bound, y, args, kwargs, dots[:-1], self.size)
         if bound.of_subclass:
-            y, *args = [self.call(np.ndarray.view, x, np.ndarray) if is_of_subclass(x) else x for x in (y, *args)]  # type: ignore[assignment]
+            y, *args = [viewed_plain(x, self.call) for x in (y, *args)]  # type: ignore[assignment]
         with self._as_it_was(bound):
             return push(self.call, bound.fn, bound.rule, y, tuple(args), kwargs or {}, dots, self.size)
 

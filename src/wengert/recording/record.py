@@ -155,10 +155,11 @@ def _of_class(
     if id(value) in SHADOW and not any([value is a for a in flat(args)]):
         return value
     of_arrays = of_plain(recording, fn, value, run_args, run_kwargs)
-    value = made_new(made, args, bound.primitive)
+    is_the_same = of_arrays is value
+    value = made_new(made, args, bound.primitive)  # which empties `made` of a tuple
     if recording.keep:
         _guard_copied(recording, value, run_args)
-    if of_arrays is made[0]:
+    if is_the_same:
         return _appended(recording, bound, value, args, ins, kwargs)
     _appended(recording, bound, of_arrays, args, ins, kwargs)
     return record_as(ruled(np.reshape), value, (of_arrays, value.shape))

@@ -17,6 +17,7 @@ from wengert.errors import RefusedCallError
 from wengert.recording.recording import PLAIN, Recording, here, silent
 from wengert.recording.slots import flat
 from wengert.values.callables import callable_name
+from wengert.values.results import with_leaves
 from wengert.values.specs import fresh, same_numbers
 
 
@@ -52,6 +53,13 @@ def _own(a: Any) -> list[Any]:
 def plain(a: Any) -> Any:
     """Such an array as a plain one; anything else as it is."""
     return np.ndarray.view(a, np.ndarray) if is_of_subclass(a) else a  # `np.ma` has a view of its own
+
+
+def viewed_plain(x: Any, call: Callable[..., Any]) -> Any:
+    """Such an array, or those of a tuple of results, as plain ones, by `call(fn, *args)`."""
+    if isinstance(x, tuple):
+        return with_leaves(x, lambda _, part: viewed_plain(part, call))
+    return call(np.ndarray.view, x, np.ndarray) if is_of_subclass(x) else x
 
 
 def renewed(x: Any) -> Any:

@@ -14,7 +14,7 @@ from wengert.recording.nans import check_step, first_bad
 from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced, flat_slots
-from wengert.recording.subclasses import is_of_subclass
+from wengert.recording.subclasses import viewed_plain
 from wengert.recording.variables import splat
 from wengert.reverse.accumulators import EAGER, Bars, plus
 from wengert.reverse.checkpoint import Folded
@@ -260,7 +260,7 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
         static = {name: value.value if type(value) is Traced else value for name, value in static.items()}
     wanted, variant = bound.wanted, bound.variant
     if bound.of_subclass:
-        y, *rest = [bars.call(np.ndarray.view, x, _ndarray) if is_of_subclass(x) else x for x in (y, *primals)]
+        y, *rest = [viewed_plain(x, bars.call) for x in (y, *primals)]
         primals = tuple(rest)
     if rule.accumulators and bound.seen is None:
         wanted = bars.absorb(rule, ins, y_bar, y, primals, static, wanted)
