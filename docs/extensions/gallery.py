@@ -53,12 +53,17 @@ And, as ``wg.show`` writes it, `a gradient beside the code that it is of <../sho
 """
 
 
+def title_of(name: str) -> str:
+    words = [{"scipy": "SciPy", "dask": "Dask"}.get(word, word) for word in name.split("_")]
+    return f"{words[0][0].upper()}{words[0][1:]} {' '.join(words[1:])}".rstrip()
+
+
 def page_of(example: Path, folder: Path) -> tuple[str, str]:
     """(first sentence, page) of an example, as reStructuredText; what it draws goes into the folder."""
     text = example.read_text(encoding="utf-8")
     tree = ast.parse(text)
     docstring = ast.get_docstring(tree) or ""
-    title, sentence = example.stem.replace("_", " ").capitalize(), docstring.partition("\n\n")[0]
+    title, sentence = title_of(example.stem), docstring.partition("\n\n")[0]
     fields = {"name": example.stem, "title": title, "line": "=" * len(title), "docstring": docstring}
     page = PAGE.format(**fields, first=tree.body[1].lineno, printed=PRINTED)
     if picture := re.search(r'savefig\("([\w.]+)"', text):
