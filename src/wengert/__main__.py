@@ -99,9 +99,6 @@ def _failed(error: Exception) -> int:
     return 1
 
 
-# -- the commands
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         "python -m wengert",
@@ -112,11 +109,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command", dest="command")
     traced = _call(commands, "trace", _trace, "print the operations of a call, one a line")
     written = _call(commands, "source", _source, "print the derivative as plain NumPy source")
-    profiled = _call(commands, "profile", _profile, "which lines take the time and bytes of a gradient")
+    profiled = _call(commands, "profile", _measure, "which lines take the time and bytes of a gradient")
     _into(profiled, "--html", "write it as a page, too")
     _into(profiled, "--speedscope", "write it as JSON for https://www.speedscope.app, too")
-    held = _call(commands, "memory", _memory, "what a gradient holds at its peak, and which lines made it")
+    held = _call(commands, "memory", _measure, "what a gradient holds at its peak, and which lines made it")
     _into(held, "--html", "write it as a page, too")
+    profiled.set_defaults(measure=profile)
+    held.set_defaults(measure=memory)
     checked = _call(commands, "check", _check, "compare the derivatives with differences")
     checked.add_argument("--order", type=int, default=1, help="2 checks second derivatives too, and so on")
     checked.add_argument("--mode", action="append", choices=["rev", "fwd"], help="gradients, or tangents; may be both")
@@ -196,8 +195,12 @@ def _wanted(given: argparse.Namespace) -> tuple[str, ...] | None:
     return given.wrt and tuple(given.wrt)
 
 
+def _is_gradient(given: argparse.Namespace) -> bool:
+    return given.of == "gradient" or given.wrt is not None
+
+
 def _tape(given: argparse.Namespace) -> Tape:
-    if given.of == "gradient" or given.wrt:
+    if _is_gradient(given):
         f, args, kwargs = _differentiated(given)
         return gradtape(f, *args, argnums=_wanted(given), **kwargs)
     f, args, kwargs = _called(given)
@@ -211,26 +214,17 @@ def _trace(given: argparse.Namespace) -> int:
 
 def _source(given: argparse.Namespace) -> int:
     name = given.function.rpartition(":")[2].rpartition(".")[2]
-    print(_tape(given).to_source(f"d{name}" if given.of == "gradient" else name), end="")
+    print(_tape(given).to_source(f"d{name}" if _is_gradient(given) else name), end="")
     return 0
 
 
-def _profile(given: argparse.Namespace) -> int:
+def _measure(given: argparse.Namespace) -> int:
     f, args, kwargs = _differentiated(given)
-    found = profile(f, *args, argnums=_wanted(given), **kwargs)
+    found = given.measure(f, *args, argnums=_wanted(given), **kwargs)
     found.show()
-    for write, file in ((found.html, given.html), (found.speedscope, given.speedscope)):
-        if file is not None:
-            print(write(file))
-    return 0
-
-
-def _memory(given: argparse.Namespace) -> int:
-    f, args, kwargs = _differentiated(given)
-    found = memory(f, *args, argnums=_wanted(given), **kwargs)
-    found.show()
-    if given.html is not None:
-        print(found.html(given.html))
+    for form in ("html", "speedscope"):
+        if file := getattr(given, form, None):
+            print(getattr(found, form)(file))
     return 0
 
 

@@ -31,9 +31,6 @@ class UsageError(Exception):
     """What was asked cannot be understood; the message says what would be."""
 
 
-# -- callables
-
-
 def named(name: str) -> Callable[..., Any]:
     """The callable of a name: `module:function`, `path/to/file.py:function`, or dotted, also among the builtins.
 
@@ -99,9 +96,6 @@ def _near(owner: Any, name: str) -> str:
     near = [other for other in dir(owner) if other.lower() == name.lower() or other.startswith(name)]
     near = near or importlib.import_module("difflib").get_close_matches(name, dir(owner))
     return f". Did you mean {' or '.join(near[:3])}?" if near else ""
-
-
-# -- arguments
 
 
 def arguments(f: Callable[..., Any], words: list[str]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from pathlib import Path
 
 import numpy as np
@@ -150,9 +151,20 @@ def test_short_work_and_work_without_a_terminal_tell_nothing(terminal: Terminal,
     with contextlib.redirect_stderr(terminal):
         wg.check_grads(np.sin, 0.5)
     assert terminal.getvalue() == ""
-    for other in (io.StringIO(), None):
+    closed = io.StringIO()
+    closed.close()
+    for other in (io.StringIO(), None, closed, types.SimpleNamespace(write=print)):
         with contextlib.redirect_stderr(other), Telling("work", slow, "parts", 2) as work:
             assert work._thread is None
+
+
+def test_what_is_over_when_it_would_be_shown_is_not(monkeypatch) -> None:
+    monkeypatch.setattr(telling, "AFTER", 0.0)
+    work = Telling("work", slow, "parts", 2)
+    telling._begun.append(work)
+    work._over.set()
+    work._show(lambda: True)
+    assert not telling._begun
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ class Telling:
 
     def begin(self, goes_on: Callable[[], bool] = lambda: True) -> None:
         """Have it shown from when it has taken long, as long as it `goes_on`."""
-        if self.quiet or sys.stderr is None or not sys.stderr.isatty():
+        if self.quiet or not _is_terminal(sys.stderr):
             return
         self._thread = threading.Thread(target=self._show, args=(goes_on,), name=self.title, daemon=True)
         _begun.append(self)
@@ -73,7 +73,7 @@ class Telling:
             while time.monotonic() < begun + AFTER:
                 if self._over.wait(0.1) or not goes_on():
                     return
-            if next(one for one in _begun if not one.is_over) is self:
+            if next((one for one in _begun if not one.is_over), None) is self:
                 self._follow(goes_on) if self.parts else self._say()
         finally:
             _begun.remove(self)
@@ -106,6 +106,13 @@ class Telling:
             task = progress.add_task(self.title, total=None)
             while not self._over.wait(0.1) and goes_on():
                 progress.update(task, completed=self.done, total=self.total or None, refresh=True)
+
+
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):  # there is none, or it is closed, or it is what can only be written to
+        return False
 
 
 __all__ = ["Telling"]
