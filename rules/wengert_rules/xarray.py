@@ -6,7 +6,7 @@ import functools
 import types
 
 import numpy as np
-from xarray import DataArray, Dataset, Variable
+from xarray import DataArray, Dataset, Variable, apply_ufunc
 
 from wengert.extend import holds, stands_for
 from wengert_rules.pandas.gaps import past_gaps
@@ -36,10 +36,26 @@ holds(
     copy=copy,
 )
 
-_computed = types.FunctionType(Variable._binary_op.__code__, Variable._binary_op.__globals__)
+_applied = apply_ufunc.__globals__["apply_variable_ufunc"]
+
+
+def _as_written(f):
+    """A function of its own, for which nothing stands."""
+    made = types.FunctionType(f.__code__, f.__globals__)
+    made.__kwdefaults__ = f.__kwdefaults__
+    return made
+
+
+_operated, _called = _as_written(Variable._binary_op), _as_written(_applied)
 
 
 @stands_for(Variable._binary_op)
 def binary_op(self, other, f, reflexive=False):
     """Missing numbers are constants, as in pandas."""
-    return _computed(self, other, functools.partial(past_gaps, f), reflexive)
+    return _operated(self, other, functools.partial(past_gaps, f), reflexive)
+
+
+@stands_for(_applied)
+def apply_variable_ufunc(func, *args, **options):
+    """The same of what a ufunc computes."""
+    return _called(functools.partial(past_gaps, func) if isinstance(func, np.ufunc) else func, *args, **options)

@@ -71,6 +71,8 @@ def test_missing_data_of_xarray_are_constants() -> None:
     for f in (
         lambda p: ((known - p * known.t) ** 2).mean().item(),
         lambda p: np.log(p * known).sum().item(),
+        lambda p: (np.array([p, p, 1.0, p]) / known).sum().item() + np.float64(p) * known.max().item(),
+        lambda p: np.hypot(known, p * known.shift(t=1)).sum().item(),
         lambda p: (p * (known / known.shift(t=1)) ** p).sum().item(),
     ):
         assert wg.grad(f)(1.5) == pytest.approx(wg.ngradient(f, 1.5)[0], rel=1e-7)

@@ -96,6 +96,8 @@ PROGRAMS: dict[str, Callable[[np.ndarray], Any]] = {
         (pd.DataFrame({"k": KEYS, "v": x}).groupby("k")[["v"]].apply(lambda g: g.v.prod()) ** 2).sum()
     ),
     "rows one by one": lambda x: pd.DataFrame(x.reshape(3, 2)).apply(lambda row: row[0] * row[1] ** 2, axis=1).prod(),
+    "by texts": lambda x: pd.Series(KEYS).map({"a": x[0], "b": x[1], "c": x[2]}).pow(2).sum(),
+    "of texts": lambda x: pd.Series(KEYS).apply(lambda key: x[ord(key) - 97] * len(key)).prod(),
     "made of numbers": lambda x: (pd.Series({"a": x[0], "b": x.sum(), "n": 3}) ** 2).sum(),
     "made of records": lambda x: pd.DataFrame([{"a": v, "b": v**2} for v in x[:2]] + [{"a": x[2]}]).mean().prod(),
     "unstacked with gaps": lambda x: (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from pandas._libs import arrays, indexing, internals, lib, missing, ops_dispatch, reshape
+from pandas.core.arrays.string_arrow import ArrowStringArray
+from pandas.core.dtypes.cast import construct_1d_object_array_from_listlike
 
 from wengert.extend import computes_nothing, non_differentiable, stands_for
 from wengert_rules.pandas.gaps import elementwise
@@ -68,6 +70,14 @@ def maybe_convert_objects(objects, *, safe=False, convert_numeric=True, convert_
     kinds = (float, complex) if safe else (float, complex, int, np.integer, type(None))
     are_numbers = all(isinstance(v, kinds) and not isinstance(v, bool) for v in objects)
     return np.array([np.nan if v is None else v for v in objects]) if are_numbers and convert_numeric else objects
+
+
+@stands_for(*present(ArrowStringArray, "_cast_pointwise_result"))
+def cast_of_texts(self, values):
+    """What a function has made of texts, as floats where all of it is."""
+    if self.dtype.na_value is not np.nan:
+        raise NotImplementedError("numbers that are traced are not converted to a nullable dtype")
+    return lib.maybe_convert_objects(construct_1d_object_array_from_listlike(values), convert_non_numeric=True)
 
 
 @stands_for(lib.fast_unique_multiple_list_gen)
