@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 from test_rolling import PROGRAMS
@@ -10,6 +12,7 @@ import wengert as wg
 from wengert.compiling.loops import lowering, postponing
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.unrolling import unrolled
+from wengert.recording.recording import Recording
 from wengert.values.trees import leaves
 
 R = np.random.default_rng(5)
@@ -363,3 +366,23 @@ def test_a_rolled_tape_unrolled_is_the_tape(f, args):
     for (_, a), (_, b) in zip(leaves(tape.play(*args)), leaves(again.play(*args)), strict=True):
         np.testing.assert_array_equal(a, b)
     assert len(tape) <= len(again) + 5
+
+
+def halves(x):
+    while x > 1.0:
+        x = x / (2.0 + 0.01 * np.sin(x))
+    return x
+
+
+@pytest.mark.parametrize(("f", "x"), [(swings, R.normal(size=3)), (halves, 300.0)])
+def test_what_a_trace_computed_is_not_kept_by_its_code(monkeypatch, f, x):
+    def recordings():
+        gc.collect()
+        return len([thing for thing in gc.get_objects() if type(thing) is Recording])
+
+    monkeypatch.setattr(postponing, "LEAST", 50)
+    before = recordings()
+    compiled = wg.compile(wg.value_and_grad(f), strict=True)
+    compiled(x)
+    assert recordings() <= before
+    assert "reads a0" in compiled.explain()

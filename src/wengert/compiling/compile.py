@@ -148,7 +148,7 @@ class Compiled(Remade, Wrapper):
                 lines += [
                     f"called with {key}: {len(entry.tape)} ops, {len(entry.tests)} tests{(by and f', by {by}') or ''}"
                 ]
-                lines += [f"  {site}: the loop runs {head.words}" for site, head in entry.loops.items()]
+                lines += [f"  {site}: the loop runs {words}" for site, words in entry.loops.items()]
                 lines += [f"  reads {entry.said(place)}" for place in entry.inputs]
                 lines += [f"  tests {entry.said(test)}" for test in entry.tests]
         return "\n".join([*lines, *([f"runs as it is: {self._eager}"] if self._eager else [])])

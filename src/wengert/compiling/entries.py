@@ -15,7 +15,7 @@ from wengert.compiling.loops.lowering import lowered
 from wengert.compiling.optimising import optimised
 from wengert.compiling.watched.drawing import saved_state
 from wengert.compiling.watched.heads import ended_by_tests
-from wengert.compiling.watched.taking import Outer
+from wengert.compiling.watched.taking import Outer, said
 from wengert.compiling.watched.tracing import Traced
 from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises
@@ -48,9 +48,10 @@ class Entry:
     ) -> None:
         reads = traced.reads
         assert traced.tape is not None
-        self.said, self.loops = reads.said, ended_by_tests(traced.tape)
+        heads = ended_by_tests(traced.tape)
         self.tape = optimised(lowered(traced.tape, cut and not reads.draws, exact), exact)
-        self.parameters, self.inputs = parameters, dict(reads.inputs)
+        self.loops = {site: head.words for site, head in heads.items()}
+        self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels
         self.run: Any = self.tape.compile("run", native=native)
         read = [(k, name, outer) for k, (name, outer) in enumerate(reads.inputs.items()) if name not in reads.draws]
         self.tests = [
@@ -96,6 +97,10 @@ class Entry:
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
         weakref.finalize(made, linecache.cache.pop, file, None)
         return made
+
+    def said(self, text: str) -> str:
+        """An accessor or a test in the words of the program."""
+        return said(text, self.labels)
 
     def failing(self, args: tuple[Any, ...]) -> str | None:
         """The first test that these arguments, and what is outside, do not pass; None where they pass all."""

@@ -25,7 +25,7 @@ from wengert.recording.decisions import decided, exact, made_text, variables
 from wengert.recording.identity import NUMBERS, found_by_identity
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import as_array, record_call
-from wengert.recording.recorders import record_two
+from wengert.recording.recorders import record_one, record_two
 from wengert.recording.recording import PLAIN, STATE, Modes, here
 from wengert.recording.slots import holds_traced, slot_of
 from wengert.recording.subclasses import is_of_subclass
@@ -321,8 +321,11 @@ def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
         return by_ufunc(fn, a)
     if recording is not None and recording.memory.holds_objects and object_arrays.are_there((a,)):
         return object_arrays.apply(recording, fn, (a,), {})
-    if recording is None or slot_of(recording, a) is None:
+    slot = None if recording is None else slot_of(recording, a)
+    if recording is None or slot is None:
         return fn(a)
+    if type(a) in NUMERIC and STATE.quick is not None:
+        return record_one(recording, constant(fn), a, slot)
     return record_call(constant(fn), (a,), {})
 
 

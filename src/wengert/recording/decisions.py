@@ -148,14 +148,17 @@ def exact(recording: Recording, values: Iterable[Any]) -> None:
 def kinds_stay(recording: Recording) -> None:
     """Guard the kind and shape of each result that depends on values: all code after it may have asked for them."""
     seen: set[Any] = set()
+    several: dict[int, bool] = {}
     for slot, entry in enumerate(recording.entries[:]):
         if entry is None or entry[0].kind != "call":
             continue
         call: Any = recording.entries[entry[2][0]] if entry[0].fn is getfield else entry
         fn = call[0].fn
+        if id(fn) not in several:
+            several[id(fn)] = _is_of_several_kinds(fn)
         if fn is operator.pow or fn is pow:
             _power_is_real(recording, slot, entry, seen)
-        elif isinstance(entry[1], (np.ndarray, Number)) and _is_of_several_kinds(fn):
+        elif several[id(fn)] and isinstance(entry[1], (np.ndarray, Number)):
             is_array = isinstance(entry[1], np.ndarray) and entry[1].ndim
             for asked in (np.shape, np.result_type) if is_array else (type,):
                 guard(recording, asked, entry[1], slot)

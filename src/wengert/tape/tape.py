@@ -178,7 +178,10 @@ class Tape:
 
     def push(self, op: Op) -> Variable:
         """Append `op`; returns its Variable."""
-        self._adopt([op], lambda: self._count + 1)
+        if op._home is None and all([self._has(v) for v in op.references()]):
+            self._join(op)
+        else:
+            self._adopt([op], lambda: self._count + 1)
         self._ops.append(op)
         op._id = len(self._ops)
         return Variable(op)
@@ -274,9 +277,17 @@ class Tape:
                 raise misplaced(f"{op!r} is on a tape already", "push op.copy()")
             op.rewrite(functools.partial(self._here, earlier=ops[:k], first=first, replaced=replaced))
         for op in ops:
-            op._home, op._forward = self._ref, None
-            op.site = op.site or self.site
-        self._count += len(ops)
+            self._join(op)
+
+    def _join(self, op: Op) -> None:
+        op._home, op._forward = self._ref, None
+        op.site = op.site or self.site
+        self._count += 1
+
+    def _has(self, v: Variable) -> bool:
+        """Whether a Variable is bound to an op of this tape."""
+        op = v._op
+        return op is not None and op._home is self._ref
 
     def _here(self, v: Variable, earlier: Sequence[Op], first: Callable[[], int], replaced: Op | None) -> Variable:
         op = v.op

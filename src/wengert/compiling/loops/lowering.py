@@ -18,7 +18,6 @@ from wengert.compiling.loops.continuing import continued
 from wengert.compiling.loops.free_loops import FreeLoop, with_trails
 from wengert.compiling.loops.freeing import freed, is_head, may_be_free, without_heads
 from wengert.compiling.loops.postponing import Reverse
-from wengert.compiling.loops.repeats import LEAST_OPS
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.unrolling import Uncut, unrolled
 from wengert.tape.loops import Loop, with_bodies
@@ -27,6 +26,10 @@ from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.specs import is_complex, is_inexact
 from wengert.values.trees import leaves
+
+CUT = 10
+LIKE_CUT = range(CUT - 3, CUT + 3)
+"""To how many iterations long loops are cut, and as how many these are met again: the first and last may differ."""
 
 
 def lowered(tape: Any, cut: bool = True, exact: bool = False) -> Any:
@@ -162,7 +165,7 @@ def _continued(forward: _Forward, whole: Any, counts: dict[int, int]) -> Any:
     if not all(map(_is_told_apart, tables)):
         raise Uncut("a table has an element twice, or others than floats")
     cuts = [counts, *[{**counts, n: keep + 1} for n, keep in counts.items()], {n: k + 2 for n, k in counts.items()}]
-    base, *mores, further = [rolled(_pulled(forward, _cut(whole, cut))) for cut in cuts]
+    base, *mores, further = [rolled(_pulled(forward, _cut(whole, cut)), LIKE_CUT) for cut in cuts]
     return continued(base, mores, further, [n - keep for n, keep in counts.items()], tables)
 
 
@@ -211,12 +214,7 @@ def _beside(value: Any, size: float, rng: np.random.Generator) -> Any:
 
 def _cuts(loops: Sequence[Loop]) -> dict[int, int]:
     """For the counts of loops that are long enough, to how many iterations they are cut."""
-    found = {}
-    for count in {loop.count for loop in loops}:
-        keep = 8 + 2 * LEAST_OPS // min([len([*loop.body]) - len(loop.inputs) for loop in loops if loop.count == count])
-        if count >= 3 * keep:
-            found[count] = keep
-    return found
+    return {loop.count: CUT for loop in loops if loop.count >= 3 * CUT}
 
 
 def _cut(whole: Any, counts: dict[int, int]) -> Tape:

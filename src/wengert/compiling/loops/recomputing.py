@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.compiling.loops.open_loops import OpenLoop, Region, is_loop
 from wengert.compiling.loops.stacks import Loops, Reader, Row, Stack, Users, readers_of, row_of, stacks_of
-from wengert.tape.ops import Call, Constant, Op, Variable, value_of
+from wengert.tape.ops import Call, Constant, Op, Variable, references, value_of
 from wengert.values import functional
 from wengert.values.functions import Functions
 from wengert.values.keys import is_basic
@@ -116,16 +116,25 @@ def _is_among_results(loop: OpenLoop, op: Op, row: Row) -> bool:
 
 def _result(loop: OpenLoop, op: Op, row: Row) -> int | None:
     """The number of the result of a loop that is the value of an op in one iteration, or was carried from there."""
-    for k, v in enumerate(loop.results):
-        for back in range(loop.count - row.first):
-            if not isinstance(v, Variable):
-                break
-            if v.op is op and back == loop.count - 1 - row.first:
-                return k
-            if loop.role(v.op) != "carried":
-                break
-            v = _before(loop, v.op)  # type: ignore[arg-type]
-    return None
+    if not any([v.op is op for v in references(loop.results)]):
+        return None
+    back = loop.count - 1 - row.first
+    return next((k for k, v in enumerate(loop.results) if _carried_from(loop, v, back) is op), None)
+
+
+def _carried_from(loop: OpenLoop, v: Any, back: int) -> Any:
+    """The op whose value a result is that has been carried on for so many iterations; None where it was not."""
+    way: dict[Any, None] = {}
+    while isinstance(v, Variable) and v.op not in way:
+        if len(way) == back or loop.role(v.op) != "carried":
+            return v.op if len(way) == back else None
+        way[v.op] = None
+        v = _before(loop, v.op)  # type: ignore[arg-type]
+    if not isinstance(v, Variable):
+        return None
+    ops = [*way]
+    turns = ops[ops.index(v.op) :]
+    return turns[(back - len(ops)) % len(turns)]
 
 
 def _work(op: Op) -> int | None:

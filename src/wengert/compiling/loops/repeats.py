@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,23 +31,25 @@ class Run(NamedTuple):
         return self.start + self.period * self.count
 
 
-def runs_of(ops: Sequence[Op], crossings: Any) -> list[Run]:
+def runs_of(ops: Sequence[Op], crossings: Any, cut: Container[int] = ()) -> list[Run]:
     """The runs, of the shortest periods first where they overlap, in order.
 
     `crossings(run)` tells for each op of an iteration how many values are read on both sides of it: a run begins where
-    these are fewest.
+    these are fewest. Runs of `cut` iterations stand for more: they are long enough.
     """
     marks, taken = _marks(ops), np.zeros(len(ops), bool)
     work = np.cumsum([0, *map(_work, ops)])
     found = []
-    for period in _periods(marks, LEAST_COUNT if work[-1] > 2 * len(ops) else LEAST_OPS):
+    for period in _periods(marks, LEAST_COUNT if cut or work[-1] > 2 * len(ops) else LEAST_OPS):
         same = (marks[period:] == marks[:-period]) & ~taken[:-period] & ~taken[period:]
         edges = np.flatnonzero(np.diff(np.concatenate(([0], same.view(np.int8), [0]))))
         for start, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             length = end - start + period
-            enough = length >= LEAST_COUNT * period and work[end + period] - work[start] >= 2 * LEAST_OPS
-            if enough and work[start + period] > work[start] + period and not taken[start : end + period].any():
-                run = _turned(Run(start, period, length // period), length, crossings)
+            count = length // period
+            is_long = count in cut or work[end + period] - work[start] >= 2 * LEAST_OPS
+            enough = count >= LEAST_COUNT and is_long and work[start + period] > work[start] + period
+            if enough and not taken[start : end + period].any():
+                run = _turned(Run(start, period, count), length, crossings)
                 taken[run.start : run.end] = True
                 found.append(run)
     return sorted(found)

@@ -8,7 +8,7 @@ elsewhere, as the reverse pass reads those of the forward pass, is kept in an ar
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,10 @@ from wengert.tape.ops import Call, Constant, Variable, value_of, with_variables
 from wengert.tape.tape import Tape
 
 
-def rolled(tape: AnyTape) -> Any:
+def rolled(tape: AnyTape, cut: Container[int] = ()) -> Any:
     """A tape that computes what `tape` does, in which many equal iterations are a Loop; loops in loops, too.
+
+    Those of `cut` iterations stand for longer ones.
 
     >>> def f(x):
     ...     for _ in range(100):
@@ -37,9 +39,9 @@ def rolled(tape: AnyTape) -> Any:
     (808, 43)
     """
     loops: dict[Any, Loop] = {}
-    found, again = tape, _Roller(tape, loops).tape()
+    found, again = tape, _Roller(tape, loops).tape(cut)
     while again is not None:
-        found, again = again, _Roller(again, loops).tape()
+        found, again = again, _Roller(again, loops).tape(cut)
     return found if found is tape else settled(found)
 
 
@@ -55,9 +57,9 @@ class _Roller:
         self.new: dict[int, Variable] = {}
         self.stacks: dict[tuple[int, int], Variable] = {}
 
-    def tape(self) -> Tape | None:
+    def tape(self, cut: Container[int]) -> Tape | None:
         """The tape with loops; None where nothing repeats."""
-        runs = runs_of(self.ops, self.crossings)
+        runs = runs_of(self.ops, self.crossings, cut)
         self.patterns = self.fitting(patterns_of(self.ops, self.place, runs, self.literals))
         if not self.patterns:
             return None

@@ -42,10 +42,13 @@ class Reads(Taken):
     # -- where values come from
 
     def global_name(self, value: Any, name: str, space: dict[str, Any], builtins: Any) -> Any:
+        known, made = self.names.get((id(space), name), (None, None))
+        if known is value is not None:
+            return made
         if is_library(space):
             return value
         if name in space:
-            return self.read(value, f"{self.pin(space, str(space.get('__name__')))}[{name!r}]")
+            return self._named(value, name, space)
         self.test(f"{name!r} not in {self.pin(space, str(space.get('__name__')))}")
         return self.read(value, f"{self.pin(builtins, 'builtins')}[{name!r}]")
 
@@ -160,14 +163,23 @@ class Reads(Taken):
     def of_module(self, module: Any, name: str, value: Any) -> Any:
         """What a module has under a name."""
         space = vars(module)
+        known, made = self.names.get((id(space), name), (None, None))
+        if known is value is not None:
+            return made
         if is_library(space):
             if name in space and not module.__name__.startswith("wengert"):
                 self.test(f"{self.pin(space, module.__name__)}[{name!r}] is {self.pin(value)}")
+                self.names[id(space), name] = value, value
             return value
         if name not in space:
             self.give_up(f"it reads {module.__name__}.{name}, which the module makes when it is asked")
             return value
-        return self.read(value, f"{self.pin(space, module.__name__)}[{name!r}]")
+        return self._named(value, name, space)
+
+    def _named(self, value: Any, name: str, space: dict[str, Any]) -> Any:
+        made = self.read(value, f"{self.pin(space, str(space.get('__name__')))}[{name!r}]")
+        self.names[id(space), name] = value, made
+        return made
 
     # -- the end of the trace
 

@@ -63,6 +63,11 @@ class Wrapper:
     wrapped: Any
 
 
+def said(text: str, labels: Mapping[str, str]) -> str:
+    """An accessor or a test, with the labels of what is pinned in the place of its names."""
+    return re.sub(r"\b[kd]\d+\b", lambda k: labels.get(k[0], k[0]), text)
+
+
 def library_that_calls(frame: types.FrameType | None) -> str | None:
     """Code of a library that runs as it is, for nothing traced reaches it, and has called what now reads an input."""
     while frame is not None and not (frame.f_code.co_name == "traced" and is_ours(frame)):
@@ -92,6 +97,7 @@ class Taken:
         self.draws: dict[str, str] = {}  # random draws by their names in the code: the expressions that make them
         self.generators: dict[str, Any] = {}  # those drawn from, by their places
         self.seeded: dict[int, Any] = {}  # those made inside, which draw the same in each call
+        self.names: dict[tuple[int, str], tuple[Any, Any]] = {}  # of pinned ones: what was read, and made of it
         self._places: dict[int, str] = {}
         self._spaces: dict[int, Any] = {}  # the views of the names of classes
         self._lent = Lent()
@@ -121,7 +127,7 @@ class Taken:
 
     def said(self, text: str) -> str:
         """An accessor or a test in the words of the program."""
-        return re.sub(r"\b[kd]\d+\b", lambda k: self.labels.get(k[0], k[0]), text)
+        return said(text, self.labels)
 
     # -- reading
 

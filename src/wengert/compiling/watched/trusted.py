@@ -28,6 +28,7 @@ INNER = {
     "_weakrefset", "copyreg", "sre_compile", "keyword", "reprlib", "sys", "ast", "_ast_unparse", "annotationlib",
 }  # fmt: skip
 """Modules of Python's own that these may use for themselves: what they hold is none of the program's."""
+_OF_LIBRARIES = LIBRARIES | INNER
 
 _DRAWING = ("numpy.random", "scipy.stats._qmc")
 _OUTSIDE = {
@@ -57,17 +58,11 @@ def top(home: str) -> str:
 
 def is_library(space: dict[str, Any]) -> bool:
     """Whether a namespace is that of a module of the libraries, and not one that says it is."""
-    if any(space is vars(made) for made in COPIES):
-        return True
-    return _is_of(space, LIBRARIES) or _is_of(space, INNER)
-
-
-def _is_of(space: dict[str, Any], names: set[str]) -> bool:
     name = space.get("__name__")
-    if type(name) is not str or top(name) not in names:
-        return False
-    module = sys.modules.get(name)
-    return module is not None and vars(module) is space
+    if type(name) is str and top(name) in _OF_LIBRARIES:
+        module = sys.modules.get(name)
+        return (module is not None and vars(module) is space) or any([space is vars(made) for made in COPIES])
+    return False
 
 
 def is_solver(f: types.FunctionType) -> bool:
@@ -102,7 +97,7 @@ def refused_call(f: Any, inside: bool = False) -> str | None:
     name, home = getattr(f, "__name__", t.__name__), _home(f)
     if any(home.startswith(module) for module in _DRAWING):
         return f"it draws random numbers ({home})"
-    trusted = LIBRARIES | INNER if inside else LIBRARIES
+    trusted = _OF_LIBRARIES if inside else LIBRARIES
     if issubclass(t, type):
         return None if is_of_user(f) or top(home) in trusted else f"it makes a {home}.{name}"
     if top(home) not in trusted or (name in _OUTSIDE and not (inside and name in _HARMLESS_INSIDE)):
