@@ -17,7 +17,6 @@ from wengert.tape.tape import Tape
 from wengert.values.nested import map_numbers, numbers
 from wengert.values.specs import is_inexact, number_type
 
-MOST = 2000  # ops of which a notebook shows the page; it keeps what it shows
 _FRAME = "width:100%;height:440px;border:1px solid #8888"
 
 
@@ -62,7 +61,7 @@ def in_notebook(tape: Tape) -> str:
     import html
 
     from wengert.pages.page import page
-    from wengert.tape.notebook import html_text
+    from wengert.tape.notebook import MOST, html_text
 
     table, count = html_text(tape), len(tape)
     if not 0 < count <= MOST:

@@ -134,6 +134,23 @@ def test_the_picture_of_liveness_has_the_tape_s_peak(shown: Browser, small: wg.T
     assert chosen(shown)[0] > 0
 
 
+def test_a_tape_without_ops_is_said_to_have_none(browser: Browser, tmp_path: Path) -> None:
+    browser.open(wg.show(wg.Tape(), tmp_path / "empty.html"))
+    assert browser.ask("document.body.dataset.ready") == "yes"
+    assert browser.ask("byId('view').textContent") == "The tape has no ops."
+
+
+def test_on_a_phone_a_page_is_as_wide_as_the_screen(browser: Browser, small: wg.Tape, tmp_path: Path) -> None:
+    w, x = np.eye(40), np.ones(40)
+    for made in (
+        wg.show(small, tmp_path / "tape.html"),
+        wg.profile(net, w, x).html(tmp_path / "profile.html"),
+        wg.memory(net, w, x).html(tmp_path / "memory.html"),
+    ):
+        browser.open(made, width=390, height=844)
+        assert browser.ask("document.documentElement.scrollWidth") == 390, made.name
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_light_and_dark(browser: Browser, small: wg.Tape, tmp_path: Path, dark: bool) -> None:
     """The text is dark on light or light on dark, with the contrast that WCAG asks for; the button turns it round."""

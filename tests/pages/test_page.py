@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.pages import sources as read
 from wengert.pages.page import page
-from wengert.pages.sources import loops_around, text_of
+from wengert.pages.sources import Sources, text_of
 from wengert.pages.values import values_of
 from wengert.pages.words import in_words
 from wengert.pictures import cotangents, shown
@@ -63,6 +64,15 @@ def test_cotangents_on_a_gradient_tape_are_those_of_its_function() -> None:
     np.testing.assert_allclose(bars[tape.inputs[1].op], wg.ngradient(program, X)[0], atol=1e-7)
     _, plain = wg.trace(program, X)
     assert len(bars) == len(cotangents(plain, values_of(plain)))
+
+
+def test_cotangents_are_those_of_the_result_where_a_gradient_is_on_the_way() -> None:
+    def f(x):
+        return np.sum(wg.grad(lambda x: np.sum(np.sin(x) * x))(x) ** 2)
+
+    _, tape = wg.trace(f, X)
+    bars = cotangents(tape, values_of(tape))
+    np.testing.assert_allclose(bars[tape.inputs[1].op], wg.ngradient(f, X)[0], atol=1e-7)
 
 
 @pytest.mark.parametrize("f", [lambda x: x * 2.0, lambda x: (np.sum(x), x), lambda x: int(np.sum(x))])
@@ -125,12 +135,49 @@ def test_values_that_would_take_too_much_are_left_out(monkeypatch: pytest.Monkey
 def test_loops_are_found_in_the_source() -> None:
     start = program.__code__.co_firstlineno
     lines = {text_of(__file__, n): n for n in range(start, start + 10)}
-    assert loops_around(__file__, lines["y[i] *= 0.5"]) == [
+    found = Sources()
+    assert found.loops_around(__file__, lines["y[i] *= 0.5"]) == [
         lines["for i in range(1, len(y)):"],
         lines["while y[i] > 1.2:"],
     ]
-    assert loops_around(__file__, lines["y = x.copy()"]) == []
-    assert loops_around("no such file", 3) == []
+    assert found.loops_around(__file__, lines["y = x.copy()"]) == []
+    assert found.loops_around("no such file", 3) == []
+
+
+def test_a_file_is_read_once_for_all_its_ops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To read its lines at each op took most of the time where a file is long."""
+    reads: list[str] = []
+    lines_of = read.lines_of
+    monkeypatch.setattr(read, "lines_of", lambda file: (reads.append(file), lines_of(file))[1])
+    shown(wg.gradtape(program, X))
+    assert reads.count(__file__) <= 2
+
+
+def made_of(file: Path, text: str) -> Any:
+    """The function that a file defines."""
+    file.write_text(text)
+    space: dict[str, Any] = {"np": np}
+    exec(compile(text, str(file), "exec"), space)
+    return space["f"]
+
+
+def test_a_file_that_was_edited_is_shown_as_it_is_now(tmp_path: Path) -> None:
+    file = tmp_path / "edited.py"
+    f = made_of(file, "def f(x):\n    y = np.sin(x)\n    return np.sum(y)\n")
+    assert "y = np.sin(x)" in page(shown(wg.trace(f, X)[1]))
+    f = made_of(file, "def f(x):\n    for _ in range(2):\n        x = np.cos(x)\n    return np.sum(x)\n")
+    data = shown(wg.trace(f, X)[1])
+    assert data["files"][0]["parts"][0]["text"][2] == "        x = np.cos(x)"
+    assert "for _ in range(2):" in [label for _, label, kind, _ in data["groups"] if kind == "loop"]
+
+
+def test_a_file_whose_text_is_gone_is_said_to_be(tmp_path: Path) -> None:
+    file = tmp_path / "gone.py"
+    f = made_of(file, "def f(x):\n    return np.sum(x)\n")
+    file.unlink()
+    (gone,) = shown(wg.trace(f, X)[1])["files"]
+    assert gone["gone"] and gone["parts"] == [{"first": 2, "text": [""]}]
+    assert not shown(wg.trace(program, X)[1])["files"][0]["gone"]
 
 
 def test_reads_and_memory_are_those_of_the_tape() -> None:
@@ -147,12 +194,28 @@ def test_reads_and_memory_are_those_of_the_tape() -> None:
     assert held == [row.nbytes for row in tape.liveness()]
 
 
-def test_the_bodies_of_loops_are_shown() -> None:
-    def orbit(x):
-        for _ in range(50):
-            x = x + 0.1 * np.sin(x)
-        return x
+def orbit(x):
+    for _ in range(50):
+        x = x + 0.1 * np.sin(x)
+    return x
 
+
+@pytest.mark.parametrize("rewritten", [wg.Tape.rolled, wg.Tape.optimise])
+def test_a_gradient_tape_of_loops_has_its_passes_and_cotangents(rewritten: Any) -> None:
+    tape = rewritten(wg.gradtape(orbit, 1.0))
+    bars = cotangents(tape, values_of(tape))
+    np.testing.assert_allclose(bars[tape.inputs[1].op], wg.ngradient(orbit, 1.0)[0], rtol=1e-7)
+    data = shown(tape)
+    passes = {k: label for k, (parent, label, _, _) in enumerate(data["groups"]) if parent < 0}
+    assert sorted(passes.values()) == ["forward pass", "reverse pass"]
+    loops = [k for k, text in enumerate(data["tape"]["text"]) if "= loop of" in text]
+    groups = [data["tape"]["group"][k] for k in loops]
+    while any(data["groups"][k][0] >= 0 for k in groups):
+        groups = [k if data["groups"][k][0] < 0 else data["groups"][k][0] for k in groups]
+    assert [passes[k] for k in groups] == ["forward pass", "reverse pass"]
+
+
+def test_the_bodies_of_loops_are_shown() -> None:
     tape = wg.trace(orbit, 1.0)[1].rolled()
     columns = shown(tape)["tape"]
     assert any(re.fullmatch(r"%\d+\.\d+", name) for name in columns["id"])
@@ -224,6 +287,18 @@ def test_what_is_no_tape_is_refused_with_what_to_do() -> None:
 def test_a_notebook_shows_the_page_small_and_the_table_below() -> None:
     text = wg.trace(program, X)[1]._repr_html_()
     assert text.startswith("<div><iframe ") and "<table" in text and 'sandbox="allow-scripts"' in text
+
+
+def test_a_notebook_keeps_little_of_a_very_long_tape() -> None:
+    def long(x):
+        for _ in range(1500):
+            x = x + 0.1 * x
+        return x
+
+    tape = wg.trace(long, 1.0)[1]
+    text = tape._repr_html_()
+    assert f"{len(tape) - 50} more, which wg.show(tape) has" in text and "<iframe" not in text
+    assert len(text) < 100_000
 
 
 @pytest.mark.parametrize(

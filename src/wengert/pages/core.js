@@ -41,6 +41,15 @@ const placeOf = (line) => {
   const [file, number, name] = data.lines[line];
   return `${data.files[file].name}:${number} in ${name}`;
 };
+// A line for a table: with its file, where there are several.
+function lineWords(line) {
+  if (line < 0) return "besides your lines";
+  const [file, number, name] = data.lines[line];
+  const part = data.files[file].parts.find(({ first, text }) => number >= first && number < first + text.length);
+  const where = data.files.length > 1 ? `${data.files[file].name}:${number}` : number;
+  return `${where}: ${(part && part.text[number - part.first].trim()) || name}`;
+}
+
 const haystacks = [];
 function haystack(op) {
   if (haystacks[op] === undefined) {

@@ -15,8 +15,7 @@ function drawTime(pane) {
     `Value and gradient take ${seconds(gradient)}, ${(gradient / plain).toPrecision(2)} times the ${seconds(plain)} of the value alone. Watched: `,
     element("span", { class: "key forward" }), `${seconds(total("forward"))} forward`,
     element("span", { class: "key reverse" }), `${seconds(total("reverse"))} in reverse, ${seconds(rest)} around`);
-  const nameOf = (row) => (row.line < 0 ? "in no line of yours" : `${data.lines[row.line][1]}: ${textOf(row.line)}`);
-  const marked = sums("line", lines, nameOf, COLUMNS, (row) => row.line);
+  const marked = sums("line", lines, (row) => lineWords(row.line), COLUMNS, (row) => row.line);
   const named = sums("primitive", primitives, (row) => row.name || "Python, between calls", COLUMNS);
   pane.replaceChildren(element("div", { class: "picture" }, said, marked, element("p", {}), named));
   return () => markSums(pane);
@@ -29,9 +28,8 @@ function drawMemory(pane) {
   box.append(element("p", {}, "Bytes held after each recorded call", element("span", { class: "key forward" }), "and step back",
     element("span", { class: "key reverse" }), `, ${moments} in all; the line has what was at work besides`));
   const at = (k) => k / held.length;
-  const most = Math.max(...held, ...total);
   const curve = canvas(box, 220, (context, width, height) => {
-    area(context, width, height, held, at, (k) => (k < turned ? "forward" : "reverse"), most);
+    const most = area(context, width, height, held, at, (k) => (k < turned ? "forward" : "reverse"), total);
     context.strokeStyle = colour("text");
     context.beginPath();
     total.forEach((value, k) => context.lineTo(LEFT + at(k + 0.5) * (width - LEFT - 8), height - 18 - (value / most) * (height - 40)));
@@ -39,8 +37,7 @@ function drawMemory(pane) {
   });
   const columns = [["bytes", (row) => bytes(row.bytes)], ["of the peak", (row) => `${((100 * row.bytes) / peak).toFixed(1)} %`],
     ["pieces", (row) => row.pieces], ["kind", (row) => row.kind]];
-  const nameOf = (row) => (row.line < 0 ? "in no line of yours" : `${data.lines[row.line][1]}: ${textOf(row.line)}`);
-  box.append(element("p", {}, "At the peak, by the line that made it"), sums("line", lines, nameOf, columns, (row) => row.line));
+  box.append(element("p", {}, "At the peak, by the line that made it"), sums("line", lines, (row) => lineWords(row.line), columns, (row) => row.line));
   return () => { curve.paint(); markSums(pane); };
 }
 
@@ -57,10 +54,4 @@ function sums(title, rows, nameOf, columns, lineOf = () => -1) {
 
 function markSums(pane) {
   pane.querySelectorAll("tr[data-line]").forEach((row) => row.classList.toggle("chosen", Number(row.dataset.line) === chosen.line));
-}
-
-function textOf(line) {
-  const [file, number, name] = data.lines[line];
-  const part = data.files[file].parts.find(({ first, text }) => number >= first && number < first + text.length);
-  return (part && part.text[number - part.first].trim()) || name;
 }

@@ -32,12 +32,12 @@ function canvas(pane, height, draw) {
 
 const LEFT = 66;
 
-// A curve as an area, with its peak marked; `at(k)` is the place of its k-th value, from 0 to 1.
-function area(context, width, height, curve, at, sides, most = Math.max(1, ...sampled(curve, width).map(([, value]) => value))) {
+// A curve as an area, with the peak of `highest` marked, which it gives; `at(k)` is the place of its k-th value, from 0 to 1.
+function area(context, width, height, curve, at, sides, highest = curve) {
   const x = (k) => LEFT + at(k) * (width - LEFT - 8);
   const y = (value) => height - 18 - (value / most) * (height - 40);
-  let peak = 0;
-  curve.forEach((value, k) => { if (value > curve[peak]) peak = k; });
+  const peak = highest.reduce((best, value, k) => (value > highest[best] ? k : best), 0);
+  const most = Math.max(1, highest[peak]);
   for (const side of ["forward", "reverse"]) {
     context.fillStyle = colour(side);
     context.globalAlpha = 0.45;
@@ -51,12 +51,12 @@ function area(context, width, height, curve, at, sides, most = Math.max(1, ...sa
   for (const part of [0, 0.5, 1]) context.fillText(bytes(most * part), LEFT - 6, y(most * part) + 4);
   context.fillStyle = context.strokeStyle = colour("peak");
   context.beginPath();
-  context.moveTo(x(peak) + 0.5, y(curve[peak]));
+  context.moveTo(x(peak) + 0.5, y(highest[peak]));
   context.lineTo(x(peak) + 0.5, height - 18);
   context.stroke();
   context.textAlign = x(peak) > width * 0.6 ? "right" : "left";
-  context.fillText(` peak ${bytes(curve[peak])} `, x(peak), y(curve[peak]) - 6);
-  return peak;
+  context.fillText(` peak ${bytes(highest[peak])} `, x(peak), y(highest[peak]) - 6);
+  return most;
 }
 
 // At most one value for each point of the width: the largest there.

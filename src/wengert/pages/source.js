@@ -13,7 +13,7 @@ function drawSource() {
       if (n) table.append(element("tr", {}, element("td", { class: "gap", colspan: 4 }, "⋯")));
       part.text.forEach((text, j) => table.append(sourceRow(k, part.first + j, text, most, measured)));
     });
-    byId("source").append(element("div", { class: "file", title: file.path }, file.name), table);
+    byId("source").append(element("div", { class: "file", title: file.path }, file.gone ? `${file.name}, whose text is not to be had` : file.name), table);
   }
 }
 

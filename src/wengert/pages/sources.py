@@ -8,7 +8,6 @@ import linecache
 import os
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 from wengert.recording.recording import LIBRARIES
@@ -30,6 +29,9 @@ class Sources:
         self.lines: dict[tuple[str, int], int] = {}
         self.functions: list[str] = []
         self.groups: dict[tuple[Any, ...], int] = {}
+        self.places: dict[tuple[int, Site], int] = {}  # the groups of the sites that were asked for
+        self.compounds: dict[str, list[Any]] = {}
+        linecache.checkcache()
 
     def line(self, site: Site | None) -> int:
         """The number of a site's line, or -1."""
@@ -47,10 +49,22 @@ class Sources:
 
     def group_of(self, parent: int, site: Site) -> int:
         """The group of a site's line in the group `parent`: its function, the loops in that, the line."""
-        parent = self.group(parent, function_of(site), "function")
-        for start in loops_around(site.file, site.line):
-            parent = self.group(parent, text_of(site.file, start), "loop", self.line(site._replace(line=start)))
-        return self.group(parent, text_of(site.file, site.line), "line", self.line(site))
+        if (parent, site) not in self.places:
+            group = self.group(parent, function_of(site), "function")
+            for start in self.loops_around(site.file, site.line):
+                group = self.group(group, text_of(site.file, start), "loop", self.line(site._replace(line=start)))
+            self.places[parent, site] = self.group(group, text_of(site.file, site.line), "line", self.line(site))
+        return self.places[parent, site]
+
+    def loops_around(self, file: str, number: int) -> list[int]:
+        """The lines at which the loops begin that a line is in, in its function, the outermost first."""
+        if file not in self.compounds:
+            self.compounds[file] = _compounds(file)
+        around: list[Any] = []
+        for node in self.compounds[file]:
+            if node.lineno <= number <= (node.end_lineno or node.lineno):
+                around = [*around, node] if isinstance(node, ast.For | ast.AsyncFor | ast.While) else []
+        return [node.lineno for node in around]
 
     def data(self) -> dict[str, Any]:
         """All of it, for the page."""
@@ -67,12 +81,14 @@ class Sources:
 
 
 def _file(file: str, told: list[int]) -> dict[str, Any]:
-    return {"name": file_name(file), "path": in_line(file), "own": is_own(file), "parts": [*_parts(file, sorted(told))]}
+    """What is shown of a file: `own` is whether it is the user's and no library's, `gone` whether its text is gone."""
+    own, text = not file.startswith(("<wengert", *LIBRARIES)), lines_of(file)
+    parts = [*_parts(text, sorted(told))]
+    return {"name": file_name(file), "path": in_line(file), "own": own, "gone": not text, "parts": parts}
 
 
-def _parts(file: str, told: list[int]) -> Iterator[dict[str, Any]]:
+def _parts(text: list[str], told: list[int]) -> Iterator[dict[str, Any]]:
     """The parts of a file's text that are shown: all of a short file, else what is near the lines spoken of."""
-    text = lines_of(file)
     if not text:
         yield {"first": told[0], "text": ["" for _ in range(told[0], told[-1] + 1)]}
         return
@@ -95,8 +111,12 @@ def file_name(file: str) -> str:
 
 def lines_of(file: str) -> list[str]:
     """The lines of a file as Python knows them, also of a notebook's cell; empty where it has none."""
+    return [line.rstrip("\n") for line in _kept(file)]
+
+
+def _kept(file: str) -> list[str]:
     with contextlib.suppress(ValueError, OSError, SyntaxError):  # a file's name may be any text
-        return [line.rstrip("\n") for line in linecache.getlines(file)]
+        return linecache.getlines(file)
     return []
 
 
@@ -107,7 +127,7 @@ def text_of(file: str, number: int) -> str:
 
 def source_line(file: str, number: int) -> str:
     """A line of a file; empty where it is not known."""
-    return next(iter(lines_of(file)[number - 1 : number]), "")
+    return "".join(_kept(file)[number - 1 : number]).rstrip("\n")
 
 
 def function_of(site: Site) -> str:
@@ -115,21 +135,6 @@ def function_of(site: Site) -> str:
     return in_line(_COMPREHENSION.sub("", site.function.partition(" (by way of ")[0]))
 
 
-def is_own(file: str) -> bool:
-    """Whether a file is the user's own, and no library's."""
-    return not file.startswith(("<wengert", *LIBRARIES))
-
-
-def loops_around(file: str, number: int) -> list[int]:
-    """The lines at which the loops begin that a line is in, in its function, the outermost first."""
-    around: list[Any] = []
-    for node in _compounds(file):
-        if node.lineno <= number <= (node.end_lineno or node.lineno):
-            around = [*around, node] if isinstance(node, ast.For | ast.AsyncFor | ast.While) else []
-    return [node.lineno for node in around]
-
-
-@cache
 def _compounds(file: str) -> list[Any]:
     """The functions and loops of a file, the outer ones before those in them."""
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):

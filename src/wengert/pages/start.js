@@ -42,7 +42,8 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") choose(-1);
 });
 
-for (const name of Object.keys(views)) byId("tabs").append(element("button", { onclick: () => view(name), "aria-selected": "false" }, name));
+const names = Object.keys(views);
+for (const name of names) byId("tabs").append(element("button", { onclick: () => view(name), "aria-selected": "false" }, name));
 document.querySelector("main").classList.toggle("untaped", !count);
 document.querySelector(".find").hidden = !count;
 document.body.classList.toggle("small", innerHeight < 560);
@@ -51,5 +52,6 @@ const first = document.querySelector("tr.told");
 if (first) reveal(byId("source"), first.offsetTop, first.offsetHeight);
 drawList();
 openFew(40);
-view(Object.keys(views)[0]);
+if (names.length) view(names[0]);
+else byId("view").append(element("p", { class: "picture" }, "The tape has no ops."));
 document.body.dataset.ready = "yes";

@@ -12,6 +12,7 @@ from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable
 from wengert.tape.usage import held
+from wengert.values.functional import make_tuple
 from wengert.values.names import in_line
 
 BACK = ("pullback of", "passed through", "x̄ of", "seed of")  # what notes say of the ops of a reverse pass
@@ -76,8 +77,10 @@ def _end_of_pass(tape: AnyTape) -> int:
 
 
 def is_back(op: Op) -> bool:
-    """Whether an op is of a reverse pass."""
-    return isinstance(op.note, tuple) and op.note[0] in BACK
+    """Whether an op is of a reverse pass; a loop is, where an op of its body is."""
+    if isinstance(op, Call) and isinstance(op.fn, Loop):
+        return any(map(is_back, op.fn.body))
+    return (op.note[0] if isinstance(op.note, tuple) else op.note or "").startswith(BACK)
 
 
 def _type(op: Op) -> str:
@@ -101,6 +104,10 @@ def _memory(tape: AnyTape, places: Mapping[Op, int]) -> dict[str, list[int]]:
 
 
 def primal_of(tape: AnyTape) -> Variable | None:
-    """The value whose reverse pass is on a tape; without one, the tape's result."""
-    seeded = (op.note[-1] for op in tape if isinstance(op.note, tuple) and op.note[0] == "seed of")
-    return next(seeded, tape._result)
+    """The value whose gradient a tape gives with it; of any other tape, the result."""
+    result = tape._result
+    made = result and result.op
+    if isinstance(made, Call) and made.fn is make_tuple and made.args and any(map(is_back, tape)):
+        first = made.args[0]
+        return first if isinstance(first, Variable) else result
+    return result

@@ -13,6 +13,7 @@ from wengert.values.names import in_line
 
 LONG_TAPE = 60  # lines; of a longer tape the first and the last are shown
 ENDS = 25
+MOST = 2000  # ops that a notebook is given to keep
 _COLOURS = {
     "variable": "#0b7285",
     "fn": "#1a1a1a;font-weight:bold",
@@ -24,7 +25,7 @@ _CELL = "text-align:left;padding:0 1em 0 0;vertical-align:top;white-space:pre"
 
 
 def html_text(tape: AnyTape) -> str:
-    """The tape as a table: op, type, note and the user's line."""
+    """The tape as a table: op, type, note and the user's line; of a very long one the ends."""
     ops = list(tape)
     if len(ops) <= LONG_TAPE:
         body = _table(ops)
@@ -32,6 +33,8 @@ def html_text(tape: AnyTape) -> str:
         middle = ops[ENDS:-ENDS]
         summary = f"%{middle[0].id} … %{middle[-1].id}: {len(middle)} more"
         folded = f"<details><summary>{summary}</summary>{_table(middle)}</details>"
+        if len(ops) > MOST:
+            folded = f"<div>{summary}, which wg.show(tape) has</div>"
         body = _table(ops[:ENDS]) + folded + _table(ops[-ENDS:])
     result = "" if tape._result is None else f"<div>return {html.escape(repr(tape.result))}</div>"
     title = html.escape(in_line(f"Tape({type(tape.ctx).__name__})"))
