@@ -2,7 +2,8 @@
 
 Run by hand: `python benchmarks/compiled.py [repeats [row ...]]`. Each figure is a ratio to the time of the gradient by
 hand, medians of turns in one process; "built" is the time until the first gradient, "kept" what the pool of buffers
-holds. autograd and JAX (jit, 64 bits) are measured where they are installed, on the same functions with their NumPy.
+holds. autograd, JAX (jit, 64 bits) and torch.compile(wrap_numpy) are measured where they are installed, on the same
+functions, the former two with their NumPy.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from compiled_rows import ROWS, Row
 import wengert as wg
 from wengert.values.trees import leaves
 
-COLUMNS = ("function", "recorded", "exact", "compiled", "autograd", "JAX")
+COLUMNS = ("function", "recorded", "exact", "compiled", "autograd", "JAX", "torch")
 
 
 def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
@@ -47,6 +48,8 @@ def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
         table["autograd"] = by_autograd(row)
     if find_spec("jax"):
         table["JAX"] = by_jax(row)
+    if find_spec("torch"):
+        table["torch"] = by_torch(row)
     return table, f"{built:8.2f} s {kept / 1e6:7.1f} MB"
 
 
@@ -65,6 +68,25 @@ def by_jax(row: Row) -> Callable[[], Any]:
     gradient = jax.jit(jax.value_and_grad(on(jax.numpy, row.f), row.wrt))
     args = jax.tree.map(jax.numpy.asarray, row.args)
     return lambda: jax.block_until_ready(gradient(*args))
+
+
+def by_torch(row: Row) -> Callable[[], Any]:
+    """Value and gradient of a row by torch.compile, of the function as it is."""
+    import torch
+    from torch.utils._pytree import tree_leaves, tree_map_only
+
+    torch.set_num_threads(1)
+    wrapped = torch.compile(torch.compiler.wrap_numpy(row.f))
+    args = tree_map_only((np.ndarray, float), lambda arg: torch.tensor(np.asarray(arg)), row.args)
+    wanted = [leaf.requires_grad_() for leaf in tree_leaves([args[i] for i in row.wrt])]
+
+    def gradient() -> tuple[Any, ...]:
+        value = wrapped(*args)
+        return value, torch.autograd.grad(value, wanted)
+
+    value, grads = gradient()
+    check((value.item(), [g.numpy() for g in grads]), row.by_hand(*row.args))
+    return gradient
 
 
 def by_autograd(row: Row) -> Callable[[], Any]:
