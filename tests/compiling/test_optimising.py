@@ -243,3 +243,12 @@ def test_results_that_are_one_number_everywhere_are_written_once(n: int) -> None
         for a, b in zip(found, optimised.play(x, y)[1][1:], strict=True):
             np.testing.assert_array_equal(a, b)
     np.testing.assert_allclose(tape.optimise().compile()(x, y)[1][2], 2.0 + x[0] * np.ones(n))
+
+
+@pytest.mark.parametrize("x", [2.5, -0.0, np.inf])
+def test_floats_of_pythons_are_not_multiplied_by_one(x: float) -> None:
+    tape = wg.gradtape(lambda x, a: a * x * x, x, 3.0)
+    optimised = tape.optimise()
+    assert not [op for op in optimised.calls if 1.0 in op.args]
+    close(optimised.play(x, 3.0), tape.play(x, 3.0))
+    same(tape.optimise(exact=True).play(x, 3.0), tape.play(x, 3.0))

@@ -59,15 +59,24 @@ def in_vocabulary(graph: Graph, fn: Any, args: tuple[Any, ...], kwargs: dict[str
     except TypeError:
         return None
     args = tuple([_as_node(graph, a) for a in args])
+    if ufunc is not None and spec.kind is float:
+        return _of_floats(fn, args)
     if ufunc is not None:
         known = not kwargs and len(args) == ufunc.nin and all(map(is_real, args))
-        return graph.call(ufunc, *map(_plain, args)) if known and spec.kind is not float else None
+        return graph.call(ufunc, *map(_plain, args)) if known else None
     return reader(graph, spec, *args, **kwargs) if reader is not None and _fits(reader, args, kwargs) else None
 
 
 def _as_node(graph: Graph, a: Any) -> Any:
     """An array that stands among the arguments, as a node."""
     return graph.constant(a) if type(a) is np.ndarray and a.dtype == FLOAT else a
+
+
+def _of_floats(fn: Any, args: tuple[Any, ...]) -> Any:
+    """What 1.0·x is of one of Python's floats, as pullbacks have it; None for any other call that gives one."""
+    if fn is operator.mul and any([is_number(a) and a == 1.0 for a in args]):
+        return next((a for a in args if type(a) is Node and a.spec.kind is float), None)
+    return None
 
 
 def _plain(a: Any) -> Any:
