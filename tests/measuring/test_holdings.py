@@ -167,6 +167,23 @@ def test_an_error_leaves_nothing_behind() -> None:
     assert not tracemalloc.is_tracing()
 
 
+@pytest.mark.filterwarnings("ignore::wengert.NoPathWarning")
+def test_a_function_of_which_nothing_is_recorded() -> None:
+    found = wg.memory(lambda: 3.0)
+    assert len(found.held) == len(found.total) == 1
+    assert "in the forward pass, at recorded call 1 of 1" in str(found)
+
+
+def test_the_moment_of_the_peak_is_told_in_its_pass() -> None:
+    def f(x):
+        return np.sum(np.exp(np.linalg.inv(x)))
+
+    found = wg.memory(f, np.eye(200))
+    back = len(found.total) - found.turned
+    assert found.at >= found.turned
+    assert f"in the reverse pass, at step {found.at - found.turned + 1} of {back}" in str(found).splitlines()[0]
+
+
 def test_gradients_inside_are_the_function_s() -> None:
     def f(x):
         return np.sum(wg.grad(lambda x: np.sum(np.tanh(x)))(x) ** 2)

@@ -79,6 +79,9 @@ class Holds(list[Any]):
         with tracing():
             self._start()
             gradient(self._begin)
+            if not len(self.moments):  # nothing was recorded
+                self._moment(None, lambda _: None)
+                self.turned = 1
         return self
 
     def _begin(self, recording: Recording) -> None:

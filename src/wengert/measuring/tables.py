@@ -34,9 +34,7 @@ def profile_table(profile: Any, width: int) -> Iterator[Any]:
 def memory_table(use: Any, width: int) -> Iterator[Any]:
     """A table of what was held at the peak, most first, with bars beside the source."""
     most = bytes_text(use.peak) or f"{use.peak} B"
-    when = "reverse" if use.at >= use.turned else "forward"
-    place = f"at the {use.at + 1}. of {len(use.total)} recorded calls and steps back"
-    yield Text(f"{use.title}: {most} at the most, in the {when} pass, {place}")
+    yield Text(f"{use.title}: {most} at the most, {_moment(use)}")
     source = Column("line", justify="right", style="dim"), Column("", no_wrap=True, overflow="ellipsis", ratio=1)
     numbers = [Column(name, justify="right", no_wrap=True) for name in ("bytes", "pieces")]
     table = Table(
@@ -51,10 +49,17 @@ def memory_table(use: Any, width: int) -> Iterator[Any]:
     yield table
 
 
+def _moment(use: Any) -> str:
+    """When that was."""
+    if use.at >= use.turned:
+        return f"in the reverse pass, at step {use.at - use.turned + 1} of {len(use.total) - use.turned}"
+    return f"in the forward pass, at recorded call {use.at + 1} of {use.turned}, the arguments among them"
+
+
 def _place(line: Any) -> tuple[str, Text]:
     """Where a line is, and its text."""
     if line is None:
-        return "", Text("in no line of yours")
+        return "", Text("besides your lines")
     file, number, _ = line
     return f"{file_name(file)}:{number}", Text(text_of(file, number))
 
@@ -64,9 +69,8 @@ def _headline(profile: Any) -> str:
     said = f"{profile.title}: its value and gradient take {seconds(profile.gradient)}"
     if profile.plain:
         said += f", {profile.gradient / profile.plain:.1f} times the {seconds(profile.plain)} of the value alone"
-    return (
-        f"{said}. Watched: {seconds(forward)} forward, {seconds(reverse)} in reverse, {seconds(profile.rest)} around."
-    )
+    passes = " forward, ".join([seconds(forward) or "0 s", seconds(reverse) or "0 s"])
+    return f"{said}. Watched: {passes} in reverse, {seconds(profile.rest)} around."
 
 
 def _by_file(profile: Any, columns: Columns) -> Iterator[Table]:
