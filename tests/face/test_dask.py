@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import types
 from typing import Any
 
@@ -191,6 +192,16 @@ def test_no_derivative_goes_through() -> None:
     g = wg.dask.value_and_grad(lambda p, x: p * x)
     with pytest.raises(wg.ArgumentError, match="no derivative goes through"):
         wg.grad(lambda p: g(p, [1.0])[0])(2.0)
+
+
+def test_a_function_with_a_rule_of_its_own_is_packed() -> None:
+    """It leads to the table of rules, which stays where it is; the rule states no real derivative, so that it is seen."""
+    names: dict[str, Any] = {"__name__": "__main__", "wg": wg, "np": np}
+    text = "@wg.custom\ndef whole(x):\n    return np.floor(x)\n"
+    text += "@whole.pullback\ndef back(y_bar, y, x):\n    return 100 * y_bar\n"
+    with wg.rules.scope():
+        exec(text, names)
+        assert pickle.loads(pickle.dumps(wg.dask.packed(wg.grad(names["whole"]))))(2.5) == 100.0
 
 
 def test_errors_are_those_of_the_loss() -> None:

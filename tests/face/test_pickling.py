@@ -191,6 +191,10 @@ def test_another_process_reads_it(tmp_path: Path) -> None:
     assert back.stdout == b"12.0\n"
 
 
+def test_the_table_of_rules_is_itself_wherever_it_arrives() -> None:
+    assert pickle.loads(pickle.dumps(wg.rules)) is copy.deepcopy(wg.rules) is copy.copy(wg.rules) is wg.rules
+
+
 def test_gradients_keep_their_names() -> None:
     _, gradients = wg.grad(energy, X)
     for other in (pickle.loads(pickle.dumps(gradients)), copy.deepcopy(gradients)):

@@ -248,6 +248,28 @@ def test_threads_that_trace_while_others_are_watched() -> None:
     assert sorted(seen) == ["t0", "t1", "t2", "t3"]
 
 
+@each_mode
+def test_an_assert_that_pytest_has_rewritten_fails_as_untraced(mode: Any) -> None:
+    def f(x: Any) -> Any:
+        doubled = x * 2
+        assert np.all(doubled == x * 3)
+        return np.sum(doubled)
+
+    with pytest.raises(AssertionError, match=r"array\(\[2\., 2\.\]\)"):
+        mode(f, np.ones(2))
+
+
+def test_what_main_defines_is_called_so_whatever_multiprocessing_calls_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any) -> Any:
+        return 0.0
+
+    f.__module__, f.__qualname__ = "__main__", "f"
+    for name in ("__main__", "__mp_main__"):
+        monkeypatch.setitem(sys.modules, name, types.SimpleNamespace(f=f))
+    with pytest.warns(wg.NoPathWarning, match="the result of f does not"):
+        wg.grad(f)(1.0)
+
+
 DEBUGGED = """
 import wengert as wg
 

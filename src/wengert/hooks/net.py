@@ -119,7 +119,7 @@ def _is_innocent(frame: types.FrameType) -> bool:
 def _is_escaped(recording: Recording, frame: types.FrameType) -> bool:
     if frame.f_code.co_name in PASSING or _is_ours(frame.f_back):  # told at once; what it receives may be large
         return False
-    return _receives(recording, frame) and not _is_licensed(frame)
+    return _receives(recording, frame) and not _is_licensed(frame) and not _is_shown(frame)
 
 
 @contextlib.contextmanager
@@ -182,6 +182,15 @@ def _is_licensed(frame: types.FrameType | None) -> bool:
     licensed = rules.once(_licensed)
     while frame is not None and original(frame.f_code) is None:
         if frame.f_code in licensed or (_is_ours(frame.f_back) and not frame.f_code.co_filename.startswith(ENGINE)):
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _is_shown(frame: types.FrameType | None) -> bool:
+    """Whether pytest calls a frame: it writes the values of an assert that failed with functions of the library."""
+    while frame is not None and original(frame.f_code) is None and not frame.f_code.co_filename.startswith(ENGINE):
+        if frame.f_globals.get("__name__", "").startswith("_pytest."):
             return True
         frame = frame.f_back
     return False

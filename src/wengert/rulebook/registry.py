@@ -46,6 +46,10 @@ class Registry:
         self._companions = Companions()
         self._plugins = None if group is None else Plugins(group, self, lambda: self._undone(_on_error))
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """A pickle or copy of what reaches the table of the process, as a rule's function may, means this table."""
+        return "rules" if self is rules else super().__reduce__()
+
     def __getitem__(self, f: Callable[..., Any]) -> Rule:
         rule = self.get(f)
         if rule is None:

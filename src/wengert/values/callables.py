@@ -29,6 +29,9 @@ TOLD_APART = {
 }  # fmt: skip
 
 
+_MAIN = "__main__", "__mp_main__"  # one module: `multiprocessing` gives it a second name
+
+
 _NOT_PLACES = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -105,7 +108,7 @@ def _where_defined(f: Any) -> str:
     if isinstance(f, np.ufunc) and f.__name__.endswith(" (vectorized)"):
         return f"np.frompyfunc({f.__name__.partition(' ')[0]}, {f.nin}, {f.nout})"
     modules = [(name, vars(m)) for name, m in sys.modules.copy().items() if hasattr(m, "__dict__")]
-    homes = [name for name, names in modules if names.get(f.__name__) is f and "._" not in name and name != "__main__"]
+    homes = [name for name, names in modules if names.get(f.__name__) is f and "._" not in name and name not in _MAIN]
     if homes or isinstance(f, np.ufunc):
         return f"{min(homes, key=len)}.{f.__name__}" if homes else f.__name__
     qualified = f.__name__ if isinstance(f, types.BuiltinFunctionType) else getattr(f, "__qualname__", f.__name__)
