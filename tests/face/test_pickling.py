@@ -81,6 +81,11 @@ def test_sparse_jacobians_are_pickled() -> None:
     assert same(hessian(X).toarray(), np.diag(6 * X))
 
 
+def test_a_sparse_jacobian_is_a_method_too() -> None:
+    pytest.importorskip("scipy")
+    assert same(Spring(3.0).stretched(X).toarray(), 3 * np.eye(3))
+
+
 def test_derivatives_of_one_number_are_pickled() -> None:
     assert pickle.loads(pickle.dumps(wg.derivative(cube, order=2)))(3.0) == 18.0
 
@@ -122,6 +127,16 @@ class Spring:
     def square(x: float) -> float:
         return x * x
 
+    @wg.compile
+    @wg.grad
+    @staticmethod
+    def cube(x: float) -> float:
+        return x**3
+
+    @wg.sparse_jacobian(argnums=1)
+    def stretched(self, x: Any) -> Any:
+        return self.stiffness * x
+
 
 @pytest.mark.parametrize("made", [slope, compiled, Spring.pull])
 def test_what_a_decorator_has_put_under_its_name_is_pickled_by_it(made: Any) -> None:
@@ -140,6 +155,8 @@ def test_it_is_a_method_where_a_class_has_it() -> None:
     spring = Spring(3.0)
     assert (spring.pull(2.0), Spring.pull(spring, 2.0)) == (6.0, 6.0)
     assert same(Spring.square(X), X**2)
+    assert same(spring.square(X), X**2)
+    assert (Spring.cube(2.0), spring.cube(2.0)) == (12.0, 12.0)
     assert wg.grad(lambda s: s.pull(2.0) ** 2)(spring).stiffness == 2 * 6.0 * 2.0
 
 

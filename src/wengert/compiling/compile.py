@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -65,9 +64,6 @@ class Compiled(Remade, Wrapper):
             if result is FAILED:
                 return self.wrapped(*args, **kwargs)
         return self._missed(args, kwargs)
-
-    def __get__(self, obj: Any, cls: Any = None) -> Any:
-        return self if obj is None else types.MethodType(self, obj)
 
     def _missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that no entry fits: it is traced, or runs as it is."""

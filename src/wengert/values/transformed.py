@@ -15,7 +15,7 @@ Recipe = tuple[Callable[..., Any], Any, dict[str, Any]]
 
 
 class Remade:
-    """A callable object that is pickled by its recipe, or by its name where a decorator has put it there.
+    """A callable object that is bound as functions are, and pickled by its recipe, or by the name a decorator gave it.
 
     Functions are pickled by name only, so that what is made of them has to be objects. A deep copy is made of a copy of
     what the function is bound to.
@@ -31,6 +31,14 @@ class Remade:
     def by_recipe(self) -> tuple[Any, ...]:
         """What `__reduce__` gives where its name leads nowhere: how it was made."""
         return _remade, self.recipe
+
+    def __get__(self, obj: Any, cls: Any = None) -> Any:
+        return self if obj is None or self._is_static() else types.MethodType(getattr(self, "__func__", self), obj)
+
+    def _is_static(self) -> bool:
+        """Whether it was made of a static method, which is not bound."""
+        f = self.recipe[1]
+        return f._is_static() if isinstance(f, Remade) else isinstance(f, staticmethod)
 
     def __repr__(self) -> str:
         make, f, _ = self.recipe
@@ -52,9 +60,6 @@ class Transformed(Remade):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.__func__(*args, **kwargs)
-
-    def __get__(self, obj: Any, cls: Any = None) -> Any:
-        return self if obj is None else types.MethodType(self.__func__, obj)
 
 
 def check_function(make: Callable[..., Any], f: Any) -> None:
