@@ -6,8 +6,8 @@ import itertools
 import operator
 import pickle
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce, wraps
-from typing import Any
+from functools import reduce
+from typing import Any, Concatenate, TypeVar
 
 import numpy as np
 
@@ -17,15 +17,21 @@ from wengert.errors import ArgumentError
 from wengert.hooks.unseen import is_traced
 from wengert.travelling import pack, unpacked
 from wengert.values.callables import callable_name
+from wengert.values.transformed import transforms
 from wengert.values.trees import leaves, rebuild, shallow_copy, walk
 
 __all__ = ["packed", "value_and_grad"]
+
+X = TypeVar("X")
+R = TypeVar("R")
 
 FAN_IN = 8
 """How many gradients are added at once: at one time a worker holds so many, and their sum."""
 
 
-def value_and_grad(loss: Callable[..., Any], *, compiled: bool = False, retries: int = 0) -> Callable[..., Any]:
+def value_and_grad(
+    loss: Callable[Concatenate[X, ...], R], *, compiled: bool = False, retries: int = 0
+) -> Callable[Concatenate[X, ...], tuple[R, X]]:
     """The function that returns `(Σ loss(params, chunk), ∂/∂params)`, summed over chunks of data, with Dask.
 
     `value_and_grad(loss)(params, chunks)` takes for its chunks a dask array, which is cut along its first axis alone,
@@ -47,15 +53,20 @@ def value_and_grad(loss: Callable[..., Any], *, compiled: bool = False, retries:
     """
     gradient = compile(plain.value_and_grad(loss)) if compiled else plain.value_and_grad(loss)
 
-    @wraps(loss)
-    def value_and_gradient(params: Any, *chunks: Any) -> Any:
+    @transforms(value_and_grad, loss, compiled=compiled, retries=retries)
+    def value_and_gradient(params: Any, /, *chunks: Any, **named: Any) -> Any:
+        if named:
+            raise ArgumentError(
+                f"chunks are given by position, not by name: {', '.join(named)}. What is the same for all chunks goes "
+                "with the loss: functools.partial(loss, name=...)."
+            )
         if is_traced(params) or is_traced(chunks):
             raise ArgumentError(f"no derivative goes through wg.dask.value_and_grad({callable_name(loss)}): it is one.")
         dask = _dask()
         going = Packed(gradient) if _is_far(dask) else gradient
         shared = [dask.delayed(value, traverse=False) for value in (going, params)]
         task = dask.delayed(gradient_of_chunk, pure=False)
-        parts = [task(*shared, *part) for part in _parts(chunks)]
+        parts = [task(*shared, k, *part) for k, part in enumerate(_parts(chunks))]
         return dask.compute(_tree(parts, dask.delayed(add_gradients, pure=False)), retries=retries)[0]
 
     return value_and_gradient
@@ -104,10 +115,14 @@ def _is_far(dask: Any) -> bool:
     return dask.base.get_scheduler() not in (None, dask.threaded.get, dask.local.get_sync)
 
 
-def gradient_of_chunk(gradient: Callable[..., Any], params: Any, *part: Any) -> Any:
-    """What a task computes: the value of the loss on a chunk, and its gradient."""
+def gradient_of_chunk(gradient: Callable[..., Any], params: Any, k: int, *part: Any) -> Any:
+    """What a task computes: the value of the loss on chunk k, and its gradient."""
     given = [list(p) if isinstance(p, Iterator) else p for p in part]
-    return gradient(*[rebuild(value, _unwritable, _unwritable) for value in (params, *given)])
+    try:
+        return gradient(*[rebuild(value, _unwritable, _unwritable) for value in (params, *given)])
+    except Exception as error:
+        error.add_note(f"The loss was at chunk {k}, counted from 0.")
+        raise
 
 
 def _unwritable(value: Any, _: Any = None) -> Any:
@@ -149,6 +164,8 @@ def _listed(chunks: Any) -> list[Any]:
             f"chunks are a dask array, a dask bag or a list, not {type(chunks).__name__}. For an array that is here "
             "take dask.array.from_array(x, chunks=1000); what is one chunk is [chunk]."
         )
+    if _is_array(chunks) and not chunks.ndim:
+        raise ArgumentError("a dask array without axes has no rows to cut into chunks. What is one chunk is [chunk].")
     if _is_array(chunks) and any([count > 1 for count in chunks.numblocks[1:]]):
         raise ArgumentError(
             f"the array is cut along other axes than the first, into {chunks.numblocks} chunks: a loss of rows needs "

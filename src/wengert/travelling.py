@@ -71,7 +71,15 @@ def unpacked(code: bytes) -> Any:
 
 @lru_cache(maxsize=16)
 def _loaded(code: bytes) -> tuple[Any, list[Rule]]:
-    found: tuple[Any, list[Rule]] = pickle.loads(code)
+    try:
+        found: tuple[Any, list[Rule]] = pickle.loads(code)
+    except ModuleNotFoundError as error:
+        error.add_note(
+            "What a function reads of a module is imported where it runs, and there is no such module. Install it "
+            "there, send it by client.upload_file, or have its functions go along as those of __main__ do: "
+            "cloudpickle.register_pickle_by_value(module)."
+        )
+        raise
     return found
 
 

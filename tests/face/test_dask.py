@@ -170,6 +170,7 @@ REFUSED = {
     "not ndarray.*from_array": lambda: (X, Y),
     "not Delayed.*\\[chunk\\]": lambda: (dask.delayed(X),),
     "not dict": lambda: ({"x": X},),
+    "without axes": lambda: (da.ones(4).sum(),),
     "nothing to sum over": lambda: ([],),
     "no chunks": lambda: (),
 }
@@ -195,7 +196,7 @@ def test_no_derivative_goes_through() -> None:
 
 
 def test_a_function_with_a_rule_of_its_own_is_packed() -> None:
-    """It leads to the table of rules, which stays where it is; the rule states no real derivative, so that it is seen."""
+    """It leads to the table of rules, which stays where it is. The rule states no real derivative, to be seen."""
     names: dict[str, Any] = {"__name__": "__main__", "wg": wg, "np": np}
     text = "@wg.custom\ndef whole(x):\n    return np.floor(x)\n"
     text += "@whole.pullback\ndef back(y_bar, y, x):\n    return 100 * y_bar\n"
@@ -207,6 +208,39 @@ def test_a_function_with_a_rule_of_its_own_is_packed() -> None:
 def test_errors_are_those_of_the_loss() -> None:
     with pytest.raises(wg.NoRuleError, match=r"test_dask\.py:\d+.*tobytes"):
         wg.dask.value_and_grad(lambda p, x: p[0] * len(p.tobytes()))(np.ones(2), [1.0])
+
+
+def test_an_error_says_in_which_chunk() -> None:
+    def f(p: Any, x: Any) -> Any:
+        if x > 2.0:
+            raise KeyError("mine")
+        return p * x
+
+    with pytest.raises(KeyError, match="mine") as info:
+        wg.dask.value_and_grad(f)(1.0, [1.0, 2.0, 3.0])
+    assert info.value.__notes__ == ["The loss was at chunk 2, counted from 0."]
+
+
+def test_chunks_have_no_names() -> None:
+    with pytest.raises(wg.ArgumentError, match=r"by position, not by name: x, y\. .*functools\.partial"):
+        wg.dask.value_and_grad(loss)(P, x=[X], y=[Y])
+
+
+def test_what_is_made_of_a_loss_is_pickled_and_named() -> None:
+    made = wg.dask.value_and_grad(loss, compiled=True, retries=1)
+    assert repr(made) == "<wg.value_and_grad of loss>"
+    check(pickle.loads(pickle.dumps(made))(P, [X], [Y]))
+
+
+def test_a_module_that_is_not_there_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("only_here")
+    exec("def f(x):\n    return x * x", vars(module))
+    monkeypatch.setitem(__import__("sys").modules, "only_here", module)
+    packed = wg.dask.packed(wg.grad(module.f))
+    monkeypatch.delitem(__import__("sys").modules, "only_here")
+    with pytest.raises(ModuleNotFoundError, match="only_here") as info:
+        packed(2.0)
+    assert "register_pickle_by_value" in info.value.__notes__[0]
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

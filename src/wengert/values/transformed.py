@@ -33,7 +33,8 @@ class Remade:
         return _remade, self.recipe
 
     def __get__(self, obj: Any, cls: Any = None) -> Any:
-        return self if obj is None or self._is_static() else types.MethodType(getattr(self, "__func__", self), obj)
+        function: Any = getattr(self, "__func__", self)
+        return self if obj is None or self._is_static() else types.MethodType(function, obj)
 
     def _is_static(self) -> bool:
         """Whether it was made of a static method, which is not bound."""
