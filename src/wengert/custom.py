@@ -14,6 +14,7 @@ from wengert.errors import ArgumentError, RuleError
 from wengert.gradient import vjp
 from wengert.rulebook.registry import Registry, rules
 from wengert.rulebook.rule import Pushforward, Rule
+from wengert.values import signatures
 from wengert.values.callables import callable_name, place, signature
 from wengert.values.specs import is_complex, is_inexact
 from wengert.values.trees import leaves, mirror, rebuild
@@ -25,6 +26,7 @@ __all__ = ["custom", "jacobian_rule", "scalar_rule"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+@signatures.custom
 def custom(f: F, registry: Registry = rules) -> F:
     """Let a derivative be stated for a function `f` of the user's, below it, by `@f.pullback` and `@f.pushforward`.
 

@@ -19,6 +19,7 @@ from wengert.jacobians import jacobian as jacobian_of
 from wengert.parameters import ravel, stop_gradient, stopped
 from wengert.recording.recording import here
 from wengert.tangents import pushed
+from wengert.values import signatures
 from wengert.values.callables import callable_name
 from wengert.values.specs import is_inexact, number_type
 
@@ -32,6 +33,7 @@ LEAST = 1e-7
 SINGULAR = 1e14
 
 
+@signatures.implicit
 def implicit(
     residual: Callable[..., Any], solution: Any = None, *args: Any, jacobian: Callable[..., Any] | None = None
 ) -> Any:

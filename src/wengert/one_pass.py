@@ -25,6 +25,7 @@ ENTERED = "It computes with derivatives, also with those that an outer derivativ
 __all__ = ["derivative", "elementwise_grad", "hvp", "vhp"]
 
 
+@signatures.product_with_hessian
 def hvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False, holomorphic: bool = False) -> Any:
     """The product H ẋ of the Hessian of `f` with a direction: how the gradient changes along it. No matrix is made.
 
@@ -52,6 +53,7 @@ def hvp(f: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = Fals
     return (found, aux) if has_aux else found
 
 
+@signatures.product_with_hessian
 def vhp(f: Callable[..., Any], primals: Any, cotangents: Any, has_aux: bool = False, holomorphic: bool = False) -> Any:
     """The product vᵀH of a vector with the Hessian of `f`, by reverse mode through the gradient. No matrix is made.
 

@@ -25,6 +25,7 @@ from wengert.tangents import pushed
 from wengert.tape.ops import Input
 from wengert.tape.tape import Tape
 from wengert.taping import trace
+from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.specs import Spec, as_float, is_complex
 from wengert.values.telling import Telling
@@ -220,6 +221,7 @@ def _matrix(pattern: Csr, entries: np.ndarray) -> Any:
     return _sparse().csr_array((entries, pattern.indices.copy(), pattern.indptr.copy()), shape=pattern.shape)
 
 
+@signatures.sparse_jacobian
 def sparse_jacobian(
     f: Callable[..., Any] | None = None, argnums: int | str = 0, pattern: Any = None, quiet: bool = False
 ) -> Any:
@@ -247,6 +249,7 @@ def sparse_jacobian(
     return SparseJacobian(f, argnums, pattern, quiet)
 
 
+@signatures.sparse_jacobian
 def sparse_hessian(
     f: Callable[..., Any] | None = None, argnums: int | str = 0, pattern: Any = None, quiet: bool = False
 ) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,8 +34,10 @@ from wengert.values.trees import rebuild
 from wengert.wanted import refuse_swallowed
 from wengert.written.residuals import materialise
 
+R = TypeVar("R")
 
-def trace(f: Callable[..., Any], *args: Any, ctx: Context | None = None, **kwargs: Any) -> tuple[Any, Tape]:
+
+def trace(f: Callable[..., R], *args: Any, ctx: Context | None = None, **kwargs: Any) -> tuple[R, Tape]:
     """Run `f(*args, **kwargs)` once and record what it computes: `(value, tape)`.
 
     The inputs of the tape are the floats and arrays among the arguments, also those in containers, one by one. It holds

@@ -59,7 +59,11 @@ def test_what_comes_with_it_is_typed_too() -> None:
 def test_what_is_compiled_keeps_its_type_and_tells_of_itself() -> None:
     compiled = wg.compile(wg.grad(square))
     assert assert_type(compiled(2.0), float) == 4.0
+    assert assert_type(wg.compile(wg.value_and_grad(square))(2.0), tuple[float, float]) == (4.0, 4.0)
+    assert assert_type(wg.compile(square)(2.0), float) == 4.0
+    assert assert_type(wg.compile(wg.jacobian(square))(2.0), Any) == 4.0
     assert "1 traces" in assert_type(compiled.explain(), str)
+    assert compiled(x=3.0, n=2) == 6.0
 
 
 def test_decorators_and_methods_keep_parameters() -> None:
@@ -68,13 +72,21 @@ def test_decorators_and_methods_keep_parameters() -> None:
         return x * y
 
     class Spring:
-        stiffness = 3.0
-
         def __init__(self) -> None:
+            self.stiffness = 3.0
             self.force = wg.grad(self.energy)
 
         def energy(self, x: float) -> float:
             return 0.5 * self.stiffness * x * x
+
+        @wg.grad
+        def slopes(self, x: float) -> float:
+            return 0.5 * self.stiffness * x * x
+
+        @staticmethod
+        @wg.grad
+        def slope(x: float) -> float:
+            return x * x
 
         @wg.compile
         def doubled(self, x: float) -> float:
@@ -83,6 +95,44 @@ def test_decorators_and_methods_keep_parameters() -> None:
     assert assert_type(product(2.0, 3.0), tuple[float, Any]) == (6.0, 2.0)
     assert assert_type(Spring().force(2.0), float) == 6.0
     assert assert_type(Spring().doubled(2.0), float) == 4.0
+    assert assert_type(Spring().slopes(2.0), Any).stiffness == 2.0
+    assert Spring().slope(2.0) == 4.0
+    assert assert_type(wg.grad(square).__name__, str) == "square"
+
+
+def test_what_is_stated_below_a_function_is_typed() -> None:
+    @wg.custom
+    def whole(x: float) -> float:
+        return float(np.floor(x))
+
+    @whole.pullback
+    def _(y_bar: float, y: float, x: float) -> float:
+        return 10 * y_bar
+
+    def rounded(x: float) -> float:
+        return round(x, 1)
+
+    @wg.rrule(rounded)
+    def rule(x: float) -> tuple[float, Callable[[float], float]]:
+        return rounded(x), lambda y_bar: y_bar
+
+    @wg.non_differentiable
+    def scale(x: float) -> float:
+        return abs(x)
+
+    @wg.implicit(lambda x, a: x * x - a)
+    def root(a: float) -> float:
+        return a**0.5
+
+    assert assert_type(whole(2.5), float) == 2.0
+    assert assert_type(wg.grad(whole)(2.5), float) == 10.0
+    assert assert_type(rule(0.21)[0], float) == assert_type(wg.rrule(rounded, 0.21)[0], float) == 0.2
+    assert assert_type(scale(-2.0), float) == 2.0
+    assert assert_type(root(4.0), float) == 2.0
+    assert assert_type(wg.implicit(lambda x: x * x - 4.0, 2.0), float) == 2.0
+    assert assert_type(wg.hvp(square, 2.0, 1.0), float) == 2.0
+    assert assert_type(wg.trace(square, 2.0)[0], float) == 4.0
+    assert assert_type(wg.sparse_jacobian(lambda x: x).passes, int | None) is None
 
 
 def test_a_wrong_call_is_told_before_it_runs() -> None:

@@ -12,6 +12,7 @@ from wengert.errors import RuleError
 from wengert.rulebook.registry import Registry, rules
 from wengert.rulebook.rule import Accumulator, Pushforward, Rule
 from wengert.rulebook.running import times
+from wengert.values import signatures
 from wengert.values.callables import callable_name, place
 from wengert.values.specs import is_complex
 from wengert.values.trees import Holding, hold_by
@@ -94,6 +95,7 @@ def pullback(
     return _declare("pullback", targets, registry, sequence=sequence, parts=parts, **options)
 
 
+@signatures.rrule
 def rrule(f: Callable[..., Any], *args: Any, registry: Registry = rules, **kwargs: Any) -> Any:
     """Declare the rule of `f` in its general form: below it stands `(*args, **kwargs) -> (y, pullback)`.
 
@@ -120,6 +122,7 @@ def rrule(f: Callable[..., Any], *args: Any, registry: Registry = rules, **kwarg
     return registry.rrule(f, *args, **kwargs) if args or kwargs else _declare("rrule", (f,), registry)
 
 
+@signatures.non_differentiable
 def non_differentiable(*targets: Callable[..., Any], registry: Registry = rules) -> Any:
     """Declare that the results of the functions `targets` are constants, whose derivative is zero.
 

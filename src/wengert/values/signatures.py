@@ -6,7 +6,7 @@ Parameters and docstrings are those of the functions; here stands, by overloads,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, Self, TypeVar, overload
 
 from wengert.values.gradients import Gradients
 
@@ -15,47 +15,97 @@ Q = ParamSpec("Q")
 X = TypeVar("X")
 R = TypeVar("R")
 A = TypeVar("A")
+F = TypeVar("F", bound=Callable[..., Any])
 Result = TypeVar("Result", covariant=True)
 Argnums = int | str | Sequence[int | str] | None
 Several = tuple[int | str, ...] | list[int] | list[str]
 
 
-class Function(Protocol[P, Result]):
+class Made(Protocol):
+    """What is made of a function: named like it, and bound like it (mypy does not tell static methods apart)."""
+
+    __name__: str
+    __qualname__: str
+    __wrapped__: Callable[..., Any]
+
+    @overload
+    def __get__(self, obj: None, cls: Any = None, /) -> Self: ...
+    @overload
+    def __get__(self, obj: Any, cls: Any = None, /) -> Callable[..., Any]: ...
+
+
+class Function(Made, Protocol[P, Result]):
     """A function of f's parameters."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Result: ...
 
 
-class Gradient(Protocol[P]):
-    """A function of f's parameters that gives what is like its first argument."""
+class LikeItsArgument(Made, Protocol[P]):
+    """What is called as a gradient is."""
 
     @overload
-    def __call__(self: Gradient[Concatenate[X, Q]], x: X, /, *args: Q.args, **kwargs: Q.kwargs) -> X: ...
+    def __call__(self: LikeItsArgument[Concatenate[X, Q]], x: X, /, *args: Q.args, **kwargs: Q.kwargs) -> X: ...
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any: ...
 
 
-class ValueAndGradient(Protocol[P, Result]):
-    """A function of f's parameters that gives f's value, and what is like its first argument."""
+class WithItsValue(Made, Protocol[P, Result]):
+    """What is called as a value and gradient is."""
 
     @overload
     def __call__(
-        self: ValueAndGradient[Concatenate[X, Q], R], x: X, /, *args: Q.args, **kwargs: Q.kwargs
+        self: WithItsValue[Concatenate[X, Q], R], x: X, /, *args: Q.args, **kwargs: Q.kwargs
     ) -> tuple[R, X]: ...
     @overload
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> tuple[Result, Any]: ...
 
 
-class Compiled(Function[P, Result], Protocol):
-    """A function of f's parameters that gives what f gives, and tells of its traces."""
+class Gradient(LikeItsArgument[P]):
+    """A function of f's parameters that gives what is like its first argument; no other function is one."""
 
-    @overload
-    def __get__(self, obj: None, cls: Any = None, /) -> Compiled[P, Result]: ...
-    @overload
-    def __get__(self: Compiled[Concatenate[X, Q], R], obj: X, cls: Any = None, /) -> Callable[Q, R]: ...
+
+class ValueAndGradient(WithItsValue[P, Result]):
+    """A function of f's parameters that gives f's value, and what is like its first argument."""
+
+
+class Traces(Protocol):
+    """What tells of its traces."""
+
     def explain(self) -> str: ...
     def source(self) -> str: ...
     def clear(self) -> None: ...
+
+
+class Compiled(Function[P, Result], Traces, Protocol):
+    """A function of f's parameters that gives what f gives."""
+
+    @overload
+    def __get__(self, obj: None, cls: Any = None, /) -> Self: ...
+    @overload
+    def __get__(self: Compiled[Concatenate[X, Q], R], obj: X, cls: Any = None, /) -> Callable[Q, R]: ...
+    @overload
+    def __get__(self, obj: Any, cls: Any = None, /) -> Callable[..., Any]: ...
+
+
+class CompiledGradient(Gradient[P], Traces):
+    """A gradient, which has not lost the names of its parameters."""
+
+
+class CompiledValueAndGradient(ValueAndGradient[P, Result], Traces):
+    """A value and gradient, likewise."""
+
+
+class Custom(Function[P, Result], Protocol):
+    """A function, below which its derivative is stated."""
+
+    def pullback(self, function: F) -> F: ...
+    def pushforward(self, function: F) -> F: ...
+
+
+class Sparse(Function[P, Any], Protocol):
+    """A function of f's parameters that gives a sparse matrix, and how many passes the last one took."""
+
+    passes: int | None
 
 
 class Grad(Protocol):
@@ -163,6 +213,78 @@ class ElementwiseGrad(Protocol):
     ) -> Callable[[Callable[P, Any]], Callable[P, Any]]: ...  # fmt: skip
 
 
+class SparseJacobian(Protocol):
+    """`sparse_jacobian` and `sparse_hessian`."""
+
+    @overload
+    def __call__(
+        self, f: Callable[P, Any], argnums: int | str = 0, pattern: Any = None, quiet: bool = False
+    ) -> Sparse[P]: ...
+    @overload
+    def __call__(
+        self, f: None = None, argnums: int | str = 0, pattern: Any = None, quiet: bool = False
+    ) -> Callable[[Callable[P, Any]], Sparse[P]]: ...
+
+
+class ProductWithHessian(Protocol):
+    """`hvp` and `vhp`."""
+
+    @overload
+    def __call__(
+        self, f: Callable[..., Any], primals: X, tangents: Any, has_aux: Literal[False] = False,
+        holomorphic: bool = False,
+    ) -> X: ...  # fmt: skip
+    @overload
+    def __call__(
+        self, f: Callable[..., tuple[Any, A]], primals: X, tangents: Any, has_aux: Literal[True],
+        holomorphic: bool = False,
+    ) -> tuple[X, A]: ...  # fmt: skip
+
+
+class Implicit(Protocol):
+    """`implicit`."""
+
+    @overload
+    def __call__(
+        self, residual: Callable[..., Any], solution: None = None, *, jacobian: Callable[..., Any] | None = None
+    ) -> Callable[[F], F]: ...
+    @overload
+    def __call__(
+        self, residual: Callable[..., Any], solution: Callable[..., R], *args: Any,
+        jacobian: Callable[..., Any] | None = None,
+    ) -> R: ...  # fmt: skip
+    @overload
+    def __call__(
+        self, residual: Callable[..., Any], solution: X, *args: Any, jacobian: Callable[..., Any] | None = None
+    ) -> X: ...
+
+
+class CustomOf(Protocol):
+    """`custom`."""
+
+    def __call__(self, f: Callable[P, R], registry: Any = ...) -> Custom[P, R]: ...
+
+
+class DeclareRule(Protocol):
+    """`rrule`."""
+
+    @overload
+    def __call__(self, f: Callable[..., Any], *, registry: Any = ...) -> Callable[[F], F]: ...
+    @overload
+    def __call__(
+        self, f: Callable[..., R], *args: Any, registry: Any = ..., **kwargs: Any
+    ) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+
+
+class NonDifferentiable(Protocol):
+    """`non_differentiable`."""
+
+    @overload
+    def __call__(self, target: F, /, *, registry: Any = ...) -> F: ...
+    @overload
+    def __call__(self, *targets: Callable[..., Any], registry: Any = ...) -> Callable[[F], F]: ...
+
+
 class DerivativeOf(Protocol):
     """`derivative`."""
 
@@ -221,24 +343,24 @@ class Compile(Protocol):
 
     @overload
     def __call__(
-        self,
-        g: Callable[P, R],
-        *,
-        exact: bool = False,
-        strict: bool = False,
-        native: bool | None = None,
+        self, g: Gradient[P], *, exact: bool = False, strict: bool = False, native: bool | None = None,
         quiet: bool = False,
-    ) -> Compiled[P, R]: ...
+    ) -> CompiledGradient[P]: ...  # fmt: skip
     @overload
     def __call__(
-        self,
-        g: None = None,
-        *,
-        exact: bool = False,
-        strict: bool = False,
-        native: bool | None = None,
+        self, g: ValueAndGradient[P, R], *, exact: bool = False, strict: bool = False, native: bool | None = None,
         quiet: bool = False,
-    ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
+    ) -> CompiledValueAndGradient[P, R]: ...  # fmt: skip
+    @overload
+    def __call__(
+        self, g: Callable[P, R], *, exact: bool = False, strict: bool = False, native: bool | None = None,
+        quiet: bool = False,
+    ) -> Compiled[P, R]: ...  # fmt: skip
+    @overload
+    def __call__(
+        self, g: None = None, *, exact: bool = False, strict: bool = False, native: bool | None = None,
+        quiet: bool = False,
+    ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...  # fmt: skip
 
 
 def _itself(f: Any) -> Any:
@@ -256,3 +378,9 @@ vjp: Typed[Vjp] = _itself
 jvp: Typed[Jvp] = _itself
 linearize: Typed[Linearize] = _itself
 compile: Typed[Compile] = _itself
+custom: Typed[CustomOf] = _itself
+implicit: Typed[Implicit] = _itself
+sparse_jacobian: Typed[SparseJacobian] = _itself
+product_with_hessian: Typed[ProductWithHessian] = _itself
+rrule: Typed[DeclareRule] = _itself
+non_differentiable: Typed[NonDifferentiable] = _itself

@@ -15,7 +15,7 @@ from wengert_rules.scipy.optimize.limits import limits_of
 def fitted(found: Any, residual: Any, slopes: Any = None, bounds: Any = None, cost: Any = None) -> Any:
     """The point `found` as the one where the sum of squares of the residual is least, or where the `cost` is."""
     x = np.asarray(found, float)
-    gradient = grad(cost or (lambda x: np.sum(residual(x) ** 2) / 2))
+    gradient: Any = grad(cost or (lambda x: np.sum(residual(x) ** 2) / 2))
     if slopes is not None and cost is None:
         gradient = lambda x: np.transpose(slopes(x)) @ residual(x)  # noqa: E731
     gaps, is_equality = limits_of(x, None if bounds is None else broadcast(bounds, len(x)), ())
