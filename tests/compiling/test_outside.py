@@ -376,7 +376,7 @@ EFFECTS = [
     ("rng = np.random.default_rng(0)", "rng.integers(3)", "no floats"),
     ("it = iter([1.0, 2.0])", "next(it, 0.0)", "it reads a list_iterator"),
     ("import time", "time.time()", "time.time"),
-    ("import os", "os.environ['HOME']", "it calls os."),
+    ("import os", "os.environ['HOME']", "it reads a _Environ"),
     ("def c():\n  n = 0\n  def s():\n    nonlocal n; n += 1\n  return s\nstep = c()", "step()", "sets a variable"),
     ("", "globals()", "builtins.globals"),
     ("", "exec('pass')", "builtins.exec"),

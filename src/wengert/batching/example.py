@@ -63,6 +63,7 @@ def program_of(
     with nullcontext() if outer is None else silent(), level(True) as (recording, here):
         if outer is not None:
             _look_through(recording, here, outer)
+            recording.reads, recording.enter = outer.reads, outer.enter
         recording.batched = True
         start, sources = here.start, _Sources(recording, here)
         entered = [replaced(a, sources.enter) for a in args]

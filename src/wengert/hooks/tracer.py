@@ -146,6 +146,10 @@ def enter(
     recording.owed.append(swaps.restore)
     entered, named = list(args), dict(kwargs)
     wanted = list(wanted)
+    if recording.reads is not None:
+        recording.reads.parts([named[key] if isinstance(key, str) else entered[key] for key in wanted])
+        if itself:
+            recording.reads.holder(f)
     if itself:
         if type(f) is not types.FunctionType and f in rules:
             swaps.enter(None, "f")  # it is not entered: its rule states the derivative

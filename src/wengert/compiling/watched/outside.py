@@ -22,7 +22,8 @@ from wengert.compiling.watched.kinds import (
     slots_of,
 )
 from wengert.compiling.watched.taking import GENERATORS, Taken
-from wengert.compiling.watched.trusted import is_library, is_of_user
+from wengert.compiling.watched.trusted import is_inner, is_library, is_of_user
+from wengert.recording.exchanged import is_born
 from wengert.recording.learnt import prepared
 from wengert.recording.primitives import primitive_of
 from wengert.values.computed import computed_once
@@ -77,6 +78,8 @@ class Reads(Taken):
             self.test(f"not {place}.__dict__")
         elif name in ("__code__", "__annotations__", "__annotate__", "__type_params__"):
             self.test(f"{place}.{name} is {self.pin(value)}")
+        elif name in ("__name__", "__qualname__", "__module__", "__doc__") and type(value) in ATOMS:
+            self._atom(value, f"{place}.{name}")
         elif name in vars(f):
             return self.read(value, f"{place}.__dict__[{name!r}]")
         else:
@@ -126,6 +129,30 @@ class Reads(Taken):
             return
         self.read(vars(obj), f"{place}.__dict__")
 
+    def parts(self, things: list[Any]) -> None:
+        """Take in all attributes of the objects from outside among `things`, and in these: they are walked through."""
+        todo, seen = [*things], set()
+        while todo:
+            thing = todo.pop()
+            if id(thing) in seen:
+                continue
+            seen.add(id(thing))
+            if isinstance(thing, (list, tuple)):
+                todo += thing
+            elif isinstance(thing, dict):
+                todo += thing.values()
+            elif self.known.get(id(thing), (seen,))[0] is thing and type(thing) not in GENERATORS:
+                self.whole(thing)
+                todo += vars(thing).values() if self.unkept is None else ()
+
+    def holder(self, f: Any) -> None:
+        """Take in what a function holds, for the derivative with respect to it is taken, too."""
+        if type(f) is types.MethodType:
+            f = f.__self__
+        if type(f) is types.FunctionType and f.__closure__ and not is_born(f):
+            self.give_up(f"it takes the derivative with respect to what {f.__qualname__} holds")
+        self.parts([f])
+
     def absent(self, obj: Any, name: str) -> None:
         """An attribute was asked for that is not there; what its class has is tested for all classes."""
         t, (known, place) = type(obj), self.known.get(id(obj), (None, ""))
@@ -168,7 +195,10 @@ class Reads(Taken):
             return made
         if is_library(space):
             if name in space and not module.__name__.startswith("wengert"):
-                self.test(f"{self.pin(space, module.__name__)}[{name!r}] is {self.pin(value)}")
+                place = f"{self.pin(space, module.__name__)}[{name!r}]"
+                if is_inner(space):  # what the program sets there is its own
+                    return self.read(value, place)
+                self.test(f"{place} is {self.pin(value)}")
                 self.names[id(space), name] = value, value
             return value
         if name not in space:
@@ -214,7 +244,7 @@ class Reads(Taken):
             if isinstance(outer.made, np.ndarray) and id(owner_of(outer.made)) in self.recording.memory.storages:
                 self.give_up(f"it writes into an array that it is given ({self.said(place)})")
         for place, array, kept in self._contents:
-            if not np.array_equal(array, kept):
+            if array.tobytes() != kept.tobytes():
                 self.give_up(f"it writes into an array from outside ({self.said(place)})")
 
     def _class(self, cls: Any) -> None:

@@ -30,15 +30,14 @@ from wengert.compiling.watched.kinds import (
     is_tensor_function,
 )
 from wengert.compiling.watched.lent import Lent
-from wengert.compiling.watched.trusted import is_library
+from wengert.compiling.watched.trusted import is_library, is_unwatched
 from wengert.recording.primitives import INPUT
-from wengert.recording.recording import Recording, here
+from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.shadow import SHADOW
 from wengert.recording.subclasses import renewed
 from wengert.values.callables import unwrapped
 from wengert.values.codes import original
 from wengert.values.frames import ENGINE, is_ours
-from wengert.values.names import home_of
 from wengert.values.specs import is_inexact
 from wengert.values.transformed import Transformed
 
@@ -173,6 +172,10 @@ class Taken:
         if type(value) not in (float, complex, np.ndarray) and not isinstance(value, np.generic):
             self.give_up(f"it reads a {type(value).__name__} from outside ({self.said(place)})")
             return value
+        if STATE.recording is not self.recording:
+            words = f"a function under vmap reads {self.said(place)}: give it as an argument, with in_axes None for it"
+            self.give_up(words)
+            return value
         caller = library_that_calls(sys._getframe())
         if caller is not None:
             self.give_up(f"{caller} runs as it is, and calls what reads from outside")
@@ -216,8 +219,8 @@ class Taken:
         kept = value.copy()
         self._contents.append((place, value, kept))
         like = f"type({place}) is {self.pin(np.ndarray)} and {place}.dtype == {self.pin(value.dtype)}"
-        self.test(f"{like} and {place}.strides == {value.strides}")
-        self.test(f"{self.pin(np.array_equal)}({place}, {self.pin(kept)})")
+        self.test(f"{like} and {place}.shape == {value.shape} and {place}.strides == {value.strides}")
+        self.test(f"{place}.tobytes() == {self.pin(value.tobytes())}")  # in records -0.0 is not 0.0, and nan is nan
 
     def _container(self, value: Any, place: str) -> Any:
         t = type(value)
@@ -259,7 +262,7 @@ class Taken:
         return {key: repr(key) for key in value}
 
     def _object(self, value: Any, place: str, t: Any) -> None:
-        if isinstance(value, enum.Enum):
+        if issubclass(t, enum.Enum):
             read_member(self, value, place)
         elif isinstance(value, type):
             self.classes[id(value)] = value
@@ -269,6 +272,8 @@ class Taken:
             self.inside(unwrapped(value))
         elif t is types.ModuleType:
             self.test(f"{place} is {self.pin(value, value.__name__)}")
+            if not is_library(vars(value)):
+                self.test(f"type({place}) is {self.pin(t)}")
         elif isinstance(value, SAME) and is_bound_to_none(value):
             self.test(f"{place} is {self.pin(value)}")
         elif t is types.MethodType:
@@ -279,7 +284,7 @@ class Taken:
         elif isinstance(value, Wrapper):
             self.test(f"{place} is {self.pin(value)}")
             self.inside(value.wrapped)
-        elif t in GENERATORS or (has_attributes_alone(t) and not home_of(t).startswith("wengert")):
+        elif t in GENERATORS or (has_attributes_alone(t) and not any(map(is_unwatched, t.__mro__))):
             self._instance(value, place, t)
         else:
             self.give_up(f"it reads a {t.__name__} from outside ({self.said(place)}), which cannot be watched")

@@ -14,7 +14,7 @@ from wengert.compiling.watched.outside import Reads
 from wengert.compiling.watched.watching import WATCHING, resolve_plain
 from wengert.errors import WengertError
 from wengert.hooks.tracer import level, run
-from wengert.recording.decisions import kinds_stay
+from wengert.recording.decisions import exact, kinds_stay
 from wengert.recording.layout import views_or_copies
 from wengert.recording.recording import STATE, Recording
 from wengert.recording.slots import slot_of
@@ -83,7 +83,9 @@ def _place(f: Any) -> Site | None:
 def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) -> str:
     """The expression of what is returned; `slots` gets those of the values in it."""
     t = type(value)
-    slot = slot_of(recording, value) if is_inexact(value) or t is float else None
+    if is_inexact(value) and t not in (float, complex, np.ndarray) and not isinstance(value, np.generic):
+        reads.give_up(f"it returns a {t.__name__}")
+    slot = slot_of(recording, value) if t in (float, complex, np.ndarray) or isinstance(value, np.generic) else None
     if slot is not None:
         slots.append(slot)
         return f"r[{len(slots) - 1}]"
@@ -91,6 +93,7 @@ def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) 
         if t is not tuple:
             reads.known[id(value)] = value, ""  # met again it would be the same object
         if t is dict and {type(key) for key in value} <= {str, int}:
+            exact(recording, value)
             parts = ", ".join(f"{key!r}: {_returned(reads, recording, part, slots)}" for key, part in value.items())
             return f"{{{parts}}}"
         if t is not dict:
@@ -104,6 +107,7 @@ def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) 
         parts = ", ".join(f"{name!r}: {_returned(reads, recording, part, slots)}" for name, part in vars(value).items())
         return f"{reads.pin(with_attributes)}({reads.pin(t)}, {{{parts}}})"
     if t in ATOMS or t in (float, complex) or isinstance(value, np.generic):
+        exact(recording, [value])  # a text is made of what the function was given, or is the same in each call
         return reads.pin(value)
     if t is np.ndarray and not value.dtype.hasobject and not reads.holds(value):
         return f"{reads.pin(value.copy())}.copy()"

@@ -36,7 +36,7 @@ _OUTSIDE = {
     "__import__", "attrgetter", "methodcaller", "load", "save", "savez", "savez_compressed",
     "savetxt", "loadtxt", "genfromtxt", "fromfile", "tofile", "dump", "dumps", "fromregex", "memmap", "open_memmap",
     "seterr", "geterr", "setbufsize", "getbufsize", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions",
-    "printoptions", "__getattribute__", "__setstate__", "__dir__", "__subclasses__",
+    "printoptions", "dispatch", "__getattribute__", "__setstate__", "__dir__", "__subclasses__",
 }  # fmt: skip
 """Names of functions and methods of these libraries that read or change what lies outside."""
 
@@ -65,6 +65,11 @@ def is_library(space: dict[str, Any]) -> bool:
     return False
 
 
+def is_inner(space: dict[str, Any]) -> bool:
+    """Whether a namespace of a library is that of a module which only libraries may use without a look at its state."""
+    return top(space["__name__"]) in INNER
+
+
 def is_solver(f: types.FunctionType) -> bool:
     """Whether a function of SciPy may run what it is given where nothing is watched."""
     return home_of(f).startswith(("scipy.optimize", "scipy.integrate", "scipy.differentiate"))
@@ -74,6 +79,12 @@ def is_of_user(thing: Any) -> bool:
     """Whether a class or callable is neither of these libraries nor of Python's own."""
     name = top(home_of(thing))
     return name not in LIBRARIES and name not in sys.stdlib_module_names
+
+
+def is_unwatched(t: Any) -> bool:
+    """Whether a class is Python's own or this package's, and of no library whose methods are followed."""
+    name = top(home_of(t))
+    return name in ("wengert", "wengert_rules") or (name in sys.stdlib_module_names and name not in LIBRARIES)
 
 
 def calls_python(t: Any) -> bool:

@@ -19,17 +19,18 @@ import numpy as np
 from wengert.compiling.watched.drawing import MAKING, drawing, is_draw, seeded
 from wengert.compiling.watched.forms import is_in_tests
 from wengert.compiling.watched.heads import has_no_number
-from wengert.compiling.watched.kinds import runs_code
+from wengert.compiling.watched.kinds import is_tensor_function, runs_code
 from wengert.compiling.watched.outside import Reads
 from wengert.compiling.watched.ruled import where_traced
 from wengert.compiling.watched.trusted import HIDDEN, calls_python, is_library, is_of_user, is_solver, refused_call
+from wengert.errors import RefusedCallError
 from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
 from wengert.hooks.exchange import HOOKS
 from wengert.hooks.policy import Kind
 from wengert.recording.exchanged import is_born
 from wengert.recording.primitives import primitive_of
-from wengert.recording.recording import STATE
+from wengert.recording.recording import STATE, here
 from wengert.rewrite.heads import LoopHead
 from wengert.values.frames import ENGINE, user_frame
 from wengert.values.names import home_of
@@ -129,16 +130,24 @@ def _seen(obj: Any, name: str, value: Any, site: Site | None) -> Any:
             _unseen(frame)
         return value
     if t is types.ModuleType:
-        return value if _is_ours(sys._getframe(2)) else reads.of_module(obj, name, value)
+        return value if _is_ours(_asker(2)) else reads.of_module(obj, name, value)
     if name == "__dict__" and not isinstance(obj, (type, types.FunctionType)):
         reads.whole(obj)
         return value
-    if name in HIDDEN and not _is_ours(sys._getframe(2)):
+    if name in HIDDEN and not _is_ours(_asker(2)):
         reads.give_up(f"it reads .{name}")
         return value
-    if t is types.FunctionType and name not in ("__name__", "__qualname__", "__module__", "__doc__"):
+    if t is types.MethodType and name not in ("__func__", "__self__"):
+        obj, t = obj.__func__, type(obj.__func__)
+    if t is types.FunctionType:
         return value if is_born(obj) else reads.of_function(obj, name, value)
     return reads.attribute(obj, name, value)
+
+
+def _asker(depth: int) -> Any:
+    """The frame that asks for an attribute, also by way of `getattr`, `hasattr` or `vars`."""
+    frame = sys._getframe(depth + 1)
+    return frame.f_back if frame.f_code.co_filename == __file__ else frame
 
 
 def _is_ours(frame: Any) -> bool:
@@ -171,7 +180,7 @@ def _asked(native: Callable[..., Any]) -> Callable[..., Any]:
 
 def _vars(*obj: Any) -> Any:
     """What is called for `vars`; without an argument it is that of a frame."""
-    if len(obj) == 1 and hasattr(obj[0], "__dict__"):
+    if len(obj) == 1 and hasattr(obj[0], "__dict__") and type(obj[0]) is not types.ModuleType:
         return _getattr(*obj, "__dict__", STATE.site)
     _unkept("it calls vars", STATE.site)
     return vars(*obj)
@@ -222,11 +231,14 @@ def _is_not(right: Any, left: Any, site: Site | None) -> bool:
 
 
 def _told_apart(hook: str, right: Any, left: Any, site: Site | None) -> bool:
-    reads = reads_here()
+    recording = STATE.recording
+    reads: Any = None if recording is None else recording.reads
     among = all if type(left) in (list, dict) else any  # a list that is made inside is no other
     is_asked = left is not right and sys._getframe(2).f_globals is not vars(copy)  # which only keeps what it copied
     if reads is not None and is_asked and type(right) is type(left) and among(map(reads.is_a_form, (left, right))):
-        _unkept("it asks whether something from outside is something else", site)
+        STATE.site = site  # what stands for it in the trace is another thing: the answer may be wrong already
+        words = f"{here()}: it asks whether something from outside is something else"
+        raise recording.refuse(RefusedCallError(words))  # type: ignore[union-attr]
     if reads is not None and type(right) is type(left) and has_no_number(left):
         reads.heads.told_apart = True
     answer: bool = HOOKS[hook](right, left, site)
@@ -263,14 +275,14 @@ def _attribute_of_class(cls: Any, name: str, default: Any) -> Any:
 
 def _loop_entered(head: LoopHead, site: Site | None) -> None:
     reads = reads_here()
-    if reads is not None:
+    if reads is not None and reads.recording is STATE.recording:
         reads.heads.entered(sys._getframe(1), head)
 
 
 def _loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
     """An iteration begins; that of a `for` has an iterator."""
     reads, (*iterator, site) = reads_here(), iterator_and_site
-    if reads is not None:
+    if reads is not None and reads.recording is STATE.recording:
         reads.heads.met(sys._getframe(1), head, iterator, site)
 
 
@@ -318,7 +330,26 @@ def _instead(f: Any, reads: Reads) -> Any:
         _asks_whether_instance(reads)
     if type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _ASKED:
         return _ASKED[f]
-    return where_traced(f, reads) if _has_rule(f) else None
+    return where_traced(f, reads) if _has_rule(f) else _with_parts(f, reads) if _walks(f) else None
+
+
+def _walks(f: Any) -> bool:
+    """Whether a callable is one of this package, which may walk through the objects that it is given."""
+    t = type(f)
+    if t is types.FunctionType:
+        return f.__code__.co_filename.startswith(ENGINE)
+    return not issubclass(t, type) and home_of(t).startswith("wengert.") and not is_tensor_function(t)
+
+
+def _with_parts(f: Any, reads: Reads) -> Callable[..., Any]:
+    """What is called in place of a callable of this package: it is given objects all of whose attributes are read."""
+    resolved = resolve(f, STATE.site)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        reads.parts([*args, *kwargs.values()])
+        return resolved(*args, **kwargs)
+
+    return call
 
 
 _MAKING_TYPES = {type(f) for f in MAKING}
