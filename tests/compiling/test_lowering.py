@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -386,3 +387,19 @@ def test_what_a_trace_computed_is_not_kept_by_its_code(monkeypatch, f, x):
     compiled(x)
     assert recordings() <= before
     assert "reads a0" in compiled.explain()
+
+
+@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+def test_a_mistake_of_ours_is_told_and_leaves_the_code_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise KeyError("a mistake")
+
+    monkeypatch.setattr(lowering, "_continued", fails)
+    with pytest.raises(KeyError, match="a mistake"):
+        wg.compile(wg.grad(reads_outside))(X)
+    monkeypatch.setattr(lowering, "mistaken", MISTAKEN)
+    with pytest.warns(RuntimeWarning, match="a mistake in wengert.*KeyError"):
+        assert wg.compile(wg.grad(reads_outside))(X) == pytest.approx(wg.grad(reads_outside)(X))
+
+
+MISTAKEN, X = lowering.mistaken, np.array([0.3, 0.5, 0.7])

@@ -312,6 +312,8 @@ WAYS = [
     ("def helper(z, a=2.0): return z * a", "helper(x[0])", "helper.__defaults__ = None", EAGER),
     ("def helper(z, *, a=2.0): return z * a", "helper(x[0])", "helper.__kwdefaults__ = None", EAGER),
     ("i = np.array([0, 1])", "float(i.dtype.itemsize)", "i = i.astype(np.int32)", MISS),
+    ("i = np.array([True, False])", "np.sum(x[i])", "i = i.view(np.int8)", MISS),
+    ("i = np.array([[0, 1]])", "float(i.shape[0])", "i = i.reshape(2, 1)", MISS),
     ("k7 = 0.5", "k7", "k7 = 0.7", HIT),
     (CLASSES, "getattr(m, 'absent', 0.5)", "m.absent = 0.7", MISS),
     (CLASSES, "getattr(m, 'absent', 0.5)", "M.absent = 0.7", MISS),

@@ -158,7 +158,6 @@ READ = [
     ("vars(module)['k']", "module.k = 3.0"),
     ("getattr(module, 'k')", "module.k = 3.0"),
     ("getattr(module, 'k', 1.0)", "del module.k"),
-    ("module.k", "module.__class__ = Made"),
     ("told(1.0)", "told.register(float, lambda z: z * 5.0)"),
     ("len(helper.__doc__)", "helper.__doc__ = 'three'"),
     ("len(helper.__name__)", "helper.__name__ = 'h'"),
@@ -178,3 +177,19 @@ def test_what_is_read(read: str, change: str) -> None:
     as_plain(space["f"], [(1.5,), (1.5,), (2.5,)], (change,), space)
     space["sys"].modules.pop("of_test", None)
     del space["sys"].of_test
+
+
+def test_a_module_that_becomes_an_object_of_another_class() -> None:
+    space: dict[str, Any] = {"np": np}
+    exec(f"{KINDS}\ndef f(x): return x * module.k\n", space)
+    g = wg.compile(space["f"])
+    assert g(1.0) == 2.0
+    space["module"].__class__ = space["Made"]
+    with pytest.warns(wg.EagerWarning, match="it reads a Made"):
+        assert g(1.0) == 9.0
+
+
+def test_whether_an_array_can_be_written() -> None:
+    space: dict[str, Any] = {"np": np, "W": np.array([1.937, 2.0])}
+    exec("def f(x):\n  for _ in range(2): x = x + x * len(repr(W[0] if W.flags.writeable else 0.5))\n  return x", space)
+    as_plain(wg.grad(space["f"]), [(1.0,), (1.0,), (1.0,)], ("W.sort()", "W.flags.writeable = False"), space)

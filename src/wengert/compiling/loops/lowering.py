@@ -8,7 +8,7 @@ zero, or where a number overflows, two programs may give the same that are not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,12 @@ from wengert.compiling.loops.freeing import freed, is_head, may_be_free, without
 from wengert.compiling.loops.postponing import Reverse
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.unrolling import Uncut, unrolled
+from wengert.errors import RuleError
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
+from wengert.values.frames import warn
 from wengert.values.specs import is_complex, is_inexact
 from wengert.values.trees import leaves
 
@@ -41,12 +43,27 @@ def lowered(tape: Any, cut: bool = True, exact: bool = False) -> Any:
 
 def _freed(tape: Any, wanted: int, exact: bool) -> Any:
     """The tape with free loops where there may be some, and without the marks of iterations."""
-    if may_be_free(tape):
-        try:
-            return freed(tape, wanted, exact)
-        except Exception:  # loops may be of all kinds: what cannot be told stays as it was recorded
-            pass
-    return without_heads(tape)
+    found = _tried(freed, tape, wanted, exact) if may_be_free(tape) else None
+    return without_heads(tape) if found is None else found
+
+
+def _tried(make: Callable[..., Any], *args: Any) -> Any:
+    """What is made of a tape; None where it cannot be, and stays as it was recorded.
+
+    A loop that cannot be told has an exception of its own, an Uncut or that of a rule. Any other is a mistake of ours.
+    """
+    try:
+        return make(*args)
+    except (Uncut, RuleError):
+        return None
+    except Exception as error:
+        mistaken(error)
+        return None
+
+
+def mistaken(error: Exception) -> None:
+    """Tell of a mistake of ours, after which loops stay as they were recorded; tests have it raised."""
+    warn(f"a mistake in wengert: loops stay as they were recorded ({error!r}). Please report it.", RuntimeWarning)
 
 
 def postponed_on(tape: Any) -> Any:
@@ -142,20 +159,16 @@ def _derivative(forward: _Forward, cut: bool, exact: bool) -> Any:
     free = _freed(forward.tape, len(forward.inputs), exact) if cut else None
     without_heads(forward.tape)
     if free is not None and any([type(op.fn) is FreeLoop for op in free.calls]):
-        try:
-            return _pulled(forward, free)
-        except Exception:
-            pass
+        found = _tried(_pulled, forward, free)
+        if found is not None:
+            return found
     whole = rolled(forward.tape)
     counts = _cuts([op.fn for op in whole if isinstance(op, Call) and type(op.fn) is Loop]) if cut else {}
     if not counts:
         return _pulled(forward, forward.tape)
-    try:
-        found = _continued(forward, whole, counts)
-        if _holds(found, forward):
-            return found
-    except Exception:  # of fewer iterations anything may be raised: they were never run
-        pass
+    found = _tried(_continued, forward, whole, counts)
+    if found is not None and _tried(_holds, found, forward):
+        return found
     return _pulled(forward, forward.tape)
 
 
@@ -165,7 +178,7 @@ def _continued(forward: _Forward, whole: Any, counts: dict[int, int]) -> Any:
     if not all(map(_is_told_apart, tables)):
         raise Uncut("a table has an element twice, or others than floats")
     cuts = [counts, *[{**counts, n: keep + 1} for n, keep in counts.items()], {n: k + 2 for n, k in counts.items()}]
-    base, *mores, further = [rolled(_pulled(forward, _cut(whole, cut)), LIKE_CUT) for cut in cuts]
+    base, *mores, further = [rolled(_pulled_of_few(forward, _cut(whole, cut)), LIKE_CUT) for cut in cuts]
     return continued(base, mores, further, [n - keep for n, keep in counts.items()], tables)
 
 
@@ -193,8 +206,11 @@ def _holds(found: Tape, forward: _Forward) -> bool:
         except Exception:  # a branch goes another way there, or what is computed has no value
             continue
         if all([np.isfinite(leaf).all() for _, leaf in leaves(expected)]):
-            with np.errstate(all="ignore"):
-                return agree(run(*given, *seeds), expected)
+            try:
+                with np.errstate(all="ignore"):
+                    return agree(run(*given, *seeds), expected)
+            except Exception:  # where the function has a derivative, this one has none
+                return False
     return False
 
 
@@ -228,8 +244,21 @@ def _pulled(forward: _Forward, tape: Tape) -> Any:
     return Reverse.taped(tape, n, given, [_apart(value_of(seed)) for seed in forward.seeds])
 
 
+def _pulled_of_few(forward: _Forward, tape: Tape) -> Any:
+    """`_pulled` of fewer iterations, in which the function's own calls may raise anything: they were never run so."""
+    try:
+        return _pulled(forward, tape)
+    except Exception as error:
+        raise Uncut(f"fewer iterations raise {error!r}") from error
+
+
 def _apart(value: Any) -> Any:
-    return value.copy(order="K") if isinstance(value, np.ndarray) else value
+    """A number, or a copy of an array that can be written where the array can: the function may ask."""
+    if not isinstance(value, np.ndarray):
+        return value
+    made = value.copy(order="K")
+    made.flags.writeable = value.flags.writeable
+    return made
 
 
 def _spliced(tape: Any, back: Call, forward: _Forward, derivative: Any) -> Tape:

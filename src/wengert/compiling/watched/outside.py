@@ -129,6 +129,12 @@ class Reads(Taken):
             return
         self.read(vars(obj), f"{place}.__dict__")
 
+    def flags(self, array: np.ndarray) -> None:
+        """It is asked how an array lies, and whether it can be written."""
+        for place, outer in self.inputs.items():
+            if outer.made is array:
+                self.test(f"{place}.flags.num == {outer.own.flags.num}")
+
     def parts(self, things: list[Any]) -> None:
         """Take in all attributes of the objects from outside among `things`, and in these: they are walked through."""
         todo, seen = [*things], set()

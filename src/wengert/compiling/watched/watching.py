@@ -122,6 +122,8 @@ def _getattr(obj: Any, name: str, site: Site | None) -> Any:
 def _seen(obj: Any, name: str, value: Any, site: Site | None) -> Any:
     """What the code goes on with for an attribute that was read."""
     t = type(obj)
+    if t is np.ndarray and name == "flags" and (reads := reads_here()) is not None:
+        reads.flags(obj)
     reads = None if t is np.ndarray or t is float else _reads_of(sys._getframe(2), site)
     if reads is None:
         frame = sys._getframe(2)
