@@ -49,6 +49,8 @@ MADE: dict[str, tuple[Callable[..., Any], Any]] = {
     "hessian": (wg.hessian(energy), np.diag(6 * X)),
     "hessian as a matrix": (wg.hessian(energy, argnums=(0,), as_matrix=True), np.diag(6 * X)),
     "elementwise_grad": (wg.elementwise_grad(cube), 3 * X**2),
+    "checkpoint": (wg.checkpoint(energy), np.sum(X**3)),
+    "grad of checkpoint": (wg.grad(wg.checkpoint(energy)), 3 * X**2),
     "vmap": (wg.vmap(cube), X**3),
     "vmap of grad": (wg.vmap(wg.grad(cube)), 3 * X**2),
     "compile": (wg.compile(energy, native=False), np.sum(X**3)),

@@ -8,7 +8,6 @@ the call, records the stretch again at the end of the recording, and walks back 
 
 from __future__ import annotations
 
-import functools
 import math
 import sys
 import weakref
@@ -25,12 +24,13 @@ from wengert.recording.recording import STATE, Level, Recording
 from wengert.recording.session import SESSION, followed
 from wengert.recording.shadow import SHADOW, held
 from wengert.reverse.accumulators import Bars
-from wengert.values.callables import callable_name
+from wengert.values.callables import callable_name, unwrapped
 from wengert.values.functional import getfield
 from wengert.values.sites import Site
 from wengert.values.snapshots import Reach
 from wengert.values.specs import is_inexact
 from wengert.values.telling import Telling
+from wengert.values.transformed import transforms
 from wengert.values.views import is_foreign, owner_of
 from wengert.written.storage import Memory, memory_of
 from wengert.written.undo import Everything, undo
@@ -55,7 +55,9 @@ def checkpoint(f: F) -> F:
     Errors: RecomputationError where f does something else when it runs again.
     """
 
-    @functools.wraps(f)
+    given, f = f, unwrapped(f)
+
+    @transforms(checkpoint, given)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         recording = followed()
         if recording is None:
