@@ -15,7 +15,9 @@ import sys
 import threading
 import time
 import types
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -178,12 +180,25 @@ def test_one_is_shown_at_a_time(terminal: Terminal) -> None:
 
 
 def interrupted(work) -> KeyboardInterrupt:
-    """The exception that ends some work, done again and again, after 0.15 seconds."""
-    timer = threading.Timer(0.15, signal.raise_signal, [signal.SIGINT])
-    timer.start()
+    """The exception that ends some work, done again and again, after 0.15 seconds: anywhere in it."""
+    return interrupted_once(lambda: True, work)
+
+
+def interrupted_once(may: Callable[[], bool], work: Callable[[], Any]) -> KeyboardInterrupt:
+    """`interrupted`, at the first moment after that at which it may be."""
+
+    def interrupt() -> None:
+        time.sleep(0.15)
+        until = time.monotonic() + 60.0
+        while not may() and time.monotonic() < until:
+            time.sleep(0.001)
+        signal.raise_signal(signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
     with pytest.raises(KeyboardInterrupt) as found:
         list(iter(work, "done"))
-    timer.join()
+    thread.join()
     return found.value
 
 
@@ -191,8 +206,11 @@ def interrupted(work) -> KeyboardInterrupt:
 @pytest.mark.parametrize("words", STOPPED)
 def test_an_interrupt_says_what_was_running_and_leaves_nothing(words: str, terminal: Terminal) -> None:
     codes = slow.__code__, step.__code__, stencil.__code__
+    def is_telling() -> bool:
+        return any([not one.is_over and str(one).startswith(words) for one in [*telling._begun]])
+
     with contextlib.redirect_stderr(terminal):
-        error = interrupted(lambda: WORK[words][0](False))
+        error = interrupted_once(is_telling, lambda: WORK[words][0](False))
     assert [note for note in error.__notes__ if note.startswith(f"interrupted: {words}")]
     assert codes == (slow.__code__, step.__code__, stencil.__code__)
     assert STATE.recording is None and not SESSION.recordings and not SHADOW
