@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from wengert.compiling.floats import with_floats
 from wengert.compiling.placement import (
     Placement,
     Pool,
@@ -24,18 +26,45 @@ from wengert.tape.liveness import Carrying, is_atom
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.tape.source import Writer, compiled
 from wengert.values import functional
+from wengert.values.computed import computed_once
 from wengert.values.keys import as_view
 from wengert.values.names import TIGHT
 
 SHORT = 100  # elements; a row of a loop over two arrays that are widened costs as much as some 25 of them
 
 
+def compile_with_floats(tape: AnyTape, name: str, exact: bool) -> Callable[..., Any]:
+    """As `compile_placed`, by Python's floats where that is faster; unless `exact`, these may be rounded otherwise."""
+    floats = with_floats(tape, exact)
+    if floats is None:
+        return compile_placed(tape, name)
+    return _placed(FloatWriter(floats, sites=True, plain=Later(tape, name)), name)
+
+
 def compile_placed(tape: AnyTape, name: str = "f") -> Callable[..., Any]:
     """The function that computes what `tape` does, in buffers that it keeps; its text is its `source`."""
-    writer = PlacedWriter(tape, sites=True)
+    return _placed(PlacedWriter(tape, sites=True), name)
+
+
+def _placed(writer: PlacedWriter, name: str) -> Callable[..., Any]:
     function: Any = compiled(writer, name)
     function.pool = writer.pool
     return function
+
+
+class Later:
+    """The function of a tape, which is written when it is first called."""
+
+    def __init__(self, tape: AnyTape, name: str) -> None:
+        self.tape, self.name = tape, name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.run(*args, **kwargs)
+
+    @computed_once
+    def run(self) -> Callable[..., Any]:
+        """The function."""
+        return compile_placed(self.tape, self.name)
 
 
 class PlacedWriter(Writer):
@@ -199,6 +228,51 @@ class PlacedWriter(Writer):
         named = fn in (np.einsum, np.maximum, np.minimum)  # where a third argument by position means something else
         out = f"out={place}" if named else f"None, {place}" if not isinstance(fn, np.ufunc) else place
         return Snippet(f"{self.arg(fn).inside(TIGHT)}({', '.join([*(arg.text for arg in args), out])})", TIGHT)
+
+
+class FloatWriter(PlacedWriter):
+    """Writes a function that computes with Python's floats, and runs `plain` where these raise or are not finite."""
+
+    def __init__(self, tape: AnyTape, sites: bool, loop: Carrying | None = None, plain: Any = None) -> None:
+        super().__init__(tape, sites, loop)
+        self.plain = plain
+        found = results_of(tape.result) if plain else ()
+        self.numbers = list(dict.fromkeys([v for v in found if type(value_of(v)) in (float, np.float64)]))
+        for v in self.numbers:
+            self.uses[v.id] += 1  # each has a line of its own
+
+    def arguments(self) -> tuple[list[str], list[str]]:
+        self.given = super().arguments()
+        return self.given
+
+    def body(self) -> None:
+        plain = self.name("plain")
+        self.outside.constants[plain] = self.plain
+        self.otherwise = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
+        before = len(self.lines)
+        super().body()
+        self.lines[before:] = [
+            "try:",
+            *(f"    {line}" for line in self.lines[before:]),
+            "except (ArithmeticError, ValueError):  # where NumPy has inf or nan",
+            f"    {self.otherwise}",
+        ]
+
+    def end(self) -> None:
+        if self.numbers:
+            finite = self.outside.expr(math.isfinite).text
+            tests = " and ".join([f"{finite}({self.exprs[v.id].text})" for v in self.numbers])
+            self.lines.append(f"if not ({tests}): {self.otherwise}")
+        super().end()
+
+
+def results_of(v: Any) -> Iterator[Variable]:
+    """The values that a result is built of."""
+    if isinstance(v.op, Call) and v.op.fn in functional.DISPLAYS:
+        for part in v.op.references():
+            yield from results_of(part)
+    else:
+        yield v
 
 
 def is_spread(op: Call) -> bool:

@@ -10,7 +10,7 @@ from wengert.compiling.graphs.to_tape import to_tape
 from wengert.compiling.loops.across_loops import across_loops
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.native.choosing import chosen
-from wengert.compiling.numpy_source import compile_placed
+from wengert.compiling.numpy_source import compile_with_floats
 from wengert.compiling.rules import shifts, stores, structures, sums  # noqa: F401 -- importing them enters their rules
 from wengert.compiling.rules.rewriting import EXACT, RULES
 from wengert.compiling.views import set_apart
@@ -21,7 +21,9 @@ from wengert.tape.tape import Tape, verify
 
 
 class OptimisedTape(Tape):
-    """A tape whose compiled function keeps buffers for what it computes."""
+    """A tape whose compiled function keeps buffers for what it computes; `exact` says that it rounds as the tape."""
+
+    exact = True
 
     def compile(self, name: str = "f", *, native: bool | None = False) -> Callable[..., Any]:
         """The function that computes what this tape does, ready to call; its text is its `source`.
@@ -30,7 +32,7 @@ class OptimisedTape(Tape):
         is machine code, by numba, as far as there are words for that; with None from when that has paid.
         Errors: NativeUnavailableError where native code is asked for without numba.
         """
-        return compile_placed(self, name) if native is False else chosen(self, name, native)
+        return compile_with_floats(self, name, self.exact) if native is False else chosen(self, name, native)
 
 
 def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
@@ -48,6 +50,7 @@ def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
     made = _optimised(rolled(tape), exact)
     if any([type(op.fn) is Loop for op in made.calls]):
         made = _optimised(across_loops(made), exact)
+    made.exact = exact
     if not exact:
         _set_apart(made, memory_of(list(made), made.result), set())
     return made

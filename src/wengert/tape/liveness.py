@@ -126,7 +126,7 @@ class Memory:
 
     def _may_write(self, op: Call, x: Any, rest: list[Any]) -> bool:
         """Whether an op, which reads `x` and the rest, may write into `x`."""
-        if not isinstance(x, Variable) or not self.owner[x.id] or not isinstance(value_of(x), np.ndarray):
+        if not isinstance(x, Variable) or not self.owner[x.id] or not isinstance(value_of(x), np.ndarray | list):
             return False
         place = self.find(x.id)
         if self.pinned[place] or self.until[place] > op.id:

@@ -125,6 +125,10 @@ class Writer(Parameters):
         for op in self.ops:
             if op.id in self.needed:
                 self.write_under_its_line(op)
+        self.end()
+
+    def end(self) -> None:
+        """Write the return."""
         self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
 
     def write_under_its_line(self, op: Op) -> None:
@@ -314,7 +318,7 @@ class Writer(Parameters):
     def target(self, op: Call) -> str | None:
         """How a store is written: by key ("{}[]") or by a strided view ("window"); None where neither can say it."""
         x = op.args[0]
-        if not isinstance(x, Variable) or not isinstance(value_of(x), np.ndarray) or op.kwargs:
+        if not isinstance(x, Variable) or not isinstance(value_of(x), np.ndarray | list) or op.kwargs:
             return None
         if op.fn is functional.setitem or op.fn is functional.additem:
             return "{}[]"
@@ -348,9 +352,9 @@ class Writer(Parameters):
             self.settle(k)
         self.statement(op, build)
 
-    def copy(self, name: str, old: str, x: np.ndarray, strided: bool) -> None:
+    def copy(self, name: str, old: str, x: Any, strided: bool) -> None:
         """Write a copy of the array `x`, whose text is `old`; with its very strides, if it is to be `strided`."""
-        if x.flags.c_contiguous:
+        if isinstance(x, list) or x.flags.c_contiguous:
             written_out = not old.isidentifier()  # an array given as text is new each time
             self.lines.append(f"{name} = {old}" if written_out else f"{name} = {old}.copy()")
         elif not strided or x.copy(order="K").strides == x.strides:

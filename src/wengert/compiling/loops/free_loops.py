@@ -36,6 +36,7 @@ class FreeLoop(Carrier):
     """
 
     __name__ = "free_loop"
+    is_free_loop = True
 
     def __init__(self, found: Found, actives: Sequence[bool], exact: bool) -> None:
         self.held, self.outer = len(found.held), len(found.outer)

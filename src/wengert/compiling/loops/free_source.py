@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.floats import with_floats
 from wengert.compiling.loops.inlining import lines_for
 from wengert.compiling.loops.ways import (
     End,
@@ -21,6 +22,7 @@ from wengert.compiling.loops.ways import (
     outcome_key,
     with_links,
 )
+from wengert.compiling.numpy_source import compile_placed
 from wengert.compiling.optimising import optimised
 from wengert.errors import StaleTapeError
 from wengert.tape.ops import MISSING, Call, Input, Variable, value_of
@@ -94,7 +96,7 @@ class Writer:
         text = "".join(self.lines)
         exec(compile(text, f"<wengert {name}>", "exec"), self.names)
         function: Any = self.names.pop(name)
-        function.source = text
+        function.source, function.is_free_loop = text, True
         return function
 
     def write(self, indent: int, text: str) -> None:
@@ -180,10 +182,14 @@ def push_tuple(tape: Tape, parts: list[Variable]) -> Variable:
 
 
 def compiled_part(tape: Any, name: str) -> Callable[..., Any]:
-    """The function of a tape whose arguments are as they were, so that nobody tests them."""
+    """The function of a tape whose arguments are as they were, so that nobody tests them.
+
+    Where it raises, the function that it is a part of runs as it is.
+    """
+    tape = with_floats(tape, tape.exact) or tape
     for v in tape.inputs:
         v.op.val = MISSING
-    return tape.compile(name)
+    return compile_placed(tape, name)
 
 
 def zero(x: Any) -> Any:

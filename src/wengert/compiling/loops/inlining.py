@@ -26,6 +26,8 @@ def lines_for(
         return [f"{results and results + '= '}{call}({', '.join(given)})"]
     own = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     new = {name: f"{call}_{name}" for name in own}
+    ends = [node.id if isinstance(node, ast.Name) else "" for node in tree.body[-1].value.elts]
+    new |= {name: x for name, x in zip(ends, gives, strict=True) if name in own and ends.count(name) == 1}
     parameters = [a.arg for a in tree.args.args]
     first = [f"{new[p]} = {x}" for p, x in zip(parameters, given, strict=True) if p in own]
     new |= {p: x for p, x in zip(parameters, given, strict=True) if p not in own}
@@ -35,7 +37,8 @@ def lines_for(
     names.update(used)
     *body, end = _Renamed(new).visit(tree).body
     lines = [line for statement in body for line in ast.unparse(statement).splitlines()]
-    return [*first, *lines, *([f"{results}= {ast.unparse(end.value)}"] if gives else [])]
+    last = [f"{x} = {y}" for x, node in zip(gives, end.value.elts, strict=True) if (y := ast.unparse(node)) != x]
+    return [*first, *lines, *last]
 
 
 def _is_plain(body: Sequence[ast.stmt]) -> bool:
