@@ -13,7 +13,16 @@ from wengert.compiling.loops.lowering import agree, postponed_on
 from wengert.compiling.native.module import load_compiler
 from wengert.compiling.watched.taking import Wrapper
 from wengert.compiling.watched.tracing import Traced, traced
-from wengert.errors import EagerWarning, NotCompiledError, WengertError
+from wengert.errors import (
+    ArgumentError,
+    EagerWarning,
+    IntegerInputError,
+    NoDerivativeError,
+    NoGradientPathError,
+    NonScalarOutputError,
+    NotCompiledError,
+    WengertError,
+)
 from wengert.recording.recording import STATE
 from wengert.recording.session import SESSION
 from wengert.rulebook.registry import rules
@@ -26,6 +35,9 @@ from wengert.values.transformed import Remade, check_function
 
 OF_A_KEY, IN_ALL = 8, 64
 """How many entries there may be for one form of call, and in all."""
+
+NOT_OF_A_TRACE = ArgumentError, IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError
+"""Errors of what the function does, by which it ends untraced, too: running it again would do twice what it did."""
 
 
 class Compiled(Remade, Wrapper):
@@ -86,6 +98,8 @@ class Compiled(Remade, Wrapper):
             load_compiler()  # which registers classes: a trace that is open then would take that for a change outside
         try:
             found = traced(self.wrapped, args, kwargs)
+        except NOT_OF_A_TRACE:
+            raise
         except WengertError as error:
             result = self.wrapped(*args, **kwargs)
             self._give_up(f"its trace ends with {type(error).__name__}: {str(error).splitlines()[0]}")

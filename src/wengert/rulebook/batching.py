@@ -119,7 +119,7 @@ def outcomes(call: Callable[..., Any], batch: Batch, args: Sequence[Any], kwargs
     found = NotImplemented if rule is None else _by_rule(call, rule, batch, args, kwargs)
     if isinstance(found, np.ndarray):
         return found
-    return [call(fn, *given, **words) for given, words in examples(batch, args, kwargs)]
+    return call(each, batch, *args, **kwargs)
 
 
 def _stand_aligned(args: Sequence[Any], axes: Sequence[Any]) -> bool:
@@ -153,10 +153,15 @@ def _warn(fn: Any) -> None:
 
 def one_by_one(batch: Batch, *args: Any, **kwargs: Any) -> Any:
     """The values of the function for each example, stacked; of an empty batch that of ones has their shape."""
-    made = [batch.fn(*given, **words) for given, words in examples(batch, args, kwargs)]
+    made = each(batch, *args, **kwargs)
     if len({_kind(result) for result in made}) > 1:
         raise TypeError(f"{callable_name(batch.fn)} gives results of different kinds for the examples")
     return stacked(made, batch.size)
+
+
+def each(batch: Batch, *args: Any, **kwargs: Any) -> list[Any]:
+    """The values of the function for each example."""
+    return [batch.fn(*given, **words) for given, words in examples(batch, args, kwargs)]
 
 
 def _kind(result: Any) -> Any:

@@ -70,11 +70,12 @@ def is_display(fn: Any) -> bool:
 
 
 def _copied(tape: Tape, part: Part) -> Op:
-    """Have a part of the result be a copy; returns the op that makes it."""
+    """Have a part of the result be a copy, in the order of what it was before; returns the op that makes it."""
     op = part.op
+    order = ("F",) if isinstance(part.before.val, np.ndarray) and part.before.val.flags.fnc else ()
     of_number = isinstance(op, Call) and op.fn is np.broadcast_to and is_atom(value_of(op.args[0]))
-    fn, args = (np.full, op.args[::-1]) if of_number else (np.ndarray.copy, (Variable(op),))  # type: ignore[attr-defined]
-    copy = Call(fn, args, val=op.val.copy(), site=op.site)
+    fn, args = (np.full, op.args[::-1]) if of_number else (np.ndarray.copy, (Variable(op), *order))  # type: ignore[attr-defined]
+    copy = Call(fn, args, val=op.val.copy(*order), site=op.site)
     if part.holder is None:
         tape.result = tape.push(copy)
     else:

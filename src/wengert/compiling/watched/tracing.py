@@ -110,6 +110,6 @@ def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) 
         exact(recording, [value])  # a text is made of what the function was given, or is the same in each call
         return reads.pin(value)
     if t is np.ndarray and not value.dtype.hasobject and not reads.holds(value):
-        return f"{reads.pin(value.copy())}.copy()"
+        return f"{reads.pin(value.copy('K'))}.copy('K')"
     reads.give_up(f"it returns a {t.__name__} that is not made of numbers and arrays alone, or is from outside")
     return ""

@@ -29,6 +29,7 @@ from wengert.hooks.decide import decide
 from wengert.hooks.exchange import HOOKS
 from wengert.hooks.policy import Kind
 from wengert.recording.exchanged import is_born
+from wengert.recording.identity import given
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, here
 from wengert.rewrite.heads import LoopHead
@@ -237,7 +238,15 @@ def _told_apart(hook: str, right: Any, left: Any, site: Site | None) -> bool:
     reads: Any = None if recording is None else recording.reads
     among = all if type(left) in (list, dict) else any  # a list that is made inside is no other
     is_asked = left is not right and sys._getframe(2).f_globals is not vars(copy)  # which only keeps what it copied
-    if reads is not None and is_asked and type(right) is type(left) and among(map(reads.is_a_form, (left, right))):
+    if (
+        reads is not None
+        and is_asked
+        and type(right) is type(left)
+        and (
+            among(map(reads.is_a_form, (left, right)))
+            or all([reads.is_a_form(given(recording, thing)) for thing in (left, right)])  # type: ignore[arg-type]
+        )
+    ):
         STATE.site = site  # what stands for it in the trace is another thing: the answer may be wrong already
         words = f"{here()}: it asks whether something from outside is something else"
         raise recording.refuse(RefusedCallError(words))  # type: ignore[union-attr]
