@@ -159,6 +159,7 @@ class Compiled(Remade, Wrapper):
                     f"called with {key}: {len(entry.tape)} ops, {len(entry.tests)} tests{(by and f', by {by}') or ''}"
                 ]
                 lines += [f"  {site}: the loop runs {words}" for site, words in entry.loops.items()]
+                lines += [f"  {words}" for words in getattr(entry.run, "blocks", ())]
                 lines += [f"  reads {entry.said(place)}" for place in entry.inputs]
                 lines += [f"  tests {entry.said(test)}" for test in entry.tests]
         return "\n".join([*lines, *([f"runs as it is: {self._eager}"] if self._eager else [])])

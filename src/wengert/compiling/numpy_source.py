@@ -8,8 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from wengert.compiling.blocking import Blocks, blocked
 from wengert.compiling.floats import with_floats
 from wengert.compiling.placement import (
+    MAKERS,
     Placement,
     Pool,
     is_elementwise,
@@ -20,6 +22,7 @@ from wengert.compiling.placement import (
     taking_turns,
     ufunc_at,
 )
+from wengert.compiling.told_once import told_once
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
 from wengert.tape.liveness import Carrying, is_atom
@@ -37,26 +40,33 @@ def compile_with_floats(tape: AnyTape, name: str, exact: bool) -> Callable[..., 
     """As `compile_placed`, by Python's floats where that is faster; unless `exact`, these may be rounded otherwise."""
     floats = with_floats(tape, exact)
     if floats is None:
-        return compile_placed(tape, name)
-    return _placed(FloatWriter(floats, sites=True, plain=Later(tape, name)), name)
+        return compile_placed(tape, name, exact)
+    return _placed(FloatWriter(blocked(floats, exact), sites=True, plain=Later(tape, name, exact)), name)
 
 
-def compile_placed(tape: AnyTape, name: str = "f") -> Callable[..., Any]:
-    """The function that computes what `tape` does, in buffers that it keeps; its text is its `source`."""
-    return _placed(PlacedWriter(tape, sites=True), name)
+def compile_placed(tape: AnyTape, name: str = "f", exact: bool = True) -> Callable[..., Any]:
+    """The function that computes what `tape` does, in buffers that it keeps; its text is its `source`.
+
+    Long work on large arrays is done by blocks; unless `exact`, sums are added up block by block.
+    """
+    return _placed(PlacedWriter(blocked(tape, exact), sites=True), name)
 
 
 def _placed(writer: PlacedWriter, name: str) -> Callable[..., Any]:
+    """The function that a PlacedWriter writes; its `blocks` say which calls go by blocks."""
     function: Any = compiled(writer, name)
     function.pool = writer.pool
+    function.blocks = [
+        f"{op.site}: {op.fn.said()}" for op in writer.ops if isinstance(op, Call) and type(op.fn) is Blocks
+    ]
     return function
 
 
 class Later:
     """The function of a tape, which is written when it is first called."""
 
-    def __init__(self, tape: AnyTape, name: str) -> None:
-        self.tape, self.name = tape, name
+    def __init__(self, tape: AnyTape, name: str, exact: bool) -> None:
+        self.tape, self.name, self.exact = tape, name, exact
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.run(*args, **kwargs)
@@ -64,7 +74,7 @@ class Later:
     @computed_once
     def run(self) -> Callable[..., Any]:
         """The function."""
-        return compile_placed(self.tape, self.name)
+        return compile_placed(self.tape, self.name, self.exact)
 
 
 class PlacedWriter(Writer):
@@ -78,6 +88,7 @@ class PlacedWriter(Writer):
         self.places: dict[int, str] = {}
         self.rows = rows_written(self.ops, self.memory)
         self.pool: Pool | None = None
+        self.once = ""  # the name of what has warnings told once
         stores = [op for op in self.ops if isinstance(op, Call) and self.begins_with_zeros(op)]
         self.begins = {op.id: op.args[0].op for op in stores}
         self.begun = {op.id for op in self.begins.values()}
@@ -140,8 +151,18 @@ class PlacedWriter(Writer):
             self.row(op, self.rows[op.id])
         elif isinstance(op, Call) and op.id in self.memory.over:
             self.into(op, self.exprs[self.memory.over[op.id].id].text)
+        elif isinstance(op, Call) and type(op.fn) is Blocks:
+            self.blocks(op)
         elif op.id not in self.begun:
             super().write(op)
+
+    def blocks(self, op: Call) -> None:
+        """Write a loop over blocks; NumPy's warnings in it are told once."""
+        self.once = self.once or self.name("told_once")
+        self.outside.constants[self.once] = told_once
+        begin = len(self.lines)
+        super().write(op)
+        self.lines[begin:] = [f"with {self.once}():", *(f"    {line}" for line in self.lines[begin:])]
 
     def row(self, op: Call, store: Call) -> None:
         """Write an op whose result goes where a store puts it."""
@@ -197,9 +218,10 @@ class PlacedWriter(Writer):
         if isinstance(op, Call) and op.fn is np.full and len(op.args) == 2 and is_atom(value_of(op.args[1])):
             super().assign(op, lambda: Snippet(f"{self.outside.numpy('empty')}({self.like(op.val)})", TIGHT))
             self.statement(None, lambda: f"{self.exprs[op.id].text}.fill({self.arg(op.args[1]).text})")
-        elif isinstance(op, Call) and op.fn is np.zeros and op.id in self.places:
+        elif isinstance(op, Call) and op.fn in MAKERS and op.id in self.places:
             super().assign(op, lambda: Snippet(self.places[op.id], TIGHT))
-            self.statement(None, lambda: f"{self.exprs[op.id].text}.fill(0)")
+            if op.fn is np.zeros:
+                self.statement(None, lambda: f"{self.exprs[op.id].text}.fill(0)")
         elif isinstance(op, Call) and op.fn is np.copy and op.id in self.places:
             super().assign(op, lambda: Snippet(self.places[op.id], TIGHT))
             self.statement(None, lambda: self.call(op).text)
@@ -216,7 +238,7 @@ class PlacedWriter(Writer):
         return f"{x.shape}" if x.dtype == np.float64 else f"{x.shape}, {self.outside.expr(x.dtype).text}"
 
     def call(self, op: Call) -> Snippet:
-        if op.id not in self.places or op.fn is np.zeros:
+        if op.id not in self.places or op.fn in MAKERS:
             return super().call(op)
         return self.placed(op, [self.arg(arg) for arg in op.args])
 

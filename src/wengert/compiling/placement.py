@@ -23,11 +23,13 @@ from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.tape.source import key_value
 from wengert.values import functional
+from wengert.values.functions import Functions
 from wengert.values.keys import is_basic
 from wengert.values.names import is_of_library
 
 LEAST = 1 << 14  # bytes; smaller arrays cost no page faults, and `x * y` is easier to read
 UFUNCS = {sign: ufunc for ufunc, sign in SIGNS.items()}
+MAKERS = Functions(np.zeros, np.empty)
 _ALSO = (SUM, np.einsum)
 
 
@@ -115,13 +117,13 @@ def placement(ops: Sequence[Op], memory: Memory) -> Placement:
 
 def is_plain(ops: Sequence[Op]) -> bool:
     """Whether it is known of all calls what they do with memory, also in loops."""
-    return not looks_at_memory(ops) and not any([isinstance(op, Call) and _may_keep(op) for op in ops])
+    return not looks_at_memory(ops) and not any([isinstance(op, Call) and may_keep(op) for op in ops])
 
 
-def _may_keep(op: Call) -> bool:
+def may_keep(op: Call) -> bool:
     """Whether a call runs code that nobody here knows, which may keep what it is given."""
     if isinstance(op.fn, Loop):
-        return any([isinstance(each, Call) and _may_keep(each) for each in op.fn.body])
+        return any([isinstance(each, Call) and may_keep(each) for each in op.fn.body])
     called = [fn for fn in (op.fn, *op.args, *op.kwargs.values()) if callable(fn) and not isinstance(fn, Variable)]
     return not all(map(is_of_library, called))
 
@@ -135,7 +137,7 @@ class _Scan:
         self.dying: dict[int, list[int]] = {}  # groups, by who reads them last
         self.rows, self.makers = rows_written(ops, memory), makers_of(ops, memory)
         for op in ops:
-            if isinstance(op, Call) and _may_keep(op):
+            if isinstance(op, Call) and may_keep(op):
                 for v in op.references():
                     memory.pinned[memory.find(v.id)] = True
 
@@ -262,7 +264,7 @@ def _fits(ops: Sequence[Op], memory: Memory, store: Call, op: Any) -> bool:
     x, key, _ = store.args
     target, row = memory.find(x.id), memory.find(op.id)
     known = key_value(key)
-    if not (isinstance(op, Call) and is_large(op) and takes_out(op) and op.fn is not np.zeros and is_basic(known)):
+    if not (isinstance(op, Call) and is_large(op) and takes_out(op) and op.fn not in MAKERS and is_basic(known)):
         return False
     part, until = value_of(x)[known], memory.until[row]
     same = type(part) is np.ndarray and (part.shape, part.dtype) == (op.val.shape, op.val.dtype)
@@ -279,13 +281,18 @@ def is_elementwise(op: Call) -> bool:
     return isinstance(ufunc, np.ufunc) and ufunc.signature is None
 
 
-def takes_out(op: Call) -> bool:
-    """Whether a call can be told where to put its result: one of plain arrays and numbers."""
+def is_of_numbers(op: Call) -> bool:
+    """Whether a call is of plain arrays and numbers, and gives some."""
     values = [value_of(v) for v in op.args]
     plain = all([(type(x) is np.ndarray and x.dtype.kind in "fciub") or not isinstance(x, np.ndarray) for x in values])
-    if op.kwargs or not plain or op.val.dtype.kind not in "fciub":
+    return plain and isinstance(op.val, (np.ndarray, np.generic)) and op.val.dtype.kind in "fciub"
+
+
+def takes_out(op: Call) -> bool:
+    """Whether a call can be told where to put its result: one of plain arrays and numbers."""
+    if op.kwargs or not is_of_numbers(op):
         return False
-    if op.fn is np.zeros or op.fn is np.copy:
+    if op.fn in MAKERS or op.fn is np.copy:
         return True
     ufunc = ufunc_at(op.fn)
     if isinstance(ufunc, np.ufunc):

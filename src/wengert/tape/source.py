@@ -27,7 +27,7 @@ from wengert.tape.literals import RESERVED, Snippet
 from wengert.tape.liveness import Carrying, is_atom, is_store, memory_of
 from wengert.tape.loop_source import carried_names, write_loop
 from wengert.tape.loops import Loop, with_bodies
-from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of, with_variables
 from wengert.tape.parameters import Parameters, as_name
 from wengert.tape.provenance import behind, variables_of
 from wengert.values import functional
@@ -420,4 +420,4 @@ def _roots(ops: Iterable[Op]) -> set[str]:
 
 def key_value(key: Any) -> Any:
     """A key with the values of Variables in it, as far as they are known."""
-    return tuple(value_of(part) for part in key) if isinstance(key, tuple) else value_of(key)
+    return with_variables(key, value_of)

@@ -67,6 +67,10 @@ class Chosen:
     def source(self) -> str:
         return str(getattr(self.run, "source", self.plain.source))
 
+    @property
+    def blocks(self) -> list[str]:
+        return getattr(self.run or self.plain, "blocks", [])
+
     def measured(self, *args: Any, **kwargs: Any) -> Any:
         """Run by NumPy, and note what that costs."""
         begin = time.perf_counter()
