@@ -195,6 +195,21 @@ def test_source_of_large_arrays() -> None:
     ]
 
 
+def test_a_row_that_goes_to_more_and_more_places() -> None:
+    """As long as one row is all that a store takes in the iteration that was recorded, it might be computed there."""
+
+    def step(call: Any, i: Any, kept: Any, x: Any) -> Any:
+        row = call(operator.getitem, x, slice(i, call(operator.add, i, 1)))
+        return [call(setitem, kept, slice(i, None), call(np.matmul, row, x))]
+
+    loop = Loop(tape_of([2, np.zeros((3, M)), SQUARE], step), 3, [-1], 1)
+    tape = tape_of([SQUARE], lambda call, x: call(getfield, call(loop, 2, call(np.zeros, (3, M)), x), 0))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placement, "LEAST", 0)
+        found = tape.optimise().compile(native=False)(SQUARE * 2.0)
+    assert_close(found, np.repeat(4.0 * SQUARE[:1] @ SQUARE, 3, axis=0), 1e-12, 1e-12)  # of the last iteration
+
+
 def poison(pool: Any) -> None:
     for buffers in pool.free if pool else ():
         for buffer in buffers:

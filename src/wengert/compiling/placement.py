@@ -270,9 +270,12 @@ def _fits(ops: Sequence[Op], memory: Memory, store: Call, op: Any) -> bool:
     same = type(part) is np.ndarray and (part.shape, part.dtype) == (op.val.shape, op.val.dtype)
     if not same or memory.pinned[row] or until > len(ops) or memory.written[row]:
         return False
+    spans = [k for k in (key if type(key) is tuple else (key,)) if type(k) is slice and any(references(k))]
     early = all([u.id < op.id for u in references((x, key))])
+    if not early or (spans and 1 in part.shape):  # one row may go to more places in another iteration
+        return False
     between = [other for other in ops if op.id < other.id <= until and other is not store]
-    return early and not any([memory.find(u.id) == target for other in between for u in other.references()])
+    return not any([memory.find(u.id) == target for other in between for u in other.references()])
 
 
 def is_elementwise(op: Call) -> bool:
