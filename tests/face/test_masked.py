@@ -20,6 +20,8 @@ FUNCTIONS: list[Any] = [
     lambda a: (a.filled(3.0) ** 2).sum(),
     lambda a: np.sum(np.ma.where(a > 1, a, a * 2)),
     lambda a: a.std(),
+    lambda a: (np.ma.minimum(a, 0.6) * np.ma.maximum(a, a[::-1])).sum(),
+    lambda a: (np.ma.masked_less(a, 0.6) / np.ma.array(X + 0.5, mask=MASK[::-1])).sum(),
 ]
 OF_SEVERAL: list[Any] = [
     lambda a: np.linalg.lstsq(np.vander(X, 2), a, rcond=None)[0],
@@ -99,3 +101,9 @@ def test_what_is_masked_may_have_no_derivative() -> None:
 def test_within_another_derivative() -> None:
     f = lambda a: (wg.grad(lambda a: (a**3).sum())(a) ** 2).sum()
     np.testing.assert_allclose(wg.grad(f)(masked()).data, 36 * X**3 * ~MASK)
+
+
+def test_a_masked_array_of_objects_is_refused_by_name() -> None:
+    rows = masked().reshape(2, 2)
+    with pytest.raises(wg.RefusedCallError, match="array of Python objects"):
+        wg.grad(lambda a: np.ma.apply_along_axis(np.sum, 0, a).sum())(rows)

@@ -25,7 +25,7 @@ from wengert.recording.subclasses import takes_over
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name, stub, written_name
 from wengert.values.names import home_of, is_heap_type
-from wengert.values.specs import is_inexact, same_numbers
+from wengert.values.specs import elements, is_inexact, same_numbers
 from wengert.values.views import owner_of
 from wengert.written.fields import is_record, is_traced_record
 
@@ -95,14 +95,14 @@ def _is_of_objects(thing: Any) -> bool:
     return issubclass(type(thing), np.ndarray) and _dtype_of(thing).hasobject
 
 
-_dtype_of, _flat_of = np.ndarray.dtype.__get__, np.ndarray.flat.__get__  # past the class
+_dtype_of = np.ndarray.dtype.__get__  # past the class
 
 
 def _parts(thing: Any) -> list[Any]:
     """What an object refers to, also iterators and generators, whose state no attribute shows."""
     t = type(thing)  # `isinstance` would ask the object for its class
     if issubclass(t, np.ndarray):
-        return [getattr(thing, "__dict__", None), *(_flat_of(thing) if _dtype_of(thing).kind == "O" else ())]
+        return [getattr(thing, "__dict__", None), *(elements(thing) if _dtype_of(thing).kind == "O" else ())]
     if issubclass(t, READERS):
         return [*behind(thing), *gc.get_referents(thing)]
     if t is types.FunctionType:

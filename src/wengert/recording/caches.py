@@ -25,7 +25,7 @@ from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.rewrite import original
 from wengert.values.frames import user_frame, warn
-from wengert.values.specs import is_certain
+from wengert.values.specs import elements, is_certain
 from wengert.values.trees import form_of, shelves
 
 _COMPARING = (
@@ -118,7 +118,7 @@ def _is_of_objects(thing: Any) -> bool:
 def _parts(thing: Any) -> list[Any]:
     """What a thing is made of."""
     if _is_of_objects(thing):
-        return [*thing.flat]
+        return [*elements(thing)]
     if issubclass(type(thing), frozenset):
         return [*frozenset.__iter__(thing)]
     form = form_of(type(thing))

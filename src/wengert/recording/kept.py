@@ -22,6 +22,7 @@ from wengert.rewrite import original
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE, is_ours
 from wengert.values.names import is_heap_type
+from wengert.values.specs import elements
 
 LIMIT = 10_000
 _LIBRARIES = sys.stdlib_module_names | {"numpy", "wengert", "wengert_rules"}
@@ -114,7 +115,7 @@ def _parts(thing: Any) -> Iterable[Held]:
             return ()
         return [*vars(thing).items(), *[(FIXED, base) for base in thing.__bases__]]
     if issubclass(t, np.ndarray):
-        return [(ITEM, part) for part in thing.flat] if thing.dtype.kind == "O" else [(FIXED, thing.base)]
+        return [(ITEM, part) for part in elements(thing)] if thing.dtype.kind == "O" else [(FIXED, thing.base)]
     if issubclass(t, _FIXED):
         return [(FIXED, part) for part in gc.get_referents(thing)]
     names = _attributes(thing)

@@ -19,7 +19,7 @@ import numpy as np
 
 from wengert.values.functional import Path
 from wengert.values.names import is_heap_type
-from wengert.values.specs import Spec, is_inexact, spec_of
+from wengert.values.specs import Spec, elements, is_inexact, spec_of
 from wengert.values.trees import is_container, namespace, shallow_copy, walk
 
 MOST_OBJECTS = 10_000  # objects; a larger one is not searched through
@@ -204,7 +204,7 @@ def reaches(thing: Any, counts: Callable[[Any], bool], is_old: Callable[[Any], b
 def _inside(part: Any, is_old: Callable[[Any], bool]) -> Iterator[Any]:
     """What a thing refers to directly."""
     if isinstance(part, np.ndarray):
-        yield from part.flat if part.dtype.kind == "O" else ()
+        yield from elements(part) if part.dtype.kind == "O" else ()
     elif isinstance(part, types.FunctionType):
         yield from (*(part.__closure__ or ()), *(part.__defaults__ or ()), *(part.__kwdefaults__ or {}).values())
     elif isinstance(part, (type, types.ModuleType)):

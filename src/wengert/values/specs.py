@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,14 @@ def number_type(t: type) -> type:
 def is_array(x: Any) -> bool:
     """Whether `x` is an array; asked by type, of which no code of the user's knows."""
     return issubclass(type(x), np.ndarray)
+
+
+def elements(array: np.ndarray) -> Iterator[Any]:
+    """The elements of an array, past its class: a masked array's own `flat` reads views of it."""
+    return _flat_of(array)
+
+
+_flat_of: Callable[[np.ndarray], Iterator[Any]] = np.ndarray.flat.__get__
 
 
 def is_inexact(x: Any) -> bool:

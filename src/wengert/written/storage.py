@@ -26,7 +26,7 @@ from wengert.recording.slots import slot_of
 from wengert.values.frames import ENGINE
 from wengert.values.functional import setitem, setpart
 from wengert.values.keys import frozen
-from wengert.values.specs import Spec, is_inexact, spec_of
+from wengert.values.specs import Spec, elements, is_inexact, spec_of
 from wengert.values.views import (
     content_of,
     covers,
@@ -171,7 +171,7 @@ class Memory:
             )
         if not array.dtype.hasobject:
             return
-        if array.dtype != object or any([slot_of(self.recording, item) is not None for item in array.flat]):
+        if array.dtype != object or any([slot_of(self.recording, item) is not None for item in elements(array)]):
             raise self.recording.refuse(
                 RefusedCallError(
                     f"{here()}: what is done here with an array of Python objects that holds traced values cannot be "

@@ -16,6 +16,7 @@ from wengert.hooks.writes import record_store
 from wengert.recording.record import as_array, as_plain
 from wengert.recording.recording import STATE, here
 from wengert.recording.slots import holds_traced
+from wengert.values.specs import is_inexact
 
 
 def _fill(array: np.ndarray, f: Any, value: Any) -> None:
@@ -23,6 +24,8 @@ def _fill(array: np.ndarray, f: Any, value: Any) -> None:
 
 
 def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if casting == "unsafe" and not is_inexact(dst) and is_inexact(src):
+        src = enter(np.ndarray.astype)(enter(np.asarray)(src), dst.dtype)  # asked for in so many words
     if where is True:
         record_store(dst, ..., as_array(src) if type(src) in (list, tuple) else src)
     else:
