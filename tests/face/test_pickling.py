@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.recording.recording import STATE
 
 X = np.array([0.5, 2.0, 1.5])
 
@@ -90,6 +91,15 @@ def test_a_sparse_jacobian_is_a_method_too() -> None:
 
 def test_derivatives_of_one_number_are_pickled() -> None:
     assert pickle.loads(pickle.dumps(wg.derivative(cube, order=2)))(3.0) == 18.0
+
+
+def test_what_is_of_this_run_alone_says_so() -> None:
+    tape = wg.gradtape(np.sin, 0.5)
+    with pytest.raises(wg.TapeError, match="to_source"):
+        pickle.dumps(tape)
+    assert copy.deepcopy(tape).play(0.5) == tape.play(0.5)
+    with pytest.raises(wg.RefusedCallError, match="not pickled"):
+        pickle.dumps(STATE)
 
 
 def test_what_is_compiled_is_compiled_again() -> None:

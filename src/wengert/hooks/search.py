@@ -315,7 +315,7 @@ def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:
     error = NoRuleError(
         f"{here()}: {why} where the rule of {callable_name(fn)} ({rules[fn].where}) gives no derivative: in a closure, "
         "a set, an iterator, a text made from it, an attribute of an object among the arguments, on a tape in a dict. "
-        "Make it an argument of its own."
+        "Make it an argument of its own, or an array (`np.asarray`)."
     )
     recording.refuse(error)
     return error

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.errors import NoDerivativeError, WengertError
+from wengert.errors import NoDerivativeError, RefusedCallError, WengertError
 from wengert.recording.interface import WatchedReads, WrittenMemory
 from wengert.recording.primitives import CONSTANT
 from wengert.rulebook.pushforwards import plainly
@@ -263,6 +263,12 @@ class State(threading.local):
     quick: list[Any] | None = None
     site: Site | None = None
     silenced: Recording | None = None
+
+    def __reduce__(self) -> Any:
+        raise RefusedCallError(
+            "what holds a recording (a pullback of wg.vjp, a pushforward of wg.linearize) is not pickled: "
+            "take wg.grad(f), wg.jvp or wg.compile(f) where it arrives"
+        )
 
 
 STATE = State()

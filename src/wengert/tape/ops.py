@@ -87,6 +87,9 @@ class Home(weakref.ref[Any]):
     def __deepcopy__(self, memo: object) -> Home:
         return self
 
+    def __reduce__(self) -> Any:
+        raise TapeError("a tape is not pickled: its values and functions are those of this run. Take tape.to_source()")
+
 
 class Op:
     """One line of a tape: its value `val`, the user's line `site` it came from, and what it is on a derivative tape.
