@@ -519,3 +519,37 @@ def test_how_long_it_takes_to_build_grows_with_the_number_of_loops(monkeypatch):
         wg.compile(wg.grad(roots), strict=True)(5.0, n)
         sums.append(sum(looked_at))
     assert 0 < sums[1] < 5 * sums[0]
+
+
+def implicit_euler(k, u, steps):
+    total = 0.0 * u
+    for n in range(steps):
+        force, v = np.cos(0.05 * n), u
+        while abs(v - u + 0.05 * (k * v**3 - force)) > 1e-10:
+            v = v - (v - u + 0.05 * (k * v**3 - force)) / (1 + 0.15 * k * v * v)
+        u = v
+        total = total + u * u
+    return total
+
+
+def relaxed(k, u, steps):
+    for n in range(steps):
+        v, d, t = u, 1.0, 0.1 * n
+        while abs(d) > 1e-6:
+            d = u + 0.05 * np.sin(t + k * v) - v
+            v = v + 0.7 * d
+        u = v
+    return u * u
+
+
+@pytest.mark.parametrize(("f", "few"), [(implicit_euler, 30), (relaxed, 50)])
+def test_loops_within_a_loop_are_one_whatever_numbers_they_take_from_it(f, few):
+    sizes = []
+    for steps in (few, few + 5):
+        plain = wg.value_and_grad(lambda k, u, n=steps: f(k, u, n), argnums=(0, 1))
+        compiled = wg.compile(plain)
+        for k, u in ((1.0, 0.5), (5.3, 0.7), (0.2, 0.9)):
+            near(wg.ravel(compiled(k, u))[0], wg.ravel(plain(k, u))[0])
+        assert "1 traces" in compiled.explain()
+        sizes.append(len(compiled.source().splitlines()))
+    assert sizes[0] == sizes[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, ClassVar
 
 import numpy as np
@@ -180,6 +181,27 @@ def slot_that_is_asked_for(x, z, r):
     return x * asked.never
 
 
+def odd(text: str) -> Any:
+    """A program that sets `u` in a loop by an odd way to what v was, which is what u was in the first iteration."""
+    space: dict[str, Any] = {"np": np, "contextlib": contextlib, "Holder": Holder}
+    lines = "".join([f"        {line}\n" for line in text.splitlines()])
+    exec(
+        "def program(x, z, r):\n    u = v = x\n    f = True\n    while z > 1.0:\n        z = z * r\n        w = v\n"
+        f"        v = 0.9 * v + 0.2 * u\n{lines}    return v * u + v\n",
+        space,
+    )
+    return space["program"]
+
+
+ODD = [odd(text) for text in (
+    "u = w", "[u := w for _ in (0,)]", "for u in (w,): pass", "for u, f in ((w, f),): pass",
+    "with contextlib.nullcontext(w) as u: pass",
+    "try:\n    raise KeyError\nexcept KeyError:\n    u = w", "try:\n    pass\nfinally:\n    u = w",
+    "def g():\n    nonlocal u\n    u = w\ng()", "match [w]:\n    case [u]: pass", "del u\nu = w", "u += w - u",
+    "(u, f) = (w, f)", "if f:\n    u = w\nelse:\n    raise ValueError", "while True:\n    u = w\n    break",
+)]  # fmt: skip
+
+
 RATES = [(2.0, 1.81, 0.8), (2.0, 1.19, 0.97), (20.0, 7.0, 0.7), (6.0, 7.0, 0.15), (20.0, 20.0, 0.04), (3.0, 9.0, 0.6)]
 SIGNS = [(2.0, 3.0, -1.0), (2.0, 3.0, -2.0), (2.0, 1.3, 1.0), (3.0, 5.0, -1.0), (2.0, 3.0, 1.0), (2.0, 3.0, 0.9)]
 PROGRAMS = [
@@ -188,6 +210,7 @@ PROGRAMS = [
     (which_of_two_equal_tuples, SIGNS), (which_of_two_equal_cells, SIGNS), (list_that_is_emptied, RATES),
     (list_of_a_class, RATES), (function_behind_a_ufunc, RATES), (length_of_a_comprehension, RATES), (generator, RATES),
     (slot_that_is_asked_for, RATES),
+    *[(program, [(0.7, z, 0.5) for z in (3.5, 12.0, 40.0, 2.5, 5.0, 1.9)]) for program in ODD],
 ]  # fmt: skip
 
 

@@ -87,7 +87,17 @@ def swapped(x, y):
     return np.sum(x * y)
 
 
+def forced(x):
+    """With other numbers of NumPy's in each iteration, and complex ones."""
+    z = 1.0 + 0.0j
+    for n in range(50):
+        x = x + 0.01 * np.sin(x) * np.cos(0.1 * n)
+        z = z * np.exp(0.01j * n * x) + np.float32(n) * 0.001
+    return x * abs(z)
+
+
 PROGRAMS = [
+    (forced, (0.7,)),
     (counted, (0.5, 0.1)),
     (neighbours, (R.normal(size=60),)),
     (heat, (R.normal(size=(12, 3)), 0.1)),

@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 
 from bytecode import Instr, Label
 
-from wengert.rewrite.liveness import live_at, target_is_read
+from wengert.rewrite.liveness import live_at, set_within, target_is_read
 
 
 class LoopHead(NamedTuple):
     """What is known of the head of a loop: its place, which local variables are read from there on, and its kind.
 
+    Local variables that are not among those that are `set` in the loop stay as they are.
     `is_for` says that a `for` begins there, and `counts` that its variable is not read: it counts iterations alone.
     """
 
@@ -19,6 +20,7 @@ class LoopHead(NamedTuple):
     live: frozenset[str]
     is_for: bool
     counts: bool
+    set: frozenset[str]
 
 
 def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, LoopHead]]:
@@ -35,6 +37,7 @@ def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, LoopHead]]:
     if not labels:
         return items, {}
     live, heads, fronts = live_at(items), dict[Label, LoopHead](), {label: Label() for label in labels}
+    sets = {label: set_within(items, place[label]) for label in labels}
     for k, jump in jumps:
         if jump.arg in labels and place[jump.arg] > k:
             jump.arg = fronts[jump.arg]
@@ -43,7 +46,8 @@ def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, LoopHead]]:
         if isinstance(item, Label) and item in labels:
             made.append(fronts[item])
             is_for = next((i.name for i in items[k:] if isinstance(i, Instr)), "") == "FOR_ITER"
-            heads[item] = LoopHead(k, live[k], is_for, is_for and not target_is_read(items, live, k))
+            counts = is_for and not target_is_read(items, live, k)
+            heads[item] = LoopHead(k, live[k], is_for, counts, sets[item])
         made.append(item)
     return made, heads
 

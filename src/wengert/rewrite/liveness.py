@@ -34,6 +34,31 @@ def live_at(items: Sequence[Any]) -> list[frozenset[str]]:
     return live
 
 
+def set_within(items: Sequence[Any], head: int) -> frozenset[str]:
+    """The names of fast local variables that the loop with its head at this place may set, or delete."""
+    place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
+    handlers = _handlers(items, place)
+    before: list[set[int]] = [set() for _ in range(len(items) + 1)]
+    for k, item in enumerate(items):
+        is_instr = isinstance(item, Instr)
+        if not is_instr or not item.is_final():
+            before[k + 1].add(k)
+        for target in [*handlers[k], *([place[item.arg]] if is_instr and isinstance(item.arg, Label) else [])]:
+            before[target].add(k)
+    found, todo = {head}, [k for k in before[head] if k > head]
+    while todo:
+        k = todo.pop()
+        if k not in found:
+            found.add(k)
+            todo += before[k]
+    sets: list[Any] = [items[k].arg for k in found if isinstance(items[k], Instr) and _may_set(items[k].name)]
+    return frozenset().union(*[arg if isinstance(arg, tuple) else (arg,) for arg in sets])
+
+
+def _may_set(name: str) -> bool:
+    return name.startswith(("STORE_FAST", "DELETE_FAST")) or name == "LOAD_FAST_AND_CLEAR"
+
+
 def _handlers(items: Sequence[Any], place: dict[Label, int]) -> list[tuple[int, ...]]:
     """For each place, where the handlers begin that an exception may be caught by there."""
     found, open_ones = [], list[TryBegin]()

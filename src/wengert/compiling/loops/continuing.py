@@ -121,7 +121,7 @@ def _parts(table: tuple[Any, ...], length: int) -> Iterator[tuple[Any, ...]]:
 
 
 def _begins(whole: tuple[Any, ...], part: tuple[Any, ...]) -> bool:
-    return whole[: len(part)] == part
+    return all([type(a) is type(b) and _same(a, b) for a, b in zip(whole, part, strict=False)])
 
 
 def _same(a: Any, b: Any) -> bool:

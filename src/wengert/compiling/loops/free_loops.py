@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.compiling.loops.free_source import Writer, call_of, compiled_part, push_tuple
 from wengert.compiling.loops.postponing import Reverse
+from wengert.compiling.loops.repeats import constant_key
 from wengert.compiling.loops.ways import End, Found, Held, Link, Outer, Step, Within, links_in
 from wengert.compiling.optimising import optimised
 from wengert.errors import RuleError
@@ -145,7 +146,7 @@ def _loop_key(op: Any) -> Any:
     loop = fn.loop if type(fn) is Adjoint else fn
     if type(loop) is not FreeLoop:
         return None
-    return loop, *[a.op if type(a) is Variable else id(a) for a in op.args[: loop.held + loop.outer]]
+    return loop, *[a.op if type(a) is Variable else constant_key(a) for a in op.args[: loop.held + loop.outer]]
 
 
 def _all_active(ways: Any, actives: list[bool], held: int) -> list[bool]:

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.loops.free_loops import FreeLoop, tape_of
+from wengert.compiling.loops.sharing import shared
 from wengert.compiling.loops.ways import Found, found_in, without_unread
 from wengert.compiling.watched.heads import Head
-from wengert.tape.ops import Call, Op, Variable
+from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.functions import Functions
+from wengert.values.specs import FLOATS
 
 _ASKED_LAST = Functions(type, np.shape, np.result_type, np.shares_memory, getattr, functional.getfield)
 """What is asked of values when a trace ends."""
@@ -65,9 +67,8 @@ def freed(tape: Any, wanted: int, exact: bool) -> Any:
         last = {v.op: k for k, op in enumerate(ops) for v in op.references()} | {made.result.op: len(ops)}
         found = [found_in(ops, place, heads, last) for heads in loops if _is_open(ops, heads)]
         done = {ops[k] for heads in loops for k in heads}
-        ops = _with_free_loops(
-            ops, [without_unread(free) for free in found if free is not None], depending, exact, known
-        )
+        free = shared([without_unread(one) for one in found if one is not None])
+        ops = _with_free_loops(ops, free, depending, exact, known)
         ops = [op for op in ops if op not in done]
     return tape_of(made, ops)
 
@@ -118,6 +119,15 @@ def _with_free_loops(
     def renewed(v: Variable) -> Variable:
         return Variable(new[v.op]) if v.op in new else v
 
+    def given(op: Op) -> Any:
+        """What stands for an op in a call; numbers stand there as such, so that calls with others are like it."""
+        if type(op) is not Constant or type(op.val) not in FLOATS:
+            return renewed(Variable(op))
+        if type(op.val) is float:
+            return op.val
+        made.append(Call(np.float64, [float(op.val)], val=op.val))
+        return Variable(made[-1])
+
     def copy(start: int, stop: int) -> None:
         for op in ops[start:stop]:
             op.rewrite(renewed)
@@ -132,8 +142,7 @@ def _with_free_loops(
         actives = [op in depending for op in args]
         key = free.key, tuple(actives)
         loop = known[key] = known.get(key) or FreeLoop(free, actives, exact)
-        given = [renewed(Variable(op)) for op in args]
-        call = Call(loop, given, val=tuple([op.val for op in free.values]), site=head.site)
+        call = Call(loop, [*map(given, args)], val=tuple([op.val for op in free.values]), site=head.site)
         parts = [Call(functional.getfield, [Variable(call), k], val=op.val) for k, op in enumerate(free.values)]
         if any(loop.actives):
             depending.update([call, *parts])

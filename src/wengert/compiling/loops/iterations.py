@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.loops.repeats import LEAST_COUNT, Run, is_move, signature, spec_of
+from wengert.compiling.loops.repeats import INEXACT, LEAST_COUNT, Run, constant_key, is_move, signature, spec_of
 from wengert.tape.ops import Op, Variable, sequence_like
 
 Position = int
@@ -211,9 +211,9 @@ def _constant(values: list[Any]) -> Any:
         if all([x is first or (x.tobytes() == first.tobytes() and x.strides == first.strides) for x in values]):
             return first
         return Table(tuple(values))
-    if t is float:
-        return first if len({x.hex() for x in values}) == 1 else Table(tuple(values))
-    if isinstance(first, (np.generic, complex)):
+    if t in INEXACT:
+        return first if len({*map(constant_key, values)}) == 1 else Table(tuple(values))
+    if isinstance(first, np.generic):
         return first  # its bits are part of the signature
     if all([x == first for x in values]):
         return first

@@ -18,6 +18,7 @@ from wengert.compiling.loops.continuing import continued
 from wengert.compiling.loops.free_loops import FreeLoop, with_trails
 from wengert.compiling.loops.freeing import freed, is_head, may_be_free, without_heads
 from wengert.compiling.loops.postponing import Reverse
+from wengert.compiling.loops.repeats import INEXACT, constant_key
 from wengert.compiling.loops.rolling import rolled
 from wengert.compiling.loops.unrolling import Uncut, unrolled
 from wengert.errors import RuleError
@@ -184,7 +185,7 @@ def _continued(forward: _Forward, whole: Any, counts: dict[int, int]) -> Any:
 
 def _is_told_apart(table: tuple[Any, ...]) -> bool:
     """Whether each element of a table is known for what it is wherever it stands; ints stand everywhere."""
-    return all([type(x) is float for x in table]) and len({*table}) == len(table)
+    return all([type(x) in INEXACT for x in table]) and len({*map(constant_key, table)}) == len(table)
 
 
 def _holds(found: Tape, forward: _Forward) -> bool:

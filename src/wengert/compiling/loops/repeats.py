@@ -14,6 +14,8 @@ from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Op, Variable
 from wengert.values import functional
 
+INEXACT = frozenset((float, complex, np.float32, np.float64, np.complex128))
+"""Types of constants that may be another one in each iteration."""
 _MOVES = (operator.getitem, np.ndarray.item, functional.getfield)
 LEAST_OPS, LEAST_COUNT = 96, 6
 """How many ops a run has at least, and how many iterations: what is shorter is better read, and run, as it is."""
@@ -112,7 +114,7 @@ def signature(op: Call) -> Any:
     fn = op.fn
     if isinstance(fn, Variable):
         return None
-    of_fn = fn if isinstance(fn, types.BuiltinMethodType) else id(fn)
+    of_fn = fn if isinstance(fn, (types.BuiltinMethodType, types.MethodType)) else id(fn)
     kwargs = tuple([(name, _form(tree)) for name, tree in op.kwargs.items()]) if op.kwargs else ()
     decided = constant_key(op.val) if op.guard else None
     return of_fn, tuple([_form(tree) for tree in op.args]), kwargs, decided, spec_of(op.val)
@@ -124,7 +126,7 @@ def _form(tree: Any) -> Any:
         value = tree.op.val
         t = type(value)
         return t if t is float else float if t is np.float64 else _form(value) if t is np.ndarray else Variable
-    if t is int or t is float:
+    if t is int or t in INEXACT:
         return t
     if t is tuple or t is list:
         return (t, *[_form(part) for part in tree])

@@ -50,7 +50,21 @@ def is_stacked(value: Any) -> bool:
     """Whether an array can keep such values, one in each row."""
     if type(value) is np.ndarray:
         return value.ndim > 0 and value.dtype.kind in "fciub"
-    return type(value) in NUMBERS or (isinstance(value, np.number | np.bool_) and value.dtype.kind in "fciub")
+    return (
+        type(value) is list
+        or type(value) in NUMBERS
+        or (isinstance(value, np.number | np.bool_) and value.dtype.kind in "fciub")
+    )
+
+
+def stacked(values: list[Any]) -> np.ndarray:
+    """The array that keeps these; one of Python objects, of lists."""
+    if type(values[0]) is not list:
+        return np.array(values)
+    made = np.empty(len(values), object)
+    for k, value in enumerate(values):
+        made[k] = value
+    return made
 
 
 def row(stack: Variable, k: Any, like: Any) -> Call:
@@ -115,7 +129,7 @@ class _Body:
                 if key not in self.carried:
                     self.carried[key] = self.input(self.roller.value(key[1][0]), self.at(link.op, link.back - begin))
         for j in kept:
-            whole = np.array([self.at(j, back) for back in reversed(range(self.run.count))])
+            whole = stacked([self.at(j, back) for back in reversed(range(self.run.count))])
             zeros = Call(np.zeros, [whole.shape, whole.dtype], val=whole, note=ROWS)
             self.kept[j] = self.input(self.roller.made.push(zeros), whole)
         for link in dict.fromkeys([link for link in links if type(link) is Same]):

@@ -139,12 +139,13 @@ class _Finder:
         self.ops, self.place, self.heads, self.last = ops, place, heads, last
         states: list[list[Any]] = [[v.op for v in ops[k].references()] for k in heads]
         columns = [*zip(*states, strict=True)]
+        fixed = ops[heads[0]].fn.fixed  # type: ignore[attr-defined]
         self.kept: dict[Any, int] = {}  # one of those that are always equal, if it is another in some iteration
-        self.unchanged: list[Op] = []
+        self.unchanged: list[Op] = []  # in some iterations, by what they do or by chance
         for j, column in enumerate(columns):
             if any([op is not column[0] for op in column]) or not self.is_before(column[0]):
                 self.kept.setdefault(tuple(map(id, column)), j)
-            else:
+            elif j not in fixed:
                 self.unchanged.append(column[0])
         self.outer: list[Op] = []
         longest = max([b - a for a, b in itertools.pairwise(heads)])

@@ -45,14 +45,17 @@ class Head:
     """Stands on a tape, as a test that always holds, where an iteration begins; what it reads are the variables of it.
 
     With `same`, the state is that of the head before but for the values of the variables, and else `differs` names what
-    is not. `left`: so many iterations are left of a `for`.
+    is not. `left`: so many iterations are left of a `for`. The variables of the numbers `fixed` are those that the loop
+    does not set.
     Of the derivatives that are open, what walks over all that was recorded knows how often the loop ran.
     """
 
     __name__ = "head"
 
-    def __init__(self, loop: Entered, differs: str, left: int | None, heads: Heads) -> None:
-        self.loop, self.differs, self.left = loop, differs, left
+    def __init__(
+        self, loop: Entered, differs: str, left: int | None, heads: Heads, fixed: frozenset[int] = frozenset()
+    ) -> None:
+        self.loop, self.differs, self.left, self.fixed = loop, differs, left, fixed
         self.levels, self.heads = heads.reads.recording.levels[1:], heads
 
     @property
@@ -101,10 +104,11 @@ class Unknown(Exception):
 
 class State(NamedTuple):
     """What can be reached at the head of a loop: the form of each variable of the program by its name, and the slots of
-    what is traced, in order."""
+    what is traced, in order; `fixed` are the numbers of those that stand in variables which the loop does not set."""
 
     forms: dict[tuple[int, str, str], Any]
     slots: tuple[int, ...]
+    fixed: frozenset[int]
 
 
 class Heads:
@@ -130,14 +134,14 @@ class Heads:
         try:
             if self.reads.has_changed_containers():
                 raise Unknown("what is in a container from outside")
-            state = _Walk(self).state(frame, head.live)
+            state = _Walk(self).state(frame, head)
         except Unknown as unknown:
-            state, differs = State({}, ()), f"it may change {unknown}"
+            state, differs = State({}, (), frozenset()), f"it may change {unknown}"
         else:
             differs = "it ran too few times" if before is None else _difference(before, state)
         self.loops[key] = loop, state
         left = operator.length_hint(iterator[0]) if iterator else None
-        primitive = Primitive(Head(loop, differs, left, self), None, "guard")
+        primitive = Primitive(Head(loop, differs, left, self, state.fixed), None, "guard")
         self.reads.recording.append((primitive, None, state.slots, (), None, site))
 
 
@@ -180,24 +184,28 @@ class _Walk:
         inputs = [outer.made for outer in heads.reads.inputs.values()]
         self.given = {id(owner_of(made)) for made in inputs if isinstance(made, np.ndarray)}
 
-    def state(self, frame: types.FrameType, live: frozenset[str]) -> State:
+    def state(self, frame: types.FrameType, head: LoopHead) -> State:
         """The state of the program, as far as it may still be read in this frame."""
         forms: dict[tuple[int, str, str], Any] = {}
+        fixed: list[int] = []
         for depth, f in enumerate(_frames(frame)):
             forms[depth, f.f_code.co_name, "the place"] = id(f.f_code), f.f_lasti
             names = dict(f.f_locals)
             if sys.version_info < (3, 13) and f.f_code.co_flags & inspect.CO_OPTIMIZED:
                 f.f_locals.clear()  # which is a copy that the frame would keep
             for name, value in names.items():
-                if depth == 0 and name in f.f_code.co_varnames and name not in {*live, *f.f_code.co_cellvars}:
+                if depth == 0 and name in f.f_code.co_varnames and name not in {*head.live, *f.f_code.co_cellvars}:
                     continue
+                is_fast = name in f.f_code.co_varnames and name not in f.f_code.co_cellvars
+                if is_fast and (depth or name not in head.set) and slot_of(self.recording, value) is not None:
+                    fixed.append(len(self.slots))
                 try:
                     forms[depth, f.f_code.co_name, name] = self.form(value)
                 except Unknown as unknown:
                     raise Unknown(f"{name}, {unknown}") from None
                 except RecursionError:
                     raise Unknown(f"{name}, which is too deep") from None
-        return State(forms, tuple(self.slots))
+        return State(forms, tuple(self.slots), frozenset(fixed))
 
     def form(self, value: Any) -> Any:
         """What is compared of a value; equal forms, met in the same order, are states that code cannot tell apart."""
