@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiling.entries import Entry
 
 X = np.array([0.3, -0.4, 0.5])
 
@@ -279,6 +280,50 @@ def test_threads_may_call_it() -> None:
     want = [np.cos(X + k) * (X + k) + np.sin(X + k) for k in range(20)]
     assert len(got) == 80
     assert all(any(np.allclose(a, b, rtol=1e-12) for b in want) for a in got)
+
+
+def test_what_another_thread_traces_meanwhile_is_no_change_of_what_is_read_outside(monkeypatch) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def square(x: Any) -> Any:
+        return x * x
+
+    def waits(x: Any) -> Any:
+        y = square(x)
+        begun.set()
+        ended.wait(60.0)
+        return y
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        entry = Entry(*args, **kwargs)
+        if not begun.is_set():
+            thread.start()
+            assert begun.wait(60.0)
+        return entry
+
+    monkeypatch.setattr("wengert.compiling.compile.Entry", made)
+    thread = threading.Thread(target=wg.grad(waits), args=(1.0,))
+    g = wg.compile(wg.grad(lambda x: square(x) + x))
+    assert g(1.0) == 3.0
+    assert "0 traces" in g.explain() and "as it is" not in g.explain()
+    ended.set()
+    thread.join()
+    assert (g(2.0), g(3.0)) == (5.0, 7.0)
+    assert "1 traces" in g.explain()
+
+
+def test_a_thread_waits_for_what_another_one_traces() -> None:
+    got: list[Any] = []
+    g = wg.compile(wg.grad(lambda x: x * x))
+    g._tracer = threading.get_ident()
+    assert g(1.0) == 2.0  # what breaks in on a trace of this thread runs as it is
+    thread = threading.Thread(target=lambda: got.append(g(3.0)))
+    thread.start()
+    thread.join(0.2)
+    assert thread.is_alive() and "0 traces" in g.explain()
+    g._tracer = None
+    thread.join(60.0)
+    assert got == [6.0] and "1 traces" in g.explain()
 
 
 def test_containers_and_defaults_are_put_back_whatever_happens() -> None:

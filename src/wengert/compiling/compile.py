@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,6 +38,8 @@ from wengert.values.transformed import Remade, check_function
 
 OF_A_KEY, IN_ALL = 8, 64
 """How many entries there may be for one form of call, and in all."""
+PATIENCE = 20.0
+"""Seconds that a thread waits for what another one traces, before it runs the function as it is."""
 
 NOT_OF_A_TRACE = ArgumentError, IntegerInputError, NoDerivativeError, NoGradientPathError, NonScalarOutputError
 """Errors of what the function does, by which it ends untraced, too: running it again would do twice what it did."""
@@ -56,6 +61,7 @@ class Compiled(Remade, Wrapper):
         """Forget all traces, and what kept the function from being compiled."""
         self._entries: dict[Any, list[Entry]] = {}
         self._eager: str | None = None
+        self._tracer: int | None = None  # the thread that traces it
         self._has_changed = False
         self._version = rules.version
 
@@ -79,6 +85,9 @@ class Compiled(Remade, Wrapper):
 
     def _missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that no entry fits: it is traced, or runs as it is."""
+        tracer = self._tracer
+        if tracer is not None and self._eager is None:
+            return (self if self._has_waited(tracer) else self.wrapped)(*args, **kwargs)
         if SESSION.recordings or not _is_plain() or shares_parts((*args, *kwargs.values())):
             return self.wrapped(*args, **kwargs)
         key = (len(args), *kwargs) if kwargs else len(args)
@@ -90,8 +99,21 @@ class Compiled(Remade, Wrapper):
         if self._eager is not None:
             self._refuse()
             return self.wrapped(*args, **kwargs)
-        with Telling("trace", self.wrapped, quiet=self.quiet):
-            return self._traced(key, args, kwargs)
+        self._tracer = threading.get_ident()
+        try:
+            with Telling("trace", self.wrapped, quiet=self.quiet):
+                return self._traced(key, args, kwargs)
+        finally:
+            self._tracer = None
+
+    def _has_waited(self, tracer: int) -> bool:
+        """Wait until another thread, which traces it, has done so; whether it has, and did not take too long."""
+        until = time.monotonic() + (0.0 if tracer == threading.get_ident() else PATIENCE)
+        while self._tracer == tracer and time.monotonic() < until:
+            if tracer not in sys._current_frames():  # as in the child of a fork
+                self._tracer = None
+            time.sleep(0.005)
+        return self._tracer != tracer
 
     def _traced(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self.native:
@@ -115,15 +137,18 @@ class Compiled(Remade, Wrapper):
         parameters = [f"a{k}" for k in range(len(args) + len(kwargs))]
         given = (*args, *kwargs.values())
         entry = Entry(found, parameters, self.exact, self.native)
+        is_alone = not SESSION.recordings  # while other threads trace, functions run other code: tests fail for that
         failing = entry.failing(given)
-        agreeing = entry if failing else self._agreeing(entry, found, parameters, given)
-        if failing is not None:
-            self._give_up(f"it changes what it reads from outside: {failing}")
-        elif agreeing is None:
-            self._give_up("its code does not give the numbers of its trace")
-        else:
+        agreeing = None if failing else self._agreeing(entry, found, parameters, given)
+        if agreeing is not None:
             self._version = rules.version  # tracing may have loaded some
             self._entries[key] = [*self._entries.get(key, ()), agreeing]
+        elif is_alone and not SESSION.recordings:
+            self._give_up(
+                f"it changes what it reads from outside: {failing}"
+                if failing
+                else "its code does not give the numbers of its trace"
+            )
         return found.value
 
     def _agreeing(self, entry: Entry, found: Traced, parameters: list[str], given: tuple[Any, ...]) -> Entry | None:
