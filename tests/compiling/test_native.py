@@ -21,6 +21,7 @@ from wengert.compiling.native import module as native_module
 from wengert.compiling.native.choosing import Chosen
 from wengert.compiling.native.compiled import native
 from wengert.compiling.native.module import interpreted
+from wengert.compiling.native.values import Affine, Memory, View
 from wengert.errors import NativeUnavailableError
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Input
@@ -110,6 +111,53 @@ def test_a_function_and_its_result(f: Callable[..., Any], args: tuple[Any, ...])
     tape = of(f, *args)
     same(by_python(tape)(*args), tape.compile()(*args))
     same(by_python(tape)(*args), f(*args))
+
+
+@pytest.mark.parametrize("word", ["ij,jk->ik", "ij,jk->ki", "ij,kj->ik", "ji,jk->ik", "ij,jk,k->i", "ij,j->i"])
+@pytest.mark.parametrize("sizes", [(5, 2, 7), (2, 7, 3), (7, 5, 2), (2, 3, 4), (1, 4, 6), (6, 1, 2), (9, 8, 1)])
+def test_products_with_short_axes(word: str, sizes: tuple[int, ...]) -> None:
+    shapes = [[dict(zip("ijk", sizes, strict=True))[k] for k in part] for part in word.partition("->")[0].split(",")]
+    arrays = [np.random.default_rng(k).normal(size=shape) for k, shape in enumerate(shapes)]
+
+    def f(*xs: np.ndarray) -> Any:
+        y = np.einsum(word, *[np.tanh(x) for x in xs])
+        for _ in range(8):
+            y = 0.5 * np.cos(y) + np.einsum(word, *xs)
+        return y
+
+    tape = of(f, *arrays)
+    same(by_python(tape)(*arrays), f(*arrays))
+
+
+def test_what_is_told_apart_is_apart() -> None:
+    rng = np.random.default_rng(0)
+    memory = Memory(1000)
+    for _ in range(2000):
+        views = []
+        for _ in range(2):
+            shape, strides = (tuple(map(int, rng.integers(1, n, 2))) for n in (4, 7))
+            views.append(View(memory, Affine(int(rng.integers(0, 12))), strides, shape))
+        places = [
+            {view.offset.first + sum(np.multiply(at, view.strides)) for at in np.ndindex(view.shape)} for view in views
+        ]
+        if views[0].is_apart(views[1]):
+            assert not places[0] & places[1]
+
+
+def test_what_an_argument_is_like_is_tested_before_native_code() -> None:
+    def f(u: np.ndarray) -> Any:
+        u = u.copy()
+        for _ in range(12):
+            u[1:-1] = u[1:-1] + 0.1 * (u[2:] - 2.0 * u[1:-1])
+        return np.sum(u * u)
+
+    u = np.linspace(0.0, 1.0, 36).reshape(6, 6)
+    tape = wg.gradtape(f, u).optimise()
+    same(by_python(tape)(u)[1][-1], tape.compile()(u)[1][-1])
+    compiled, numpy = (wg.compile(wg.grad(f), native=native) for native in (None, False))
+    for given in (u, u.T, np.asfortranarray(u), u[::-1]):
+        np.testing.assert_allclose(compiled(given), numpy(given), rtol=1e-13)
+        np.testing.assert_allclose(numpy(given), wg.grad(f)(given), rtol=1e-13)
 
 
 @pytest.mark.parametrize("f", [rosenbrock, lambda x: np.sum(np.outer(x, x) * x), lambda x: np.sum(np.exp(x) * x[::-1])])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,6 +57,7 @@ class Nest:
     shape: tuple[int, ...]
     keep: int | None = None
     statements: list[Any] = field(default_factory=list)
+    kept: dict[str, str] = field(default_factory=dict)
 
     def takes(self, shape: tuple[int, ...], keep: int | None) -> bool:
         same = self.keep is None or keep is None or self.keep == keep
@@ -94,20 +95,32 @@ class Nest:
         counters = [f"i{k}" for k in range(len(loops))]
         last = [axes[-1] for _, axes in loops]
         reduced = [s for s in self.statements if isinstance(s, Reduce)]
-        depth = 0
-        for k in range(outer):
-            depth += text.begin(f"for {counters[k]} in range({loops[k][0]}):")
-        for r in reduced:
-            text.line(f"{r.name} = {r.begin}")
-        for k in range(outer, len(loops)):
-            text.begin(f"for {counters[k]} in range({loops[k][0]}):")
+        for k, (n, axes) in enumerate(loops):
+            if k == outer:
+                text.lines_of([f"{r.name} = {r.begin}" for r in reduced])
+            if k == len(loops) - 1:
+                self.kept = self.invariant(axes, dict(zip(last, counters, strict=True)))
+                text.lines_of([f"{name} = {found}" for found, name in self.kept.items()])
+            text.begin(f"for {counters[k]} in range({n}):")
+        if outer == len(loops):
+            text.lines_of([f"{r.name} = {r.begin}" for r in reduced])
         for statement in self.statements:
             self.element(text, statement, dict(zip(last, counters, strict=True)))
         text.end(len(loops) - outer)
         for r in reduced:
             if r.view is not None:
                 text.line(f"{element(self.spread(r.view), dict(zip(last[:outer], counters, strict=False)))} = {r.name}")
-        text.end(depth)
+        text.end(outer)
+
+    def invariant(self, axes: list[int], at: dict[int, str]) -> dict[str, str]:
+        """Names for elements that are the same all along the innermost loop, over these axes.
+
+        That they are not written there the compiler cannot know, and computes one after the other.
+        """
+        written = {id(x.memory) for s in self.statements if (x := s.made.view if isinstance(s, Let) else s.view)}
+        views = [view for s in self.statements for view in s.reads() if id(view.memory) not in written]
+        found = [element(view, at) for view in views if not any([view.strides[axis] for axis in axes])]
+        return {text: f"h{k}" for k, text in enumerate(dict.fromkeys(found))}
 
     def element(self, text: Text, statement: Any, at: dict[int, str]) -> None:
         """Write a statement for one element."""
@@ -126,6 +139,7 @@ class Nest:
     def read(self, x: Any, at: dict[int, str]) -> str:
         if isinstance(x, View):
             found = element(x, at)
+            found = self.kept.get(found, found)
             return f"({found} != 0.0)" if x.kind == BOOL else found
         return x.text if isinstance(x, Scalar) else str(x.name)
 
@@ -165,10 +179,13 @@ class Text:
     def line(self, line: str) -> None:
         self.lines.append("    " * self.depth + line)
 
-    def begin(self, line: str) -> int:
+    def lines_of(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.line(line)
+
+    def begin(self, line: str) -> None:
         self.line(line)
         self.depth += 1
-        return 1
 
     def end(self, levels: int) -> None:
         if levels and self.lines[-1].endswith(":"):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from wengert.compiling.native.words import Word, power
 from wengert.tape.ops import Call
 
 LARGE = 1 << 15  # products from which BLAS is faster than loops
+SHORT = 4  # products whose sum is written out for each element
 
 
 def summed(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
@@ -130,6 +132,8 @@ def contracted(body: Any, op: Call, words: list[str], output: str, operands: lis
         raise Unworded("a large product")
     strides = [_strides(body, word, x) for word, x in zip(words, operands, strict=True)]
     longer = [k for k in sizes if sizes[k] != 1]
+    if 1 < math.prod([sizes[k] for k in sizes if k not in output]) <= SHORT and any([k in output for k in longer]):
+        return _written_out(body, op, sizes, output, list(zip(operands, strides, strict=True)))
     last = max(
         longer, key=lambda k: (min(8, sizes[k]), sum([row.get(k, 0) == 1 for row in strides]), k in output), default=""
     )
@@ -147,14 +151,36 @@ def contracted(body: Any, op: Call, words: list[str], output: str, operands: lis
         return body.level.reduce("0.0", "radd({0}, {1})", made, shape, 0, None)
     else:
         found = View.whole(body.level.memory(op.val.shape), tuple([sizes[k] for k in kept]))
-        if last in inner:
-            made = body.level.let(product, views, shape)
-            body.level.reduce("0.0", "radd({0}, {1})", made, shape, len(kept), found)
-        else:
+        if last not in inner:
             body.level.store(found, "=", number(0.0))
-            spread = View(found.memory, Affine(0), tuple([rows.get(k, 0) for k in order]), shape)
-            body.level.store(spread, "+=", *views, template=product)
+        short = [k for k in kept if sizes[k] <= SHORT and k != last][: len(kept) - 1]  # one nest reads the rest once
+        kept, order = [[k for k in letters if k not in short] for letters in (kept, order)]
+        shape = tuple([sizes[k] for k in order])
+        for at in _places(sizes, short):
+            read = [_over(body, x, row, order, shape, at) for x, row in zip(operands, strides, strict=True)]
+            if last in inner:
+                made = body.level.let(product, read, shape)
+                place = _over(body, found, rows, kept, shape[: len(kept)], at)
+                body.level.reduce("0.0", "radd({0}, {1})", made, shape, len(kept), place)
+            else:
+                body.level.store(_over(body, found, rows, order, shape, at), "+=", *read, template=product)
     return View(found.memory, Affine(0), tuple([rows.get(k, 0) for k in output]), op.val.shape)
+
+
+def _written_out(body: Any, op: Call, sizes: dict[str, int], output: str, operands: list[Any]) -> Any:
+    """A sum of a few products, element by element."""
+    inner = [k for k in sizes if k not in output]
+    terms, read = list[str](), list[Any]()
+    for at in _places(sizes, inner):
+        terms.append(" * ".join([f"{{{len(read) + k}}}" for k in range(len(operands))]))
+        read += [_over(body, x, row, [*output], op.val.shape, at) for x, row in operands]
+    return body.level.let(" + ".join(terms), read, op.val.shape)
+
+
+def _places(sizes: dict[str, int], letters: list[str]) -> list[dict[str, int]]:
+    """All places along some letters."""
+    rows = itertools.product(*[range(sizes[k]) for k in letters])
+    return [dict(zip(letters, row, strict=True)) for row in rows]
 
 
 def _strides(body: Any, word: str, x: Any) -> dict[str, int]:
@@ -166,8 +192,12 @@ def _strides(body: Any, word: str, x: Any) -> dict[str, int]:
     return row
 
 
-def _over(body: Any, x: Any, row: dict[str, int], order: list[str], shape: tuple[int, ...]) -> Any:
+def _over(
+    body: Any, x: Any, row: dict[str, int], order: list[str], shape: tuple[int, ...], at: Mapping[str, int] = {}
+) -> Any:
+    """An operand over the letters of an order, at given places along others."""
     if isinstance(x, Splat):
         return x.number
     view = body.view(x)
-    return View(view.memory, view.offset, tuple([row.get(k, 0) for k in order]), shape)
+    offset = view.offset + sum([row.get(k, 0) * place for k, place in at.items()])
+    return View(view.memory, offset, tuple([row.get(k, 0) for k in order]), shape)

@@ -124,7 +124,8 @@ class View:
         if other is None or self.offset.steps != other.offset.steps:
             return False
         (a, b), (c, d) = self.reach, other.reach
-        return b < c or d < a
+        steps = [s for x in (self, other) for n, s in zip(x.shape, x.strides, strict=True) if n > 1]
+        return b < c or d < a or (math.gcd(*steps) > 1 and (a - c) % math.gcd(*steps) != 0)
 
     @property
     def reach(self) -> tuple[int, int]:

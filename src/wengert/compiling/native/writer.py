@@ -25,9 +25,16 @@ class NativeWriter(PlacedWriter):
     def __init__(self, tape: AnyTape) -> None:
         super().__init__(tape, sites=True)
         self.built = set(_built(tape.result.op))
-        needed = [op for op in self.ops if op.id in self.needed and op not in self.built]
+        self.tests = [op for op in self.ops if self.is_test(op)]
+        elsewhere = {*self.built, *self.tests}
+        needed = [op for op in self.ops if op.id in self.needed and op not in elsewhere]
         self.program = Program(tape, needed, list(dict.fromkeys(self.read_by_result())))
         self.separate()
+
+    def is_test(self, op: Op) -> bool:
+        """Whether an op tests what an argument is like, before anything is computed."""
+        known = isinstance(op, Call) and op.guard and op.fn is getattr and not self.uses[op.id]
+        return known and all([isinstance(v.op, Input) for v in op.references()])
 
     def read_by_result(self) -> Iterator[Op]:
         """The calls whose values the result is built of."""
@@ -57,6 +64,8 @@ class NativeWriter(PlacedWriter):
 
     def body(self) -> None:
         """Write the call, and the result."""
+        for op in self.tests:
+            self.write(op)
         native, plain, taken = self.name("native"), self.name("plain"), self.name("w")
         self.outside.constants[native], self.outside.constants[plain] = self.native, self.plain
         pool = self.name("pool")
