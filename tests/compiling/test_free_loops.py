@@ -11,6 +11,9 @@ import pytest
 
 import wengert as wg
 from wengert.compiling.loops import freeing
+from wengert.compiling.loops.sharing import shared
+from wengert.compiling.loops.ways import End, Fork, Found, Step
+from wengert.tape.ops import Call
 
 R = np.random.default_rng(0)
 
@@ -553,3 +556,18 @@ def test_loops_within_a_loop_are_one_whatever_numbers_they_take_from_it(f, few):
         assert "1 traces" in compiled.explain()
         sizes.append(len(compiled.source().splitlines()))
     assert sizes[0] == sizes[1]
+
+
+def test_numbers_of_loops_are_told_apart_by_where_they_stand():
+    def found(a: float, b: float, c: float) -> Found:
+        step, inner = [Call(np.sum, args, val=1.0) for args in ([(1.0, a)], [b])]
+        after = Fork(2, [Step(tuple(inner.args), {}, inner)], {}, End(True, [], []))
+        steps = [Step((c,), {}, inner), Step(tuple(step.args), {}, step)]
+        ways = Fork(0, steps, {True: after, False: Fork(2, [], {}, End(False, [], []))}, None)
+        return Found(ways, [], [], 0, 1, [], None, None)
+
+    one, other = shared([found(2.0, 3.0, 4.0), found(2.5, 3.5, 4.0)])
+    assert one.key == other.key
+    assert {op.val for op in one.outer} == {2.0, 3.0}
+    assert {op.val for op in other.outer} == {2.5, 3.5}
+    assert one.ways.steps[0].args == (4.0,) and one.ways.steps[1].args[0][0] == 1.0

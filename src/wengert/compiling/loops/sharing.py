@@ -31,36 +31,38 @@ def shared(loops: Sequence[Found]) -> list[Found]:
 
 def _given_floats(loops: list[Found]) -> list[Found]:
     """Loops that differ in floats alone, with these as values from before: one for those that are always equal."""
-    floats: list[dict[Any, float]] = [{} for _ in loops]
-    for loop, own in zip(loops, floats, strict=True):
-        _with_floats(loop, lambda place, x, own=own: own.setdefault(place, x))  # type: ignore[misc]
+    floats = [*map(_floats_of, loops)]
     columns = {place: tuple([constant_key(own[place]) for own in floats]) for place in floats[0]}
-    numbers: dict[Any, int] = {}
-    for column in columns.values():
-        if len({*column}) > 1:
-            numbers.setdefault(column, len(numbers))
-    made = []
-    for loop, own in zip(loops, floats, strict=True):
-        first = len(loop.outer)
-        outer = [*loop.outer, *[Constant(own[next(p for p in columns if columns[p] == c)]) for c in numbers]]
+    places = {column: place for place, column in columns.items() if len({*column}) > 1}
+    numbers = {column: k for k, column in enumerate(places)}
 
-        def given(place: Any, x: float, first: int = first) -> Any:
-            number = numbers.get(columns[place])
-            return x if number is None else Outer(first + number)
+    def given(loop: Found, own: dict[Any, Any]) -> Found:
+        n, added = len(loop.outer), [Constant(own[place]) for place in places.values()]
 
-        made.append(_with_floats(loop, given)._replace(outer=outer))
-    return made
+        def outer(place: Any, x: float) -> Any:
+            return Outer(n + numbers[columns[place]]) if columns[place] in numbers else x
+
+        return _with_floats(loop, outer)._replace(outer=[*loop.outer, *added])
+
+    return [*map(given, loops, floats)]
+
+
+def _floats_of(loop: Found) -> dict[Any, Any]:
+    """The floats in the arguments of a loop's steps, by their places."""
+    found: dict[Any, Any] = {}
+    _with_floats(loop, found.setdefault)
+    return found
 
 
 def _with_floats(loop: Found, change: Callable[[Any, float], Any]) -> Found:
     """The loop with `change(place, x)` for each float in the arguments of its steps."""
 
     def fork(one: Fork, place: tuple[Any, ...]) -> Fork:
-        steps = [
-            Step(tree(step.args, (*place, k)), tree(step.kwargs, (*place, k)), step.op)
-            for k, step in enumerate(one.steps)
-        ]
-        return Fork(one.start, steps, {key: fork(inner, (*place, key)) for key, inner in one.nexts.items()}, one.end)
+        nexts = {key: fork(inner, (*place, Fork, key)) for key, inner in one.nexts.items()}
+        return one._replace(steps=[step(s, (*place, k)) for k, s in enumerate(one.steps)], nexts=nexts)
+
+    def step(one: Step, place: tuple[Any, ...]) -> Step:
+        return one._replace(args=tree(one.args, place), kwargs=tree(one.kwargs, place))
 
     def tree(x: Any, place: tuple[Any, ...]) -> Any:
         if type(x) in FLOATS:
