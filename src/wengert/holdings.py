@@ -26,31 +26,36 @@ class Held(NamedTuple):
 
 
 class MemoryUse:
-    """What `memory` has found of the gradient of the function that `title` names.
+    """What `memory` has found of the gradient of the function that `title` names: the `curve`, and a `look` at its peak.
 
-    A moment is a recorded call or a step back, and the reverse pass begins with the moment `turned`. `held` are the
-    bytes that were held at the end of each, of what was followed in `holds`, and `total` those that were held or at
-    work in it, at the most. `peak` is what Python and NumPy had more than before, in a gradient that was not followed,
-    and `lines`, each `Held`, are what that is made of, at the moment `at`.
+    A moment lies between two points at which the count of bytes is read: a new line of the user's, a recorded call, a
+    step back; the reverse pass begins with the moment `turned`. `held` are the bytes that were held at the end of each,
+    and `total` those that were held in it at the most. `peak` is the largest of these, and `lines`, each `Held`, are
+    what it is made of: together as many bytes.
 
     >>> found = wg.memory(lambda x: np.sum(np.exp(np.sin(x))), np.ones(1_000_000))
     >>> 16_000_000 < found.peak < 25_000_000
     True
     """
 
-    def __init__(self, title: str, holds: Any, peak: int) -> None:
-        self.title, self.peak, self.turned = title, peak, holds.turned
-        when, makers, nbytes = holds.log.arrays()
-        numbers, work = holds.moments.arrays()
-        changes = np.zeros(len(work) + 1, int)
-        np.add.at(changes, when, nbytes)
-        self.held = np.cumsum(changes)[:-1]
-        self.total = np.append(0, self.held[:-1]) + work
-        self.at = int(np.argmax(self.total))
-        rows = _sums(list(holds.makers), makers[when < self.at], nbytes[when < self.at])
-        at_work = Held([*holds.lines][numbers[self.at]], "at work", int(work[self.at]), 1)
-        other = Held(None, "other", max(0, peak - int(self.total[self.at])), 1)
-        self.lines = tuple(sorted([*rows, at_work, other], key=lambda row: -row.nbytes))
+    def __init__(self, title: str, curve: Any, look: Any) -> None:
+        from wengert.measuring.lines import named
+
+        self.title, self.turned, self.at = title, curve.turned, look.at
+        self.total, self.held = np.array(curve.total), np.array(curve.held)
+        lines: dict[Any, Any] = {None: None, **named(filter(None, curve.known))}
+        rows = [
+            Held(place and lines.get(place, (*place, "")), kind, *amounts)
+            for (place, kind), amounts in look.rows().items()
+            if place or kind != "object"
+        ]
+        place = [*curve.known][curve.at_work[self.at]]
+        work = int(self.total[self.at]) - int(self.held[self.at - 1] if self.at else 0)
+        rows.append(Held(place and lines[place[:2]], "at work", work, 1))
+        told = sum(row.nbytes for row in rows)
+        self.peak = max(told, int(self.total[self.at]))
+        rows.append(Held(None, "other", self.peak - told, 1))
+        self.lines = tuple(sorted(rows, key=lambda row: -row.nbytes))
 
     def __str__(self) -> str:
         from wengert.measuring.tables import as_text
@@ -77,14 +82,6 @@ class MemoryUse:
         return write(path, memory_data(self, Sources()))
 
 
-def _sums(names: list[Any], makers: np.ndarray, nbytes: np.ndarray) -> Iterator[Held]:
-    """What the makers of these names hold after these changes."""
-    sums, pieces = (np.bincount(makers, weights, len(names)) for weights in (nbytes, np.sign(nbytes)))
-    for name, total, count in zip(names, sums, pieces, strict=True):
-        if total:
-            yield Held(name.line, name.kind, int(total), int(count))
-
-
 def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs: Any) -> MemoryUse:
     """What the gradient of `f(*args, **kwargs)` holds while it runs, and which line made it: a MemoryUse.
 
@@ -98,14 +95,14 @@ def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs:
     >>> [(row.nbytes, row.line[1]) for row in found.lines if row.kind == "array"]
     [(8000000, 2)]
 
-    f and its gradient run three times: for what the first one loads and derives; followed; and for the peak, as
-    Python's tracemalloc has it. An array counts for the line that made it, from when a recorded call gives or is
-    given it, or a step back makes it a cotangent, until it is freed; a view, as the array that it shows. "At work" is
-    what one call or step takes for itself while it runs, "recording" what is written down of calls, "other" what was
-    not followed: arrays that no recorded call meets, and Python's own objects.
+    f and its gradient run three times, on copies of the arguments: for what the first one loads and derives, to find
+    when the peak is, and to look what is held there. Each block of memory counts for the innermost line of the user's
+    that was at work when it was allocated, with what libraries allocate for it; a cotangent, for the line that made
+    what it is the cotangent of. "At work" is what one line, call or step allocates for itself, "recording" what is
+    written down of calls, "object" other Python objects, "other" what no line made.
     Errors: those of `grad`.
     """
-    from wengert.measuring.holds import Holds, peak_of
+    from wengert.measuring.holds import DEEP, Curve, Holds, Look, tracing
 
     refuse_swallowed(f, kwargs)
 
@@ -113,9 +110,15 @@ def memory(f: Callable[..., Any], *args: Any, argnums: Argnums = None, **kwargs:
         given, named = copied(args, kwargs)
         return partial(measured_gradients, f, given, named, argnums)
 
-    gradient()()
-    holds = Holds().over(gradient())
-    return MemoryUse(callable_name(f), holds, peak_of(gradient()))
+    first, second, third = gradient(), gradient(), gradient()
+    Holds().over(first)
+    with tracing(1):
+        curve = Curve()
+        curve.over(second)
+    with tracing(DEEP) as stop:
+        look = Look(int(np.argmax(curve.total)), stop)
+        look.over(third)
+    return MemoryUse(callable_name(f), curve, look)
 
 
 __all__ = ["Held", "MemoryUse", "memory"]

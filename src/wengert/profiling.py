@@ -54,9 +54,12 @@ class Profile:
     """
 
     def __init__(self, title: str, plain: float, gradient: float, rest: float, rows: Iterable[Spent]) -> None:
+        from wengert.measuring.lines import named
+
         self.title, self.plain, self.gradient, self.rest = title, plain, gradient, rest
         self.rows = tuple(rows)  # by stack and primitive
-        self.lines = _summed(self.rows, lambda what: what[0][-1] if what[0] else None)
+        lines = named(row.what[0][-1] for row in self.rows if row.what[0])
+        self.lines = _summed(self.rows, lambda what: lines[what[0][-1][:2]] if what[0] else None)
         self.primitives = _summed(self.rows, lambda what: what[1])
 
     def __str__(self) -> str:

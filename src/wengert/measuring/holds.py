@@ -1,91 +1,85 @@
-"""What a gradient holds while it runs: the arrays that its entries keep, its cotangents, what it saves before writes.
+"""What a gradient holds while it runs, as Python's tracemalloc counts it, and which lines made what it is at the peak.
 
-Each array is followed from when it is first met, in an entry or among the cotangents, until it is gone. That is told
-beside what Python's tracemalloc says of the process, which knows of no lines.
+A moment lies between two points at which the count is read: a new line of the user's, a recorded call, a step back.
+What is held when one begins is told by a snapshot of all blocks, by the line that allocated each; what is allocated
+within it is its own line's.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
 import tracemalloc
-import types
-import weakref
 from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from wengert.measuring.lines import Line, is_users, line_of
+from wengert.measuring import lines
+from wengert.measuring.lines import NO_FILE, Line, Lines, is_users
 from wengert.recording.primitives import INPUT
-from wengert.recording.recording import STATE, Recording, flat_slots
+from wengert.recording.recording import STATE, Recording, silent
 from wengert.reverse.accumulators import Bars
 from wengert.reverse.walk import reverse
+from wengert.values.frames import ENGINE
 from wengert.values.nested import leaf_values
 from wengert.values.views import owner_of
-from wengert.written.storage import memory_of
 
-KEPT, SAVED, BACK, WRITTEN_DOWN = "array", "saved before a write", "cotangent", "recording"
+ARRAY, SAVED, BACK = "array", "saved before a write", "cotangent"
+OBJECT, WRITTEN_DOWN, HIDDEN = "object", "recording", "too deep"
+DEEP = 32  # frames that are kept of each block
+_OWN = (__file__, lines.__file__)
+_ROOT, _WRITTEN = ENGINE + "holdings.py", ENGINE + "written"
+
+Place = tuple[str, int] | None  # a line of a file
+Rows = dict[tuple[Place, str], list[int]]  # bytes and pieces, by line and kind
 
 
-class Maker(NamedTuple):
-    """What made something that is held: a line of the user's, or None, and of what kind it is."""
-
-    line: Line | None
-    kind: str
-
-
-class Columns:
-    """A table of whole numbers, column by column: rows of their own would count as memory that is held."""
-
-    def __init__(self, count: int) -> None:
-        self.columns = [array("q") for _ in range(count)]
-
-    def add(self, *row: int) -> None:
-        """Add a row."""
-        for column, number in zip(self.columns, row, strict=True):
-            column.append(number)
-
-    def __len__(self) -> int:
-        return len(self.columns[0])
-
-    def arrays(self) -> list[np.ndarray]:
-        """The columns as arrays."""
-        return [np.array(column) for column in self.columns]
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """A block in which Python's collector of cycles does not walk through a snapshot while that grows."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 class Holds(list[Any]):
-    """The entries of a recording, and what begins and ceases to be held meanwhile.
+    """The entries of a recording, by which each moment is told of: `end` at its end, `begin` where the next one begins.
 
-    A moment is a recorded call, or a step back. `moments` has for each the number of its line in `lines`, and the bytes
-    that were at work in it, at most: those that Python and NumPy had more than at its beginning. `log` has (moment, the
-    number of the maker in `makers`, bytes). The reverse pass begins with the moment `turned`.
+    By itself it only counts them, in `ended`: so that what is loaded and derived for following a run is there already.
+    The reverse pass begins with the moment `turned`.
     """
 
     def __init__(self) -> None:
-        self.lines: dict[Line | None, int] = {}
-        self.makers: dict[Maker, int] = {}
-        self.moments, self.log = Columns(2), Columns(3)
-        self.turned = 0
-        self.alive: dict[int, weakref.ref[np.ndarray]] = {}
-        self.stood: dict[int, Line | None] = {}  # the lines of the slots
-        self.slots: dict[str, array[int]] = {"maker": array("q"), "size": array("q")}
+        self.lines = Lines(self.end, self.begin)
+        self.known: dict[Line | None, int] = {}
+        self.stood = array("q")  # the lines of the slots, by their number in `known`
+        self.ended = self.turned = 0
         self.bars: Bars | None = None
-        self.saved = 0
 
-    def over(self, gradient: Callable[[Callable[[Recording], None]], None]) -> Holds:
-        """Follow a gradient, which calls what it is given with its recording; returns this."""
-        with tracing():
-            self._start()
-            gradient(self._begin)
-            if not len(self.moments):  # nothing was recorded
-                self._moment(None, lambda _: None)
-                self.turned = 1
-        return self
+    def over(self, gradient: Callable[[Callable[[Recording], None]], None]) -> None:
+        """Follow a gradient, which calls what it is given with its recording."""
+        with self.lines:
+            self.begin()
+            gradient(self._enter)
+            self.end()
+            self.begin()
+        self.turned = self.turned or self.ended
 
-    def _begin(self, recording: Recording) -> None:
-        self.recording = recording
+    def begin(self) -> None:
+        """A moment begins."""
+
+    def end(self, line: int | None = None) -> None:
+        """It ends; what was at work in it is the line of this number, by default where the user's code is."""
+        self.ended += 1
+
+    def _enter(self, recording: Recording) -> None:
         recording.entries = STATE.quick = self
         recording.reverse = self.walk
 
@@ -93,7 +87,12 @@ class Holds(list[Any]):
         """The reverse pass; that of a gradient inside the function is the function's."""
         if depth:
             return reverse(recording, here, seeds, depth, consume, watching)
-        self.turned = len(self.moments)
+        self.end()
+        self.turned = self.ended
+        if not recording.folds:
+            self.lines.pause()
+        self.lines.only_recorded = True  # only a checkpoint runs the user's code again
+        self.begin()
         return reverse(recording, here, seeds, depth, consume, watching, self._bars)
 
     def _bars(self, size: int) -> Bars:
@@ -102,129 +101,170 @@ class Holds(list[Any]):
 
     def append(self, entry: Any) -> None:
         list.append(self, entry)
-        self._moment(self._line_here(), self._look_at, len(self) - 1, entry)
+        self.end()
+        del self.stood[len(self) - 1 :]  # where a checkpoint has dropped entries
+        self.stood.append(self.number(self.lines.place.line))
+        self.begin()
 
     def __setitem__(self, slot: Any, entry: Any) -> None:
-        ins = () if self[slot] is None else self[slot][2]
         list.__setitem__(self, slot, entry)
         if entry is None and self.bars is not None:
-            self._moment(self.stood[slot], self._look_back, slot, ins)
+            self.end(self.stood[slot])
+            self.begin()
 
-    def __delitem__(self, slots: Any) -> None:
-        for slot in range(*slots.indices(len(self))):
-            self._strike_out(slot)
-        list.__delitem__(self, slots)
+    def number(self, line: Line | None) -> int:
+        """The number of a line."""
+        return self.known.setdefault(line, len(self.known))
 
-    def _line_here(self) -> Line | None:
-        """The line of the function's that is at work."""
-        frame: types.FrameType | None = sys._getframe(2)
-        while frame is not None and frame.f_code is not Holds.over.__code__:
-            if is_users(frame.f_code.co_filename):
-                return line_of(frame)
-            frame = frame.f_back
-        return None
 
-    def _moment(self, line: Line | None, look: Callable[..., None], *given: Any) -> None:
-        work = tracemalloc.get_traced_memory()[1] - self.start
-        self.moments.add(self.lines.setdefault(line, len(self.lines)), work)
-        look(line, *given)
-        self._start()
+class Curve(Holds):
+    """How much is held: `total` in each moment at the most, and `held` at its end, which the line `at_work` made."""
 
-    def _start(self) -> None:
+    def __init__(self) -> None:
+        super().__init__()
+        self.total, self.held, self.at_work = array("q"), array("q"), array("q")
+        self.base = self.now = tracemalloc.get_traced_memory()[0]
+        self.collects = gc.isenabled()
+
+    def begin(self) -> None:
+        """What was allocated since the last moment ended is this object's own."""
+        if self.collects:
+            gc.enable()
         tracemalloc.reset_peak()
-        self.start = tracemalloc.get_traced_memory()[0]
+        self.base += tracemalloc.get_traced_memory()[0] - self.now
 
-    def _look_at(self, line: Line | None, slot: int, entry: Any) -> None:
-        """Take down what a recorded call keeps."""
-        size = 0
-        if entry[0] is not INPUT:
-            value = entry[1]() if type(entry[1]) is weakref.ref else entry[1]
-            self._meet((value, entry[3], entry[4]), Maker(line, KEPT))
-            size = _size(entry)
-        maker = self._number(Maker(line, WRITTEN_DOWN))
-        self.stood[slot] = line
-        for name, number in (("maker", maker), ("size", size)):
-            column = self.slots[name]
-            del column[slot:]  # where a checkpoint has dropped entries
-            column.append(number)
-        self._change(maker, size)
-        undo = memory_of(self.recording).undo
-        for record in undo[self.saved :]:
-            self._meet(record[3], Maker(line, SAVED))
-        self.saved = len(undo)
-
-    def _look_back(self, line: Line | None, slot: int, ins: tuple[Any, ...]) -> None:
-        """Take down the cotangents that a step back has made, and that its entry is gone."""
-        assert self.bars is not None
-        for place in flat_slots(ins):
-            self._meet(self.bars.table[self._array_of(place)], Maker(line, BACK))
-        self._strike_out(slot)
-
-    def _array_of(self, slot: int) -> int:
-        """The slot itself, or that of the array of which it is a view, where that has its cotangent."""
-        assert self.bars is not None
-        while self.bars.table[slot] is None and self[slot] is not None:
-            ins = self[slot][2]
-            if not ins or type(ins[0]) is not int:
-                break
-            slot = ins[0]
-        return slot
-
-    def _meet(self, held: Any, maker: Maker) -> None:
-        """Follow the arrays in what is held from now on, if they were made since the gradient began."""
-        for leaf in leaf_values(held):
-            if isinstance(leaf, np.ndarray):
-                owner = owner_of(leaf)
-                known = self.alive.get(id(owner))
-                if known is None or known() is not owner:
-                    self._follow(owner, self._number(maker))
-
-    def _follow(self, owner: np.ndarray, maker: int) -> None:
-        nbytes = owner.nbytes if tracemalloc.get_object_traceback(owner) is not None else 0
-        log, moments = self.log, self.moments
-
-        def gone(ref: object) -> None:
-            log.add(len(moments), maker, -nbytes)
-
-        self.alive[id(owner)] = weakref.ref(owner, gone if nbytes else None)
-        self._change(maker, nbytes)
-
-    def _strike_out(self, slot: int) -> None:
-        self._change(self.slots["maker"][slot], -self.slots["size"][slot])
-        self.slots["size"][slot] = 0
-
-    def _number(self, maker: Maker) -> int:
-        return self.makers.setdefault(maker, len(self.makers))
-
-    def _change(self, maker: int, nbytes: int) -> None:
-        if nbytes:
-            self.log.add(len(self.moments) - 1, maker, nbytes)
+    def end(self, line: int | None = None) -> None:
+        """Take down how much is held; no garbage is collected meanwhile, since that would be the user's."""
+        self.now, most = tracemalloc.get_traced_memory()
+        self.collects = gc.isenabled()
+        gc.disable()
+        self.ended += 1
+        self.total.append(most - self.base)
+        self.held.append(self.now - self.base)
+        self.at_work.append(self.number(self.lines.place.line) if line is None else line)
 
 
-def peak_of(run: Callable[[], Any]) -> int:
-    """The bytes that Python and NumPy have more than before in a run, at the most."""
-    with tracing():
-        before = tracemalloc.get_traced_memory()[0]
-        run()
-        return tracemalloc.get_traced_memory()[1] - before
+class Look(Holds):
+    """What is held when the moment `at` begins, as `rows` tell.
+
+    To keep all frames of each block is slow: then it calls `stop`.
+    """
+
+    def __init__(self, at: int, stop: Callable[[], None]) -> None:
+        super().__init__()
+        self.at, self.stop = at, stop
+        self.before = tracemalloc.take_snapshot()
+        self.found: tracemalloc.Snapshot | None = None
+        self.known_better: Rows = {}
+
+    def begin(self) -> None:
+        """Look, where it is time."""
+        if self.ended == self.at:
+            with uncollected(), silent():  # else each of these functions is asked what it is given
+                self.found = tracemalloc.take_snapshot()
+                self.stop()
+                self._look_at_entries()
+                if self.bars is not None:
+                    self._look_at_cotangents(self.bars.table)
+
+    def _look_at_entries(self) -> None:
+        """What is written down of calls: it is among the objects of their lines."""
+        seen: set[int] = set()
+        places = [line and line[:2] for line in self.known]
+        for number, entry in zip(self.stood, self, strict=True):
+            if entry is not None and entry[0] is not INPUT:
+                parts = [part for part in _parts(entry) if id(part) not in seen]
+                seen.update(map(id, parts))
+                _add(self.known_better, (places[number], WRITTEN_DOWN), sum(map(sys.getsizeof, parts)), 1)
+
+    def _look_at_cotangents(self, table: Any) -> None:
+        """The cotangents of what a line made: they are among the arrays that the reverse pass made."""
+        seen: set[int] = set()
+        places = [line and line[:2] for line in self.known]
+        for number, held in zip(self.stood, table, strict=False):
+            for owner in [owner_of(leaf) for leaf in leaf_values(held) if isinstance(leaf, np.ndarray)]:
+                if places[number] and id(owner) not in seen:
+                    seen.add(id(owner))
+                    _add(self.known_better, (places[number], BACK), owner.nbytes, 1)
+
+    @uncollected()
+    def rows(self) -> Rows:
+        """The bytes and the pieces of what was held, by line and kind."""
+        rows = {} if self.found is None else _blocks(self.found)
+        for row, (nbytes, pieces) in _blocks(self.before).items():
+            _take(rows, row, nbytes, pieces)
+        for (place, kind), (nbytes, pieces) in self.known_better.items():
+            nbytes = _take(rows, (None, BACK) if kind == BACK else (place, OBJECT), nbytes, pieces)
+            _add(rows, (place, kind), nbytes, pieces)
+        return {row: amounts for row, amounts in rows.items() if amounts[0]}
+
+
+def _blocks(snapshot: tracemalloc.Snapshot) -> Rows:
+    """What is held, by the line of the user's that allocated it, and by kind."""
+    rows: Rows = {}
+    for is_array in (True, False):
+        only = tracemalloc.DomainFilter(is_array, np.lib.tracemalloc_domain)
+        for found in snapshot.filter_traces([only]).statistics("traceback"):
+            if found.traceback[-1].filename not in _OWN:
+                _add(rows, _allocated(found.traceback, is_array), found.size, found.count)
+    return rows
+
+
+def _allocated(traceback: tracemalloc.Traceback, is_array: bool) -> tuple[Place, str]:
+    """The innermost line of the user's that was at work when a block was allocated, and of which kind that is."""
+    kind = BACK if is_array else OBJECT  # of a step back, where no line of the user's is at work
+    of_no_file = None
+    for frame in reversed(traceback):
+        if frame.filename == _ROOT:
+            break
+        if frame.filename.startswith(_WRITTEN) and is_array:
+            kind = SAVED
+        if is_users(frame.filename):
+            place = (frame.filename, frame.lineno)
+            if frame.filename != NO_FILE:
+                return place, ARRAY if kind == BACK else kind
+            of_no_file = of_no_file or place
+    else:
+        if of_no_file is None and (traceback.total_nframe or 0) > len(traceback):
+            return None, HIDDEN
+    return of_no_file, ARRAY if kind == BACK and of_no_file else kind
+
+
+def _add(rows: Rows, row: tuple[Place, str], nbytes: int, pieces: int) -> None:
+    sums = rows.setdefault(row, [0, 0])
+    sums[0] += nbytes
+    sums[1] += pieces
+
+
+def _take(rows: Rows, row: tuple[Place, str], nbytes: int, pieces: int) -> int:
+    """Take bytes and pieces off a row, no more than it has; returns how many bytes."""
+    sums = rows.get(row, [0, 0])
+    nbytes = min(nbytes, sums[0])
+    sums[:] = sums[0] - nbytes, max(1, sums[1] - pieces)
+    return nbytes
+
+
+def _parts(held: Any) -> Iterator[Any]:
+    """An entry itself: its tuples, and the numbers in them."""
+    if isinstance(held, float | complex | np.generic):
+        yield held
+    elif type(held) is tuple:
+        yield held
+        for part in held:
+            yield from _parts(part)
 
 
 @contextmanager
-def tracing() -> Iterator[None]:
-    """A block in which Python's tracemalloc is at work, with no peak from before."""
-    was_tracing = tracemalloc.is_tracing()
-    if was_tracing:
-        tracemalloc.reset_peak()
-    else:
-        tracemalloc.start()
+def tracing(frames: int) -> Iterator[Callable[[], None]]:
+    """A block in which Python's tracemalloc keeps so many frames of each block, until what it gives is called.
+
+    Where it was at work before it goes on, as it was.
+    """
+    is_ours = not tracemalloc.is_tracing()
+    stop = tracemalloc.stop if is_ours else lambda: None
+    if is_ours:
+        tracemalloc.start(frames)
     try:
-        yield
+        yield stop
     finally:
-        if not was_tracing:
-            tracemalloc.stop()
-
-
-def _size(entry: Any) -> int:
-    """The bytes of an entry itself: its tuples, and the number that it has made."""
-    parts = (entry, entry[2], entry[3], *([entry[1]] if isinstance(entry[1], float | complex) else []))
-    return sum(map(sys.getsizeof, parts))
+        stop()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from wengert.measuring.lines import Lines, Stack, stack_here
+from wengert.measuring.lines import Lines, Place, Stack
 from wengert.measuring.meters import Bytes, Seconds
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Recording
@@ -35,9 +35,9 @@ class Laps(list[Any]):
 
     def __init__(self, meter: Meter) -> None:
         self.meter = meter
-        self.lines = Lines(self._leave)
-        self.spent: dict[Key, list[float]] = {}
-        self.stacks: dict[int, Stack] = {}
+        self.lines = Lines(self._leave, meter.begin)
+        self.sums: dict[tuple[Place, str, bool], list[float]] = {}
+        self.places: dict[int, Place] = {}
         self.names: dict[int, tuple[str, Any]] = {}
         self.back = False
         self.rest = 0.0
@@ -49,6 +49,11 @@ class Laps(list[Any]):
             self._skip()
         return self
 
+    @property
+    def spent(self) -> dict[Key, list[float]]:
+        """What was spent, and how many times."""
+        return {Key(place.stack, name, back): row for (place, name, back), row in self.sums.items()}
+
     def _begin(self, recording: Recording) -> None:
         recording.entries = STATE.quick = self
         recording.reverse = self.walk
@@ -59,38 +64,37 @@ class Laps(list[Any]):
         if depth:
             return reverse(recording, here, seeds, depth, *options)
         self._skip()
-        self.lines.pause()
-        self.back = True
+        if not recording.folds:
+            self.lines.pause()
+        self.back = self.lines.only_recorded = True  # only a checkpoint runs the user's code again
         made = reverse(recording, here, seeds, depth, *options)
         self.back = False
         self._skip()
         return made
 
     def append(self, entry: Any) -> None:
-        stack = self.lines.stack if not self.back else stack_here()[-1:]  # a checkpoint runs again
-        self._spend(stack, entry[0])
-        self.stacks[len(self)] = stack
+        self._spend(self.lines.place, entry[0])
+        self.places[len(self)] = self.lines.place
         list.append(self, entry)
         self.meter.begin()
 
     def __setitem__(self, slot: Any, entry: Any) -> None:
         if entry is None and self.back:
-            self._spend(self.stacks.get(slot, ()), self[slot][0])
+            self._spend(self.places.get(slot, self.lines.top), self[slot][0])
             list.__setitem__(self, slot, entry)
             self.meter.begin()
         else:
             list.__setitem__(self, slot, entry)
 
     def _leave(self) -> None:
-        self._spend(self.lines.stack)
-        self.meter.begin()
+        self._spend(self.lines.place)
 
-    def _spend(self, stack: Stack, primitive: Any = None) -> None:
+    def _spend(self, place: Place, primitive: Any = None) -> None:
         amount = self.meter.lap()
-        if primitive is INPUT or not (stack or primitive):
+        if primitive is INPUT or not (place.line or primitive):
             self.rest += amount
             return
-        row = self.spent.setdefault(Key(stack, self._name(primitive), self.back), [0.0, 0])
+        row = self.sums.setdefault((place, self._name(primitive), self.back), [0.0, 0])
         row[0] += amount
         row[1] += 1
 

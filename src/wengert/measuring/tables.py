@@ -13,6 +13,7 @@ from rich.text import Text
 from wengert.pages.sources import file_name, source_line, text_of
 
 LEAST = 0.0005  # the part of the whole below which a line is left out
+LARGE = 0.9995  # of a unit: what three digits round to one
 
 
 def as_text(shown: Any) -> str:
@@ -52,8 +53,8 @@ def memory_table(use: Any, width: int) -> Iterator[Any]:
 def _moment(use: Any) -> str:
     """When that was."""
     if use.at >= use.turned:
-        return f"in the reverse pass, at step {use.at - use.turned + 1} of {len(use.total) - use.turned}"
-    return f"in the forward pass, at recorded call {use.at + 1} of {use.turned}, the arguments among them"
+        return f"in the reverse pass, at moment {use.at - use.turned + 1} of {len(use.total) - use.turned}"
+    return f"in the forward pass, at moment {use.at + 1} of {use.turned}"
 
 
 def _place(line: Any) -> tuple[str, Text]:
@@ -114,15 +115,15 @@ def _cells(row: Any, most: float, columns: Columns) -> list[Any]:
 def seconds(amount: float) -> str:
     """A time in three digits; nothing for none."""
     for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if amount * factor >= 1:
-            return f"{amount * factor:.3g} {unit}" if amount * factor < 1000 else f"{amount * factor:.0f} {unit}"
+        if amount * factor >= LARGE:
+            return f"{amount * factor:.3g} {unit}" if amount * factor < 999.5 else f"{amount * factor:.0f} {unit}"
     return "" if not amount else f"{amount * 1e6:.1g} µs"
 
 
 def bytes_text(amount: float) -> str:
     """A number of bytes in three digits; nothing for less than a kilobyte."""
-    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if amount >= factor:
+    for unit, factor in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if amount >= LARGE * factor:
             return f"{amount / factor:.3g} {unit}"
     return ""
 

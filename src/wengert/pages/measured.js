@@ -25,7 +25,7 @@ function drawMemory(pane) {
   const { lines, held, total, turned, moments, peak } = data.memory;
   const box = element("div", { class: "picture" });
   pane.replaceChildren(box);
-  box.append(element("p", {}, "Bytes held after each recorded call", element("span", { class: "key forward" }), "and step back",
+  box.append(element("p", {}, "Bytes held after each line and recorded call", element("span", { class: "key forward" }), "and step back",
     element("span", { class: "key reverse" }), `, ${moments} in all; the line has what was at work besides`));
   const at = (k) => k / held.length;
   const curve = canvas(box, 220, (context, width, height) => {
