@@ -57,6 +57,25 @@ def test_random_loops(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
                 assert np.may_share_memory(expected[k], plain) or not np.may_share_memory(part, other), seed
 
 
+def test_what_a_loop_keeps_is_kept_in_a_buffer() -> None:
+    def f(x: np.ndarray, w: np.ndarray) -> Any:
+        for _ in range(600):
+            x = np.sin(x) @ w
+        return np.sum(x * x)
+
+    x, w = SQUARE[:4, :8], 8.0 * SQUARE[:8, :8]
+    eager = wg.value_and_grad(f, argnums=(0, 1))
+    compiled = wg.compile(eager, native=False, strict=True)
+    compiled(x, w)
+    ((entry,),) = compiled._entries.values()
+    assert any([len(buffer.shape) == 3 for buffer in entry.run.pool.buffers])
+    assert "zeros" not in entry.run.source
+    assert "fill" not in entry.run.source
+    for factor in (1.0, 1.5, 1.0):
+        poison(entry.run.pool)
+        assert_close(compiled(factor * x, w), eager(factor * x, w), 1e-12, 1e-12)
+
+
 M = 64
 SQUARE = np.random.default_rng(0).normal(size=(M, M)) / M  # 32 kB
 STACK = np.zeros((4, M, M))

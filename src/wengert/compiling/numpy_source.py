@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from wengert.compiling.blocking import Blocks, blocked
+from wengert.compiling.filling import filled
 from wengert.compiling.floats import with_floats
 from wengert.compiling.placement import (
     MAKERS,
@@ -86,7 +87,7 @@ class PlacedWriter(Writer):
         self.found = Placement([], {}, {}, {})
         self.names: list[str] = []  # of the buffers
         self.places: dict[int, str] = {}
-        self.rows = rows_written(self.ops, self.memory)
+        self.rows, self.filled = rows_written(self.ops, self.memory), filled(self.ops)
         self.pool: Pool | None = None
         self.once = ""  # the name of what has warnings told once
         stores = [op for op in self.ops if isinstance(op, Call) and self.begins_with_zeros(op)]
@@ -220,7 +221,7 @@ class PlacedWriter(Writer):
             self.statement(None, lambda: f"{self.exprs[op.id].text}.fill({self.arg(op.args[1]).text})")
         elif isinstance(op, Call) and op.fn in MAKERS and op.id in self.places:
             super().assign(op, lambda: Snippet(self.places[op.id], TIGHT))
-            if op.fn is np.zeros:
+            if op.fn is np.zeros and op not in self.filled:
                 self.statement(None, lambda: f"{self.exprs[op.id].text}.fill(0)")
         elif isinstance(op, Call) and op.fn is np.copy and op.id in self.places:
             super().assign(op, lambda: Snippet(self.places[op.id], TIGHT))

@@ -186,7 +186,7 @@ class _Scan:
             is_large(op)
             and takes_out(op)
             and op.id not in self.rows
-            and self.makers.get(group) == [op]
+            and [maker for maker in self.makers.get(group, ()) if not is_part(maker)] == [op]
             and not memory.pinned[group]
             and memory.until[group] <= len(self.ops)
         )
@@ -209,6 +209,11 @@ class _Scan:
                 if whole and self.found.buffers[self.held[group]] == buffer:
                     return group
         return None
+
+
+def is_part(op: Op) -> bool:
+    """Whether an op takes a part of what another gave, in the memory that it has."""
+    return isinstance(op, Call) and op.fn is functional.getfield
 
 
 def makers_of(ops: Iterable[Op], memory: Memory) -> dict[int, list[Op]]:

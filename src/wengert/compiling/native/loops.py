@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.filling import fills
 from wengert.compiling.native.blocks import Level
 from wengert.compiling.native.values import (
     FLOAT,
@@ -20,8 +21,7 @@ from wengert.compiling.native.values import (
     View,
     is_array,
 )
-from wengert.tape.ops import Call, Variable
-from wengert.values import functional
+from wengert.tape.ops import Call
 
 
 def repeated(body: Any, op: Call, *args: Any) -> Any:
@@ -85,22 +85,7 @@ class Repeated:
         return x
 
     def carried(self) -> list[Any]:
-        return [self.carry(x, self.is_filled(k)) for k, x in enumerate(self.begin)]
-
-    def is_filled(self, k: int) -> bool:
-        """Whether the loop writes each row of a carried array before anything reads it."""
-        mine, end = self.inputs[len(self.places) + k], self.loop.results[k]
-        op = end.op if isinstance(end, Variable) else None
-        readers = [v for other in self.inside.ops for v in other.references() if v.op is mine or v.op is op]
-        if not isinstance(op, Call) or op.fn is not functional.setitem or len(readers) != 2:
-            return False
-        x, key, _ = op.args
-        where = [n for n, place in enumerate(self.inputs[: len(self.places)]) if key == Variable(place)]
-        rows = isinstance(x, Variable) and x.op is mine and bool(where)
-        if not rows or not isinstance(self.places[where[0]], int):
-            return False
-        first, step = self.places[where[0]], self.loop.steps[where[0]]
-        return {first + step * n for n in range(self.loop.count)} == set(range(op.val.shape[0]))
+        return [self.carry(x, fills(self.loop, k, self.places)) for k, x in enumerate(self.begin)]
 
     def carry(self, x: Any, filled: bool) -> Any:
         """The variable, or the memory, of what is carried, with its first value in it unless that is `filled` anew."""
