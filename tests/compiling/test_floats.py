@@ -181,3 +181,18 @@ def test_an_array_that_is_read_whole_is_none():
     compiled = wg.compile(wg.value_and_grad(f), native=False)
     for x in (0.5, 0.5, 0.6):
         alike(compiled(x), compiled.wrapped(x))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * math.frexp(x)[1],
+        lambda x: x * {1.5: 2.0}.get(float(x), 3.0),
+        lambda x: x * int(math.modf(x)[1]),
+        lambda x: x * divmod(x, 0.6)[0].astype(int),
+    ],
+)
+def test_what_is_decided_by_a_part_of_a_number_is_decided_in_each_call(f):
+    g = wg.compile(lambda x: f(x[0]) + f(x[1]))
+    for x in ([0.5, 0.75], [1.5, 2.0], [0.7, 1.05], [3.0, 1.5]):
+        np.testing.assert_allclose(g(np.array(x)), sum(map(f, np.array(x))))

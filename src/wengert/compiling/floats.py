@@ -110,12 +110,18 @@ class _Floats:
             return self.made.push(op.copy())
         if type(op.fn) is Loop:
             return self.loop(op, op.fn)
+        if op.guard:
+            return self.asked(op)
         if op.fn is functional.getfield and type(whole := self.value(op.args[0])) is Variable:
             return self.push(op, op.fn, (whole, *op.args[1:]), op.fn(value_of(whole), *op.args[1:]))
-        if op.guard and op.fn is np.iscomplexobj and _is_float(x := self.value(op.args[0])):
-            return op.val if _is_of_math(x) else self.made.push(Call(type, (x,), val=float, site=op.site, guard=True))
         found = self.number(op, with_variables(op.args, lambda v: self.new[v.op])) if _is_number(op.val) else None
         return self.kept(op) if found is None else found
+
+    def asked(self, op: Call) -> Any:
+        """A guard, which Python's floats answer as those of NumPy do, but for what they are."""
+        if op.fn is np.iscomplexobj and _is_float(x := self.value(op.args[0])):
+            return op.val if _is_of_math(x) else self.made.push(Call(type, (x,), val=float, site=op.site, guard=True))
+        return self.kept(op)
 
     def value(self, a: Any) -> Any:
         return self.new[a.op] if type(a) is Variable else a
