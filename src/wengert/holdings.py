@@ -26,7 +26,7 @@ class Held(NamedTuple):
 
 
 class MemoryUse:
-    """What `memory` has found of the gradient of the function that `title` names: the `curve`, and a `look` at its peak.
+    """What `memory` has found of the gradient of the function that `title` names: a `curve`, a `look` at its peak.
 
     A moment lies between two points at which the count of bytes is read: a new line of the user's, a recorded call, a
     step back; the reverse pass begins with the moment `turned`. `held` are the bytes that were held at the end of each,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import collections
+import functools
+import inspect
 import json
 import sys
+import threading
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +20,7 @@ from rich.console import Console
 
 import wengert as wg
 from wengert.gradient import measured_gradients
+from wengert.measuring import lines
 from wengert.measuring.laps import Laps
 from wengert.measuring.lines import is_users
 from wengert.measuring.meters import Seconds
@@ -237,6 +243,144 @@ def test_speedscope_gets_stacks_that_sum_to_what_was_measured(profile: wg.Profil
     assert times["unit"] == "seconds" and sizes["unit"] == "bytes"
     names = [frame["name"] for frame in frames]
     assert len(set(map(str, frames))) == len(frames) and {"forward", "reverse", "Python", "np.sin"} <= set(names)
+
+
+FRAME = {"name": str, "file": str, "line": (int, float), "col": (int, float)}
+SAMPLED = {
+    "type": str,
+    "name": str,
+    "unit": str,
+    "startValue": (int, float),
+    "endValue": (int, float),
+    "samples": list,
+    "weights": list,
+}
+
+
+def test_speedscope_s_schema_is_kept(profile: wg.Profile, tmp_path: Path) -> None:
+    """The rules of https://www.speedscope.app/file-format-schema.json for a file with sampled profiles.
+
+    What is no rule there and its importer asks for: as many weights as samples, indices of frames that are there.
+    """
+    nothing = wg.Profile("nothing", 0.0, 0.0, 0.0, [])
+    for found in (profile, nothing):
+        text = found.speedscope(tmp_path / "p.json").read_text(encoding="utf-8")
+        told = json.loads(text, parse_constant=pytest.fail)  # JSON has no NaN
+        assert {"$schema", "profiles", "shared"} <= set(told)
+        assert told["$schema"] == "https://www.speedscope.app/file-format-schema.json"
+        assert isinstance(told["name"], str) and isinstance(told["exporter"], str)
+        assert told["activeProfileIndex"] in range(len(told["profiles"]))
+        for frame in told["shared"]["frames"]:
+            assert "name" in frame and all(isinstance(value, FRAME[key]) for key, value in frame.items())
+        for its in told["profiles"]:
+            assert set(its) == set(SAMPLED) and all(isinstance(its[key], kind) for key, kind in SAMPLED.items())
+            assert its["type"] == "sampled" and its["unit"] in ("seconds", "bytes")
+            assert its["endValue"] >= its["startValue"] and len(its["samples"]) == len(its["weights"])
+            assert all(type(weight) in (int, float) and weight > 0 for weight in its["weights"])
+            assert {k for sample in its["samples"] for k in sample} <= set(range(len(told["shared"]["frames"])))
+
+
+def by_calls(x):
+    def doubled(y):
+        time.sleep(0.03)
+        return y * 2.0
+
+    def parts():
+        for k in range(2):
+            time.sleep(0.03)
+            yield x * k
+
+    def failing():
+        time.sleep(0.03)
+        raise KeyError
+
+    try:
+        failing()
+    except KeyError:
+        time.sleep(0.03)
+    thread = threading.Thread(target=lambda: [sum(range(9)) for _ in range(9)])
+    thread.start()
+    thread.join()
+    time.sleep(0.03)
+    total = sum(np.sum(part) for part in parts())
+    return total + np.sum(doubled(doubled(x)))
+
+
+def rested(x):
+    y = np.sin(x)
+    time.sleep(0.03)
+    return y * y
+
+
+def of_a_rested_checkpoint(x):
+    return np.sum(wg.checkpoint(rested)(x))
+
+
+def descending(x, n=2):
+    time.sleep(0.03)
+    return descending(x * 2.0, n - 1) if n else np.sum(x)
+
+
+class Model:
+    """What has a method with a decorator."""
+
+    @functools.cache  # noqa: B019
+    def size(self):
+        return 2.0
+
+    def loss(self, x):
+        time.sleep(0.03)
+        return np.sum(x * self.size())
+
+
+@pytest.mark.parametrize("tools", ["free", "taken"])
+@pytest.mark.parametrize(
+    ("f", "naps"),
+    [
+        (by_calls, {2: 2, 7: 2, 11: 1, 17: 1, 21: 1}),
+        (descending, {1: 3}),
+        (Model().loss, {1: 1}),
+        (wg.compile(descending), {1: 3}),
+    ],
+)
+def test_each_nap_counts_for_its_own_line(f: Any, naps: dict[int, int], tools: str, monkeypatch: Any) -> None:
+    """Through calls, generators, exceptions, threads, recursion, methods and compiled functions."""
+    if tools == "taken":
+        monkeypatch.setattr(lines, "TOOLS", ())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wg.EagerWarning)
+        found = wg.profile(f, X)
+    first = inspect.unwrap(getattr(f, "__func__", f)).__code__.co_firstlineno
+    for name in ("plain", "forward"):
+        told = {row.what[1] - first: getattr(row, name) for row in found.lines if row.what}
+        assert all(0.03 * count <= told[after] for after, count in naps.items())
+        asleep = 0.03 * sum(naps.values())
+        assert sum(told.values()) < asleep + 0.5 * found.gradient + 1.0  # and for no other one, too
+
+
+def test_what_a_checkpoint_waits_for_again_counts_for_the_line_that_waits() -> None:
+    row = found_at(wg.profile(of_a_rested_checkpoint, X), line_of(rested, 2))
+    assert row.forward >= 0.03 and row.reverse >= 0.03
+
+
+def test_a_line_has_one_row_whatever_code_objects_it_has() -> None:
+    def f(x):
+        parts = [np.sin(part) for part in x]
+        a = lambda y: y * 2.0; b = lambda y: y * 3.0; total = a(b(sum(parts)))  # noqa: E702
+        return total
+
+    rows = [row.what for row in wg.profile(f, X).lines if row.what]
+    assert len({what[:2] for what in rows}) == len(rows)
+    assert {what[2] for what in rows} == {f.__qualname__}
+
+
+def test_code_of_no_file_counts_where_no_file_led_to_it() -> None:
+    space: dict[str, Any] = {"np": np}
+    exec(compile("def f(x):\n    return np.sum(x * x)\n", "<string>", "exec"), space)
+    assert ("<string>", 2, "f") in [row.what for row in wg.profile(space["f"], X).lines]
+    point = collections.namedtuple("point", "x y")
+    found = wg.profile(lambda x: np.sum(point(x, x).y), X)
+    assert {row.what[0] for row in found.lines if row.what} == {__file__}, found.rows
 
 
 def test_the_page_has_what_was_measured_and_the_tape(profile: wg.Profile, tmp_path: Path) -> None:

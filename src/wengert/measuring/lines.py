@@ -119,7 +119,7 @@ def _traced(lines: Lines) -> Iterator[None]:
     """A block in which `sys.settrace` tells of the user's code."""
 
     def started(frame: types.FrameType, event: str, arg: Any) -> Any:
-        if not is_users(frame.f_code.co_filename):
+        if not _is_users_own(frame):
             return None
         lines.called(line_of(frame))
         return within
@@ -146,13 +146,14 @@ def _monitored(lines: Lines, tool: int) -> Iterator[None]:
     met: dict[int, types.CodeType] = {}
 
     def started(code: types.CodeType, *_: Any) -> Any:
-        if not is_users(code.co_filename):
+        frame = sys._getframe(1)
+        if not _is_users_own(frame):
             return monitoring.DISABLE
         if get_ident() == thread:
             if id(code) not in met:
                 met[id(code)] = code
                 monitoring.set_local_events(tool, code, events.LINE | events.PY_RETURN | events.PY_YIELD)
-            lines.called(line_of(sys._getframe(1)))
+            lines.called(line_of(frame))
         return None
 
     def moved(code: types.CodeType, number: int) -> None:
@@ -160,12 +161,12 @@ def _monitored(lines: Lines, tool: int) -> Iterator[None]:
             lines.moved((code.co_filename, number, code.co_qualname))
 
     def returned(code: types.CodeType, *_: Any) -> None:
-        if get_ident() == thread and is_users(code.co_filename):
+        if get_ident() == thread and id(code) in met:
             lines.returned()
 
     def thrown(code: types.CodeType, *_: Any) -> None:  # an event that cannot be declined
-        if is_users(code.co_filename):
-            started(code)
+        if get_ident() == thread and id(code) in met:
+            lines.called(line_of(sys._getframe(1)))
 
     told = {
         events.PY_START: started,
@@ -195,6 +196,12 @@ def _monitored(lines: Lines, tool: int) -> Iterator[None]:
 def is_users(file: str) -> bool:
     """Whether a file has code of the user's: no library's, and none that a library makes."""
     return not (is_at_caller(file) or file.startswith(_OTHERS))
+
+
+def _is_users_own(frame: types.FrameType) -> bool:
+    """Whether a frame's code is the user's; the class of a named tuple has a method of no file."""
+    file = frame.f_code.co_filename
+    return is_users(file) and not (file == NO_FILE and frame.f_globals.get("__name__", "").startswith("namedtuple_"))
 
 
 def line_of(frame: types.FrameType) -> Line:

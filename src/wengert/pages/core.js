@@ -78,7 +78,7 @@ function step(by) {
 
 function bytes(n) {
   for (const unit of ["B", "kB", "MB", "GB"]) {
-    if (Math.abs(n) < 1000 || unit === "GB") return `${n >= 100 || Number.isInteger(n) ? Math.round(n) : n.toPrecision(3)} ${unit}`;
+    if (Math.abs(n) < 999.5 || unit === "GB") return `${n >= 99.95 || Number.isInteger(n) ? Math.round(n) : n.toPrecision(3)} ${unit}`;
     n /= 1000;
   }
 }
@@ -86,7 +86,7 @@ function bytes(n) {
 function seconds(s) {
   if (!s) return "";
   for (const [unit, factor] of [["s", 1], ["ms", 1e3], ["µs", 1e6]]) {
-    if (s * factor >= 1 || unit === "µs") return `${(s * factor).toPrecision(3)} ${unit}`;
+    if (s * factor >= 0.9995 || unit === "µs") return `${s * factor >= 999.5 ? Math.round(s * factor) : (s * factor).toPrecision(3)} ${unit}`;
   }
 }
 function colour(name) {
