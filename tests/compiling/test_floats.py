@@ -137,6 +137,27 @@ def test_what_is_not_finite_warns_as_it_did():
 
 
 @pytest.mark.fast
+def test_what_numpy_is_told_to_raise_is_raised():
+    def rolled(x):
+        for _ in range(8):
+            x = np.sin(x) * 1.1
+        return np.arctan(x * 1e300 * 1e300)
+
+    def free(x):
+        while x > 0.5:
+            x = x * 0.5
+        return np.arctan(x * 1e300 * 1e300) + x
+
+    for f, argument in ((rolled, 0.3), (rolled, np.float64(0.3)), (free, np.float64(40.0))):
+        compiled = wg.compile(wg.value_and_grad(f), native=False, strict=True)
+        with np.errstate(all="ignore"):
+            for _ in range(2):
+                alike(compiled(argument), compiled.wrapped(argument))
+        with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+            compiled(argument)
+
+
+@pytest.mark.fast
 def test_errors_of_the_function_are_its_own():
     compiled = wg.compile(wg.grad(lambda x: math.log(x) * np.cos(x)), native=False)
     compiled(2.0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.compiling.blocking import Blocks, blocked
 from wengert.compiling.filling import filled
-from wengert.compiling.floats import with_floats
+from wengert.compiling.floats import raising, with_floats
 from wengert.compiling.placement import (
     MAKERS,
     Placement,
@@ -272,6 +272,7 @@ class FloatWriter(PlacedWriter):
         plain = self.name("plain")
         self.outside.constants[plain] = self.plain
         self.otherwise = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
+        self.lines.append(f"if {self.outside.expr(raising).text}(): {self.otherwise}")
         before = len(self.lines)
         super().body()
         self.lines[before:] = [

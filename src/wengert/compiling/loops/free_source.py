@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.floats import with_floats
+from wengert.compiling.floats import raising, with_floats
 from wengert.compiling.loops.inlining import lines_for
 from wengert.compiling.loops.ways import (
     End,
@@ -40,12 +40,14 @@ class Writer:
         self.held = [f"h{j}" for j in range(len(found.held))]
         self.outer = [f"o{k}" for k in range(len(found.outer))]
         self.found, self.count = found, 0
-        self.names: dict[str, Any] = {"key": outcome_key, "StaleTapeError": StaleTapeError, "zero": zero}
+        told = {"StaleTapeError": StaleTapeError, "raising": raising}
+        self.names: dict[str, Any] = {"key": outcome_key, "zero": zero, **told}
+        self.floats = False  # whether a part computes by Python's floats
         self.lines: list[str] = []
 
     def function(self) -> Callable[..., Any]:
         """The loop, as a function of a list for the trail, or None, and its arguments."""
-        self.lines, self.count, self.way = [], 0, 0
+        self.lines, self.count, self.way, self.floats = [], 0, 0, False
         most = self.found.most
         self.write(0, f"def free_loop({', '.join(['trail', *self.held, *self.outer])}):")
         self.write(4, "while True:" if most is None else f"for _ in range({most}):")
@@ -66,7 +68,7 @@ class Writer:
         held = [j for j in range(n) if actives[j]]
         outer = [k for k in range(len(self.outer)) if actives[n + k]]
         last = next(end for _, end in self.found.ends() if end.leaves)
-        self.lines = []
+        self.lines, self.floats = [], any([back.function.floats for back in backs if back.function])
         bars = [f"b{k}" for k in range(len(last.gives))]
         self.write(0, f"def way_back({', '.join(['trail', *self.outer, *bars])}):")
         for k in outer:
@@ -92,7 +94,9 @@ class Writer:
         return self.made("way_back")
 
     def made(self, name: str) -> Callable[..., Any]:
-        """The function that was written."""
+        """The function that was written; where NumPy is told to raise, it leaves all to the function as it is."""
+        if self.floats:
+            self.lines.insert(1, "    if raising(): raise FloatingPointError\n")
         text = "".join(self.lines)
         exec(compile(text, f"<wengert {name}>", "exec"), self.names)
         function: Any = self.names.pop(name)
@@ -117,6 +121,7 @@ class Writer:
             given, part = _stretch(fork, gives, self.found, before)
             name = f"part{self.count}"
             self.count += 1
+            self.floats = self.floats or part.floats  # type: ignore[attr-defined]
             for line in lines_for(name, part, [*map(self.name, given)], [*map(self.name, gives)], self.names):
                 self.write(indent, line)
         before = [*before, *fork.steps]
@@ -186,10 +191,13 @@ def compiled_part(tape: Any, name: str) -> Callable[..., Any]:
 
     Where it raises, the function that it is a part of runs as it is.
     """
-    tape = with_floats(tape, tape.exact) or tape
+    floats = with_floats(tape, tape.exact)
+    tape = tape if floats is None else floats
     for v in tape.inputs:
         v.op.val = MISSING
-    return compile_placed(tape, name)
+    made: Any = compile_placed(tape, name)
+    made.floats = floats is not None
+    return made
 
 
 def zero(x: Any) -> Any:
