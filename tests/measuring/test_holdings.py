@@ -164,6 +164,19 @@ def test_the_memory_that_was_traced_before_goes_on_being_traced() -> None:
     assert not tracemalloc.is_tracing()
 
 
+def test_where_too_few_frames_are_traced_no_line_is_told() -> None:
+    """What is not known is not named another thing; with enough of them it is."""
+    for frames, kind in ((1, "too deep"), (64, "array")):
+        tracemalloc.start(frames)
+        try:
+            rows = {row.kind: row for row in wg.memory(chain, X).lines}
+        finally:
+            tracemalloc.stop()
+        assert 8.9 * MB < rows[kind].nbytes < 10.1 * MB  # of the residuals, and of one cotangent
+        assert (rows[kind].line is None) == (frames == 1)
+    assert "too deep" not in rows
+
+
 def test_an_error_leaves_nothing_behind() -> None:
     with pytest.raises(wg.NonScalarOutputError):
         wg.memory(lambda x: x, X)

@@ -206,12 +206,16 @@ def _blocks(snapshot: tracemalloc.Snapshot) -> Rows:
         only = tracemalloc.DomainFilter(is_array, np.lib.tracemalloc_domain)
         for found in snapshot.filter_traces([only]).statistics("traceback"):
             if found.traceback[-1].filename not in _OWN:
-                _add(rows, _allocated(found.traceback, is_array), found.size, found.count)
+                place, kind = _allocated(found.traceback, is_array, snapshot.traceback_limit)
+                _add(rows, (place, kind), found.size, found.count)
     return rows
 
 
-def _allocated(traceback: tracemalloc.Traceback, is_array: bool) -> tuple[Place, str]:
-    """The innermost line of the user's that was at work when a block was allocated, and of which kind that is."""
+def _allocated(traceback: tracemalloc.Traceback, is_array: bool, limit: int) -> tuple[Place, str]:
+    """The innermost line of the user's that was at work when a block was allocated, and of which kind that is.
+
+    Of at most `limit` frames of it that were kept.
+    """
     kind = BACK if is_array else OBJECT  # of a step back, where no line of the user's is at work
     of_no_file = None
     for frame in reversed(traceback):
@@ -225,7 +229,7 @@ def _allocated(traceback: tracemalloc.Traceback, is_array: bool) -> tuple[Place,
                 return place, ARRAY if kind == BACK else kind
             of_no_file = of_no_file or place
     else:
-        if of_no_file is None and (traceback.total_nframe or 0) > len(traceback):
+        if of_no_file is None and len(traceback) == limit:
             return None, HIDDEN
     return of_no_file, ARRAY if kind == BACK and of_no_file else kind
 
