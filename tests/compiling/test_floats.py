@@ -158,6 +158,33 @@ def test_what_numpy_is_told_to_raise_is_raised():
 
 
 @pytest.mark.fast
+def test_errors_that_a_function_with_loops_has_raised_are_its_own():
+    def caught(x):
+        try:
+            with np.errstate(over="raise"):
+                for _ in range(3):
+                    x = x * np.exp(x) * 0.5
+                return np.arctan(x * 1e300 * x)
+        except FloatingPointError:
+            return x * 0.0 + 7.0
+
+    def caught_later(x):
+        try:
+            with np.errstate(over="raise"):
+                while x > 1.0:
+                    x = x * 0.5
+                return np.arctan(x * 1e200 * np.exp(-x) * 1e200) + x
+        except FloatingPointError:
+            return x * 3.0
+
+    for f, arguments in ((caught, (0.1, 0.2, 5.0)), (caught_later, (np.float64(1e-95), np.float64(9e-95), 30.0, 1e9))):
+        for g in (f, wg.value_and_grad(f)):
+            compiled = wg.compile(g, native=False)
+            for x in arguments:
+                alike(compiled(x), g(x))
+
+
+@pytest.mark.fast
 def test_errors_of_the_function_are_its_own():
     compiled = wg.compile(wg.grad(lambda x: math.log(x) * np.cos(x)), native=False)
     compiled(2.0)

@@ -19,6 +19,7 @@ from wengert.recording.variables import fields
 from wengert.reverse.accumulators import Bars, TracedBars
 from wengert.reverse.strategies import Seeds
 from wengert.reverse.walk import reverse
+from wengert.values import functional
 from wengert.written.residuals import materialise
 
 LEAST = 1000
@@ -80,12 +81,16 @@ def _repeats_freely(recording: Recording, here: Level, end: int) -> bool:
 
 
 def _is_plain(recording: Recording, here: Level, end: int) -> bool:
-    """Whether a level holds nothing but calls of primitives, on values of its own, of the outer level and constants."""
+    """Whether a level holds nothing but calls of primitives, on values of its own, of the outer level and constants.
+
+    Nor may the function have set which floating-point errors raise: playing its tape again sets nothing.
+    """
     inputs = [recording.entries[slot] for slot in here.inputs]
     return all([entry is not None and entry[2] and entry[2][0] is not None for entry in inputs]) and all(
         [
             entry is not None
             and (type(entry[0]) in (Bound, Primitive) or entry[0].kind in ("input", "constant", "guard"))
+            and getattr(entry[0], "fn", None) is not functional.raises
             for entry in recording.entries[here.start : end + 1]
         ]
     )
