@@ -2,8 +2,8 @@
 
 Run by hand: `python benchmarks/compiled.py [repeats [row ...]]`. Each figure is a ratio to the time of the gradient by
 hand, medians of turns in one process; "built" is the time until the first gradient, "kept" what the pool of buffers
-holds. autograd, JAX (jit, 64 bits) and torch.compile(wrap_numpy) are measured where they are installed, on the same
-functions, the former two with their NumPy.
+holds. Native code (by numba), autograd, JAX (jit, 64 bits) and torch.compile(wrap_numpy) are measured where they are
+installed, the last three on the same functions, autograd and JAX with their NumPy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from compiled_rows import ROWS, Row
 import wengert as wg
 from wengert.values.trees import leaves
 
-COLUMNS = ("function", "recorded", "exact", "compiled", "autograd", "JAX", "torch")
+COLUMNS = ("function", "recorded", "exact", "compiled", "native", "autograd", "JAX", "torch")
 
 
 def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
@@ -44,6 +44,9 @@ def works(row: Row) -> tuple[dict[str, Callable[[], Any]], str]:
         "exact": lambda: exact(*args),
         "compiled": lambda: compiled(*args),
     }
+    if find_spec("numba"):
+        native = tape.optimise().compile(native=True)
+        table["native"] = lambda: native(*args)
     if find_spec("autograd"):
         table["autograd"] = by_autograd(row)
     if find_spec("jax"):
