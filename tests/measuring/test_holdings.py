@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import json
+import sys
 import threading
 import tracemalloc
 from collections.abc import Callable
@@ -15,6 +17,7 @@ import pytest
 
 import wengert as wg
 from wengert.holdings import Held
+from wengert.measuring import lines
 
 MB = 1_000_000
 X = np.ones(MB // 8)  # of one megabyte
@@ -177,10 +180,40 @@ def test_where_too_few_frames_are_traced_no_line_is_told() -> None:
     assert "too deep" not in rows
 
 
-def test_an_error_leaves_nothing_behind() -> None:
+@pytest.mark.parametrize("run", [1, 2, 3])
+def test_an_error_leaves_nothing_behind(run: int) -> None:
+    """In the run that loads, the one that counts and the one that looks; then it is measured as ever."""
+    runs = []
+
+    def f(x):
+        runs.append(1)
+        return np.sum(x) if len(runs) != run else x
+
+    def state():
+        tools = [sys.monitoring.get_tool(k) for k in lines.TOOLS] if lines.monitoring else []
+        return sys.gettrace(), tools, tracemalloc.is_tracing(), gc.isenabled()
+
+    before = state()
     with pytest.raises(wg.NonScalarOutputError):
-        wg.memory(lambda x: x, X)
-    assert not tracemalloc.is_tracing()
+        wg.memory(f, X)
+    assert len(runs) == run and state() == before
+    assert wg.memory(f, X).peak < 2.2 * MB
+
+
+@pytest.mark.parametrize("sizes", [(1, 8, 1), (1, 1, 8), (1, 8, 0)])
+def test_a_function_that_does_something_else_each_time_has_rows_of_one_peak(sizes: tuple[int, ...]) -> None:
+    left = [*sizes]
+
+    def f(x):
+        size = left.pop(0)
+        if not size:
+            return np.sum(x)
+        kept = np.ones(size * MB // 8)
+        return np.sum(x * x) * kept[0]
+
+    found = wg.memory(f, X)
+    assert sum(row.nbytes for row in found.lines) == found.peak >= sizes[1] * MB  # of the run that counted
+    assert all(row.nbytes >= 0 for row in found.lines)
 
 
 @pytest.mark.filterwarnings("ignore::wengert.NoPathWarning")
