@@ -33,8 +33,8 @@ DEEP = 32  # frames that are kept of each block
 _OWN = (__file__, lines.__file__)
 _ROOT, _WRITTEN = ENGINE + "holdings.py", ENGINE + "written"
 
-Place = tuple[str, int] | None  # a line of a file
-Rows = dict[tuple[Place, str], list[int]]  # bytes and pieces, by line and kind
+FileLine = tuple[str, int] | None  # a line of a file
+Rows = dict[tuple[FileLine, str], list[int]]  # bytes and pieces, by line and kind
 
 
 @contextmanager
@@ -211,7 +211,7 @@ def _blocks(snapshot: tracemalloc.Snapshot) -> Rows:
     return rows
 
 
-def _allocated(traceback: tracemalloc.Traceback, is_array: bool, limit: int) -> tuple[Place, str]:
+def _allocated(traceback: tracemalloc.Traceback, is_array: bool, limit: int) -> tuple[FileLine, str]:
     """The innermost line of the user's that was at work when a block was allocated, and of which kind that is.
 
     Of at most `limit` frames of it that were kept.
@@ -234,13 +234,13 @@ def _allocated(traceback: tracemalloc.Traceback, is_array: bool, limit: int) -> 
     return of_no_file, ARRAY if kind == BACK and of_no_file else kind
 
 
-def _add(rows: Rows, row: tuple[Place, str], nbytes: int, pieces: int) -> None:
+def _add(rows: Rows, row: tuple[FileLine, str], nbytes: int, pieces: int) -> None:
     sums = rows.setdefault(row, [0, 0])
     sums[0] += nbytes
     sums[1] += pieces
 
 
-def _take(rows: Rows, row: tuple[Place, str], nbytes: int, pieces: int) -> int:
+def _take(rows: Rows, row: tuple[FileLine, str], nbytes: int, pieces: int) -> int:
     """Take bytes and pieces off a row, no more than it has; returns how many bytes."""
     sums = rows.get(row, [0, 0])
     nbytes = min(nbytes, sums[0])
