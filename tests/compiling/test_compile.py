@@ -457,3 +457,15 @@ def test_an_array_that_stands_in_containers_twice_is_one_input() -> None:
     first = wg.compile(wg.grad(f))
     np.testing.assert_array_equal(first([a, a]), wg.grad(f)([a, a]))
     assert traces(first) == 0
+
+
+def test_a_mistake_of_ours_in_making_code_is_told_and_the_function_runs_as_it_is(monkeypatch) -> None:
+    def fails(*_: Any, **__: Any) -> Any:
+        raise AttributeError("no such thing")
+
+    monkeypatch.undo()
+    monkeypatch.setattr("wengert.compiling.compile.Entry", fails)
+    g = wg.compile(wg.grad(lambda x: x * x))
+    with pytest.warns(wg.EagerWarning, match="no such thing.*, a mistake in wengert"):
+        assert g(3.0) == 6.0
+    assert g(4.0) == 8.0

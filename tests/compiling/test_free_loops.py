@@ -571,3 +571,28 @@ def test_numbers_of_loops_are_told_apart_by_where_they_stand():
     assert {op.val for op in one.outer} == {2.0, 3.0}
     assert {op.val for op in other.outer} == {2.5, 3.5}
     assert one.ways.steps[0].args == (4.0,) and one.ways.steps[1].args[0][0] == 1.0
+
+
+def with_what_was_before(k, u):
+    w, s, c = u, 0.0 * u, u
+    for n in range(9):
+        v, p = c + u, k
+        for _ in range(30):
+            new = 0.25 * np.tanh(v * 0.7 + p) + 0.1 * k
+            p = v
+            v = v + 0.01 * u if v < p else v * 0.99
+            if abs(new - v) < 1e-3:
+                break
+            v = v + 0.6 * (new - v)
+        w, u = w + v, v
+        s = s + v * v
+    return s + u * w
+
+
+def test_a_loop_around_a_free_one_carries_what_that_gives_one_by_one():
+    plain = wg.value_and_grad(with_what_was_before, argnums=(0, 1))
+    compiled = wg.compile(plain)
+    for k in range(12):
+        args = 0.4 + 0.1 * k, 1.3 - 0.1 * k
+        near(wg.ravel(compiled(*args))[0], wg.ravel(plain(*args))[0])
+    assert "as it is" not in compiled.explain()

@@ -48,6 +48,9 @@ NOT_OF_A_TRACE = ArgumentError, IntegerInputError, NoDerivativeError, NoGradient
 class Compiled(Remade, Wrapper):
     """A compiled function: called like the function that it was made of, it gives what that gives."""
 
+    mistakes: tuple[type[Exception], ...] = (Exception,)
+    """What is told of, and does not end a call, where code is made of a trace; tests have it raised."""
+
     def __init__(
         self, g: Callable[..., Any], exact: bool, strict: bool, native: bool | None, quiet: bool = False
     ) -> None:
@@ -136,7 +139,11 @@ class Compiled(Remade, Wrapper):
             return found.value
         parameters = [f"a{k}" for k in range(len(args) + len(kwargs))]
         given = (*args, *kwargs.values())
-        entry = Entry(found, parameters, self.exact, self.native)
+        try:
+            entry = Entry(found, parameters, self.exact, self.native)
+        except self.mistakes as error:
+            self._give_up(f"making its code ends with {error!r}, a mistake in wengert. Please report it")
+            return found.value
         is_alone = not SESSION.recordings  # while other threads trace, functions run other code: tests fail for that
         failing = entry.failing(given)
         agreeing = None if failing else self._agreeing(entry, found, parameters, given)

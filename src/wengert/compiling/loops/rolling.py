@@ -83,15 +83,19 @@ class _Roller:
         return self.made
 
     def crossings(self, run: Run) -> list[int]:
-        """For each op of an iteration, how many values are read on both sides of it, within the run."""
+        """For each op of an iteration, how many values are read on both sides of it, within the run.
+
+        A tuple counts as very many: it is what a call gives and is taken apart at once, and no variable of a loop.
+        """
         counts = [0] * run.period
         first = run.start + run.count // 2 * run.period
         last: dict[int, int] = {}
         for k in range(first, min(first + 2 * run.period, run.end)):
             last.update((self.place[v.op], k) for v in self.ops[k].references())  # type: ignore[index]
         for k in range(first, first + run.period):
+            weight = 1000 if type(self.ops[k].val) is tuple else 1
             for at in range(k + 1, min(last.get(k, k), k + run.period) + 1):
-                counts[(at - run.start) % run.period] += 1
+                counts[(at - run.start) % run.period] += weight
         return counts
 
     def fitting(self, patterns: list[Pattern]) -> list[Pattern]:
