@@ -87,3 +87,14 @@ def test_what_is_made_in_the_order_of_fortran_has_it_in_each_call(f: Callable[[n
         np.testing.assert_array_equal(found, right)
         assert found.flags.f_contiguous == right.flags.f_contiguous
         assert found.flags.c_contiguous == right.flags.c_contiguous
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_axes_that_are_computed_are_those_of_each_call() -> None:
+    def f(x: np.ndarray) -> Any:
+        first = x.argmax() % 2
+        return np.ones((2, 3)).transpose((first, 1 - first)).shape[0] * x[0]
+
+    g = wg.compile(wg.vmap(f))
+    for x in ([[1.0, 2.0], [3.0, 5.0]], [[2.0, 1.0], [3.0, 0.5]], [[1.0, 2.0], [0.6, 0.5]]):
+        np.testing.assert_array_equal(g(np.array(x)), list(map(f, np.array(x))))

@@ -154,8 +154,8 @@ def _reshape(graph: Graph, spec: Spec, a: Any, shape: Any) -> Any:
 
 def _transpose(graph: Graph, spec: Spec, a: Any, axes: Any = None) -> Any:
     n = len(spec.shape)
-    if not (is_real(a) and is_array(a)):
-        return None
+    if not (is_real(a) and is_array(a)) or any([type(axis) is not int for axis in axes or ()]):
+        return None  # an axis may be a number that is computed
     order = tuple(range(n))[::-1] if axes is None else tuple([axis % n for axis in axes])
     return graph.call(np.transpose, a, order)
 
