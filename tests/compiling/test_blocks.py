@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +14,7 @@ from random_programs import arguments as drawn_arguments
 from random_programs import program, programs
 from test_corpus_compiled import test_a_compiled_program as check_program
 from test_fuzz_optimising import check as check_tape
+from test_placement import on_threads
 
 import wengert as wg
 from wengert.compiling import blocking, placement
@@ -220,23 +220,14 @@ def test_floating_point_errors_are_what_the_user_wants(small: None) -> None:
 
 def test_two_threads(small: None) -> None:
     run: Any = wg.gradtape(total(softmax), *arguments(0)).optimise().compile()
-    errors: list[BaseException] = []
 
     def work(seed: int) -> None:
         x, y = arguments(seed)
         wanted = wg.value_and_grad(total(softmax), argnums=(0, 1))(x, y)
-        try:
-            for _ in range(20):
-                assert_close(run(x, y), (wanted[0], (None, *wanted[1])))
-        except BaseException as error:
-            errors.append(error)
+        for _ in range(20):
+            assert_close(run(x, y), (wanted[0], (None, *wanted[1])))
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
+    on_threads(work)
 
 
 def student(x: Any, scale: Any) -> Any:

@@ -326,6 +326,22 @@ def test_a_thread_waits_for_what_another_one_traces() -> None:
     assert got == [6.0] and "1 traces" in g.explain()
 
 
+@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+def test_a_thread_does_not_wait_for_one_that_waits_for_it(monkeypatch) -> None:
+    monkeypatch.setattr("wengert.compiling.compile.PATIENCE", 1e6)
+    got: list[Any] = []
+
+    def f(x: Any) -> Any:
+        if x < 5.0:
+            thread = threading.Thread(target=lambda: got.append(g(7.0)), daemon=True)
+            thread.start()
+            thread.join(60.0)
+        return x * x
+
+    g = wg.compile(wg.grad(f))
+    assert g(2.0) == 4.0 and got == [14.0]
+
+
 def test_containers_and_defaults_are_put_back_whatever_happens() -> None:
     inner, lst = [1.0, 2.0], [0.5, np.ones(2)]
     before = [*lst]

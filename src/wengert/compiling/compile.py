@@ -110,9 +110,12 @@ class Compiled(Remade, Wrapper):
             self._tracer = None
 
     def _has_waited(self, tracer: int) -> bool:
-        """Wait until another thread, which traces it, has done so; whether it has, and did not take too long."""
+        """Wait until another thread, which traces it, has done so; whether it has, and did not take too long.
+
+        That thread may wait for this one: then it is not waited for.
+        """
         until = time.monotonic() + (0.0 if tracer == threading.get_ident() else PATIENCE)
-        while self._tracer == tracer and time.monotonic() < until:
+        while self._tracer == tracer and time.monotonic() < until and not SESSION.is_waiting(tracer):
             if tracer not in sys._current_frames():  # as in the child of a fork
                 self._tracer = None
             time.sleep(0.005)

@@ -105,6 +105,10 @@ class Session:
             with contextlib.suppress(RuntimeError):  # another one has rung it
                 bell.release()
 
+    def is_waiting(self, thread: int) -> bool:
+        """Whether what a thread traces waits for other threads, or may."""
+        return any([other.thread == thread and other not in self.turns for other in self.recordings[:]])
+
     def forget_values(self) -> None:
         """Nothing is traced from now on."""
         SHADOW.clear()
