@@ -239,6 +239,8 @@ class PlacedWriter(Writer):
         return f"{x.shape}" if x.dtype == np.float64 else f"{x.shape}, {self.outside.expr(x.dtype).text}"
 
     def call(self, op: Call) -> Snippet:
+        if op.fn is np.vdot and all(map(is_vector, op.args)):
+            return Snippet("{}.dot({})".format(*(self.arg(arg).inside(TIGHT) for arg in op.args)), TIGHT)
         if op.id not in self.places or op.fn in MAKERS:
             return super().call(op)
         return self.placed(op, [self.arg(arg) for arg in op.args])
@@ -297,6 +299,12 @@ def results_of(v: Any) -> Iterator[Variable]:
             yield from results_of(part)
     else:
         yield v
+
+
+def is_vector(v: Any) -> bool:
+    """Whether an argument is a vector of floats: the method `dot` is twice as fast to call as np.vdot."""
+    x = value_of(v)
+    return isinstance(v, Variable) and type(x) is np.ndarray and x.ndim == 1 and x.dtype == np.float64
 
 
 def is_spread(op: Call) -> bool:
