@@ -202,12 +202,12 @@ def test_source_of_large_arrays() -> None:
     body = [line.strip() for line in text[text.index("for i") : text.index("return")].strip().splitlines()]
     assert body == [
         "for i in range(4):",
-        "v5_6 = np.matmul(w, c, b1)",
-        "v5_7 = kept[i]",
-        "np.tanh(v5_6, v5_7)",
-        "v5_8 = np.multiply(2.0, v5_7, b1)",
+        "v5_6 = kept[i]",
+        "np.matmul(w, c, v5_6)",
+        "np.tanh(v5_6, v5_6)",
+        "v5_8 = np.multiply(2.0, v5_6, b1)",
         "v5_9 = np.matmul(v5_8, w, c_1)",
-        "np.multiply(c, v5_7, c)",
+        "np.multiply(c, v5_6, c)",
         "np.add(total, c, total)",
         "c = v5_9",
         "c_1, c_2 = c_2, c_1",

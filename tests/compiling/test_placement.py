@@ -228,6 +228,20 @@ def test_the_first_sum_into_zeros_is_written() -> None:
         assert found.tobytes() == expected.tobytes()  # the signs of zeros, too
 
 
+def test_what_is_put_somewhere_is_computed_there() -> None:
+    """The products and the sum that make a part of a gradient need no buffers; where the part is a column, they do."""
+    f = lambda x: np.sum((x[:-1] ** 2 - x[1:]) ** 2 + (1.0 - x[:-1]) ** 2)
+    g = lambda x: np.sum((x[:, 0] ** 2 - x[:, 1]) ** 2 + (1.0 - x[:, 0]) ** 2)
+    x = np.random.default_rng(0).normal(size=N + 1)
+    for h, at, most in ((f, x, 2), (g, np.stack([x, np.cos(x), x], axis=1), 4)):
+        tape = wg.gradtape(h, at)
+        run: Any = tape.optimise().compile()
+        assert len(run.pool.buffers) <= most
+        for _ in range(2):
+            check(run(-at), tape.play(-at))
+            poison(run.pool)
+
+
 def test_short_rows_of_two_widened_arrays_are_copied_first() -> None:
     f = lambda x, y, s: (np.exp(x[:, None, :] - y * s), np.sum(np.cos(y - x[:, None, :])))
     random = np.random.default_rng(0)

@@ -49,6 +49,15 @@ CASES = {
     "numbers past arrays": Case(lambda x, y: (3.0 * x) * (5.0 * y), (V, V), ["mul", "mul"], exact=False),
     "numbers past a quotient": Case(lambda x, y: (3.0 * x) / y * 7.0, (V, V), ["truediv", "mul"], exact=False),
     "number under a quotient": Case(lambda x: 3.0 * x / 7.0, (V,), ["mul"], exact=False),
+    "numbers past a sum": Case(lambda x, y: 3.0 * np.sin(x) - 3.0 * y, (V, V), ["np.sin", "sub", "mul"], exact=False),
+    "numbers of two signs": Case(lambda x, y: 3.0 * x + np.sin(y) * -3.0, (V, V), ["np.sin", "sub", "mul"], False),
+    "factor that is computed anyway": Case(
+        lambda x, y: 6.0 * np.sin(x) * y + 2.0 * (x + np.exp(3.0 * np.sin(x))),
+        (V, V),
+        ["np.sin", "mul", "np.exp", "add", "mul", "add", "mul"],
+        exact=False,
+    ),
+    "factors that stay": Case(lambda x, y: 3.0 * x + 5.0 * y, (V, V), ["mul", "mul", "add"]),
     "mean": Case(np.mean, (M,), ["np.add.reduce", "truediv"]),
     "sum of a number": Case(
         lambda x: np.sum(np.full((4, 3), x[0]), axis=1), (V,), ["getitem", "mul", "np.full"], False
@@ -282,6 +291,48 @@ def test_what_is_added_to_all_of_an_array(key: Any, shape: tuple[int, ...], whol
         np.testing.assert_allclose(optimised.compile()(-x)[1][1], tape.play(-x)[1][1], rtol=1e-14)
     zeros = wg.gradtape(lambda x: np.sum(x[key] * -0.0), x).optimise(exact=True).compile()
     same(zeros(x)[1][1], np.zeros(shape))
+
+
+PARTS = {
+    "one twice": (lambda x: np.sum(np.exp(x[1:]) * x[1:]) + np.sum(np.sin(x[1:])), ["setitem"]),
+    "two that meet": (lambda x: np.sum(np.exp(x[:-1]) * x[1:]) + np.sum(np.sin(x[:-1])), ["setitem", "additem"]),
+    "two apart": (lambda x: np.sum(np.exp(x[:2]) * x[2:4]) + np.sum(np.sin(x[2:4])), ["setitem", "setitem"]),
+    "one inside another": (lambda x: np.sum(np.exp(x[:4])) * x[2] + np.sum(np.sin(x[:4])), ["setitem", "additem"]),
+    "columns": (lambda x: np.sum(x[:, 0] * np.exp(x[:, 2]) + np.sin(x[:, 0])), ["setitem", "setitem"]),
+    "every other": (lambda x: np.sum(x[::2] ** 3) + np.sum(np.exp(x[1::2])), ["setitem", "additem"]),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", PARTS)
+def test_what_is_added_to_one_part_is_added_together(name: str) -> None:
+    f, stores = PARTS[name]
+    x = np.random.default_rng(0).normal(size=(6, 3) if name == "columns" else 6)
+    tape = wg.gradtape(f, x)
+    optimised = tape.optimise()
+    assert [call for call in calls(optimised) if call.endswith("item") and call != "getitem"] == stores
+    assert "setitem" not in calls(tape.optimise(exact=True))
+    special = np.random.default_rng(1).choice(SPECIAL, x.shape)
+    for run in (optimised.play, optimised.compile(), tape.optimise(exact=True).compile()):
+        for at in (x, -x, special, np.zeros(x.shape)):
+            np.testing.assert_allclose(run(at)[1][1], tape.play(at)[1][1], rtol=1e-13)
+    np.testing.assert_allclose(optimised.play(x)[1][1], wg.ngradient(f, x)[0], rtol=1e-6, atol=1e-6)
+
+
+def test_what_is_put_somewhere_in_between_stays_in_its_place() -> None:
+    """Rows that are added to, cleared in part, and added to again."""
+    tape = wg.Tape()
+    tape.inputs = [np.ones(5), np.array([1.0, 2.0, np.inf])]
+    d, v = tape.inputs
+    for fn, key, value in [
+        (wg.extend.additem, slice(1, 4), v),
+        (wg.extend.setitem, slice(2, 5), 0.0),
+        (wg.extend.additem, slice(1, 4), v),
+    ]:
+        d = tape.push(wg.mkcall(fn, d, key, value))
+    tape.result = d
+    for run in (tape.optimise().play, tape.optimise().compile()):
+        np.testing.assert_array_equal(run(np.ones(5), np.array([1.0, 2.0, 3.0])), [1, 3, 2, 3, 0])
 
 
 WEIGHTS = [np.sum, lambda y: -3.0 * np.mean(y), lambda y: np.sum(y * y)]

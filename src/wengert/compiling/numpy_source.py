@@ -31,9 +31,11 @@ from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.tape.source import Writer, compiled
 from wengert.values import functional
 from wengert.values.computed import computed_once
+from wengert.values.functions import Functions
 from wengert.values.keys import as_view
 from wengert.values.names import TIGHT
 
+_BY_KEY = Functions(functional.setitem, functional.additem)
 SHORT = 100  # elements; a row of a loop over two arrays that are widened costs as much as some 25 of them
 
 
@@ -88,6 +90,7 @@ class PlacedWriter(Writer):
         self.names: list[str] = []  # of the buffers
         self.places: dict[int, str] = {}
         self.rows, self.filled = rows_written(self.ops, self.memory), filled(self.ops)
+        self.spots: dict[int, str] = {}  # names of the parts where stores put something
         self.pool: Pool | None = None
         self.once = ""  # the name of what has warnings told once
         stores = [op for op in self.ops if isinstance(op, Call) and self.begins_with_zeros(op)]
@@ -95,8 +98,8 @@ class PlacedWriter(Writer):
         self.begun = {op.id for op in self.begins.values()}
 
     def begins_with_zeros(self, op: Call) -> bool:
-        """Whether an op adds to the larger part of an array of zeros that nothing else reads."""
-        if op.fn is not functional.additem or op.id not in self.in_place or not isinstance(op.args[0], Variable):
+        """Whether an op puts something into the larger part of zeros that nothing else reads, or adds it."""
+        if op.fn not in _BY_KEY or op.id not in self.in_place or not isinstance(op.args[0], Variable):
             return False
         zeros, key, value = op.args[0].op, op.args[1], value_of(op.args[2])
         fresh = isinstance(zeros, Call) and zeros.fn is np.zeros and self.uses[zeros.id] == 1
@@ -166,14 +169,16 @@ class PlacedWriter(Writer):
         self.lines[begin:] = [f"with {self.once}():", *(f"    {line}" for line in self.lines[begin:])]
 
     def row(self, op: Call, store: Call) -> None:
-        """Write an op whose result goes where a store puts it."""
+        """Write an op whose result goes where a store puts it, or on the way there."""
         for v in references(store.args[1]):
             if v.id in self.pending:
                 self.settle(v.id)
-        place = f"{self.exprs[store.args[0].id].text}[{self.key(store.args[1])}]"
-        if self.uses[op.id] > 1:
+        if store.id in self.begins and self.begins[store.id].id not in self.exprs:
+            self.begin(store)
+        place = self.spots.get(store.id) or f"{self.exprs[store.args[0].id].text}[{self.key(store.args[1])}]"
+        if store.id not in self.spots and (self.uses[op.id] > 1 or store.args[2].op is not op):
             super().assign(op, lambda: Snippet(place, TIGHT))
-            place = self.exprs[op.id].text
+            place = self.spots[store.id] = self.exprs[op.id].text
         self.into(op, place)
 
     def into(self, op: Call, place: str) -> None:
@@ -184,23 +189,27 @@ class PlacedWriter(Writer):
 
     def store(self, op: Call, target: str) -> None:
         """Write a store, unless what it puts there is there; the first sum into zeros writes what it adds."""
-        zeros, value = self.begins.get(op.id), op.args[-1]
+        value = op.args[-1]
         if isinstance(value, Variable) and self.rows.get(value.id) is op:
             self.exprs[op.id] = self.exprs[op.args[0].id]
-        elif zeros is None:
+            return
+        if op.id in self.begins:
+            self.begin(op)
+        if op.id not in self.begins or op.fn is functional.setitem:
             super().store(op, target)
-        else:
-            self.begin(op, zeros)
+            return
+        name = self.exprs[op.id] = self.exprs[op.args[0].id]
+        add, place = self.outside.numpy("add"), f"{name.text}[{self.key(op.args[1])}]"
+        self.mutation(op, lambda: f"{add}({self.arg(value).text}, 0.0, {place})")  # 0.0 + -0.0 is 0.0
 
-    def begin(self, op: Call, zeros: Op) -> None:
-        """Write the first sum into zeros: what is added, and zeros at the edges."""
+    def begin(self, op: Call) -> None:
+        """Write the zeros that a store leaves of those into which it is the first to write."""
+        zeros = self.begins[op.id]
         name = self.new_name(zeros)
         new = f"{self.outside.numpy('empty')}({self.like(zeros.val)})"
         self.lines.append(f"{name} = {self.places.get(zeros.id, new)}")
         self.lines += [f"{name}[{edge}] = 0.0" for edge in edges(op.args[1], zeros.val.shape) or ()]
-        add, place = self.outside.numpy("add"), f"{name}[{self.key(op.args[1])}]"
-        self.mutation(op, lambda: f"{add}({self.arg(op.args[2]).text}, 0.0, {place})")  # 0.0 + -0.0 is 0.0
-        self.exprs[op.id] = Snippet(name, TIGHT)
+        self.exprs[zeros.id] = Snippet(name, TIGHT)
 
     def folds(self, op: Call) -> bool:
         """A number that is made of arrays has a line of its own: where it is read, they may be overwritten."""

@@ -253,14 +253,23 @@ def taking_turns(loop: Loop, memory: Memory) -> dict[Call, int]:
 
 
 def rows_written(ops: Sequence[Op], memory: Memory) -> dict[int, Call]:
-    """The ops whose results can be computed where a store puts them, with the store: `np.add(a, b, S[k])`."""
+    """The ops whose results can be computed where a store puts them, with the store: `np.add(a, b, S[k])`.
+
+    So can what such an op reads last, element by element.
+    """
     found: dict[int, Call] = {}
     stores = [op for op in ops if isinstance(op, Call) and op.fn is functional.setitem and op.id in memory.in_place]
     makers = makers_of(ops, memory) if stores and is_plain(ops) else {}
     for store in stores:
-        v = store.args[2]
-        if isinstance(v, Variable) and makers.get(memory.find(v.id)) == [v.op] and _fits(ops, memory, store, v.op):
-            found[v.id] = store
+        read: list[Any] = [store.args[2]]
+        while read:
+            alone = [v.op for v in read if isinstance(v, Variable) and makers.get(memory.find(v.id)) == [v.op]]
+            op: Any = next((op for op in alone if _fits(ops, memory, store, op)), None)
+            if op is None:
+                break
+            found[op.id] = store
+            inside = is_elementwise(op) and value_of(store.args[0])[key_value(store.args[1])].flags.c_contiguous
+            read = [v for v in op.references() if memory.until[memory.find(v.id)] == op.id] if inside else []
     return found
 
 

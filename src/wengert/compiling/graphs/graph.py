@@ -116,10 +116,10 @@ class Graph:
             self._made[key] = node
         return node
 
-    def made(self, fn: Any, a: Node, b: Node) -> Node | None:
-        """The node of a commutative call in the vocabulary, where there is one."""
-        first, second = sorted([a, b], key=lambda node: node.number)
-        return self._made.get((True, spec_of(fn, (a, b), {}), _key(fn), first, second, _key({})))
+    def made(self, fn: Any, a: Any, b: Any) -> Node | None:
+        """The node of a commutative call in the vocabulary, on nodes or numbers, where there is one."""
+        first, second = sorted([a, b], key=age)
+        return self._made.get((True, spec_of(fn, (a, b), {}), _key(fn), _key(first), _key(second), _key({})))
 
     def _enter(self, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: Spec, op: Op | None) -> Node:
         node = Node(len(self.nodes), fn, args, kwargs, spec)
@@ -146,6 +146,11 @@ def _key(tree: Any) -> Any:
     except TypeError:
         return kind, id(tree)
     return kind, tree
+
+
+def age(a: Any) -> int:
+    """The place of an argument in the order of making: numbers come first."""
+    return a.number if type(a) is Node else -1
 
 
 def is_number(a: Any) -> bool:

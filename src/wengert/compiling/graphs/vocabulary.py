@@ -216,8 +216,8 @@ def _additem(graph: Graph, spec: Spec, x: Any, key: Any, value: Any) -> Any:
         before = 0.0 if is_zeros(x) else x
         if whole:
             return graph.call(np.add, before, _reshape(graph, spec, value, spec.shape))
-        found = [rule(graph, x, key, value) for rule in graph.rules.get(functional.additem, ())]
-        return next(filter(None, found), None)
+        found = (rule(graph, x, key, value) for rule in graph.rules.get(functional.additem, ()))
+        return next((node for node in found if node is not None), None)
     return _added_rows(graph, spec, key, value) if is_zeros(x) else None
 
 

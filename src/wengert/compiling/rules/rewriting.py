@@ -13,7 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import Graph, Node, broadcast, is_array, is_call, is_number, number_of, shape_of
+from wengert.compiling.graphs.graph import (
+    Graph,
+    Node,
+    age,
+    broadcast,
+    is_array,
+    is_call,
+    is_number,
+    number_of,
+    shape_of,
+)
 from wengert.compiling.graphs.vocabulary import UFUNCS
 
 Rule = Callable[..., Any]
@@ -106,8 +116,7 @@ def _negated(x: Any) -> Any:
 
 def _numbers_first(graph: Graph, fn: Any, a: Any, b: Any) -> Any:
     """Sums and products have one order of their operands: numbers, then by age."""
-    age = [x.number if type(x) is Node else -1 for x in (a, b)]
-    return graph.call(fn, b, a) if age[0] > age[1] else None
+    return graph.call(fn, b, a) if age(a) > age(b) else None
 
 
 _by_function(np.multiply)(_numbers_first)
@@ -233,4 +242,32 @@ def _power_of_two(graph: Graph, a: Any, b: Any) -> Any:
     """x / 2ᵏ = 2⁻ᵏ·x, to the bit."""
     if is_moderate(b) and abs(math.frexp(b)[0]) == 0.5 and not is_number(a):
         return graph.call(np.multiply, 1 / float(b), a)
+    return None
+
+
+def _factors_of_terms(fn: Any) -> None:
+    """c·x ± d·y = c·(x ± d/c·y) where d/c is ±1, or y is a product of which one factor times d/c is computed anyway."""
+
+    @rule(fn, reassociates=True)
+    def outwards(graph: Graph, a: Any, b: Any) -> Any:
+        (c, x), (d, y) = factors(a), factors(b)
+        if not (is_moderate(c) and is_moderate(d) and shape_of(x) == shape_of(y) != ()):
+            return None
+        if (multiple := _multiple(graph, d / c, y)) is not None:
+            return graph.call(np.multiply, c, graph.call(fn, x, multiple))
+        multiple = _multiple(graph, c / d, x)
+        return None if multiple is None else graph.call(np.multiply, d, graph.call(fn, multiple, y))
+
+
+for _fn in (np.add, np.subtract):
+    _factors_of_terms(_fn)
+
+
+def _multiple(graph: Graph, s: float, x: Any) -> Any:
+    """s·x, if it takes no more work than x; else None."""
+    if abs(s) == 1.0:
+        return x if s == 1.0 else graph.call(np.negative, x)
+    for p, q in (x.args, x.args[::-1]) if is_call(x, np.multiply) else ():
+        if type(p) is Node and shape_of(p) and (multiple := graph.made(np.multiply, s, p)) is not None:
+            return graph.make(np.multiply, tuple(sorted([multiple, q], key=age)), {}, x.spec, known=True)
     return None

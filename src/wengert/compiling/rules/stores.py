@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.graphs.graph import Graph, Node, is_call
+from wengert.compiling.graphs.graph import Graph, Node, is_array, is_call, is_real
 from wengert.compiling.rules.rewriting import rule
 from wengert.values import functional
+
+_FAR = 20  # stores that another may pass
 
 
 @rule(functional.additem, reassociates=True)
@@ -35,6 +37,34 @@ def _given_back(graph: Graph, x: Any, key: Any, value: Any) -> Any:
                 cleared = graph.make(functional.additem, (cleared, at, what), {}, x.spec)
             return cleared
     return None
+
+
+@rule(functional.additem, reassociates=True)
+def _added_together(graph: Graph, x: Any, key: Any, value: Any) -> Any:
+    """(D + a at R) + b at R = D + (a + b) at R; what is added to zeros, where nothing is yet, is put there."""
+    region, passed, base = region_of(key, x.shape), list[Node](), x
+    while region is not None and base.fn in (functional.additem, functional.setitem) and len(passed) < _FAR:
+        under, at, before = base.args
+        where = region_of(at, x.shape)
+        if where == region and type(under) is Node and is_array(before) and is_real(before) and is_array(value):
+            found = graph.make(base.fn, (under, at, graph.call(np.add, before, value)), {}, x.spec)
+            for store in reversed(passed):
+                found = graph.make(store.fn, (found, *store.args[1:]), {}, x.spec)
+            return found
+        if type(under) is not Node or where is None or (base.fn is functional.setitem and not _apart(where, region)):
+            return None
+        passed.append(base)
+        base = under
+    if region is None or not is_call(base, np.zeros):
+        return None
+    new = all([_apart(region_of(store.args[1], x.shape), region) for store in passed])
+    return graph.make(functional.setitem, (x, key, value), {}, x.spec) if new else None
+
+
+def _apart(a: Any, b: Any) -> bool:
+    """Whether two regions are known to have no place together."""
+    pairs = [[range(r, r + 1) if type(r) is int else r for r in pair] for pair in zip(a, b, strict=True)]
+    return any([p.step == q.step == 1 and (p.stop <= q.start or q.stop <= p.start) for p, q in pairs])
 
 
 def _is_part(a: Any, whole: Node) -> bool:
