@@ -265,3 +265,25 @@ def test_a_product_of_vectors_is_a_method(n: int) -> None:
     for special in (x, np.where(x > 0, x, np.inf), np.where(x > 0, x, np.nan), -0.0 * x):
         expected = np.vdot(special, y), np.vdot(special[::2].copy(), y[::-2].copy())
         np.testing.assert_allclose(run(special, y), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("places", [np.array([2, -1, 0, 2]), np.array([[1, 1], [0, -3]], np.int8), np.array([], int)])
+def test_rows_at_places_are_taken(places: np.ndarray) -> None:
+    f = lambda x: (x[places], np.exp(x[places]) * 2.0, x.T[places])
+    x = np.random.default_rng(0).normal(size=(3, 3))
+    run = wg.trace(f, x)[1].optimise().compile()
+    assert 0 < run.source.count(".take(") < 3  # x.T is in another order
+    for at in (x, -0.0 * x, np.asfortranarray(x)):
+        same(run(at), f(at))
+    assert not shared(x, *run(x))
+
+
+def test_a_place_that_there_is_not_is_told() -> None:
+    places = np.arange(2000) % 3
+    x = np.random.default_rng(0).normal(size=(3, 2))
+    run = wg.trace(lambda x: x[places] * 2.0, x)[1].optimise().compile()
+    places[1] = 3
+    with pytest.raises(IndexError, match="out of bounds"):
+        run(x)
+    places[:] -= 2
+    same(run(x), 2.0 * x[places])

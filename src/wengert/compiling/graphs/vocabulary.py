@@ -50,6 +50,7 @@ METHODS = {np.reshape: np.ndarray.reshape, np.transpose: np.ndarray.transpose, n
 """What methods of arrays do faster."""
 
 Reader = Callable[..., Any]
+_FEW = 16  # columns, which are added up one by one
 
 
 def in_vocabulary(graph: Graph, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any], spec: Spec) -> Any:
@@ -228,10 +229,21 @@ def _added_rows(graph: Graph, spec: Spec, key: Any, value: Any) -> Any:
         return None
     if shape_of(value) != (len(places), *spec.shape[1:]) or not places.size or places.min() < 0:
         return None
+    if len(spec.shape) == 2 and 1 < spec.shape[1] <= _FEW:
+        return _added_columns(graph, spec, places, value)
     each = math.prod(spec.shape[1:])
     flat = _flat_places(graph, places, each) if each != 1 else places
     weights = graph.call(np.reshape, value, (len(places) * each,))
     return graph.call(np.reshape, graph.call(np.bincount, flat, weights, math.prod(spec.shape)), spec.shape)
+
+
+def _added_columns(graph: Graph, spec: Spec, places: np.ndarray, value: Any) -> Node:
+    """Rows that are added to zeros, column by column."""
+    of_column, n = Spec(np.ndarray, (len(places),), FLOAT), spec.shape[0]
+    keys = [(slice(None), k) for k in range(spec.shape[1])]
+    columns = [graph.make(operator.getitem, (value, key), {}, of_column, known=True) for key in keys]
+    sums = [graph.call(np.bincount, places, column, n) for column in columns]
+    return graph.make(np.stack, (sums,), {"axis": 1}, spec, known=True)
 
 
 def _flat_places(graph: Graph, places: np.ndarray, each: int) -> Node:
