@@ -96,7 +96,18 @@ def forced(x):
     return x * abs(z)
 
 
+def observed(a):
+    """With whole numbers of NumPy's from data: as indices, and as factors."""
+    s = np.ones(4)
+    for k in R_LABELS:
+        s = np.tanh(s @ a) * a[:, k] + a[k, 0] * k
+    return np.sum(s)
+
+
+R_LABELS = np.random.default_rng(1).integers(0, 4, size=60)
+
 PROGRAMS = [
+    (observed, (R.normal(size=(4, 4)),)),
     (forced, (0.7,)),
     (counted, (0.5, 0.1)),
     (neighbours, (R.normal(size=60),)),

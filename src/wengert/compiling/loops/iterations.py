@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.loops.repeats import INEXACT, LEAST_COUNT, Run, constant_key, is_move, signature, spec_of
+from wengert.compiling.loops.repeats import LEAST_COUNT, VARYING, Run, constant_key, is_move, signature, spec_of
 from wengert.tape.ops import Op, Variable, sequence_like
 
 Position = int
@@ -211,7 +211,7 @@ def _constant(values: list[Any]) -> Any:
         if all([x is first or (x.tobytes() == first.tobytes() and x.strides == first.strides) for x in values]):
             return first
         return Table(tuple(values))
-    if t in INEXACT:
+    if t in VARYING:
         return first if len({*map(constant_key, values)}) == 1 else Table(tuple(values))
     if isinstance(first, np.generic):
         return first  # its bits are part of the signature

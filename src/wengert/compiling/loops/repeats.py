@@ -15,6 +15,8 @@ from wengert.tape.ops import Call, Op, Variable
 from wengert.values import functional
 
 INEXACT = frozenset((float, complex, np.float32, np.float64, np.complex128))
+"""Types of floating-point constants."""
+VARYING = frozenset((int, *INEXACT, *[np.dtype(code).type for code in np.typecodes["AllInteger"]]))
 """Types of constants that may be another one in each iteration."""
 _MOVES = (operator.getitem, np.ndarray.item, functional.getfield)
 LEAST_OPS, LEAST_COUNT = 96, 6
@@ -126,7 +128,7 @@ def _form(tree: Any) -> Any:
         value = tree.op.val
         t = type(value)
         return t if t is float else float if t is np.float64 else _form(value) if t is np.ndarray else Variable
-    if t is int or t in INEXACT:
+    if t in VARYING:
         return t
     if t is tuple or t is list:
         return (t, *[_form(part) for part in tree])

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.native.compiled import native
+from wengert.compiling.native.values import Unworded
 from wengert.errors import NativeUnavailableError
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
@@ -24,6 +25,8 @@ SECONDS, EACH = 2.0, 0.01
 """What compiling costs: numba itself, and each op."""
 
 TRIED = 5  # calls of native code that are timed
+
+_UNWORDED = "NumPy: native code has no words for {}"
 
 _waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
 _worker: list[threading.Thread] = []
@@ -43,7 +46,12 @@ def chosen(tape: AnyRunningTape, name: str, wanted: bool | None) -> Callable[...
         raise NativeUnavailableError(
             "native=True compiles with numba, which is not installed: pip install 'wengert[native]', or leave it out"
         )
-    return native(tape, name) or tape.compile(name)
+    try:
+        return native(tape, name)
+    except Unworded as error:
+        plain: Any = tape.compile(name)
+        plain.state = _UNWORDED.format(error)
+        return plain
 
 
 class Chosen:
@@ -85,9 +93,10 @@ class Chosen:
 
     def compile(self) -> None:
         """Compile, and go on with native code for a trial; on a thread of its own."""
-        found = native(self.tape, self.name)
-        if found is None:
-            self.settle(self.plain, "NumPy: native code has no words for it")
+        try:
+            found = native(self.tape, self.name)
+        except Unworded as error:
+            self.settle(self.plain, _UNWORDED.format(error))
         else:
             self.settle(Trial(self, found), "native code, on trial")
 
@@ -108,7 +117,7 @@ class Trial:
         self.times.append(time.perf_counter() - begin)
         if len(self.times) == TRIED:
             if min(self.times) < self.chosen.fastest:
-                self.chosen.settle(self.run, "native code")
+                self.chosen.settle(self.run, self.run.state)
             else:
                 self.chosen.settle(self.chosen.plain, "NumPy: native code is slower")
         return result

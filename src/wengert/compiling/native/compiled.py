@@ -10,16 +10,19 @@ from wengert.compiling.native.values import Unworded
 from wengert.compiling.native.writer import NativeWriter
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Input, Op, Variable, value_of
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.values import functional
 
 
-def native(tape: AnyRunningTape, name: str = "f", build: Callable[..., Any] = compiled) -> Callable[..., Any] | None:
-    """The function that computes what a tape does by native code; None where that has no words for it."""
+def native(tape: AnyRunningTape, name: str = "f", build: Callable[..., Any] = compiled) -> Callable[..., Any]:
+    """The function that computes what a tape does by native code; its `state` says what of it does.
+
+    Errors: Unworded where that has no words for it.
+    """
     try:
         return _whole(tape, name, build)
-    except Unworded:
-        return _loops(tape, name, build)
+    except Unworded as error:
+        return _loops(tape, name, build, error)
 
 
 def _whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,11 +30,12 @@ def _whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callab
     plain = tape.compile(name)
     found: Any = writer.function(build(writer.program), plain, name)
     found.source = "\n\n".join([*writer.program.functions, writer.program.text, found.source])
+    found.state = "native code"
     return found
 
 
-def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The function of a tape whose loops alone are native."""
+def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any], error: Unworded) -> Callable[..., Any]:
+    """The function of a tape whose loops alone are native, since the whole has an error."""
     new: Any = type(tape)(tape.ctx)
     table: dict[Op | None, Variable] = {}
     texts: list[str] = []
@@ -41,28 +45,31 @@ def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callab
         if isinstance(copy, Call) and isinstance(copy.fn, Loop):
             found = _loop(copy, type(tape), build)
             if found is not None:
-                texts.append(found.source)
-                read = [a for a in copy.args if isinstance(a, Variable)]
-                copy = Call(found, read, val=copy.val, site=copy.site, note=copy.note)
+                texts.append(found.fn.source)
+                copy = found
         table[op] = new.push(copy)
     if not texts:
-        return None
+        raise error
     new.result = table[tape.result.op]
     if tape.arguments is not None:
         new.arguments = tape.arguments._replace(inputs=tuple([table[v.op] for v in tape.arguments.inputs]))
     made: Any = new.compile(name)
     made.source = "\n\n".join([*texts, made.source])
+    made.state = f"native code for loops; it has no words for {error}"
     return made
 
 
 def _loop(op: Call, made: Callable[[], Any], build: Callable[..., Any]) -> Any:
-    """A call of a loop as a native function of the Variables that it reads; None where there are no words for it."""
+    """A call of a loop as one of a native function; None where there are no words for it."""
     tape = made()
-    read = {v: tape.push(Input(value_of(v))) for v in op.args if isinstance(v, Variable)}
-    call = tape.push(Call(op.fn, [read[a] if isinstance(a, Variable) else a for a in op.args], val=op.val))
+    given = dict.fromkeys([a for a in op.args if isinstance(a, Variable)])
+    inside = {v: tape.push(v.op.copy() if isinstance(v.op, Constant) else Input(value_of(v))) for v in given}
+    call = tape.push(Call(op.fn, [inside[a] if isinstance(a, Variable) else a for a in op.args], val=op.val))
     parts = [tape.push(Call(functional.getfield, [call, k], val=part)) for k, part in enumerate(op.val)]
     tape.result = tape.push(Call(functional.make_tuple, parts, val=op.val))
     try:
-        return _whole(tape, "loop", build)
+        found = _whole(tape, "loop", build)
     except Unworded:
         return None
+    read = [v for v in inside if not isinstance(v.op, Constant)]
+    return Call(found, read, val=op.val, site=op.site, note=op.note)

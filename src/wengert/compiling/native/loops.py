@@ -20,6 +20,7 @@ from wengert.compiling.native.values import (
     Unworded,
     View,
     is_array,
+    is_table,
 )
 from wengert.tape.ops import Call
 
@@ -80,7 +81,7 @@ class Repeated:
         """What is the same in all iterations, as the body reads it."""
         if isinstance(x, Computed):
             return self.body.level.view(x)
-        if isinstance(x, tuple):
+        if isinstance(x, tuple) and not is_table(x):
             raise Unworded("a tuple for a loop")
         return x
 

@@ -152,7 +152,11 @@ class Body:
             if self.program.ops > MOST:
                 raise Unworded("so many ops")
             if isinstance(op, Call):
-                self.know(op, self.called(op))
+                try:
+                    self.know(op, self.called(op))
+                except Unworded as error:
+                    error.site = error.site or op.site
+                    raise
             elif op.id not in self.values:
                 known = isinstance(op, Constant) and not isinstance(op.val, np.ndarray)
                 self.know(op, op.val if known else _Outside(op))
@@ -190,7 +194,7 @@ class Body:
         if isinstance(fn, Loop):
             return repeated(self, op, *args)
         word = word_of(fn, len(args))
-        if word is not None and not op.kwargs:
+        if word is not None and not op.kwargs and not any([isinstance(x, (list, tuple)) for x in args]):
             return self.compute(op, word, [self.operand(x) for x in args])
         try:
             known = OPS.get(fn)

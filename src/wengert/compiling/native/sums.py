@@ -28,7 +28,7 @@ LARGE = 1 << 15  # products from which BLAS is faster than loops
 SHORT = 4  # products whose sum is written out for each element
 
 
-def summed(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+def summed(body: Any, op: Call, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
     return _reduced(body, op, "0.0", "radd({0}, {1})", a, axis, "+=")
 
 

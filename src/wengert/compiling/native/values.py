@@ -19,7 +19,12 @@ FLOAT, BOOL = "float", "bool"
 
 
 class Unworded(Exception):
-    """Native code has no word for something on a tape: NumPy runs it."""
+    """Native code has no word for something on a tape: NumPy runs it; `site` is the line where that is."""
+
+    site: Any = None
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} ({self.site})" if self.site else super().__str__()
 
 
 @dataclass(frozen=True)
@@ -200,3 +205,12 @@ def number(x: Any) -> Scalar:
 
 def is_array(x: Any) -> bool:
     return isinstance(x, (View, Computed, Splat))
+
+
+def is_table(x: Any) -> bool:
+    """Whether a value is a tuple of numbers of one kind that are known: whole ones that a float holds, or floats."""
+    if type(x) is not tuple or not x or bool in map(type, x):
+        return False
+    if all([isinstance(part, (int, np.integer)) for part in x]):
+        return max(map(abs, x)) <= 2**53
+    return all([isinstance(part, float) for part in x])

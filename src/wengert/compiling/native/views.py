@@ -11,11 +11,13 @@ import numpy as np
 from wengert.compiling.native.values import (
     Affine,
     Computed,
+    Counter,
     Scalar,
     Splat,
     Unworded,
     View,
     is_array,
+    is_table,
     number,
     row_major,
 )
@@ -27,11 +29,25 @@ from wengert.tape.ops import Call
 def getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
     """A part of an array, a number of one, or a part of a tuple."""
     if isinstance(x, tuple):
-        return x[key]
+        return _entry(body, x, key) if isinstance(key, Affine) else x[key]
     if isinstance(x, Splat):
         _keyed(View(None, Affine(0), row_major(x.shape), x.shape), key)  # type: ignore[arg-type]
         return Splat(x.number, op.val.shape) if isinstance(op.val, np.ndarray) else x.number
     return _read(body, op, _keyed(_view(body, x), key))
+
+
+def _entry(body: Any, table: tuple[Any, ...], at: Affine) -> Any:
+    """A number of a table, in the place that an iteration has; a whole number is one that may be an index."""
+    if not is_table(table):
+        raise Unworded("a table of other than numbers")
+    values = np.array(table, float)
+    view = body.program.parameter((values.tobytes(), "table"), values, values)
+    found: Scalar = body.level.load(_keyed(view, at))
+    if isinstance(table[0], float):
+        return found
+    least, most = int(min(table)), int(max(table))
+    place = body.level.number(f"int({{0}}) - {least}", found)
+    return Affine(least, ((Counter(place.text, most - least + 1), 1),))
 
 
 def item(body: Any, op: Call, x: Any, *key: Any) -> Any:
@@ -246,6 +262,23 @@ def concatenate(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
         place = _keyed(whole, (slice(None),) * axis + (slice(begin, begin + n),))
         begin += n
         body.level.store(place, "=", flat(body.as_float(part)))
+    return whole
+
+
+def gathered(body: Any, op: Call, parts: Any) -> Any:
+    """An array of numbers and arrays in a list, or in lists in a list."""
+    if not isinstance(parts, (tuple, list)):
+        raise Unworded("an array of what is no list")
+    whole = _new(body, op)
+
+    def put(parts: Any, place: tuple[int, ...]) -> None:
+        for k, part in enumerate(parts):
+            if isinstance(part, (tuple, list)):
+                put(part, (*place, k))
+            else:
+                body.level.store(_keyed(whole, (*place, k)), "=", flat(body.as_float(body.operand(part))))
+
+    put(parts, ())
     return whole
 
 
