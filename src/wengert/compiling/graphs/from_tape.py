@@ -29,6 +29,11 @@ _STEPS = Functions(
     np.floor, np.ceil, np.rint, np.trunc, np.round, round, np.sign, np.heaviside, np.mod, np.fmod, np.modf, divmod,
     np.floor_divide, operator.mod, operator.floordiv, np.divmod, np.spacing, np.nextafter, np.copysign,
 )  # fmt: skip
+_IN_ANY_ORDER = Functions(
+    np.copy, np.ndarray.copy, np.array, np.asarray, np.ndarray.astype, np.einsum, np.empty_like, np.zeros_like,
+    np.ones_like, np.full_like,
+)  # fmt: skip
+"""Their elements are the same, and in the same places, whatever order they are asked for."""
 _EXTREMA = Functions(np.max, np.min, np.ndarray.max, np.ndarray.min)
 _BROADCASTS = Functions(np.broadcast_to, np.expand_dims, np.full)
 _CONTINUOUS = (np.dtype(np.float64), np.dtype(np.complex128))
@@ -57,7 +62,7 @@ def looks_at_memory(ops: Sequence[Op]) -> bool:
 
 
 def _names_order(op: Call) -> bool:
-    return any([a in ("K", "A") for a in (*op.args, *op.kwargs.values()) if type(a) is str])
+    return op.fn not in _IN_ANY_ORDER and any([a in ("K", "A") for a in (*op.args, *op.kwargs.values()) if type(a) is str])
 
 
 def deciding(ops: Sequence[Op]) -> set[Op | None]:
