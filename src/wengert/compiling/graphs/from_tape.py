@@ -62,7 +62,8 @@ def looks_at_memory(ops: Sequence[Op]) -> bool:
 
 
 def _names_order(op: Call) -> bool:
-    return op.fn not in _IN_ANY_ORDER and any([a in ("K", "A") for a in (*op.args, *op.kwargs.values()) if type(a) is str])
+    words = [a for a in (*op.args, *op.kwargs.values()) if type(a) is str]
+    return op.fn not in _IN_ANY_ORDER and any([word in ("K", "A") for word in words])
 
 
 def deciding(ops: Sequence[Op]) -> set[Op | None]:
