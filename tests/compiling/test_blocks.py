@@ -25,7 +25,8 @@ N = 23  # rows: a prime number, so that a rest is left
 
 def anything(patch: pytest.MonkeyPatch, block: int = 256) -> None:
     """Have everything go by blocks of so many bytes, and into buffers."""
-    for name, value in {"BLOCK": block, "LEAST": 0, "FEWEST": 1, "GAIN": 0, "LARGE": 0}.items():
+    always = blocking.BY_NUMPY._replace(block=block, least=0, large=0, gain=0)
+    for name, value in {"BY_NUMPY": always, "FEWEST": 1}.items():
         patch.setattr(blocking, name, value)
     patch.setattr(placement, "LEAST", 1)
 

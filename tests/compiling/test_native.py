@@ -348,8 +348,8 @@ def test_rows_that_are_not_yet_written_are_zero() -> None:
 def test_what_there_are_no_words_for_stays_numpy() -> None:
     with pytest.raises(Unworded, match=r"np.sort \(.*test_native.py:\d+ in test_what"):
         native(of(lambda x: np.sort(x), X), build=interpreted)
-    with pytest.raises(Unworded, match="exp or its like of a large array"):
-        native(of(np.log, np.ones(100_000)), build=interpreted)
+    with pytest.raises(Unworded, match="sin or its like of a large array"):
+        native(of(np.sin, np.ones(100_000)), build=interpreted)
 
 
 # -- compiled
@@ -382,7 +382,7 @@ def test_compiled_tapes(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.parametrize("fn", [np.exp, np.tanh])
+@pytest.mark.parametrize("fn", [np.exp, np.log, np.tanh])
 def test_functions_without_branches(folder: Path, fn: Any) -> None:
     special = [0.0, -0.0, math.inf, -math.inf, math.nan, 709.7, 709.8, -709.0, -746.0, 1e300, -1e300, 0.25, -0.25]
     many = [np.linspace(-700, 700, 5000), np.linspace(-1, 1, 5000), np.geomspace(1e-300, 1, 5000)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,12 +26,22 @@ from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values.functional import getfield, make_tuple, setitem
 
-BLOCK = 1 << 20  # bytes that the rows of a block take: a core's cache
-LEAST = 1 << 23  # bytes that are there at a time; where these are fewer, what is read again still lies in some cache
 FEWEST = 6  # calls
-GAIN = 3  # how many bytes stay in a block for each that comes from outside or leaves
-LARGE = 1 << 18  # bytes of the array that begins a group
-DOT = 10_000  # elements of a product of vectors; for more OpenBLAS wakes threads, each time
+
+
+class Paying(NamedTuple):
+    """Where blocks pay."""
+
+    block: int  # bytes that the rows of a block take: a core's cache
+    least: int  # bytes that are there at a time; where these are fewer, what is read again still lies in some cache
+    large: int  # bytes of the array that begins a group
+    gain: int  # how many bytes stay in a block for each that comes from outside or leaves
+    dot: int  # elements of a product of vectors; for more OpenBLAS wakes threads, each time
+    shapes: int  # of rows; native code needs no array for what is read in arrays of the same shape
+
+
+BY_NUMPY = Paying(1 << 20, 1 << 23, 1 << 18, 3, 10_000, 1)
+NATIVELY = Paying(1 << 18, 1 << 18, 1 << 16, 1, 1 << 60, 2)
 
 Readers = dict[Op | None, list[Op | None]]
 
@@ -48,10 +58,10 @@ class Blocks(Loop):
         return f"{self.calls} calls by blocks of {self.height} of {self.rows} rows"
 
 
-def blocked(tape: AnyTape, exact: bool) -> AnyTape:
+def blocked(tape: AnyTape, exact: bool, paying: Paying | None = None) -> AnyTape:
     """The tape with loops over blocks where these pay; with `exact` no sum is added up in another order."""
-    ops = list(tape)
-    if not any(map(_begins, ops)) or looks_at_memory(ops):
+    ops, paying = list(tape), paying or BY_NUMPY
+    if not any([_begins(op, paying.large) for op in ops]) or looks_at_memory(ops):
         return tape
     made, group = _Blocked(tape, ops), None
     decides = {*ops} if exact else deciding(ops)
@@ -59,16 +69,16 @@ def blocked(tape: AnyTape, exact: bool) -> AnyTape:
         if group is not None and group.takes(op):
             continue
         made.push_group(group)
-        group = _Group(op.val.shape[0], decides) if _begins(op) else None
+        group = _Group(op.val.shape[0], decides, paying) if _begins(op, paying.large) else None
         if group is None or not group.takes(op):
             made.push(op)
     made.push_group(group)
     return made.finished(tape)
 
 
-def _begins(op: Op) -> bool:
+def _begins(op: Op, large: int) -> bool:
     """Whether a group may begin with an op: it computes a large array element by element."""
-    if not isinstance(op, Call) or type(op.val) is not np.ndarray or op.val.nbytes < LARGE or not is_elementwise(op):
+    if not isinstance(op, Call) or type(op.val) is not np.ndarray or op.val.nbytes < large or not is_elementwise(op):
         return False
     return op.val.ndim > 0 and rows_of(op, op.val.shape[0], True) is not None
 
@@ -76,8 +86,8 @@ def _begins(op: Op) -> bool:
 class _Group:
     """Ops that follow one another: what is computed row by row of `n` rows, and what may come before or after that."""
 
-    def __init__(self, n: int, decides: Collection[Any]) -> None:
-        self.n, self.decides = n, decides
+    def __init__(self, n: int, decides: Collection[Any], paying: Paying) -> None:
+        self.n, self.decides, self.paying = n, decides, paying
         self.all: list[Op] = []
         self.rows: dict[Any, Rows] = {}
         self.before: list[Op] = []
@@ -93,7 +103,7 @@ class _Group:
         apart = not late and not any([v in self.rows for v in reads])
         if rows is not None and not late and self.fits(rows, reads):
             self.enter(op, rows, reads)
-        elif _stands(op) or (_begins(op) if apart else rows is not None or must_run(op)):
+        elif _stands(op) or (_begins(op, self.paying.large) if apart else rows is not None or must_run(op)):
             return False
         elif apart:
             self.before.append(op)
@@ -134,10 +144,13 @@ class _Group:
         passing = sum([op.val.nbytes // self.n for op in {*self.given, *leaving.intersection(size)}])
         kept = {op: its for op, its in size.items() if op not in leaving}
         width = passing + self.most_alive(kept)
-        if sum(kept.values()) < GAIN * passing or len(calls) < FEWEST or width * self.n < LEAST:
+        paying, shapes = self.paying, {tuple([k for k in op.val.shape[1:] if k != 1]) for op in size}
+        if sum(kept.values()) < paying.gain * passing or len(calls) < FEWEST or width * self.n < paying.least:
+            return 0
+        if len(shapes) < paying.shapes:
             return 0
         dots = [op.args[0] for op in calls if op.fn is np.vdot]
-        most = min([BLOCK // max(width, 1), *(DOT * self.n // value_of(v).size for v in dots)])
+        most = min([paying.block // max(width, 1), *(paying.dot * self.n // value_of(v).size for v in dots)])
         return _divided(self.n, max(most, 1))
 
     def most_alive(self, size: dict[Op, int]) -> int:

@@ -92,6 +92,15 @@ class Level:
         self.blocks[at].statements.append(Store(view, sign, template, read))
         self.touch(view.memory, at, view, self.writes)
 
+    def scatter(self, view: View, x: Any) -> View:
+        """New memory of zeros, to which all elements of an operand are added at the places of a view of it."""
+        whole = View.whole(view.memory, (view.memory.size,))
+        at, read = self.place(view.shape, [x])
+        self.blocks[at].cleared.append(whole)
+        self.blocks[at].statements.append(Store(view, "+=", "{0}", read))
+        self.touch(view.memory, at, view, self.writes)
+        return whole
+
     def apart(self, x: Any, view: View) -> Any:
         """An operand, in a copy where it shows other places of the memory that is written."""
         if isinstance(x, View) and x.memory is view.memory and not x.over(view.shape).is_like(view):

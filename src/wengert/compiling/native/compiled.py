@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.compiling.blocking import NATIVELY, blocked
+from wengert.compiling.native.columns import by_columns
 from wengert.compiling.native.module import compiled
 from wengert.compiling.native.values import Unworded
 from wengert.compiling.native.writer import NativeWriter
@@ -26,7 +28,14 @@ def native(tape: AnyRunningTape, name: str = "f", build: Callable[..., Any] = co
 
 
 def _whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
-    writer = NativeWriter(tape)
+    columns = by_columns(tape)
+    for each in dict.fromkeys([blocked(columns, False, NATIVELY), columns, tape]):
+        try:
+            writer = NativeWriter(each, tape)
+            break
+        except Unworded:
+            if each is tape:
+                raise
     plain = tape.compile(name)
     found: Any = writer.function(build(writer.program), plain, name)
     found.source = "\n\n".join([*writer.program.functions, writer.program.text, found.source])

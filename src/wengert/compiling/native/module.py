@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.native.source import Program
-from wengert.compiling.native.values import Memory, Scalar
+from wengert.compiling.native.values import Scalar
 from wengert.compiling.native.words import CALLED
 from wengert.values import kernel_cache
 from wengert.values.kernel_cache import has_compiler
 
 _TERMS = [f"({1 / math.factorial(k)!r} + r * {1 / math.factorial(k + 1)!r})" for k in range(0, 14, 2)]
+_ATANH = " + z * (".join([repr(2 / k) for k in range(3, 25, 2)]) + ")" * 10
 _HEAD = f'''"""{{about}}"""
 
 from math import {", ".join((*CALLED, "inf", "nan"))}
@@ -27,6 +28,7 @@ from numba.extending import intrinsic
 from numpy import uint64 as u
 
 READ = types.Array(types.float64, 1, "C", readonly=True)
+PLACES = types.Array(types.int64, 1, "C", readonly=True)
 WRITE = types.Array(types.float64, 1, "C")
 
 
@@ -50,6 +52,37 @@ def scaled(context, x, bits):
         return builder.bitcast(builder.add(x, builder.shl(bits, whole(52))), ir.DoubleType())
 
     return types.float64(types.float64, types.float64), built
+
+
+@intrinsic
+def parted(context, x):
+    """x as a number from about sqrt(1/2) to sqrt(2), times two to the power of another, for normal positive x."""
+
+    def built(context, builder, signature, args):
+        whole = ir.IntType(64)
+        bits = builder.bitcast(args[0], whole)
+        power = builder.ashr(builder.sub(bits, whole(0x3FE6A09E00000000)), whole(52))
+        part = builder.bitcast(builder.sub(bits, builder.shl(power, whole(52))), ir.DoubleType())
+        shifted = builder.bitcast(builder.add(power, whole(0x4338000000000000)), ir.DoubleType())
+        return context.make_tuple(builder, signature.return_type, (part, shifted))
+
+    return types.UniTuple(types.float64, 2)(types.float64), built
+
+
+@njit(types.float64(types.float64), error_model="numpy", fastmath={{{{"contract"}}}}, forceinline=True)
+def fast_log(x):
+    """log without branches: of x = 2**k (1 + s) / (1 - s), by the series of the inverse of tanh."""
+    small = x < 2.2250738585072014e-308
+    m, k = parted(x * 18014398509481984.0 if small else x)
+    k = k - 6755399441055744.0 - (54.0 if small else 0.0)
+    f = m - 1.0
+    s = f / (m + 1.0)
+    z = s * s
+    low = k * 1.90821492927058770002e-10 + s * z * ({_ATANH})
+    y = k * 0.693147180369123816490 + (f - s * f + low)
+    y = y if x < inf else x
+    y = -inf if x == 0.0 else y
+    return nan if x < 0.0 else y
 
 
 @njit(types.float64(types.float64), error_model="numpy", fastmath={{{{"contract"}}}}, forceinline=True)
@@ -92,13 +125,20 @@ def load_compiler() -> None:
 
 def text_of(program: Program, cached: bool = True) -> str:
     """The whole text of the module."""
-    names = ["READ" if isinstance(x, Memory) else "types.float64" for _, x in program.parameters.values()]
+    names = [_type_of(source, x) for source, x in program.parameters.values()]
     names += ["WRITE" for _, x in program.results if not isinstance(x, Scalar)]
     numbers = ["types.int64", *["types.float64" for _, x in program.results if isinstance(x, Scalar)]]
     signature = f"types.Tuple(({', '.join(numbers)},))({', '.join([*names, 'WRITE'])})"
     options = f"error_model='numpy', cache={cached}"
     parts = "".join([f"@njit({options})\n{function}\n\n\n" for function in program.functions])
     return f"{_HEAD.format(about=_versions())}{parts}@njit({signature}, {options})\n{program.text}"
+
+
+def _type_of(source: Any, x: Any) -> str:
+    """The type of a parameter."""
+    if isinstance(x, Scalar):
+        return "types.float64"
+    return "PLACES" if getattr(source, "dtype", None) == np.int64 else "READ"
 
 
 @cache
@@ -125,7 +165,7 @@ def interpreted(program: Program) -> Any:
     space: dict[str, Any] = {"radd": lambda a, b: a + b, "u": int, "inf": math.inf, "nan": math.nan}
     renamed = {"acos": "arccos", "asin": "arcsin", "atan": "arctan", "atan2": "arctan2", "pow": "power"}
     space |= {name: getattr(np, renamed.get(name, name), getattr(math, name)) for name in CALLED}
-    space |= {"fast_exp": np.exp, "fast_tanh": np.tanh}
+    space |= {"fast_exp": np.exp, "fast_log": np.log, "fast_tanh": np.tanh}
     exec(compile("\n".join([*program.functions, program.text]), "<native>", "exec"), space)
 
     def run(*args: Any) -> Any:

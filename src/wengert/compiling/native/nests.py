@@ -9,7 +9,7 @@ from typing import Any
 
 from wengert.compiling.native.values import BOOL, Computed, Memory, Scalar, View
 
-MOST = 64  # statements of a nest
+MOST = 1000  # statements of a nest
 LINES = 24  # of nests in a function
 
 
@@ -52,12 +52,13 @@ class Reduce:
 
 @dataclass(eq=False)
 class Nest:
-    """Loops over a shape; the axes from `keep` on are summed over."""
+    """Loops over a shape; the axes from `keep` on are summed over. What is `cleared` is zero before."""
 
     shape: tuple[int, ...]
     keep: int | None = None
     statements: list[Any] = field(default_factory=list)
     kept: dict[str, str] = field(default_factory=dict)
+    cleared: list[View] = field(default_factory=list)
 
     def takes(self, shape: tuple[int, ...], keep: int | None) -> bool:
         same = self.keep is None or keep is None or self.keep == keep
@@ -95,6 +96,10 @@ class Nest:
         counters = [f"i{k}" for k in range(len(loops))]
         last = [axes[-1] for _, axes in loops]
         reduced = [s for s in self.statements if isinstance(s, Reduce)]
+        for view in self.cleared:
+            text.begin(f"for z in range({view.shape[0]}):")
+            text.line(f"{element(view, {0: 'z'})} = 0.0")
+            text.end(1)
         for k, (n, axes) in enumerate(loops):
             if k == outer:
                 text.lines_of([f"{r.name} = {r.begin}" for r in reduced])
@@ -152,12 +157,15 @@ def element(view: View, at: dict[int, str]) -> str:
     """The text of an element of a view, where the counters of some axes are given."""
     memory = view.memory
     where = view.offset + memory.base
+    scattered = view.places is not None
+    if view.places is not None:
+        at = {axis: element(view.places, at) for axis in at}
     parts = [f"{view.strides[axis]} * {i}" if view.strides[axis] != 1 else i for axis, i in at.items()
              if axis < len(view.strides) and view.strides[axis]]  # fmt: skip
     if where.first or where.steps or not parts:
         parts.append(where.text)
     index = " + ".join(parts)
-    return f"{memory.name or 'w'}[{index if not where.steps else f'u({index})'}]"
+    return f"{memory.name or 'w'}[{f'u({index})' if where.steps or scattered else index}]"
 
 
 class Text:

@@ -13,6 +13,7 @@ from wengert.compiling.native.sums import einsum, matmul, maximum, mean, minimum
 from wengert.compiling.native.views import (
     additem,
     attribute,
+    bincount,
     broadcast_to,
     concatenate,
     empty,
@@ -49,6 +50,7 @@ OPS: dict[Any, Callable[..., Any]] = {
     np.max: maximum, np.ndarray.max: maximum, np.min: minimum, np.ndarray.min: minimum,
     np.vdot: vdot, operator.pow: powered, np.power: powered, pow: powered,
     np.outer: outer, np.matmul: matmul, operator.matmul: matmul, np.einsum: einsum,
+    np.bincount: bincount,
 }  # fmt: skip
 """For a function, what native code does for a call of it: (body, op, the arguments' values) -> the value."""
 

@@ -7,6 +7,7 @@ something, NumPy runs the tape.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,12 +23,14 @@ from wengert.compiling.native.values import (
     FLOAT,
     Affine,
     Computed,
+    Known,
     Memory,
     Scalar,
     Splat,
     Unworded,
     View,
     is_array,
+    is_whole,
     number,
 )
 from wengert.compiling.native.words import Word, word_of
@@ -38,7 +41,8 @@ from wengert.tape.ops import Call, Constant, Op, Variable
 from wengert.tape.source import stays
 from wengert.values.callables import callable_name
 
-SLOW = 1 << 11  # elements from which NumPy's vector code of exp and its like is faster than a call for each
+SLOW = 1 << 11  # elements from which NumPy's vector code of sin and its like is faster than a call for each
+OTHERS = 16  # elements of other kinds for each of these, from which native code is faster nevertheless
 NESTS = 8  # from which they are in functions of their own
 MOST = 3000  # ops: the compiler's time grows with them
 
@@ -53,10 +57,13 @@ class Program:
     def __init__(self, tape: AnyTape, ops: Sequence[Op], wanted: Sequence[Op]) -> None:
         self.names = itertools.count(1)
         self.parameters: dict[Any, tuple[Any, Any]] = {}
-        self.ops = 0
+        self.known = False  # whether the code depends on arrays of whole numbers
+        self.ops = self.elements = self.slow = 0
         self.level = Level(self.names)
         self.body = Body(self, tape, self.level)
         self.body.read(ops)
+        if self.slow > SLOW and self.slow * OTHERS > self.elements:
+            raise Unworded("sin or its like of a large array")
         self.results = [(op, self.result(k, op)) for k, op in enumerate(wanted)]
         self.text = self.written()
 
@@ -73,6 +80,17 @@ class Program:
             self.parameters[key] = source, found
         found = self.parameters[key][1]
         return View.whole(found, value.shape) if isinstance(found, Memory) else found
+
+    def places(self, known: Known, n: int) -> View:
+        """Known places along an axis of n elements, counted from the front, as a parameter."""
+        at = known.array.astype(np.int64)
+        if at.ndim != 1 or at.size == 0 or at.min() < -n or at.max() >= n:
+            raise Unworded("such places")
+        at[at < 0] += n
+        key, self.known = at.tobytes(), True
+        if key not in self.parameters:
+            self.parameters[key] = at, Memory(at.size, f"a{len(self.parameters)}")
+        return View.whole(self.parameters[key][1], known.array.shape)
 
     def result(self, k: int, op: Op) -> Any:
         """The value of an op, as what the native function gives: a number, or memory of its caller."""
@@ -176,9 +194,13 @@ class Body:
         """What an argument of an op is here."""
         if isinstance(x, Variable):
             found = self.values[x.id]
-            return self.program.parameter(found.op, found.op, found.op.val) if type(found) is _Outside else found
+            if type(found) is not _Outside:
+                return found
+            if isinstance(found.op, Constant) and is_whole(found.op.val):
+                return Known(found.op.val)
+            return self.program.parameter(found.op, found.op, found.op.val)
         if type(x) is np.ndarray:
-            return self.program.parameter(id(x), x, x)
+            return Known(x) if is_whole(x) else self.program.parameter(id(x), x, x)
         if type(x) in (tuple, list):
             return type(x)([self.value(part) for part in x])
         if isinstance(x, slice):
@@ -193,6 +215,8 @@ class Body:
         args = [self.value(x) for x in op.args]
         if isinstance(fn, Loop):
             return repeated(self, op, *args)
+        if fn is operator.add and isinstance(args[0], Affine) and type(op.val) is int:
+            return args[0] + args[1]
         word = word_of(fn, len(args))
         if word is not None and not op.kwargs and not any([isinstance(x, (list, tuple)) for x in args]):
             return self.compute(op, word, [self.operand(x) for x in args])
@@ -229,8 +253,10 @@ class Body:
             if op.guard:
                 self.guard(op, made)
             return made
-        if op.guard or (word.slow and not word.fast and op.val.size > SLOW):
-            raise Unworded("a decision on an array" if op.guard else "exp or its like of a large array")
+        if op.guard:
+            raise Unworded("a decision on an array")
+        self.program.elements += op.val.size
+        self.program.slow += op.val.size if word.slow and not word.fast else 0
         flat = [x.number if isinstance(x, Splat) else x for x in operands]
         if all([isinstance(x, Scalar) for x in flat]):
             return Splat(self.level.number(word.template, *flat, kind=word.kind), op.val.shape)

@@ -108,6 +108,8 @@ def matmul(body: Any, op: Call, a: Any, b: Any) -> Any:
     m, n = getattr(a, "shape", ()), getattr(b, "shape", ())
     if not (1 <= len(m) <= 2 and 1 <= len(n) <= 2):
         raise Unworded("a product of stacks")
+    if math.prod(m) * math.prod(n[1:]) > LARGE:
+        raise Unworded("a large product")
     first, second = "ij"[-len(m) :], "jk"[: len(n)]
     return contracted(body, op, [first, second], (first + second).replace("j", ""), [a, b])
 
@@ -128,15 +130,12 @@ def contracted(body: Any, op: Call, words: list[str], output: str, operands: lis
     for word, x in zip(words, operands, strict=True):
         for letter, n in zip(word, x.shape, strict=True):
             sizes[letter] = max(n, sizes.get(letter, 1)) if n else 0
-    if math.prod(sizes.values()) > LARGE and not {*sizes} <= {*output}:
-        raise Unworded("a large product")
     strides = [_strides(body, word, x) for word, x in zip(words, operands, strict=True)]
     longer = [k for k in sizes if sizes[k] != 1]
     if 1 < math.prod([sizes[k] for k in sizes if k not in output]) <= SHORT and any([k in output for k in longer]):
         return _written_out(body, op, sizes, output, list(zip(operands, strides, strict=True)))
-    last = max(
-        longer, key=lambda k: (min(8, sizes[k]), sum([row.get(k, 0) == 1 for row in strides]), k in output), default=""
-    )
+    near = {k: sum([row.get(k, 0) in (0, 1) for row in strides]) for k in longer}
+    last = max(longer, key=lambda k: (min(8, sizes[k]), near[k], k in output), default="")
     kept = sorted([k for k in output if k in longer], key=lambda k: (k == last, output.index(k)))
     inner = [k for k in longer if k not in output]
     order = [*kept, *sorted(inner, key=lambda k: k == last)] if last in inner else [*kept[:-1], *inner, *kept[-1:]]

@@ -95,13 +95,17 @@ class Memory:
 
 @dataclass(frozen=True)
 class View:
-    """An array in memory: the element at (i, j) lies at `offset + i * strides[0] + j * strides[1]`."""
+    """An array in memory: the element at (i, j) lies at `offset + i * strides[0] + j * strides[1]`.
+
+    With `places`, of one axis, the element at i lies at `offset + places[i] * strides[0]`.
+    """
 
     memory: Memory
     offset: Affine
     strides: tuple[int, ...]
     shape: tuple[int, ...]
     kind: str = FLOAT
+    places: View | None = None
 
     @classmethod
     def whole(cls, memory: Memory, shape: tuple[int, ...], kind: str = FLOAT) -> View:
@@ -119,14 +123,14 @@ class View:
 
     def is_like(self, other: View | None) -> bool:
         """Whether this view has the same elements at the same places, each once."""
-        if other is None or (self.offset, self.shape) != (other.offset, other.shape):
+        if other is None or (self.offset, self.shape) != (other.offset, other.shape) or self.places or other.places:
             return False
         rows = zip(self.strides, other.strides, self.shape, strict=True)
         return all([n == 1 or s == t for s, t, n in rows]) and self.is_injective
 
     def is_apart(self, other: View | None) -> bool:
         """Whether this view certainly has no element in common with another one of the same memory."""
-        if other is None or self.offset.steps != other.offset.steps:
+        if other is None or self.offset.steps != other.offset.steps or self.places or other.places:
             return False
         (a, b), (c, d) = self.reach, other.reach
         steps = [s for x in (self, other) for n, s in zip(x.shape, x.strides, strict=True) if n > 1]
@@ -180,6 +184,18 @@ class Splat:
     number: Scalar
     shape: tuple[int, ...]
     blank: bool = False
+
+
+def is_whole(x: Any) -> bool:
+    """Whether a value is an array of whole numbers."""
+    return type(x) is np.ndarray and x.dtype.kind in "iu"
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """An array of whole numbers, which are what they are in each call."""
+
+    array: np.ndarray
 
 
 def row_major(shape: Iterable[int]) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ from wengert.compiling.native.values import (
     Affine,
     Computed,
     Counter,
+    Known,
     Scalar,
     Splat,
     Unworded,
@@ -30,6 +31,8 @@ def getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
     """A part of an array, a number of one, or a part of a tuple."""
     if isinstance(x, tuple):
         return _entry(body, x, key) if isinstance(key, Affine) else x[key]
+    if isinstance(key, Known):
+        return _gathered(body, op, x, key)
     if isinstance(x, Splat):
         _keyed(View(None, Affine(0), row_major(x.shape), x.shape), key)  # type: ignore[arg-type]
         return Splat(x.number, op.val.shape) if isinstance(op.val, np.ndarray) else x.number
@@ -48,6 +51,28 @@ def _entry(body: Any, table: tuple[Any, ...], at: Affine) -> Any:
     least, most = int(min(table)), int(max(table))
     place = body.level.number(f"int({{0}}) - {least}", found)
     return Affine(least, ((Counter(place.text, most - least + 1), 1),))
+
+
+def _gathered(body: Any, op: Call, x: Any, key: Known) -> Any:
+    """What stands at known places of an array of one axis."""
+    if len(x.shape) != 1 or op.val.ndim != 1:
+        raise Unworded("rows at places")
+    if isinstance(x, Splat):
+        return Splat(x.number, op.val.shape)
+    view = _view(body, x)
+    at = body.program.places(key, view.shape[0])
+    read = View(view.memory, view.offset, view.strides, op.val.shape, view.kind, at)
+    return body.level.let("{0}", [read], op.val.shape, view.kind)
+
+
+def bincount(body: Any, op: Call, at: Any, weights: Any, n: int) -> View:
+    """A sum of the weights for each place."""
+    if not isinstance(at, Known) or not is_array(weights) or op.val.dtype != np.float64 or op.val.shape != (n,):
+        raise Unworded("a count of places")
+    memory = body.level.memory((n,))
+    view = View(memory, Affine(0), (1,), weights.shape, places=body.program.places(at, n))
+    found: View = body.level.scatter(view, flat(body.as_float(weights)))
+    return found
 
 
 def item(body: Any, op: Call, x: Any, *key: Any) -> Any:

@@ -66,7 +66,7 @@ _WORDS: list[tuple[Word, int, list[Any]]] = [
     (Word("({0} or {1})", BOOL, bools=_BOTH), 2, [np.logical_or]),
     (_called("exp")._replace(fast="fast_exp({0})"), 1, [np.exp, math.exp]),
     (_called("expm1"), 1, [np.expm1, math.expm1]),
-    (_called("log"), 1, [np.log, math.log]),
+    (_called("log")._replace(fast="fast_log({0})"), 1, [np.log, math.log]),
     (_called("log1p"), 1, [np.log1p, math.log1p]),
     (_called("log2"), 1, [np.log2, math.log2]),
     (_called("log10"), 1, [np.log10, math.log10]),

@@ -9,27 +9,37 @@ import numpy as np
 
 from wengert.compiling.graphs.ownership import is_display
 from wengert.compiling.native.source import Program
-from wengert.compiling.native.values import Memory, Scalar, Unworded, View
+from wengert.compiling.native.values import Memory, Scalar, Unworded, View, is_whole
 from wengert.compiling.numpy_source import PlacedWriter
 from wengert.compiling.placement import Buffer, Pool
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
-from wengert.tape.ops import Call, Input, Op
+from wengert.tape.loops import with_bodies
+from wengert.tape.ops import Call, Constant, Input, Op, references
 from wengert.tape.source import compiled
 from wengert.values.names import TIGHT
 
 
 class NativeWriter(PlacedWriter):
-    """Writes a function that calls native code, and `plain`, which does the same in NumPy, where that fails."""
+    """Writes a function that calls native code, and `plain`, which does the same in NumPy, where that fails.
 
-    def __init__(self, tape: AnyTape) -> None:
+    What arrays of whole numbers are on the tape as `recorded` is known to the code, and tested.
+    """
+
+    def __init__(self, tape: AnyTape, recorded: AnyTape) -> None:
         super().__init__(tape, sites=True)
+        self.recorded = recorded
         self.built = set(_built(tape.result.op))
         self.tests = [op for op in self.ops if self.is_test(op)]
         elsewhere = {*self.built, *self.tests}
         needed = [op for op in self.ops if op.id in self.needed and op not in elsewhere]
         self.program = Program(tape, needed, list(dict.fromkeys(self.read_by_result())))
         self.separate()
+
+    def known(self) -> list[np.ndarray]:
+        """The arrays of whole numbers that are recorded."""
+        found = [a for op in with_bodies(list(self.recorded)) for a in arrays_of(op) if is_whole(a)]
+        return list({id(a): a for a in found}.values())
 
     def is_test(self, op: Op) -> bool:
         """Whether an op tests what an argument is like, before anything is computed."""
@@ -72,6 +82,9 @@ class NativeWriter(PlacedWriter):
         self.pool = self.outside.constants[pool] = Pool([Buffer((max(1, self.program.size),), np.dtype(float))])
         otherwise = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
         args = [self.argument(op, x) for op, x in self.program.parameters.values()]
+        for x in self.known() if self.program.known else ():
+            now, then = self.outside.bind(x).text, self.outside.bind(x.copy()).text
+            self.lines.append(f"if not {self.outside.numpy('array_equal')}({now}, {then}): {otherwise}")
         numbers, arrays = [], []
         for op, x in self.program.results:
             if isinstance(x, Scalar):
@@ -118,6 +131,14 @@ class NativeWriter(PlacedWriter):
         self.lines.append(f"{name} = {self.outside.numpy('empty')}({shape})")
         self.exprs[op.id] = Snippet(f"{name}.T" if fortran else name, TIGHT)
         return name if op.val.ndim == 1 else f"{name}.reshape(-1)"
+
+
+def arrays_of(op: Op) -> Iterator[np.ndarray]:
+    """The arrays that an op holds."""
+    if isinstance(op, Constant):
+        yield from references(op.val, np.ndarray)
+    if isinstance(op, Call):
+        yield from references((op.args, op.kwargs), np.ndarray)
 
 
 def _built(op: Op | None) -> Iterator[Op]:
