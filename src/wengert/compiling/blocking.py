@@ -18,6 +18,7 @@ import numpy as np
 from wengert.compiling.graphs.from_tape import deciding, looks_at_memory
 from wengert.compiling.graphs.to_tape import must_run
 from wengert.compiling.placement import is_elementwise, may_keep
+from wengert.compiling.remade import Remade
 from wengert.compiling.rows import RESHAPES, Rows, rows_of
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import is_store
@@ -73,7 +74,7 @@ def blocked(tape: AnyTape, exact: bool, paying: Paying | None = None) -> AnyTape
         if group is None or not group.takes(op):
             made.push(op)
     made.push_group(group)
-    return made.finished(tape)
+    return made.finished() if made.changed else tape
 
 
 def _begins(op: Op, large: int) -> bool:
@@ -178,30 +179,17 @@ def _stands(op: Op) -> bool:
     return isinstance(op, Call) and (is_store(op) or isinstance(op.fn, Loop) or "out" in op.kwargs or may_keep(op))
 
 
-class _Blocked:
-    """A tape that is made of the ops of another one, with where these are on it."""
+class _Blocked(Remade):
+    """A tape with loops over blocks, that is made of the ops of another one."""
 
     def __init__(self, tape: AnyTape, ops: Iterable[Op]) -> None:
-        self.new, self.table, self.changed = Tape(tape.ctx), dict[Op | None, Variable](), False
+        super().__init__(tape)
+        self.changed = False
         self.readers: Readers = {op: [] for op in ops}
         self.readers[tape.result.op] = [None]
         for op in ops:
             for v in op.references():
                 self.readers[v.op].append(op)
-
-    def finished(self, old: AnyTape) -> AnyTape:
-        """The new tape; the old one where nothing is computed by blocks."""
-        if not self.changed:
-            return old
-        self.new.result = self.table[old.result.op]
-        if old.arguments is not None:
-            inputs = tuple([self.table[v.op] for v in old.arguments.inputs])
-            self.new.arguments = old.arguments._replace(inputs=inputs)
-        return self.new
-
-    def push(self, op: Op) -> None:
-        """Append an op."""
-        self.table[op] = self.new.push(_copy(op, self.table))
 
     def push_group(self, group: _Group | None) -> None:
         """Append a group of ops, as a loop over blocks where that pays."""

@@ -25,6 +25,7 @@ from wengert.compiling.placement import (
     ufunc_at,
 )
 from wengert.compiling.told_once import told_once
+from wengert.compiling.turning import turned
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
 from wengert.tape.liveness import Carrying, is_atom
@@ -45,7 +46,7 @@ def compile_with_floats(tape: AnyTape, name: str, exact: bool) -> Callable[..., 
     floats = with_floats(tape, exact)
     if floats is None:
         return compile_placed(tape, name, exact)
-    return _placed(FloatWriter(blocked(floats, exact), sites=True, plain=Later(tape, name, exact)), name)
+    return _placed(FloatWriter(_arranged(floats, exact), sites=True, plain=Later(tape, name, exact)), name)
 
 
 def compile_placed(tape: AnyTape, name: str = "f", exact: bool = True) -> Callable[..., Any]:
@@ -53,7 +54,12 @@ def compile_placed(tape: AnyTape, name: str = "f", exact: bool = True) -> Callab
 
     Long work on large arrays is done by blocks; unless `exact`, sums are added up block by block.
     """
-    return _placed(PlacedWriter(blocked(tape, exact), sites=True), name)
+    return _placed(PlacedWriter(_arranged(tape, exact), sites=True), name)
+
+
+def _arranged(tape: AnyTape, exact: bool) -> AnyTape:
+    """The tape with what is done by blocks, or by columns."""
+    return turned(blocked(tape, exact), exact)
 
 
 def _placed(writer: PlacedWriter, name: str) -> Callable[..., Any]:

@@ -14,10 +14,10 @@ from wengert.tape.ops import Call, Op, Variable, references, value_of
 from wengert.values.functions import Functions
 
 RESHAPES = Functions(np.reshape, np.ndarray.reshape)
-_BY_ELEMENTS = Functions(
+BY_ELEMENTS = Functions(
     np.where, operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, operator.pow, operator.abs,
 )  # fmt: skip
-_EXTREMA = Functions(np.max, np.min, np.ndarray.max, np.ndarray.min)
+EXTREMA = Functions(np.max, np.min, np.ndarray.max, np.ndarray.min)
 
 
 class Rows(NamedTuple):
@@ -48,7 +48,7 @@ def _is_of_rows(x: Any, n: int) -> bool:
 
 def _by_elements(op: Call, n: int) -> Rows | None:
     """Element by element; what has fewer axes, or one row, is read as a whole."""
-    if not _is_of_rows(op.val, n) or not (takes_out(op) or op.fn in _BY_ELEMENTS):
+    if not _is_of_rows(op.val, n) or not (takes_out(op) or op.fn in BY_ELEMENTS):
         return None
     read = [a for a in op.args if np.ndim(value_of(a)) == op.val.ndim and np.shape(value_of(a))[0] == n]
     return Rows(read) if read and all([isinstance(a, Variable) for a in read]) else None
@@ -108,8 +108,8 @@ def _summed(op: Call, n: int, read: Sequence[Any], total: bool) -> Rows | None:
 
 _Readers = Sequence[tuple[Callable[[Call], bool], Callable[[Call, int], Rows | None]]]
 _EXACT: _Readers = (
-    (lambda op: is_elementwise(op) or op.fn in _BY_ELEMENTS, _by_elements),
-    (lambda op: op.fn in _EXTREMA, _extremum),
+    (lambda op: is_elementwise(op) or op.fn in BY_ELEMENTS, _by_elements),
+    (lambda op: op.fn in EXTREMA, _extremum),
     (lambda op: op.fn is operator.getitem, _part),
     (lambda op: op.fn in RESHAPES, _reshaped),
 )
