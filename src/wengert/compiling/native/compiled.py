@@ -8,6 +8,7 @@ from typing import Any
 from wengert.compiling.blocking import NATIVELY, blocked
 from wengert.compiling.native.columns import by_columns
 from wengert.compiling.native.module import compiled
+from wengert.compiling.native.pieces import by_pieces
 from wengert.compiling.native.values import Unworded
 from wengert.compiling.native.writer import NativeWriter
 from wengert.tape.interface import AnyRunningTape
@@ -28,7 +29,7 @@ def native(tape: AnyRunningTape, name: str = "f", build: Callable[..., Any] = co
 
 
 def _whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callable[..., Any]:
-    columns = by_columns(tape)
+    columns = by_columns(by_pieces(tape))
     for each in dict.fromkeys([blocked(columns, False, NATIVELY), columns, tape]):
         try:
             writer = NativeWriter(each, tape)
