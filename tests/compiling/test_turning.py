@@ -56,7 +56,13 @@ def stored(x: Any, v: Any, w: Any) -> Any:
     return y * w, y
 
 
-FUNCTIONS = {f.__name__: f for f in (widened, summed, parts, softmax, gathered, stored)}
+def single(x: Any, v: Any, w: Any) -> Any:
+    """Rows of one element, which are as many elements."""
+    top = np.max(x, axis=1, keepdims=True)
+    return np.exp(x - top), top[:, 0] * v, np.reshape(top * v[:, None], v.shape) - np.sin(v)
+
+
+FUNCTIONS = {f.__name__: f for f in (widened, summed, parts, softmax, gathered, stored, single)}
 
 
 def arrays(found: Any) -> list[np.ndarray]:
@@ -101,6 +107,11 @@ def test_columns_give_what_rows_give(name: str, derivative: bool, small: None, m
             assert not any([np.shares_memory(a, b) for a in found for b in given])
         for a, b in zip(given, before, strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+def test_rows_of_one_element_are_not_copied(small: None) -> None:
+    _, tape = wg.trace(lambda *args: single(*args)[1:], *drawn(0))
+    assert tape.optimise().compile().source.count(".copy()") == 1  # of x
 
 
 def test_views_that_the_user_gets_share_their_memory(small: None) -> None:

@@ -161,7 +161,8 @@ def _by_columns(op: Op, twin: Turn, exact: bool) -> Turned | None:
     if not isinstance(op, Call) or op.guard or isinstance(op.fn, Variable) or not is_of_numbers(op):
         return None
     arrays = [x for x in [op.val, *map(value_of, op.references())] if type(x) is np.ndarray]
-    if not arrays or not _is_tall(max(arrays, key=np.size)):
+    most = max([x.size for x in arrays], default=0)
+    if not any([_is_tall(x) and x.size == most for x in arrays]):
         return None
     if np.ndim(op.val) and not _is_view(op) and not op.val.flags.c_contiguous:
         return None
