@@ -403,3 +403,24 @@ def test_a_mistake_of_ours_is_told_and_leaves_the_code_as_recorded(monkeypatch: 
 
 
 MISTAKEN, X = lowering.mistaken, np.array([0.3, 0.5, 0.7])
+
+
+def test_nobody_is_told_of_what_a_few_iterations_alone_do(recwarn):
+    """Rows that no iteration has filled yet are zero, and their logarithm is none of the function's."""
+    r = np.random.default_rng(0).normal(size=300)
+
+    def f(p):
+        h = np.zeros(300)
+        h[0] = 1.0
+        for t in range(1, 300):
+            h[t] = p[0] + p[1] * h[t - 1] + p[2] * r[t - 1] ** 2
+        return np.sum(np.log(h))
+
+    p = np.array([0.3, 0.6, 0.1])
+    h, dh = 1.0, np.zeros(3)
+    expected = np.zeros(3)
+    for t in range(1, 300):
+        h, dh = p @ [1.0, h, r[t - 1] ** 2], np.array([1.0, h, r[t - 1] ** 2]) + p[1] * dh
+        expected += dh / h
+    np.testing.assert_allclose(wg.compile(wg.grad(f))(p), expected, rtol=1e-12)
+    assert not recwarn.list

@@ -248,7 +248,8 @@ def _pulled(forward: _Forward, tape: Tape) -> Any:
 def _pulled_of_few(forward: _Forward, tape: Tape) -> Any:
     """`_pulled` of fewer iterations, in which the function's own calls may raise anything: they were never run so."""
     try:
-        return _pulled(forward, tape)
+        with np.errstate(all="ignore"):
+            return _pulled(forward, tape)
     except Exception as error:
         raise Uncut(f"fewer iterations raise {error!r}") from error
 
