@@ -105,6 +105,12 @@ M = X.reshape(3, 4)
         (lambda x, y: (np.hypot(x, y), np.arctan2(x, y), np.maximum(x, y)), (0.5, 2.0)),
         (lambda x: (np.maximum(x, 0.5), np.minimum(x, x[::-1]), np.full(3, x[1])), (X,)),
         (lambda x: (np.broadcast_to(x[:2], (3, 2)) * 1.0, np.expand_dims(x, 1) + np.zeros(2)), (X,)),
+        (lambda x: (np.clip(x, -0.5, 0.5), np.clip(x, 1.0, -1.0), x.clip(0.0, x[::-1]), np.sign(x * (x > 0))), (X,)),
+        (lambda x: (np.logaddexp(x, x[::-1]), np.logaddexp(-800.0 * x, x), max(x[0], x[1]), min(x[3], 0.5)), (X,)),
+        (lambda m: (np.linalg.norm(m), np.linalg.norm(m, axis=1), np.linalg.norm(m, axis=0, keepdims=True)), (M,)),
+        (lambda x: (np.mean([x[0], x[1]]), np.sum([x, x[::-1]], axis=0), np.sum(x[0]), np.max([x[2], 0.1])), (X,)),
+        (lambda x: np.where((x > 0) & ~(x > 1) | (x < -0.5) ^ np.isfinite(x), x, 2.0), (X,)),
+        (lambda m: (m.T.reshape(2, 6, order="C") * 2.0, np.ravel(m, "C") + 1.0), (M,)),
         (lambda x: x[:0] * 2.0, (X,)),
         (lambda x: np.sum(x[:0]) + x[3], (X,)),
         (lambda x: x * (x > 0.3) + np.array([0.0, -0.0] * 6), (X,)),
@@ -207,11 +213,20 @@ def test_gradients(f: Callable[..., Any]) -> None:
         assert found[k] == pytest.approx(np.imag(f(step)) / 1e-30, rel=1e-13)
 
 
-def test_the_gradient_of_extrema() -> None:
+def pooled(x: np.ndarray) -> Any:
+    """With a table of arrays, and the two kinks of networks."""
+    s, eye = x, np.eye(12)
+    for k in range(60):
+        s = np.maximum(0.4 * s[::-1] + 0.3 * eye[(5 * k) % 12], 0.1 * s)
+    return np.sum(s.reshape(3, 2, 2).max(axis=(1, 2)) * np.arange(1.0, 4.0))
+
+
+@pytest.mark.parametrize("f", [softest, pooled])
+def test_the_gradient_of_extrema(f: Callable[..., Any]) -> None:
     x = np.random.default_rng(5).normal(size=12)
-    found = by_python(wg.gradtape(softest, x).optimise())(x)[1][-1]
+    found = by_python(wg.gradtape(f, x).optimise())(x)[1][-1]
     for k, step in enumerate(1e-6 * np.eye(12)):
-        assert found[k] == pytest.approx((softest(x + step) - softest(x - step)) / 2e-6, rel=1e-6, abs=1e-9)
+        assert found[k] == pytest.approx((f(x + step) - f(x - step)) / 2e-6, rel=1e-6, abs=1e-9)
 
 
 def test_elements_that_are_read_and_written_by_turns() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.graphs.graph import SUM
-from wengert.compiling.native.sums import einsum, matmul, maximum, mean, minimum, outer, powered, summed, vdot
+from wengert.compiling.native.sums import einsum, matmul, maximum, mean, minimum, norm, outer, powered, summed, vdot
 from wengert.compiling.native.views import (
     additem,
     attribute,
@@ -48,7 +48,7 @@ OPS: dict[Any, Callable[..., Any]] = {
     functional.make_tuple: make_tuple, functional.make_list: make_tuple, functional.getfield: getfield,
     np.sum: summed, np.ndarray.sum: summed, SUM: summed, np.mean: mean, np.ndarray.mean: mean,
     np.max: maximum, np.ndarray.max: maximum, np.min: minimum, np.ndarray.min: minimum,
-    np.vdot: vdot, operator.pow: powered, np.power: powered, pow: powered,
+    np.linalg.norm: norm, np.vdot: vdot, operator.pow: powered, np.power: powered, pow: powered,
     np.outer: outer, np.matmul: matmul, operator.matmul: matmul, np.einsum: einsum,
     np.bincount: bincount,
 }  # fmt: skip

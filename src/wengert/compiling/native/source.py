@@ -243,7 +243,7 @@ class Body:
 
     def compute(self, op: Call, word: Word, operands: Sequence[Any]) -> Any:
         """The value of a word for numbers, or arrays."""
-        if _kind_of(op.val) != word.kind:
+        if not _is_count(op) and _kind_of(op.val) != word.kind:
             raise Unworded("numbers of another kind")
         operands = [x if k in word.bools else self.as_float(x) for k, x in enumerate(operands)]
         if not isinstance(op.val, np.ndarray):
@@ -327,6 +327,13 @@ class _Outside:
 
     def __init__(self, op: Op) -> None:
         self.op = op
+
+
+def _is_count(op: Call) -> bool:
+    """Whether a small whole number is added to bools, as where elements that tie are counted: floats hold that."""
+    known = [a for a in op.args if isinstance(a, (int, np.integer)) and not isinstance(a, bool) and 0 <= a < 100]
+    bools = [v for v in op.references() if getattr(v.op.val, "dtype", None) == np.bool_]  # type: ignore[union-attr]
+    return op.fn in (operator.add, np.add) and len(known) == len(bools) == 1
 
 
 def _kind_of(value: Any) -> str:

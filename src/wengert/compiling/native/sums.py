@@ -13,6 +13,7 @@ from wengert.compiling.graphs.vocabulary import axes_of
 from wengert.compiling.native.values import (
     FLOAT,
     Affine,
+    Scalar,
     Splat,
     Unworded,
     View,
@@ -20,8 +21,8 @@ from wengert.compiling.native.values import (
     number,
     row_major,
 )
-from wengert.compiling.native.views import flat, reshape
-from wengert.compiling.native.words import Word, power
+from wengert.compiling.native.views import as_array, flat, reshape
+from wengert.compiling.native.words import WORDS, Word, power
 from wengert.tape.ops import Call
 
 LARGE = 1 << 15  # products from which BLAS is faster than loops
@@ -41,15 +42,27 @@ def minimum(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False
 
 
 def mean(body: Any, op: Call, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    a = as_array(body, a)
     total = _reduced(body, op, "0.0", "radd({0}, {1})", a, axis, "+=")
     count = math.prod(a.shape) / max(1, math.prod(getattr(op.val, "shape", ())))
     return body.compute(op, Word("{0} / {1}"), [total, number(count)])
 
 
+def norm(body: Any, op: Call, x: Any, ord: Any = None, axis: Any = None, keepdims: Any = False) -> Any:
+    """The root of the sum of squares."""
+    if ord is not None or not is_array(x):
+        raise Unworded("such a norm")
+    squares = body.level.let("{0} * {0}", [flat(body.as_float(x))], x.shape)
+    return body.compute(op, WORDS[np.sqrt][0], [_reduced(body, op, "0.0", "radd({0}, {1})", squares, axis, "+=")])
+
+
 def _reduced(body: Any, op: Call, begin: str, template: str, a: Any, axis: Any, sign: str = "") -> Any:
     """All elements along some axes as one."""
+    a = as_array(body, a)
+    if isinstance(a, Scalar) and type(op.val) is np.float64:
+        return body.as_float(a)
     if not is_array(a) or type(op.val) not in (np.float64, np.ndarray) or op.val.dtype != np.float64:
-        raise Unworded("a sum of no floats")
+        raise Unworded("a sum of no array of floats")
     a = body.as_float(a)
     axes = axes_of(axis, len(a.shape))
     if axes is None or (begin != "0.0" and 0 in a.shape):

@@ -224,9 +224,11 @@ def is_array(x: Any) -> bool:
 
 
 def is_table(x: Any) -> bool:
-    """Whether a value is a tuple of numbers of one kind that are known: whole ones that a float holds, or floats."""
+    """Whether a value is a tuple of what is known: whole numbers that a float holds, floats, or arrays of one shape."""
     if type(x) is not tuple or not x or bool in map(type, x):
         return False
     if all([isinstance(part, (int, np.integer)) for part in x]):
         return max(map(abs, x)) <= 2**53
+    if all([type(part) is np.ndarray for part in x]):
+        return len({part.shape for part in x}) == 1 and all([part.dtype == np.float64 for part in x])
     return all([isinstance(part, float) for part in x])

@@ -40,12 +40,15 @@ def getitem(body: Any, op: Call, x: Any, key: Any) -> Any:
 
 
 def _entry(body: Any, table: tuple[Any, ...], at: Affine) -> Any:
-    """A number of a table, in the place that an iteration has; a whole number is one that may be an index."""
+    """A number, or an array, of a table, in the place that an iteration has; a whole number may be an index."""
     if not is_table(table):
         raise Unworded("a table of other than numbers")
     values = np.array(table, float)
     view = body.program.parameter((values.tobytes(), "table"), values, values)
-    found: Scalar = body.level.load(_keyed(view, at))
+    part = _keyed(view, at)
+    if part.shape:
+        return part
+    found: Scalar = body.level.load(part)
     if isinstance(table[0], float):
         return found
     least, most = int(min(table)), int(max(table))
@@ -161,7 +164,7 @@ def reshape(body: Any, op: Call, x: Any, *_: Any, **__: Any) -> Any:
         return Splat(body.operand(x), shape)
     if isinstance(x, Splat):
         return Splat(x.number, shape, x.blank)
-    if "order" in __ or "C" in _ or "F" in _:
+    if [a for a in (*_, *__.values()) if type(a) is str and a != "C"]:
         raise Unworded("reshape in an order")
     view = _view(body, x)
     longer = [(n, s) for n, s in zip(view.shape, view.strides, strict=True) if n != 1]
@@ -291,10 +294,17 @@ def concatenate(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:
 
 
 def gathered(body: Any, op: Call, parts: Any) -> Any:
-    """An array of numbers and arrays in a list, or in lists in a list."""
-    if not isinstance(parts, (tuple, list)):
-        raise Unworded("an array of what is no list")
-    whole = _new(body, op)
+    if not isinstance(parts, (tuple, list)) or op.val.dtype != np.float64:
+        raise Unworded("an array of what is no list of floats")
+    return as_array(body, parts)
+
+
+def as_array(body: Any, parts: Any) -> Any:
+    """A value; where it is a list of numbers and arrays, or of lists of them, the array of these."""
+    if not isinstance(parts, (tuple, list)) or not parts:
+        return parts
+    shape = _shape(parts)
+    whole = View.whole(body.level.memory(shape), shape)
 
     def put(parts: Any, place: tuple[int, ...]) -> None:
         for k, part in enumerate(parts):
@@ -305,6 +315,12 @@ def gathered(body: Any, op: Call, parts: Any) -> Any:
 
     put(parts, ())
     return whole
+
+
+def _shape(parts: Any) -> tuple[int, ...]:
+    if isinstance(parts, (tuple, list)) and parts:
+        return len(parts), *_shape(parts[0])
+    return parts.shape if is_array(parts) else ()
 
 
 def stack(body: Any, op: Call, parts: Any, axis: Any = 0) -> Any:

@@ -28,6 +28,8 @@ class Word(NamedTuple):
 
 _NOT_FINITE = "{0} - {0} != 0.0"
 _BOTH = (0, 1)
+_RAISED = "({1} if {0} < {1} else {0})"
+_ABOVE = "{0} + log1p(exp({1} - {0})) if {0} > {1} else {1} + log1p(exp({0} - {1}))"
 
 
 def _called(name: str) -> Word:
@@ -51,6 +53,10 @@ _WORDS: list[tuple[Word, int, list[Any]]] = [
     (Word("sqrt({0})", FLOAT, _NOT_FINITE), 1, [np.sqrt, math.sqrt]),
     (Word("({0} if {0} >= {1} or {0} != {0} else {1})"), 2, [np.maximum]),
     (Word("({0} if {0} <= {1} or {0} != {0} else {1})"), 2, [np.minimum]),
+    (Word("({1} if {1} > {0} else {0})"), 2, [max]),
+    (Word("({1} if {1} < {0} else {0})"), 2, [min]),
+    (Word(f"({{2}} if {_RAISED} > {{2}} else {_RAISED})"), 3, [np.clip, np.ndarray.clip]),
+    (Word("(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else {0} - {0})"), 1, [np.sign]),
     (Word("({1} if {0} else {2})", bools=(0,)), 3, [np.where]),
     (Word("hypot({0}, {1})", FLOAT, _NOT_FINITE, True), 2, [np.hypot]),
     (Word("atan2({0}, {1})", FLOAT, _NOT_FINITE, True), 2, [np.arctan2, math.atan2]),
@@ -61,9 +67,13 @@ _WORDS: list[tuple[Word, int, list[Any]]] = [
     (_test("=="), 2, [operator.eq, np.equal]),
     (_test("!="), 2, [operator.ne, np.not_equal]),
     (Word("{0} != 0.0", BOOL), 1, [operator.truth, bool]),
-    (Word("not {0}", BOOL, bools=_BOTH), 1, [operator.not_, np.logical_not]),
-    (Word("({0} and {1})", BOOL, bools=_BOTH), 2, [np.logical_and]),
-    (Word("({0} or {1})", BOOL, bools=_BOTH), 2, [np.logical_or]),
+    (Word("not {0}", BOOL, bools=_BOTH), 1, [operator.not_, np.logical_not, operator.invert, np.invert]),
+    (Word("({0} and {1})", BOOL, bools=_BOTH), 2, [np.logical_and, operator.and_, np.bitwise_and]),
+    (Word("({0} or {1})", BOOL, bools=_BOTH), 2, [np.logical_or, operator.or_, np.bitwise_or]),
+    (Word("({0} != {1})", BOOL, bools=_BOTH), 2, [operator.xor, np.bitwise_xor]),
+    (Word("{0} - {0} == 0.0", BOOL), 1, [np.isfinite, math.isfinite]),
+    (Word("{0} != {0}", BOOL), 1, [np.isnan, math.isnan]),
+    (Word(f"({_ABOVE})", FLOAT, _NOT_FINITE, True), 2, [np.logaddexp]),
     (_called("exp")._replace(fast="fast_exp({0})"), 1, [np.exp, math.exp]),
     (_called("expm1"), 1, [np.expm1, math.expm1]),
     (_called("log")._replace(fast="fast_log({0})"), 1, [np.log, math.log]),
