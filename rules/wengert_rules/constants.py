@@ -8,14 +8,14 @@ import operator
 
 import numpy as np
 
-from wengert.extend import non_differentiable
+from wengert.extend import non_differentiable, whole
 
 non_differentiable(
     operator.lt, operator.le, operator.eq, operator.ne, operator.ge, operator.gt,
     operator.not_, operator.truth, operator.contains,
     operator.and_, operator.or_, operator.xor, operator.invert, operator.floordiv, operator.index,
     operator.lshift, operator.rshift,
-    bool, int, round, len,
+    bool, int, round, len, whole,
 )  # fmt: skip
 
 non_differentiable(

@@ -49,6 +49,7 @@ from wengert.values.functional import (
     setitem,
     setlens,
     setpart,
+    whole,
 )
 from wengert.values.projection import ProjectTo
 from wengert.values.specs import Spec, is_complex
@@ -108,5 +109,6 @@ __all__ = [
     "times",
     "unseen",
     "unthunk",
+    "whole",
     "with_value",
 ]

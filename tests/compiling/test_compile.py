@@ -412,10 +412,10 @@ def test_what_is_changed_in_the_first_call_only_is_kept_from_the_second_on() -> 
 
 def test_too_many_branches_name_the_line_of_the_branch() -> None:
     def steps(x: Any) -> Any:
-        halved = 0
+        halved = ()
         while x > 1.0:
             x = x / 2.0
-            halved += 1
+            halved = (*halved, 0)
         return x if halved else -x
 
     g = wg.compile(wg.grad(steps))

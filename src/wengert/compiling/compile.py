@@ -12,10 +12,10 @@ from typing import Any
 from wengert.compiling.entries import FAILED, Entry, Miss, shares_parts
 from wengert.compiling.loops.free_loops import free_loops_on
 from wengert.compiling.loops.freeing import is_head
-from wengert.compiling.loops.lowering import agree, postponed_on
+from wengert.compiling.loops.lowering import agree, mistaken, postponed_on
 from wengert.compiling.native.module import load_compiler
 from wengert.compiling.watched.taking import Wrapper
-from wengert.compiling.watched.tracing import Traced, traced
+from wengert.compiling.watched.tracing import Traced, counting, traced
 from wengert.errors import (
     ArgumentError,
     EagerWarning,
@@ -143,7 +143,8 @@ class Compiled(Remade, Wrapper):
         parameters = [f"a{k}" for k in range(len(args) + len(kwargs))]
         given = (*args, *kwargs.values())
         try:
-            entry = Entry(found, parameters, self.exact, self.native)
+            entry = self._counting(found, parameters, args, kwargs)
+            entry = entry or Entry(found, parameters, self.exact, self.native)
         except self.mistakes as error:
             self._give_up(f"making its code ends with {error!r}, a mistake in wengert. Please report it")
             return found.value
@@ -160,6 +161,19 @@ class Compiled(Remade, Wrapper):
                 else "its code does not give the numbers of its trace"
             )
         return found.value
+
+    def _counting(self, found: Traced, parameters: list[str], args: Any, kwargs: Any) -> Entry | None:
+        """The entry of a trace in which the tape counts, if loops run any number of times for that."""
+        try:
+            again, given = counting(self.wrapped, args, kwargs, found), (*args, *kwargs.values())
+            if again is None:
+                return None
+            entry = Entry(again, parameters, self.exact, self.native)
+            is_better = again.reads.heads.are_freed and not entry.failing(given)
+            return entry if is_better and agree(entry.call(*given), found.value) else None
+        except Exception as error:
+            mistaken(error)
+            return None
 
     def _agreeing(self, entry: Entry, found: Traced, parameters: list[str], given: tuple[Any, ...]) -> Entry | None:
         """An entry that gives the numbers of the trace, where its code is not what was recorded; the plainest last."""

@@ -27,10 +27,13 @@ def reading_table(version: tuple[int, int]) -> OpcodeTable:
 def write_head(e: Emitter, label: Any, head: LoopHead) -> None:
     """Write the head of a loop: the hook `loop_entered` on the way in, and `loop_head` at each iteration.
 
-    That of a `for` gets the iterator, too.
+    Those of a `for` get the iterator, too, and the first gives what is iterated over instead.
     """
-    e.op("LOAD_CONST", head)
-    e.command("loop_entered", 1)
+    if head.is_for:
+        e.hook("loop_entered", 1, head)
+    else:
+        e.op("LOAD_CONST", head)
+        e.command("loop_entered", 1)
     e.keep(label)
     if head.is_for:
         e.op("COPY", 1)

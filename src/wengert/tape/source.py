@@ -386,7 +386,7 @@ def _may_raise(op: Call) -> bool:
     return op.fn in _DIVIDING and type(op.val) in (float, int, complex, tuple)
 
 
-_DIVIDING = Functions(operator.truediv, operator.floordiv, operator.mod, operator.pow, pow, divmod)
+_DIVIDING = Functions(operator.truediv, operator.floordiv, operator.mod, operator.pow, pow, divmod, functional.whole)
 
 
 def is_functional(fn: Any) -> bool:

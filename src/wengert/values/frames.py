@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import types
@@ -44,6 +45,13 @@ def caught(error: BaseException, site: Site | None) -> None:
     kept = users_frames(found)
     if kept is not found:
         error.__traceback__ = kept
+
+
+def set_local(frame: types.FrameType, name: str, value: Any) -> None:
+    """Set a local variable of a function that runs."""
+    frame.f_locals[name] = value
+    if sys.version_info < (3, 13):  # where that is a copy
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), 0)
 
 
 def user_frame(frame: types.FrameType | None) -> types.FrameType | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from contextlib import nullcontext
 from operator import getitem
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 from numpy.lib.stride_tricks import as_strided
 
+from wengert.errors import StaleTapeError
 from wengert.values.functions import Functions
 from wengert.values.keys import may_repeat
 
@@ -32,6 +34,7 @@ __all__ = [
     "setlens",
     "setpart",
     "strided_copy",
+    "whole",
 ]
 
 
@@ -181,6 +184,25 @@ def raises(fn: Any, errors: dict[str, Any], warned: type[Warning] | None, *args:
     except Exception as error:
         return type(error)
     return None
+
+
+def whole(fn: Any, *numbers: float) -> float:
+    """`fn` of whole numbers that stand as floats, as Python computes it of ints: what a counter is recorded as.
+
+    Errors: StaleTapeError where that is no whole number, or one that a float may not tell from others.
+    """
+    ints = [*map(int, numbers)]
+    if fn in _GROWING and abs(ints[0]) > 1 and ints[1] > 64:
+        raise StaleTapeError("a whole number grows beyond those that floats tell apart")
+    made = fn(*ints)
+    if type(made) is not int or not -WHOLE <= made <= WHOLE:
+        raise StaleTapeError("a whole number is none any more, or beyond those that floats tell apart")
+    return float(made)
+
+
+WHOLE = 2**53
+"""Up to here each whole number is a float."""
+_GROWING = Functions(operator.pow, operator.lshift)
 
 
 def _raised(warned: type[Warning] | None) -> Any:

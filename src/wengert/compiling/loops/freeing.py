@@ -59,7 +59,7 @@ def freed(tape: Any, wanted: int, exact: bool) -> Any:
 
     Derivatives are taken by as many of its first inputs as are `wanted`.
     """
-    made: Any = _with_tests_early(tape)
+    made: Any = with_tests_early(tape)
     ops, known = list(made), dict[Any, FreeLoop]()
     depending = _depending(ops, {v.op for v in made.inputs[:wanted]})
     while loops := _innermost(ops):
@@ -73,7 +73,7 @@ def freed(tape: Any, wanted: int, exact: bool) -> Any:
     return tape_of(made, ops)
 
 
-def _with_tests_early(tape: Any) -> Tape:
+def with_tests_early(tape: Any) -> Tape:
     """A copy of the tape, in which what is asked of values when a trace ends is asked when they are there."""
     ops = list(tape)
     place: dict[Any, int] = {op: k for k, op in enumerate(ops)}

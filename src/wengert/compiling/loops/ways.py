@@ -229,6 +229,9 @@ class _Finder:
 
     def tree(self, rows: list[_Row], trees: list[Any], at: int) -> Any:
         first, t = trees[-1], type(trees[-1])
+        for row, x in zip(rows, trees, strict=True):
+            if (type(x) is Variable) is not (t is Variable):  # a number that is computed is one only by chance
+                raise Differs(row.number)
         if t is Variable:
             return self.link(rows, [v.op for v in trees], at)
         if t is tuple or t is list:

@@ -11,12 +11,13 @@ import inspect
 import operator
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.compiling.loops.repeats import constant_key, spec_of
+from wengert.compiling.watched.counted import Numbers, lifted
 from wengert.compiling.watched.kinds import (
     ATOMS,
     SAME,
@@ -30,7 +31,8 @@ from wengert.recording.primitives import Primitive
 from wengert.recording.recording import Level
 from wengert.recording.slots import slot_of
 from wengert.rewrite.heads import LoopHead
-from wengert.values.frames import ENGINE, is_ours
+from wengert.values.codes import original
+from wengert.values.frames import ENGINE, is_ours, set_local
 from wengert.values.names import home_of
 from wengert.values.sites import Site
 from wengert.values.views import owner_of
@@ -73,7 +75,8 @@ class Head:
         """How often the loop may run, and why not more."""
         if self.loop.is_free:
             return "as often as its tests say"
-        why = self.differs or (self.heads.reads.draws and "random numbers are drawn")
+        why: Any = f"{self.differs}{self.heads.asks}" if self.differs else ""
+        why = why or (self.heads.reads.draws and "random numbers are drawn")
         why = why or (self.heads.told_apart and "it asks which of equal things one is")
         why = why or (not self.is_all and "a derivative walks over it")
         return f"as often as in its trace: {why or 'its iterations do not tell what it does in others'}"
@@ -93,9 +96,27 @@ _VALUES = {float, complex, range, slice, tuple}
 
 
 class Entered:
-    """One time that a loop was entered; with `is_free` the code that was made of it runs any number of iterations."""
+    """One time that a loop was entered; with `is_free` the code that was made of it runs any number of iterations.
+
+    `begin` and `end` are the places of its first and last head among the entries.
+    """
 
     is_free = False
+
+    def __init__(self, begin: int) -> None:
+        self.begin = self.end = begin
+
+
+Name = tuple[int, str, str]
+"""Of a variable: how many frames above that of the loop, of which function, and its name there."""
+Place = tuple[types.CodeType, int]
+"""Of a loop: its code, and the number of its head."""
+Lifts = dict[Place, set[Name]]
+"""The variables that are to be computed by the tape, by the loops for whose sake."""
+
+
+def _place(frame: types.FrameType, head: LoopHead) -> Place:
+    return original(frame.f_code) or frame.f_code, head.number
 
 
 class Unknown(Exception):
@@ -106,7 +127,7 @@ class State(NamedTuple):
     """What can be reached at the head of a loop: the form of each variable of the program by its name, and the slots of
     what is traced, in order; `fixed` are the numbers of those that stand in variables which the loop does not set."""
 
-    forms: dict[tuple[int, str, str], Any]
+    forms: dict[Name, Any]
     slots: tuple[int, ...]
     fixed: frozenset[int]
 
@@ -120,31 +141,80 @@ class Heads:
         self.told_apart = False  # whether the code has asked which object a thing is of which states tell the value
         self.walked: list[Level] = []  # those that a Reverse on the tape has walked over, once for each time
         self.loops: dict[tuple[int, int], tuple[Entered, State | None]] = {}
+        self.lifts: Lifts = {}
+        self.lifted: list[Entered] = []  # the loops for whose sake something is lifted
+        self.constants: dict[Any, Any] = {}  # what stands for a lifted number
+        self.counters: list[Any] = []  # which the shadow table does not hold
+        self.wanting: dict[Entered, tuple[Place, set[Name]]] = {}  # loops that differ by constant numbers alone
+        self.asks = ""  # where one of these was asked for as a number
 
-    def entered(self, frame: types.FrameType, head: LoopHead) -> None:
-        """A loop of a frame is entered."""
-        self.loops[id(frame), head.number] = Entered(), None
+    def entered(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> Any:
+        """A loop of a frame is entered; what a `for` iterates over instead."""
+        loop = Entered(len(self.reads.recording.entries))
+        self.loops[id(frame), head.number] = loop, None
+        if _place(frame, head) in self.lifts:
+            self.lifted.append(loop)
+            if iterator and not head.counts and type(iterator[0]) is _COUNTING:
+                return Numbers(self.reads.recording, iterator[0])
+        return iterator[0] if iterator else None
 
     def met(self, frame: types.FrameType, head: LoopHead, iterator: list[Any], site: Site | None) -> None:
         """An iteration begins, of a `for` with an iterator."""
         key = id(frame), head.number
         loop, before = self.loops.get(key, (None, None))
-        if loop is None or self.seen > MOST or (head.is_for and not (head.counts and type(iterator[0]) is _COUNTING)):
+        if loop is None or self.seen > MOST:
+            return
+        loop.end = len(self.reads.recording.entries)
+        place = _place(frame, head)
+        if head.is_for and not (head.counts and type(iterator[0]) is _COUNTING) and type(iterator[0]) is not Numbers:
+            if type(iterator[0]) is _COUNTING:
+                self.wanting[loop] = place, set()
             return
         try:
+            self.lift(frame, self.lifts.get(place, ()))
             if self.reads.has_changed_containers():
                 raise Unknown("what is in a container from outside")
-            state = _Walk(self).state(frame, head)
+            state = _Walk(self).state(frame, head, iterator)
         except Unknown as unknown:
             state, differs = State({}, (), frozenset()), f"it may change {unknown}"
         else:
             differs = "it ran too few times" if before is None else _difference(before, state)
+            if before is not None and (names := _constants_that_differ(before, state)):
+                self.wanting.setdefault(loop, (place, set()))[1].update(names)
         self.loops[key] = loop, state
         left = operator.length_hint(iterator[0]) if iterator else None
         primitive = Primitive(Head(loop, differs, left, self, state.fixed), None, "guard")
         self.reads.recording.append((primitive, None, state.slots, (), None, site))
 
+    def lift(self, frame: types.FrameType, names: Iterable[Name]) -> None:
+        """Have variables of these names, where they are constant numbers, be computed by the tape from here on."""
+        frames = [*_frames(frame)] if names else []
+        for depth, function, name in sorted(names):
+            f = frames[depth] if depth < len(frames) else frame
+            value = f.f_locals.get(name)
+            is_constant = type(value) in _LIFTED and slot_of(self.reads.recording, value) is None
+            if is_constant and f.f_code.co_name == function:
+                key = depth, function, name, constant_key(value)
+                if key not in self.constants:
+                    self.constants[key] = lifted(self.reads.recording, value)
+                set_local(f, name, self.constants[key])
 
+    @property
+    def are_freed(self) -> bool:
+        """Whether a loop for whose sake something was lifted runs any number of times."""
+        return any([loop.is_free for loop in self.lifted])
+
+    def wanted(self) -> Lifts:
+        """What would have to be lifted for loops to run as often as tests say."""
+        found: Lifts = {}
+        for loop, (place, names) in self.wanting.items():
+            between = self.reads.recording.entries[loop.begin : loop.end]
+            if any([entry and entry[0].kind == "guard" and type(entry[0].fn) is not Head for entry in between]):
+                found.setdefault(place, set()).update(names)
+        return found
+
+
+_LIFTED = {int, float, np.float64}
 _COUNTING = type(iter(range(0)))
 
 
@@ -169,6 +239,13 @@ def _difference(a: State, b: State) -> str:
     return ", ".join(names) and f"it changes {', '.join(names)}"
 
 
+def _constants_that_differ(a: State, b: State) -> set[Name]:
+    """The names of the variables that are another constant number, where nothing else differs."""
+    names = {key for key in {**a.forms, **b.forms} if a.forms.get(key, a) != b.forms.get(key, a)}
+    pairs = [(a.forms.get(key), b.forms.get(key)) for key in names]
+    return names if all([form and form[0] in _LIFTED and len(form) == 2 for pair in pairs for form in pair]) else set()
+
+
 def _said(depth: int, function: str, name: str) -> str:
     return f"{name} of {function}" if depth else name
 
@@ -184,9 +261,11 @@ class _Walk:
         inputs = [outer.made for outer in heads.reads.inputs.values()]
         self.given = {id(owner_of(made)) for made in inputs if isinstance(made, np.ndarray)}
 
-    def state(self, frame: types.FrameType, head: LoopHead) -> State:
+    def state(self, frame: types.FrameType, head: LoopHead, iterator: list[Any]) -> State:
         """The state of the program, as far as it may still be read in this frame."""
-        forms: dict[tuple[int, str, str], Any] = {}
+        forms: dict[Name, Any] = {}
+        if iterator and type(iterator[0]) is Numbers:
+            forms[0, frame.f_code.co_name, "the next number"] = self.form(iterator[0].next)
         fixed: list[int] = []
         for depth, f in enumerate(_frames(frame)):
             forms[depth, f.f_code.co_name, "the place"] = id(f.f_code), f.f_lasti

@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.loops.postponing import postponed
+from wengert.compiling.watched.counted import Counted
+from wengert.compiling.watched.counting import COUNTING, check_counters
+from wengert.compiling.watched.heads import Lifts
 from wengert.compiling.watched.kinds import ATOMS, is_made_of_attributes, with_attributes
 from wengert.compiling.watched.outside import Reads
 from wengert.compiling.watched.watching import WATCHING, resolve_plain
@@ -17,6 +20,7 @@ from wengert.hooks.tracer import level, run
 from wengert.recording.decisions import exact, kinds_stay
 from wengert.recording.layout import views_or_copies
 from wengert.recording.recording import STATE, Recording
+from wengert.recording.session import SESSION
 from wengert.recording.slots import slot_of
 from wengert.tape.entries import Slot
 from wengert.tape.tape import Tape
@@ -38,10 +42,14 @@ class Traced(NamedTuple):
     returned: str
 
 
-def traced(g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Traced:
-    """Call `g` with all that it computes recorded, and all that it reads watched."""
+def traced(g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], lifts: Lifts | None = None) -> Traced:
+    """Call `g` with all that it computes recorded, and all that it reads watched.
+
+    The constant numbers that `lifts` names are computed by the tape.
+    """
     with level(True) as (recording, _):
-        reads = recording.reads = Reads(recording, WATCHING)
+        reads = recording.reads = Reads(recording, COUNTING if lifts else WATCHING)
+        reads.heads.lifts = lifts or {}
         recording.enter, recording.reverse = resolve_plain, postponed
         recording.owed.append(reads.restore)
         STATE.site = _place(g)
@@ -54,6 +62,8 @@ def traced(g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
             reads.finish()
             slots: list[int] = []
             returned = "" if reads.unkept else _returned(reads, recording, result, slots)
+            if lifts:
+                check_counters(recording)
         finally:
             reads.restore()
         tape = None
@@ -86,9 +96,10 @@ def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) 
     if is_inexact(value) and t not in (float, complex, np.ndarray) and not isinstance(value, np.generic):
         reads.give_up(f"it returns a {t.__name__}")
     slot = slot_of(recording, value) if t in (float, complex, np.ndarray) or isinstance(value, np.generic) else None
+    slot = slot_of(recording, value) if t is Counted else slot
     if slot is not None:
         slots.append(slot)
-        return f"r[{len(slots) - 1}]"
+        return f"int(r[{len(slots) - 1}])" if t is Counted else f"r[{len(slots) - 1}]"
     if t in (list, dict, tuple) and id(value) not in reads.known:
         if t is not tuple:
             reads.known[id(value)] = value, ""  # met again it would be the same object
@@ -113,3 +124,22 @@ def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) 
         return f"{reads.pin(value.copy('K'))}.copy('K')"
     reads.give_up(f"it returns a {t.__name__} that is not made of numbers and arrays alone, or is from outside")
     return ""
+
+
+def counting(g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], found: Traced) -> Traced | None:
+    """The trace of the same call in which the tape computes what keeps loops as long as they were; None without any."""
+    heads, lifts, again = found.reads.heads, dict[Any, Any](), None
+    more = {} if found.tape is None or found.reads.draws else heads.wanted()
+    while any([place not in lifts or not names <= lifts[place] for place, names in more.items()]):
+        lifts = {place: lifts.get(place, set()) | more.get(place, set()) for place in {**lifts, **more}}
+        try:
+            again = traced(g, args, kwargs, lifts)
+        except WengertError as error:
+            heads.asks = f" ({str(error).splitlines()[0]})"
+            return None
+        finally:
+            SESSION.tidy()
+        if again.tape is None:
+            return None
+        more = again.reads.heads.wanted()
+    return again and again._replace(value=found.value)

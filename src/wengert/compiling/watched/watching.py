@@ -284,16 +284,20 @@ def _attribute_of_class(cls: Any, name: str, default: Any) -> Any:
     return _getattr(cls, name, STATE.site) if hasattr(cls, name) else default
 
 
-def _loop_entered(head: LoopHead, site: Site | None) -> None:
-    reads = reads_here()
+def _loop_entered(*iterator_head_and_site: Any) -> Any:
+    """A loop is entered; what a `for` iterates over."""
+    reads, (*iterator, head, site) = reads_here(), iterator_head_and_site
     if reads is not None and reads.recording is STATE.recording:
-        reads.heads.entered(sys._getframe(1), head)
+        STATE.site = site
+        return reads.heads.entered(sys._getframe(1), head, iterator)
+    return iterator[0] if iterator else None
 
 
 def _loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
     """An iteration begins; that of a `for` has an iterator."""
     reads, (*iterator, site) = reads_here(), iterator_and_site
     if reads is not None and reads.recording is STATE.recording:
+        STATE.site = site
         reads.heads.met(sys._getframe(1), head, iterator, site)
 
 

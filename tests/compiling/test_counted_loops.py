@@ -1,0 +1,522 @@
+"""Loops that count: compiled functions run them as often as they run, and whole numbers stay those of Python."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.errors import StaleTapeError
+from wengert.values.functional import whole
+
+R = np.random.default_rng(0)
+
+
+def halvings(x):
+    n = 0
+    while x > 1.0:
+        x = x / 2.0
+        n += 1
+    return x * n
+
+
+def newton(a):
+    x, n = a * 1.0, 0
+    while abs(x * x - a) > 1e-10 * a and n < 100:
+        x = 0.5 * (x + a / x)
+        n = n + 1
+    return x
+
+
+def fixed_point(a):
+    x = a
+    for k in range(200):
+        new = np.cos(a * x / (k + 2))
+        if abs(new - x) < 1e-9:
+            break
+        x = new
+    return x
+
+
+def exponential_series(x):
+    term, total, k = 1.0, 1.0, 0
+    while abs(term) > 1e-12:
+        k += 1
+        term = term * x / k
+        total = total + term
+    return total
+
+
+def sine_series(x):
+    total = 0.0
+    for k in range(60):
+        term = (-1) ** k * x ** (2 * k + 1) / math.exp(math.lgamma(2 * k + 2))
+        total = total + term
+        if abs(term) < 1e-15:
+            break
+    return total
+
+
+def power_iteration(v):
+    x, a, n = np.ones(3), np.diag(v) + 0.1, 0
+    while True:
+        new = a @ x
+        new = new / np.linalg.norm(new)
+        n += 1
+        if np.linalg.norm(new - x) < 1e-8 or n >= 500:
+            break
+        x = new
+    return new @ a @ new + 0.001 * n
+
+
+def bisection(a):
+    low, high, steps = 0.0 * a, a * 1.0, 0
+    while high - low > 1e-6 and steps < 60:
+        middle = 0.5 * (low + high)
+        if middle * middle > 2.0 * a:
+            high = middle
+        else:
+            low = middle
+        steps += 1
+    return low * steps
+
+
+def alternating(x):
+    n, total = 0, 0.0 * x
+    while x > 0.1:
+        if n % 2 == 0:
+            total = total + x
+        else:
+            total = total - 0.5 * x
+        n += 1
+        x = 0.8 * x
+    return total
+
+
+def steps_in_time(x):
+    t = 0.0
+    while x > 0.2:
+        x = x - 0.05 * x * np.cos(t) ** 2
+        t += 0.1
+    return x * t
+
+
+def rising_bound(x):
+    n, bound = 0, 1
+    while x > 0.01 * bound:
+        x = 0.7 * x
+        n, bound = n + 1, (bound * 3 + n) % 17
+    return x + n * bound
+
+
+def shrinking_step(x):
+    step, tries = 1.0, 0
+    while x > 0.1 and tries < 500:
+        x = x - 0.3 * step * x
+        step *= 0.99
+        tries += 1
+    return x * step
+
+
+def a_bool_of_a_counter(x):
+    left = 40
+    while left and x > 0.1:
+        x = 0.9 * x
+        left -= 1
+    return x + left
+
+
+def of_two_counters(x):
+    i, j = 0, 1
+    while x > 0.05:
+        x = 0.85 * x
+        i, j = i + j, i + 1 if i > j else j
+    return x * i - j
+
+
+def bits(x):
+    n, k = 1, 0
+    while x > 0.05:
+        x = x * (0.9 if n & 1 else 0.7)
+        n, k = (n >> 1 if n % 2 == 0 else 3 * n + 1) if n > 1 else 27, k | 4
+    return x * k
+
+
+def a_counter_in_each(x):
+    total = 0.0 * x
+    for m in range(4):
+        y, n = x + m, 0
+        while abs(y * y - x - m) > 1e-9 and n < 50:
+            y = y - (y * y - x - m) / (2 * y)
+            n += 1
+        total = total + y * n
+    return total
+
+
+def a_counter_around_a_counter(x):
+    n = 0
+    while x > 0.1:
+        m = 0
+        y = x
+        while y > 0.01:
+            y = 0.6 * y
+            m += 1
+        x = 0.7 * x - 0.001 * m
+        n += 1
+    return x * n
+
+
+def in_a_callee(x):
+    return halvings(x) * np.sin(newton(x + 1.0))
+
+
+def counted_by_another(x):
+    n = 0
+
+    def shrunk(y, k):
+        return y * (0.5 + 0.3 / (k + 1))
+
+    while x > 0.1:
+        x, n = shrunk(x, n), n + 1
+    return x * n
+
+
+def of_a_square_root(x):
+    n = 0
+    while x > 0.1:
+        n += 1
+        x = x - 0.1 * x / math.sqrt(n) - 0.01 * x * np.log(n + 1)
+    return x
+
+
+def an_array(v):
+    u, n = v.copy(), 0
+    while u.sum() > 1.0:
+        u = u * (0.9 - 0.1 / (n + 2)) + 0.001 * n
+        u[0] = n * 0.001 + u[0] * 0.5
+        n += 1
+        if n > 30:
+            break
+    return u.sum() * n
+
+
+def the_variable_of_a_for(x):
+    for k in range(2, 300, 3):
+        x = x * (0.9 + 0.0001 * k)
+        if x < 0.5:
+            break
+    return x * k
+
+
+def a_range_down(x):
+    for k in range(50, 0, -1):
+        x = x * (0.5 + 0.4 / k)
+        if x < 0.5:
+            return x * k
+    return x
+
+
+def differences_of_kinds(x):
+    n = 0
+    while x > 0.1:
+        x = x * (0.9 if isinstance(n, int) and type(n) is int else 0.5) * abs(-n - 1) / (n + 1)
+        n = int(n) + 1
+    return x * float(n)
+
+
+positive, vectors = functools.partial(R.uniform, 0.2, 30.0), functools.partial(R.uniform, 1.0, 3.0, 3)
+FREE = [
+    (halvings, positive, 2), (newton, positive, 1), (fixed_point, lambda: R.uniform(0.2, 0.9), 1),
+    (exponential_series, positive, 1), (sine_series, lambda: R.uniform(0.2, 6.0), 1), (power_iteration, vectors, 1),
+    (bisection, lambda: R.uniform(3, 50), 4), (alternating, positive, 2), (steps_in_time, positive, 2),
+    (rising_bound, positive, 1), (shrinking_step, positive, 1), (a_bool_of_a_counter, positive, 3),
+    (of_two_counters, positive, 3), (bits, positive, 6), (a_counter_in_each, lambda: R.uniform(1, 3), 2),
+    (a_counter_around_a_counter, positive, 6), (in_a_callee, lambda: R.uniform(2, 1000), 1),
+    (counted_by_another, positive, 1), (of_a_square_root, positive, 1), (an_array, lambda: R.uniform(0.5, 4.0, 6), 2),
+    (the_variable_of_a_for, lambda: R.uniform(1, 3), 1), (a_range_down, positive, 3),
+    (differences_of_kinds, positive, 1),
+]  # fmt: skip
+
+
+def near(a: Any, b: Any) -> None:
+    np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize(("f", "some", "most"), FREE, ids=lambda x: getattr(x, "__name__", ""))
+def test_one_trace_serves_any_number_of_iterations(f, some, most):
+    given = [x if isinstance(x := some(), np.ndarray) else float(x) for _ in range(20)]
+    for g in (f, wg.grad(f), wg.value_and_grad(f)):
+        compiled = wg.compile(g, strict=True)
+        for x in given:
+            for a, b in zip(wg.ravel(compiled(x))[0], wg.ravel(g(x))[0], strict=True):
+                near(a, b)
+        assert int(compiled.explain().split(" traces")[0].split(" ")[-1]) <= most
+
+
+def an_index(x):
+    table, n = [0.9, 0.8, 0.7, 0.6] * 20, 0
+    while x > 0.1:
+        x, n = x * table[n], n + 1
+    return x
+
+
+def an_index_of_an_array(x):
+    table, n = np.linspace(0.5, 0.9, 200), 0
+    while x > 0.1:
+        x, n = x * table[n], n + 1
+    return x
+
+
+def a_slice(x):
+    table, n = np.linspace(0.5, 0.9, 200), 1
+    while x > 0.1:
+        x, n = x * np.mean(table[:n]), n + 1
+    return x
+
+
+def a_range_of_a_counter(x):
+    n = 0
+    while x > 0.1:
+        for _ in range(n):
+            x = x * 0.99
+        x, n = 0.9 * x, n + 1
+    return x
+
+
+def a_key(x):
+    found, n = {0: 0.9, 1: 0.5, 2: 0.7}, 0
+    while x > 0.1:
+        x, n = x * found[n % 3], n + 1
+    return x
+
+
+def a_member(x):
+    n = 0
+    while x > 0.1:
+        x, n = x * (0.5 if n in {0, 3, 5} else 0.9), n + 1
+    return x
+
+
+def a_text(x):
+    n = 0
+    while x > 0.1:
+        x, n = x * (0.5 if str(n).endswith("3") else 0.9), n + 1
+    return x
+
+
+def a_format(x):
+    n = 0
+    while x > 0.1:
+        x, n = x * (0.5 if f"{n:03d}" > "004" else 0.9), n + 1
+    return x
+
+
+def a_length(x):
+    n = 0
+    while x > 0.1:
+        x, n = x * 0.8 + 0.0001 * len([0] * n), n + 1
+    return x
+
+
+def a_shape(x):
+    n = 1
+    while x > 0.1:
+        x, n = x * 0.8 * np.mean(np.ones(n)), n + 1
+    return x
+
+
+def an_identity(x):
+    n = 0
+    while x > 0.1:
+        m = n * 1
+        x, n = x * (0.5 if n is m else 0.9), n + 1
+    return x
+
+
+def a_sorted_one(x):
+    n = 0
+    while x > 0.1:
+        x, n = x * (0.5 if sorted([n, 3])[0] == 3 else 0.9), n + 1
+    return x
+
+
+def the_largest(x):
+    n = 0
+    while x > 0.1:
+        x, n = x * (0.9 - 0.1 / (1 + max(n, 4))), n + 1
+    return x
+
+
+def a_sum(x):
+    n = 0
+    while x > 0.1:
+        x, n = x * 0.9 - 0.0001 * sum([n, 1]), n + 1
+    return x
+
+
+def bits_of_a_counter(x):
+    n = 0
+    while x > 0.1:
+        x, n = x * (0.9 if n.bit_length() < 3 else 0.5), n + 1
+    return x
+
+
+def the_place_of_a_counter(x):
+    n = 0
+    while x > 0.1:
+        x, n = x * (0.5 if [0, 4, 2].count(n) else 0.9), n + 1
+    return x
+
+
+def a_factorial(x):
+    n, total = 0, 0.0
+    while x ** n / math.factorial(n) > 1e-9:
+        total, n = total + x**n / math.factorial(n), n + 1
+    return total
+
+
+def many(x):
+    n = 1
+    while x > 0.1:
+        x, n = 0.6 * x + 0.01 * x * (n % 7 / (n % 11 + 1)), n * n + 2
+    return x
+
+
+def a_negative_power(x):
+    n = 3
+    while x > 0.1:
+        x, n = x * 0.9 - 0.01 * 2**n, n - 1
+    return x
+
+
+class Sized:
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+
+def the_size_of_an_object(x):
+    n = 5
+    while Sized(n) and x > 0.1:
+        x, n = x * 0.9, n - 1
+    return x
+
+
+def an_iterator_of_its_own(x):
+    numbers = iter(range(50))
+    for k in numbers:
+        x = x * (0.9 - 0.01 * k)
+        if x < 0.1:
+            break
+        next(numbers)
+    return x
+
+
+def caught_by_the_function(x):
+    n = 0
+    while x > 0.1:
+        try:
+            x = x * [0.9, 0.8, 0.7][n]
+        except Exception:
+            x = x * 0.5
+        n += 1
+    return x
+
+
+def a_kind(x):
+    n = 0
+    while x > 0.1:
+        match n:
+            case int(m) if m > 3:
+                x = x * 0.5
+            case 2:
+                x = x * 0.6
+            case _:
+                x = x * 0.9
+        n += 1
+    return x
+
+
+def divides(x):
+    n, total = 5, 0.0
+    while x > 0.1:
+        try:
+            total = total + 1 / n
+        except ZeroDivisionError:
+            total = total + 3
+        x, n = 0.8 * x, n - 1
+    return x * total
+
+
+def an_array_of_ints(x):
+    counts, n = np.zeros(3, int), 0
+    while x > 0.1:
+        counts = counts + n
+        x, n = 0.8 * x, n + 1
+    return x * counts.sum()
+
+
+REFUSED = [
+    an_index, an_index_of_an_array, a_slice, a_range_of_a_counter, a_key, a_member, a_text, a_format, a_length, a_shape,
+    an_identity, a_sorted_one, the_largest, a_sum, bits_of_a_counter, the_place_of_a_counter, a_factorial, many,
+    a_negative_power, the_size_of_an_object, an_iterator_of_its_own, caught_by_the_function, a_kind, divides,
+    an_array_of_ints,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
+@pytest.mark.parametrize("f", REFUSED, ids=lambda f: f.__name__)
+def test_what_a_tape_cannot_hold_of_a_counter_keeps_a_loop_as_long_as_it_was(f):
+    for g in (f, wg.grad(f)):
+        compiled = wg.compile(g)
+        for x in R.uniform(0.3, 3.0, 12).tolist():
+            near(compiled(x), g(x))
+
+
+def test_counters_that_are_returned_are_ints():
+    def counted(x):
+        n = 0
+        while x > 1.0:
+            x, n = 0.7 * x, n + 1
+        return x, n, [n * n, n / 2], {"n": -n}
+
+    compiled = wg.compile(counted, strict=True)
+    for x in R.uniform(1.5, 1e6, 20).tolist():
+        assert repr(compiled(x)) == repr(counted(x))
+    assert "1 traces" in compiled.explain()
+
+
+def test_whole_numbers_are_those_of_python():
+    for fn in (int.__add__, int.__sub__, int.__mul__, int.__floordiv__, int.__mod__, int.__and__, int.__xor__):
+        for a, b in R.integers(-1000, 1000, (200, 2)).tolist():
+            if b:
+                assert repr(whole(fn, float(a), float(b))) == repr(float(fn(a, b)))
+    for fn, a, b in ((int.__mul__, 1e9, 1e9), (pow, 2, 53.5e6), (pow, 2, -1), (pow, 3, 40), (int.__lshift__, 1, 60)):
+        with pytest.raises((StaleTapeError, OverflowError)):
+            whole(fn, a, b)
+    assert math.copysign(1.0, whole(int.__mul__, 0.0, -3.0)) == 1.0
+
+
+def test_numbers_beyond_those_of_floats_are_traced_anew():
+    def grows(x):
+        n = 1
+        while x > 1.0:
+            x, n = 0.5 * x, n * 1000 + 7
+        return x + n % 13
+
+    compiled = wg.compile(grows)
+    for x in (4.0, 7.0, 30.0, 9.0, 100.0, 1e5, 1e9):
+        assert compiled(x) == grows(x)
+
+
+def test_explain_says_what_asks_for_the_number():
+    compiled = wg.compile(wg.grad(an_index))
+    compiled(3.0)
+    assert "the loop runs as often as in its trace: it changes n (" in compiled.explain()
+    assert "a counter that is a key" in compiled.explain()
