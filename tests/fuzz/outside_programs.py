@@ -204,7 +204,7 @@ CHANGES = ["lr = R", "W = np.array([R, 1, 2, R])", "W[1] = R", "k = (k + 1) % 3"
            "vars(space).update(b=R)",
            "level = 1", "Color.twice = R", "matched.__code__ = (lambda p: R).__code__",
            "two = two._replace(a=R)", "rng = np.random.default_rng(5)", "rng.random()", "old.seed(7)",
-           "of_ruled.__code__ = (lambda z: (z * R, lambda z_bar: z_bar * R)).__code__"]  # fmt: skip
+           "of_ruled.__code__ = (lambda z: (ruled(z), lambda z_bar: z_bar * R)).__code__"]  # fmt: skip
 
 
 class Outcome(NamedTuple):

@@ -11,11 +11,13 @@ import contextvars
 import math
 import operator
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from wengert.compiling.accounts import counted, kept
 from wengert.compiling.float_lists import keep_in_lists
 from wengert.compiling.graphs.from_tape import deciding, has_steps
 from wengert.tape.folding import is_pure
@@ -81,7 +83,7 @@ def with_floats(tape: AnyTape, exact: bool) -> Any:
     given = tape.arguments
     made.arguments = given and given._replace(inputs=tuple([floats.new[v.op] for v in given.inputs]))
     keep_in_lists(made)
-    return made
+    return kept(tape, made, floats.answered)
 
 
 def _may_run_twice(fn: Any) -> bool:
@@ -99,6 +101,7 @@ class _Floats:
         self.known: dict[Any, Variable] = {}
         self.decides: set[Any] = set()
         self.computed: set[Any] = set()
+        self.answered: Counter[Any] = Counter()  # tests of what numbers are
 
     def read(self, ops: Sequence[Op]) -> None:
         """Push what all these do, but for inputs that are there."""
@@ -131,6 +134,7 @@ class _Floats:
     def asked(self, op: Call) -> Any:
         """A guard, which Python's floats answer as those of NumPy do, but for what they are."""
         if op.fn is np.iscomplexobj and _is_float(x := self.value(op.args[0])):
+            self.answered += counted([op])
             return op.val if _is_of_math(x) else self.made.push(Call(type, (x,), val=float, site=op.site, guard=True))
         return self.kept(op)
 
@@ -209,6 +213,7 @@ class _Floats:
         inner.made.result = inner.made.push(Call(functional.make_tuple, results, val=values))
         args = [self.as_float(op, a) if k in floats else self.as_recorded(a) for k, a in enumerate(op.args)]
         self.changes = self.changes or inner.changes
+        self.answered += Counter({test: n * loop.count for test, n in inner.answered.items()})
         made = Loop(inner.made, loop.count, loop.steps, loop.carried)
         return self.made.push(Call(made, args, val=values, site=op.site, note=op.note))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.compiling.accounts import kept
 from wengert.compiling.graphs.from_tape import deciding, graph_of, has_steps
 from wengert.compiling.graphs.to_tape import to_tape
 from wengert.compiling.loops.across_loops import across_loops
@@ -53,7 +54,7 @@ def optimised(tape: AnyTape, exact: bool = False) -> OptimisedTape:
     made.exact = exact
     if not exact:
         _set_apart(made, memory_of(list(made), made.result), set())
-    return made
+    return kept(tape, made)
 
 
 def _set_apart(tape: Any, memory: Memory, seen: set[Loop]) -> None:

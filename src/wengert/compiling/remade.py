@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.compiling.accounts import kept
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Op, Variable
 from wengert.tape.tape import Tape
@@ -31,4 +32,4 @@ class Remade:
         if self.old.arguments is not None:
             inputs = tuple([self.at(v.op) for v in self.old.arguments.inputs])
             self.new.arguments = self.old.arguments._replace(inputs=inputs)
-        return self.new
+        return kept(self.old, self.new)

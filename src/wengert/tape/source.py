@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from wengert.errors import StaleTapeError, TapeError
-from wengert.tape.dump import type_text
+from wengert.tape.dump import line, type_text
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import RESERVED, Snippet
 from wengert.tape.liveness import Carrying, is_atom, is_store, memory_of
@@ -51,6 +51,13 @@ def to_source(tape: AnyTape, name: str = "f", *, sites: bool = False) -> str:
     What has no text (large arrays, local functions) is a keyword-only parameter c1, c2, ... without default.
     """
     return Writer(tape, sites).module(name)
+
+
+class LostTest(TapeError):
+    """A test of a tape that is not in what was made of it."""
+
+    def __init__(self, op: Call) -> None:
+        super().__init__(f"the test `{line(op)}` of {op.site} was lost. This is a mistake in wengert: please report it")
 
 
 def compile_tape(tape: AnyTape, name: str = "f") -> Callable[..., Any]:
@@ -88,6 +95,7 @@ class Writer(Parameters):
         self.variables = variables_of(self.ops)
         self.memory = loop.memory if loop else memory_of(self.ops, tape.result, self.reuses)
         self.in_place = self.memory.in_place
+        self.tested: set[Op] = set()  # the tests that were written, with those of bodies
         self.own: set[str] = set()  # names of values that may go to others when these are dead
         self.parts: dict[int, list[Snippet]] = {}  # of what loops give
         self.carries: dict[int, str] = {}  # the names that the next iteration reads values by
@@ -112,6 +120,9 @@ class Writer(Parameters):
             raise TapeError(f"name={name!r} cannot stand behind `def` here. Give a name that the source does not use.")
         parameters, words = self.arguments()
         self.body()
+        for op in with_bodies(self.ops):
+            if isinstance(op, Call) and op.guard and op not in self.tested:
+                raise LostTest(op)
         words += self.outside.constants
         constants = ["*", *words] if words else []
         head = f"def {name}({', '.join([*parameters, *constants])}):\n"
@@ -264,6 +275,7 @@ class Writer(Parameters):
         inner = type(self)(op.fn.body, self.sites, memory)
         inner.prefix = f"{self.prefix}{op.id}_"
         inner.outside, inner.taken, inner.before = self.outside, self.taken, self.before
+        inner.tested = self.tested
         return inner
 
     def take_turns(self, op: Call, names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -273,6 +285,7 @@ class Writer(Parameters):
     def guard(self, op: Call) -> None:
         """Write a test that raises StaleTapeError where a decision is not as recorded."""
         self.checked = True
+        self.tested.add(op)
         if op.fn is functional.raises and not self.uses[op.id]:
             self.raising(op)
             return

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.accounts import kept
 from wengert.compiling.floats import raising, with_floats
 from wengert.compiling.loops.inlining import lines_for
 from wengert.compiling.loops.ways import (
@@ -171,6 +172,7 @@ def _stretch(fork: Fork, gives: list[Any], found: Found, before: list[Step]) -> 
         call.guard = call.guard and not (fork.nexts and at == places[-1])
         new[Within(at)] = made.push(call)
     made.result = push_tuple(made, [new[x] for x in gives])
+    kept([step.op for step in (fork.steps[:-1] if fork.nexts else fork.steps)], made)
     return given, compiled_part(optimised(made, True), "part")
 
 

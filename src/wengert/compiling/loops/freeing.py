@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.accounts import counted, kept
 from wengert.compiling.loops.free_loops import FreeLoop, tape_of
 from wengert.compiling.loops.sharing import shared
 from wengert.compiling.loops.ways import Found, found_in, without_unread
@@ -149,4 +150,4 @@ def _with_free_loops(
         made += [*[op for op in ops[free.start : end] if not isinstance(op, Call)], call, *parts]
         new.update(zip(free.values, parts, strict=True))
     copy(end, len(ops))
-    return made
+    return kept(ops, made, counted([op for free in found for op in free.tests(ops)]))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.accounts import kept, kept_anew
 from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.loops.continuing import continued
 from wengert.compiling.loops.free_loops import FreeLoop, with_trails
@@ -40,7 +41,8 @@ def lowered(tape: Any, cut: bool = True, exact: bool = False) -> Any:
     tape = with_tests_early(tape) if may_be_free(tape) else tape
     while (back := postponed_on(tape)) is not None:
         tape = _lowered(tape, back, cut, exact)
-    return rolled(with_trails(_freed(tape, 0, exact) if cut else without_heads(tape)))
+    tape = _freed(tape, 0, exact) if cut else without_heads(tape)
+    return kept(tape, rolled(with_trails(tape)))
 
 
 def _freed(tape: Any, wanted: int, exact: bool) -> Any:
@@ -97,7 +99,7 @@ class _Forward:
         read.append(tape.result.op)
         self.later = [op for op in dict.fromkeys(read) if op in self.span and op not in self.outputs]
         self.others: list[Op] = []
-        self.tape = self._tape()
+        self.tape = kept(self.span, self._tape())
 
     def _tape(self) -> Tape:
         made = Tape()
@@ -181,7 +183,7 @@ def _continued(forward: _Forward, whole: Any, counts: dict[int, int]) -> Any:
         raise Uncut("a table has an element twice, or others than floats")
     cuts = [counts, *[{**counts, n: keep + 1} for n, keep in counts.items()], {n: k + 2 for n, k in counts.items()}]
     base, *mores, further = [rolled(_pulled_of_few(forward, _cut(whole, cut)), LIKE_CUT) for cut in cuts]
-    return continued(base, mores, further, [n - keep for n, keep in counts.items()], tables)
+    return kept_anew(whole, continued(base, mores, further, [n - keep for n, keep in counts.items()], tables))
 
 
 def _is_told_apart(table: tuple[Any, ...]) -> bool:
@@ -243,7 +245,7 @@ def _pulled(forward: _Forward, tape: Tape) -> Any:
     """The derivative tape of a forward part as it stands on `tape`."""
     n = len(forward.inputs)
     given = [_apart(op.val) for op in (*forward.inputs, *forward.others)]
-    return Reverse.taped(tape, n, given, [_apart(value_of(seed)) for seed in forward.seeds])
+    return kept_anew(tape, Reverse.taped(tape, n, given, [_apart(value_of(seed)) for seed in forward.seeds]))
 
 
 def _pulled_of_few(forward: _Forward, tape: Tape) -> Any:
@@ -280,7 +282,7 @@ def _spliced(tape: Any, back: Call, forward: _Forward, derivative: Any) -> Tape:
         elif op not in forward.span:
             _copied(made, [op], new)
     made.result = new[tape.result.op]
-    return made
+    return kept([*[op for op in tape if op not in forward.span], *derivative], made)
 
 
 def _copied(made: Tape, ops: Sequence[Op], new: dict[Op, Any]) -> None:

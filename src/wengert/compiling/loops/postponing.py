@@ -83,7 +83,8 @@ def _repeats_freely(recording: Recording, here: Level, end: int) -> bool:
 def _is_plain(recording: Recording, here: Level, end: int) -> bool:
     """Whether a level holds nothing but calls of primitives, on values of its own, of the outer level and constants.
 
-    Nor may the function have set which floating-point errors raise: playing its tape again sets nothing.
+    Nor may the function have set which floating-point errors raise, or asked whether an array can be written: playing
+    its tape again does not.
     """
     inputs = [recording.entries[slot] for slot in here.inputs]
     return all([entry is not None and entry[2] and entry[2][0] is not None for entry in inputs]) and all(
@@ -91,6 +92,7 @@ def _is_plain(recording: Recording, here: Level, end: int) -> bool:
             entry is not None
             and (type(entry[0]) in (Bound, Primitive) or entry[0].kind in ("input", "constant", "guard"))
             and getattr(entry[0], "fn", None) is not functional.raises
+            and not (entry[0].kind == "guard" and any([type(a) is functional.Path for a in entry[3]]))
             for entry in recording.entries[here.start : end + 1]
         ]
     )

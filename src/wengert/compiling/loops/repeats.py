@@ -67,8 +67,8 @@ def _work(op: Op) -> int:
 
 
 def is_move(op: Op) -> bool:
-    """Whether an op only takes a part of something."""
-    return isinstance(op, Call) and any([op.fn is fn for fn in _MOVES])
+    """Whether an op only takes a part of something, by which nothing is decided."""
+    return isinstance(op, Call) and not op.guard and any([op.fn is fn for fn in _MOVES])
 
 
 def _periods(marks: np.ndarray, least: int) -> list[int]:

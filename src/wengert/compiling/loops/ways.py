@@ -95,6 +95,11 @@ class Found(NamedTuple):
         """What a variable or a value from before was recorded as, where the loop begins."""
         return (self.held if type(link) is Held else self.outer)[link.number]
 
+    def tests(self, ops: Sequence[Op]) -> list[Op]:
+        """Those of the ops for which the loop stands that are tests, as its ways make them."""
+        fns = {id(step.op.fn) for steps, _ in self.ends() for step in steps if step.op.guard}
+        return [op for op in ops[self.start : self.stop] if isinstance(op, Call) and id(op.fn) in fns]
+
     @property
     def key(self) -> Any:
         """Equal for loops that do the same, whatever they begin with."""

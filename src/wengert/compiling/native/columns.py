@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.compiling.accounts import kept
 from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.graphs.graph import SUM
 from wengert.compiling.graphs.vocabulary import axes_of
@@ -81,7 +82,7 @@ class _Taking:
         if self.old.arguments is not None:
             inputs = tuple([self.table[v.op] for v in self.old.arguments.inputs])
             new.arguments = self.old.arguments._replace(inputs=inputs)
-        return new
+        return kept(self.old, new)
 
     def take(self, op: Op) -> None:
         """Take in an op: by columns, or as it is."""

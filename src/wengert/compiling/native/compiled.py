@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from wengert.compiling.accounts import kept
 from wengert.compiling.blocking import NATIVELY, blocked
 from wengert.compiling.native.columns import by_columns
 from wengert.compiling.native.module import compiled
@@ -49,6 +50,7 @@ def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any], error: Un
     new: Any = type(tape)(tape.ctx)
     table: dict[Op | None, Variable] = {}
     texts: list[str] = []
+    others: list[Op] = []
     for op in tape:
         copy = op.copy()
         copy.rewrite(lambda v: table[v.op])
@@ -57,13 +59,15 @@ def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any], error: Un
             if found is not None:
                 texts.append(found.fn.source)
                 copy = found
+        if getattr(copy, "fn", None) is getattr(op, "fn", None):
+            others.append(op)
         table[op] = new.push(copy)
     if not texts:
         raise error
     new.result = table[tape.result.op]
     if tape.arguments is not None:
         new.arguments = tape.arguments._replace(inputs=tuple([table[v.op] for v in tape.arguments.inputs]))
-    made: Any = new.compile(name)
+    made: Any = kept(others, new).compile(name)
     made.source = "\n\n".join([*texts, made.source])
     made.state = f"native code for loops; it has no words for {error}"
     return made

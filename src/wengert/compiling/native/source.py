@@ -59,6 +59,7 @@ class Program:
         self.parameters: dict[Any, tuple[Any, Any]] = {}
         self.known = False  # whether the code depends on arrays of whole numbers
         self.ops = self.elements = self.slow = 0
+        self.tested: set[Op] = set()
         self.level = Level(self.names)
         self.body = Body(self, tape, self.level)
         self.body.read(ops)
@@ -223,6 +224,7 @@ class Body:
         try:
             known = OPS.get(fn)
             if fn in STATIC:
+                self.program.tested.add(op)
                 return op.val
         except TypeError:
             known = None
@@ -278,6 +280,7 @@ class Body:
 
     def guard(self, op: Call, made: Scalar) -> None:
         """End where a decision is another than it was."""
+        self.program.tested.add(op)
         self.level.test("not {0}" if op.val else "{0}", made)
 
     # -- memory

@@ -34,6 +34,7 @@ class NativeWriter(PlacedWriter):
         elsewhere = {*self.built, *self.tests}
         needed = [op for op in self.ops if op.id in self.needed and op not in elsewhere]
         self.program = Program(tape, needed, list(dict.fromkeys(self.read_by_result())))
+        self.tested |= self.program.tested
         self.separate()
 
     def known(self) -> list[np.ndarray]:
