@@ -17,7 +17,6 @@ from wengert.compiling.loops.sharing import shared
 from wengert.compiling.loops.ways import Found, found_in, without_unread
 from wengert.compiling.watched.heads import Head
 from wengert.tape.ops import Call, Constant, Op, Variable
-from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.functions import Functions
 from wengert.values.specs import FLOATS
@@ -60,7 +59,7 @@ def freed(tape: Any, wanted: int, exact: bool) -> Any:
 
     Derivatives are taken by as many of its first inputs as are `wanted`.
     """
-    made: Any = with_tests_early(tape)
+    made: Any = tape_of(tape, with_tests_early(list(tape)))
     ops, known = list(made), dict[Any, FreeLoop]()
     depending = _depending(ops, {v.op for v in made.inputs[:wanted]})
     while loops := _innermost(ops):
@@ -74,16 +73,15 @@ def freed(tape: Any, wanted: int, exact: bool) -> Any:
     return tape_of(made, ops)
 
 
-def with_tests_early(tape: Any) -> Tape:
-    """A copy of the tape, in which what is asked of values when a trace ends is asked when they are there."""
-    ops = list(tape)
+def with_tests_early(ops: list[Op]) -> list[Op]:
+    """The ops of a tape, in which what is asked of values when a trace ends is asked when they are there."""
     place: dict[Any, int] = {op: k for k, op in enumerate(ops)}
 
     def when(op: Op) -> int:
         reads = [place[v.op] for v in op.references()] if isinstance(op, Call) and op.guard else []
         return max(reads) if reads and op.fn in _ASKED_LAST else place[op]  # type: ignore[attr-defined]
 
-    return tape_of(tape, sorted(ops, key=when))
+    return sorted(ops, key=when)
 
 
 def _depending(ops: Iterable[Op], found: set[Op]) -> set[Op]:

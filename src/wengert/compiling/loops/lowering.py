@@ -16,7 +16,7 @@ import numpy as np
 from wengert.compiling.accounts import kept, kept_anew
 from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.loops.continuing import continued
-from wengert.compiling.loops.free_loops import FreeLoop, with_trails
+from wengert.compiling.loops.free_loops import FreeLoop, tape_of, with_trails
 from wengert.compiling.loops.freeing import freed, is_head, may_be_free, with_tests_early, without_heads
 from wengert.compiling.loops.postponing import Reverse
 from wengert.compiling.loops.repeats import INEXACT, constant_key
@@ -38,7 +38,8 @@ LIKE_CUT = range(CUT - 3, CUT + 3)
 
 def lowered(tape: Any, cut: bool = True, exact: bool = False) -> Any:
     """The tape, rolled, with what each Reverse on it stands for; of a few iterations at first, with `cut`."""
-    tape = with_tests_early(tape) if may_be_free(tape) else tape
+    if may_be_free(tape) and (early := with_tests_early([*tape])) != [*tape]:
+        tape = tape_of(tape, early)
     while (back := postponed_on(tape)) is not None:
         tape = _lowered(tape, back, cut, exact)
     tape = _freed(tape, 0, exact) if cut else without_heads(tape)

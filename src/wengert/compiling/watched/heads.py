@@ -179,8 +179,11 @@ class Heads:
             state, differs = State({}, (), frozenset()), f"it may change {unknown}"
         else:
             differs = "it ran too few times" if before is None else _difference(before, state)
-            if before is not None and (names := _constants_that_differ(before, state)):
+            names = _constants_that_differ(before, state) if differs and before is not None else set()
+            if names:
                 self.wanting.setdefault(loop, (place, set()))[1].update(names)
+            elif before is not None:
+                self.wanting.pop(loop, None)  # it differed in its first iterations, or by what cannot be lifted
         self.loops[key] = loop, state
         left = operator.length_hint(iterator[0]) if iterator else None
         primitive = Primitive(Head(loop, differs, left, self, state.fixed), None, "guard")
