@@ -126,9 +126,9 @@ def load_compiler() -> None:
 def text_of(program: Program, cached: bool = True) -> str:
     """The whole text of the module."""
     names = [_type_of(source, x) for source, x in program.parameters.values()]
-    names += ["WRITE" for _, x in program.results if not isinstance(x, Scalar)]
+    names += ["WRITE" for _, x in program.results if not isinstance(x, Scalar)] + ["WRITE"] * bool(program.size)
     numbers = ["types.int64", *["types.float64" for _, x in program.results if isinstance(x, Scalar)]]
-    signature = f"types.Tuple(({', '.join(numbers)},))({', '.join([*names, 'WRITE'])})"
+    signature = f"types.Tuple(({', '.join(numbers)},))({', '.join(names)})"
     options = f"error_model='numpy', cache={cached}"
     parts = "".join([f"@njit({options})\n{function}\n\n\n" for function in program.functions])
     return f"{_HEAD.format(about=_versions())}{parts}@njit({signature}, {options})\n{program.text}"

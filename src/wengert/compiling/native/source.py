@@ -143,8 +143,9 @@ class Program:
         self.size = text.size
         names = [x.name if isinstance(x, Memory) else x.text for _, x in self.parameters.values()]
         names += [x.memory.name for _, x in self.results if isinstance(x, View)]
+        names += ["w"] * bool(self.size)
         failed = f"FAILED = ({', '.join(['1', *(['0.0'] * len(numbers))])},)"
-        lines = [f"def native({', '.join([*names, 'w'])}):", f"    {failed}", *text.lines]
+        lines = [f"def native({', '.join(names)}):", f"    {failed}", *text.lines]
         return "\n".join([*lines, f"    return ({', '.join(['0', *numbers])},)"]) + "\n"
 
 

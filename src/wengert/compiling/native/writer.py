@@ -77,10 +77,8 @@ class NativeWriter(PlacedWriter):
         """Write the call, and the result."""
         for op in self.tests:
             self.write(op)
-        native, plain, taken = self.name("native"), self.name("plain"), self.name("w")
+        native, plain = self.name("native"), self.name("plain")
         self.outside.constants[native], self.outside.constants[plain] = self.native, self.plain
-        pool = self.name("pool")
-        self.pool = self.outside.constants[pool] = Pool([Buffer((max(1, self.program.size),), np.dtype(float))])
         otherwise = f"return {plain}({', '.join([*self.given[0], *(f'{k}={k}' for k in self.given[1])])})"
         args = [self.argument(op, x) for op, x in self.program.parameters.values()]
         for x in self.known() if self.program.known else ():
@@ -94,21 +92,27 @@ class NativeWriter(PlacedWriter):
             else:
                 arrays.append(self.room(op, x))
         failed = self.name("failed")
+        begin, end, space = self.workspace() if self.program.size else ([], [], [])
         self.lines += [
-            f"{taken} = {pool}.take()",
+            *begin,
             "try:",
             f"    {', '.join([failed, *numbers])}{',' * (not numbers)} = "
-            f"{native}({', '.join([*args, *arrays, f'{taken}[0]'])})",
+            f"{native}({', '.join([*args, *arrays, *space])})",
             "except TypeError:  # an array that is not aligned",
             f"    {otherwise}",
-            "finally:",
-            f"    {pool}.give({taken})",
+            *end,
             f"if {failed}: {otherwise}",
         ]
         for op in self.ops:
             if not isinstance(op, (Input, Call)) or op in self.built:
                 self.write(op)
         self.statement(None, lambda: f"return {self.arg(self.tape.result).text}")
+
+    def workspace(self) -> tuple[list[str], list[str], list[str]]:
+        """The lines that take memory for the native code, those that give it back, and its name."""
+        taken, pool = self.name("w"), self.name("pool")
+        self.pool = self.outside.constants[pool] = Pool([Buffer((self.program.size,), np.dtype(float))])
+        return [f"{taken} = {pool}.take()"], ["finally:", f"    {pool}.give({taken})"], [f"{taken}[0]"]
 
     def argument(self, source: Any, x: Memory | Scalar) -> str:
         """The text of an argument of the native code."""
