@@ -471,3 +471,29 @@ def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
         tape.compile(native=True)
 
 
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_what_is_not_finite_is_told_by_compiled_code(folder: Path, bad: float) -> None:
+    """A nan or an infinity anywhere in a result has NumPy's code run; sums of many elements tell of one."""
+
+    def f(x: np.ndarray) -> Any:
+        u = 100.0 * (x[1:] - x[:-1])
+        return np.sum(np.where(x > -3.0, x, 0.0)), x.copy(), np.concatenate([u, x]), np.outer(x[:3], x)
+
+    x = np.linspace(-1.0, 2.0, 5003)
+    run: Any = native(of(f, x))
+    called = []
+    plain = run.__kwdefaults__["plain"]
+    run.__kwdefaults__["plain"] = lambda *args: called.append(1) or plain(*args)
+    same(run(x), f(x))
+    assert not called
+    for k in (0, 2, 777, 4999, 5002):
+        y = x.copy()
+        y[k] = bad
+        called.clear()
+        for a, b in zip(run(y), f(y), strict=True):
+            np.testing.assert_array_equal(a, b)
+        assert called

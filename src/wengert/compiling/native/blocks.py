@@ -218,6 +218,18 @@ class Level:
                     self.touch(memory, at, None, self.writes)
         return at
 
+    def finite(self, memory: Memory) -> list[str] | None:
+        """Have nests tell by names whether all that they write to memory is finite; None where they cannot."""
+        found: dict[int, str] = {}
+        for at, _ in self.writes.get(memory, ()):
+            nest, name = self.blocks[at], f"s{next(self.names)}"
+            if not isinstance(nest, Nest) or nest.keep not in (None, 0) or not nest.writes_once(memory):
+                return None
+            found.setdefault(at, name)
+        for at, name in found.items():
+            self.blocks[at].gather_finite(memory, name)
+        return [*found.values()] or None
+
     # -- written
 
     def nests(self) -> int:

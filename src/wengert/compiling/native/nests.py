@@ -89,13 +89,30 @@ class Nest:
                 found.append((n, [axis]))
         return found
 
+    def targets(self, memory: Memory) -> list[Any]:
+        """The statements that write to memory."""
+        views = [(s, s.made.view if isinstance(s, Let) else s.view) for s in self.statements]
+        return [s for s, view in views if view is not None and view.memory is memory]
+
+    def writes_once(self, memory: Memory) -> bool:
+        """Whether what is written to memory is not added to it."""
+        sums = any([isinstance(s, Reduce) or (isinstance(s, Store) and s.sign != "=") for s in self.targets(memory)])
+        return not sums and not any([view.memory is memory for view in self.cleared])
+
+    def gather_finite(self, memory: Memory, name: str) -> None:
+        """Gather x - x of all that is written to memory, which is zero if that is finite."""
+        self.keep = 0
+        for s in self.targets(memory):
+            x = s.made if isinstance(s, Let) else s.operands[0]
+            self.statements.append(Reduce(name, "0.0", "radd({0}, {1} - {1})", [x], None))
+
     def write(self, text: Text) -> None:
         loops = self.axes()
         inner = [k for k, (_, axes) in enumerate(loops) if axes[0] == self.keep]
         outer = len(loops) if self.keep is None or self.keep >= len(self.shape) else inner[0]
         counters = [f"i{k}" for k in range(len(loops))]
         last = [axes[-1] for _, axes in loops]
-        reduced = [s for s in self.statements if isinstance(s, Reduce)]
+        reduced = [*{s.name: s for s in self.statements if isinstance(s, Reduce)}.values()]
         for view in self.cleared:
             text.begin(f"for z in range({view.shape[0]}):")
             text.line(f"{element(view, {0: 'z'})} = 0.0")
@@ -205,7 +222,7 @@ class Text:
         if self.begun == len(self.lines):
             self.given = []
         nest.write(self)
-        self.given += [s.name for s in nest.statements if isinstance(s, Reduce) and s.view is None]
+        self.given += dict.fromkeys([s.name for s in nest.statements if isinstance(s, Reduce) and s.view is None])
         if len(self.lines) - self.begun >= LINES:
             self.close()
 

@@ -66,6 +66,7 @@ class Program:
         if self.slow > SLOW and self.slow * OTHERS > self.elements:
             raise Unworded("sin or its like of a large array")
         self.results = [(op, self.result(k, op)) for k, op in enumerate(wanted)]
+        self.finite = [self.level.finite(x.memory) if isinstance(x, View) else [x.text] for _, x in self.results]
         self.text = self.written()
 
     def parameter(self, key: Any, source: Any, value: Any) -> Any:
@@ -109,20 +110,20 @@ class Program:
             view = View.whole(memory, op.val.shape)
         else:
             raise Unworded("a result in another order")
-        self.give(x, view)
-        return view
+        return replace(view, memory=self.give(x, view))
 
-    def give(self, x: Any, view: View) -> None:
+    def give(self, x: Any, view: View) -> Memory:
         """Let an array be in memory of the caller: that where it is computed, or a copy."""
         if isinstance(x, Computed) and x.view is None and x.level is self.level:
             self.level.give_memory(x, view)
-            return
+            return view.memory
         x = self.level.view(x) if isinstance(x, Computed) else x
         mine = isinstance(x, View) and x.memory.home is self.level and not x.memory.name
         if mine and x.is_whole and view.is_contiguous:
             x.memory.name = view.memory.name
-        else:
-            self.level.store(view, "=", x.number if isinstance(x, Splat) else x)
+            return x.memory
+        self.level.store(view, "=", x.number if isinstance(x, Splat) else x)
+        return view.memory
 
     def written(self) -> str:
         """The text of the function, which gives whether it failed, and the results that are numbers."""
@@ -130,10 +131,10 @@ class Program:
         self.level.write(text)
         self.functions = text.functions
         numbers = [x.text for _, x in self.results if isinstance(x, Scalar)]
-        for _, x in self.results:
-            if isinstance(x, Scalar):
-                text.line(f"if {x.text} - {x.text} != 0.0: return FAILED")
-            else:
+        for (_, x), told in zip(self.results, self.finite, strict=True):
+            for name in told or ():
+                text.line(f"if {name} - {name} != 0.0: return FAILED")
+            if told is None:
                 text.line("bad = 0")
                 text.begin(f"for i0 in range({x.memory.size}):")
                 at = element(View.whole(x.memory, (x.memory.size,)), {0: "i0"})
