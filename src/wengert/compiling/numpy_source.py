@@ -59,7 +59,8 @@ def compile_placed(tape: AnyTape, name: str = "f", exact: bool = True) -> Callab
 
 def _arranged(tape: AnyTape, exact: bool) -> AnyTape:
     """The tape with what is done by blocks, or by columns."""
-    return turned(blocked(tape, exact), exact)
+    made = blocked(tape, exact)
+    return made if exact else turned(made)
 
 
 def _placed(writer: PlacedWriter, name: str) -> Callable[..., Any]:

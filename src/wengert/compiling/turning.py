@@ -33,13 +33,17 @@ Turned = tuple[Any, Sequence[Any], dict[str, Any]]
 _STORES = Functions(functional.setitem, functional.additem)
 
 
-def turned(tape: AnyTape, exact: bool) -> AnyTape:
-    """The tape with arrays of many short rows turned where that pays; with `exact` no sum is added up otherwise."""
+def turned(tape: AnyTape) -> AnyTape:
+    """The tape with arrays of many short rows turned where that pays.
+
+    What something decides by stays: sums by columns are added up in another order, and NumPy may round a function of
+    elements that lie together otherwise.
+    """
     ops = list(tape)
     if not any([_is_tall(op.val) for op in ops]) or not is_plain(ops):
         return tape
-    decides = {*ops} if exact else deciding(ops)
-    groups = _groups(ops, {op for op in ops if _by_columns(op, _as_it_is, op in decides) is not None})
+    decides = deciding(ops)
+    groups = _groups(ops, {op for op in ops if op not in decides and _by_columns(op, _as_it_is) is not None})
     readers: dict[Any, list[Any]] = {tape.result.op: [None]}
     for op in ops:
         for v in op.references():
@@ -125,7 +129,7 @@ class _Turned(Remade):
 
     def turn(self, op: Any) -> None:
         """Append an op by columns."""
-        fn, args, kwargs = _by_columns(op, self.twin, False)  # type: ignore[misc]
+        fn, args, kwargs = _by_columns(op, self.twin)  # type: ignore[misc]
         value = op.val if np.ndim(op.val) < 2 else np.ascontiguousarray(op.val.T)
         if _is_view(op):
             value = fn(*[value_of(a) for a in args])
@@ -156,7 +160,7 @@ def _as_it_is(v: Any, ndim: int) -> Any:
     return v
 
 
-def _by_columns(op: Op, twin: Turn, exact: bool) -> Turned | None:
+def _by_columns(op: Op, twin: Turn) -> Turned | None:
     """A call by columns: the function, its arguments, by `twin`, and those by name; None where it is not known."""
     if not isinstance(op, Call) or op.guard or isinstance(op.fn, Variable) or not is_of_numbers(op):
         return None
@@ -166,8 +170,7 @@ def _by_columns(op: Op, twin: Turn, exact: bool) -> Turned | None:
         return None
     if np.ndim(op.val) and not _is_view(op) and not op.val.flags.c_contiguous:
         return None
-    readers = _EXACT if exact else (*_EXACT, *_SUMS)
-    return next((read(op, twin) for is_its, read in readers if is_its(op)), None)
+    return next((read(op, twin) for is_its, read in _READERS if is_its(op)), None)
 
 
 def _elements(op: Call, twin: Turn) -> Turned | None:
@@ -264,17 +267,14 @@ def _einsum(op: Call, twin: Turn) -> Turned | None:
     return op.fn, [f"{inputs}->{kept[::-1]}", *[twin(v, 0) for v in args]], {}
 
 
-_Readers = Sequence[tuple[Callable[[Call], bool], Callable[[Call, Turn], Turned | None]]]
-_EXACT: _Readers = (
+_READERS: Sequence[tuple[Callable[[Call], bool], Callable[[Call, Turn], Turned | None]]] = (
     (lambda op: is_elementwise(op) or op.fn in BY_ELEMENTS, _elements),
     (lambda op: op.fn is operator.getitem, _part),
     (lambda op: op.fn in _STORES, _store),
     (lambda op: op.fn in RESHAPES, _reshaped),
     (lambda op: op.fn in MAKERS, _empty),
     (lambda op: op.fn is np.stack, _stacked),
-)
-_SUMS: _Readers = (
-    (lambda op: op.fn in EXTREMA, _extremum),  # of zeros it takes any
+    (lambda op: op.fn in EXTREMA, _extremum),
     (lambda op: op.fn == SUM, _sum),
     (lambda op: op.fn is np.vdot, _dot),
     (lambda op: op.fn is np.einsum, _einsum),
