@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import warnings
 from typing import Any
 
 import numpy as np
@@ -424,3 +425,22 @@ def test_nobody_is_told_of_what_a_few_iterations_alone_do(recwarn):
         expected += dh / h
     np.testing.assert_allclose(wg.compile(wg.grad(f))(p), expected, rtol=1e-12)
     assert not recwarn.list
+
+
+def test_what_numpy_warns_of_is_told_once(recwarn):
+    """A counter has the function traced twice, and the code is compared with the trace; the user sees one run."""
+
+    def f(x):
+        n = 0
+        while x > 1e-3 and n < 500:
+            x, n = x * 0.9, n + 1
+        return x * n + 0.0 * np.log(np.abs(x - x))
+
+    warnings.simplefilter("always")
+    wg.grad(f)(5.0)
+    expected = [str(one.message) for one in recwarn.list]
+    recwarn.clear()
+    g = wg.compile(wg.grad(f))
+    g(5.0)
+    assert [str(one.message) for one in recwarn.list] == expected
+    assert "as often as its tests say" in g.explain()

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from wengert.compiling.entries import FAILED, Entry, Miss, shares_parts
 from wengert.compiling.loops.free_loops import free_loops_on
 from wengert.compiling.loops.freeing import is_head
@@ -170,8 +172,8 @@ class Compiled(Remade, Wrapper):
                 return None
             entry = Entry(again, parameters, self.exact, self.native)
             is_better = again.reads.heads.are_freed and not entry.failing(given)
-            return entry if is_better and agree(entry.call(*given), found.value) else None
-        except Exception as error:
+            return entry if is_better and _gives(entry, found, given) else None
+        except self.mistakes as error:
             mistaken(error)
             return None
 
@@ -181,10 +183,10 @@ class Compiled(Remade, Wrapper):
         if found.reads.draws or not (postponed_on(tape) or any(map(is_head, tape))):
             return entry
         for exact in (self.exact, True):
-            if agree(entry.call(*given), found.value):
+            if _gives(entry, found, given):
                 return entry
             entry = Entry(found, parameters, exact, self.native, cut=False)
-        return entry if agree(entry.call(*given), found.value) else None
+        return entry if _gives(entry, found, given) else None
 
     def _give_up(self, words: str) -> None:
         """Run as it is from now on, and say so."""
@@ -223,6 +225,12 @@ class Compiled(Remade, Wrapper):
 _REMEDY = """\
 To compile it: give as arguments what the line reads or changes, do it before or after the call, or compile what is
 called there. Without strict=True it runs as it is. What can be watched: docs/compiled.md"""
+
+
+def _gives(entry: Entry, found: Traced, given: tuple[Any, ...]) -> bool:
+    """Whether the code of an entry gives the numbers of its trace; it tells nobody of their overflows again."""
+    with np.errstate(all="ignore"):
+        return agree(entry.call(*given), found.value)
 
 
 def _with_first(entries: Sequence[Entry], entry: Entry) -> list[Entry]:

@@ -40,8 +40,9 @@ def lowered(tape: Any, cut: bool = True, exact: bool = False) -> Any:
     """The tape, rolled, with what each Reverse on it stands for; of a few iterations at first, with `cut`."""
     if may_be_free(tape) and (early := with_tests_early([*tape])) != [*tape]:
         tape = tape_of(tape, early)
-    while (back := postponed_on(tape)) is not None:
-        tape = _lowered(tape, back, cut, exact)
+    with np.errstate(all="ignore"):  # the user was told when the function ran
+        while (back := postponed_on(tape)) is not None:
+            tape = _lowered(tape, back, cut, exact)
     tape = _freed(tape, 0, exact) if cut else without_heads(tape)
     return kept(tape, rolled(with_trails(tape)))
 
@@ -206,14 +207,12 @@ def _holds(found: Tape, forward: _Forward) -> bool:
         given = [_beside(op.val, size, rng) for op in (*forward.inputs, *forward.others)]
         seeds = [_beside(value_of(seed), size, rng) for seed in forward.seeds]
         try:
-            with np.errstate(all="ignore"):
-                expected = fn(forward.tape, len(forward.inputs), [*map(_apart, given)], [*map(_apart, seeds)])
+            expected = fn(forward.tape, len(forward.inputs), [*map(_apart, given)], [*map(_apart, seeds)])
         except Exception:  # a branch goes another way there, or what is computed has no value
             continue
         if all([np.isfinite(leaf).all() for _, leaf in leaves(expected)]):
             try:
-                with np.errstate(all="ignore"):
-                    return agree(run(*given, *seeds), expected)
+                return agree(run(*given, *seeds), expected)
             except Exception:  # where the function has a derivative, this one has none
                 return False
     return False
@@ -252,8 +251,7 @@ def _pulled(forward: _Forward, tape: Tape) -> Any:
 def _pulled_of_few(forward: _Forward, tape: Tape) -> Any:
     """`_pulled` of fewer iterations, in which the function's own calls may raise anything: they were never run so."""
     try:
-        with np.errstate(all="ignore"):
-            return _pulled(forward, tape)
+        return _pulled(forward, tape)
     except Exception as error:
         raise Uncut(f"fewer iterations raise {error!r}") from error
 

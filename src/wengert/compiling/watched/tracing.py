@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -133,7 +134,8 @@ def counting(g: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any
     while any([place not in lifts or not names <= lifts[place] for place, names in more.items()]):
         lifts = {place: lifts.get(place, set()) | more.get(place, set()) for place in {**lifts, **more}}
         try:
-            again = traced(g, args, kwargs, lifts)
+            with warnings.catch_warnings(record=True):  # they were given when it ran first
+                again = traced(g, args, kwargs, lifts)
         except WengertError as error:
             heads.asks = f" ({str(error).splitlines()[0]})"
             return None
