@@ -56,6 +56,8 @@ class Slotted:
 s = Slotted(); s.a = 0.5
 """
 
+INDEX = "k = 1\nclass I:\n    def __index__(self): return k\ni = I()"
+
 DESCRIBED = """
 class By:
     by = 0.5
@@ -289,6 +291,11 @@ WAYS = [
     (CLASSES, "np.apply_along_axis(lambda v: v * m.a, 0, np.ones(2))[0]", "m.a = 0.7", EAGER),
     (CLASSES, "np.piecewise(np.ones(2), [np.ones(2) > 0], [lambda v: v * m.a])[0]", "m.a = 0.7", EAGER),
     (CLASSES, "np.frompyfunc(lambda k: m.a, 1, 1)(0)", "m.a = 0.7", HIT),
+    (CLASSES + "u = np.frompyfunc(lambda k: m.a, 1, 1)", "u(0)", "m.a = 0.7", EAGER),
+    (CLASSES + "v = np.vectorize(lambda k: m.a)", "float(v(0.0))", "m.a = 0.7", EAGER),
+    (INDEX, "[0.5, 0.7, 0.9][i]", "k = 2", MISS),
+    (INDEX, "x[i]", "k = 0", MISS),
+    (INDEX, "float('ab'.__mul__(i) == 'abab')", "k = 2", MISS),
     (CLASSES, "np.fromfunction(lambda k: k + m.a, (2,))[0]", "m.a = 0.7", HIT),
     (CLASSES + "lot = [m]", "lot[0].a", "lot[0].a = 0.7", HIT),
     (CLASSES + "bound = m.of", "bound()", "m.a = 0.7", HIT),

@@ -95,6 +95,11 @@ def is_bound_to_none(f: Any) -> bool:
     return owner is None or isinstance(owner, (types.ModuleType, type))
 
 
+def hides_a_function(thing: Any) -> bool:
+    """Whether a thing runs a function that it holds in C: what np.frompyfunc made, a ufunc of objects alone, does."""
+    return isinstance(thing, np.vectorize) or (type(thing) is np.ufunc and {*"".join(thing.types)} <= {*"O->"})
+
+
 def lookup_with_owner(t: Any, name: str) -> tuple[Any, Any]:
     """What a class defines under a name, and which of its bases does."""
     return next(((vars(base)[name], base) for base in t.__mro__ if name in vars(base)), (None, None))

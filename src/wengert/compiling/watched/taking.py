@@ -25,12 +25,14 @@ from wengert.compiling.watched.kinds import (
     COMPARED,
     SAME,
     has_attributes_alone,
+    hides_a_function,
     is_bound_to_none,
     is_made_of_atoms,
     is_tensor_function,
 )
 from wengert.compiling.watched.lent import Lent
 from wengert.compiling.watched.trusted import is_library, is_unwatched
+from wengert.hooks.exchange import prepare
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.shadow import SHADOW
@@ -262,10 +264,13 @@ class Taken:
         return {key: repr(key) for key in value}
 
     def _object(self, value: Any, place: str, t: Any) -> None:
-        if issubclass(t, enum.Enum):
+        if hides_a_function(value):
+            self.give_up(f"it reads {self.said(place)} from outside, which runs a function that is not seen")
+        elif issubclass(t, enum.Enum):
             read_member(self, value, place)
         elif isinstance(value, type):
             self.classes[id(value)] = value
+            prepare(value)
             self.test(f"{place} is {self.pin(value)}")
         elif t is types.FunctionType or t is Transformed:
             self.test(f"{place} is {self.pin(value)}")
@@ -291,6 +296,7 @@ class Taken:
 
     def _instance(self, value: Any, place: str, t: Any) -> None:
         self.classes[id(t)] = t
+        prepare(t)  # its methods may be called by C alone
         if place.startswith("a"):
             self.test(f"type({place}) is {self.pin(t)}")
         else:
