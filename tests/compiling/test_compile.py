@@ -485,3 +485,9 @@ def test_a_mistake_of_ours_in_making_code_is_told_and_the_function_runs_as_it_is
     with pytest.warns(wg.EagerWarning, match="no such thing.*, a mistake in wengert"):
         assert g(3.0) == 6.0
     assert g(4.0) == 8.0
+
+
+def test_a_partial_function_that_is_read_stays_what_it_was() -> None:
+    part = functools.partial(lambda a, b, c=1.0: a * b * c, 2.0)
+    assert wg.compile(lambda x: part(x))(1.5) == 3.0
+    assert functools.partial(part, c=5.0).func is part.func
