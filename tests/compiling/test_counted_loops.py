@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import functools
+import itertools
 import math
 from typing import Any
 
@@ -228,6 +230,27 @@ def differences_of_kinds(x):
     return x * float(n)
 
 
+class Base:
+    def __init__(self, n):
+        self.n = n
+
+
+class Shrinking(Base):
+    def __init__(self, n, by):
+        super().__init__(n)
+        self.by = by
+
+    def of(self, x):
+        return x * (self.by + 0.3 / (1 + self.n))
+
+
+def objects_that_know_their_number(x):
+    n = 0
+    while x > 0.1:
+        x, n = Shrinking(n, 0.5).of(x), n + 1
+    return x
+
+
 positive, vectors = functools.partial(R.uniform, 0.2, 30.0), functools.partial(R.uniform, 1.0, 3.0, 3)
 FREE = [
     (halvings, positive, 2), (newton, positive, 1), (fixed_point, lambda: R.uniform(0.2, 0.9), 1),
@@ -238,7 +261,7 @@ FREE = [
     (a_counter_around_a_counter, positive, 6), (in_a_callee, lambda: R.uniform(2, 1000), 1),
     (counted_by_another, positive, 1), (of_a_square_root, positive, 1), (an_array, lambda: R.uniform(0.5, 4.0, 6), 2),
     (the_variable_of_a_for, lambda: R.uniform(1, 3), 1), (a_range_down, positive, 3),
-    (differences_of_kinds, positive, 1),
+    (differences_of_kinds, positive, 1), (objects_that_know_their_number, positive, 1),
 ]  # fmt: skip
 
 
@@ -462,7 +485,30 @@ def an_array_of_ints(x):
     return x * counts.sum()
 
 
+def some_of_an_iterator(x):
+    n, few = 0, functools.partial(itertools.islice, range(100))
+    while x > 0.1:
+        if len(list(itertools.islice(range(100), n))) > 6 or sum(few(n)) > 500:
+            x = 0.7 * x
+        x, n = 0.9 * x, n + 1
+    return x
+
+
+class Few(collections.deque):
+    pass
+
+
+def a_class_of_c(x):
+    n = 0
+    while x > 0.1:
+        if len(Few(range(9), n)) > 6:
+            x = 0.7 * x
+        x, n = 0.9 * x, n + 1
+    return x
+
+
 REFUSED = [
+    some_of_an_iterator, a_class_of_c,
     an_index, an_index_of_an_array, a_slice, a_range_of_a_counter, a_key, a_member, a_text, a_format, a_length, a_shape,
     an_identity, a_sorted_one, the_largest, a_sum, bits_of_a_counter, the_place_of_a_counter, a_factorial, many,
     a_negative_power, the_size_of_an_object, an_iterator_of_its_own, caught_by_the_function, a_kind, divides,

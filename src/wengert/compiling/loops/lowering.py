@@ -120,8 +120,11 @@ class _Forward:
         return made
 
     def _push_other(self, made: Tape, new: dict[Op, Variable], op: Op) -> None:
-        """Push what was computed beside: a number or an array as an input, all else by the calls that make it."""
-        if isinstance(op, Constant):
+        """Push what was computed beside: a number or an array as an input, all else by the calls that make it.
+
+        So is a number that a counter begins with: what it decides is a test, and no constant.
+        """
+        if isinstance(op, Constant) and type(op.val) is not float:
             new[op] = made.push(op.copy())
         elif is_inexact(op.val):
             self.others.append(op)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import operator
+import sys
 import types
+import warnings
 from typing import Any
 
 import numpy as np
@@ -16,8 +19,9 @@ from wengert.hooks.operators import BINARY, COMPARE, INPLACE, UNARY
 from wengert.recording.learnt import prepared
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, Recording
+from wengert.values.callables import callable_name
 from wengert.values.functional import WHOLE
-from wengert.values.names import is_heap_type
+from wengert.values.functions import Functions
 from wengert.values.sites import Site
 from wengert.values.specs import is_inexact
 
@@ -115,24 +119,35 @@ def _getitem(key: Any, container: Any, site: Site | None) -> Any:
 
 def _resolve(f: Any, site: Site | None = None) -> Any:
     resolved = WATCHING["resolve"](f, site)
-    t = type(f)
-    if t not in _IN_C or (t is type and is_heap_type(f)) or (t is types.BuiltinFunctionType and f in _ASKING_FRAMES):
+    if _is_entered(f):
         return resolved
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not any(map(_holds, args)) and not any(map(_holds, kwargs.values())):
             return resolved(*args, **kwargs)
-        return _called(f, resolved, args) if not kwargs else refuse(f"{f.__name__} of a counter")
+        return _called(f, resolved, args) if not kwargs else refuse(f"{callable_name(f)} of a counter")
 
     return call
 
 
-_IN_C = {
-    type, types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, types.MethodWrapperType,
-    types.ClassMethodDescriptorType, np.ufunc, type(np.sum), type(np.where),
-}  # fmt: skip
-_ASKING_FRAMES = {getattr, hasattr, vars, setattr, delattr, locals, globals, eval, exec, dir}
-"""What looks at the frame that calls it; a counter refuses to be asked for attributes."""
+def _is_entered(f: Any) -> bool:
+    """Whether a callable is code in Python, each site of which is a door, or looks at the frame that calls it.
+
+    A counter refuses to be asked for attributes.
+    """
+    t = type(f)
+    if t is types.FunctionType or f in _ASKING_FRAMES:
+        return True
+    if t is types.MethodType or t is functools.partial:
+        return _is_entered(f.__func__ if t is types.MethodType else f.func)
+    if issubclass(t, type):
+        return any([python_method(f, name) is not None for name in ("__init__", "__new__")])
+    return python_method(t, "__call__") is not None
+
+
+_ASKING_FRAMES = Functions(
+    getattr, hasattr, vars, setattr, delattr, locals, globals, eval, exec, dir, super, sys._getframe, warnings.warn
+)
 
 
 def _called(f: Any, resolved: Any, args: tuple[Any, ...]) -> Any:
@@ -147,7 +162,7 @@ def _called(f: Any, resolved: Any, args: tuple[Any, ...]) -> Any:
         return isinstance(0, args[1])
     if f in (float, np.float64, bool) or _makes_floats(f, args):
         return resolved(*map(twin, args))
-    return refuse(f"{f.__name__} of a counter")
+    return refuse(f"{callable_name(f)} of a counter")
 
 
 def _is_plain_class(cls: Any) -> bool:
