@@ -107,6 +107,17 @@ def steps_in_time(x):
     return x * t
 
 
+def numbers_of_numpy(x):
+    t, s = np.float64(0.25), 1.0
+    while x > 0.2:
+        s = s * x
+        if t > 3.0:
+            t = np.float64(0.5)
+        x = x - 0.05 * x * np.sqrt(t)
+        t = t * 1.3
+    return s * t
+
+
 def rising_bound(x):
     n, bound = 0, 1
     while x > 0.01 * bound:
@@ -256,6 +267,7 @@ FREE = [
     (halvings, positive, 2), (newton, positive, 1), (fixed_point, lambda: R.uniform(0.2, 0.9), 1),
     (exponential_series, positive, 1), (sine_series, lambda: R.uniform(0.2, 6.0), 1), (power_iteration, vectors, 1),
     (bisection, lambda: R.uniform(3, 50), 4), (alternating, positive, 2), (steps_in_time, positive, 2),
+    (numbers_of_numpy, positive, 3),
     (rising_bound, positive, 1), (shrinking_step, positive, 1), (a_bool_of_a_counter, positive, 3),
     (of_two_counters, positive, 3), (bits, positive, 6), (a_counter_in_each, lambda: R.uniform(1, 3), 2),
     (a_counter_around_a_counter, positive, 6), (in_a_callee, lambda: R.uniform(2, 1000), 1),

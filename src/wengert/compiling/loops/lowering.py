@@ -28,7 +28,7 @@ from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
 from wengert.tape.tape import Tape
 from wengert.values import functional
 from wengert.values.frames import warn
-from wengert.values.specs import is_complex, is_inexact
+from wengert.values.specs import FLOATS, is_complex, is_inexact
 from wengert.values.trees import leaves
 
 CUT = 10
@@ -124,7 +124,7 @@ class _Forward:
 
         So is a number that a counter begins with: what it decides is a test, and no constant.
         """
-        if isinstance(op, Constant) and type(op.val) is not float:
+        if isinstance(op, Constant) and type(op.val) not in FLOATS:
             new[op] = made.push(op.copy())
         elif is_inexact(op.val):
             self.others.append(op)
