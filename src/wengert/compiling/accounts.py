@@ -37,24 +37,10 @@ def counted(ops: Iterable[Op], times: int = 1) -> Counter[Any]:
 
 def kept(old: Iterable[Op], new: T, answered: Counter[Any] | None = None) -> T:
     """What is `new`, which makes all tests of what is `old` but those that are `answered`; else a LostTest."""
-    _account(old, counted(old) - counted(new) - (answered or Counter()))
-    return new
-
-
-def kept_anew(old: Iterable[Op], new: T) -> T:
-    """The same of what was recorded where `old` was played: the number of tests tells, since words may be others.
-
-    Where x was looked up in a dictionary, a tape that is played compares it with the keys.
-    """
-    before, after = counted(old), counted(new)
-    if before.total() > after.total():
-        _account(old, before - after)
-    return new
-
-
-def _account(old: Iterable[Op], tests: Counter[Any]) -> None:
+    tests = counted(old) - counted(new) - (answered or Counter())
     if tests:
         raise LostTest(next(op for op in with_bodies(old) if is_test(op) and _key(op) in tests))
+    return new
 
 
 def _key(op: Call) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.accounts import kept, kept_anew
+from wengert.compiling.accounts import kept
 from wengert.compiling.graphs.to_tape import provenance
 from wengert.compiling.loops.continuing import continued
 from wengert.compiling.loops.free_loops import FreeLoop, tape_of, with_trails
@@ -188,7 +188,7 @@ def _continued(forward: _Forward, whole: Any, counts: dict[int, int]) -> Any:
         raise Uncut("a table has an element twice, or others than floats")
     cuts = [counts, *[{**counts, n: keep + 1} for n, keep in counts.items()], {n: k + 2 for n, k in counts.items()}]
     base, *mores, further = [rolled(_pulled_of_few(forward, _cut(whole, cut)), LIKE_CUT) for cut in cuts]
-    return kept_anew(whole, continued(base, mores, further, [n - keep for n, keep in counts.items()], tables))
+    return continued(base, mores, further, [n - keep for n, keep in counts.items()], tables)
 
 
 def _is_told_apart(table: tuple[Any, ...]) -> bool:
@@ -248,7 +248,7 @@ def _pulled(forward: _Forward, tape: Tape) -> Any:
     """The derivative tape of a forward part as it stands on `tape`."""
     n = len(forward.inputs)
     given = [_apart(op.val) for op in (*forward.inputs, *forward.others)]
-    return kept_anew(tape, Reverse.taped(tape, n, given, [_apart(value_of(seed)) for seed in forward.seeds]))
+    return Reverse.taped(tape, n, given, [_apart(value_of(seed)) for seed in forward.seeds])
 
 
 def _pulled_of_few(forward: _Forward, tape: Tape) -> Any:
