@@ -206,7 +206,8 @@ class Back:
             tape.result = push_tuple(tape, pair)
             numbers, seeds = [[apart(values[x]) for x in some] for some in (self.given, gives)]
             back = Reverse.taped(tape, len(self.wanted), numbers, seeds)
-            back.result, back.arguments = back.result.op.args[2], None
+            bars = back.result.op.args[2]  # a plain tuple where none of them is computed
+            back.result, back.arguments = bars if type(bars) is Variable else push_tuple(back, bars), None
             self.function = compiled_part(optimised(with_trails(back), loop.exact), "back")
 
 
