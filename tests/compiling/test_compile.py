@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -262,7 +263,8 @@ def test_source_and_explanation_can_be_read() -> None:
     compile(g.source(), "source", "exec")
     assert "def run(" in g.source()
     assert "def entry(a0):" in g.source()
-    assert "reads a0" in g.explain()
+    assert "reads a0" in g.explain() and "numpy['sum'] is sum" in g.explain()
+    assert re.search(r"called with 1: [3-9] ops of 1\d recorded, \d+ tests", g.explain())
     assert "step.lr.cell_contents" in g.explain()
 
 

@@ -206,9 +206,8 @@ class Compiled(Remade, Wrapper):
         for key, entries in self._entries.items():
             for entry in entries:
                 by = getattr(entry.run, "state", None)
-                lines += [
-                    f"called with {key}: {len(entry.tape)} ops, {len(entry.tests)} tests{(by and f', by {by}') or ''}"
-                ]
+                ops = f"{len(entry.tape)} ops of {entry.recorded} recorded, {len(entry.tests)} tests"
+                lines.append(f"called with {key}: {ops}{(by and f', by {by}') or ''}")
                 lines += [f"  {site}: the loop runs {words}" for site, words in entry.loops.items()]
                 lines += [f"  {words}" for words in getattr(entry.run, "blocks", ())]
                 lines += [f"  reads {entry.said(place)}" for place in entry.inputs]

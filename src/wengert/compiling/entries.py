@@ -48,7 +48,7 @@ class Entry:
     ) -> None:
         reads = traced.reads
         assert traced.tape is not None
-        heads = ended_by_tests(traced.tape)
+        heads, self.recorded = ended_by_tests(traced.tape), len(traced.tape)
         self.tape = optimised(lowered(traced.tape, cut and not reads.draws, exact), exact)
         self.loops = {site: head.words for site, head in heads.items()}
         self.parameters, self.inputs, self.labels = parameters, [*reads.inputs], reads.labels

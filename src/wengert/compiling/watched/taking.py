@@ -69,6 +69,13 @@ def said(text: str, labels: Mapping[str, str]) -> str:
     return re.sub(r"\b[kd]\d+\b", lambda k: labels.get(k[0], k[0]), text)
 
 
+def _named(thing: Any) -> str:
+    """The name that a class, a function or a module gives itself."""
+    if isinstance(thing, (type, types.FunctionType, type(np.sum))):
+        return getattr(thing, "__qualname__", "")
+    return thing.__name__ if type(thing) is types.ModuleType else ""
+
+
 def library_that_calls(frame: types.FrameType | None) -> str | None:
     """Code of a library that runs as it is, for nothing traced reaches it, and has called what now reads an input."""
     while frame is not None and not (frame.f_code.co_name == "traced" and is_ours(frame)):
@@ -117,8 +124,7 @@ class Taken:
         if name is None:
             name = self._places[id(thing)] = f"k{len(self.pins)}"
             self.pins.append(thing)
-            own = getattr(thing, "__qualname__", "") if isinstance(thing, (type, types.FunctionType)) else ""
-            self.labels[name] = label or own or f"a {type(thing).__name__}"
+            self.labels[name] = label or _named(thing) or f"a {type(thing).__name__}"
         return name
 
     def test(self, text: str) -> None:

@@ -303,7 +303,7 @@ def _loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
 
 def _asks_whether_instance(reads: Reads) -> None:
     """What is an instance of an abstract class depends on what is registered with it."""
-    reads.test(f"{reads.pin(abc.get_cache_token)}() == {abc.get_cache_token()}")
+    reads.test(f"{reads.pin(abc)}.get_cache_token() == {abc.get_cache_token()}")
 
 
 def _unwatched(words: str, site: Site | None) -> None:
