@@ -21,7 +21,7 @@ from wengert.tape.loops import Loop
 from wengert.tape.ops import Call
 from wengert.values.kernel_cache import has_compiler
 
-SECONDS, EACH = 2.0, 0.01
+SECONDS, EACH = 2.0, 0.04
 """What compiling costs: numba itself, and each op."""
 
 TRIED = 5  # calls of native code that are timed

@@ -111,8 +111,8 @@ def word_of(fn: Any, args: int) -> Word | None:
 
 def power(e: float) -> Word:
     """The word for a power whose exponent is known."""
-    if e == 1.0:
-        return Word("{0}")
+    if e in (0.0, 1.0):
+        return Word("{0}" if e else "1.0")
     if e in (2.0, 3.0, 4.0):
         return Word(" * ".join(["{0}"] * int(e)), FLOAT, _NOT_FINITE)
     if e == -1.0:
