@@ -99,7 +99,7 @@ def calls(function: Any, seen: set[Any]) -> Iterator[Any]:
 
 
 OURS = [rules[f] for f in rules if is_of_numpy(f)]
-BODIES = sorted({rule.body for rule in OURS if rule.body}, key=lambda body: body.__qualname__)
+BODIES = sorted({rule.body for rule in OURS if rule.body}, key=lambda body: (body.__qualname__, body.__module__))
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: f"{body.__module__}.{body.__name__}")
