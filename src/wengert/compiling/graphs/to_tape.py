@@ -64,7 +64,7 @@ def _stays(node: Node) -> bool:
 
 def must_run(op: Op) -> bool:
     """Whether a call has to be made though nobody reads what it gives."""
-    return isinstance(op, Call) and stays(op) and op.fn not in _QUIET
+    return isinstance(op, Call) and stays(op) and (op.guard or op.fn not in _QUIET)
 
 
 def _op(node: Node, variables: dict[Node, Variable]) -> Op:

@@ -167,6 +167,14 @@ class _Taking:
         """A part as an array."""
         return x if np.ndim(_valued(x)) else self.call(np.full, (n,), x)
 
+    def floats(self, parts: Sequence[Any]) -> tuple[Any, ...]:
+        """Parts as what an array of floats has of them: sums of bools, and quotients of ints, are others."""
+        made = [x if np.asarray(_valued(x)).dtype == np.float64 else self.float(x) for x in parts]
+        return tuple(made)
+
+    def float(self, x: Any) -> Any:
+        return self.call(operator.mul, x, 1.0) if isinstance(x, Variable) else np.float64(x)
+
     def known(self, x: Any) -> np.ndarray | None:
         """An array of whole numbers, if it is known."""
         op = self.table[x.op].op if isinstance(x, Variable) and x.op in self.table else Constant(x)
@@ -258,7 +266,7 @@ def _uniform(taking: _Taking, op: Call, *_: Any, **__: Any) -> Columns | None:
     if not _is_tall(op.val) or op.val.ndim < 2 or op.val.dtype != np.float64:
         return None
     value: Any = taking.over(_[1], (1,)) if op.fn is np.full else [np.float64(op.fn is np.ones)]
-    return None if value is None or np.ndim(_valued(value[0])) else Columns(op.val.shape, tuple(value) * row)
+    return None if value is None or np.ndim(_valued(value[0])) else Columns(op.val.shape, taking.floats(value) * row)
 
 
 def _stacked(taking: _Taking, op: Call, parts: Any, axis: Any = 0) -> Columns | None:
@@ -270,7 +278,8 @@ def _stacked(taking: _Taking, op: Call, parts: Any, axis: Any = 0) -> Columns | 
         return None
     starts = itertools.accumulate([len(one.parts) for one in mine], initial=0)
     tables = [one.table[None] + start for one, start in zip(mine, starts, strict=False)]
-    every = tuple([part for one in mine for part in one.parts])
+    parts = [part for one in mine for part in one.parts]
+    every = taking.floats(parts) if op.val.dtype == np.float64 else parts
     return Columns(op.val.shape, tuple([every[k] for k in op.fn(tables, axis=axis).flat]))
 
 
@@ -287,7 +296,7 @@ def _stored(taking: _Taking, op: Call, x: Any, key: Any, value: Any) -> Columns 
     if given is None:
         return None
     parts = [*mine.parts]
-    for k, part in zip(np.ravel(places), given, strict=True):
+    for k, part in zip(np.ravel(places), taking.floats(given), strict=True):
         parts[k] = taking.call(operator.add, parts[k], part) if op.fn is functional.additem else part
     return Columns(mine.shape, tuple(parts))
 
