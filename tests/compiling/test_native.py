@@ -304,6 +304,12 @@ def test_nan_and_inf_are_numpys() -> None:
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("f", [lambda x: np.sum(x * 2.0, 1, np.float32), lambda x: (x * 2.0).sum(1, np.float32)])
+def test_there_are_no_words_for_sums_of_another_kind(f: Callable[..., Any]) -> None:
+    with pytest.raises(Unworded, match="a sum of no array of floats"):
+        native(of(f, np.ones((600, 3))), build=interpreted)
+
+
 def test_another_kind_of_argument_is_stale() -> None:
     run = by_python(of(lambda x: x * 2.0, X))
     with pytest.raises(wg.StaleTapeError):

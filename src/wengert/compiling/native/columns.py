@@ -106,7 +106,8 @@ class _Taking:
             found = None if rule is None else rule(self, op, *op.args, **op.kwargs)
         except TypeError:
             return False  # called in another way
-        if found is None:
+        parts = [] if found is None else [found] if isinstance(found, Variable) else found.parts
+        if not parts or any([np.asarray(_valued(x)).dtype != op.val.dtype for x in parts]):
             return False
         if isinstance(found, Variable):
             self.table[op] = found
