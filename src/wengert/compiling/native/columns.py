@@ -106,8 +106,10 @@ class _Taking:
             found = None if rule is None else rule(self, op, *op.args, **op.kwargs)
         except TypeError:
             return False  # called in another way
-        parts = [] if found is None else [found] if isinstance(found, Variable) else found.parts
-        if not parts or any([np.asarray(_valued(x)).dtype != op.val.dtype for x in parts]):
+        if found is None:
+            return False
+        parts = [found] if isinstance(found, Variable) else found.parts
+        if any([np.asarray(_valued(x)).dtype != op.val.dtype for x in parts]):
             return False
         if isinstance(found, Variable):
             self.table[op] = found
