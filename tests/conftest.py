@@ -1,8 +1,10 @@
-"""What holds for every test: the set `fast`, and a garbage collector that does not look through what pytest keeps."""
+"""What holds for every test: the set `fast`, a garbage collector that does not look through what pytest keeps, and
+interrupts that are heard."""
 
 from __future__ import annotations
 
 import gc
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +12,8 @@ from pathlib import Path
 import pytest
 
 sys.path.remove(str(Path(__file__).parent))  # pytest's: else the folder `sparse` is the package that Dask looks for
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # where a shell began this in the background, they are ignored
 
 
 @pytest.hookimpl(wrapper=True)
