@@ -190,6 +190,9 @@ def whole(fn: Any, *numbers: float) -> float:
     """`fn` of whole numbers that stand as floats, as Python computes it of ints: what a counter is recorded as.
 
     Errors: StaleTapeError where that is no whole number, or one that a float may not tell from others.
+
+    >>> wg.extend.whole(lambda n, m: n // m, -7.0, 2.0)
+    -4.0
     """
     ints = [*map(int, numbers)]
     if fn in _GROWING and abs(ints[0]) > 1 and ints[1] > 64:
