@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_native import by_python
 
 import wengert as wg
 from wengert.compiling.blocking import Blocks, blocked
@@ -40,14 +41,6 @@ def blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have everything that can go by blocks go so, three or four rows at a time."""
     always = native_compiled.NATIVELY._replace(block=400, least=0, large=0, gain=0, shapes=1)
     monkeypatch.setattr(native_compiled, "NATIVELY", always)
-
-
-def by_python(tape: wg.Tape) -> Any:
-    """The native code of all of a tape, run by Python; what NumPy runs where it fails gives None."""
-    run: Any = native(tape, build=interpreted)
-    assert "plain" in run.__kwdefaults__
-    run.__kwdefaults__["plain"] = lambda *args: None
-    return run
 
 
 def same(found: Any, expected: Any) -> None:

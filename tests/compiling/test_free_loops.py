@@ -170,6 +170,14 @@ def near(a: Any, b: Any) -> None:
     np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
 
 
+def near_everywhere(f: Any, numbers: np.ndarray) -> None:
+    """A function and its gradient, compiled, give at each of these numbers what they give as they are."""
+    for g in (f, wg.grad(f)):
+        compiled = wg.compile(g)
+        for x in numbers.tolist():
+            near(compiled(x), g(x))
+
+
 @pytest.mark.parametrize(("f", "some", "most"), FREE, ids=lambda x: getattr(x, "__name__", ""))
 def test_one_trace_serves_any_number_of_iterations(f, some, most):
     given = [x if isinstance(x := some(), np.ndarray | complex) else float(x) for _ in range(20)]
@@ -327,10 +335,7 @@ NOT_FREE = [
 @pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
 @pytest.mark.parametrize("f", NOT_FREE, ids=lambda f: getattr(f, "__name__", "recursion"))
 def test_what_changes_beside_the_numbers_keeps_a_loop_as_it_was(f):
-    for g in (f, wg.grad(f)):
-        compiled = wg.compile(g)
-        for x in R.uniform(0.3, 3.0, 12).tolist():
-            near(compiled(x), g(x))
+    near_everywhere(f, R.uniform(0.3, 3.0, 12))
 
 
 def test_explain_says_what_keeps_a_loop_as_it_was():
