@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -399,3 +400,87 @@ def test_an_axis_of_the_result_is_none_of_the_argument() -> None:
     halves = np.arange(289, dtype=np.float16).reshape(17, 17)
     pattern = wg.jacobian_pattern(lambda x: np.stack([x, np.ones_like(x)], axis=1), halves).toarray()
     assert pattern.reshape(17, 2, 17, 289)[:, 0].reshape(289, 289).diagonal().all()
+
+
+def transposed(f: Any, y_bar: Any) -> Any:
+    return np.array([y_bar @ f(e) for e in np.eye(8)])
+
+
+def pullback_of(f: Any) -> Any:
+    return lambda y_bar, y, x: transposed(f, y_bar)
+
+
+def moved_by(places: Any) -> Any:
+    """Functions that are declared linear and move elements to places that they read elsewhere than in arguments."""
+    held, table = SimpleNamespace(places=places), {"places": places}
+
+    class Permutation:
+        places: Any = None
+
+        def __call__(self, x):
+            return x[self.places]
+
+    def of_a_closure(x):
+        return x[places]
+
+    def of_an_attribute(x):
+        return x[held.places]
+
+    def of_a_dictionary(x):
+        return x[table["places"]]
+
+    def of_a_class(x):
+        return x[Permutation.places]
+
+    def of_an_argument(x, which):
+        return x[which.places]
+
+    def of_two_arguments(c, x):
+        return c * x[places]
+
+    def replace(new: Any) -> None:
+        nonlocal places
+        places = held.places = table["places"] = Permutation.places = new
+
+    replace(places)
+    for f in (of_a_closure, of_an_attribute, of_a_dictionary, of_a_class, permutation := Permutation()):
+        wg.pullback(f)(pullback_of(f))
+    wg.pullback(of_an_argument)(lambda y_bar, y, x, *, which: transposed(lambda e: e[which.places], y_bar))
+    wg.pullback(of_two_arguments)(
+        lambda y_bar, y, c, x: (y_bar @ x[places], transposed(lambda e: c * e[places], y_bar))
+    )
+    linear = [of_a_closure, of_an_attribute, of_a_dictionary, of_a_class, permutation]
+    wg.extend.linear(*linear, of_an_argument)
+    wg.extend.multilinear(of_two_arguments)
+    return replace, [*linear, lambda x: of_an_argument(x, held), lambda x: of_two_arguments(2.0, x)]
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_the_pattern_of_a_linear_function_follows_what_it_reads(in_place: bool) -> None:
+    x, failed = np.random.default_rng(0).normal(size=8), []
+    with wg.rules.scope():
+        replace, functions = moved_by(np.arange(8))
+        for number, f in enumerate(functions):
+            replace(places := np.arange(8))
+            jac = wg.sparse_jacobian(lambda x, f=f: 3.0 * f(x))
+            for _ in range(3):
+                expected = np.array([3.0 * f(e) for e in np.eye(8)]).T
+                if not np.array_equal(jac(x).toarray(), expected) or jac.passes != 1:
+                    failed.append((number, jac.passes))
+                places[:] = np.roll(places, 1)
+                if not in_place:
+                    replace(places := places.copy())
+    assert not failed
+
+
+def test_the_pattern_follows_rules_that_change() -> None:
+    def step(x):
+        return x[::-1].copy()
+
+    jac, x = wg.sparse_jacobian(step), np.arange(1.0, 5.0)
+    for partial in (False, True, False):
+        with wg.rules.scope():
+            if partial:
+                wg.partials(step)(lambda x, y: np.ones(4))
+            expected = np.eye(4) if partial else np.eye(4)[::-1]
+            np.testing.assert_array_equal(jac(x).toarray(), expected)

@@ -24,6 +24,11 @@ class Csr(NamedTuple):
         """The row of each entry."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
+    def equals(self, other: Csr) -> bool:
+        """Whether two patterns have the same entries, listed in the same order."""
+        pairs = zip(self, other, strict=True)
+        return all(np.array_equal(ours, theirs) for ours, theirs in pairs)
+
     def only(self, kept: np.ndarray) -> Csr:
         """The pattern of the entries that are `kept`, a bool for each."""
         before = np.concatenate([[0], np.cumsum(kept)])

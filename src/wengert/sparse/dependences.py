@@ -30,8 +30,11 @@ class Dependences:
     """The dependences of the values of a tape on `n` columns; `of[v.id]` are those of a Variable v.
 
     `reads` has the values by which calls chose elements: by others, they would have chosen other ones. `free` has the
-    ids of calls that depend on their arguments in one way, whatever the values of these.
+    ids of calls that depend on their arguments in one way, whatever the values of these. `may_change` holds once a
+    function ran that may read more than its arguments: it may move other elements in the next call.
     """
+
+    may_change = False
 
     def __init__(self, n: int) -> None:
         self.sets = Sets(n)

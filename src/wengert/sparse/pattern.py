@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.rulebook.registry import rules
 from wengert.sparse.csr import Csr
 from wengert.sparse.dependences import Dependences, Whole
 from wengert.sparse.ways import dependences
@@ -21,7 +22,8 @@ class Pattern:
     """The pattern, `csr`, of the derivative of a tape's result by some of its inputs.
 
     Its rows are the elements of the result, those of a container part by part, its columns the elements of the inputs
-    at the positions `inputs`. It is that of each tape to which `fits` says yes. What it keeps of the calls of the tape
+    at the positions `inputs`. It is that of each tape to which `fits` says yes: of none where a user's function decides
+    what is moved, for it may read what it does not take. What it keeps of the calls of the tape
     is its own: users may write the arrays that these have for constants.
     """
 
@@ -35,13 +37,16 @@ class Pattern:
         indices, lengths = of.sets.gathered(rows)
         self.csr = Csr(np.concatenate([[0], np.cumsum(lengths)]), indices, of.sets.n)
         self._free, self._result = of.free, tape.result.id
+        self._is_lasting, self._rules = not of.may_change, rules.version
         self._reads = {k: _key(value) for k, value in of.reads.items()}
         self._ops = [_key_of(op, op.id in of.free) for op in tape]
 
     def fits(self, tape: Tape) -> bool:
         """Whether this is the pattern of another tape, too: one of the same calls, which choose the same elements."""
         return (
-            len(self._ops) == len(tape)
+            self._is_lasting
+            and self._rules == rules.version
+            and len(self._ops) == len(tape)
             and self._result == tape.result.id
             and all(key == _key(tape[k].val) for k, key in self._reads.items())
             and all(key == _key_of(op, op.id in self._free) for key, op in zip(self._ops, tape, strict=True))

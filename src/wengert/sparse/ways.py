@@ -24,12 +24,14 @@ from wengert.sparse.stores import added, counted, read, written
 from wengert.tape.ops import Call, Variable, references, with_variables
 from wengert.values import functional
 from wengert.values.names import home_of
+from wengert.values.nested import leaf_values
 
 ELEMENTWISE = (
     np.clip, np.where, np.choose, np.conjugate, np.real, np.imag, divmod, math.modf, sum, functional.setpart,
 )  # fmt: skip
 IN_FIRST = (np.interp,)  # elementwise in the first argument
 MOST_UNITS = 64  # elements of a constant factor, for each of which a function is run
+_FIXED = (Variable, int, float, complex, str, bytes, slice, np.generic, np.dtype, np.ufunc, type)
 PRODUCTS = (np.matmul, np.dot, np.inner, np.vdot, np.outer, np.einsum)
 
 
@@ -131,7 +133,7 @@ def moved(of: Dependences, op: Call, rule: Rule) -> Any:
     """Each element of the result is an element of the arguments, or a constant."""
     if not _is_linear(of, op, rule):
         raise Unknown
-    return _moves(of, op)
+    return _moves(of, op, rule)
 
 
 def by_units(of: Dependences, op: Call, rule: Rule) -> Any:
@@ -150,12 +152,14 @@ def by_units(of: Dependences, op: Call, rule: Rule) -> Any:
     for place in np.argwhere(factor):
         unit = functional.setitem(np.zeros(factor.shape), tuple(place), 1.0)
         given = [unit if k == constant[0] else arg for k, arg in enumerate(op.args)]
-        sets = of.sets.union(sets, _moves(of, Call(op.fn, given, op.kwargs, op.val)))
+        sets = of.sets.union(sets, _moves(of, Call(op.fn, given, op.kwargs, op.val), rule))
     return _broadcast(sets, np.shape(op.val)).copy()
 
 
-def _moves(of: Dependences, op: Call) -> Any:
+def _moves(of: Dependences, op: Call, rule: Rule) -> Any:
     """The dependences of a call that only moves elements."""
+    if not _is_of_wengert(rule) or not all(map(_is_fixed, leaf_values((op.args, op.kwargs)))):
+        of.may_change = True
     given = {v.id: v for v in op.references() if of.known(v) is not None}
     sets = np.concatenate([of.array(v).ravel() for v in given.values()])
 
@@ -171,6 +175,13 @@ def _moves(of: Dependences, op: Call) -> Any:
         return moved_sets(run, [recorded(v) for v in given.values()], op.val, sets)
     except Exception as error:  # it does more, or does not take labels
         raise Unknown from error
+
+
+def _is_fixed(leaf: Any) -> bool:
+    """Whether a comparison of a leaf with an earlier one tells all that a function may read from it."""
+    if isinstance(leaf, np.ndarray):
+        return not leaf.dtype.hasobject
+    return leaf is None or leaf is Ellipsis or isinstance(leaf, _FIXED)
 
 
 def _is_linear(of: Dependences, op: Call, rule: Rule) -> bool:
