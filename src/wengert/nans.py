@@ -27,12 +27,13 @@ class debug_nans(ContextDecorator):
     """
 
     def __enter__(self) -> None:
-        self.before, SETTINGS.debug_nans = SETTINGS.debug_nans, True
+        self.changed = SETTINGS.changed(debug_nans=True)
+        self.changed.__enter__()
         if STATE.recording is not None:
             watch(STATE.recording)
 
     def __exit__(self, *error: object) -> None:
-        SETTINGS.debug_nans = self.before
+        self.changed.__exit__(None, None, None)
 
 
 def check_given(recording: Recording, *found: Any) -> None:

@@ -77,12 +77,12 @@ def gradtape(
         value, gradients = grad(f, *args, argnums=argnums, **kwargs)
         return value, tuple(gradients)
 
-    before = SETTINGS.strategy
+    before = {**vars(SETTINGS)}
     try:
         with accumulation(strategy=strategy):
             return _traced(gradient, args, kwargs, None, f)[1]
     finally:
-        SETTINGS.strategy = before
+        vars(SETTINGS).update(before)
         SESSION.tidy()
 
 

@@ -16,6 +16,7 @@ from wengert.compiling.loops.free_loops import free_loops_on
 from wengert.compiling.loops.freeing import is_head
 from wengert.compiling.loops.lowering import agree, mistaken, postponed_on
 from wengert.compiling.native.module import load_compiler
+from wengert.compiling.watched.around import errors_around
 from wengert.compiling.watched.taking import Wrapper
 from wengert.compiling.watched.tracing import Traced, counting, traced
 from wengert.errors import (
@@ -34,7 +35,7 @@ from wengert.rulebook.registry import rules
 from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
 from wengert.values.frames import warn
-from wengert.values.settings import SETTINGS, Settings
+from wengert.values.settings import SETTINGS
 from wengert.values.telling import Telling
 from wengert.values.transformed import Remade, check_function
 
@@ -74,28 +75,32 @@ class Compiled(Remade, Wrapper):
         if STATE.recording is not None or STATE.silenced is not None:
             recording = STATE.recording
             return (self.wrapped if recording is None else recording.enter(self.wrapped))(*args, **kwargs)
+        errors = errors_around()
+        if not SETTINGS.are_default or errors is False:
+            return self.wrapped(*args, **kwargs)
         if self._version != rules.version:
             self.clear()
         given = (*args, *kwargs.values()) if kwargs else args
-        entries: Sequence[Entry] = self._entries.get((len(args), *kwargs) if kwargs else len(args), ())
+        key: Any = (len(args), *kwargs) if kwargs else len(args)
+        key = (key, errors) if errors else key
+        entries: Sequence[Entry] = self._entries.get(key, ())
         for entry in entries:
             result = entry.call(*given)
             if type(result) is not Miss:
                 if entry is not entries[0]:  # the next call is likely to go the same way
-                    self._entries[(len(args), *kwargs) if kwargs else len(args)] = _with_first(entries, entry)
+                    self._entries[key] = _with_first(entries, entry)
                 return result
             if result is FAILED:
                 return self.wrapped(*args, **kwargs)
-        return self._missed(args, kwargs)
+        return self._missed(key, args, kwargs)
 
-    def _missed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _missed(self, key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that no entry fits: it is traced, or runs as it is."""
         tracer = self._tracer
         if tracer is not None and self._eager is None:
             return (self if self._has_waited(tracer) else self.wrapped)(*args, **kwargs)
-        if SESSION.recordings or not _is_plain() or shares_parts((*args, *kwargs.values())):
+        if SESSION.recordings or shares_parts((*args, *kwargs.values())):
             return self.wrapped(*args, **kwargs)
-        key = (len(args), *kwargs) if kwargs else len(args)
         known = self._entries.get(key, [])
         if self._eager is None and (len(known) >= OF_A_KEY or sum(map(len, self._entries.values())) >= IN_ALL):
             given = (*args, *kwargs.values())
@@ -234,11 +239,6 @@ def _gives(entry: Entry, found: Traced, given: tuple[Any, ...]) -> bool:
 
 def _with_first(entries: Sequence[Entry], entry: Entry) -> list[Entry]:
     return [entry, *[other for other in entries if other is not entry]]
-
-
-def _is_plain() -> bool:
-    """Whether derivatives are computed as they are by default; else a trace would keep how they are not."""
-    return not SETTINGS.debug_nans and not SETTINGS.debug and SETTINGS.strategy == Settings.strategy
 
 
 @signatures.compile

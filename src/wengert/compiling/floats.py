@@ -7,10 +7,8 @@ loop keeps of such numbers, a row for each iteration, goes into a list.
 
 from __future__ import annotations
 
-import contextvars
 import math
 import operator
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -27,15 +25,6 @@ from wengert.tape.ops import MISSING, Call, Op, Variable, value_of, with_variabl
 from wengert.tape.source import is_functional
 from wengert.values import functional
 from wengert.values.functions import Functions
-
-_TOLD: Any = getattr(sys.modules.get("numpy._core.umath"), "_extobj_contextvar", None)
-"""Where NumPy keeps what np.errstate says: many times faster to read than by np.geterr()."""
-_USUAL = _TOLD and contextvars.Context().run(_TOLD.get)
-
-
-def raising() -> bool:
-    """Whether NumPy is told to do more than warn where a number overflows, say: Python's floats do not."""
-    return (_TOLD is None or _TOLD.get() is not _USUAL) and not {*np.geterr().values()} <= {"warn", "ignore"}
 
 
 def sign(x: float) -> float:

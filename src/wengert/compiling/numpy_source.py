@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.compiling.blocking import Blocks, blocked
 from wengert.compiling.filling import filled
-from wengert.compiling.floats import raising, with_floats
+from wengert.compiling.floats import with_floats
 from wengert.compiling.placement import (
     MAKERS,
     Placement,
@@ -26,6 +26,7 @@ from wengert.compiling.placement import (
 )
 from wengert.compiling.told_once import told_once
 from wengert.compiling.turning import turned
+from wengert.compiling.watched.around import raising
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
 from wengert.tape.liveness import Carrying, is_atom

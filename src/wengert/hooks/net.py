@@ -25,6 +25,7 @@ from wengert.rulebook.registry import rules
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
 from wengert.values.locks import lock_of_process
+from wengert.values.settings import SETTINGS
 from wengert.values.sites import Site
 from wengert.values.specs import is_inexact
 
@@ -140,7 +141,8 @@ def strict() -> Iterator[None]:
             raise WengertError("strict() needs sys.setprofile, which another profiler holds; run without that")
         sys.setprofile(_called)
     try:
-        yield
+        with SETTINGS.changed() if monitoring is None else contextlib.nullcontext():
+            yield
     finally:
         if monitoring is None:
             sys.setprofile(None)

@@ -26,8 +26,8 @@ class Csr(NamedTuple):
 
     def equals(self, other: Csr) -> bool:
         """Whether two patterns have the same entries, listed in the same order."""
-        pairs = zip(self, other, strict=True)
-        return all(np.array_equal(ours, theirs) for ours, theirs in pairs)
+        pairs = (self.indptr, other.indptr), (self.indices, other.indices)
+        return self.columns == other.columns and all(np.array_equal(*pair) for pair in pairs)
 
     def only(self, kept: np.ndarray) -> Csr:
         """The pattern of the entries that are `kept`, a bool for each."""

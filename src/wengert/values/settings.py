@@ -1,10 +1,11 @@
-"""What is in force inside a `with` block of the user's: how cotangents are summed, and whether thunks are checked."""
+"""Settings of a `with` block of the user's: how cotangents are summed, and what is checked."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 __all__ = ["SETTINGS", "accumulation", "debug"]
 
@@ -13,12 +14,25 @@ STRATEGIES = ("auto", "accumulate", "pass through")
 
 
 class Settings(threading.local):
-    """Of this thread: by what kind of addition, when a sum goes on to the arguments of a call, and what is checked."""
+    """Of this thread: by what kind of addition, when a sum goes on to the arguments of a call, and what is checked.
 
-    add = "actions"
-    strategy = "auto"
-    debug = False
-    debug_nans = False
+    `are_default` is False inside each block that changes a setting: compiled functions run uncompiled there.
+    """
+
+    def __init__(self) -> None:
+        self.add, self.strategy = "actions", "auto"
+        self.debug = self.debug_nans = False
+        self.are_default = True
+
+    @contextmanager
+    def changed(self, **settings: Any) -> Iterator[None]:
+        """Put these settings in force inside the `with` block."""
+        before = {name: getattr(self, name) for name in (*settings, "are_default")}
+        vars(self).update(settings, are_default=False)
+        try:
+            yield
+        finally:
+            vars(self).update(before)
 
 
 SETTINGS = Settings()
@@ -40,13 +54,10 @@ def accumulation(*, add: str | None = None, strategy: str | None = None) -> Iter
     Errors: ValueError for another word.
     Source: the seeds "Autodiff" (nGraph) and "Gradient Accumulation" (ChainRulesCore.jl).
     """
-    before = SETTINGS.add, SETTINGS.strategy
-    SETTINGS.add = _one_of(ADDITIONS, add or SETTINGS.add, "add")
-    SETTINGS.strategy = _one_of(STRATEGIES, strategy or SETTINGS.strategy, "strategy")
-    try:
+    add = _one_of(ADDITIONS, add or SETTINGS.add, "add")
+    strategy = _one_of(STRATEGIES, strategy or SETTINGS.strategy, "strategy")
+    with SETTINGS.changed(add=add, strategy=strategy):
         yield
-    finally:
-        SETTINGS.add, SETTINGS.strategy = before
 
 
 def _one_of(words: tuple[str, ...], word: str, name: str) -> str:
@@ -67,8 +78,5 @@ def debug() -> Iterator[None]:
 
     Errors: RuleError, which names the rule and its line.
     """
-    before, SETTINGS.debug = SETTINGS.debug, True
-    try:
+    with SETTINGS.changed(debug=True):
         yield
-    finally:
-        SETTINGS.debug = before

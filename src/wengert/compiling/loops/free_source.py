@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.compiling.accounts import kept
-from wengert.compiling.floats import raising, with_floats
+from wengert.compiling.floats import with_floats
 from wengert.compiling.loops.inlining import lines_for
 from wengert.compiling.loops.ways import (
     End,
@@ -25,6 +25,7 @@ from wengert.compiling.loops.ways import (
 )
 from wengert.compiling.numpy_source import compile_placed
 from wengert.compiling.optimising import optimised
+from wengert.compiling.watched.around import raising
 from wengert.errors import StaleTapeError
 from wengert.tape.ops import MISSING, Call, Input, Variable, value_of
 from wengert.tape.tape import Tape
