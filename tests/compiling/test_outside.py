@@ -255,7 +255,7 @@ WAYS = [
     ("s = 'a'", "float(len(s))", "s = 'ab'", MISS),
     ("a = True", "1.0 + a", "a = False", MISS),
     ("names = {'a'}", "float(len(names))", "names = {'a', 'b'}", MISS),
-    ("names = {1}", "float(repr(names) == '{1}')", "names = {True}", EAGER),
+    ("names = {1}", "float(repr(names) == '{1}')", "names = {True}", MISS),
     ("n = np.int64(2)", "x[0] * n", "n = np.int64(3)", MISS),
     (CLASSES + "bound = m.of; other = lambda self: 0.7", "bound()", "bound = type(bound)(other, m)", MISS),
     (CLASSES, "m.a", "m.a = 0.7", HIT),

@@ -15,6 +15,7 @@ from wengert.compiling.loops.lowering import lowered
 from wengert.compiling.optimising import optimised
 from wengert.compiling.watched.drawing import saved_state
 from wengert.compiling.watched.heads import ended_by_tests
+from wengert.compiling.watched.outside import Reads
 from wengert.compiling.watched.taking import Outer, said
 from wengert.compiling.watched.tracing import Traced
 from wengert.errors import StaleTapeError
@@ -57,7 +58,7 @@ class Entry:
         self.tests = [
             *reads.class_tests,
             *reads.tests,
-            *[_kind(f"i{k}", name, outer, reads.pin) for k, name, outer in read],
+            *[_kind(f"i{k}", name, outer, reads) for k, name, outer in read],
         ]
         self.tests += _apart([name for name, outer in reads.inputs.items() if type(outer.own) is np.ndarray])
         self.draws, self.generators = reads.draws, reads.generators
@@ -157,10 +158,10 @@ def shares_parts(args: Sequence[Any]) -> bool:
     return len({*inside} - bare) < len(inside)
 
 
-def _kind(name: str, place: str, outer: Outer, pin: Callable[[Any], str]) -> str:
+def _kind(name: str, place: str, outer: Outer, reads: Reads) -> str:
     """The test that a number or an array is of the kind that it was; it also gives it its name."""
     value = outer.own
     if type(value) is np.ndarray:
-        like = f"{name}.shape == {value.shape} and {name}.dtype == {pin(value.dtype)}"
+        like = f"{name}.shape == {value.shape} and {reads.of_dtype(name, value.dtype)}"
         return f"type({name} := {place}) is ndarray and {like}"
-    return f"type({name} := {place}) is {'float' if type(value) is float else pin(type(value))}"
+    return f"type({name} := {place}) is {'float' if type(value) is float else reads.pin(type(value))}"

@@ -53,8 +53,10 @@ def value_text(value: Any) -> str:
         return repr(value) if type(value) is Path else _container_text(value)
     if isinstance(value, np.generic):
         return str(value)
-    if value is None or value is Ellipsis or isinstance(value, int | float | complex | str | bytes):
-        return "..." if value is Ellipsis else _short.repr(value) if isinstance(value, str | bytes) else repr(value)
+    if isinstance(value, str | bytes):
+        return _short.repr(value)
+    if value is None or value is Ellipsis or isinstance(value, int | float | complex):
+        return "..." if value is Ellipsis else number_text(value)
     return str(value) if isinstance(value, np.dtype) else display(value) if callable(value) else f"<{type_text(value)}>"
 
 
@@ -67,6 +69,11 @@ def _container_text(value: Any) -> str:
     if isinstance(value, list):
         return f"[{inside}]"
     return f"{type(value).__name__ if hasattr(value, '_fields') else ''}({inside}{',' * (len(value) == 1)})"
+
+
+def number_text(value: Any) -> str:
+    """Return the literal of a number; Python refuses to write long integers in decimal digits."""
+    return hex(value) if isinstance(value, int) and value.bit_length() > 2048 else repr(value)
 
 
 def _slice_text(part: slice) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.tape.dump import SHOWN
+from wengert.tape.dump import SHOWN, number_text
 from wengert.values.names import LOOSE, SIGN, TIGHT, import_path, method_name
 
 _DEFAULTS = tuple(map(np.dtype, (np.float64, np.int64, np.complex128, np.bool_)))  # of Python's own numbers
@@ -105,7 +105,7 @@ class Externals:
         if value is None or value is Ellipsis or type(value) in (bool, str, bytes):
             return Snippet("..." if value is Ellipsis else repr(value), TIGHT)
         if type(value) is int:
-            return Snippet(repr(value), TIGHT if value >= 0 else SIGN)
+            return Snippet(number_text(value), TIGHT if value >= 0 else SIGN)
         if type(value) is float:
             return self._float(value)
         if type(value) is complex:
@@ -117,7 +117,7 @@ class Externals:
         return self._array(value) if type(value) is np.ndarray else None
 
     def _dtype(self, value: np.dtype) -> Snippet | None:
-        if value.hasobject or value.names:
+        if value.hasobject or value.names or value.metadata:
             return None
         return Snippet(f"{self.numpy('dtype')}({(str(value) if _is_plain(value) else value.str)!r})", TIGHT)
 

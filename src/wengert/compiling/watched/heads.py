@@ -25,6 +25,7 @@ from wengert.compiling.watched.kinds import (
     is_bound_to_none,
     slots_of,
 )
+from wengert.compiling.watched.sameness import is_stated, state
 from wengert.compiling.watched.trusted import is_of_user
 from wengert.recording.exchanged import is_born
 from wengert.recording.primitives import Primitive
@@ -299,8 +300,12 @@ class _Walk:
         if slot is not None:
             self.slots.append(slot)
             return (t, spec_of(value), *(self.memory(value) if isinstance(value, np.ndarray) else ()))
-        if t in (float, complex, range, slice) or isinstance(value, (np.generic, np.dtype)):
-            return constant_key(value) if isinstance(value, (float, complex, np.generic)) else (t, repr(value))
+        if isinstance(value, (float, complex, np.generic)):
+            return constant_key(value)
+        if t is range or t is slice:
+            return t, *map(self.form, (value.start, value.stop, value.step))
+        if isinstance(value, np.dtype) and is_stated(value):
+            return t, state(value)
         if t is tuple:
             return (t, *map(self.form, value))
         if id(value) in self.numbers:

@@ -18,7 +18,7 @@ SAME = (
     type(np.where), types.GenericAlias,
 )  # fmt: skip
 """Of what these are, nothing can change but which of them it is."""
-COMPARED = (np.bool_, np.integer, np.dtype, range)
+COMPARED = (np.bool_, np.integer, np.datetime64, np.dtype, range, slice)
 """What is compared with what it was, types included; none of it runs code of the user's."""
 _FOLLOWED = (
     types.FunctionType, types.WrapperDescriptorType, types.MemberDescriptorType, types.NoneType, Transformed,
@@ -55,11 +55,6 @@ def parts_of(thing: Any) -> list[Any]:
     if type(thing) in (list, tuple):
         return [part for item in thing for part in parts_of(item)]
     return parts_of([*thing.values()]) if type(thing) is dict else [thing]
-
-
-def is_made_of_atoms(thing: Any) -> bool:
-    """Whether a thing is a text, a whole number or a tuple of such, of which the repr says all."""
-    return all(map(is_made_of_atoms, thing)) if type(thing) is tuple else type(thing) in (str, int, bool, bytes)
 
 
 def slots_of(t: Any) -> list[str]:

@@ -27,10 +27,10 @@ from wengert.compiling.watched.kinds import (
     has_attributes_alone,
     hides_a_function,
     is_bound_to_none,
-    is_made_of_atoms,
     is_tensor_function,
 )
 from wengert.compiling.watched.lent import Lent
+from wengert.compiling.watched.sameness import is_stated, literal, same
 from wengert.compiling.watched.trusted import is_library, is_unwatched
 from wengert.hooks.exchange import prepare
 from wengert.recording.primitives import INPUT
@@ -70,9 +70,11 @@ def said(text: str, labels: Mapping[str, str]) -> str:
 
 
 def _named(thing: Any) -> str:
-    """The name that a class, a function or a module gives itself."""
+    """The name that a class, a function, a module or a data type gives itself."""
     if isinstance(thing, (type, types.FunctionType, type(np.sum))):
         return getattr(thing, "__qualname__", "")
+    if isinstance(thing, np.dtype):
+        return str(thing)
     return thing.__name__ if type(thing) is types.ModuleType else ""
 
 
@@ -154,19 +156,16 @@ class Taken:
             self._atom(value, place)
         elif t is np.ndarray and not value.dtype.hasobject:
             self._content(value, place)
-        elif t is slice and {type(part) for part in (value.start, value.stop, value.step)} <= {int, type(None)}:
-            self.test(f"type({place}) is slice and repr({place}) == {repr(value)!r}")
-        elif isinstance(value, COMPARED):
-            self.test(f"type({place}) is {self.pin(t)} and {place} == {self.pin(value)}")
+        elif isinstance(value, COMPARED) and is_stated(value):
+            self.test(f"{self.pin(same)}({place}, {self.pin(value)})")
         elif t in (list, tuple, dict):
             return self._container(value, place)
         elif is_named_tuple(t):
             return read_named_tuple(self, value, place)
         elif t is functools.partial:
             return read_partial(self, value, place)
-        elif t in (set, frozenset) and {type(item) for item in value} <= {int, str}:
-            self.test(f"type({place}) is {t.__name__} and {place} == {self.pin(t(value))}")
-            self.test(f"{{*map(type, {place})}} == {self.pin({type(item) for item in value})}")
+        elif t in (set, frozenset) and is_stated(value):
+            self.test(f"type({place}) is {t.__name__} and {self.pin(same)}((*{place},), {self.pin((*value,))})")
             if t is set:
                 self._lent.put(value, t(value))
         else:
@@ -219,16 +218,23 @@ class Taken:
         if value is None or type(value) in (bool, type(...), type(NotImplemented)):
             self.test(f"{place} is {value}")
         else:
-            text = self.pin(value) if type(value) is int and abs(value) > 2**63 else repr(value)
-            self.test(f"type({place}) is {type(value).__name__} and {place} == {text}")
+            self.test(f"type({place}) is {type(value).__name__} and {place} == {self.constant(value)}")
+
+    def constant(self, value: Any) -> str:
+        """The expression of a value that the code always means."""
+        return literal(value) or self.pin(value)
 
     def _content(self, value: np.ndarray, place: str) -> None:
         """An array of whole numbers, bools or texts, which decide: it has to be as it was."""
         kept = value.copy()
         self._contents.append((place, value, kept))
-        like = f"type({place}) is {self.pin(np.ndarray)} and {place}.dtype == {self.pin(value.dtype)}"
+        like = f"type({place}) is {self.pin(np.ndarray)} and {self.of_dtype(place, value.dtype)}"
         self.test(f"{like} and {place}.shape == {value.shape} and {place}.strides == {value.strides}")
         self.test(f"{place}.tobytes() == {self.pin(value.tobytes())}")  # in records -0.0 is not 0.0, and nan is nan
+
+    def of_dtype(self, place: str, dtype: np.dtype) -> str:
+        """The test that an array has this data type, also as far as `==` does not tell."""
+        return f"({place}.dtype is {self.pin(dtype)} or {self.pin(same)}({place}.dtype, {self.pin(dtype)}))"
 
     def _container(self, value: Any, place: str) -> Any:
         t = type(value)
@@ -254,20 +260,20 @@ class Taken:
 
     def _keys(self, value: dict[Any, Any], place: str) -> dict[Any, str] | None:
         """The expressions of a dictionary's keys, with a test that it has these; None where they have none."""
-        types = {type(key) for key in value}
-        if types <= {str, int}:
-            self.test(f"[*{place}] == {[*value]!r}")
-            if int in types:
-                self.test(f"[*map(type, {place})] == {self.pin([type(key) for key in value])}")
+        types = [type(key) for key in value]
+        if {*types} <= {str, int}:
+            if types:
+                self.test(f"[*map(type, {place})] == {self.pin(types)}")
+            self.test(f"[*{place}] == {repr([*value]) if int not in types else self.pin([*value])}")
         elif all(issubclass(t, enum.Enum) for t in types):
             names = {key: self.pin(key) for key in value}
             self.test(f"[*map(id, {place})] == {[*map(id, names)]}")
             return names
-        elif all(map(is_made_of_atoms, value)):
-            self.test(f"type({place}) is dict and repr([*{place}]) == {repr([*value])!r}")
+        elif all(map(is_stated, value)):
+            self.test(f"type({place}) is dict and {self.pin(same)}((*{place},), {self.pin((*value,))})")
         else:
             return None
-        return {key: repr(key) for key in value}
+        return {key: self.constant(key) for key in value}
 
     def _object(self, value: Any, place: str, t: Any) -> None:
         if hides_a_function(value):

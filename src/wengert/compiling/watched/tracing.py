@@ -106,8 +106,8 @@ def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) 
             reads.known[id(value)] = value, ""  # met again it would be the same object
         if t is dict and {type(key) for key in value} <= {str, int}:
             exact(recording, value)
-            parts = ", ".join(f"{key!r}: {_returned(reads, recording, part, slots)}" for key, part in value.items())
-            return f"{{{parts}}}"
+            items = [f"{reads.constant(key)}: {_returned(reads, recording, value[key], slots)}" for key in value]
+            return f"{{{', '.join(items)}}}"
         if t is not dict:
             parts = "".join(f"{_returned(reads, recording, part, slots)}, " for part in value)
             return f"({parts})" if t is tuple else f"[{parts}]"

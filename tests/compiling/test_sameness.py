@@ -1,0 +1,153 @@
+"""Values that are equal and still differ: a compiled function gives what the plain one gives after each change.
+
+Each case is what is set up, an expression of the function, and changes that are made one after another.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+HEAD = """
+import collections, copy, dataclasses, datetime, decimal, enum, fractions, functools, math, pathlib, types
+import numpy as np
+import wengert as wg
+"""
+X = np.array([0.3, -0.4])
+
+
+def outcome(g: Any) -> Any:
+    """What a call gives, as its repr, which tells signs and types; an exception as its class."""
+    try:
+        return repr(g(X))
+    except Exception as error:
+        return type(error)
+
+
+def stale(head: str, body: str, *changes: str) -> list[str]:
+    """How the compiled function, and its compiled gradient, differ from the plain ones after the changes."""
+    source = f"{HEAD}{head}\ndef f(x): return np.sum(x * x) * ({body})\n"
+    spaces: list[dict[str, Any]] = [{"__name__": "same"}, {"__name__": "same"}]
+    for space in spaces:
+        exec(compile(source, "<same>", "exec"), space)
+    f, plain = [space["f"] for space in spaces]
+    pairs = [(wg.compile(f), plain), (wg.compile(wg.value_and_grad(f)), wg.value_and_grad(plain))]
+    found = []
+    for change in ("", *changes):
+        for space in spaces:
+            exec(change, space)
+        for _ in range(2):
+            given = [(outcome(g), outcome(h)) for g, h in pairs]
+            found += [f"{body} after {change!r} gives {a}, not {b}" for a, b in given if a != b]
+    return found
+
+
+def check(cases: list[tuple[str, ...]]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [said for case in cases for said in stale(*case)]
+    assert not found, "\n".join(found)
+
+
+STR = "class S(str):\n  def __repr__(self): return 'told'"
+LOUD = """
+class Q:
+  def __init__(self, v): self.v = v
+  def __eq__(self, other): return True
+  def __hash__(self): return 1
+"""
+EQUAL = [
+    ("s = {1, 9}", "float([*s][0])", "s.clear(); s.update([9, 1])", "s = set([17, 9, 1]) - {17}"),
+    ("s = {8, 0}", "float([*s][0])", "s = {0, 8}", "s = set([8, 0])", "s = [8, 0]"),
+    ("s = frozenset([8, 0])", "float([*s][0])", "s = frozenset([0, 8])", "s = {0, 8}"),
+    ("s = {1}", "float(type([*s][0]) is int)", "s = {True}", "s = {1.0}", "s = {np.int64(1)}", "s = {1}"),
+    ("s = {0.0}", "math.copysign(1.0, [*s][0])", "s = {-0.0}", "s = {0}"),
+    ("s = {0j}", "math.copysign(1.0, [*s][0].imag)", "s = {complex(0, -0.0)}", "s = {complex(-0.0, 0)}"),
+    ("s = {(1, 2)}", "float(type([*s][0][0]) is int)", "s = {(True, 2)}", "s = {(1.0, 2)}"),
+    ("r = range(0)", "float(r.start) + 1", "r = range(1, 1)", "r = range(0)"),
+    ("r = range(0, 3, 2)", "float(r.stop) + 1", "r = range(0, 4, 2)"),
+    ("r = range(0, 1, 2)", "float(r.step) + 1", "r = range(0, 1, 3)"),
+    ("s = slice(0, 1)", "float(s.step is None) + 1", "s = slice(0, 1, 1)"),
+    ("s = slice(True, 2)", "float(type(s.start) is bool) + 1", "s = slice(1, 2)", "s = slice(1.0, 2)"),
+    ("s = slice('a', 'b')", "float(s.start == 'a') + 1", "s = slice('b', 'b')"),
+    ("t = np.timedelta64(1, 'D')", "float(t.astype(int))", "t = np.timedelta64(24, 'h')"),
+    ("t = np.timedelta64(1, 'D')", "float(str(t) == '1 days')", "t = np.timedelta64(24, 'h')"),
+    ("t = np.timedelta64('NaT')", "float(t.dtype.str == '<m8')", "t = np.timedelta64('NaT', 'h')"),
+    ("t = np.datetime64('2020-01-01')", "float(len(str(t)))", "t = np.datetime64('2020-01-01T00')"),
+    ("v = np.array(['2020-01-01'], 'M8[D]')", "float(str(v.dtype) == '<M8[D]')", "v = v.astype('M8[h]')"),
+    ("t = np.dtype('f8')", "float(t.metadata is None)", "t = np.dtype('f8', metadata={'a': 1})"),
+    ("t = np.dtype('f8', metadata={'a': 1})", "float(t.metadata['a'])", "t = np.dtype('f8', metadata={'a': 2})"),
+    (
+        "t = np.dtype({'names': ['a', 'b'], 'formats': ['i1', 'f8'], 'offsets': [0, 8], 'itemsize': 16})",
+        "float(t.isalignedstruct)",
+        "t = np.dtype([('a', 'i1'), ('b', 'f8')], align=True)",
+    ),
+    ("t = np.dtype([(('t', 'a'), 'i1')])", "float('t' in t.fields)", "t = np.dtype([('a', 'i1')])"),
+    ("t = np.dtype('l')", "float(t.num == np.dtype('l').num)", "t = np.dtype('q')"),
+    ("v = np.array([1, 2])", "float(v.dtype.num == np.dtype('l').num)", "v = v.astype(np.longlong)"),
+    ("v = np.array([1, 2])", "float(v.dtype.metadata is None)", "v = v.astype(np.dtype('i8', metadata={'a': 1}))"),
+    ("v = np.ones(2)", "float(v.dtype.metadata is None)", "v = np.array(v, np.dtype('f8', metadata={'a': 1}))"),
+    ("t = np.int64(1)", "float(type(t) is np.longlong)", "t = np.longlong(1)", "t = 1", "t = True", "t = np.True_"),
+    ("d = {1: 2.0}", "float(type([*d][0]) is int)", "d = {True: 2.0}", "d = {1.0: 2.0}", "d = {np.int64(1): 2.0}"),
+    ("d = {1.0: 2.0}", "float(type([*d][0]) is float)", "d = {True: 2.0}", "d = {1: 2.0}", "d = {1.0: 3.0}"),
+    ("d = {0.0: 2.0}", "math.copysign(d[0.0], [*d][0])", "d = {-0.0: 2.0}", "d = {-0.0: 3.0}"),
+    ("d = {(1,): 2.0}", "float(type([*d][0][0]) is int)", "d = {(True,): 2.0}", "d = {(1.0,): 2.0}"),
+    ("d = {(0.0,): 2.0}", "math.copysign(1.0, [*d][0][0])", "d = {(-0.0,): 2.0}"),
+    ("d = {np.float32(1): 2.0}", "float([*d][0].itemsize) * [*d.values()][0]", "d = {1.0: 3.0}", "d = {True: 2.0}"),
+    (f"{STR}\nd = {{'a': 2.0}}", "float(type([*d][0]) is str)", "d = {S('a'): 2.0}", "d = {'a': 1.0}"),
+    (f"{STR}\nd = {{'a': 2.0, (1,): 1.0}}", "float(type([*d][0]) is str)", "d = {S('a'): 2.0, (1,): 1.0}"),
+    ("class E(enum.IntEnum): A = 1\nd = {E.A: 2.0}", "float(type([*d][0]) is int)", "d = {1: 2.0}", "d = {E.A: 1.0}"),
+    ("class E(enum.Enum): A = 1; B = 1; C = 2\ne = E.A", "float(e.name == 'A')", "e = E.B", "e = E.C"),
+    ("d = {'a': 1.0, 'b': 2.0}", "[*d.values()][0]", "d = {'b': 1.5, 'a': 2.5}"),
+    ("d = collections.OrderedDict(a=1.0, b=2.0)", "[*d.values()][0]", "d.move_to_end('a')"),
+    ("t = (1,)", "float(type(t[0]) is int)", "t = (True,)", "t = (1.0,)"),
+    ("t = 0.0", "math.copysign(1.0, t)", "t = -0.0", "t = 0", "t = np.float16(-0.0)"),
+    ("t = complex(0, 0.0)", "math.copysign(1.0, t.imag)", "t = complex(0, -0.0)"),
+    ("t = decimal.Decimal('1.0')", "float(len(str(t)))", "t = decimal.Decimal('1.00')"),
+    ("t = fractions.Fraction(1)", "float(type(t) is int)", "t = 1", "t = True"),
+    ("t = pathlib.PureWindowsPath('a')", "float(str(t) == 'a')", "t = pathlib.PureWindowsPath('A')"),
+    ("t = b'a'", "float(type(t) is bytes)", "t = bytearray(b'a')"),
+    ("t = datetime.datetime(2020, 1, 1)", "float(t.fold)", "t = t.replace(fold=1)"),
+    (f"{LOUD}\nq = Q(1)", "float(q.v)", "q = Q(2)", "q = Q(1)"),
+    (f"{LOUD}\nd = {{Q(1): 1.0}}", "float([*d][0].v)", "d = {Q(2): 1.0}"),
+    (f"{LOUD}\nd = {{Q(1)}}", "float([*d][0].v)", "d = {Q(2)}"),
+    ("def h(z, k=1): return z * (2.0 if type(k) is int else 3.0)", "h(1.0)", "h.__defaults__ = (True,)"),
+    ("def h(z, k): return k * z\np = functools.partial(h, k=1)", "p(2.0)", "p = functools.partial(h, k=True)"),
+    (
+        "P = collections.namedtuple('P', 'a'); Q = collections.namedtuple('P', 'a'); t = P(1)",
+        "float(type(t) is P)",
+        "t = Q(1)",
+        "t = (1,)",
+    ),
+]
+
+
+@pytest.mark.slow
+def test_equal_values_that_code_tells_apart_are_not_the_same() -> None:
+    check(EQUAL)
+
+
+LONG = [
+    ("d = {10**5000: 2.0}", "[*d.values()][0]", "d = {10**5000 + 1: 3.0}", "d = {-(10**5000): 3.0}"),
+    ("d = {10**5000: 2.0, 'a': 1.0}", "[*d.values()][0]", "d = {10**5000 + 1: 3.0, 'a': 1.0}"),
+    ("d = {(10**5000,): 2.0}", "[*d.values()][0]", "d = {(10**5000 + 1,): 3.0}"),
+    ("s = slice(0, 10**5000)", "x[s][0]", "s = slice(1, 10**5000)"),
+    ("r = range(10**5000)", "float(r[3])", "r = range(1, 10**5000)"),
+    ("s = {10**5000}", "float(len(s))", "s = {10**5000 + 1}", "s = set()"),
+    ("t = (10**5000,)", "float(t[0] % 7)", "t = (10**5000 + 1,)"),
+    ("t = 10**5000", "{t: x[0]}[t]", "t = 10**5000 + 1"),
+    ("", "{10**5000: x[0]}[10**5000]"),
+]
+
+
+def test_integers_too_long_for_decimal_digits_are_compared() -> None:
+    check(LONG)
+    returned = wg.compile(lambda x: {10**5000: x[0] * 2.0}, strict=True)
+    assert [returned(X), returned(X)] == [{10**5000: 0.6}] * 2
+    tape = wg.gradtape(lambda x: np.sum(x[slice(0, 10**5000)]), X)
+    assert "0x" in str(tape) and "0x" in tape.to_source()
