@@ -214,7 +214,15 @@ def _of_object(f: Any) -> Decision:
     if call is not None:
         why = "Its class has a `__call__` in Python, which is followed."
         return Decision(Kind.ENTERED, why, functools.partial(bind, call), call)
-    return searched(IN_C) if callable(f) else plain("It cannot be called, and Python says so.")
+    text = rules.standin_of(lookup(type(f), "__call__"))
+    if text is not None:
+        return replaced(_STOOD_FOR, lambda f: partial(enter(text), f), text)
+    return searched(IN_C, _object_of_c) if callable(f) else plain("It cannot be called, and Python says so.")
+
+
+def _object_of_c(f: Any) -> Callable[..., Any]:
+    """Guard the call of an object of C, which may call functions that it holds on objects that it holds."""
+    return guarded(f, f)
 
 
 @decides_methods_of(object)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import gc
 import inspect
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -224,3 +226,21 @@ def _functions_in(value: Any) -> Iterator[types.FunctionType]:
     elif issubclass(t, property):
         for f in (value.fget, value.fset, value.fdel):
             yield from _functions_in(f)
+    elif _is_wrapper(t):
+        for part in gc.get_referents(value):
+            yield from _functions_in(part)
+
+
+def _is_wrapper(t: type) -> bool:
+    """Whether objects of a class of another package's C are called, and may call functions that they hold."""
+    calls = [space["__call__"] for space in map(vars, t.__mro__) if "__call__" in space] if is_foreign(t) else []
+    return bool(calls) and type(calls[0]) is types.WrapperDescriptorType
+
+
+def is_foreign(t: type) -> bool:
+    """Whether a class is of a package that has no decisions here."""
+    return home_of(t).partition(".")[0] not in _OTHERWISE
+
+
+_OTHERWISE = sys.stdlib_module_names | {"numpy", "numba", "wengert"}
+"""Packages whose objects of C have decisions of their own."""

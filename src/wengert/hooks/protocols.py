@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import collections
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import object_arrays
 from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
-from wengert.hooks.exchange import prepare
+from wengert.hooks.exchange import is_foreign, prepare
 from wengert.hooks.items import iterable, pairs
 from wengert.hooks.lookups import HASHED, hashed, looked_up, told
 from wengert.hooks.operators import COMPARE, Binary
@@ -40,6 +41,8 @@ def protocol(op: Binary, left: Any, right: Any) -> Any:
     NumPy asks those of what it makes an array of on other numbers. And what C answers of numbers has to be recorded.
     """
     prepare(type(right))  # the left operand's method may leave it to the right one's
+    if _is_foreign(left, op.method) or _is_foreign(right, op.reflected):
+        return _guarded(op.fn, left, right)
     if _takes_apart(left, op.method, right, op.reflected):
         return _apart(op, left, right)
     if _takes_apart(right, op.reflected, left, op.method):
@@ -49,6 +52,20 @@ def protocol(op: Binary, left: Any, right: Any) -> Any:
     if op.name not in COMPARE and _are_numbers(left, right):
         return _asked(op, left, right)
     return op.fn(left, right)
+
+
+def _is_foreign(a: Any, name: str) -> bool:
+    """Whether C code of a package that no rule is for answers the operator `name` of an object."""
+    if type(a) in PLAIN:
+        return False
+    found = lookup(type(a), name)
+    return type(found) is types.WrapperDescriptorType and is_foreign(found.__objclass__)
+
+
+def _guarded(fn: Callable[..., Any], *operands: Any) -> Any:
+    """Run an operator in C of a foreign object, refused where it holds traced values."""
+    recording = STATE.recording
+    return fn(*operands) if recording is None else opaque(recording, fn, operands, {})
 
 
 def _takes_apart(a: Any, name: str, b: Any, answer: str) -> bool:
@@ -144,6 +161,8 @@ def _recorded(op: Binary, left: Any, right: Any) -> Any:
         return op.fn(left, right)
     if is_of_subclass(left) or is_of_subclass(right):
         return by_ufunc(op.fn, left, right)
+    if _is_foreign(left, op.method) or _is_foreign(right, op.reflected):
+        return _guarded(op.fn, left, right)
     if recording.memory.holds_objects and object_arrays.are_there((left, right)):
         return object_arrays.apply(recording, op.fn, (left, right), {})
     if recording.keep and op.name == "mul" and (tl in _TEXTS or tr in _TEXTS):
@@ -234,6 +253,8 @@ def inplace(op: Binary, fn: Callable[[Any, Any], Any], method: str, left: Any, r
         if primitive is None:
             return opaque(recording, fn, (left, right), {})
         return record_write(primitive, lambda: fn(left, right), left, (left, right), {})
+    if _is_foreign(left, method):
+        return _guarded(fn, left, right)
     if lookup(t, method) is not None:
         return _fill(op, fn, left, right)
     return binary(op, left, right)
@@ -323,7 +344,7 @@ def unary(fn: Callable[[Any], Any], method: str, a: Any) -> Any:
         return object_arrays.apply(recording, fn, (a,), {})
     slot = None if recording is None else slot_of(recording, a)
     if recording is None or slot is None:
-        return fn(a)
+        return _guarded(fn, a) if _is_foreign(a, method) else fn(a)
     if type(a) in NUMERIC and STATE.quick is not None:
         return record_one(recording, constant(fn), a, slot)
     return record_call(constant(fn), (a,), {})

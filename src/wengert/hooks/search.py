@@ -19,6 +19,7 @@ from wengert.hooks.advice import advice
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.decisions import decided, exact, guard, made_text
 from wengert.recording.recording import PLAIN, STATE, Recording, called_by_user, here, users_site
+from wengert.recording.rule_reads import reads_traced
 from wengert.recording.session import apart
 from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
@@ -66,10 +67,10 @@ class TooLarge(Exception):
     """A search for traced values met too many objects."""
 
 
-def traced_in(recording: Recording, things: Any) -> list[Any]:
+def traced_in(recording: Recording, things: Any, functions: list[types.FunctionType] | None = None) -> list[Any]:
     """All traced values within reach of these things, in containers, attributes, closures and bound objects.
 
-    Errors: TooLarge past 10,000 objects.
+    The Python functions on the way are added to `functions`. Errors: TooLarge past 10,000 objects.
     """
     found: list[Any] = []
     stack = list(things)
@@ -87,6 +88,8 @@ def traced_in(recording: Recording, things: Any) -> list[Any]:
         seen.add(id(thing))
         if len(seen) > LIMIT:
             raise TooLarge
+        if functions is not None and type(thing) is types.FunctionType:
+            functions.append(thing)
         stack.extend(_parts(thing))
     return found
 
@@ -214,8 +217,9 @@ def opaque(
     things = (*args, *kwargs.values()) if owner is None else (*args, *kwargs.values(), owner)
     if _asks_numbers(fn):
         things = tuple([a for a in things if not _has_no_number(a)])
+    functions: list[types.FunctionType] = []
     try:
-        found, why = traced_in(recording, things), ""
+        found, why = traced_in(recording, things, functions), ""
     except TooLarge:
         found, why = [], f"its arguments reach more than {LIMIT} objects, too many to search"
     for value in found:
@@ -224,6 +228,8 @@ def opaque(
             why = "a traced value reaches it"
             break
         guard(recording, np.asarray, value, slot)
+    if not why and functions and reads_traced(recording, functions):
+        why = "a function that it may call can read a traced value by a name"
     if why and text is not None:
         return text(*args, **kwargs)
     if why:

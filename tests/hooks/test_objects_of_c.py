@@ -1,0 +1,65 @@
+"""Callable objects of C that hold Python functions: what they can reach is searched as what a call is given."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import wengert as wg
+
+HANDING_ON = ctypes.PYFUNCTYPE(ctypes.py_object)
+AS_DOUBLE = ctypes.CFUNCTYPE(ctypes.c_double)
+
+
+class Model:
+    def __init__(self, t: Any) -> None:
+        self.t = t
+
+    def square(self) -> Any:
+        return self.t**2
+
+
+HELD: list[Any] = [0.0]
+
+
+def of_a_global() -> Any:
+    return HELD[0] ** 2
+
+
+def of_another() -> Any:
+    return of_a_global()
+
+
+def by_a_global(callback: Callable[[], Any], t: Any) -> Any:
+    HELD[0] = t
+    try:
+        return callback() + t
+    finally:
+        HELD[0] = 0.0
+
+
+MADE_BEFORE, FAR = HANDING_ON(of_a_global), AS_DOUBLE(of_another)
+CASES: dict[str, Callable[[Any], Any]] = {
+    "bound method": lambda t: HANDING_ON(Model(t).square)() + t,
+    "its number": lambda t: AS_DOUBLE(Model(t).square)() + t,
+    "closure": lambda t: HANDING_ON(lambda: t * t)() + t,
+    "default": lambda t: HANDING_ON(lambda a=t: a)() + t,
+    "global name": lambda t: by_a_global(MADE_BEFORE, t),
+    "global name of a function that it calls": lambda t: by_a_global(FAR, t),
+    "in a list": lambda t: [HANDING_ON(Model(t).square)][0]() + t,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_a_callable_of_c_reaches_is_refused(name: str) -> None:
+    with pytest.raises(wg.NoRuleError, match=r"test_objects_of_c\.py.*FunctionType.* has no rule"):
+        wg.grad(CASES[name])(3.0)
+
+
+def test_what_reaches_no_traced_value_is_called() -> None:
+    callback = HANDING_ON(lambda: 3.0)
+    assert wg.grad(lambda t: callback() * t)(2.0) == 3.0
+    assert wg.grad(lambda t: MADE_BEFORE() + t)(2.0) == 1.0
