@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+from wengert.extend import RefusedCallError
 
 
 def arguments(f: Callable[..., Any], given: tuple[Any, ...], words: dict[str, Any]) -> dict[str, Any]:
@@ -19,5 +21,21 @@ def arguments(f: Callable[..., Any], given: tuple[Any, ...], words: dict[str, An
 
 
 def in_tuple(args: Any) -> tuple[Any, ...]:
-    """What SciPy takes as `args`: a tuple, or the only one of them."""
+    """The `args` of a solver that takes anything but a tuple as its only argument; the other solvers unpack them."""
     return args if isinstance(args, tuple) else (args,)
+
+
+def unpacked(args: Any) -> tuple[Any, ...]:
+    """The `args` of a solver that unpacks them, whatever they are; None is no argument."""
+    if isinstance(args, Iterator):
+        raise RefusedCallError("the solver has used up args=, an iterator: pass a tuple.")
+    return () if args is None else tuple(args)
+
+
+def joined(native: Callable[..., Any], args: Any) -> tuple[Any, ...]:
+    """The `args` of a solver that adds them to a tuple, where NumPy would add an array to its numbers."""
+    if not isinstance(args, tuple):
+        raise RefusedCallError(
+            f"scipy.optimize.{native.__name__} drops args= that are an array: pass a tuple, args=(a,)."
+        )
+    return args

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import integrate
 
 from wengert.extend import NotConvergedWarning, RefusedCallError, stands_for, unseen, with_value
-from wengert_rules.scipy.arguments import arguments, in_tuple
+from wengert_rules.scipy.arguments import arguments, unpacked
 from wengert_rules.scipy.integrate.steps import OTHERS, STEPS, over
 
 EXPLICIT = (integrate.RK23, integrate.RK45, integrate.DOP853)
@@ -75,7 +75,7 @@ def solve_ivp(*given: Any, **words: Any) -> Any:
 
 def of_arrays(f: Any, args: Any, y0: Any) -> Any:
     """(t, y) ↦ f(t, y, *args) as an array like y."""
-    args = () if args is None else in_tuple(args)
+    args = unpacked(args)
     return lambda t, y: np.reshape(np.asarray(f(t, y, *args)), np.shape(y0))
 
 
@@ -115,7 +115,7 @@ def chosen(steps: Any, f: Any, native: Any, relative: float, absolute: Any) -> A
 def odeint(*given: Any, **words: Any) -> Any:
     call, found = arguments(integrate.odeint, given, words), unseen(integrate.odeint, *given, **words)
     values, *rest = found if call["full_output"] else (found,)
-    args, func, at = in_tuple(call["args"]), call["func"], call["t"]
+    args, func, at = call["args"], call["func"], call["t"]
     f = func if call["tfirst"] else lambda t, y, *args: func(y, t, *args)
     y0 = np.atleast_1d(np.asarray(call["y0"], float))
     relative, absolute = (1.49012e-8 if call[name] is None else call[name] for name in ("rtol", "atol"))

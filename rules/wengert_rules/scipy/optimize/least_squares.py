@@ -8,7 +8,7 @@ import numpy as np
 from scipy import optimize
 
 from wengert.extend import RefusedCallError, grad, jacobian, minimum, stands_for, unseen, with_value
-from wengert_rules.scipy.arguments import arguments, in_tuple
+from wengert_rules.scipy.arguments import arguments, in_tuple, unpacked
 from wengert_rules.scipy.optimize.limits import limits_of
 
 
@@ -30,13 +30,13 @@ def broadcast(bounds: Any, n: int) -> Any:
 
 def residual_of(f: Any, args: Any, words: Any = None) -> Any:
     """x ↦ f(x, *args), an array of one axis."""
-    args, words = in_tuple(args), words or {}
+    words = words or {}
     return lambda x: np.ravel(np.asarray(f(x, *args, **words)))
 
 
 def slopes_of(jac: Any, args: Any, words: Any = None, transposed: Any = False) -> Any:
     """x ↦ ∂f/∂x, where the user gives it as a matrix; None where not."""
-    args, words = in_tuple(args), words or {}
+    words = words or {}
     if not callable(jac):
         return None
     return lambda x: np.transpose(jac(x, *args, **words)) if transposed else jac(x, *args, **words)
@@ -61,9 +61,9 @@ def cost_of(residual: Any, loss: Any, scale: Any) -> Any:
 @stands_for(optimize.least_squares)
 def least_squares(*given: Any, **words: Any) -> Any:
     call = arguments(optimize.least_squares, given, words)
-    args, named, bounds = call["args"], call.get("kwargs"), call["bounds"]
-    residual, slopes = residual_of(call["fun"], args, named), slopes_of(call["jac"], args, named)
     found = unseen(optimize.least_squares, *given, **words)
+    args, named, bounds = unpacked(call["args"]), call.get("kwargs"), call["bounds"]
+    residual, slopes = residual_of(call["fun"], args, named), slopes_of(call["jac"], args, named)
     cost = cost_of(residual, call["loss"], call["f_scale"])
     found["x"] = x = fitted(found["x"], residual, slopes, bounds, cost)
     found["fun"] = value = with_value(found["fun"], residual(x))
@@ -82,8 +82,8 @@ def covariance(residual: Any, slopes: Any, x: Any) -> Any:
 @stands_for(optimize.leastsq)
 def leastsq(*given: Any, **words: Any) -> Any:
     call, found = arguments(optimize.leastsq, given, words), unseen(optimize.leastsq, *given, **words)
-    residual = residual_of(call["func"], call["args"])
-    slopes = slopes_of(call["Dfun"], call["args"], None, call["col_deriv"])
+    args = in_tuple(call["args"])
+    residual, slopes = residual_of(call["func"], args), slopes_of(call["Dfun"], args, None, call["col_deriv"])
     x = fitted(found[0], residual, slopes)
     if not call["full_output"] or found[1] is None:
         return x, *found[1:]

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import optimize
 
 from wengert.extend import unseen
-from wengert_rules.scipy.arguments import in_tuple
+from wengert_rules.scipy.arguments import unpacked
 
 
 def limits_of(x: Any, bounds: Any, constraints: Any) -> Any:
@@ -42,7 +42,7 @@ def as_ends(bounds: Any) -> Any:
 def parts_of(constraint: Any, x: Any) -> list[Any]:
     """The pairs (function of x, whether it is to be zero) of one constraint."""
     if isinstance(constraint, dict):
-        f, args = constraint["fun"], in_tuple(constraint.get("args", ()))
+        f, args = constraint["fun"], unpacked(constraint.get("args", ()))
         return [(lambda x: np.asarray(f(x, *args)), constraint["type"] == "eq")]
     if isinstance(constraint, optimize.NonlinearConstraint):
         return between(lambda x: np.atleast_1d(constraint.fun(x)), constraint.lb, constraint.ub, x)

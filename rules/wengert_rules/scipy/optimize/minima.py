@@ -8,13 +8,12 @@ import numpy as np
 from scipy import optimize
 
 from wengert.extend import RefusedCallError, grad, minimum, stands_for, unseen, with_value
-from wengert_rules.scipy.arguments import arguments, in_tuple
+from wengert_rules.scipy.arguments import arguments, in_tuple, joined, unpacked
 from wengert_rules.scipy.optimize.limits import as_ends, limits_of
 
 
 def objective_of(f: Any, args: Any, has_jacobian: bool = False) -> Any:
     """x ↦ f(x, *args) as a number; of a function that gives its gradient, too, the first of both."""
-    args = in_tuple(args)
 
     def objective(x: Any) -> Any:
         value = f(x, *args)
@@ -26,7 +25,6 @@ def objective_of(f: Any, args: Any, has_jacobian: bool = False) -> Any:
 
 def gradient_of(f: Any, jac: Any, args: Any) -> Any:
     """x ↦ ∂f/∂x, by the user's own function where there is one."""
-    args = in_tuple(args)
     if jac is True:
         return lambda x: np.asarray(f(x, *args)[1])
     if callable(jac):
@@ -36,10 +34,10 @@ def gradient_of(f: Any, jac: Any, args: Any) -> Any:
 
 def least(found: Any, call: Any, f: Any, jac: Any = None, hess: Any = None, limits: Any = (None, ())) -> Any:
     """The point `found` as the one where f is least."""
-    x, args = np.ravel(np.asarray(found, float)), call.get("args", ())
+    x, args = np.ravel(np.asarray(found, float)), call["args"]
     if not callable(hess) or isinstance(hess, optimize.HessianUpdateStrategy):
         hess = None
-    hessian = hess and (lambda x: hess(x, *in_tuple(args)))
+    hessian = hess and (lambda x: hess(x, *args))
     gaps, is_equality = limits_of(x, *limits)
     x = minimum(gradient_of(f, jac, args), x, hessian, gaps, is_equality)
     return x if np.shape(found) == np.shape(x) else np.reshape(x, np.shape(found))
@@ -55,7 +53,7 @@ def in_result(found: Any, x: Any, value: Any) -> Any:
 def minimize(*given: Any, **words: Any) -> Any:
     call = arguments(optimize.minimize, given, words)
     f, jac, limits = call["fun"], call["jac"], (as_ends(call["bounds"]), call["constraints"])
-    found = unseen(optimize.minimize, *given, **words)
+    found, call["args"] = unseen(optimize.minimize, *given, **words), in_tuple(call["args"])
     x = least(found["x"], call, f, jac, call["hess"], limits)
     return in_result(found, x, objective_of(f, call["args"], jac is True)(x))
 
@@ -63,7 +61,7 @@ def minimize(*given: Any, **words: Any) -> Any:
 @stands_for(optimize.minimize_scalar)
 def minimize_scalar(*given: Any, **words: Any) -> Any:
     call, found = arguments(optimize.minimize_scalar, given, words), unseen(optimize.minimize_scalar, *given, **words)
-    f, bounds = call["fun"], call["bounds"]
+    f, bounds, call["args"] = call["fun"], call["bounds"], in_tuple(call["args"])
     x = of_one_number(found["x"], call, f, bounds and as_ends([(bounds[0], bounds[1])]))
     return in_result(found, x, objective_of(f, call["args"])(x))
 
@@ -77,7 +75,8 @@ def _of_numbers(native: Any, *ends: str) -> None:
     @stands_for(native)
     def point(*given: Any, **words: Any) -> Any:
         call, found = arguments(native, given, words), unseen(native, *given, **words)
-        f = call["func"]
+        f, args = call["func"], call["args"]
+        call["args"] = unpacked(args) if ends else joined(native, args)
         x = of_one_number(
             found[0] if call["full_output"] else found,
             call,
@@ -97,11 +96,15 @@ _of_numbers(optimize.golden)
 _of_numbers(optimize.brent)
 
 
+JOINING = (optimize.fmin, optimize.fmin_powell)
+
+
 def _of_vectors(native: Any) -> None:
     @stands_for(native)
     def point(*given: Any, **words: Any) -> Any:
         call, found = arguments(native, given, words), unseen(native, *given, **words)
-        f = call["func"] if "func" in call else call["f"]
+        f, args = call["func"] if "func" in call else call["f"], call["args"]
+        call["args"] = joined(native, args) if native in JOINING else unpacked(args)
         several = call.get("full_output", native is not optimize.fmin_cobyla)
         jac = call.get("fprime")
         has_jacobian = jac is None and call.get("approx_grad", True) in (0, False)
@@ -116,7 +119,7 @@ def _of_vectors(native: Any) -> None:
 
 def older_constraints(call: Any) -> list[Any]:
     """The constraints of the functions of the older kind, as dictionaries."""
-    args = in_tuple(call["args"])
+    args = call["args"]
     made = [{"type": "eq", "fun": c, "args": args} for c in call.get("eqcons", ())]
     made += [{"type": "ineq", "fun": c, "args": args} for c in call.get("ieqcons", ())]
     for kind, name in (("eq", "f_eqcons"), ("ineq", "f_ieqcons")):
@@ -124,7 +127,7 @@ def older_constraints(call: Any) -> list[Any]:
             made.append({"type": kind, "fun": call[name], "args": args})
     cons, own = call.get("cons", ()), call.get("consargs")
     cons = [cons] if callable(cons) else cons
-    return made + [{"type": "ineq", "fun": c, "args": args if own is None else in_tuple(own)} for c in cons]
+    return made + [{"type": "ineq", "fun": c, "args": args if own is None else own} for c in cons]
 
 
 for _native in (
@@ -142,7 +145,7 @@ def _over_all(native: Any) -> None:
             raise RefusedCallError(f"scipy.optimize.{native.__name__} has no derivative here with integrality=.")
         f, limits = call["func"], (as_ends(call["bounds"]), call.get("constraints") or ())
         f = in_columns(f) if call.get("vectorized") else f
-        found = unseen(native, *given, **words)
+        found, call["args"] = unseen(native, *given, **words), unpacked(call["args"])
         x = least(found["x"], call, f, limits=limits)
         return in_result(found, x, objective_of(f, call["args"])(x))
 
@@ -160,7 +163,7 @@ for _native in (optimize.differential_evolution, optimize.dual_annealing, optimi
 def basinhopping(*given: Any, **words: Any) -> Any:
     call = arguments(optimize.basinhopping, given, words)
     f, options = call["func"], dict(call["minimizer_kwargs"] or {})
-    jac, args = options.get("jac"), options.get("args", ())
+    jac, args = options.get("jac"), in_tuple(options.get("args", ()))
     limits = (as_ends(options.get("bounds")), options.get("constraints", ()))
     found = unseen(optimize.basinhopping, *given, **words)
     x = least(found["x"], {"args": args}, f, jac, options.get("hess"), limits)
@@ -171,7 +174,9 @@ def basinhopping(*given: Any, **words: Any) -> Any:
 def brute(*given: Any, **words: Any) -> Any:
     """Without finish= the point is one of the grid, a constant."""
     call, found = arguments(optimize.brute, given, words), unseen(optimize.brute, *given, **words)
-    f, x = call["func"], found[0] if call["full_output"] else found
+    f, x, args = call["func"], found[0] if call["full_output"] else found, call["args"]
+    args = args if np.iterable(args) else (args,)
+    call["args"] = unpacked(args) if call["finish"] is None else joined(optimize.brute, args)
     if call["finish"] is not None:
         x = least(x, call, f)
     return in_tuple_of(found, x, f, call) if call["full_output"] else x
