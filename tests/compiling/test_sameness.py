@@ -34,7 +34,7 @@ def stale(head: str, body: str, *changes: str) -> list[str]:
     source = f"{HEAD}{head}\ndef f(x): return np.sum(x * x) * ({body})\n"
     spaces: list[dict[str, Any]] = [{"__name__": "same"}, {"__name__": "same"}]
     for space in spaces:
-        exec(compile(source, "<same>", "exec"), space)
+        exec(compile(source, "<same>", "exec", dont_inherit=True), space)
     f, plain = [space["f"] for space in spaces]
     pairs = [(wg.compile(f), plain), (wg.compile(wg.value_and_grad(f)), wg.value_and_grad(plain))]
     found = []
@@ -151,3 +151,82 @@ def test_integers_too_long_for_decimal_digits_are_compared() -> None:
     assert [returned(X), returned(X)] == [{10**5000: 0.6}] * 2
     tape = wg.gradtape(lambda x: np.sum(x[slice(0, 10**5000)]), X)
     assert "0x" in str(tape) and "0x" in tape.to_source()
+
+
+SLOTS = "@dataclasses.dataclass(slots=True)\nclass P:\n  a: float\n  s: float\np = P(1.0, 2.0)\ndel p.s"
+SLOT_AND_DICT = "class P: __slots__ = 's', '__dict__'\np = P()"
+MADE = "class P:\n  def __getattr__(self, name): return k\np = P(); k = 4.0"
+SLOT_OR_MADE = "class P:\n  __slots__ = 's',\n  def __getattr__(self, name): return k\np = P(); k = 4.0"
+MODULE = "m = types.ModuleType('m')"
+BELOW = "class P: pass\nclass Q(P): pass\np = Q()"
+TWICE = "class P: __slots__ = 'a',\nclass Q(P): __slots__ = 'a',\np = Q()"
+TRIED = """
+class P:
+  __slots__ = "a",
+  def get(self):
+    try: return self.a
+    except AttributeError: return 1.0
+p = P()
+"""
+MATCHED = "def k(p):\n  match p:\n    case P(a=v): return v\n    case _: return 9.0"
+SEEN = "class P:\n  @property\n  def h(self): return self.v\np = P()"
+SHADOWED = """
+class P:
+  @property
+  def h(self): return self.v
+  def __getattr__(self, name):
+    if name == "h": return 3.0
+    raise AttributeError(name)
+p = P()
+"""
+EMPTY = """
+def outer():
+  def h():
+    try: return y
+    except NameError: return 1.0
+  return h
+  y = 2.0
+h = outer()
+"""
+ABSENT = [
+    (SLOTS, "getattr(p, 's', 1.0)", "p.s = 5.0", "p.s = 6.0", "del p.s", "p.a = 3.0"),
+    (SLOTS, "float(hasattr(p, 's'))", "p.s = 5.0", "del p.s"),
+    (SLOTS, "(p.s if hasattr(p, 's') else 7.0)", "p.s = 5.0", "del p.s", "p.s = 2"),
+    (SLOTS, "sum([getattr(p, n, 0.5) for n in p.__slots__])", "p.s = 5.0", "del p.a"),
+    (f"{SLOTS}\nclass D(P): pass\np = D(1.0, 2.0)\ndel p.s", "getattr(p, 's', 1.0)", "p.s = 5.0", "del p.s"),
+    (SLOT_AND_DICT, "getattr(p, 's', 1.0) + getattr(p, 't', 2.0)", "p.s = 5.0", "p.t = 3.0", "del p.s", "del p.t"),
+    (TWICE, "getattr(p, 'a', 2.0)", "P.a.__set__(p, 1.0)", "p.a = 3.0", "del p.a"),
+    (TRIED, "p.get()", "p.a = 3.0", "del p.a"),
+    (f"{TWICE}\n{MATCHED}", "k(p)", "p.a = 2.0", "del p.a"),
+    (f"{BELOW}\n{MATCHED}", "k(p)", "p.a = 2.0", "del p.a", "P.a = 3.0"),
+    (SLOT_OR_MADE, "p.s", "k = 3.0", "p.s = 5.0", "p.s = 6.0", "del p.s"),
+    (SLOT_OR_MADE, "getattr(p, 's', 1.0)", "k = 3.0", "p.s = 5.0", "del P.__getattr__", "del p.s"),
+    (MADE, "p.s", "k = 3.0", "p.s = 5.0", "P.s = 7.0", "del p.s", "del P.s"),
+    (MADE, "getattr(p, 's', 1.0)", "p.s = 5.0", "del p.s", "del P.__getattr__"),
+    (SEEN, "getattr(p, 'h', 1.0)", "p.v = 3.0", "p.v = 4.0", "del p.v"),
+    (SHADOWED, "p.h", "p.v = 5.0", "del p.v"),
+    (BELOW, "getattr(p, 'c', 1.0)", "P.c = 2.0", "Q.c = 3.0", "p.c = 4.0", "del Q.c", "del p.c", "del P.c"),
+    (f"{BELOW}\nP.c = 1.0", "p.c", "Q.c = 3.0", "p.c = 4.0", "del Q.c", "del p.c"),
+    (f"{BELOW}\nP.c = 1.0", "Q.c", "Q.c = 3.0", "del Q.c"),
+    (BELOW, "getattr(Q, 'c', 1.0)", "P.c = 3.0", "Q.c = 2.0", "del P.c"),
+    (BELOW, "getattr(p, 'q', 1.0)", "P.__getattr__ = lambda s, n: 5.0", "del P.__getattr__"),
+    ("d = {'a': 1.0}", "d.get('b', 2.0)", "d['b'] = 3.0", "del d['b']", "d['b'] = 2"),
+    ("", "max(1.0, 2.0)", "max = min", "del max"),
+    (MODULE, "getattr(m, 'q', 1.0)", "m.q = 2.0", "del m.q", "m.__getattr__ = lambda n: 9.0", "del m.__getattr__"),
+    (MODULE, "float(hasattr(m, 'q'))", "m.__getattr__ = lambda n: 9.0", "m.q = 1", "del m.__getattr__"),
+    ("def h(): pass", "getattr(h, 'q', 1.0)", "h.q = 2.0", "del h.q"),
+    ("class M:\n  def h(self): pass\nm = M()", "getattr(m.h, 'q', 1.0)", "M.h.q = 2.0", "del M.h.q"),
+    ("p = functools.partial(max, 1.0)", "getattr(p, 'q', 1.0)", "p.q = 2.0", "del p.q"),
+    ("class E(enum.Enum): A = 1\ne = E.A", "getattr(e, 'q', 1.0)", "E.A.q = 2.0", "del E.A.q"),
+    ("class E(enum.Enum): A = 1", "getattr(E, 'q', 1.0)", "E.q = 2.0", "del E.q"),
+    ("n = types.SimpleNamespace(a=1.0)", "getattr(n, 'q', 1.0)", "n.q = 2.0", "del n.q"),
+    ("class T(type): pass\nclass C(metaclass=T): pass", "getattr(C, 'q', 1.0)", "T.q = 2.0", "C.q = 3.0", "del C.q"),
+    ("class R(collections.namedtuple('R', 'a')): pass\nt = R(1.0)", "getattr(t, 'q', 1.0)", "t.q = 2.0", "R.q = 1.5"),
+    ("g = wg.grad(lambda z: z)", "getattr(g, 'q', 1.0)", "g.q = 2.0"),
+    (EMPTY, "h()", "h.__closure__[0].cell_contents = 3.0", "del h.__closure__[0].cell_contents"),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+def test_absent_attributes_keys_and_names_are_seen_when_they_appear() -> None:
+    check(ABSENT)

@@ -63,6 +63,15 @@ def slots_of(t: Any) -> list[str]:
     return [name for name, raw in found if type(raw) is types.MemberDescriptorType and name != "__dict__"]
 
 
+def is_unset(thing: Any, slot: types.MemberDescriptorType) -> bool:
+    """Whether nothing is in a slot of an object."""
+    try:
+        slot.__get__(thing)
+    except AttributeError:
+        return True
+    return False
+
+
 def is_followed(raw: Any) -> bool:
     """Whether reading what a class has under a name runs functions only, if anything."""
     if isinstance(raw, (staticmethod, classmethod)):

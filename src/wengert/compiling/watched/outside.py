@@ -18,10 +18,11 @@ from wengert.compiling.watched.kinds import (
     has_of_its_own,
     is_followed,
     is_tensor_function,
+    is_unset,
     lookup_with_owner,
     slots_of,
 )
-from wengert.compiling.watched.taking import GENERATORS, Taken
+from wengert.compiling.watched.taking import GENERATORS, Taken, Wrapper
 from wengert.compiling.watched.trusted import is_inner, is_library, is_of_user
 from wengert.recording.exchanged import is_born
 from wengert.recording.learnt import prepared
@@ -29,6 +30,7 @@ from wengert.recording.primitives import primitive_of
 from wengert.values.computed import computed_once
 from wengert.values.frames import ENGINE
 from wengert.values.names import home_of, is_heap_type
+from wengert.values.transformed import Transformed
 from wengert.values.views import owner_of
 
 
@@ -105,7 +107,12 @@ class Reads(Taken):
         if has_of_its_own(obj, name) and not (raw is not None and hasattr(type(raw), "__set__")):
             return self.read(value, f"{place}.__dict__[{name!r}]")
         if type(raw) is types.MemberDescriptorType:
-            return self.read(value, f"{place}.{name}")
+            if is_unset(obj, raw):  # the class has a __getattr__, which is followed
+                self.test(f"{self.pin(is_unset)}({place}, {self.pin(raw)})")
+                return value
+            return self.read(
+                value, f"{self.pin(raw)}.__get__({place})" if hasattr(t, "__getattr__") else f"{place}.{name}"
+            )
         if t.__dictoffset__ and not hasattr(type(raw), "__set__"):
             self.test(f"{name!r} not in {place}.__dict__")
         if data:
@@ -160,18 +167,34 @@ class Reads(Taken):
         self.parts([f])
 
     def absent(self, obj: Any, name: str) -> None:
-        """An attribute was asked for that is not there; what its class has is tested for all classes."""
-        t, (known, place) = type(obj), self.known.get(id(obj), (None, ""))
+        """Test that an attribute is still not there which was asked for; those of classes are tested anyway."""
+        obj = obj.__func__ if type(obj) is types.MethodType else obj
+        t = type(obj)
+        if isinstance(obj, enum.Enum) and is_of_user(t) and has_of_its_own(obj, "_name_"):  # else it is being made
+            self.read(obj, self.pin(obj))
+        known, place = self.known.get(id(obj), (None, ""))
         if t is types.ModuleType:
-            self.test(f"{name!r} not in {self.pin(vars(obj), obj.__name__)}")
-        elif known is obj and t.__dictoffset__:
-            self.test(f"{name!r} not in {place}.__dict__")
+            self._absent_in_module(obj, name)
+        elif known is obj:
+            raw, _ = lookup_with_owner(t, name)
+            if type(raw) is types.MemberDescriptorType:
+                self.test(f"{self.pin(is_unset)}({place}, {self.pin(raw)})")
+            elif t.__dictoffset__:
+                self.test(f"{name!r} not in {place}.__dict__")
         elif issubclass(t, type) and home_of(t) in ("builtins", "abc", "enum"):
             for base in obj.__mro__:
                 if is_of_user(base):
                     self.test(f"{name!r} not in {self._space(base)}")
-        elif issubclass(t, type) or t is types.FunctionType:
+        elif (t is types.FunctionType and not is_born(obj)) or issubclass(t, _WITH_ATTRIBUTES):
             self.give_up(f"it asks whether there is .{name}")
+
+    def _absent_in_module(self, module: Any, name: str) -> None:
+        space = vars(module)
+        for absent in (name, "__getattr__"):
+            if absent in space and not is_library(space):
+                self.give_up(f"it asks whether there is {module.__name__}.{name}, which the module may make")
+            elif absent not in space:
+                self.test(f"{absent!r} not in {self.pin(space, module.__name__)}")
 
     def _of_class(self, cls: Any, name: str, value: Any) -> Any:
         if not is_of_user(cls):
@@ -274,5 +297,7 @@ class Reads(Taken):
                     self.give_up(f"{cls.__qualname__}.{name} is a {type(raw).__name__}, which may have a state")
 
 
+_WITH_ATTRIBUTES = (type, functools.partial, Transformed, Wrapper)
+"""Classes of objects which the program may give attributes that nobody sees."""
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__", "_abc_impl"}

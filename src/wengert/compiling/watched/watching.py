@@ -117,7 +117,13 @@ def _imported_from(module: Any, value: Any, name: str, site: Site | None) -> Any
 
 
 def _getattr(obj: Any, name: str, site: Site | None) -> Any:
-    return _seen(obj, name, HOOKS["getattr"](obj, name, site), site)
+    try:
+        value = HOOKS["getattr"](obj, name, site)
+    except AttributeError:
+        if (reads := reads_here()) is not None:
+            reads.absent(obj, name)
+        raise
+    return _seen(obj, name, value, site)
 
 
 def _seen(obj: Any, name: str, value: Any, site: Site | None) -> Any:
@@ -165,17 +171,20 @@ def _super_getattr(cls: Any, self: Any, super_: Any, name: str, has_arguments: b
 
 
 def _asked(native: Callable[..., Any]) -> Callable[..., Any]:
-    """What is called for `getattr` or `hasattr`, whose answer may be that there is none."""
+    """Return what is called for `getattr` or `hasattr`."""
 
     @functools.wraps(native)
     def call(obj: Any, name: str, /, *default: Any) -> Any:
+        if len(default) > (native is getattr):
+            return native(obj, name, *default)  # raises
         try:
             value = _getattr(obj, name, STATE.site)
         except AttributeError:
-            reads = reads_here()
-            if reads is not None:
-                reads.absent(obj, name)
-            return native(obj, name, *default)
+            if native is hasattr:
+                return False
+            if default:
+                return default[0]
+            raise
         return True if native is hasattr else value
 
     return call
