@@ -101,6 +101,7 @@ class Compiled(Remade, Wrapper):
             return (self if self._has_waited(tracer) else self.wrapped)(*args, **kwargs)
         if SESSION.recordings or shares_parts((*args, *kwargs.values())):
             return self.wrapped(*args, **kwargs)
+        self._entries = {key: [entry for entry in of if not entry.is_over] for key, of in self._entries.items()}
         known = self._entries.get(key, [])
         if self._eager is None and (len(known) >= OF_A_KEY or sum(map(len, self._entries.values())) >= IN_ALL):
             given = (*args, *kwargs.values())

@@ -60,6 +60,7 @@ class Entry:
             *reads.tests,
             *[_kind(f"i{k}", name, outer, reads) for k, name, outer in read],
         ]
+        self.final = [*reads.final_tests]
         self.tests += _apart([name for name, outer in reads.inputs.items() if type(outer.own) is np.ndarray])
         self.draws, self.generators = reads.draws, reads.generators
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
@@ -114,6 +115,11 @@ class Entry:
                 pass
             return self.said(test)
         return None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether a test fails that will never hold again."""
+        return not all([eval(test, dict(self.names)) for test in self.final])
 
     def stale(self, args: tuple[Any, ...]) -> str:
         """The test in the code that does not hold of arguments which pass all others."""

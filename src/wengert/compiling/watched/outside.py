@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import enum
 import functools
 import os
@@ -240,6 +241,18 @@ class Reads(Taken):
         self.names[id(space), name] = value, made
         return made
 
+    def abstract(self, t: type, cls: type) -> None:
+        """An abstract class was asked whether a class is one of its own."""
+        self._token = self._token or self._nothing_registered()
+        self._answers[f"issubclass({self.pin(t)}, {self.pin(cls)}) is {issubclass(t, cls)}"] = None
+
+    def token(self) -> None:
+        """Something was asked that may depend on what is registered with any abstract class."""
+        self.test_for_good(self._nothing_registered())
+
+    def _nothing_registered(self) -> str:
+        return f"{self.pin(abc)}.get_cache_token() == {abc.get_cache_token()}"
+
     # -- the end of the trace
 
     def restore(self) -> None:
@@ -261,6 +274,8 @@ class Reads(Taken):
 
     def finish(self) -> None:
         """Tests of the classes that were used, and a look at what was written."""
+        if self._answers:
+            self.test_for_good(f"{self._token} or ({' and '.join(self._answers)})")
         for cls in [*prepared.values()]:
             for base in cls.__mro__ or ():
                 if is_heap_type(base) and is_of_user(base):
@@ -280,6 +295,7 @@ class Reads(Taken):
         place, space, tests = self._space(cls), vars(cls), self.class_tests
         tests[f"{self.pin(cls)}.__mro__ is {self.pin(cls.__mro__)}"] = None
         tests[f"len({place}) == {len(space)}"] = None
+        tests[f"{self.pin(cls)}.__flags__ & {_PATTERNS} == {cls.__flags__ & _PATTERNS}"] = None
         for name, raw in space.items():
             if type(raw) is functools.cached_property:
                 tests[f"{place}[{name!r}].func is {self.pin(raw.func)}"] = None
@@ -300,4 +316,6 @@ class Reads(Taken):
 _WITH_ATTRIBUTES = (type, functools.partial, Transformed, Wrapper)
 """Classes of objects which the program may give attributes that nobody sees."""
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
+_PATTERNS = 1 << 5 | 1 << 6
+"""The flags of classes that patterns take for sequences or mappings; registering sets them."""
 _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__", "_abc_impl"}

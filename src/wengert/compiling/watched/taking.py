@@ -98,6 +98,7 @@ class Taken:
         self.labels: dict[str, str] = {}
         self.tests: dict[str, None] = {}
         self.class_tests: dict[str, None] = {}  # these come first: where they hold, reading an attribute runs no code
+        self.final_tests: dict[str, None] = {}  # of the tests, those that never hold again once they failed
         self.inputs: dict[str, Outer] = {}
         self.known: dict[int, tuple[Any, str]] = {}  # objects by id, and where each was met first
         self.cells: dict[int, tuple[Any, str]] = {}
@@ -110,6 +111,8 @@ class Taken:
         self.names: dict[tuple[int, str], tuple[Any, Any]] = {}  # of pinned ones: what was read, and made of it
         self._places: dict[int, str] = {}
         self._spaces: dict[int, Any] = {}  # the views of the names of classes
+        self._token = ""  # the test that nothing was registered since an abstract class was first asked
+        self._answers: dict[str, None] = {}  # of abstract classes
         self._lent = Lent()
         self._contents: list[tuple[str, np.ndarray, np.ndarray]] = []
 
@@ -133,6 +136,11 @@ class Taken:
         self.tests[text] = None
         if len(self.tests) > MOST:
             self.give_up(f"it reads more than {MOST} things from outside")
+
+    def test_for_good(self, text: str) -> None:
+        """Add a test that never holds again once it failed."""
+        self.final_tests[text] = None
+        self.test(text)
 
     def said(self, text: str) -> str:
         """An accessor or a test in the words of the program."""
@@ -319,6 +327,8 @@ class Taken:
             if type(other) is t and (place.startswith("a") or where.startswith("a")):
                 self.test(f"{place} is not {where}")
         self.known[id(value)] = value, place
+        if t is types.SimpleNamespace:  # C code compares and prints it
+            self.read(vars(value), f"{place}.__dict__")
 
     def inside(self, f: Any) -> None:
         """What a function of this package holds that calls the user's: the objects of methods, and callable ones."""

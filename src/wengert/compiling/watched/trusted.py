@@ -6,6 +6,7 @@ A callable that is neither the user's Python nor one of these may read or change
 from __future__ import annotations
 
 import functools
+import string
 import sys
 import types
 from typing import Any
@@ -125,6 +126,17 @@ def _refused_function(f: types.FunctionType, inside: bool) -> str | None:
         is_refused = f.__name__ in _OUTSIDE and not (inside and f.__name__ in _HARMLESS_INSIDE)
         return f"it calls {f.__qualname__}" if is_drawing or is_refused else None
     return f"it calls {home}.{f.__qualname__}" if home in sys.stdlib_module_names else None
+
+
+def names_attributes(template: Any) -> bool:
+    """Whether a string names attributes for its method `format`, also within the format of another field."""
+    if not isinstance(template, str):
+        return False
+    try:
+        fields = [*string.Formatter().parse(template)]
+    except ValueError:
+        return False  # which the method raises, too
+    return any(["." in (name or "") or names_attributes(spec or "") for _, name, spec, _ in fields])
 
 
 def _home(f: Any) -> str:

@@ -6,7 +6,6 @@ watched, the trace goes on, and is not kept.
 
 from __future__ import annotations
 
-import abc
 import copy
 import functools
 import sys
@@ -19,10 +18,19 @@ import numpy as np
 from wengert.compiling.watched.drawing import MAKING, drawing, is_draw, seeded
 from wengert.compiling.watched.forms import is_in_tests
 from wengert.compiling.watched.heads import has_no_number
+from wengert.compiling.watched.instances import watch_answer
 from wengert.compiling.watched.kinds import is_tensor_function, runs_code
 from wengert.compiling.watched.outside import Reads
 from wengert.compiling.watched.ruled import where_traced
-from wengert.compiling.watched.trusted import HIDDEN, calls_python, is_library, is_of_user, is_solver, refused_call
+from wengert.compiling.watched.trusted import (
+    HIDDEN,
+    calls_python,
+    is_library,
+    is_of_user,
+    is_solver,
+    names_attributes,
+    refused_call,
+)
 from wengert.errors import RefusedCallError
 from wengert.hooks.calls import resolve
 from wengert.hooks.decide import decide
@@ -215,6 +223,23 @@ def _changing(native: Callable[..., Any]) -> Callable[..., Any]:
 _ASKED |= {f: _changing(f) for f in (setattr, delattr, object.__setattr__, object.__delattr__)}
 
 
+def _checked(native: Callable[..., bool]) -> Callable[..., bool]:
+    """Return what is called for isinstance or issubclass, whose answer is guarded."""
+
+    @functools.wraps(native)
+    def call(thing: Any, classes: Any, /) -> bool:
+        reads = reads_here()
+        if reads is not None:
+            watch_answer(reads, native, thing, classes)
+        answer: bool = resolve(native, STATE.site)(thing, classes)
+        return answer
+
+    return call
+
+
+_ASKED |= {f: _checked(f) for f in (isinstance, issubclass)}
+
+
 def _setattr(obj: Any, value: Any, name: str, site: Site | None) -> None:
     _changes(obj, name, site)
     HOOKS["setattr"](obj, value, name, site)
@@ -280,7 +305,7 @@ def _match_class(cls: Any, names: tuple[str, ...], subject: Any, count: int, sit
     if reads is None:
         return found
     STATE.site = site
-    _asks_whether_instance(reads)
+    watch_answer(reads, isinstance, subject, cls)
     read = (*_attribute_of_class(cls, "__match_args__", ())[:count], *names)
     if (found is None and isinstance(subject, cls)) or any(runs_code(type(subject), name) for name in read):
         reads.give_up("it matches a pattern of a class by what is no plain attribute, or is not there")
@@ -308,11 +333,6 @@ def _loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
     if reads is not None and reads.recording is STATE.recording:
         STATE.site = site
         reads.heads.met(sys._getframe(1), head, iterator, site)
-
-
-def _asks_whether_instance(reads: Reads) -> None:
-    """What is an instance of an abstract class depends on what is registered with it."""
-    reads.test(f"{reads.pin(abc)}.get_cache_token() == {abc.get_cache_token()}")
 
 
 def _unwatched(words: str, site: Site | None) -> None:
@@ -350,8 +370,6 @@ def _instead(f: Any, reads: Reads) -> Any:
     if type(f) in _MAKING_TYPES and f in MAKING:
         return seeded(f, reads)
     _called(reads, f)
-    if f is isinstance or f is issubclass:
-        _asks_whether_instance(reads)
     if type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _ASKED:
         return _ASKED[f]
     return where_traced(f, reads) if _has_rule(f) else _with_parts(f, reads) if _walks(f) else None
@@ -386,7 +404,11 @@ def _called(reads: Reads, f: Any) -> None:
     caller = user_frame(sys._getframe(3))
     is_inside = caller is not None and is_library(caller.f_globals)
     words = refused_call(f, is_inside) or _not_followed(f)
-    if type(f) in (types.MethodWrapperType, types.BuiltinFunctionType) and f.__name__ in _WHOLE:
+    if type(f) is types.BuiltinFunctionType and f.__name__ in _FORMATTING and names_attributes(f.__self__):
+        words = f"it formats a string that names attributes ({f.__self__!r})"
+    elif type(f) is types.MethodDescriptorType and f.__name__ in _FORMATTING:
+        words = f"it calls {f.__qualname__} of a string that is not known"
+    elif type(f) in (types.MethodWrapperType, types.BuiltinFunctionType) and f.__name__ in _WHOLE:
         if f.__name__ in ("__setattr__", "__delattr__"):
             _changes(f.__self__, "", STATE.site)
         else:
@@ -421,6 +443,8 @@ def _has_rule(f: Any) -> bool:
     return type(f) is types.FunctionType and _is_of_user(f) and primitive_of(f) is not None
 
 
+_FORMATTING = {"format", "format_map"}
+"""Methods of strings that read attributes by the names in the string."""
 _WHOLE = {"__setattr__", "__delattr__", "__reduce__", "__reduce_ex__", "__getstate__"}
 """Methods of C that change their object, or read all of it."""
 
