@@ -5,7 +5,9 @@ NumPy writes first what it would write untraced; the change is then written down
 
 from __future__ import annotations
 
+import contextlib
 import operator
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +30,7 @@ from wengert.recording.subclasses import plain
 from wengert.recording.variables import keep_args, record_constant, splat
 from wengert.values.functional import setitem
 from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
-from wengert.values.specs import FLOATS, Spec, is_inexact
+from wengert.values.specs import FLOATS, Spec, is_inexact, spec_of
 from wengert.values.views import owner_of
 from wengert.written.storage import Memory
 
@@ -232,32 +234,40 @@ def _write(
 ) -> tuple[int, Any, Any]:
     """Run the call and record it as one that makes a new value: its slot, its Spec, and what `run` gave."""
     args = tuple(map(plain, args))  # the call without `out` would give an array of another class
-    made = _made(primitive, target, args)
-    shown = _value(primitive, args, kwargs) if recording.keep else None
+    made, is_certain = _made(primitive, target, args, kwargs)
+    bound = None if _is_constant(primitive) else bind(recording, primitive, args, ins, kwargs)
+    is_read = bound is None or bound.reads_y == "value"
+    own = None
+    if recording.keep or (is_read and made != spec_of(target)) or not (is_certain or _is_apart(target, args)):
+        own = _value(primitive, args, kwargs)
     if recording.loud:
         unharmed(recording, primitive.fn, args, kwargs)
-    if primitive.rule is not None and primitive.rule.kind == "constant":
+    if bound is None:
         slot = len(recording.entries)
-        record_constant(recording, primitive, args, ins, kwargs, shown)
+        record_constant(recording, primitive, args, ins, kwargs, own)
         recording.memory.before_write(target, ..., len(recording.entries))
         value = _begin(recording.memory, run)
     else:
-        bound = bind(recording, primitive, args, ins, kwargs)
         check_statics(recording, bound, args, ins)
         kept = keep_args(recording, bound, args)
-        result = shown if recording.keep else None
         recording.memory.before_write(target, ..., len(recording.entries) + 1)
         value = _begin(recording.memory, run)
-        if result is None:
-            result = np.array(target, order="C") if bound.reads_y == "value" else made
+        if own is None and not is_certain and _may_be_broadcast(target):
+            own = _value(primitive, args, kwargs)
+            _check_broadcast(recording, primitive, own, target)
+        made = made if own is None else spec_of(own)
+        result = made if not (is_read or recording.keep) else np.array(target, order="C") if own is None else own
         slot = recording.append((bound, result, ins, kept, kwargs or None, STATE.site))
         if isinstance(result, np.ndarray):  # an outer trace sees the residual
             SHADOW[id(result)] = slot
     if made.dtype != target.dtype:
         slot = _cast(recording, slot, made, target)
         made = Spec(made.shape, target.dtype)
-        shown = recording.value(slot)
-    return slot, shown if recording.keep else made, value
+    return slot, recording.value(slot) if recording.keep else made, value
+
+
+def _is_constant(primitive: Primitive) -> bool:
+    return primitive.rule is not None and primitive.rule.kind == "constant"
 
 
 def _value(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -266,17 +276,16 @@ def _value(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return np.asarray(primitive.fn(*args, **kwargs))
 
 
-def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...]) -> Spec:
-    """The Spec of what the call would give by itself."""
+def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Spec, bool]:
+    """Tell the Spec of the call's own result, and whether its shape is certain, or assumed to be the target's."""
     k = primitive.rule.sequence if primitive.rule is not None else None
     items = splat(k, args, args[k]) if k is not None and type(args[k]) in (list, tuple) else args
     operands = [np.asarray(a) if type(a) in (list, tuple) else a for a in items]
     operands = [a for a in operands if isinstance(a, (np.ndarray, np.generic, int, float, complex))]
-    elementwise = (
-        primitive.rule is not None
-        and (primitive.rule.kind == "partials" or isinstance(primitive.fn, np.ufunc))
-        and (not _is_product(primitive.fn))
-    )
+    ufunc = np.matmul if primitive.fn is operator.matmul else primitive.fn
+    signature = ufunc.signature if isinstance(ufunc, np.ufunc) else None
+    is_partials = primitive.rule is not None and primitive.rule.kind == "partials"
+    elementwise = signature is None and (is_partials or isinstance(ufunc, np.ufunc))
     if not elementwise:
         operands = [a for a in operands if isinstance(a, np.ndarray)]
     dtype = np.result_type(*operands) if operands else target.dtype
@@ -284,12 +293,50 @@ def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...]) -> Sp
         dtype = target.dtype
     if dtype.kind == "c" and target.dtype.kind == "f" and primitive.fn in (np.abs, abs, np.real, np.imag, np.angle):
         dtype = target.dtype
-    shape = np.broadcast_shapes(*[np.shape(a) for a in operands]) if elementwise else target.shape
-    return Spec(shape, dtype)
+    is_certain = elementwise or (signature is not None and not kwargs)  # `axis` changes which axes are core axes
+    shape = target.shape
+    with contextlib.suppress(ValueError):  # NumPy raises it when it is asked to write
+        if elementwise:
+            shape = np.broadcast_shapes(*[np.shape(a) for a in operands])
+        elif signature is not None and is_certain:
+            shape = _looped(signature, [np.shape(a) for a in operands], shape)
+    return Spec(shape, dtype), is_certain
 
 
-def _is_product(fn: Any) -> bool:
-    return fn is operator.matmul or fn is np.matmul
+def _looped(signature: str, shapes: list[tuple[int, ...]], target: tuple[int, ...]) -> tuple[int, ...]:
+    """Compute the shape of a ufunc's result from its signature: NumPy broadcasts the loops, not the core axes.
+
+    Where an operand lacks an optional axis ("n?"), the result lacks it too.
+    """
+    cores = [core.split(",") if core else [] for core in re.findall(r"\(([^)]*)\)", signature)]
+    lacking = {
+        n for core, shape in zip(cores, shapes, strict=False) if len(shape) < len(core) for n in core if n[-1] == "?"
+    }
+    counts = [len([n for n in core if n not in lacking]) for core in cores]
+    loops = np.broadcast_shapes(*[shape[: len(shape) - n] for shape, n in zip(shapes, counts, strict=False)])
+    return (*loops, *target[len(target) - counts[-1] :])
+
+
+def _is_apart(target: np.ndarray, args: tuple[Any, ...]) -> bool:
+    return not any([isinstance(a, np.ndarray) and np.may_share_memory(a, target) for a in args])
+
+
+def _may_be_broadcast(target: np.ndarray) -> bool:
+    """Whether NumPy may have broadcast what it wrote: along some axis, the first part and the last are the same."""
+    ends = [(target.take(0, k), target.take(-1, k)) for k in range(target.ndim)] if target.size else []
+    return any([np.array_equal(first, last, equal_nan=True) for first, last in ends])
+
+
+def _check_broadcast(recording: Recording, primitive: Primitive, own: Any, target: np.ndarray) -> None:
+    """Refuse a call that wrote more than its own result, broadcast: `reduceat` does so, given a further axis."""
+    shown = np.broadcast_to(own.astype(target.dtype), target.shape)
+    if own.shape != target.shape and not np.array_equal(target, shown, equal_nan=True):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: {primitive.name} writes into an array of shape {target.shape}, but its result has the "
+                f"shape {own.shape}. Give an array of that shape as out=."
+            )
+        )
 
 
 def _cast(recording: Recording, slot: int, made: Spec, target: np.ndarray) -> int:

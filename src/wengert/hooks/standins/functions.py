@@ -20,7 +20,15 @@ from wengert.hooks.standins.overrides import NOT_TAKEN, shown, shows_arrays, tak
 from wengert.hooks.standins.probes import by_ufunc
 from wengert.hooks.standins.scratch import sparing
 from wengert.hooks.standins.texts import holds_texts
-from wengert.hooks.standins.ufuncs import LAYOUT, cast_first, is_elementwise, with_options, write_parts, write_where
+from wengert.hooks.standins.ufuncs import (
+    LAYOUT,
+    cast_first,
+    check_outputs,
+    is_elementwise,
+    with_options,
+    write_parts,
+    write_where,
+)
 from wengert.hooks.standins.writers import WRITERS
 from wengert.hooks.writes import record_write
 from wengert.recording.primitives import Primitive
@@ -256,6 +264,8 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
         return _write_whole(recording, primitive, args, out, rest)
     if not search(recording, (*args, *rest.values(), out)):
         return watched(recording, primitive.fn, args, kwargs)
+    if isinstance(out, tuple) or rest.get("where", True) is not True:
+        check_outputs(primitive.fn, args, out, rest)
     args, where = cast_first(primitive.fn, args, rest), rest.get("where", True)
     if isinstance(out, tuple):
         return write_parts(lambda: recorder(primitive)(*args, where=where), out)

@@ -49,6 +49,13 @@ def cast_first(ufunc: np.ufunc, args: tuple[Any, ...], words: dict[str, Any]) ->
     return tuple([_cast(a, wanted) for a, wanted in zip(args, loop, strict=False)])
 
 
+def check_outputs(ufunc: np.ufunc, args: tuple[Any, ...], outs: Any, words: dict[str, Any]) -> None:
+    """Raise what NumPy raises where it does not write into these arrays, because of their shapes or dtypes."""
+    outs = outs if isinstance(outs, tuple) else (outs,)
+    with np.errstate(all="ignore"):
+        ufunc(*args, out=tuple([np.empty_like(a) if isinstance(a, np.ndarray) else a for a in outs]), **words)
+
+
 def write_where(ufunc: np.ufunc, args: tuple[Any, ...], out: np.ndarray, where: Any) -> np.ndarray:
     """Record `out[where] = ufunc(*args)`; elsewhere it is not computed, since its derivative may be infinite there."""
     mask = enter(np.broadcast_to)(as_mask(where), out.shape)
