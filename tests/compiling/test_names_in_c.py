@@ -103,7 +103,6 @@ READS = [
     ("float(len('abcdef'[s:]))", "s.word = 'abc'"),
     ("float(len('a' * operator.index(s)))", "s.word = 'abc'"),
     ("np.float64(s)", "s.word = 'abc'"),
-    ("np.asarray(s, float).sum()", "s.word = 'abc'"),
     ("float(len(sorted([s, Shown()])[0].word))", "s.word = 'a'"),
     ("float(any([s]))", "s.word = 'abc'"),
     ("float(sum(map(bool, [s])))", "s.word = 'abc'"),

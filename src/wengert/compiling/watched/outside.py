@@ -137,11 +137,17 @@ class Reads(Taken):
             return
         self.read(vars(obj), f"{place}.__dict__")
 
-    def flags(self, array: np.ndarray) -> None:
-        """It is asked how an array lies, and whether it can be written."""
-        for place, outer in self.inputs.items():
-            if outer.made is array:
-                self.test(f"{place}.flags.num == {outer.own.flags.num}")
+    def of_array(self, array: np.ndarray, name: str, value: Any) -> Any:
+        """An attribute of an array that tells more of one from outside than its numbers: how it lies in memory."""
+        found = [(place, outer.own) for place, outer in self.inputs.items() if outer.made is array]
+        found += [(place, own) for place, own, *_ in self._contents if own is array]
+        for place, own in found:
+            if name == "flags":
+                self.test(f"{place}.flags.num == {own.flags.num}")
+                self.known[id(value := own.flags)] = value, place
+            elif own.base is not None:
+                self.give_up(f"it reads .{name} of an array that is a view ({self.said(place)})")
+        return value
 
     def parts(self, things: list[Any]) -> None:
         """Take in all attributes of the objects from outside among `things`, and in these: they are walked through."""
@@ -270,7 +276,7 @@ class Reads(Taken):
 
     def holds(self, array: np.ndarray) -> bool:
         """Whether an array is one from outside that is compared with what it was."""
-        return any(array is other for _, other, _ in self._contents)
+        return any(array is other for _, other, *_ in self._contents)
 
     def finish(self) -> None:
         """Tests of the classes that were used, and a look at what was written."""
@@ -287,8 +293,8 @@ class Reads(Taken):
         for place, outer in self.inputs.items():
             if isinstance(outer.made, np.ndarray) and id(owner_of(outer.made)) in self.recording.memory.storages:
                 self.give_up(f"it writes into an array that it is given ({self.said(place)})")
-        for place, array, kept in self._contents:
-            if array.tobytes() != kept.tobytes():
+        for place, array, kept, flags in self._contents:
+            if array.tobytes() != kept.tobytes() or array.flags.num != flags:
                 self.give_up(f"it writes into an array from outside ({self.said(place)})")
 
     def _class(self, cls: Any) -> None:
@@ -318,4 +324,6 @@ _WITH_ATTRIBUTES = (type, functools.partial, Transformed, Wrapper)
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 _PATTERNS = 1 << 5 | 1 << 6
 """The flags of classes that patterns take for sequences or mappings; registering sets them."""
+OF_MEMORY = {"flags", "base", "data", "ctypes", "__array_interface__", "__array_struct__"}
+"""Attributes of arrays that tell how they lie in memory."""
 _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__annotate_func__", "_abc_impl"}

@@ -114,7 +114,7 @@ class Taken:
         self._token = ""  # the test that nothing was registered since an abstract class was first asked
         self._answers: dict[str, None] = {}  # of abstract classes
         self._lent = Lent()
-        self._contents: list[tuple[str, np.ndarray, np.ndarray]] = []
+        self._contents: list[tuple[str, np.ndarray, np.ndarray, int]] = []
 
     # -- what tests are made of
 
@@ -235,9 +235,10 @@ class Taken:
     def _content(self, value: np.ndarray, place: str) -> None:
         """An array of whole numbers, bools or texts, which decide: it has to be as it was."""
         kept = value.copy()
-        self._contents.append((place, value, kept))
+        self._contents.append((place, value, kept, value.flags.num))
         like = f"type({place}) is {self.pin(np.ndarray)} and {self.of_dtype(place, value.dtype)}"
         self.test(f"{like} and {place}.shape == {value.shape} and {place}.strides == {value.strides}")
+        self.test(f"{place}.flags.num == {value.flags.num}")
         self.test(f"{place}.tobytes() == {self.pin(value.tobytes())}")  # in records -0.0 is not 0.0, and nan is nan
 
     def of_dtype(self, place: str, dtype: np.dtype) -> str:

@@ -37,11 +37,12 @@ _OUTSIDE = {
     "__import__", "attrgetter", "methodcaller", "load", "save", "savez", "savez_compressed",
     "savetxt", "loadtxt", "genfromtxt", "fromfile", "tofile", "dump", "dumps", "fromregex", "memmap", "open_memmap",
     "seterr", "geterr", "setbufsize", "getbufsize", "seterrcall", "geterrcall", "set_printoptions", "get_printoptions",
-    "printoptions", "dispatch", "__getattribute__", "__setstate__", "__dir__", "__subclasses__",
+    "printoptions", "dispatch", "__getattribute__", "__setstate__", "__dir__", "__subclasses__", "shares_memory",
+    "may_share_memory",
 }  # fmt: skip
 """Names of functions and methods of these libraries that read or change what lies outside."""
 
-_HARMLESS_INSIDE = {"hash", "id", "seterr", "geterr", "getbufsize"}
+_HARMLESS_INSIDE = {"hash", "id", "shares_memory", "may_share_memory", "seterr", "geterr", "getbufsize"}
 """Those that a library may call by itself."""
 
 HIDDEN = {

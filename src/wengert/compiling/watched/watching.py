@@ -20,7 +20,7 @@ from wengert.compiling.watched.forms import is_in_tests
 from wengert.compiling.watched.heads import has_no_number
 from wengert.compiling.watched.instances import watch_answer
 from wengert.compiling.watched.kinds import is_tensor_function, runs_code
-from wengert.compiling.watched.outside import Reads
+from wengert.compiling.watched.outside import OF_MEMORY, Reads
 from wengert.compiling.watched.ruled import where_traced
 from wengert.compiling.watched.trusted import (
     HIDDEN,
@@ -137,8 +137,8 @@ def _getattr(obj: Any, name: str, site: Site | None) -> Any:
 def _seen(obj: Any, name: str, value: Any, site: Site | None) -> Any:
     """What the code goes on with for an attribute that was read."""
     t = type(obj)
-    if t is np.ndarray and name == "flags" and (reads := reads_here()) is not None:
-        reads.flags(obj)
+    if t is np.ndarray and name in OF_MEMORY and (reads := reads_here()) is not None:
+        return reads.of_array(obj, name, value)
     reads = None if t is np.ndarray or t is float else _reads_of(sys._getframe(2), site)
     if reads is None:
         frame = sys._getframe(2)

@@ -1,0 +1,77 @@
+"""How arrays from outside lie in memory, and whether they can be written: a compiled function is never stale for it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+from test_names_in_c import failures
+
+ARRAYS = """
+whole, zero = np.arange(6), np.zeros(6, int)
+i, b, j, names = np.arange(3), np.array([True, False, True]), whole[:3], np.array(["a", "b"])
+w, v, one, two = np.ones(3), np.ones(6)[:3], zero[:3], zero[3:]
+big, d = np.array([1, 2], ">i8"), {"i": i}
+def frozen(a):
+    a = a.copy()
+    a.flags.writeable = False
+    return a
+def shifted(a): return np.frombuffer(b"0" + a.tobytes(), np.uint8)[1:].view(a.dtype)
+def writes(a):
+    try: a[0] = a[0]
+    except ValueError: return 3.0
+    return 2.0
+"""
+EACH = [
+    ("float({0}.flags.writeable)", "{0}.flags.writeable = False"),
+    ("float({0}.flags['WRITEABLE'])", "{0} = frozen({0})"),
+    ("float({0}.flags.num)", "{0} = frozen({0})"),
+    ("float({0}.flags.c_contiguous)", "{0} = np.repeat({0}, 2)[::2]"),
+    ("float({0}.flags.aligned)", "{0} = shifted({0})"),
+    ("float({0}.flags.owndata)", "{0} = {0}.copy()[:]"),
+    ("float({0}.base is None)", "{0} = {0}.copy()[:]"),
+    ("float(0 if {0}.base is None else {0}.base.size)", "{0} = np.concatenate([{0}, {0}])[:len({0})]"),
+    ("float({0}.strides[0])", "{0} = np.repeat({0}, 2)[::2]"),
+    ("float({0}.dtype.byteorder == '>')", "{0} = {0}.astype({0}.dtype.newbyteorder())"),
+    ("float({0}.data.readonly)", "{0} = frozen({0})"),
+    ("float(memoryview({0}).readonly)", "{0} = frozen({0})"),
+    ("writes({0})", "{0} = frozen({0})"),
+    ("float({0}.T.flags.writeable)", "{0} = frozen({0})"),
+    ("float({0}[:2].flags.writeable)", "{0} = frozen({0})"),
+    ("float(np.asarray({0}).flags.writeable)", "{0} = frozen({0})"),
+    ("float(getattr({0}, 'flags').writeable)", "{0} = frozen({0})"),
+    ("float({0}.__array_interface__['data'][1])", "{0} = frozen({0})"),
+    ("float({0}.ctypes.data % 8)", "{0} = shifted({0})"),
+    ("float(np.require({0}, requirements='W') is {0})", "{0} = frozen({0})"),
+    ("float(np.ascontiguousarray({0}) is {0})", "{0} = np.repeat({0}, 2)[::2]"),
+]
+OTHERS = [
+    ("float(j.base.size)", "j = np.arange(9)[:3]"),
+    ("float(j.base[5])", "whole[5] = 9"),
+    ("float(j.base is whole)", "j = np.arange(6)[:3]"),
+    ("float(i.base is whole)", "i = whole[:3]; i = i[:]"),
+    ("float(v.base[5])", "v.base[5] = 9.0"),
+    ("np.sum(v.base)", "v.base[5] = 9.0"),
+    ("float(np.shares_memory(i, j))", "i = whole[:3]"),
+    ("float(np.shares_memory(one, two))", "one = zero[2:5]"),
+    ("float(np.may_share_memory(one, two))", "one = zero[2:5]"),
+    ("float(np.shares_memory(w, v))", "w = v[:]"),
+    ("float(d['i'].flags.writeable)", "d['i'] = frozen(i)"),
+    ("float(big.dtype.isnative)", "big = big.astype('<i8')"),
+    ("float(i.itemsize)", "i = i.astype(np.int32)"),
+    ("float(names.itemsize)", "names = names.astype('U5')"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["i", "names", "w", "one"])
+def test_memory_of_arrays_outside(name: str) -> None:
+    each: list[Any] = [(body.format(name), change.format(name)) for body, change in EACH]
+    with warnings.catch_warnings(action="ignore"):
+        assert not failures(ARRAYS, each)
+
+
+def test_memory_that_arrays_outside_share() -> None:
+    with warnings.catch_warnings(action="ignore"):
+        assert not failures(ARRAYS, OTHERS)
