@@ -123,9 +123,9 @@ class Stream:
             self._sweep()
 
     def _look_for_dropped(self, entry: Entry) -> None:
-        """Say so where the tangent of an argument is missing."""
+        """Say so where the tangent of an argument is missing, or nobody knows it."""
         for slot in flat_slots(entry[2]):
-            self.tangent(slot)
+            known(self.tangent(slot))
 
     @property
     def is_alone(self) -> bool:

@@ -49,7 +49,7 @@ def made_new(held: list[Any], args: Sequence[Any] = (), by: Primitive | None = N
         del value
         made = held[0] if is_exclusive(held) else renewed(held[0])
     if was_there:
-        _note_stand(made, held[0])
+        note_stand(made, held[0])
     return made
 
 
@@ -63,7 +63,7 @@ def _whole(value: np.ndarray) -> np.ndarray:
     return value if value.base is None or owner_of(value).dtype == value.dtype else value.copy()
 
 
-def _note_stand(made: Any, given: Any) -> None:
+def note_stand(made: Any, given: Any) -> None:
     """Remember what a new object stands for: asked for its identity, it answers as that."""
     recording = STATE.recording
     if recording is not None and made is not given:
@@ -137,7 +137,7 @@ def check_result(recording: Recording, primitive: Primitive, value: Any, args: S
     elif recording.keep and is_tree(value) and not all(key.of(value) is leaf for key, leaf in leaves_of(value)):
         why = "whose items or attributes are not what it holds: a tape cannot name them"
     else:
-        with_leaves(value, lambda _, leaf: leaf, lambda part: _in_other_form(recording, primitive, part))
+        with_leaves(value, lambda _, leaf: leaf, lambda part: in_other_form(recording, primitive, part))
         return
     raise recording.refuse(NoRuleError(f"{here()}: {primitive.name} gave a {type(value).__name__}, {why}."))
 
@@ -162,7 +162,7 @@ class _Known:
         return reaches(known, lambda part: part is number)
 
 
-def _in_other_form(recording: Recording, primitive: Primitive, part: Any) -> Any:
+def in_other_form(recording: Recording, primitive: Primitive, part: Any) -> Any:
     """Note a text, which may tell a number to who parses it; refuse an integer that holds all digits of one."""
     kind = part.dtype.kind if isinstance(part, (np.ndarray, np.generic)) else "i" if isinstance(part, int) else ""
     if kind in ("S", "U", "T") or isinstance(part, (str, bytes, bytearray)):

@@ -24,7 +24,7 @@ from wengert.recording.pullback_reads import Hindsight
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, here, silent
 from wengert.recording.rule_reads import refuse_unspoken
-from wengert.recording.rule_writes import called, note_kept, note_writes, watched_by
+from wengert.recording.rule_writes import UNWATCHED, called, note_kept, note_writes, watched_by
 from wengert.recording.session import apart
 from wengert.recording.shadow import SHADOW, held
 from wengert.recording.slots import flat, holds_traced, recording_here, slot_of, slots_in, slots_of
@@ -232,7 +232,8 @@ def _record_rrule(
     inner: Any = None
     if not primitive.vouched:
         refuse_unspoken(recording, primitive, level)
-    watched = [] if home_of(rule.body).startswith("wengert") else watched_by(recording, flat((*args, *kwargs.values())))
+    given = () if home_of(rule.body).startswith("wengert") else (*args, *kwargs.values())
+    watched = watched_by(recording, given, slots) if given else UNWATCHED
     try:
         if recording.is_outermost_tape:
             with silent(primitive.is_python):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,18 +14,30 @@ from wengert.recording.primitives import Primitive
 from wengert.recording.pullback_reads import Hindsight
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Recording, flat_slots, here, silent
+from wengert.recording.rule_stores import Given, given_to, stored
+from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import flat, slot_of
 from wengert.values.results import leaves_of
 from wengert.values.specs import is_inexact, same_numbers
 from wengert.values.trees import is_container
 
-Watched = list[tuple[np.ndarray, np.ndarray]]
+
+class Watched(NamedTuple):
+    """The arrays that a call may write into, each with a copy of what it holds before, and the containers."""
+
+    arrays: list[tuple[np.ndarray, np.ndarray]]
+    given: Given | None = None
 
 
-def watched_by(recording: Recording, args: Iterable[Any]) -> Watched:
-    """The arrays that a call may write into, each with a copy of what it holds before."""
-    given = [a for a in args if isinstance(a, np.ndarray) and a.flags.writeable and not a.dtype.hasobject]
-    return [(a, np.array(a)) for a in (*given, *recording.memory.lent.workspaces())]
+UNWATCHED = Watched([])
+
+
+def watched_by(recording: Recording, args: Sequence[Any], ins: tuple[Any, ...] = ()) -> Watched:
+    """What a call may write into; containers only where an argument, of the slots `ins`, depends on an input."""
+    given = given_to(args) if any(recording.mask(flat_slots(ins))) else None
+    arrays = [a for a in (*flat(args), *(() if given is None else given.arrays)) if isinstance(a, np.ndarray)]
+    known = {id(a): a for a in arrays if a.flags.writeable and not a.dtype.hasobject}
+    return Watched([(a, np.array(a)) for a in (*known.values(), *recording.memory.lent.workspaces())], given)
 
 
 def note_writes(
@@ -36,7 +48,7 @@ def note_writes(
     `ins` are the slots of its arguments; `seen`: an outer trace has recorded the writes.
     """
     depends = not seen and any(recording.mask(flat_slots(ins)))
-    for array, before in watched:
+    for array, before in watched.arrays:
         if same_numbers(array, before):
             continue
         if recording.memory.lent.is_workspace(array):
@@ -55,13 +67,16 @@ def note_writes(
             recording.memory.undo.append([len(recording.entries), array, ..., before])
         if depends and is_inexact(array) and not recording.memory.lent.is_workspace(array):
             _leave_unspoken(recording, primitive, array, ins)
+    for leaf in () if watched.given is None else stored(recording, primitive, watched.given):
+        _leave_unspoken(recording, primitive, leaf, ins)
 
 
-def _leave_unspoken(recording: Recording, primitive: Primitive, array: np.ndarray, ins: tuple[Any, ...]) -> None:
-    """Make a variable of what a call wrote into an array that it was given, of which its rule gives no derivative."""
+def _leave_unspoken(recording: Recording, primitive: Primitive, value: Any, ins: tuple[Any, ...]) -> None:
+    """Make a variable of what a call wrote into an argument, of which its rule gives no derivative."""
+    what = "written an array that it was given" if isinstance(value, np.ndarray) else "put a number into an argument"
     error = RefusedCallError(
-        f"{here()}: {primitive.name} has written an array that it was given, and the result depends on what it wrote, "
-        "of which its rule cannot tell. Let it give that as its result."
+        f"{here()}: {primitive.name} has {what}, and the result depends on it. The rule gives no derivative of that: "
+        "return the value instead."
     )
     if recording.keep:
         raise recording.refuse(error)
@@ -70,10 +85,13 @@ def _leave_unspoken(recording: Recording, primitive: Primitive, array: np.ndarra
         raise error
 
     memory, site = recording.memory, STATE.site
-    owner = memory.join(array)
+    owner = memory.join(value) if isinstance(value, np.ndarray) else None
     pull = Pull(primitive, primitive.rule, pullback, 0, {}, Hindsight(pullback, site, memory.version))
     slot = recording.append((pull, None, (*ins, None), (None,) * len(ins), None, site))
-    memory.put(owner, array, array, slot)
+    if owner is None:
+        SHADOW[id(value)] = slot
+    else:
+        memory.put(owner, value, value, slot)
     memory.lent.unspoken.add(slot)
 
 
@@ -95,7 +113,7 @@ def called(
     """The result of a primitive, from `call(*given)`, handed over in a list; its writes into `args` are noted."""
     if primitive.vouched:
         return [call(*given)]
-    watched = watched_by(recording, flat(args))
+    watched = watched_by(recording, args, ins)
     try:
         with silent(primitive.is_python):
             return [call(*given)]
@@ -142,4 +160,4 @@ _ALONE_IN_A_CELL = 1 + _references_to_content(types.CellType([]))  # and a varia
 _EMPTY = types.CellType()
 
 
-__all__ = ["called", "note_kept", "note_writes", "watched_by"]
+__all__ = ["UNWATCHED", "called", "note_kept", "note_writes", "watched_by"]

@@ -18,7 +18,7 @@ from wengert.recording.primitives import Bound, Primitive, ruled
 from wengert.recording.pulls import Pull
 from wengert.recording.record import record_call
 from wengert.recording.recording import STATE, Entry, Recording, Traced, here, silent
-from wengert.recording.rule_writes import note_kept, note_writes, watched_by
+from wengert.recording.rule_writes import UNWATCHED, note_kept, note_writes, watched_by
 from wengert.recording.shadow import has_identity
 from wengert.recording.slots import slot_of, slots_of
 from wengert.recording.subclasses import is_same
@@ -114,7 +114,7 @@ class LiveContext:
         if primitive.fn in METADATA:
             return primitive.fn(*args, **kwargs)
         named = {name: _named(recording, value) for name, value in kwargs.items()}
-        watched = [] if primitive.vouched else watched_by(recording, ())
+        watched = UNWATCHED if primitive.vouched else watched_by(recording, ())
         self.sync(recording)
         v = self._record(primitive.fn, args, ins, named)
         if not primitive.vouched:
