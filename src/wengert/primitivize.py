@@ -12,9 +12,9 @@ from wengert.errors import TapeError
 from wengert.tape.contexts import Context
 from wengert.tape.dump import line, type_text
 from wengert.tape.loops import Loop
+from wengert.tape.needed import is_functional
 from wengert.tape.ops import MISSING, Call, Constant, Input, Op, Variable, mkcall, value_of, with_variables
 from wengert.tape.play import run_call
-from wengert.tape.source import is_functional
 from wengert.tape.tape import Tape, verify
 from wengert.taping import trace
 from wengert.values.functional import getfield

@@ -21,8 +21,8 @@ from wengert.compiling.graphs.from_tape import deciding, has_steps
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.needed import is_functional
 from wengert.tape.ops import MISSING, Call, Op, Variable, value_of, with_variables
-from wengert.tape.source import is_functional
 from wengert.values import functional
 from wengert.values.functions import Functions
 

@@ -52,10 +52,12 @@ class Snippet(NamedTuple):
 
 
 class Externals:
-    """What emitted source needs from outside: the imports, and the constants that are given by keyword."""
+    """What emitted source needs from outside: imports, definitions, and the constants that are given by keyword."""
 
     def __init__(self) -> None:
         self.modules: set[str] = set()
+        self.definitions: list[str] = []
+        self.checked = False  # whether StaleTapeError is raised
         self.constants: dict[str, Any] = {}
         self.taken: set[str] = set()  # names that are not for constants
         self._names: dict[Any, str] = {}
@@ -70,7 +72,7 @@ class Externals:
         return self._literal(value) or self.bind(value)
 
     def bind(self, value: Any) -> Snippet:
-        """The name of a new keyword constant that stands for `value`."""
+        """The name of a new keyword constant for `value`."""
         method = isinstance(value, types.MethodType)  # a new object at each look
         key = (id(value.__self__), id(value.__func__)) if method else id(value)
         if key not in self._names:

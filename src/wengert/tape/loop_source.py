@@ -78,7 +78,7 @@ class _Loop:
         inner.lines += after
         w.lines += [*before, _for(heads, loop.count), *(f"    {line}" for line in inner.lines or ["pass"])]
         w.own.update(names)
-        w.checked, w.said = w.checked or inner.checked, ""
+        w.said = ""
         w.taken.difference_update(name for name, _ in heads)
 
     def plain(self, a: Any) -> Snippet:

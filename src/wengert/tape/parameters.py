@@ -26,7 +26,6 @@ class Parameters(Expressions):
         self.tape = tape
         self.ops = list(tape)
         self.lines: list[str] = []
-        self.checked = False
         self.taken: set[str] = set()
         self.asks_for_strides = asks_for_strides(self.ops)
 
@@ -106,7 +105,7 @@ class Parameters(Expressions):
     def test(self, stale: str, words: str) -> None:
         """Write a line that raises where the test `stale`, if there is one, is true of the arguments."""
         if stale:
-            self.checked = True
+            self.outside.checked = True
             self.lines.append(f"if {stale}: raise StaleTapeError({_quoted(f'{words} when recorded')})")
 
     def misfit(self, name: str, recorded: Any) -> str:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import itertools
 import keyword
 import linecache
-import operator
 import re
-import types
 import warnings
 import weakref
 from collections.abc import Callable, Iterable, Sequence
@@ -22,18 +20,19 @@ from numpy.lib.array_utils import byte_bounds
 
 from wengert.errors import StaleTapeError, TapeError
 from wengert.tape.dump import line, type_text
+from wengert.tape.helpers import Helpers
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import RESERVED, Snippet
 from wengert.tape.liveness import Carrying, is_atom, is_store, memory_of
 from wengert.tape.loop_source import carried_names, write_loop
 from wengert.tape.loops import Loop, with_bodies
+from wengert.tape.needed import needed, only_computes
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of, with_variables
 from wengert.tape.parameters import Parameters, as_name
 from wengert.tape.provenance import behind, variables_of
 from wengert.values import functional
-from wengert.values.functions import Functions
 from wengert.values.keys import may_repeat
-from wengert.values.names import COMPARE, LOOSE, TIGHT, import_path, in_line, is_name, method_name, ufunc_of
+from wengert.values.names import COMPARE, LOOSE, TIGHT, import_path, in_line, is_name
 
 WIDTH = 80
 _STALE = '''try:
@@ -46,11 +45,13 @@ _numbers = itertools.count(1)
 
 
 def to_source(tape: AnyTape, name: str = "f", *, sites: bool = False) -> str:
-    """The tape as Python source: imports and one function of the tape's inputs.
+    """The tape as Python source: imports, the helpers of ours that it calls, and one function of the tape's inputs.
 
     What has no text (large arrays, local functions) is a keyword-only parameter c1, c2, ... without default.
     """
-    return Writer(tape, sites).module(name)
+    writer = Writer(tape, sites)
+    writer.outside = Helpers(writer.taken, name)
+    return writer.module(name)
 
 
 class LostTest(TapeError):
@@ -100,7 +101,7 @@ class Writer(Parameters):
         self.parts: dict[int, list[Snippet]] = {}  # of what loops give
         self.carries: dict[int, str] = {}  # the names that the next iteration reads values by
         self.before: dict[str, str] | None = None  # texts and names of values that are made before the outermost loop
-        self.needed = _needed(self.ops, tape.result.id)
+        self.needed = needed(self.ops, tape.result.id)
         self.final = max(self.needed)
         self.uses = [0] * (len(self.ops) + 1)
         for v in itertools.chain([tape.result], *(op.references() for op in self.ops if op.id in self.needed)):
@@ -127,9 +128,8 @@ class Writer(Parameters):
         constants = ["*", *words] if words else []
         head = f"def {name}({', '.join([*parameters, *constants])}):\n"
         notes = "".join(f"    # {c}: {in_line(type_text(value))}\n" for c, value in self.outside.constants.items())
-        return "\n\n".join(
-            filter(None, [self.imports(), head + notes + "".join(f"    {text}\n" for text in self.lines)])
-        )
+        written = head + notes + "".join(f"    {text}\n" for text in self.lines)
+        return "\n\n".join(filter(None, [self.imports(), *self.outside.definitions, written]))
 
     def body(self) -> None:
         """Write what the ops do, and the return."""
@@ -155,7 +155,7 @@ class Writer(Parameters):
         modules = sorted(self.outside.modules - {"numpy"})
         lines = [f"import {module}\n" for module in modules]
         lines += ["import numpy as np\n"] if "numpy" in self.outside.modules else []
-        lines += ["\n" * bool(lines) + _STALE] if self.checked else []
+        lines += ["\n" * bool(lines) + _STALE] if self.outside.checked else []
         return "".join(lines)
 
     # -- statements
@@ -198,7 +198,7 @@ class Writer(Parameters):
     def folds(self, op: Call) -> bool:
         """Whether a call may stand inside the line that reads it: it gives the result, a number, or a display."""
         display = op.fn in functional.DISPLAYS
-        return op.id == self.final or ((display or is_atom(op.val)) and _pure(op.fn))
+        return op.id == self.final or ((display or is_atom(op.val)) and only_computes(op.fn))
 
     def assign(self, op: Op, build: Callable[[], Snippet]) -> None:
         carried = self.carried_name(op)
@@ -284,7 +284,7 @@ class Writer(Parameters):
 
     def guard(self, op: Call) -> None:
         """Write a test that raises StaleTapeError where a decision is not as recorded."""
-        self.checked = True
+        self.outside.checked = True
         self.tested.add(op)
         if op.fn is functional.raises and not self.uses[op.id]:
             self.raising(op)
@@ -331,7 +331,7 @@ class Writer(Parameters):
     def target(self, op: Call) -> str | None:
         """How a store is written: by key ("{}[]") or by a strided view ("window"); None where neither can say it."""
         x = op.args[0]
-        if not isinstance(x, Variable) or not isinstance(value_of(x), np.ndarray | list) or op.kwargs:
+        if not isinstance(value_of(x), np.ndarray | list) or op.kwargs:
             return None
         if op.fn is functional.setitem or op.fn is functional.additem:
             return "{}[]"
@@ -340,13 +340,13 @@ class Writer(Parameters):
     def store(self, op: Call, target: str) -> None:
         """Write a store, in place where nobody reads the old array afterwards, else into a copy."""
         x = op.args[0]
-        if op.id in self.in_place:
+        if isinstance(x, Variable) and op.id in self.in_place:
             name = self.exprs[x.id].text
         else:
             name = self.named_like(None, op)
             apart = not functional.overlaps(value_of(x))
             windowed = op.fn in functional.WINDOWED
-            self.copy(name, self.exprs[x.id].text, value_of(x), apart or windowed)
+            self.copy(name, self.arg(x).text, value_of(x), apart or windowed)
         sign = "=" if op.fn in (functional.setitem, functional.setlens) else "+="
         if target == "window":
             place = f"{self.window(name, value_of(x), op)}[...]"
@@ -379,49 +379,6 @@ class Writer(Parameters):
             buffer = f"{zeros}({high - low}, 'u1')"
             self.lines.append(f"{name} = {ndarray}({x.shape}, {old}.dtype, {buffer}, {start}, {x.strides})")
             self.lines.append(f"{name}[...] = {old}")
-
-
-def _pure(fn: Any) -> bool:
-    """Whether a function only computes on its arguments, so that its calls may move, or go where nobody reads them."""
-    if isinstance(fn, np.ufunc) or ufunc_of(fn) is not None or is_functional(fn) or method_name(fn):
-        return True
-    return (
-        isinstance(fn, types.BuiltinFunctionType) and getattr(fn, "__module__", "") in ("math", "cmath", "_operator")
-    ) or fn is abs
-
-
-def _may_raise(op: Call) -> bool:
-    """Whether a call that only computes may raise on other numbers, which the traced function might have caught."""
-    if getattr(op.fn, "__module__", "") in ("math", "cmath"):
-        return True
-    if op.fn is operator.getitem:
-        return isinstance(op.args[1], Variable)
-    return op.fn in _DIVIDING and type(op.val) in (float, int, complex, tuple)
-
-
-_DIVIDING = Functions(operator.truediv, operator.floordiv, operator.mod, operator.pow, pow, divmod, functional.whole)
-
-
-def is_functional(fn: Any) -> bool:
-    """Whether a function is one of this package's functional primitives."""
-    return isinstance(fn, types.FunctionType) and fn.__module__ == functional.__name__
-
-
-def _needed(ops: Sequence[Op], result: int) -> set[int]:
-    """The ops whose values the result, the guards and the calls with unknown effects need."""
-    needed = {result}
-    for op in reversed(ops):
-        if op.id in needed or stays(op):
-            needed.add(op.id)
-            needed.update(v.id for v in op.references())
-    return needed
-
-
-def stays(op: Op) -> bool:
-    """Whether an op has to run where nobody reads what it gives: it is a guard, may have effects, or may raise."""
-    if isinstance(op, Call) and isinstance(op.fn, Loop):
-        return any(map(stays, op.fn.body))
-    return isinstance(op, Call) and (op.guard or not _pure(op.fn) or _may_raise(op))
 
 
 def _roots(ops: Iterable[Op]) -> set[str]:

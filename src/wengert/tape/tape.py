@@ -370,7 +370,10 @@ class Tape:
 
         It takes what the traced function took. Values have the names of the variables that they were stored in, where
         that is certain, else v7 for %7; a comment before each block has the user's line, with `sites` each line. What
-        repeats is a loop, as on the tape that `rolled` gives.
+        repeats is a loop, as on the tape that `rolled` gives. The source imports nothing of wengert that it needs: the
+        helpers that it calls stand in it.
+
+        Errors: TapeError for a call that cannot be written without wengert, such as a pullback.
         """
         return source.to_source(self.rolled(), name, sites=sites)
 

@@ -68,7 +68,7 @@ def import_path(fn: Any) -> ImportPath | None:
 def _modules(fn: Any) -> list[str]:
     """The modules that may export a function, in the order in which a reader would look."""
     if isinstance(fn, np.ufunc):
-        return ["numpy", "scipy.special"]
+        return ["numpy", "scipy.special", "scipy.special._ufuncs"]
     home = getattr(fn, "__module__", None)
     if isinstance(fn, types.BuiltinFunctionType) and home is None:
         home = getattr(type(fn.__self__), "__module__", None)

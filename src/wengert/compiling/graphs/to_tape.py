@@ -12,8 +12,8 @@ from wengert.compiling.graphs.ownership import own_results
 from wengert.compiling.graphs.vocabulary import METHODS, SIGNS
 from wengert.tape.arguments import fitting
 from wengert.tape.interface import AnyTape
+from wengert.tape.needed import stays
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, references, value_of, with_variables
-from wengert.tape.source import stays
 from wengert.tape.tape import Tape
 from wengert.values.functions import Functions
 

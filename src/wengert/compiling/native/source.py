@@ -37,8 +37,8 @@ from wengert.compiling.native.words import Word, word_of
 from wengert.tape.interface import AnyTape
 from wengert.tape.liveness import last_readers
 from wengert.tape.loops import Loop
+from wengert.tape.needed import stays
 from wengert.tape.ops import Call, Constant, Op, Variable
-from wengert.tape.source import stays
 from wengert.values.callables import callable_name
 
 SLOW = 1 << 11  # elements from which NumPy's vector code of sin and its like is faster than a call for each
