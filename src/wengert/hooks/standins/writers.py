@@ -23,13 +23,21 @@ def _fill(array: np.ndarray, f: Any, value: Any) -> None:
     record_store(array, ..., value)
 
 
+def _check(f: Any, array: np.ndarray, *args: Any) -> None:
+    """Raise what NumPy raises where it does not write this into an array, because of shapes or dtypes."""
+    f(np.empty(array.shape, array.dtype), *args)
+
+
 def _copyto(f: Any, dst: np.ndarray, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    _check(f, dst, src, casting, where)
     if casting == "unsafe" and not is_inexact(dst) and is_inexact(src):
         src = enter(np.ndarray.astype)(enter(np.asarray)(src), dst.dtype)  # asked for in so many words
     if where is True:
         record_store(dst, ..., as_array(src) if type(src) in (list, tuple) else src)
     else:
         where = enter(np.broadcast_to)(as_mask(where), dst.shape)
+        if np.ndim(src) > dst.ndim:
+            src = enter(np.reshape)(src, np.shape(src)[np.ndim(src) - dst.ndim :])
         if np.ndim(src):
             src = enter(operator.getitem)(enter(np.broadcast_to)(src, dst.shape), where)
         record_store(dst, where, src)
@@ -64,13 +72,17 @@ def _rearrange(function: Any) -> Any:
 
 
 def _put(array: np.ndarray, f: Any, indices: Any, values: Any, mode: str = "raise") -> None:
+    if not (np.size(indices) and np.size(values)):
+        return f(indices, values, mode)  # writes nothing
+    if np.asarray(indices).dtype.kind not in "iu":  # NumPy takes floats and booleans as numbers of places
+        indices = enter(np.ndarray.astype)(enter(np.asarray)(indices), np.intp)
     if mode == "wrap":
         indices = enter(np.remainder)(indices, array.size)
     elif mode == "clip":
         indices = enter(np.clip)(indices, 0, array.size - 1)
     else:
         _put_until_wrong(array, indices, values)
-    write_flat(array, enter(np.ravel)(indices), values)
+    return write_flat(array, enter(np.ravel)(indices), values)
 
 
 def _put_until_wrong(array: np.ndarray, indices: Any, values: Any) -> None:
@@ -86,6 +98,9 @@ def _put_until_wrong(array: np.ndarray, indices: Any, values: Any) -> None:
 
 def _putmask(f: Any, a: np.ndarray, mask: Any, values: Any) -> None:
     """The stand-in of `np.putmask`: each value is taken from the place of the element that it replaces."""
+    _check(f, a, mask, values)
+    if not np.size(values):
+        return  # writes nothing
     key = enter(np.ravel)(as_mask(mask))
     if np.ndim(values):
         values = enter(operator.getitem)(enter(np.ravel)(enter(np.resize)(values, a.shape)), key)
@@ -99,6 +114,7 @@ def _place(f: Any, arr: np.ndarray, mask: Any, vals: Any) -> None:
         raise recording.refuse(
             RefusedCallError(f"{here()}: np.place reads values from the memory that it writes. Pass vals.copy().")
         )
+    _check(f, arr, mask, vals)
     places = enter(np.flatnonzero)(mask)
     if np.size(places):
         write_flat(arr, places, vals)
