@@ -119,7 +119,9 @@ def push_extremum(dots, y, *candidates):
     return weighted(extremum(1.0, y, *candidates), dots)
 
 
-@partials(float, np.float64, np.float32, np.float16, np.complex128, np.complex64, identity=True)
+@partials(
+    float, np.float64, np.float32, np.float16, np.longdouble, np.complex128, np.complex64, np.clongdouble, identity=True
+)
 def number(y, x):
     return 1
 

@@ -283,3 +283,7 @@ def matrix_absolute(a): m = abs(np.matrix(a)); return m[0, 1] ** 2 + m[1, 2]
 def matrix_put_flat(a):
     m = np.matrix(a * 2); m.put([0, 4], [a[0, 1], 3 * a[1, 1]]); m.flat[1] = a[1, 2]; m.flat[2:4] = a[0, :2]
     return (m @ m.T)[0, 1] + m.flat[4] * m.flat[1] + m.flat[::2].sum()
+
+
+@program(A)
+def matrix_trace(a): m = np.matrix(a[:, :2]); return m.trace()[0, 0] ** 2 + np.trace(m * 2) * m[0, 0]

@@ -72,7 +72,7 @@ UNARY = [
     ([np.real, np.imag], -2, 2, True),
     ([math.erf, math.erfc], -1.5, 1.5, False),
     ([float, complex], -2, 2, True),
-    ([np.float64, np.float32, np.float16, np.complex128, np.complex64], -2, 2, True),
+    ([np.float64, np.float32, np.float16, np.longdouble, np.complex128, np.complex64, np.clongdouble], -2, 2, True),
 ]
 
 # Of two arguments: the functions, the intervals of both, whether they take complex numbers.
@@ -118,7 +118,7 @@ def unary(f: Callable[..., Any], low: float, high: float, is_complex: bool) -> I
     if isinstance(f, type) or getattr(f, "__objclass__", None) is np.generic:
         yield call(f, np.float64(number))
         yield call(f, np.float32(number))
-        if is_complex and f not in (np.float16, np.float32, np.float64):
+        if is_complex and f not in (np.float16, np.float32, np.float64, np.longdouble):
             yield call(f, np.complex128(number + 0.6j))
         return
     if not hasattr(f, "__objclass__"):

@@ -116,3 +116,14 @@ def test_layout_is_that_of_the_untraced_call() -> None:
         return np.sum(x)
 
     assert np.array_equal(wg.grad(f)(X), np.ones((2, 3)))
+
+
+def test_long_doubles() -> None:
+    def f(x: Any) -> Any:
+        y = np.longdouble(x[0]) ** 2 + np.sum(np.longdouble(x)) * float(np.longdouble(x[1]))
+        return y + np.clongdouble(x[2] * 1j).imag ** 2
+
+    x = np.array([0.3, 0.7, 1.2])
+    expected = [float(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)]
+    np.testing.assert_allclose(wg.grad(f)(x), expected, rtol=1e-7)
+    assert type(wg.trace(f, x)[1].play(x)) is np.longdouble

@@ -85,7 +85,7 @@ def of_plain(
     made = _of_plain(fn, args, kwargs)
     if is_same(made, value):
         return value
-    both = isinstance(made, np.ndarray) and isinstance(value, np.ndarray) and made.size == value.size
+    both = isinstance(made, (np.ndarray, np.generic)) and isinstance(value, np.ndarray) and made.size == value.size
     if both and same_numbers(made, plain(value).reshape(made.shape)):
         return made
     raise recording.refuse(_own_value(fn, args))

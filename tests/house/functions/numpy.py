@@ -16,8 +16,8 @@ TRACED = {
     "split tensordot trapezoid trapz trim_zeros union1d unique unique_values unique_all unique_counts unique_inverse",
     "unstack unwrap vsplit asmatrix bmat matrix poly1d vectorize ndenumerate memmap arccos arcsin arctanh log log10",
     "log2 logn power sqrt errstate NDArrayOperatorsMixin printoptions in1d bool bool_ byte bytes_ character",
-    "clongdouble complex256 complexfloating float128 floating generic inexact int16 int32 int64 int8 int_ intc",
-    "integer intp long longdouble longlong number object_ short signedinteger str_ ubyte uint uint16 uint32 uint64",
+    "complexfloating floating generic inexact int16 int32 int64 int8 int_ intc",
+    "integer intp long longlong number object_ short signedinteger str_ ubyte uint uint16 uint32 uint64",
     "uint8 uintc uintp ulong ulonglong unsignedinteger ushort frompyfunc",
 }
 
