@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import RefusedCallError
 from wengert.hooks import object_arrays, records
 from wengert.hooks.classes import enter, python_method
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.object_arrays import NO_OBJECTS
 from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, replaced, searched
 from wengert.hooks.search import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
+from wengert.hooks.standins.initials import begins_traced, reduced
+from wengert.hooks.standins.outputs import write_whole
 from wengert.hooks.standins.overrides import NOT_TAKEN, shown, shows_arrays, taken_over
 from wengert.hooks.standins.probes import by_ufunc
 from wengert.hooks.standins.scratch import sparing
@@ -30,11 +31,10 @@ from wengert.hooks.standins.ufuncs import (
     write_where,
 )
 from wengert.hooks.standins.writers import WRITERS
-from wengert.hooks.writes import record_write
 from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
 from wengert.recording.recorders import record_one, record_plain
-from wengert.recording.recording import PLAIN, STATE, Recording, here, silent
+from wengert.recording.recording import PLAIN, STATE, Recording, silent
 from wengert.recording.rule_reads import refuse_unspoken
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
@@ -131,6 +131,8 @@ def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
         return value
     if recording is not None and _lists_hide(recording, primitive, args):
         return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
+    if recording is not None and begins_traced(recording, primitive, kwargs):
+        return reduced(primitive, args, kwargs)
     return record_call(primitive, args, kwargs)
 
 
@@ -239,6 +241,8 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     if slots_in(recording, (*args, *kwargs.values())) is not None:
         if kwargs and is_elementwise(primitive.fn):
             return with_options(recording, primitive.fn, args, kwargs)
+        if begins_traced(recording, primitive, kwargs):
+            return reduced(primitive, args, kwargs)
         return record_call(primitive, args, kwargs)
     if primitive.fn is np.asarray and args and isinstance(args[0], np.ndarray) and "like" not in kwargs:
         return _native(primitive)(*args, **kwargs)  # which asks nobody: it shows the memory
@@ -260,8 +264,10 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
     recording = STATE.recording
     if recording is None:
         return primitive.fn(*args, **kwargs)
+    if begins_traced(recording, primitive, rest):
+        return reduced(primitive, args, {**rest, "out": out})
     if not is_elementwise(primitive.fn) or (isinstance(out, np.ndarray) and rest.keys() <= LAYOUT):
-        return _write_whole(recording, primitive, args, out, rest)
+        return write_whole(recording, primitive, args, out, rest)
     if not search(recording, (*args, *rest.values(), out)):
         return watched(recording, primitive.fn, args, kwargs)
     if isinstance(out, tuple) or rest.get("where", True) is not True:
@@ -271,40 +277,7 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
         return write_parts(lambda: recorder(primitive)(*args, where=where), out)
     if where is not True:
         return write_where(primitive.fn, args, out, where)
-    return _write_whole(recording, primitive, args, out, {name: rest[name] for name in rest.keys() & LAYOUT})
-
-
-def _write_whole(
-    recording: Recording, primitive: Primitive, args: tuple[Any, ...], out: Any, words: dict[str, Any]
-) -> Any:
-    """Record a call whose whole result is written into one array."""
-    if isinstance(out, np.generic):
-        return primitive.fn(*args, out=out, **words)  # raises
-    if not isinstance(out, np.ndarray):
-        raise recording.refuse(
-            RefusedCallError(
-                f"{here()}: {primitive.name} writes into out= of type {type(out).__name__}, which cannot be followed. "
-                "Assign the result instead."
-            )
-        )
-    rest = {name: value for name, value in words.items() if name not in LAYOUT}
-    normal, rule = args, primitive.rule
-    assert rule is not None
-    if rest or (rule.sequence is not None and len(args) > rule.sequence + 1):
-        normal, rest = rule.normalise(args, rest)
-
-    def run() -> Any:
-        made = primitive.fn(*args, out=out, **words)
-        if made is not out and not primitive.vouched:
-            raise recording.refuse(
-                RefusedCallError(
-                    f"{here()}: {primitive.name} does not give its out=, and may write another value there, of which "
-                    "its rule cannot tell. Give the parameter another name, or return the array."
-                )
-            )
-        return made
-
-    return record_write(primitive, run, out, normal, rest)
+    return write_whole(recording, primitive, args, out, {name: rest[name] for name in rest.keys() & LAYOUT})
 
 
 def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:

@@ -1,0 +1,46 @@
+"""Calls with `out=` whose whole result is written into one array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.standins.ufuncs import LAYOUT
+from wengert.hooks.writes import record_write
+from wengert.recording.primitives import Primitive
+from wengert.recording.recording import Recording, here
+
+
+def write_whole(
+    recording: Recording, primitive: Primitive, args: tuple[Any, ...], out: Any, words: dict[str, Any]
+) -> Any:
+    """Record a call whose whole result is written into one array."""
+    if isinstance(out, np.generic):
+        return primitive.fn(*args, out=out, **words)  # raises
+    if not isinstance(out, np.ndarray):
+        raise recording.refuse(
+            RefusedCallError(
+                f"{here()}: {primitive.name} writes into out= of type {type(out).__name__}, which cannot be followed. "
+                "Assign the result instead."
+            )
+        )
+    rest = {name: value for name, value in words.items() if name not in LAYOUT}
+    normal, rule = args, primitive.rule
+    assert rule is not None
+    if rest or (rule.sequence is not None and len(args) > rule.sequence + 1):
+        normal, rest = rule.normalise(args, rest)
+
+    def run() -> Any:
+        made = primitive.fn(*args, out=out, **words)
+        if made is not out and not primitive.vouched:
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: {primitive.name} does not give its out=, and may write another value there, of which "
+                    "its rule cannot tell. Give the parameter another name, or return the array."
+                )
+            )
+        return made
+
+    return record_write(primitive, run, out, normal, rest)
