@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.optimize._optimize import MemoizeJac
 
 import wengert as wg
@@ -641,3 +642,265 @@ def test_what_a_cached_function_reads_is_searched() -> None:
 
     with pytest.raises(wg.WengertError):
         wg.grad(f)(2.0)
+
+
+# What is no cache, though the code stores items and reads constants
+
+
+SPOT, STRIKES, TIMES = np.float64(1.0), np.array([1.0, 1.1]), np.linspace(0.0, 1.0, 5)
+DRAWS, POINT = np.random.default_rng(0).normal(size=(50, 4)), np.array([1.0, 0.2])
+SEEN = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+COUNTED: dict[str, int] = {}
+
+
+def _paths(s: Any) -> Any:
+    paths = np.zeros((50, 5))
+    paths[:, 0] = s[0]
+    for k in range(4):
+        paths[:, k + 1] = paths[:, k] * np.exp(s[1] * DRAWS[:, k])
+    return np.mean(np.where(paths[:, 0] == SPOT, np.maximum(paths[:, -1] - STRIKES[0], 0.0), 0.0))
+
+
+def _strikes(s: Any) -> Any:
+    found = np.zeros(2)
+    for k in range(2):
+        payoff = np.mean(np.maximum(s[0] * np.exp(s[1] * DRAWS[:, 0]) - STRIKES[k], 0.0))
+        if s[0] == STRIKES[k]:
+            payoff = s[0]
+        found[k] += payoff
+    return found.sum()
+
+
+class _Simulation:
+    def __init__(self, strike: Any) -> None:
+        self.strike, self.paths = strike, None
+
+    def price(self, s: Any) -> Any:
+        paths = [s[0]]
+        for k in range(4):
+            paths.append(paths[-1] * np.exp(s[1] * DRAWS[:, k]))
+        self.paths = paths
+        payoff = np.maximum(paths[-1] - self.strike, 0.0)
+        return np.mean(paths[-1]) if np.all(paths[0] == self.strike) else np.mean(payoff)
+
+
+def _times(s: Any) -> Any:
+    found = np.empty(5)
+    for k in range(5):
+        found[k] = s[0] * TIMES[k]
+    return np.sum(np.where(found == TIMES, found, 2.0 * found))
+
+
+def _counting_strikes(s: Any) -> Any:
+    total = 0.0
+    for strike in STRIKES:
+        if s[0] == strike:
+            total = total + 0.0 * s[0]
+        COUNTED["calls"] = COUNTED.get("calls", 0) + 1
+        total = total + np.mean(np.maximum(s[0] - strike, 0.0))
+    return total
+
+
+def _levels(s: Any) -> Any:
+    above = {}
+    for k in range(5):
+        above[k] = float(s[0] > TIMES[k])
+    return s[0] * np.isclose(s[0], TIMES).sum() * sum(above.values())
+
+
+def _hierarchy(p: Any) -> Any:
+    scale = np.exp(p[1])
+    prior = stats.norm.logpdf(p[0], 0.0, 5.0) + stats.halfcauchy.logpdf(scale, scale=5.0) + p[1]
+    return prior + np.sum(stats.norm.logpdf(SEEN, loc=stats.norm.mean(loc=p[0]), scale=scale))
+
+
+def _frozen_distributions(p: Any) -> Any:
+    prior, of_data = stats.norm(0.0, 1.0), stats.norm(p[0], np.exp(p[1]))
+    return prior.logpdf(p[0]) + prior.logpdf(p[1]) + np.sum(of_data.logpdf(SEEN))
+
+
+def _many_distributions(p: Any) -> Any:
+    scale = np.exp(p[1])
+    some = stats.gamma.logpdf(scale, 2.0) + stats.beta.logpdf(0.3, np.exp(p[0]), 2.0) + stats.t.logpdf(p[0], 3)
+    more = stats.expon.logpdf(scale) + stats.lognorm.logpdf(np.exp(p[0]), 1.0) + stats.poisson.logpmf(3, scale)
+    return some + more + stats.uniform.logpdf(p[0], 0.0, 1.0) + stats.multivariate_normal.logpdf(p, np.zeros(2))
+
+
+NO_CACHES: dict[str, Callable[[Any], Any]] = {
+    "paths": _paths,
+    "strikes": _strikes,
+    "a simulation": _Simulation(1.0).price,
+    "a simulation with a number of NumPy's": _Simulation(np.float64(1.0)).price,
+    "times": _times,
+    "counted calls": _counting_strikes,
+    "levels": _levels,
+    "a hierarchy": _hierarchy,
+    "frozen distributions": _frozen_distributions,
+    "many distributions": _many_distributions,
+}
+
+
+@pytest.mark.parametrize("name", NO_CACHES)
+def test_constants_that_a_value_happens_to_equal_are_silent(name: str) -> None:
+    f = NO_CACHES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", wg.CacheWarning)
+        for g in (wg.grad(f), wg.compile(wg.grad(f)), wg.compile(f), wg.value_and_grad(f)):
+            for _ in range(3):
+                g(POINT)
+                f(POINT)
+        wg.gradtape(f, POINT)
+
+
+STORES: dict[str, Callable[[], Callable[[Any], Any]]] = {}
+
+
+def stores(make: Any) -> Any:
+    STORES[make.__name__] = make
+    return make
+
+
+@stores
+def by_an_alias() -> Any:
+    kept = np.full(2, np.nan)
+
+    def f(x):
+        row = kept
+        if row[0] != x:
+            row[0], row[1] = x, x**3
+        return row[1]
+
+    return f
+
+
+@stores
+def by_one_of_two_names() -> Any:
+    kept, other = np.full(2, np.nan), np.zeros(2)
+
+    def f(x):
+        row = kept if x > 0 else other
+        if row[0] != x:
+            row[:] = x, x**3
+        return row[1]
+
+    return f
+
+
+@stores
+def in_a_part_of_a_new_list() -> Any:
+    kept = np.full(2, np.nan)
+
+    def f(x):
+        rows = [kept]
+        if rows[0][0] != x:
+            rows[0][0], rows[0][1] = x, x**3
+        return rows[0][1]
+
+    return f
+
+
+@stores
+def in_place() -> Any:
+    kept = np.zeros(2)
+
+    def f(x):
+        if kept[0] != x:
+            row = kept
+            row -= kept
+            row += np.array([x, x**3])
+        return kept[1]
+
+    return f
+
+
+@stores
+def in_a_row_of_a_copied_list() -> Any:
+    kept = [np.full(2, np.nan)]
+
+    def f(x):
+        rows = list(kept)
+        if rows[0][0] != x:
+            rows[0][:] = [x, x**3]
+        return rows[0][1]
+
+    return f
+
+
+@stores
+def by_a_function_that_gives_it() -> Any:
+    kept = np.full(2, np.nan)
+
+    def get():
+        return kept
+
+    def f(x):
+        row = get()
+        if row[0] != x:
+            row[:] = [x, x**3]
+        return row[1]
+
+    return f
+
+
+@stores
+def by_an_argument() -> Any:
+    kept = np.full(2, np.nan)
+
+    def put(row, x):
+        row[0], row[1] = x, x**3
+
+    def f(x):
+        if kept[0] != x:
+            put(kept, x)
+        return kept[1]
+
+    return f
+
+
+@stores
+def in_a_loop() -> Any:
+    kept = [np.full(2, np.nan)]
+
+    def f(x):
+        for row in kept:
+            if row[0] != x:
+                row[0], row[1] = x, x**3
+        return kept[0][1]
+
+    return f
+
+
+@stores
+def in_a_variable_that_was_new() -> Any:
+    kept = np.full(2, np.nan)
+
+    def f(x):
+        row = np.zeros(2)
+        if x > 0:
+            row = kept
+        if row[0] != x:
+            row[0], row[1] = x, x**3
+        return row[1]
+
+    return f
+
+
+@pytest.mark.parametrize("name", STORES)
+def test_a_cache_that_items_are_stored_into_is_told(name: str) -> None:
+    f = STORES[name]()
+    f(1.7)
+    with pytest.warns(wg.CacheWarning):
+        wg.grad(lambda x: f(x) + x)(1.7)
+
+
+@pytest.mark.parametrize(("name", "make", "x"), CASES, ids=[name for name, _, _ in CASES])
+def test_a_cache_is_told_in_compiled_derivatives(name: str, make: Any, x: Any) -> None:
+    f = make()
+    f(x)
+    g = wg.compile(wg.grad(lambda x: f(x) + np.sum(x**2)))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        gradient = g(x)
+    is_told = any([issubclass(w.category, wg.CacheWarning) for w in told])
+    assert is_told or np.allclose(gradient, 3 * x**2 + 2 * x)

@@ -24,7 +24,7 @@ from wengert.recording.kept import is_within
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.slots import slot_of
 from wengert.rewrite import original
-from wengert.values.frames import user_frame, warn
+from wengert.values.frames import is_at_caller, user_frame, warn
 from wengert.values.specs import elements, is_certain
 from wengert.values.trees import form_of, shelves
 
@@ -130,9 +130,14 @@ def _parts(thing: Any) -> list[Any]:
 
 
 def _is_traced(recording: Recording, leaf: Any) -> bool:
-    """Whether a number or array is made from an argument, or was rounded from what is."""
+    """Whether a number or array is made from an argument, or was rounded from what is.
+
+    A compiled function reads what it keeps anew at each call: there only what a derivative is taken of counts.
+    """
     slot = slot_of(recording, leaf)
-    return id(leaf) in recording.rounded if slot is None else slot not in recording.own
+    if slot is None or recording.reads is None:
+        return id(leaf) in recording.rounded if slot is None else slot not in recording.own
+    return any([recording.depends(slot, level) for level in recording.levels[1:]])
 
 
 def _warn() -> None:
@@ -199,8 +204,18 @@ def _stored(container: Any, key: Any) -> Any:
 
 
 def _is_kept(recording: Recording, thing: Any) -> bool:
-    """Whether the function under the derivative keeps a thing where it may have put it itself, not as a literal."""
-    return not _is_literal(thing) and is_within(recording, _roots(recording), thing)
+    """Whether the function under the derivative keeps a thing where it may have put it itself, not as a literal.
+
+    What a rule of the package compares is none of the function's.
+    """
+    frame = user_frame(sys._getframe())
+    if _is_literal(thing) or (frame is not None and is_at_caller(frame.f_code.co_filename)):
+        return False
+    reads: Any = recording.reads
+    _, own = (thing, thing) if reads is None else reads.originals.get(id(thing), (thing, thing))
+    return is_within(recording, _roots(recording), thing) or (
+        own is not thing and is_within(recording, _roots(recording), own)
+    )
 
 
 def _roots(recording: Recording) -> Any:

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.recording.item_stores import UNKNOWN as UNKNOWN_CONTAINER
+from wengert.recording.item_stores import stored_into
 from wengert.recording.recording import Recording
 from wengert.rewrite import original
 from wengert.values.codes import code_of
@@ -35,12 +37,6 @@ ITEM, FIXED, UNKNOWN = "[]", "", "?"
 """In the place of a name: what a container holds, what no store can exchange, and what is held nobody knows how."""
 
 _STORES = ("STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "STORE_NAME")
-_ITEM_STORES = ("STORE_SUBSCR", "STORE_SLICE")
-_CHANGING = (
-    "add", "append", "copyto", "extend", "fill", "heap", "iadd", "ins", "place", "push", "put", "save", "set", "store",
-    "update", "write",
-)  # fmt: skip
-"""How the names of methods and functions begin that write items: `set` may be `__setitem__`, `ins` `insert`."""
 _ANY = {"setattr", "__setattr__", "__dict__", "vars", "globals", "locals", "exec", "eval"}
 _BEFORE = {"__init__", "__new__", "__post_init__", "__setstate__"}
 _FIXED: tuple[type, ...] = (
@@ -54,9 +50,10 @@ Held = tuple[str, Any]
 
 
 class Writes(NamedTuple):
-    """What code may store into: attributes of these names, items, or anything."""
+    """What code may store into: attributes of these names, items of containers of these names or of any, anything."""
 
     names: set[str]
+    containers: set[str]
     items: bool
     anything: bool
 
@@ -70,8 +67,10 @@ def is_within(recording: Recording, roots: Any, target: Any) -> bool:
     if len(everything) > LIMIT:
         return True
     functions = [(name, f) for name, f in everything if type(f) is types.FunctionType and not _is_of_library(f)]
-    writes = _writes(_running(recording), functions)
+    modules = {name for name, part in everything if type(part) is types.ModuleType}
+    writes = _writes(_running(recording), functions, modules)
     written = [part for name, part in everything if name != FIXED and writes.may_reach(name)]
+    written += [part for name, part in everything if name in writes.containers and _holds_items(part)]
     known: dict[int, Any] = {}
     if any([leads_to(part, target, known) for part in written]):
         return True
@@ -178,7 +177,7 @@ def _running(recording: Recording) -> list[types.CodeType]:
     return codes
 
 
-def _writes(running: list[types.CodeType], functions: list[Held]) -> Writes:
+def _writes(running: list[types.CodeType], functions: list[Held], modules: set[str]) -> Writes:
     """What the running code may store, and the functions that it may call: those that it names, or without a name."""
     codes: dict[int, types.CodeType] = {}
     names: set[str] = set()
@@ -190,20 +189,21 @@ def _writes(running: list[types.CodeType], functions: list[Held]) -> Writes:
         possible = [code_of(f) for name, f in functions if _may_be_called(name, f, names)]
         new = [code for code in possible if id(code) not in codes]
     steps = [step for code in codes.values() for step in dis.get_instructions(code)]
-    items = any([step.opname in _ITEM_STORES or _is_inplace(step) for step in steps])
-    items |= any([name.lower().lstrip("_").startswith(_CHANGING) for name in names]) or _has_out(codes.values())
+    into = {name for code in codes.values() for name in stored_into(code, modules.__contains__)}
+    items = UNKNOWN_CONTAINER in into or _has_out(codes.values())
     stored = {step.argval for step in steps if step.opname in _STORES}
-    return Writes(stored, items, bool(names & _ANY))
+    return Writes(stored, {name for name in into if name is not None}, items, bool(names & _ANY))
+
+
+def _holds_items(thing: Any) -> bool:
+    """Whether a thing is written by a store into its items: a number or a function is not."""
+    return not issubclass(type(thing), (*_ATOMS, types.FunctionType, type))
 
 
 def _may_be_called(name: str, f: types.FunctionType, names: set[str]) -> bool:
     if name in (ITEM, FIXED) or name in names or f.__name__ in names:
         return True
     return name.startswith("__") and name.endswith("__") and name not in _BEFORE
-
-
-def _is_inplace(step: dis.Instruction) -> bool:
-    return step.opname == "BINARY_OP" and step.argrepr.endswith("=")
 
 
 def _has_out(codes: Iterable[types.CodeType]) -> bool:
