@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 __all__ = [
     "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError", "EagerWarning",
     "GradientCheckError", "IntegerInputError", "NativeUnavailableError", "NoBatchingRuleWarning", "NoDerivativeError",
@@ -52,6 +54,15 @@ class NoDerivativeError(WengertError, ValueError):
 
     def __str__(self) -> str:
         return f"{self.site}: {super().__str__()}" if self.site else super().__str__()
+
+
+def of_rule(error: Exception, site: Any = None) -> Exception:
+    """Return the error that a rule raised; a LinAlgError as a NoDerivativeError, which has the user's line."""
+    if isinstance(error, np.linalg.LinAlgError):
+        error = NoDerivativeError(f"the derivative cannot be computed at these values: {error}")
+    if isinstance(error, NoDerivativeError):
+        error.site = error.site or site
+    return error
 
 
 class StaleTapeError(WengertError, RuntimeError):

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import WengertError
+from wengert.errors import WengertError, of_rule
 from wengert.forward.step import Step, known
 from wengert.recording.nans import check_push
 from wengert.recording.primitives import INPUT, Bound
@@ -94,8 +94,7 @@ class Stream:
             if self.recording.watch is not None:
                 check_push(self.recording, slot, tuple(map(self._dots, entry[2])), dot)
         except Exception as error:
-            self.recording.refuse(error)  # type: ignore[arg-type]
-            raise
+            raise self.recording.refuse(of_rule(error, entry[5])) from error.__cause__  # type: ignore[arg-type]
         self.young += 1
         if type(dot) is np.ndarray:
             self.bytes += dot.nbytes

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from wengert.errors import NoDerivativeError, of_rule
 from wengert.forward.step import Call, Step
 from wengert.recording.nans import check_push
 from wengert.recording.recording import PUSHED, STATE, Recording
@@ -35,7 +38,10 @@ def forward(
             if any([dot is not None for dot in given]):
                 STATE.site = entry[5] or site
                 notes.append((len(recording.entries), PUSHED, slot))
-                dot = step(entry, given)
+                try:
+                    dot = step(entry, given)
+                except (NoDerivativeError, np.linalg.LinAlgError) as error:
+                    raise of_rule(error, entry[5]) from error.__cause__
                 if SETTINGS.debug_nans:
                     check_push(recording, slot, given, dot)
                 if dot is not None:

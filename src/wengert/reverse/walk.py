@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import NoDerivativeError, RuleError
+from wengert.errors import NoDerivativeError, RuleError, of_rule
 from wengert.recording.container_arguments import spread
 from wengert.recording.nans import check_step, first_bad
 from wengert.recording.primitives import INPUT, Bound
@@ -112,9 +112,8 @@ def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, c
                 general_step(bars, slot, entry, depth)
             if consume:
                 entries[slot] = None
-    except NoDerivativeError as error:
-        error.site = error.site or entry[5]
-        raise
+    except (NoDerivativeError, np.linalg.LinAlgError) as error:
+        raise of_rule(error, entry[5]) from error.__cause__
 
 
 def _walk_stepwise(
@@ -142,9 +141,8 @@ def _noted_step(recording: Recording, bars: PassingBars | PassingTracedBars, slo
     places, y_bar = _before_step(bars, slot, entry) if SETTINGS.debug_nans else ((), None)
     try:
         general_step(bars, slot, entry, depth)
-    except NoDerivativeError as error:
-        error.site = error.site or entry[5]
-        raise
+    except (NoDerivativeError, np.linalg.LinAlgError) as error:
+        raise of_rule(error, entry[5]) from error.__cause__
     if places:
         handed_on = [bar for _, bar, _ in bars.waiting]
         check_step(recording, slot, y_bar, [*map(bars.table.__getitem__, places), *handed_on])

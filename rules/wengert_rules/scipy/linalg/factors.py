@@ -8,12 +8,13 @@ from scipy.linalg import _decomp_lu
 
 from wengert.extend import NoDerivativeError, adjoint, non_differentiable, pullback, pushforward
 from wengert_rules import triangular_factors
-from wengert_rules.decompositions import refusal
+from wengert_rules.decompositions import in_part, refusal
 from wengert_rules.linear_algebra import as_columns
 from wengert_rules.products import conj
-from wengert_rules.scipy.linalg.structures import in_double
+from wengert_rules.scipy.linalg.structures import as_matrices, in_double
 from wengert_rules.scipy.linalg.triangles import TURNS, solved
 
+SINGULAR = "a pivot of the LU factors is zero: what follows it has no derivative at this matrix, which is singular"
 RAW = "mode='raw' of scipy.linalg.qr has no rule. Use mode='economic'"
 
 
@@ -22,7 +23,37 @@ def joined(parts, axis):
     return parts[0] if np.shape(parts[1])[axis] == 0 else np.concatenate(parts, axis)
 
 
+def pivots_of(lower, upper):
+    """Count the pivots before the first that is zero in any matrix of the stack.
+
+    The pivot of the last row divides nothing. It counts as zero where it is small, lest rounding divide by it.
+    """
+    pivots = np.abs(np.diagonal(upper, 0, -2, -1))
+    is_last = np.arange(np.shape(pivots)[-1]) == np.shape(lower)[-2] - 1
+    small = np.sqrt(np.finfo(pivots.dtype).eps) * np.max(pivots, axis=-1, keepdims=True, initial=0)
+    is_pivot = pivots > np.where(is_last, small, 0)
+    if np.size(is_pivot) == 0 or np.all(is_pivot):
+        return np.shape(upper)[-2] if np.size(upper) else 0
+    return int(np.argmin(np.all(is_pivot, axis=(*range(np.ndim(upper) - 2),))))
+
+
 def lu_bar(lower_bar, upper_bar, lower, upper):
+    """Ā of L U = A, with the rest S = A₂₂ - L₂₁ U₁₂ of A behind the last pivot, of which U has the first row."""
+    k, m, n = pivots_of(lower, upper), np.shape(lower)[-2], np.shape(upper)[-1]
+    rest_bar = np.zeros((*np.shape(upper)[:-2], m - k, n - k), upper.dtype)
+    if k < np.shape(upper)[-2]:
+        is_last = k == m - 1
+        if np.any(np.tril(lower_bar, -1)[..., k:] != 0) or np.any(np.triu(upper_bar)[..., k + is_last :, :] != 0):
+            raise NoDerivativeError(SINGULAR)
+        rest_bar = np.triu(upper_bar)[..., k:, k:] if is_last else rest_bar
+        behind = lower_bar[..., k:, :k] - rest_bar @ adjoint(upper[..., :k, k:])
+        right = upper_bar[..., :k, k:] - adjoint(lower[..., k:, :k]) @ rest_bar
+        lower_bar = np.concatenate([lower_bar[..., :k, :k], behind], -2)
+        upper_bar = np.concatenate([upper_bar[..., :k, :k], right], -1)
+    return leading_bar(lower_bar, upper_bar, lower[..., :k], upper[..., :k, :], rest_bar) if k else rest_bar
+
+
+def leading_bar(lower_bar, upper_bar, lower, upper, rest_bar):
     """L U = A  ⇒  Ā = L⁻ᴴ (tril(Lᴴ L̄, -1) + triu(Ū Uᴴ)) U⁻ᴴ of square ones; what is beyond follows from these."""
     k = np.shape(upper)[-2]
     first, below = lower[..., :k, :], lower[..., k:, :]
@@ -33,7 +64,7 @@ def lu_bar(lower_bar, upper_bar, lower, upper):
     square_bar = upper_bar[..., :k] - adjoint(below) @ below_bar
     core = np.tril(adjoint(first) @ first_bar, -1) + np.triu(square_bar @ adjoint(square))
     made = times_inverse(solved(first, core, True, True, 2), square)
-    return joined([joined([made, below_bar], -2), right_bar], -1)
+    return joined([joined([made, below_bar], -2), joined([right_bar, rest_bar], -2)], -1)
 
 
 def times_inverse(x, upper):
@@ -42,6 +73,20 @@ def times_inverse(x, upper):
 
 
 def lu_dots(a_dot, lower, upper):
+    """The tangents of L and U, nan behind the last pivot."""
+    k, m = pivots_of(lower, upper), np.shape(lower)[-2]
+    if k == np.shape(upper)[-2]:
+        return leading_dots(a_dot, lower, upper)
+    directions = np.shape(a_dot)[:-2]
+    lower_dot, upper_dot = [np.full((*directions, *np.shape(x)[-2:]), np.nan, x.dtype) for x in (lower, upper)]
+    lower_dot[..., :k], upper_dot[..., :k, :] = leading_dots(a_dot, lower[..., :k], upper[..., :k, :])
+    if k == m - 1:
+        moved = lower_dot[..., k:, :k] @ upper[..., :k, k:] + lower[..., k:, :k] @ upper_dot[..., :k, k:]
+        upper_dot[..., k:, k:] = a_dot[..., k:, k:] - moved
+    return np.tril(lower_dot, -1), np.triu(upper_dot)
+
+
+def leading_dots(a_dot, lower, upper):
     """M = L⁻¹ Ȧ U⁻¹  ⇒  L̇ = L tril(M, -1), U̇ = triu(M) U of square ones; what is beyond follows from these."""
     k = np.shape(upper)[-2]
     first, below = lower[..., :k, :], lower[..., k:, :]
@@ -74,6 +119,8 @@ def split(y, permute_l, p_indices, a):
 @pullback(linalg.lu)
 def lu(y_bar, y, a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
     """A = P L U, in which P jumps."""
+    if np.size(a) == 0:
+        return np.zeros(np.shape(a))
     p, lower, upper = split(y, permute_l, p_indices, a)
     lower_bar = np.swapaxes(p, -1, -2) @ y_bar[0] if permute_l else y_bar[1]
     return p @ lu_bar(lower_bar, y_bar[-1], lower, upper)
@@ -81,9 +128,12 @@ def lu(y_bar, y, a, *, permute_l=False, overwrite_a=False, check_finite=True, p_
 
 @pushforward(linalg.lu, broadcasts=True)
 def push_lu(dots, y, a, *, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
+    if np.size(a) == 0:
+        return tuple([np.zeros((*np.shape(dots[0])[: -np.ndim(a)], *np.shape(part)), part.dtype) for part in y])
     p, lower, upper = split(y, permute_l, p_indices, a)
     lower_dot, upper_dot = lu_dots(np.swapaxes(p, -1, -2) @ dots[0], lower, upper)
-    return (p @ lower_dot, upper_dot) if permute_l else (None, lower_dot, upper_dot)
+    lower_dot, upper_dot = in_part(p @ lower_dot if permute_l else lower_dot, SINGULAR), in_part(upper_dot, SINGULAR)
+    return (lower_dot, upper_dot) if permute_l else (None, lower_dot, upper_dot)
 
 
 @non_differentiable
@@ -110,23 +160,27 @@ def packed_in(lower, upper, shape):
     """The matrix of `shape` in which L below its diagonal and U lie."""
     m, n = shape[-2:]
     k = min(m, n)
-    wide, long = np.eye(k, n, dtype=lower.dtype), np.eye(m, k, dtype=lower.dtype)
-    return np.tril(lower, -1) @ wide + long @ np.triu(upper)
+    lower = joined([lower, np.zeros((*shape[:-2], m, n - k), lower.dtype)], -1)
+    upper = joined([upper, np.zeros((*shape[:-2], m - k, n), upper.dtype)], -2)
+    return np.where(np.tri(m, n, -1, dtype=bool), lower, upper)
 
 
 @pullback(linalg.lu_factor, parts=True)
 def lu_factor(y_bar, y, a, *, overwrite_a=False, check_finite=True):
-    lower, upper = unpacked(y[0])
-    k = min(np.shape(a)[-2:])
-    lower_bar, upper_bar = np.tril(y_bar[0][..., :k], -1), np.triu(y_bar[0][..., :k, :])
-    return permutation_of(y[1], np.shape(a)[-2]) @ lu_bar(lower_bar, upper_bar, lower, upper)
+    packed, packed_bar = [as_matrices(x, np.ndim(a)) for x in (y[0], y_bar[0])]
+    lower, upper = unpacked(packed)
+    m, k = np.shape(lower)[-2:]
+    lower_bar, upper_bar = np.tril(packed_bar[..., :k], -1), np.triu(packed_bar[..., :k, :])
+    return np.reshape(permutation_of(y[1], m) @ lu_bar(lower_bar, upper_bar, lower, upper), np.shape(a))
 
 
 @pushforward(linalg.lu_factor, broadcasts=True)
 def push_lu_factor(dots, y, a, *, overwrite_a=False, check_finite=True):
-    p = permutation_of(y[1], np.shape(a)[-2])
-    lower_dot, upper_dot = lu_dots(np.swapaxes(p, -1, -2) @ dots[0], *unpacked(y[0]))
-    return packed_in(lower_dot, upper_dot, np.shape(a)), None
+    a_dot, packed = [as_matrices(x, np.ndim(a)) for x in (dots[0], y[0])]
+    p = permutation_of(y[1], np.shape(packed)[-2])
+    lower_dot, upper_dot = lu_dots(np.swapaxes(p, -1, -2) @ a_dot, *unpacked(packed))
+    made = packed_in(lower_dot, upper_dot, np.shape(a_dot))
+    return in_part(np.reshape(made, np.shape(dots[0])), SINGULAR), None
 
 
 if hasattr(_decomp_lu, "_lu_solve"):  # SciPy 1.15: what `lu_solve` calls with the factors one by one

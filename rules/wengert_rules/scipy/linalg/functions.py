@@ -7,6 +7,7 @@ from scipy import linalg
 
 from wengert.extend import adjoint, pullback, pushforward
 from wengert_rules.products import conj
+from wengert_rules.scipy.linalg.structures import as_matrices
 
 
 def beside(a, e):
@@ -48,12 +49,12 @@ def each(f, a):
 @pullback(linalg.expm)
 def expm(y_bar, y, A):
     """Ā is the derivative at Aᴴ in the direction Ȳ."""
-    return along(linalg.expm, adjoint(A), y_bar)
+    return np.reshape(along(linalg.expm, adjoint(as_matrices(A, np.ndim(A))), y_bar), np.shape(A))
 
 
 @pushforward(linalg.expm, broadcasts=True)
 def push_expm(dots, y, A):
-    return along(linalg.expm, A, dots[0])
+    return along(linalg.expm, *[as_matrices(x, np.ndim(A)) for x in (A, dots[0])])
 
 
 @pullback(linalg.logm)

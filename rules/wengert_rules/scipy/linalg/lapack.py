@@ -25,6 +25,12 @@ def columns(solve, b):
     return solve(b[:, np.newaxis])[:, 0] if np.ndim(b) == 1 else solve(b)
 
 
+def zero_on_diagonal(a):
+    """LAPACK's `info`: the number of the first zero on the diagonal, from 1 on; 0 where there is none."""
+    zeros = np.diagonal(a) == 0
+    return 1 + int(np.argmax(zeros)) if np.any(zeros) else 0
+
+
 @routine("potrf")
 def potrf(dtype, a, lower=0, clean=1, overwrite_a=0):
     """Where there is no factor, the number of a minor that is not positive, here always 1."""
@@ -59,7 +65,7 @@ def potri(dtype, c, lower=0, overwrite_c=0):
 @routine("getrf")
 def getrf(dtype, a, overwrite_a=0):
     lu, pivots = linalg.lu_factor(np.asarray(a, dtype), check_finite=False)
-    return stored(a, lu, overwrite_a), pivots, 0
+    return stored(a, lu, overwrite_a), pivots, zero_on_diagonal(lu) if np.ndim(lu) == 2 else 0
 
 
 @routine("getrs")
@@ -72,8 +78,8 @@ def getrs(dtype, lu, piv, b, trans=0, overwrite_b=0):
 
 @routine("gesv")
 def gesv(dtype, a, b, overwrite_a=0, overwrite_b=0):
-    lu, pivots, _ = getrf(dtype, a, overwrite_a)
-    return (lu, pivots, *getrs(dtype, lu, pivots, b, 0, overwrite_b))
+    lu, pivots, info = getrf(dtype, a, overwrite_a)
+    return (lu, pivots, b, info) if info else (lu, pivots, *getrs(dtype, lu, pivots, b, 0, overwrite_b))
 
 
 @routine("gbsv")
@@ -90,15 +96,19 @@ def sysv(dtype, a, b, lwork=None, lower=0, overwrite_a=0, overwrite_b=0):
 
 @routine("getri")
 def getri(dtype, lu, piv, lwork=None, overwrite_lu=0):
-    inverse, info = getrs(dtype, lu, piv, np.eye(np.shape(lu)[0], dtype=dtype))
-    return stored(lu, inverse, overwrite_lu), info
+    info = zero_on_diagonal(lu)
+    if info:
+        return lu, info
+    inverse, _ = getrs(dtype, lu, piv, np.eye(np.shape(lu)[0], dtype=dtype))
+    return stored(lu, inverse, overwrite_lu), 0
 
 
 @routine("trtrs")
 def trtrs(dtype, a, b, lower=0, trans=0, unitdiag=0, lda=None, overwrite_b=0):
     a, right = np.asarray(a, dtype), np.asarray(b, dtype)
-    if not unitdiag and np.any(np.diagonal(a) == 0):
-        return right, 1 + int(np.argmax(np.diagonal(a) == 0))
+    info = 0 if unitdiag else zero_on_diagonal(a)
+    if info:
+        return right, info
     return stored(b, columns(lambda x: solved(a, x, bool(lower), bool(unitdiag), trans), right), overwrite_b), 0
 
 
@@ -106,6 +116,9 @@ def trtrs(dtype, a, b, lower=0, trans=0, unitdiag=0, lda=None, overwrite_b=0):
 def trtri(dtype, c, lower=0, unitdiag=0, overwrite_c=0):
     """The inverse in one triangle, beside what stands in the other and, where that counts as 1, on the diagonal."""
     c = np.asarray(c, dtype)
+    info = 0 if unitdiag else zero_on_diagonal(c)
+    if info:
+        return c, info
     inverse = solved(c, np.eye(np.shape(c)[0], dtype=dtype), bool(lower), bool(unitdiag))
     rest = triangle(c, not lower, not unitdiag)
     return stored(c, triangle(inverse, lower, unitdiag) + rest, overwrite_c), 0

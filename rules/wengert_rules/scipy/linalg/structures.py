@@ -39,6 +39,11 @@ def read_bar(a_bar, assume_a, lower):
     return part_of(a_bar, assume_a)
 
 
+def as_matrices(x, ndim):
+    """A number or vector, of `ndim` axes, as the column that LAPACK takes it for; a stack of directions of it, too."""
+    return x if ndim > 1 else np.reshape(x, (*np.shape(x)[: np.ndim(x) - ndim], -1, 1))
+
+
 def part_of(a, assume_a):
     if assume_a == "upper triangular":
         return np.triu(a)

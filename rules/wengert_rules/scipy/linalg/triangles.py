@@ -11,7 +11,7 @@ from scipy.linalg import _decomp_cholesky
 from wengert.extend import adjoint, pullback, pushforward
 from wengert_rules import decompositions
 from wengert_rules.linear_algebra import as_columns
-from wengert_rules.scipy.linalg.structures import uplo
+from wengert_rules.scipy.linalg.structures import as_matrices, uplo
 
 TURNS = {"N": 0, "T": 1, "C": 2}
 
@@ -93,7 +93,7 @@ def cholesky(y_bar, y, a, *, lower=False, overwrite_a=False, check_finite=True):
 def push_cholesky(dots, y, a, *, lower=False, overwrite_a=False, check_finite=True):
     """L̇ = L times the lower half of L⁻¹ Ȧ L⁻ᴴ with half its diagonal."""
     factor = y if lower else adjoint(y)
-    left = solved(factor, decompositions.completed(dots[0], uplo(lower)), True, False)
+    left = solved(factor, decompositions.completed(as_matrices(dots[0], np.ndim(a)), uplo(lower)), True, False)
     core = adjoint(solved(factor, adjoint(left), True, False))
     made = factor @ decompositions.half(core, "L")
     return made if lower else adjoint(made)
@@ -108,8 +108,9 @@ def cho_factor(y_bar, y, a, *, lower=False, overwrite_a=False, check_finite=True
 
 @pushforward(linalg.cho_factor, broadcasts=True)
 def push_cho_factor(dots, y, a, *, lower=False, overwrite_a=False, check_finite=True):
+    a_dot = as_matrices(dots[0], np.ndim(a))
     made = push_cholesky(dots, triangle(y[0], lower, False), a, lower=lower)
-    return made + triangle(dots[0], not lower, True) if keeps_other(a.dtype) else made, None
+    return made + triangle(a_dot, not lower, True) if keeps_other(a.dtype) else made, None
 
 
 def cho_solved(c, b, lower):
