@@ -36,6 +36,33 @@ def stored_whole(x: Any) -> Any:
     return math.exp(a[0, 2]) * a[1, 1] + a[0, 0] * a[1, 2]
 
 
+def without_axes(x: Any) -> Any:
+    """Arrays without axes as items."""
+    a = np.empty(3, dtype=object)
+    a[0], a[1], a[2] = x[:1].reshape(()), np.sin(x[1]), np.array(x[2])
+    return a
+
+
+def array_of_arrays(x: Any) -> Any:
+    a = np.empty(2, dtype=object)
+    a[0], a[1] = x[:2], x[1:] ** 2
+    return a
+
+
+def alone(x: Any) -> Any:
+    a = np.empty((), dtype=object)
+    a[()] = x[1]
+    return float(a) ** 2
+
+
+with_partials = np.frompyfunc(lambda v, w: v * v * w, 2, 1)
+wg.partials(with_partials)(lambda y, v, w: (2 * v * w, v * v))
+with_pullback = np.frompyfunc(lambda v: v**3, 1, 1)
+wg.pullback(with_pullback)(lambda y_bar, y, v: y_bar * 3 * v**2)
+with_rrule = np.frompyfunc(lambda v: (v * 2, v * v), 1, 2)
+wg.rrule(with_rrule)(lambda v: ((v * 2, v * v), lambda y_bar: y_bar[0] * 2 + y_bar[1] * 2 * v))
+
+
 def written_in_place(x: Any) -> Any:
     a = np.array([x[0], x[1]], dtype=object)
     b = a[::-1]
@@ -89,6 +116,16 @@ WORKING: dict[str, Callable[..., Any]] = {
     "frompyfunc of a number": lambda x: np.frompyfunc(math.exp, 1, 1)(x[0]) * x[1],
     "frompyfunc of two results": lambda x: math.prod(np.frompyfunc(lambda v: (v * v, v + 1), 1, 2)(x)[0][:2]),
     "vectorize": lambda x: np.vectorize(lambda v: v * x[1], otypes=[object])(x)[2] ** 2,
+    "items without axes, converted": lambda x: np.prod(without_axes(x).astype(float)),
+    "items without axes, by np.array": lambda x: np.sum(np.array(without_axes(x) * 2, dtype=float) ** 2),
+    "items without axes, complex": lambda x: np.sum(np.asarray(without_axes(x), complex).real ** 2),
+    "items without axes, stacked": lambda x: np.sum(np.stack(without_axes(x)) ** 2),
+    "arrays, concatenated": lambda x: np.sum(np.concatenate(array_of_arrays(x)) * np.arange(4)),
+    "arrays, stacked": lambda x: np.sum(np.vstack(array_of_arrays(x)) ** 2),
+    "alone": alone,
+    "frompyfunc with partials": lambda x: np.sum(with_partials(x, x[::-1, None]).astype(float)),
+    "frompyfunc with a pullback": lambda x: with_pullback(filled(x))[1] * with_pullback(x).sum(),
+    "frompyfunc with an rrule": lambda x: math.prod((with_rrule(x)[1] * with_rrule(x)[0]).astype(float)),
     "largest": lambda x: np.max(filled(x)) * np.sort(filled(x))[1],
 }
 
@@ -120,6 +157,8 @@ REFUSED: dict[str, Callable[..., Any]] = {
     "given": lambda x: filled(x),
     "an integer": lambda x: filled(x).astype(int)[0] * x[0],
     "a result": lambda x: wg.jvp(lambda y: (y[0], y.astype(object)), (x,), (x,))[1][0],
+    "a tape of frompyfunc with a rule": lambda x: np.sum(wg.trace(with_pullback, x)[0].astype(float)),
+    "a conversion of texts": lambda x: np.append(filled(x), "a").astype(float)[0],
     "a tape of frompyfunc": lambda x: wg.trace(np.frompyfunc(lambda v: v * x[1], 1, 1), x)[0][0],
 }
 

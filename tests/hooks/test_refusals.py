@@ -14,6 +14,7 @@ import io
 import itertools
 import json
 import math
+import operator
 import pickle
 import random
 import statistics
@@ -708,3 +709,21 @@ def test_a_refusal_says_what_to_do_instead(instead):
     with pytest.raises(wg.WengertError, match=instead) as error:
         wg.grad(ADVICE[instead])(np.array([0.5, 1.25, 2.0]))
     assert "test_refusals.py" in str(error.value) and "@wg.rrule" not in str(error.value)
+
+
+def assign(a: Any, key: Any, value: Any) -> None:
+    a[key] = value
+
+
+@pytest.mark.parametrize("store", [assign, operator.setitem], ids=["assigned", "by name"])
+@pytest.mark.parametrize(
+    "make", [lambda: array.array("d", [0.0, 0.0]), lambda: (ctypes.c_double * 2)(), lambda: memoryview(np.zeros(2))]
+)
+def test_a_store_into_memory_names_its_type(make: Any, store: Any) -> None:
+    def f(x: Any) -> Any:
+        a = make()
+        store(a, 0, x)
+        return a[0] * 2.0
+
+    with pytest.raises(wg.RefusedCallError, match=f"stored into {type(make()).__name__}, a type whose memory"):
+        wg.grad(f)(0.5)

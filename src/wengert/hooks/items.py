@@ -19,14 +19,14 @@ from wengert.hooks.exchange import prepare
 from wengert.hooks.flat_iterators import assign_flat, flat_items, read_flat
 from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
 from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
-from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember, waits
+from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember, search, waits
 from wengert.hooks.standins.texts import characters, lines, octets
 from wengert.hooks.writes import record_store, slot_of_key
 from wengert.recording.aliases import READERS, behind
 from wengert.recording.caches import found
 from wengert.recording.identity import found_by_identity
 from wengert.recording.record import record_call
-from wengert.recording.recording import FEW, PLAIN, STATE, Modes
+from wengert.recording.recording import FEW, PLAIN, STATE, Modes, here
 from wengert.recording.shadow import SHADOW, held
 from wengert.values.names import home_of
 from wengert.values.sites import Site
@@ -187,6 +187,13 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
     elif is_record(container):
         records.write(container, key, value)
     else:
+        if search(STATE.recording, (key, value)):
+            raise STATE.recording.refuse(
+                RefusedCallError(
+                    f"{here()}: a traced value is stored into {t.__name__}, a type whose memory cannot be "
+                    "followed. Use a list, or an array of NumPy: np.zeros(n)."
+                )
+            )
         opaque(STATE.recording, operator.setitem, (container, key, value), {})
 
 

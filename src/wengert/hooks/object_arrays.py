@@ -83,8 +83,13 @@ def apply(recording: Recording, fn: Any, args: tuple[Any, ...], words: dict[str,
     """`fn(*args, **words)`, where arrays of objects are among the arguments or the result."""
     if fn in _OPERATORS and not words:
         return elementwise(_OPERATORS[fn], args)
-    value = fn(*args, **words)
     primitive = primitive_of(fn)
+    if args and _is_of_objects(args[0]) and fn not in _MAKERS:
+        if primitive is not None and primitive.rule is not None and primitive.rule.sequence == 0 and args[0].ndim:
+            return enter(fn)([*args[0]], *args[1:], **words)  # np.stack and its like take any sequence
+        if fn in (float, complex) and args[0].ndim == 0:
+            return enter(fn)(args[0][()])
+    value = fn(*args, **words)
     if _are_moved(value, (*args, *words.values())):
         return _made(recording, value)
     if primitive is not None and primitive.rule is not None and primitive.rule.kind == "constant":
@@ -139,13 +144,16 @@ def _as_objects(a: Any) -> np.ndarray:
 
 def _converted(recording: Recording, made: np.ndarray, objects: np.ndarray) -> np.ndarray:
     """The numbers that an array of objects holds, recorded as the array that NumPy made of them."""
-    items = [*_items(objects)]
-    if not all([isinstance(item, (float, complex, int, np.generic)) for item in items]):
-        raise _refusal(recording, "a conversion of arrays")
+    items = [
+        enter(operator.getitem)(a, ()) if isinstance(a, np.ndarray) and a.ndim == 0 else a for a in _items(objects)
+    ]
+    odd = {type(item).__name__ for item in items if not isinstance(item, (float, complex, int, np.generic))}
+    if odd:
+        raise _refusal(recording, f"a conversion of {', '.join(sorted(odd))} as items", "Store numbers in it.")
     row = enter(np.array)(items)
     row = row if row.dtype == made.dtype else enter(np.ndarray.astype)(row, made.dtype)
     if row.size != made.size or not same_numbers(np.ravel(made), row):
-        raise _refusal(recording, "this conversion")
+        raise _refusal(recording, "this conversion", "Build the array of its items: np.array([*a]).")
     return enter(np.reshape)(row, made.shape)
 
 
@@ -193,10 +201,9 @@ def _made(recording: Any, value: Any) -> Any:
     return value
 
 
-def _refusal(recording: Recording, what: str) -> Exception:
+def _refusal(recording: Recording, what: str, advice: str = "Convert it first: a.astype(float).") -> Exception:
     return recording.refuse(
         RefusedCallError(
-            f"{here()}: {what} of an array of Python objects that holds traced values cannot be followed. "
-            "Convert it first: a.astype(float)."
+            f"{here()}: {what} of an array of Python objects that holds traced values cannot be followed. {advice}"
         )
     )

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from wengert.errors import RefusedCallError
 from wengert.hooks import object_arrays
 from wengert.hooks.policy import MOVES, runs_plain, stands_for
-from wengert.hooks.search import opaque
-from wengert.recording.recording import STATE
+from wengert.hooks.search import opaque, search, watched
+from wengert.recording.recording import STATE, here
+from wengert.values.callables import callable_name
 from wengert.values.views import axes_in_memory
 
 
@@ -44,6 +46,28 @@ def followed(ufunc: np.ufunc) -> Callable[..., Any]:
         if recording is None or recording.keep or recording.context is not None or kwargs or len(args) != ufunc.nin:
             return ufunc(*args, **kwargs) if recording is None else opaque(recording, ufunc, args, kwargs, function)
         made = object_arrays.elementwise(function, args)
+        return made if ufunc.nout == 1 else object_arrays.columns(made, ufunc.nout)
+
+    return call
+
+
+def of_elements(ufunc: np.ufunc, record: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the recorder of a ufunc of `np.frompyfunc` that has a rule: an array is recorded element by element."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None or kwargs or len(args) != ufunc.nin or not any(map(np.ndim, args)):
+            return record(*args, **kwargs)
+        if not search(recording, args):
+            return watched(recording, ufunc, args, kwargs)
+        if recording.keep or recording.context is not None:
+            raise recording.refuse(
+                RefusedCallError(
+                    f"{here()}: {callable_name(ufunc)} gives an array of Python objects, which a tape cannot show. "
+                    "Call it for each element, and make an array of the numbers: np.array([f(a) for a in x])."
+                )
+            )
+        made = object_arrays.elementwise(ufunc, args)
         return made if ufunc.nout == 1 else object_arrays.columns(made, ufunc.nout)
 
     return call
