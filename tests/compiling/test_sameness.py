@@ -5,54 +5,11 @@ Each case is what is set up, an expression of the function, and changes that are
 
 from __future__ import annotations
 
-import warnings
-from typing import Any
-
 import numpy as np
 import pytest
+from changed_outside import X, check
 
 import wengert as wg
-
-HEAD = """
-import collections, copy, dataclasses, datetime, decimal, enum, fractions, functools, math, pathlib, types
-import numpy as np
-import wengert as wg
-"""
-X = np.array([0.3, -0.4])
-
-
-def outcome(g: Any) -> Any:
-    """What a call gives, as its repr, which tells signs and types; an exception as its class."""
-    try:
-        return repr(g(X))
-    except Exception as error:
-        return type(error)
-
-
-def stale(head: str, body: str, *changes: str) -> list[str]:
-    """How the compiled function, and its compiled gradient, differ from the plain ones after the changes."""
-    source = f"{HEAD}{head}\ndef f(x): return np.sum(x * x) * ({body})\n"
-    spaces: list[dict[str, Any]] = [{"__name__": "same"}, {"__name__": "same"}]
-    for space in spaces:
-        exec(compile(source, "<same>", "exec", dont_inherit=True), space)
-    f, plain = [space["f"] for space in spaces]
-    pairs = [(wg.compile(f), plain), (wg.compile(wg.value_and_grad(f)), wg.value_and_grad(plain))]
-    found = []
-    for change in ("", *changes):
-        for space in spaces:
-            exec(change, space)
-        for _ in range(2):
-            given = [(outcome(g), outcome(h)) for g, h in pairs]
-            found += [f"{body} after {change!r} gives {a}, not {b}" for a, b in given if a != b]
-    return found
-
-
-def check(cases: list[tuple[str, ...]]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        found = [said for case in cases for said in stale(*case)]
-    assert not found, "\n".join(found)
-
 
 STR = "class S(str):\n  def __repr__(self): return 'told'"
 LOUD = """

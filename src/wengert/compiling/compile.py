@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.entries import FAILED, Entry, Miss, shares_parts
+from wengert.compiling.entries import FAILED, Entry, Miss
 from wengert.compiling.loops.free_loops import free_loops_on
 from wengert.compiling.loops.freeing import is_head
 from wengert.compiling.loops.lowering import agree, mistaken, postponed_on
@@ -99,7 +99,7 @@ class Compiled(Remade, Wrapper):
         tracer = self._tracer
         if tracer is not None and self._eager is None:
             return (self if self._has_waited(tracer) else self.wrapped)(*args, **kwargs)
-        if SESSION.recordings or shares_parts((*args, *kwargs.values())):
+        if SESSION.recordings:
             return self.wrapped(*args, **kwargs)
         self._entries = {key: [entry for entry in of if not entry.is_over] for key, of in self._entries.items()}
         known = self._entries.get(key, [])

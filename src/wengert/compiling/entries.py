@@ -6,7 +6,7 @@ import itertools
 import linecache
 import re
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from wengert.compiling.watched.taking import Outer, said
 from wengert.compiling.watched.tracing import Traced
 from wengert.errors import StaleTapeError
 from wengert.recording.decisions import what_raises
-from wengert.values.trees import leaves
 
 
 class Miss:
@@ -61,6 +60,7 @@ class Entry:
             *[_kind(f"i{k}", name, outer, reads) for k, name, outer in read],
         ]
         self.final = [*reads.final_tests]
+        self.tests += reads.identities.finished()
         self.tests += _apart([name for name, outer in reads.inputs.items() if type(outer.own) is np.ndarray])
         self.draws, self.generators = reads.draws, reads.generators
         self.names: dict[str, Any] = {f"k{k}": pin for k, pin in enumerate(reads.pins)}
@@ -153,15 +153,6 @@ def _apart(places: list[str]) -> list[str]:
         return []
     parts, whole = (", ".join([f"id({place})" for place in places]) for places in (inside, bare))
     return [f"len({{{parts}}}{f' - {{{whole}}}' * bool(bare)}) == {len(inside)}"]
-
-
-def shares_parts(args: Sequence[Any]) -> bool:
-    """Whether an array in a container among the arguments stands at another place, too."""
-    bare = {id(a) for a in args if type(a) is np.ndarray}
-    inside = [
-        id(leaf) for path, leaf in leaves([*args]) if type(leaf) is np.ndarray and path.count("[") + path.count(".") > 1
-    ]
-    return len({*inside} - bare) < len(inside)
 
 
 def _kind(name: str, place: str, outer: Outer, reads: Reads) -> str:

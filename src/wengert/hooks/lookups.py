@@ -14,6 +14,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks.search import LIMIT, TooLarge, traced_in
 from wengert.recording.decisions import decided, exact, variables
+from wengert.recording.identity import given, is_one
 from wengert.recording.recording import STATE, Modes, Recording, here
 from wengert.recording.slots import slot_of
 
@@ -34,7 +35,10 @@ def told(*things: Any) -> None:
     """Guard exactly what is traced within reach of these things: C code decides by it, and nothing else tells what."""
     recording = tape()
     if recording is not None:
-        exact(recording, within(recording, things))
+        found = within(recording, things)
+        exact(recording, found)
+        if recording.reads is not None:
+            recording.reads.asked_by_identity([given(recording, thing) for thing in found])
 
 
 def decisive(thing: Any) -> Any:
@@ -84,6 +88,9 @@ def looked_up(recording: Recording, key: Any, keys: Any) -> None:
     for k in alike:
         if k is key:
             return
+        if is_one(k, key):
+            words = f"{here()}: two names of one nan are keys, which is one key outside of the trace. Ask np.isnan."
+            raise recording.refuse(RefusedCallError(words))
         if _is_traced(recording, k):
             decided(recording, operator.eq, (k, key), k == key)
     known = [k for k in alike if not _is_traced(recording, k)]

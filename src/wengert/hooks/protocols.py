@@ -23,7 +23,7 @@ from wengert.hooks.standins.probes import by_ufunc, probe
 from wengert.hooks.writes import record_write
 from wengert.recording.caches import compared, found
 from wengert.recording.decisions import decided, exact, made_text, variables
-from wengert.recording.identity import NUMBERS, found_by_identity
+from wengert.recording.identity import NUMBERS, found_by_identity, is_one
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import as_array, record_call
 from wengert.recording.recorders import record_one, record_two
@@ -327,7 +327,7 @@ def _compare_items(op: Binary, left: Any, right: Any) -> Any:
     if op.name in ("eq", "ne") and len(left) != len(right):
         return op.name == "ne"
     for a, b in zip(left, right, strict=False):
-        if a is not b and not truth(compare(COMPARE["eq"], a, b), STATE.site):
+        if not is_one(a, b) and not truth(compare(COMPARE["eq"], a, b), STATE.site):
             return op.name == "ne" if op.name in ("eq", "ne") else compare(op, a, b)
     return op.fn(len(left), len(right))
 
@@ -402,7 +402,7 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
         if issubclass(t, _LISTED):
             items = [*next(base for base in _LISTED if issubclass(t, base)).__iter__(right)]
             if type(left) not in PLAIN or variables(recording, (left, items)) is not None:
-                return any(left is item or truth(compare(COMPARE["eq"], item, left), site) for item in items)
+                return any(is_one(left, item) or truth(compare(COMPARE["eq"], item, left), site) for item in items)
         if isinstance(right, (str, bytes)):
             outcome = left in right
             decided(recording, operator.contains, (right, left), outcome)

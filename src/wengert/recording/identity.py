@@ -36,6 +36,15 @@ def given(recording: Recording, thing: Any) -> Any:
     return _chosen(recording, thing)
 
 
+def is_one(a: Any, b: Any) -> bool:
+    """Whether two things are one object, as containers ask before they compare; what a trace watches tells as well."""
+    recording = STATE.recording
+    reads = None if a is b or recording is None else recording.reads
+    if reads is None:
+        return a is b
+    return reads.are_one(given(recording, a), given(recording, b))  # type: ignore[arg-type]
+
+
 def found_by_identity(thing: Any, container: Any) -> Any:
     """The object by which a container knows a nan, which equals nothing: that for which it stands.
 
@@ -44,6 +53,8 @@ def found_by_identity(thing: Any, container: Any) -> Any:
     recording = STATE.recording
     if recording is None or type(container) not in SEARCHED or any([item is thing for item in container]):
         return thing
+    if recording.reads is not None:
+        return next((item for item in container if type(item) in NUMBERS and is_one(item, thing)), thing)
     outside = given(recording, thing)
     same = [item for item in container if type(item) in NUMBERS and given(recording, item) is outside]
     if same and recording.keep:

@@ -158,7 +158,7 @@ class Emitter:
             self.hook("iterable", 1)
 
     def mapping(self) -> None:
-        if self.previous not in self.table.plain:
+        if self.previous == "BUILD_MAP" or self.previous not in self.table.plain:  # whose keys may be traced
             self.hook("mapping", 1)
 
     def take_back(self, *names: str) -> list[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert.compiling.watched.forms import is_of_enumeration
 from wengert.compiling.watched.heads import Heads
+from wengert.compiling.watched.identities import is_nan
 from wengert.compiling.watched.kinds import (
     ATOMS,
     has_attributes_alone,
@@ -269,6 +270,15 @@ class Reads(Taken):
     def has_changed_containers(self) -> bool:
         """Whether containers from outside are not as they were, though they may be again when the trace ends."""
         return self._lent.are_changed()
+
+    def are_one(self, a: Any, b: Any) -> bool:
+        """Whether containers find two numbers of the trace as one object, which they are outside."""
+        return self.identities.are_one(a, b)
+
+    def asked_by_identity(self, numbers: list[Any]) -> None:
+        """C code decides by these numbers, by whose identities where they are nan."""
+        for number in filter(is_nan, numbers):
+            self.identities.ask(number)
 
     def is_a_form(self, thing: Any) -> bool:
         """Whether a thing is from outside and may be another one in the next call, of the same form."""

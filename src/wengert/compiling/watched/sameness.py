@@ -66,6 +66,16 @@ def is_stated(value: Any) -> bool:
     return True
 
 
+def is_remade(value: Any) -> bool:
+    """Whether an equal value may be another object; of None, small integers and characters there is but one."""
+    is_one = value in range(-5, 257) if type(value) is int else type(value) in (str, bytes) and len(value) < 2
+    return (
+        not is_one
+        and type(value) not in (bool, type(None), type(...), type(NotImplemented), float, complex)
+        and (not isinstance(value, np.inexact) and is_stated(value))
+    )
+
+
 def literal(value: Any) -> str | None:
     """Return the expression of an atom or a tuple of atoms; None for others, and where Python would not write it."""
     if type(value) is tuple:

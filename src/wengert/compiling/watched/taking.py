@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.compiling.watched.forms import is_named_tuple, read_member, read_named_tuple, read_partial
+from wengert.compiling.watched.identities import Identities, is_nan
 from wengert.compiling.watched.kinds import (
     ATOMS,
     COMPARED,
@@ -30,7 +31,7 @@ from wengert.compiling.watched.kinds import (
     is_tensor_function,
 )
 from wengert.compiling.watched.lent import Lent
-from wengert.compiling.watched.sameness import is_stated, literal, same
+from wengert.compiling.watched.sameness import is_remade, is_stated, literal, same
 from wengert.compiling.watched.trusted import is_library, is_unwatched
 from wengert.hooks.exchange import prepare
 from wengert.recording.primitives import INPUT
@@ -109,6 +110,7 @@ class Taken:
         self.generators: dict[str, Any] = {}  # those drawn from, by their places
         self.seeded: dict[int, Any] = {}  # those made inside, which draw the same in each call
         self.names: dict[tuple[int, str], tuple[Any, Any]] = {}  # of pinned ones: what was read, and made of it
+        self.identities = Identities(self)
         self._places: dict[int, str] = {}
         self._spaces: dict[int, Any] = {}  # the views of the names of classes
         self._token = ""  # the test that nothing was registered since an abstract class was first asked
@@ -152,12 +154,19 @@ class Taken:
         """What the trace goes on with for a value that was read from outside at a place."""
         if len(place) > DEEPEST or len(self.inputs) > MOST:
             self.give_up(f"it reads too much from outside ({self.said(place)[:DEEPEST]} …)")
+        if id(value) in self.identities.shared:
+            _, made, first = self.identities.shared[id(value)]
+            if place != first:
+                self.test(f"{place} is {first}")
+            return made
         if self.unkept is not None or id(value) in SHADOW:
             return value
         if id(value) in self.known:
             self.test(f"{place} is {self.known[id(value)][1]}")
             return value
         t = type(value)
+        if t is not set and is_remade(value):
+            self.identities.equal[id(value)] = value
         if t is float or is_inexact(value):
             return self._number(value, place)
         if t in ATOMS:
@@ -174,7 +183,9 @@ class Taken:
             return read_partial(self, value, place)
         elif t in (set, frozenset) and is_stated(value):
             self.test(f"type({place}) is {t.__name__} and {self.pin(same)}((*{place},), {self.pin((*value,))})")
+            self.identities.equal.update({id(item): item for item in value if is_remade(item)})
             if t is set:
+                self.identities.shared[id(value)] = value, value, place
                 self._lent.put(value, t(value))
         else:
             self._object(value, place, t)
@@ -200,6 +211,8 @@ class Taken:
                 self.give_up(f"{self.said(place)} changes while it runs")
                 return value
             self.inputs[place] = found = Outer(self._input(value), value)
+            if type(value) is np.ndarray or is_nan(value):
+                self.identities.shared[id(value)] = value, found.made, place
             self.originals[id(found.made)] = found.made, value
         return found.made
 
@@ -236,6 +249,7 @@ class Taken:
         """An array of whole numbers, bools or texts, which decide: it has to be as it was."""
         kept = value.copy()
         self._contents.append((place, value, kept, value.flags.num))
+        self.identities.shared[id(value)] = value, value, place
         like = f"type({place}) is {self.pin(np.ndarray)} and {self.of_dtype(place, value.dtype)}"
         self.test(f"{like} and {place}.shape == {value.shape} and {place}.strides == {value.strides}")
         self.test(f"{place}.flags.num == {value.flags.num}")
@@ -270,6 +284,7 @@ class Taken:
     def _keys(self, value: dict[Any, Any], place: str) -> dict[Any, str] | None:
         """The expressions of a dictionary's keys, with a test that it has these; None where they have none."""
         types = [type(key) for key in value]
+        self.identities.equal.update({id(key): key for key in value if is_remade(key)})
         if {*types} <= {str, int}:
             if types:
                 self.test(f"[*map(type, {place})] == {self.pin(types)}")

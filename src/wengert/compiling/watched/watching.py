@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import operator
 import sys
 import types
 from collections.abc import Callable
@@ -18,10 +19,12 @@ import numpy as np
 from wengert.compiling.watched.drawing import MAKING, drawing, is_draw, seeded
 from wengert.compiling.watched.forms import is_in_tests
 from wengert.compiling.watched.heads import has_no_number
+from wengert.compiling.watched.identities import CHANGING
 from wengert.compiling.watched.instances import watch_answer
 from wengert.compiling.watched.kinds import is_tensor_function, runs_code
 from wengert.compiling.watched.outside import OF_MEMORY, Reads
 from wengert.compiling.watched.ruled import where_traced
+from wengert.compiling.watched.sameness import same
 from wengert.compiling.watched.trusted import (
     HIDDEN,
     calls_python,
@@ -198,6 +201,16 @@ def _asked(native: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _identity(thing: Any) -> int:
+    """The `id` of the object outside that a thing of the trace is made for; it is asked about."""
+    reads: Any = None if STATE.recording is None else STATE.recording.reads
+    if reads is not None:
+        reads.identities.ask(thing)
+        thing = reads.identities.own(thing)
+    number: int = resolve(id, STATE.site)(thing)
+    return number
+
+
 def _vars(*obj: Any) -> Any:
     """What is called for `vars`; without an argument it is that of a frame."""
     if len(obj) == 1 and hasattr(obj[0], "__dict__") and type(obj[0]) is not types.ModuleType:
@@ -270,20 +283,23 @@ def _is_not(right: Any, left: Any, site: Site | None) -> bool:
 def _told_apart(hook: str, right: Any, left: Any, site: Site | None) -> bool:
     recording = STATE.recording
     reads: Any = None if recording is None else recording.reads
-    among = all if type(left) in (list, dict) else any  # a list that is made inside is no other
-    is_asked = left is not right and sys._getframe(2).f_globals is not vars(copy)  # which only keeps what it copied
-    if (
-        reads is not None
-        and is_asked
-        and type(right) is type(left)
-        and (
-            among(map(reads.is_a_form, (left, right)))
-            or all([reads.is_a_form(given(recording, thing)) for thing in (left, right)])  # type: ignore[arg-type]
-        )
-    ):
-        STATE.site = site  # what stands for it in the trace is another thing: the answer may be wrong already
-        words = f"{here()}: it asks whether something from outside is something else"
-        raise recording.refuse(RefusedCallError(words))  # type: ignore[union-attr]
+    frame = sys._getframe(2)
+    if reads is not None and type(right) is type(left) and frame.f_globals is not vars(copy):  # which keeps its copies
+        STATE.site = site
+        things = [given(recording, thing) for thing in (left, right)]  # type: ignore[arg-type]
+        if issubclass(type(left), CHANGING):
+            for thing in things:
+                reads.identities.ask(thing)
+            is_hidden = things[0] is not things[1] and operator.is_(*map(reads.identities.own, things))
+        else:
+            asked = any(map(reads.is_a_form, (left, right))) or all(map(reads.is_a_form, things))
+            is_hidden = left is not right and asked
+        if is_hidden:
+            # what stands for it in the trace is another thing: the answer may be wrong already
+            words = f"{here()}: it asks whether something from outside is something else"
+            raise recording.refuse(RefusedCallError(words))  # type: ignore[union-attr]
+        if any([id(thing) in reads.identities.equal for thing in things]) and same(left, right) and not _is_ours(frame):
+            _unkept("it asks whether equal values are one object, which they may not be in the next call", site)
     if reads is not None and type(right) is type(left) and has_no_number(left):
         reads.heads.told_apart = True
     answer: bool = HOOKS[hook](right, left, site)
@@ -347,8 +363,9 @@ def _unkept(words: str, site: Site | None, may_be_once: bool = False) -> None:
 
 
 def _resolve(f: Any, site: Site | None = None) -> Any:
-    reads = reads_here()
-    if reads is not None and not (f is id and sys._getframe(1).f_code.co_filename.startswith(ENGINE)):
+    if f is id:
+        return resolve(id, site) if sys._getframe(1).f_code.co_filename.startswith(ENGINE) else _id_asked(site)
+    if (reads := reads_here()) is not None:
         STATE.site = site
         found = _instead(f, reads)
         if found is not None:
@@ -356,8 +373,18 @@ def _resolve(f: Any, site: Site | None = None) -> Any:
     return resolve(f, site)
 
 
+def _id_asked(site: Site | None) -> Callable[[Any], int]:
+    """Return what is called for `id`: libraries may, as `copy.deepcopy` does."""
+    STATE.site = site
+    if (reads := reads_here()) is not None:
+        _called(reads, id)
+    return _identity
+
+
 def resolve_plain(f: Any) -> Any:
     """What a trace that is watched calls in place of a callable where no line of the user's is known."""
+    if f is id:
+        return _id_asked(STATE.site)
     reads = reads_here()
     found = None if reads is None else _instead(f, reads)
     return resolve(f, STATE.site) if found is None else found

@@ -25,7 +25,7 @@ from wengert.hooks.standins.ordering import sort_list
 from wengert.recording.caches import found, is_numeric
 from wengert.recording.cuts import refuse_digit
 from wengert.recording.decisions import decided
-from wengert.recording.identity import NUMBERS, found_by_identity
+from wengert.recording.identity import NUMBERS, found_by_identity, is_one
 from wengert.recording.recording import STATE
 
 ITERATING = {
@@ -190,7 +190,7 @@ def _class_method(f: Any) -> Callable[..., Any]:
 
 def same(item: Any, value: Any) -> bool:
     """`item is value or item == value`, as containers ask it, with a guard where it depends on an input."""
-    return item is value or enter(bool)(enter(operator.eq)(item, value))
+    return is_one(item, value) or enter(bool)(enter(operator.eq)(item, value))
 
 
 class _Absent:
