@@ -225,7 +225,7 @@ def opaque(
     for value in found:
         slot = None if is_record(value) else slot_of(recording, value)
         if slot is None or is_inexact(value):
-            why = "a traced value reaches it"
+            why = STRING if slot is None and isinstance(value, (str, bytes)) else "a traced value reaches it"
             break
         guard(recording, np.asarray, value, slot)
     if not why and functions and reads_traced(recording, functions):
@@ -316,13 +316,24 @@ def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     return error
 
 
+STRING = "a string made from a traced value reaches it"
+
+
 def hidden_from(recording: Recording, fn: Any, why: str) -> NoRuleError:
     """The error for a call with a rule, which sees arguments and what lists, dicts and objects among them hold."""
-    error = NoRuleError(
-        f"{here()}: {why} where the rule of {callable_name(fn)} ({rules[fn].where}) gives no derivative: in a closure, "
-        "a set, an iterator, a text made from it, an attribute of an object among the arguments, on a tape in a dict. "
-        "Make it an argument of its own, or an array (`np.asarray`)."
-    )
+    name = callable_name(fn)
+    if why is STRING:
+        told = (
+            f"`{name}()` was given a string made from a traced value, so the derivative is lost here. "
+            "Pass the number itself."
+        )
+    else:
+        told = (
+            f"{why} where the rule of {name} ({rules[fn].where}) gives no derivative: in a closure, a set, an "
+            "iterator, an attribute of an object among the arguments, on a tape in a dict. Make it an argument of its "
+            "own, or an array (`np.asarray`)."
+        )
+    error = NoRuleError(f"{here()}: {told}")
     recording.refuse(error)
     return error
 
@@ -355,7 +366,17 @@ def remember(
             _note_origin(recording, text, fn, sources, words or {})
         parts = text if isinstance(text, (list, tuple)) else (text,)
         recording.texts.update([(id(part), part) for part in parts if isinstance(part, (str, bytes))])
+        if type(text) is str:
+            found = traced_in(recording, (*sources, *(words or {}).values()))
+            if len(found) == 1 and isinstance(found[0], float):
+                is_fixed = fn is format and sources[1][-1:] in ("f", "F")
+                recording.caches.setdefault(remember, {})[id(text)] = text, found[0], is_fixed
     return text
+
+
+def number_in(recording: Recording, text: Any) -> Any:
+    """Return the traced float that was formatted to this string, and whether to a fixed number of decimal places."""
+    return recording.caches.get(remember, {}).get(id(text), (text, None, False))[1:]
 
 
 def _note_origin(recording: Recording, text: Any, fn: Any, sources: tuple[Any, ...], words: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 from wengert.hooks.classes import bind, python_method
@@ -12,7 +13,7 @@ from wengert.hooks.lookups import tape
 from wengert.hooks.operators import BINARY, Binary
 from wengert.hooks.policy import stands_for
 from wengert.hooks.protocols import binary, truth
-from wengert.hooks.search import opaque, remember
+from wengert.hooks.search import number_in, opaque, remember
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.probes import by_ufunc
 from wengert.recording.decisions import decided
@@ -75,10 +76,37 @@ def _through(fn: Any) -> Any:
         if primitive is None:
             return opaque(recording, fn, args, kwargs)
         if any(id(a) in recording.texts for a in (*args, *kwargs.values())):
-            return opaque(recording, fn, args, kwargs)
+            made = _parsed(fn, args[0], *number_in(recording, args[0])) if len(args) == 1 and not kwargs else None
+            return opaque(recording, fn, args, kwargs) if made is None else made
         return recorder(primitive)(*args, **kwargs)
 
     return call
+
+
+DIGITS = 17
+"""So many significant digits hold a float whole."""
+_DECIMAL = re.compile(r"[+-]?0*([0-9]*)(?:[.]([0-9]*))?")
+
+
+def _parsed(fn: Any, text: Any, number: float | None, is_fixed: bool) -> Any:
+    """Return the number that was formatted to this string, rounded as it is there.
+
+    None where it is not known, or where the format may have left all digits and there are few (`str`, `"%.17g"`).
+    """
+    decimal = _DECIMAL.fullmatch(text.strip()) if isinstance(text, str) else None
+    if number is None or decimal is None or fn not in (int, float):
+        return None
+    wanted, places = fn(text), decimal[2] or ""
+    if fn is int:
+        ways: tuple[Any, ...] = (round, int)
+        return next((_through(way)(number) for way in ways if way(number) == wanted), None)
+    value = _through(float)(number)
+    if len((decimal[1] + places).lstrip("0")) >= DIGITS:
+        return value if value == wanted else None
+    may_be_whole = text.strip() == repr(float(number)) or not places.endswith("0")
+    if value == wanted and may_be_whole and not is_fixed:
+        return None
+    return _through(float)(_through(round)(value, len(places))) if round(value, len(places)) == wanted else None
 
 
 _TWO_SIDED = {
