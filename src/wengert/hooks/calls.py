@@ -32,6 +32,7 @@ from wengert.hooks.standins import (  # noqa: F401 (they enter their decisions i
     standard,
     totals,
     ufunc_methods,
+    uniques,
 )
 from wengert.recording.learnt import calling_on, forget, twins
 from wengert.recording.primitives import primitive_of

@@ -13,7 +13,7 @@ TRACED = {
     "logspace moveaxis nan_to_num nancumprod nancumsum nanmean nanpercentile nanprod nanquantile nansum pad",
     "percentile piecewise poly polyadd polyder polydiv polyfit polyint polymul polysub polyval put put_along_axis",
     "quantile real_if_close require resize rollaxis roots rot90 row_stack select setdiff1d setxor1d sort_complex",
-    "split tensordot trapezoid trapz trim_zeros union1d unique unique_values unique_all unique_counts unique_inverse",
+    "split tensordot trapezoid trapz trim_zeros union1d unique_values unique_all unique_counts unique_inverse",
     "unstack unwrap vsplit asmatrix bmat matrix poly1d vectorize ndenumerate memmap arccos arcsin arctanh log log10",
     "log2 logn power sqrt errstate NDArrayOperatorsMixin printoptions in1d bool bool_ byte bytes_ character",
     "complexfloating floating generic inexact int16 int32 int64 int8 int_ intc",

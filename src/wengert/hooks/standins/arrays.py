@@ -96,7 +96,8 @@ def view(primitive: Primitive, owner: Any, *args: Any, **kwargs: Any) -> Any:
         raise recording.refuse(
             RefusedCallError(
                 f"{here()}: a traced {type(owner).__name__} of {owner.dtype} is viewed as {made.dtype}. "
-                "Convert it with .astype, or take .real and .imag."
+                "Convert it with .astype, or take .real and .imag. To hash or compare its bits, view "
+                "wg.stop_gradient(x); to find different rows, call np.unique(a, axis=0)."
             )
         )
     return made

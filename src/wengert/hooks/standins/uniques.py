@@ -1,0 +1,58 @@
+"""`np.unique` along an axis: NumPy compares rows by a view of their memory as records, which hides traced numbers."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import RefusedCallError
+from wengert.hooks.classes import enter
+from wengert.hooks.policy import stands_for
+from wengert.hooks.search import search
+from wengert.recording.recording import STATE, here
+from wengert.values.specs import same_numbers
+
+_native: Any = np.unique
+
+
+@stands_for(np.unique, native_errors=True)
+def _unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    **words: Any,
+) -> Any:
+    """Find the different numbers of an array, or its different parts along an axis."""
+    recording = STATE.recording
+    wanted = return_index, return_inverse, return_counts
+    if recording is None or axis is None or np.ndim(ar) < 2 or not search(recording, (ar,)):
+        return enter(_native._implementation)(ar, *wanted, axis, **words)
+    found = _native(ar, True, True, True, axis, **words)
+    if not found[0].size:
+        return _native(ar, *wanted, axis=axis, **words)
+    _, index, inverse, counts = enter(np.unique)(_numbers(ar, axis), True, True, True)
+    values = enter(np.take)(ar, index, axis)
+    if not same_numbers(values, found[0]):
+        raise recording.refuse(
+            RefusedCallError(f"{here()}: np.unique of these rows, some of which are nan, cannot be followed.")
+        )
+    others = index, enter(np.reshape)(inverse, found[2].shape), counts
+    chosen = [other for other, is_wanted in zip(others, wanted, strict=True) if is_wanted]
+    return (values, *chosen) if chosen else values
+
+
+def _numbers(ar: Any, axis: int) -> Any:
+    """Number the parts of an array along an axis in ascending order; equal parts have the same number."""
+    front = enter(np.moveaxis)(ar, axis, 0)
+    rows = enter(np.reshape)(front, (np.shape(front)[0], -1))
+    order = enter(np.lexsort)(enter(np.flip)(enter(np.transpose)(rows), 0))
+    ordered = enter(operator.getitem)(rows, order)
+    differs = enter(operator.ne)(
+        *[enter(operator.getitem)(ordered, part) for part in (slice(1, None), slice(None, -1))]
+    )
+    steps = enter(np.concatenate)([[0], enter(np.any)(differs, axis=1)])
+    return enter(operator.getitem)(enter(np.cumsum)(steps), enter(np.argsort)(order))
