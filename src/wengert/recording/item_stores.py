@@ -43,10 +43,10 @@ def stored_into(code: types.CodeType, is_module: Callable[[str], bool]) -> Itera
         elif step.argval in code.co_names or step.argval in code.co_freevars:
             if not step.argval.lower().lstrip("_").startswith(_CHANGING) or step.opname.startswith("STORE_"):
                 continue
-            receivers = {UNKNOWN}
+            receivers: set[str | None] = {UNKNOWN}
             if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
                 receivers = {*found.bases(k, 0)}
-            yield from {UNKNOWN if name is UNKNOWN or is_module(name) else name for name in receivers}
+            yield from {UNKNOWN if name is None or is_module(name) else name for name in receivers}
 
 
 class _Code:
