@@ -70,7 +70,8 @@ __all__ = [
     # seen
     "show", "profile", "Profile", "memory", "MemoryUse",
     # errors and warnings
-    "errors", "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError",
+    "errors", "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DensePatternWarning",
+    "DuplicateRuleError",
     "EagerWarning", "GradientCheckError", "IntegerInputError", "NativeUnavailableError", "NoBatchingRuleWarning",
     "NoDerivativeError", "NoGradientPathError", "NoPathWarning", "NoRuleError", "NonFiniteError",
     "NonScalarOutputError", "NotCompiledError", "NotConvergedWarning", "OutOfRangeError", "PluginWarning",

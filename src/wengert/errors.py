@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DuplicateRuleError", "EagerWarning",
+    "AliasedArgumentsError", "ArgumentError", "BytecodeError", "CacheWarning", "DensePatternWarning",
+    "DuplicateRuleError", "EagerWarning",
     "GradientCheckError", "IntegerInputError", "NativeUnavailableError", "NoBatchingRuleWarning", "NoDerivativeError",
     "NoGradientPathError", "NoPathWarning", "NoRuleError", "NonFiniteError", "NonScalarOutputError",
     "NotCompiledError", "NotConvergedWarning", "OutOfRangeError", "PluginWarning", "RecomputationError",
@@ -123,6 +124,10 @@ class CacheWarning(UserWarning):
 
 class NoPathWarning(UserWarning):
     """A result depends on nothing of what its derivative is asked for, so that this is zero; it names the last line."""
+
+
+class DensePatternWarning(UserWarning):
+    """A sparse Jacobian takes about as many passes as a dense one: nothing is known of a call on its way."""
 
 
 class EagerWarning(UserWarning):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.blocks import Call, Options
-from wengert.errors import ArgumentError, RecomputationError, WengertError
+from wengert.errors import ArgumentError, DensePatternWarning, RecomputationError, WengertError
 from wengert.gradient import grad, pulled
 from wengert.recording.container_arguments import with_leaves
 from wengert.recording.session import followed
@@ -27,12 +27,14 @@ from wengert.tape.tape import Tape
 from wengert.taping import trace
 from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
+from wengert.values.frames import warn
 from wengert.values.specs import Spec, as_float, is_complex
 from wengert.values.telling import Telling
 from wengert.values.transformed import Remade
 from wengert.values.trees import itself, leaves, mirror
 from wengert.wanted import check_argnums
 
+MANY = 50  # rows and columns from which on a dense pattern is told of
 AT_ONCE = 32  # directions that are pushed at once: each takes the memory of what the function computes
 
 
@@ -74,9 +76,23 @@ class SparseJacobian(Remade):
             pattern = Pattern(tape, call.inputs(tape))
             is_same = self._read is not None and pattern.csr.equals(self._read[0].csr)
             self._read = pattern, self._read[1] if self._read and is_same else fewest(pattern.csr)
+            if not is_same:
+                self._warn_where_dense(*self._read)
         call.specs_of(value, self._read[1])
         call.value = value
         return self._read[1]
+
+    def _warn_where_dense(self, pattern: Pattern, passes: Passes) -> None:
+        """Name the call that made the pattern dense, where many passes follow from it."""
+        op, most = pattern.densest, min(pattern.csr.shape)
+        if op is None or most < MANY or 2 * passes.number < most:
+            return
+        warn(
+            f"the Jacobian of {callable_name(self._f)} takes {passes.number} passes, about as many as a dense one: at "
+            f"{op.site} each number that {callable_name(op.fn)} gives is taken to depend on all numbers that it is "
+            "given. If the Jacobian has few entries, give pattern=; else use wg.jacobian.",
+            DensePatternWarning,
+        )
 
 
 class SparseCall(Call):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import ndimage, sparse
 
 import wengert as wg
 
@@ -284,3 +285,63 @@ def test_rules_for_containers_objects_and_whole_functions() -> None:
             return made["low"] * made["high"][0][3:5], made, even[1:] * odd[:-1]
 
         np.testing.assert_allclose(wg.sparse_jacobian(f)(X).toarray(), dense(f, X), atol=1e-8)
+
+
+# Filters of images, whose patterns are those of their Jacobians at numbers without a symmetry
+
+IMAGE, KERNEL = np.random.default_rng(3).uniform(0.5, 1.5, (7, 9)), np.random.default_rng(4).normal(size=(3, 2))
+KERNEL[1, 1] = 0.0
+LINE = np.array([1.0, 0.0, -2.0, 0.5])
+MODES = ("reflect", "constant", "nearest", "mirror", "wrap")
+FILTERS: dict[str, Callable[[Any], Any]] = {
+    "laplace": ndimage.laplace,
+    "gaussian laplace": lambda x: ndimage.gaussian_laplace(x, 0.9, truncate=2.0),
+    "gaussian": lambda x: ndimage.gaussian_filter(x, 0.9, truncate=2.0),
+    "gaussian, derivative": lambda x: ndimage.gaussian_filter1d(x, 0.9, order=1, truncate=2.0),
+    "gaussian magnitude": lambda x: ndimage.gaussian_gradient_magnitude(x + np.arange(9) ** 2, 0.9, truncate=2.0),
+    "uniform": lambda x: ndimage.uniform_filter(x, 3),
+    "uniform, one axis": lambda x: ndimage.uniform_filter1d(x, 4, axis=0, mode="constant", cval=2.0),
+    "sobel": ndimage.sobel,
+    "prewitt": lambda x: ndimage.prewitt(x, 0),
+    "twice": lambda x: ndimage.convolve(ndimage.convolve1d(x, LINE), KERNEL) * x,
+    "keywords": lambda x: ndimage.correlate(input=x, weights=KERNEL, mode="constant", cval=1.0, origin=(1, 0)),
+    "a signal": lambda x: ndimage.convolve1d(x[0], LINE),
+    "a large kernel": lambda x: ndimage.convolve(x, KERNEL[:, :1] * np.ones((1, 7)), mode="constant"),
+    **{f"convolve, {mode}": lambda x, mode=mode: ndimage.convolve(x, KERNEL, mode=mode) for mode in MODES},
+    **{f"correlate, {mode}": lambda x, mode=mode: ndimage.correlate(x, KERNEL, mode=mode) for mode in MODES},
+    **{f"correlate1d, {mode}": lambda x, mode=mode: ndimage.correlate1d(x, LINE, 0, mode=mode) for mode in MODES},
+    **{f"uniform, {mode}": lambda x, mode=mode: ndimage.uniform_filter1d(x, 3, mode=mode) for mode in MODES},
+}
+
+
+def test_patterns_of_filters_are_exact() -> None:
+    failed = []
+    for name, f in FILTERS.items():
+        jac, image = wg.sparse_jacobian(f), IMAGE
+        by_hand = dense(lambda x, f=f: np.ravel(f(x.reshape(7, 9))), image.ravel())
+        for _ in range(2):
+            found = jac(image)
+            is_exact = found.nnz <= np.count_nonzero(np.abs(by_hand) > 1e-7)
+            if not is_exact or not np.allclose(found.toarray(), by_hand, atol=1e-6):
+                failed.append((name, found.nnz, np.count_nonzero(np.abs(by_hand) > 1e-7)))
+    assert not failed
+
+
+def test_the_pattern_of_a_filter_follows_its_weights() -> None:
+    weights = np.array([1.0, 0.0, 0.0])
+    jac = wg.sparse_jacobian(lambda x: ndimage.convolve1d(x, weights, mode="constant") + ndimage.correlate(x, weights))
+    for new in ([1.0, 0.0, 0.0], [0.0, 0.0, 2.0], [0.0, 3.0, 0.0]):
+        weights[:] = new
+        np.testing.assert_allclose(jac(X).toarray(), dense(jac.__wrapped__, X), atol=1e-7)
+
+
+def test_a_pattern_that_is_dense_for_want_of_knowledge_names_the_call() -> None:
+    jac = wg.sparse_jacobian(lambda x: ndimage.median_filter(x, 3) * 2.0)
+    with pytest.warns(wg.DensePatternWarning, match=r"takes 63 passes.*in _rank_filter"):
+        found = jac(IMAGE)
+    np.testing.assert_allclose(found.toarray(), wg.jacobian(jac.__wrapped__)(IMAGE).reshape(63, 63))
+    with warnings.catch_warnings(action="error"):
+        jac(IMAGE + 1.0)  # it is told once
+        wg.sparse_jacobian(lambda x: np.ones((60, 60)) @ x)(np.ones(60))  # it is dense
+        wg.sparse_jacobian(lambda x: ndimage.median_filter(x, 3))(np.ones(9))
+        wg.sparse_jacobian(lambda x: x * np.median(x[:2]))(np.arange(80.0))

@@ -31,7 +31,8 @@ class Dependences:
 
     `reads` has the values by which calls chose elements: by others, they would have chosen other ones. `free` has the
     ids of calls that depend on their arguments in one way, whatever the values of these. `may_change` holds once a
-    function ran that may read more than its arguments: it may move other elements in the next call.
+    function ran that may read more than its arguments: it may move other elements in the next call. `dense` are the
+    calls of which nothing is known, each with the set on which its whole result depends.
     """
 
     may_change = False
@@ -41,6 +42,7 @@ class Dependences:
         self.of: dict[int, Any] = {}
         self.reads: dict[int, Any] = {}
         self.free: set[int] = set()
+        self.dense: list[tuple[Call, int]] = []
 
     def known(self, v: Any) -> Any:
         """The dependences of an argument; None for what is no Variable."""

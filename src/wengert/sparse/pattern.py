@@ -24,7 +24,8 @@ class Pattern:
     Its rows are the elements of the result, those of a container part by part, its columns the elements of the inputs
     at the positions `inputs`. It is that of each tape to which `fits` says yes: of none where a user's function decides
     what is moved, for it may read what it does not take. What it keeps of the calls of the tape
-    is its own: users may write the arrays that these have for constants.
+    is its own: users may write the arrays that these have for constants. `densest` is the call that made it dense, for
+    nothing is known of that; None where there is none.
     """
 
     def __init__(self, tape: Tape, inputs: Sequence[int]) -> None:
@@ -36,6 +37,7 @@ class Pattern:
         rows = np.concatenate([[], *_rows(tape[tape.result].val, of.of.get(tape.result.id))]).astype(np.int64)
         indices, lengths = of.sets.gathered(rows)
         self.csr = Csr(np.concatenate([[0], np.cumsum(lengths)]), indices, of.sets.n)
+        self.densest = _densest(of)
         self._free, self._result = of.free, tape.result.id
         self._is_lasting, self._rules = not of.may_change, rules.version
         self._reads = {k: _key(value) for k, value in of.reads.items()}
@@ -67,6 +69,13 @@ def _run(tape: Tape, of: Dependences) -> None:
                 of.of[op.id] = found
         for k in dead:
             of.of.pop(k, None)
+
+
+def _densest(of: Dependences) -> Call | None:
+    """The first of the calls of which nothing is known that depend on most columns."""
+    calls = [op for op, _ in of.dense]
+    lengths = of.sets.gathered(np.array([union for _, union in of.dense], np.int64))[1]
+    return calls[int(np.argmax(lengths))] if calls else None
 
 
 def _rows(value: Any, known: Any) -> Iterator[np.ndarray]:

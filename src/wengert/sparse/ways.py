@@ -30,7 +30,8 @@ ELEMENTWISE = (
     np.clip, np.where, np.choose, np.conjugate, np.real, np.imag, divmod, math.modf, sum, functional.setpart,
 )  # fmt: skip
 IN_FIRST = (np.interp,)  # elementwise in the first argument
-MOST_UNITS = 64  # elements of a constant factor, for each of which a function is run
+MOST_UNITS = 256  # elements of a constant factor, for each of which a function is run
+MOST_OF_FIBRE = 2000  # elements along an axis, for each of which a function is run
 _FIXED = (Variable, int, float, complex, str, bytes, slice, np.generic, np.dtype, np.ufunc, type)
 PRODUCTS = (np.matmul, np.dot, np.inner, np.vdot, np.outer, np.einsum)
 
@@ -69,9 +70,10 @@ def _ways(of: Dependences, op: Call, in_place: bool) -> Iterator[Callable[[Depen
         if _is_elementwise(of, op, rule):
             yield elementwise
         yield lambda of, op: moved(of, op, rule)
-        yield lambda of, op: along_axis(of, op, rule)
         yield lambda of, op: product(of, op, rule)
         yield lambda of, op: by_units(of, op, rule)
+        yield lambda of, op: by_fibre(of, op, rule)
+        yield lambda of, op: along_axis(of, op, rule)
 
 
 def _is_of(rule: Rule, fns: tuple[Any, ...]) -> bool:
@@ -90,7 +92,9 @@ def _is_elementwise(of: Dependences, op: Call, rule: Rule) -> bool:
 def dense(of: Dependences, op: Call) -> Any:
     """Each element of the result depends on each of the arguments."""
     sets = np.unique(np.concatenate([*of.reached(op)]))
-    return everywhere(op.val, int(of.sets.united(np.zeros_like(sets), sets, 1)[0]))
+    union = int(of.sets.united(np.zeros_like(sets), sets, 1)[0])
+    of.dense.append((op, union))
+    return everywhere(op.val, union)
 
 
 def elementwise(of: Dependences, op: Call) -> Any:
@@ -141,9 +145,9 @@ def by_units(of: Dependences, op: Call, rule: Rule) -> Any:
 
     So it is of convolutions with a short filter.
     """
-    args, _ = _bound(op, rule)
+    args, static = _bound(op, rule)
     constant = [k for k, arg in enumerate(args) if not _is_wanted(of, arg)]
-    if rule.forward is None or rule.forward.kind != "multilinear" or len(args) != 2 or len(constant) != 1:
+    if len(args) != 2 or len(constant) != 1 or not _is_bilinear(rule):
         raise Unknown
     factor = np.asarray(of.value(args[constant[0]]))
     if factor.size > MOST_UNITS:
@@ -151,9 +155,49 @@ def by_units(of: Dependences, op: Call, rule: Rule) -> Any:
     sets: Any = EMPTY
     for place in np.argwhere(factor):
         unit = functional.setitem(np.zeros(factor.shape), tuple(place), 1.0)
-        given = [unit if k == constant[0] else arg for k, arg in enumerate(op.args)]
-        sets = of.sets.union(sets, _moves(of, Call(op.fn, given, op.kwargs, op.val), rule))
+        given = [unit if k == constant[0] else arg for k, arg in enumerate(args)]
+        sets = of.sets.union(sets, _moves(of, Call(op.fn, given, static, op.val), rule))
     return _broadcast(sets, np.shape(op.val)).copy()
+
+
+def _is_bilinear(rule: Rule) -> bool:
+    """Whether a rule is linear in each of its two arguments: so it is declared, or its pullbacks read nothing else."""
+    if rule.forward is not None and rule.forward.kind == "multilinear":
+        return True
+    return _is_of_wengert(rule) and all(_reads_none_of(rule, wanted) for wanted in ((True, False), (False, True)))
+
+
+def by_fibre(of: Dependences, op: Call, rule: Rule) -> Any:
+    """Each fibre of the result along an axis is one linear function of the fibre of the argument that stands there.
+
+    What this function is, its values at unit vectors tell. So it is of filters along an axis.
+    """
+    args, static = _bound(op, rule)
+    sets, axes = _fibres(of, args, static, rule)
+    is_filter = isinstance(op.val, np.ndarray) and op.val.ndim == sets.ndim and len(axes) == 1
+    if not is_filter or not _is_linear(of, op, rule):
+        raise Unknown
+    n, others = sets.shape[axes[0]], [arg for arg in (*args, *static.values()) if not _is_wanted(of, arg)]
+    is_alike = all(np.ndim(of.value(arg)) < 2 for arg in others if isinstance(recorded(arg), np.ndarray))
+    if not is_alike or n > MOST_OF_FIBRE or not all(map(_is_fixed, leaf_values((args, static)))):
+        raise Unknown
+    units = np.eye(n).reshape(n, *[n if k == axes[0] else 1 for k in range(sets.ndim)])
+    found = [_at(of, op.fn, args, static, unit) for unit in (0.0 * units.sum(0), *units)]
+    matrix = np.array([np.ravel(y) != np.ravel(found[0]) for y in found[1:]]).T
+    made = np.moveaxis(_united_by(of, matrix, np.moveaxis(sets, axes[0], 0)), 0, axes[0])
+    if made.shape != np.shape(op.val):
+        raise Unknown
+    return made
+
+
+def _at(of: Dependences, fn: Any, args: Any, static: dict[str, Any], unit: np.ndarray) -> Any:
+    """The value of a call with other numbers in the place of the argument that depends on something."""
+    given = [unit if _is_wanted(of, arg) else of.value(arg) for arg in args]
+    try:
+        with np.errstate(all="ignore"):
+            return fn(*given, **{name: of.value(arg) for name, arg in static.items()})
+    except Exception as error:
+        raise Unknown from error
 
 
 def _moves(of: Dependences, op: Call, rule: Rule) -> Any:
@@ -194,9 +238,14 @@ def _is_linear(of: Dependences, op: Call, rule: Rule) -> bool:
     forward = rule.forward
     if forward is not None and forward.kind == "linear":
         return forward.args is None or all(k in forward.args for k, is_wanted in enumerate(wanted) if is_wanted)
-    variant = rule.variant(tuple(wanted))
+    return _is_of_wengert(rule) and _reads_none_of(rule, tuple(wanted))
+
+
+def _reads_none_of(rule: Rule, wanted: tuple[bool, ...]) -> bool:
+    """Whether the pullback of a rule reads none of the wanted arguments, and not the result."""
+    variant = rule.variant(wanted)
     reads = [how for how, is_wanted in zip(variant.reads, wanted, strict=False) if is_wanted]
-    return _is_of_wengert(rule) and "value" not in [*reads, variant.reads_y]
+    return "value" not in [*reads, variant.reads_y]
 
 
 def _is_of_wengert(rule: Rule) -> bool:
@@ -225,17 +274,7 @@ def along_axis(of: Dependences, op: Call, rule: Rule) -> Any:
 
     So do the functions of NumPy that take an `axis` and give an array without it, or one with another length there.
     """
-    args, static = _bound(op, rule)
-    wanted = [arg for arg in args if _is_wanted(of, arg)]
-    if rule.analysis is None or "axis" not in rule.analysis.static or not _is_of_wengert(rule):
-        raise Unknown
-    axis = of.value(static.get("axis", rule.analysis.kwdefaults.get("axis")))
-    if len(wanted) != 1 or axis is None:
-        raise Unknown
-    sets = of.array(wanted[0])
-    if not sets.ndim:
-        raise Unknown
-    axes = normalize_axis_tuple(axis, sets.ndim)
+    sets, axes = _fibres(of, *_bound(op, rule), rule)
     shape = tuple(1 if k in axes else n for k, n in enumerate(sets.shape))
     fibre = np.arange(math.prod(shape)).reshape(shape)
     of_fibres = of.sets.united(np.broadcast_to(fibre, sets.shape).ravel(), sets.ravel(), fibre.size).reshape(shape)
@@ -247,6 +286,20 @@ def along_axis(of: Dependences, op: Call, rule: Rule) -> Any:
         return np.broadcast_to(found, np.shape(y)).copy()
 
     return shaped(op.val, beside)
+
+
+def _fibres(of: Dependences, args: Any, static: dict[str, Any], rule: Rule) -> tuple[np.ndarray, tuple[int, ...]]:
+    """The dependences of the only argument that depends on something, and the axes along which its fibres lie."""
+    wanted = [arg for arg in args if _is_wanted(of, arg)]
+    if rule.analysis is None or "axis" not in rule.analysis.static or not _is_of_wengert(rule):
+        raise Unknown
+    axis = of.value(static.get("axis", rule.analysis.kwdefaults.get("axis")))
+    if len(wanted) != 1 or axis is None:
+        raise Unknown
+    sets = of.array(wanted[0])
+    if not sets.ndim:
+        raise Unknown
+    return sets, normalize_axis_tuple(axis, sets.ndim)
 
 
 def product(of: Dependences, op: Call, rule: Rule) -> Any:
@@ -294,9 +347,15 @@ def _nonzero(of: Dependences, factor: Any, letters: str, sets: np.ndarray, term:
     columns = np.einsum(f"{term}->{shared[0]}{''.join(rest)}", sets)
     if matrix.shape[1] != len(columns):  # one of both is stretched
         return None
+    sums = _united_by(of, matrix, columns)
+    return np.einsum(f"{rows[0]}{''.join(rest)}->{result}", sums)
+
+
+def _united_by(of: Dependences, matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The dependences of a product of a matrix with columns that have these."""
     i, k = np.nonzero(matrix)
     width = math.prod(columns.shape[1:])
     groups = i[:, np.newaxis] * width + np.arange(width)
     members = columns.reshape(len(columns), width)[k]
     sums = of.sets.united(groups.ravel(), members.ravel(), len(matrix) * width)
-    return np.einsum(f"{rows[0]}{''.join(rest)}->{result}", sums.reshape(len(matrix), *columns.shape[1:]))
+    return sums.reshape(len(matrix), *columns.shape[1:])

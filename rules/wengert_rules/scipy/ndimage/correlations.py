@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.ndimage import convolve, correlate, correlate1d, uniform_filter1d
 
-from wengert.extend import linear, pullback, pushforward
+from wengert.extend import computes, linear, pullback, pushforward
 from wengert_rules.products import conj
 from wengert_rules.scipy.boundaries import continued, folded, numpys
 from wengert_rules.shapes import integers
@@ -57,14 +57,20 @@ def uniform_filter1d_(y_bar, y, input, *, size, axis=-1, output=None, mode="refl
 linear(uniform_filter1d, without=("cval",))
 
 
-def spread(weights, origin, axes, ndim):
-    """Weights for some axes as weights for all, and the origins with them."""
+@computes
+def placed(origin, axes, ndim):
+    """The axes of an image that weights for some `axes` have not, and the origins along all."""
     axes = [*range(ndim)] if axes is None else [k % ndim for k in integers(axes)]
     origins = dict(zip(axes, integers(np.broadcast_to(origin, (len(axes),))), strict=True))
-    others = tuple([k for k in range(ndim) if k not in axes])
-    return np.expand_dims(weights, others), [origins.get(k, 0) for k in range(ndim)]
+    return tuple([k for k in range(ndim) if k not in axes]), [origins.get(k, 0) for k in range(ndim)]
 
 
+def spread(shape, others):
+    """The shape of weights for all axes of an image, of which they have not the `others`."""
+    return np.shape(np.expand_dims(np.broadcast_to(0.0, shape), others))
+
+
+@computes
 def onto_image(y_bar, kernel, origins, mode):
     shape, whole = np.shape(kernel), y_bar
     for axis, (origin, size) in enumerate(zip(origins, shape, strict=True)):
@@ -76,6 +82,7 @@ def onto_image(y_bar, kernel, origins, mode):
     return x_bar
 
 
+@computes
 def onto_kernel(y_bar, input, shape, origins, mode, cval):
     """The conjugate of the cotangent of a kernel of this shape."""
     p = input
@@ -90,18 +97,25 @@ def onto_kernel(y_bar, input, shape, origins, mode, cval):
 
 @pullback(correlate)
 def correlate_(y_bar, y, input, weights, *, output=None, mode="reflect", cval=0.0, origin=0, axes=None):
-    kernel, origins = spread(weights, origin, axes, np.ndim(input))
-    kernel_bar = onto_kernel(y_bar, input, np.shape(kernel), origins, mode, cval)
-    return onto_image(y_bar, conj(kernel), origins, mode), np.reshape(kernel_bar, np.shape(weights))
+    others, origins = placed(origin, axes, np.ndim(input))
+    shape = np.shape(weights)
+    return (
+        onto_image(y_bar, conj(np.expand_dims(weights, others)), origins, mode),
+        np.reshape(onto_kernel(y_bar, input, spread(shape, others), origins, mode, cval), shape),
+    )
 
 
 @pullback(convolve)
 def convolve_(y_bar, y, input, weights, *, output=None, mode="reflect", cval=0.0, origin=0, axes=None):
     """The correlation with the weights read backwards."""
-    kernel, origins = spread(weights, origin, axes, np.ndim(input))
-    back = [turned(origin, size) for origin, size in zip(origins, np.shape(kernel), strict=True)]
-    kernel_bar = np.flip(conj(onto_kernel(y_bar, input, np.shape(kernel), back, mode, cval)))
-    return onto_image(y_bar, np.flip(kernel), back, mode), np.reshape(kernel_bar, np.shape(weights))
+    others, origins = placed(origin, axes, np.ndim(input))
+    shape = np.shape(weights)
+    whole = spread(shape, others)
+    back = [turned(origin, size) for origin, size in zip(origins, whole, strict=True)]
+    return (
+        onto_image(y_bar, np.flip(np.expand_dims(weights, others)), back, mode),
+        np.reshape(np.flip(conj(onto_kernel(y_bar, input, whole, back, mode, cval))), shape),
+    )
 
 
 def pushes(correlation):
