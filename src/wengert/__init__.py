@@ -76,7 +76,7 @@ __all__ = [
     "NoDerivativeError", "NoGradientPathError", "NoPathWarning", "NoRuleError", "NonFiniteError",
     "NonScalarOutputError", "NotCompiledError", "NotConvergedWarning", "OutOfRangeError", "PluginWarning",
     "RecomputationError", "RefusedCallError", "RuleError", "StaleTapeError", "TapeError", "TensorLanguageError",
-    "WengertError",
+    "WengertError", "WengertWarning",
 ]  # fmt: skip
 _LATE = {"tensor", "dask"}
 

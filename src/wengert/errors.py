@@ -13,6 +13,7 @@ __all__ = [
     "NoGradientPathError", "NoPathWarning", "NoRuleError", "NonFiniteError", "NonScalarOutputError",
     "NotCompiledError", "NotConvergedWarning", "OutOfRangeError", "PluginWarning", "RecomputationError",
     "RefusedCallError", "RuleError", "StaleTapeError", "TapeError", "TensorLanguageError", "WengertError",
+    "WengertWarning",
 ]  # fmt: skip
 
 
@@ -118,29 +119,33 @@ class NativeUnavailableError(WengertError, ImportError):
     """Compiled loops were asked for, and there is no compiler."""
 
 
-class CacheWarning(UserWarning):
+class WengertWarning(UserWarning):
+    """The base class of all warnings of this package, each of which is given at a line of the user's code."""
+
+
+class CacheWarning(WengertWarning):
     """A traced value equals one kept from before the derivative began: what a cache gives for it is constant."""
 
 
-class NoPathWarning(UserWarning):
+class NoPathWarning(WengertWarning):
     """A result depends on nothing of what its derivative is asked for, so that this is zero; it names the last line."""
 
 
-class DensePatternWarning(UserWarning):
+class DensePatternWarning(WengertWarning):
     """A sparse Jacobian takes about as many passes as a dense one: nothing is known of a call on its way."""
 
 
-class EagerWarning(UserWarning):
+class EagerWarning(WengertWarning):
     """A compiled function runs as if it were not, from now on: what it reads or does cannot be watched, or changes."""
 
 
-class NoBatchingRuleWarning(UserWarning):
+class NoBatchingRuleWarning(WengertWarning):
     """A function is called on the examples of a batch one by one: it has no batching rule, or they do not run alike."""
 
 
-class NotConvergedWarning(UserWarning):
+class NotConvergedWarning(WengertWarning):
     """A solver's result is no solution, as far as the equation tells by which it is differentiated."""
 
 
-class PluginWarning(UserWarning):
+class PluginWarning(WengertWarning):
     """The rules that another distribution brings could not be loaded, and are left out."""

@@ -20,8 +20,7 @@ from wengert.compiling.graphs.graph import SUM
 from wengert.compiling.graphs.vocabulary import SIGNS
 from wengert.tape.liveness import Memory, carrying
 from wengert.tape.loops import Loop
-from wengert.tape.ops import Call, Op, Variable, references, value_of
-from wengert.tape.source import key_value
+from wengert.tape.ops import Call, Op, Variable, key_value, references, value_of
 from wengert.values import functional
 from wengert.values.functions import Functions
 from wengert.values.keys import is_basic

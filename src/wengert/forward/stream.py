@@ -33,6 +33,7 @@ from wengert.values.specs import spec_of
 from wengert.values.stores import written
 from wengert.values.trees import is_container
 from wengert.values.views import owner_of
+from wengert.values.warned import steps
 from wengert.written.storage import memory_of
 
 FEW = 1000  # slots, and LITTLE bytes of tangents, below which nobody sweeps
@@ -80,6 +81,7 @@ class Stream:
         for entry in entries:
             self.append(entry)
 
+    @steps("self")
     def append(self, entry: Entry) -> None:
         """Write an entry down, push its tangent, and drop what only the push needed."""
         is_number = entry[0].step is not None and self.size is None  # on floats, the most calls by far

@@ -11,10 +11,12 @@ from wengert.forward.step import Call, Step
 from wengert.recording.nans import check_push
 from wengert.recording.recording import PUSHED, STATE, Recording
 from wengert.values.settings import SETTINGS
+from wengert.values.warned import steps
 
 Tangents = dict[int, Any]  # by slot; a slot that is not in it has zero
 
 
+@steps("step")
 def forward(
     recording: Recording, start: int, end: int, dots: Tangents, call: Call, depth: int, size: int | None = None
 ) -> Tangents:

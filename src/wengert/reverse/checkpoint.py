@@ -32,6 +32,7 @@ from wengert.values.specs import is_inexact
 from wengert.values.telling import Telling
 from wengert.values.transformed import transforms
 from wengert.values.views import is_foreign, owner_of
+from wengert.values.warned import repeating
 from wengert.written.storage import Memory, memory_of
 from wengert.written.undo import Everything, undo
 
@@ -352,7 +353,7 @@ class Folded:
         """Record the stretch again, with everything as it was at the call, and compare it with the first run."""
         recording = self.recording
         recording.folds.append(stretch.start)
-        with _Reopened(self):
+        with _Reopened(self), repeating():
             owed = len(recording.owed)
             self.call.reach.put_back(recording.owed)
             try:

@@ -29,6 +29,7 @@ from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import FLOATS, Spec, spec_of
+from wengert.values.warned import steps
 from wengert.written.residuals import materialise
 
 _ndarray, _ref = np.ndarray, weakref.ref
@@ -81,6 +82,7 @@ def reverse(
     return bars
 
 
+@steps("bars")
 def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, consume: bool) -> None:
     """Walk back from `end` to the start of the level, where no outer trace looks on.
 
@@ -133,6 +135,7 @@ def _walk_stepwise(
     STATE.site = site
 
 
+@steps("bars")
 def _noted_step(recording: Recording, bars: PassingBars | PassingTracedBars, slot: int, words: str, depth: int) -> None:
     entry = recording.entries[slot]
     assert entry is not None

@@ -317,6 +317,11 @@ def value_of(v: Any) -> Any:
     return MISSING if op is None else op.val
 
 
+def key_value(key: Any) -> Any:
+    """A key with the values of Variables in it, as far as they are known."""
+    return with_variables(key, value_of)
+
+
 def mkcall(fn: Any, /, *args: Any, **kwargs: Any) -> Call:
     """The `Call` of `fn(*args, **kwargs)`, to push on a tape; it runs at once where the values it reads are known.
 

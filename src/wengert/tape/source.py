@@ -27,12 +27,13 @@ from wengert.tape.liveness import Carrying, is_atom, is_store, memory_of
 from wengert.tape.loop_source import carried_names, write_loop
 from wengert.tape.loops import Loop, with_bodies
 from wengert.tape.needed import needed, only_computes
-from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of, with_variables
+from wengert.tape.ops import Call, Constant, Input, Op, Variable, key_value, value_of
 from wengert.tape.parameters import Parameters, as_name
 from wengert.tape.provenance import behind, variables_of
 from wengert.values import functional
 from wengert.values.keys import may_repeat
 from wengert.values.names import COMPARE, LOOSE, TIGHT, import_path, in_line, is_name
+from wengert.values.sites import Site
 
 WIDTH = 80
 _STALE = '''try:
@@ -97,6 +98,7 @@ class Writer(Parameters):
         self.memory = loop.memory if loop else memory_of(self.ops, tape.result, self.reuses)
         self.in_place = self.memory.in_place
         self.tested: set[Op] = set()  # the tests that were written, with those of bodies
+        self.folded_at: dict[int, Site | None] = {}
         self.own: set[str] = set()  # names of values that may go to others when these are dead
         self.parts: dict[int, list[Snippet]] = {}  # of what loops give
         self.carries: dict[int, str] = {}  # the names that the next iteration reads values by
@@ -191,6 +193,7 @@ class Writer(Parameters):
     def call_statement(self, op: Call) -> None:
         if self.uses[op.id] == 1 and self.folds(op) and not self.carried_name(op):
             self.exprs[op.id] = self.fitted(lambda: self.call(op), f"v{op.id} = ")
+            self.folded_at[op.id] = self.site(op)
             self.pending.add(op.id)
         else:
             self.assign(op, lambda: self.call(op))
@@ -232,7 +235,13 @@ class Writer(Parameters):
     def statement(self, op: Op | None, build: Callable[[], str]) -> None:
         """Write the line that `build` gives; where that is too long, what it folds in gets lines of its own first."""
         text = self.fitted(lambda: Snippet(build(), LOOSE), "").text
-        self.lines.append(f"{text}  # {in_line(str(op.site))}" if self.sites and op is not None and op.site else text)
+        site = self.site(op) if self.sites else None
+        self.lines.append(f"{text}  # {in_line(str(site))}" if site else text)
+
+    def site(self, op: Op | None) -> Site | None:
+        """The user's line of an op, or else of what its text has just folded in."""
+        sites = [op.site if op else None, *map(self.folded_at.get, sorted(self.used, reverse=True))]
+        return next(filter(None, sites), None)
 
     def fitted(self, build: Callable[[], Snippet], before: str) -> Snippet:
         self.used = set()
@@ -386,8 +395,3 @@ def _roots(ops: Iterable[Op]) -> set[str]:
     called = {id(op.fn): op.fn for op in ops if isinstance(op, Call) and not isinstance(op.fn, Variable)}
     places = map(import_path, called.values())
     return {(place.path if place.module == "builtins" else place.module).split(".")[0] for place in places if place}
-
-
-def key_value(key: Any) -> Any:
-    """A key with the values of Variables in it, as far as they are known."""
-    return with_variables(key, value_of)
