@@ -107,7 +107,8 @@ def runs_python(fn: Any) -> bool:
     if isinstance(fn, type):
         return is_heap_type(fn)
     calls = [vars(base)["__call__"] for base in type(fn).__mro__ if "__call__" in vars(base)]
-    return isinstance(fn, types.FunctionType) or isinstance(calls[0] if calls else None, types.FunctionType)
+    of_python = isinstance(fn, types.FunctionType) or _is_from_python(fn)
+    return of_python or isinstance(calls[0] if calls else None, types.FunctionType)
 
 
 def is_of_library(fn: Any) -> bool:
