@@ -76,6 +76,8 @@ SETTINGS: dict[str, Callable[[], Any]] = {
     "warnings as errors": lambda: warning_of("error"),
     "warnings of a kind as errors": lambda: warning_of("error", UserWarning),
     "no warnings": lambda: warning_of("ignore"),
+    "printed digits": lambda: np.printoptions(precision=1, legacy="1.13"),
+    "digits of integers": lambda: digits(700),
     "decimal": lambda: decimal.localcontext(prec=2),
     "context variable": lambda: bound(3),
     "locale": lambda: in_locale("C.UTF-8"),
@@ -125,11 +127,19 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "an error in what the gradient drops": lambda x: x[1] * 2.0 + np.sum(np.exp(800.0 * x)[:0]) + np.sum(1.0 / x) * 0.0,
     "a warning": warned,
     "a printed array": printed,
+    "printed in an f-string": lambda x: x[0] * len(f"{ARRAY} {ARRAY!r} {ARRAY[0]}"),
+    "printed in containers": lambda x: x[0] * len(str([ARRAY])) + x[1] * len(repr({"a": ARRAY})),
+    "printed by %": lambda x: x[0] * len("%s %r" % (ARRAY, ARRAY)),  # noqa: UP031
+    "printed by format": lambda x: x[0] * len("{} {a}".format(ARRAY, a=ARRAY)),  # noqa: UP032
+    "printed by NumPy": lambda x: x[0] * len(np.array2string(ARRAY)) + x[1] * len(np.array_repr(ARRAY)),
+    "printed by a method": lambda x: x[0] * len(ARRAY.__str__()) + x[1] * len(ARRAY.__repr__()),
+    "printed by map": lambda x: x[0] * len("".join(map(str, [ARRAY]))) + x[1] * len(next(map(repr, [ARRAY]))),
     "digits": counted_digits,
     "a context variable": lambda x: x[0] * VARIABLE.get(),
     "decimal": lambda x: x[0] * float(decimal.Decimal(1) / 3),
     "a number in the words of the place": lambda x: x[0] * len(f"{1234567:n}"),
 }
+ARRAY = np.array([1.23456789, 2.0])
 POINT = np.array([1.0, 2.0])
 
 

@@ -23,6 +23,7 @@ from wengert.compiling.watched.identities import CHANGING
 from wengert.compiling.watched.instances import watch_answer
 from wengert.compiling.watched.kinds import is_tensor_function, runs_code
 from wengert.compiling.watched.outside import OF_MEMORY, Reads
+from wengert.compiling.watched.printing import HOOKS_OF_PRINTING, PRINTING, SHOWING, watch_settings
 from wengert.compiling.watched.ruled import where_traced
 from wengert.compiling.watched.sameness import same
 from wengert.compiling.watched.trusted import (
@@ -250,7 +251,7 @@ def _checked(native: Callable[..., bool]) -> Callable[..., bool]:
     return call
 
 
-_ASKED |= {f: _checked(f) for f in (isinstance, issubclass)}
+_ASKED |= {f: _checked(f) for f in (isinstance, issubclass)} | PRINTING
 
 
 def _setattr(obj: Any, value: Any, name: str, site: Site | None) -> None:
@@ -397,7 +398,7 @@ def _instead(f: Any, reads: Reads) -> Any:
     if type(f) in _MAKING_TYPES and f in MAKING:
         return seeded(f, reads)
     _called(reads, f)
-    if type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _ASKED:
+    if f is str or (type(f) in (types.BuiltinFunctionType, types.WrapperDescriptorType) and f in _ASKED):
         return _ASKED[f]
     return where_traced(f, reads) if _has_rule(f) else _with_parts(f, reads) if _walks(f) else None
 
@@ -431,6 +432,8 @@ def _called(reads: Reads, f: Any) -> None:
     caller = user_frame(sys._getframe(3))
     is_inside = caller is not None and is_library(caller.f_globals)
     words = refused_call(f, is_inside) or _not_followed(f)
+    if type(f) in _WITH_NAMES and f.__name__ in (*SHOWING, *_FORMATTING):
+        watch_settings(reads)
     if type(f) is types.BuiltinFunctionType and f.__name__ in _FORMATTING and names_attributes(f.__self__):
         words = f"it formats a string that names attributes ({f.__self__!r})"
     elif type(f) is types.MethodDescriptorType and f.__name__ in _FORMATTING:
@@ -476,6 +479,7 @@ _WHOLE = {"__setattr__", "__delattr__", "__reduce__", "__reduce_ex__", "__getsta
 """Methods of C that change their object, or read all of it."""
 
 
+_WITH_NAMES = (types.FunctionType, types.BuiltinFunctionType, types.MethodWrapperType)
 _OF_CLASSES = (types.WrapperDescriptorType, types.MethodDescriptorType)
 
 
@@ -486,6 +490,7 @@ def _is_of_user(f: Any) -> bool:
 
 WATCHING = {
     **HOOKS,
+    **HOOKS_OF_PRINTING,
     "resolve": _resolve,
     "getattr": _getattr,
     "setattr": _setattr,
