@@ -41,6 +41,6 @@ for name in OF_SCIPY:
 rules.when_imported("scipy.sparse.linalg", "wengert_rules.scipy.sparse.systems")
 
 rules.when_imported("numpy.lib.recfunctions", "wengert_rules.recfunctions")
-for name in ("pandas", "bottleneck", "xarray", "pint", "pywt", "wrapt"):
+for name in ("pandas", "bottleneck", "xarray", "pint", "pywt", "wrapt", "numexpr"):
     rules.when_imported(name, f"wengert_rules.{name}")
 rules.when_imported("arch.univariate.recursions", "wengert_rules.arch")
