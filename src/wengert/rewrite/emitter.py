@@ -84,6 +84,8 @@ class OpcodeTable(NamedTuple):
     """Take a code object apart, as `bytecode` does it."""
     effects: Mapping[str, StackEffect] | None
     """How opcodes move the NULLs of calls, where the place of the callable depends on them (to 3.12)."""
+    iterator_places: int = 1
+    """How many places of the stack an iterator of a `for` takes: it itself, and from 3.15 an index or NULL above."""
     tells_heads: bool = False
     """Whether a hook is called where an iteration of a loop begins."""
 
@@ -141,9 +143,13 @@ class Emitter:
 
     def resolve(self, depth: int) -> None:
         """Exchange the callable at this depth of the stack (the top is 1) for what the hook `resolve` gives for it."""
+        self.swapped(depth, "resolve")
+
+    def swapped(self, depth: int, name: str, *constants: Any) -> None:
+        """Exchange what lies at this depth of the stack for what the hook `name` gives for it."""
         if depth > 1:
             self.op("SWAP", depth)
-        self.hook("resolve", 1)
+        self.hook(name, 1, *constants)
         if depth > 1:
             self.op("SWAP", depth)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 from bytecode import Instr, Label
@@ -23,17 +24,17 @@ class LoopHead(NamedTuple):
     set: frozenset[str]
 
 
-def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, LoopHead]]:
+def set_apart(items: list[Any], places: int) -> tuple[list[Any], dict[Label, LoopHead]]:
     """The items of a program, and the Heads at the labels that jumps go back to, but for those that change the stack.
 
-    A jump from before goes to a label of its own, right in front of the head.
+    A jump from before goes to a label of its own, right in front of the head. An iterator takes so many `places`.
     """
     place = {item: k for k, item in enumerate(items) if isinstance(item, Label)}
     jumps: list[tuple[int, Any]] = [
         (k, item) for k, item in enumerate(items) if isinstance(item, Instr) and isinstance(item.arg, Label)
     ]
     last = {jump.arg: k for k, jump in jumps if place[jump.arg] <= k and "NO_INTERRUPT" not in jump.name}
-    labels = last.keys() - _changing_the_stack(items, [(place[label], k, label) for label, k in last.items()])
+    labels = last.keys() - _changing_the_stack(items, [(place[label], k, label) for label, k in last.items()], places)
     if not labels:
         return items, {}
     live, heads, fronts = live_at(items), dict[Label, LoopHead](), {label: Label() for label in labels}
@@ -45,19 +46,34 @@ def set_apart(items: list[Any]) -> tuple[list[Any], dict[Label, LoopHead]]:
     for k, item in enumerate(items):
         if isinstance(item, Label) and item in labels:
             made.append(fronts[item])
-            is_for = next((i.name for i in items[k:] if isinstance(i, Instr)), "") == "FOR_ITER"
+            is_for = _is_for(items, k)
             counts = is_for and not target_is_read(items, live, k)
             heads[item] = LoopHead(k, live[k], is_for, counts, sets[item])
         made.append(item)
     return made, heads
 
 
-def _changing_the_stack(items: list[Any], loops: list[tuple[int, int, Label]]) -> set[Label]:
+def _changing_the_stack(items: list[Any], loops: list[tuple[int, int, Label]], places: int) -> set[Label]:
     """The labels of loops whose iterations change what no name leads to: the container of a comprehension, which lies
     on the stack under their iterators, or, by yielding, what iterates over a generator."""
     found = set[Label]()
+    adding = ADDING if places == 1 else ADDING | UNPACKING
     for k, item in enumerate(items):
-        if isinstance(item, Instr) and item.name in ("LIST_APPEND", "SET_ADD", "MAP_ADD", "YIELD_VALUE"):
-            inmost = [label for begin, end, label in sorted(loops, key=lambda loop: -loop[0]) if begin < k < end]
-            found.update(inmost if item.name == "YIELD_VALUE" else inmost[: item.arg - 1])  # type: ignore[operator]
+        if isinstance(item, Instr) and (item.name in adding or item.name == "YIELD_VALUE"):
+            around = [(begin, label) for begin, end, label in loops if begin < k < end]
+            above: Any = math.inf if item.name == "YIELD_VALUE" else item.arg
+            for begin, label in sorted(around, key=lambda loop: -loop[0]):
+                above -= places if _is_for(items, begin) else 1
+                if above <= 0:
+                    break
+                found.add(label)
     return found
+
+
+def _is_for(items: list[Any], head: int) -> bool:
+    return next((i.name for i in items[head:] if isinstance(i, Instr)), "") == "FOR_ITER"
+
+
+ADDING = {"LIST_APPEND", "SET_ADD", "MAP_ADD"}
+UNPACKING = {"LIST_EXTEND", "SET_UPDATE", "DICT_UPDATE"}
+"""Opcodes of comprehensions that add all of an iterable, from 3.15."""

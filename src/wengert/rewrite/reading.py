@@ -21,6 +21,8 @@ def reading_table(version: tuple[int, int]) -> OpcodeTable:
     """The table of this version of Python, with hooks at what reads outside names, and at the heads of loops."""
     base = table_for(version)
     handlers = {name: handler for name, handler in HANDLERS.items() if name in base.passed}
+    if base.iterator_places > 1:
+        handlers["GET_ITER"] = get_iter
     return base._replace(hooked={**base.hooked, **handlers}, passed=base.passed - set(handlers), tells_heads=True)
 
 
@@ -29,16 +31,27 @@ def write_head(e: Emitter, label: Any, head: LoopHead) -> None:
 
     Those of a `for` get the iterator, too, and the first gives what is iterated over instead.
     """
+    places = e.table.iterator_places
     if head.is_for:
-        e.hook("loop_entered", 1, head)
+        e.swapped(places, "loop_entered", head)
     else:
         e.op("LOAD_CONST", head)
         e.command("loop_entered", 1)
     e.keep(label)
     if head.is_for:
-        e.op("COPY", 1)
+        e.op("COPY", places)
     e.op("LOAD_CONST", head)
     e.command("loop_head", 1 + head.is_for)
+
+
+def get_iter(e: Emitter, instr: Instruction) -> None:
+    """Make the iterator of a `for` first: else a list and an index may lie on the stack, which no hook can be given."""
+    e.iterable()
+    if instr.arg == 0:  # not that of `yield from`
+        e.op("LOAD_CONST", iter)
+        e.op("SWAP", 2)
+        e.op("CALL", 0)
+    e.keep(instr)
 
 
 def load_global(e: Emitter, instr: Instruction) -> None:
@@ -79,7 +92,7 @@ def load_cell(e: Emitter, instr: Instruction) -> None:
 
 def import_name(e: Emitter, instr: Instruction) -> None:
     e.keep(instr)
-    e.hook("imported", 1, instr.arg)
+    e.hook("imported", 1, instr.arg if isinstance(instr.arg, str) else instr.arg[-1])  # before it: whether it is lazy
 
 
 def import_from(e: Emitter, instr: Instruction) -> None:

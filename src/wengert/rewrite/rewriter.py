@@ -123,7 +123,7 @@ def rewritten(
     program.argnames = list(code.co_varnames)  # all local names, so that `bytecode` keeps their order
     emitter = Emitter(table, hooks, calls_without_self(program, table), nested, giving)
     sites = Sites(code)
-    items, heads = set_apart([*program]) if table.tells_heads else ([*program], {})
+    items, heads = set_apart([*program], table.iterator_places) if table.tells_heads else ([*program], {})
     for k, item in enumerate(items):
         if isinstance(item, Instr):
             rewrite_one(emitter, item, sites.at(items, k))

@@ -6,10 +6,11 @@ import opcode
 import sys
 
 from wengert.errors import BytecodeError
-from wengert.rewrite import opcodes_311, opcodes_312, opcodes_313, opcodes_314
+from wengert.rewrite import opcodes_311, opcodes_312, opcodes_313, opcodes_314, opcodes_315
 from wengert.rewrite.emitter import OpcodeTable
 
-TABLES = {module.TABLE.version: module.TABLE for module in (opcodes_311, opcodes_312, opcodes_313, opcodes_314)}
+MODULES = (opcodes_311, opcodes_312, opcodes_313, opcodes_314, opcodes_315)
+TABLES = {module.TABLE.version: module.TABLE for module in MODULES}
 
 
 def table_for(version: tuple[int, int]) -> OpcodeTable:
