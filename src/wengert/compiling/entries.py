@@ -119,7 +119,10 @@ class Entry:
     @property
     def is_over(self) -> bool:
         """Whether a test fails that will never hold again."""
-        return not all([eval(test, dict(self.names)) for test in self.final])
+        try:
+            return not all([eval(test, dict(self.names)) for test in self.final])
+        except (KeyError, IndexError, AttributeError, TypeError, ValueError):
+            return True
 
     def stale(self, args: tuple[Any, ...]) -> str:
         """The test in the code that does not hold of arguments which pass all others."""
