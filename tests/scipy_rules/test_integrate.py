@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 
 import numpy as np
 import pytest
+import scipy
 from scipy import integrate
 from solver_cases import Case, check, table
 
@@ -96,3 +98,31 @@ def test_a_batch_of_integrals() -> None:
 def test_a_weight_of_no_rule_is_refused() -> None:
     with pytest.raises(wg.RefusedCallError, match="weight='cauchy'"):
         wg.grad(lambda a: integrate.quad(lambda x: a * x, -1, 1, weight="cauchy", wvar=0.3)[0])(1.0)
+
+
+def _of_c(kinds, compute):
+    return ctypes.CFUNCTYPE(ctypes.c_double, *kinds)(compute)
+
+
+def test_a_low_level_callable_of_one_number_is_followed_to_its_rule():
+    sine = _of_c([ctypes.c_double], math.sin)
+
+    def f(b):
+        return integrate.quad(scipy.LowLevelCallable(sine), 0.0, b)[0]
+
+    with pytest.raises(wg.NoRuleError, match="has no rule"):
+        wg.grad(f)(1.2)
+    with wg.rules.scope():
+        wg.partials(sine)(lambda y, x: np.cos(x))
+        np.testing.assert_allclose(wg.value_and_grad(f)(1.2), (f(1.2), math.sin(1.2)), rtol=1e-12)
+
+
+def test_another_low_level_callable_is_refused():
+    product = _of_c([ctypes.c_int, ctypes.POINTER(ctypes.c_double)], lambda n, xs: xs[0] * xs[1])
+    low = scipy.LowLevelCallable(product)
+    for f in (
+        lambda b: integrate.quad(low, 0.0, 1.0, args=(b,))[0],
+        lambda b: integrate.dblquad(low, 0.0, b, 0.0, 1.0)[0],
+    ):
+        with pytest.raises(wg.RefusedCallError, match="no derivative of this LowLevelCallable: give it a function"):
+            wg.grad(f)(1.2)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
-from scipy import integrate
+from scipy import LowLevelCallable, integrate
 
 from wengert.extend import (
     RefusedCallError,
@@ -57,9 +58,21 @@ def quad(*given: Any, **words: Any) -> Any:
     return with_value(found[0], total), *found[1:]
 
 
+def called(f: Any) -> Any:
+    """The function in a LowLevelCallable, if it takes and returns one number: it may have a rule."""
+    if not isinstance(f, LowLevelCallable):
+        return f
+    if getattr(f.function, "argtypes", None) != (ctypes.c_double,):
+        raise RefusedCallError(
+            "scipy.integrate.quad has no derivative of this LowLevelCallable: give it a function of Python, or one of "
+            "C that takes and returns a double, with a rule (wg.rrule) for that."
+        )
+    return f.function
+
+
 def weighted(call: Any) -> Any:
     """The integrand of a call of quad with its weight."""
-    f, weight, w, a, b = call["func"], call["weight"], call["wvar"], call["a"], call["b"]
+    f, weight, w, a, b = called(call["func"]), call["weight"], call["wvar"], call["a"], call["b"]
     if weight is None:
         return f
     if weight in ("cos", "sin") and np.isfinite(a) and np.isfinite(b):
