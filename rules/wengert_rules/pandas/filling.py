@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from pandas._libs import algos
+from pandas._libs import algos, hashtable
 
 from wengert.extend import non_differentiable, stands_for
 from wengert_rules.pandas.names import present
 
 _FLOATS = ("float32_float32", "float32_float64", "float64_float64")
 
+non_differentiable(hashtable.duplicated)
 non_differentiable(*present(algos, "rank_1d", "rank_2d", "is_monotonic", "pad", "backfill", "groupsort_indexer"))
 
 
@@ -33,6 +34,18 @@ def take_both(values, indexer, out, fill_value=np.nan, allow_fill=True):
     out[...] = values[np.ix_(rows, columns)]
     out[rows == -1, :] = fill_value
     out[:, columns == -1] = fill_value
+
+
+@stands_for(*present(algos, "scalar_fillna_inplace", "scalar_fillna_2d_inplace"))
+def fill_with(values, fill_val, mask=None, is_datetimelike=False, limit=None):
+    """Fill the gaps of each row, at most `limit`, and return how many."""
+    missing = np.isnan(values) if mask is None else mask.astype(bool)
+    if limit is not None:
+        missing = missing & (np.cumsum(missing, axis=-1) <= limit)
+    values[missing] = fill_val
+    if mask is not None:
+        mask[missing] = False
+    return int(np.sum(missing))
 
 
 @stands_for(algos.ensure_float64)
