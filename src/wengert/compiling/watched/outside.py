@@ -309,9 +309,9 @@ class Reads(Taken):
 
     def _class(self, cls: Any) -> None:
         place, space, tests = self._space(cls), vars(cls), self.class_tests
-        tests[f"{self.pin(cls)}.__mro__ is {self.pin(cls.__mro__)}"] = None
+        kind = f"{self.pin(cls)}.__flags__ & {_PATTERNS} == {cls.__flags__ & _PATTERNS}"
+        tests[f"{self.pin(cls)}.__mro__ is {self.pin(cls.__mro__)} and {kind}"] = None
         tests[f"len({place}) == {len(space)}"] = None
-        tests[f"{self.pin(cls)}.__flags__ & {_PATTERNS} == {cls.__flags__ & _PATTERNS}"] = None
         for name, raw in space.items():
             if type(raw) is functools.cached_property:
                 tests[f"{place}[{name!r}].func is {self.pin(raw.func)}"] = None

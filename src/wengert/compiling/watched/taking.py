@@ -251,8 +251,8 @@ class Taken:
         self._contents.append((place, value, kept, value.flags.num))
         self.identities.shared[id(value)] = value, value, place
         like = f"type({place}) is {self.pin(np.ndarray)} and {self.of_dtype(place, value.dtype)}"
-        self.test(f"{like} and {place}.shape == {value.shape} and {place}.strides == {value.strides}")
-        self.test(f"{place}.flags.num == {value.flags.num}")
+        lies = f"{place}.strides == {value.strides} and {place}.flags.num == {value.flags.num}"
+        self.test(f"{like} and {place}.shape == {value.shape} and {lies}")
         self.test(f"{place}.tobytes() == {self.pin(value.tobytes())}")  # in records -0.0 is not 0.0, and nan is nan
 
     def of_dtype(self, place: str, dtype: np.dtype) -> str:
@@ -286,9 +286,8 @@ class Taken:
         types = [type(key) for key in value]
         self.identities.equal.update({id(key): key for key in value if is_remade(key)})
         if {*types} <= {str, int}:
-            if types:
-                self.test(f"[*map(type, {place})] == {self.pin(types)}")
-            self.test(f"[*{place}] == {repr([*value]) if int not in types else self.pin([*value])}")
+            keys = repr([*value]) if int not in types else self.pin([*value])
+            self.test(f"[*map(type, {place})] == {self.pin(types)} and [*{place}] == {keys}")
         elif all(issubclass(t, enum.Enum) for t in types):
             names = {key: self.pin(key) for key in value}
             self.test(f"[*map(id, {place})] == {[*map(id, names)]}")
