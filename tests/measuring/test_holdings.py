@@ -98,7 +98,7 @@ def test_a_loop_of_numbers_holds_what_is_written_down_of_it() -> None:
     found, peak = wg.memory(orbit, 1.0), plain_peak(orbit, 1.0)
     assert found.peak == pytest.approx(peak, rel=0.05)
     row = held_by(found, orbit, 2)["recording"]
-    assert 0.7 * peak < row.nbytes < peak
+    assert 0.65 * peak < row.nbytes < peak
     assert row.pieces == pytest.approx(7500, rel=0.1)
     assert sum(row.nbytes for row in found.lines) == found.peak  # numbers that calls share count once
 

@@ -17,7 +17,7 @@ from view_programs import FOLLOWED
 import wengert as wg
 from wengert.written import undo
 
-N = 50_000
+N = 70_000
 X = np.linspace(0.1, 1.0, N)
 
 

@@ -31,6 +31,7 @@ from wengert.errors import (
 )
 from wengert.recording.recording import STATE
 from wengert.recording.session import SESSION
+from wengert.rulebook.keeping import has_nan
 from wengert.rulebook.registry import rules
 from wengert.values import signatures
 from wengert.values.callables import callable_name, unwrapped
@@ -89,6 +90,8 @@ class Compiled(Remade, Wrapper):
             if type(result) is not Miss:
                 if entry is not entries[0]:  # the next call is likely to go the same way
                     self._entries[key] = _with_first(entries, entry)
+                if entry.derives and has_nan(result):  # maybe of a zero beside an infinity, which a walk back keeps
+                    return self.wrapped(*args, **kwargs)
                 return result
             if result is FAILED:
                 return self.wrapped(*args, **kwargs)
@@ -235,7 +238,8 @@ called there. Without strict=True it runs as it is. What can be watched: docs/co
 def _gives(entry: Entry, found: Traced, given: tuple[Any, ...]) -> bool:
     """Whether the code of an entry gives the numbers of its trace; it tells nobody of their overflows again."""
     with np.errstate(all="ignore"):
-        return agree(entry.call(*given), found.value)
+        made = entry.call(*given)
+    return agree(made, found.value) or (entry.derives and has_nan(made) and not has_nan(found.value))
 
 
 def _with_first(entries: Sequence[Entry], entry: Entry) -> list[Entry]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.compiling.loops.lowering import lowered
+from wengert.compiling.loops.lowering import lowered, postponed_on
 from wengert.compiling.optimising import optimised
 from wengert.compiling.watched.drawing import saved_state
 from wengert.compiling.watched.heads import ended_by_tests
@@ -48,6 +48,8 @@ class Entry:
     ) -> None:
         reads = traced.reads
         assert traced.tape is not None
+        has_walked = bool(reads.recording.notes) or bool(postponed_on(traced.tape))
+        self.derives = has_walked and not reads.draws  # what was drawn is drawn
         heads, self.recorded = ended_by_tests(traced.tape), len(traced.tape)
         self.tape = optimised(lowered(traced.tape, cut and not reads.draws, exact), exact)
         self.loops = {site: head.words for site, head in heads.items()}

@@ -15,6 +15,7 @@ from wengert.recording.primitives import INPUT, Bound
 from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Entry, Recording, Traced
 from wengert.recording.subclasses import viewed_plain
+from wengert.rulebook.keeping import has_nan, is_all_zero
 from wengert.rulebook.pushforwards import fitted, push
 from wengert.values.functional import getfield
 
@@ -32,6 +33,16 @@ class Step:
 
     def __call__(self, entry: Entry, dots: Any) -> Any:
         """The tangent of the entry's value; `dots` are those of its arguments, None for zero, not all None."""
+        dot = self._pushed(entry, dots, False)
+        if not has_nan(dot):
+            return dot
+        if type(entry[0]) is Bound:
+            with np.errstate(all="ignore"):
+                return self._pushed(entry, dots, True)
+        return None if STATE.recording is None and is_all_zero(dots) else dot
+
+    def _pushed(self, entry: Entry, dots: Any, keeps: bool) -> Any:
+        """The tangent of the entry's value; with `keeps`, products with a factor of zero are zero."""
         bound, y, _, args, kwargs, _ = entry
         if bound is INPUT:
             return dots[0]
@@ -55,7 +66,7 @@ class Step:
         if y is None:
             y = args[0]  # of a store, whose result is the array itself
         if bound.is_simple and self.size is None and bound.rule.kind == "partials" and bound.rule.forward is None:
-            dot = self.call(bound.rule.pushing(tuple([dot is not None for dot in dots])), dots, y, *args)
+            dot = self.call(bound.rule.pushing(tuple([dot is not None for dot in dots]), keeps), dots, y, *args)
             fits = type(dot) is np.ndarray is type(y) and dot.shape == y.shape and dot.dtype == y.dtype
             return dot if fits else fitted(self.call, dot, y)
         if kwargs:
@@ -65,7 +76,7 @@ class Step:
         if bound.of_subclass:
             y, *args = [viewed_plain(x, self.call) for x in (y, *args)]  # type: ignore[assignment]
         with self._as_it_was(bound):
-            return push(self.call, bound.fn, bound.rule, y, tuple(args), kwargs or {}, dots, self.size)
+            return push(self.call, bound.fn, bound.rule, y, tuple(args), kwargs or {}, dots, self.size, keeps)
 
     def _as_it_was(self, bound: Any) -> AbstractContextManager[None]:
         """A context in which the rule finds what it reads beside its arguments as it was at the call."""

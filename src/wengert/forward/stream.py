@@ -113,7 +113,10 @@ class Stream:
         self.count = slot + 1
         try:
             push = bound.forth or _forth(bound)
-            self.tangents[slot] = self.apart.run(push, entry, self.tangents)
+            dot = self.apart.run(push, entry, self.tangents)
+            if dot != dot:
+                dot = self.apart.run(self.step, entry, tuple(map(self._dots, entry[2])))
+            self.tangents[slot] = dot
         except Exception as error:
             self._look_for_dropped(entry)
             self.recording.refuse(error)  # type: ignore[arg-type]

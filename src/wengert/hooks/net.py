@@ -15,14 +15,10 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from wengert.errors import EscapedFrameError, WengertError
 from wengert.hooks.modules import MODULES
-from wengert.hooks.readers import read_by
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.session import SESSION
-from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.rewrite import original
 from wengert.rulebook.registry import rules
@@ -57,12 +53,6 @@ PASSING = {
     "__hash__",
 }
 """Methods that NumPy calls with the array that another is made from, and those that containers ask a bool of."""
-
-SHOWING = {"__len__", "__repr__", "__str__", "__format__", "__contains__", "__del__"}
-"""Methods that return what is no float; they may look at traced values."""
-_INERT = {float, int, bool, str, bytes, type, types.NoneType, types.ModuleType, types.FunctionType}
-_READING_NONE = {"scipy", *sys.stdlib_module_names}
-"""Packages whose functions read values of the user's from their arguments alone."""
 
 monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12
 _lock = lock_of_process()
@@ -130,8 +120,7 @@ def _is_innocent(frame: types.FrameType) -> bool:
 def _is_escaped(recording: Recording, frame: types.FrameType) -> bool:
     if frame.f_code.co_name in PASSING or _is_ours(frame.f_back):  # told at once; what it receives may be large
         return False
-    is_reading = _receives(recording, frame) or _reads(recording, frame)
-    return is_reading and not _is_licensed(frame) and not _is_shown(frame)
+    return _receives(recording, frame) and not _is_licensed(frame) and not _is_shown(frame)
 
 
 @contextlib.contextmanager
@@ -177,7 +166,8 @@ def _outside(code: types.CodeType) -> Any:
 
 def _receives(recording: Recording, frame: types.FrameType) -> bool:
     """Whether a traced value is among a function's arguments, their items, or the variables of functions around."""
-    values = _locals(frame)
+    names = frame.f_locals
+    values = [*names.values()] if hasattr(type(names), "values") else []  # of a text evaluated they may be anything
     if frame.f_code.co_name == "__del__":
         values += [getattr(values[0], "__dict__", None)]
     for value in values:
@@ -189,46 +179,14 @@ def _receives(recording: Recording, frame: types.FrameType) -> bool:
     return False
 
 
-def _reads(recording: Recording, frame: types.FrameType) -> bool:
-    """Whether a function can read a traced value by a global name, or from an attribute that it names."""
-    code, space = frame.f_code, frame.f_globals
-    if code.co_name in SHOWING or space.get("__name__", "").partition(".")[0] in _READING_NONE:
-        return False
-    found = [space[name] for name in code.co_names if name in space]
-    variables = [value for value in (*_locals(frame), *found) if type(value) not in _INERT or id(value) in SHADOW]
-    read = read_by(code.co_names, variables) if variables else ()
-    return any([is_inexact(value) and slot_of(recording, value) is not None for value in read])
-
-
-def _locals(frame: types.FrameType) -> list[Any]:
-    names = frame.f_locals
-    return [*names.values()] if hasattr(type(names), "values") else []  # of a text evaluated they may be anything
-
-
 def _is_licensed(frame: types.FrameType | None) -> bool:
     """Whether a frame runs for a primitive written in Python, for the rule of one, or for this package itself."""
     licensed = rules.once(_licensed)
     while frame is not None and original(frame.f_code) is None:
-        if (
-            frame.f_code in licensed
-            or _is_asked_for_a_constant(frame)
-            or (_is_ours(frame.f_back) and not frame.f_code.co_filename.startswith(ENGINE))
-        ):
+        if frame.f_code in licensed or (_is_ours(frame.f_back) and not frame.f_code.co_filename.startswith(ENGINE)):
             return True
         frame = frame.f_back
     return False
-
-
-def _is_asked_for_a_constant(frame: types.FrameType) -> bool:
-    """Whether a class takes over a NumPy function that is declared to have no derivative, such as `np.shape`."""
-    code = frame.f_code
-    if code.co_name != "__array_function__" or code.co_argcount < 2:
-        return False
-    called = frame.f_locals.get(code.co_varnames[1])
-    return type(called) is _ARRAY_FUNCTION and called in rules and rules[called].kind == "constant"
-
-
-_ARRAY_FUNCTION = type(np.sum)
 
 
 def _is_shown(frame: types.FrameType | None) -> bool:

@@ -37,6 +37,7 @@ class Bars:
     """The cotangents of one reverse pass, by slot; they are summed in place, in buffers of the engine's own."""
 
     acts = True  # whether rules and thunks may add themselves to a buffer
+    careful = False  # whether each step is looked at, and one that makes a nan is taken again with zeros kept
     windows: Windows | None = None  # where the parts of arrays stand that views show
     owed: Owed  # to be put back when they are known
 
@@ -244,6 +245,8 @@ def getitem_onto(x_bar: np.ndarray, key: Any, y_bar: Any) -> None:
 
 class TracedBars(Bars):
     """Bars that an outer trace sees: each piece runs through the hooks, and each change in place is recorded."""
+
+    careful = True
 
     def __init__(self, recording: Recording, walked: Recording) -> None:
         super().__init__(0)

@@ -38,7 +38,7 @@ from wengert.written.undo import Everything, undo
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")
-WalkBack = Callable[[Recording, Level, Bars, int, int, bool], None]
+WalkBack = Callable[[Recording, Level, Bars, int], None]
 
 _box = [object()]
 ONCE = sys.getrefcount(_box[0])  # of what one list holds and nothing else
@@ -339,7 +339,7 @@ class Folded:
                 table.extend([None] * (len(recording.entries) - len(table)))
                 for k, y_bar in y_bars.items():
                     table[self.outputs[k] - self.start + base] = y_bar
-                walk(recording, Level(base), bars, len(recording.entries) - 1, 0, True)
+                walk(recording, Level(base), bars, len(recording.entries) - 1)
             except KeyboardInterrupt as error:
                 told = getattr(self.fn, "told", None)
                 error.add_note(f"interrupted: {(told and told.back) or f'walk back over {callable_name(self.fn)}'}")

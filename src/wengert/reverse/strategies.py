@@ -112,6 +112,8 @@ class _Passing(Bars):
 class PassingBars(_Passing, Bars):
     """Bars of which some are not summed."""
 
+    careful = True
+
 
 class PassingTracedBars(_Passing, TracedBars):
     """TracedBars of which some are not summed."""

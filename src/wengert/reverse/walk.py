@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -16,15 +17,16 @@ from wengert.recording.pulls import Pull
 from wengert.recording.recording import STATE, Entry, Level, Recording, Traced, flat_slots
 from wengert.recording.subclasses import viewed_plain
 from wengert.recording.variables import splat
-from wengert.reverse.accumulators import EAGER, Bars, plus
+from wengert.reverse.accumulators import EAGER, Bars
 from wengert.reverse.checkpoint import Folded
+from wengert.reverse.parts import field_step, store_step
 from wengert.reverse.strategies import PassingBars, PassingTracedBars, Seeds, choosing
 from wengert.reverse.windows import Windows
 from wengert.rulebook.array_steps import array_step
+from wengert.rulebook.keeping import are_finite, has_nan, is_all_zero
 from wengert.rulebook.running import own
 from wengert.values.cotangents import AbstractTangent
 from wengert.values.functional import getfield, setitem
-from wengert.values.keys import may_repeat
 from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
 from wengert.values.settings import SETTINGS
@@ -35,6 +37,7 @@ from wengert.written.residuals import materialise
 _ndarray, _ref = np.ndarray, weakref.ref
 _sum = np.add.reduce
 _ARRAYS = (np.ndarray, Spec)
+LARGE = 1 << 19  # bytes of a cotangent from which on each step is looked at, so that its entry can be dropped
 WARM = 100  # uses after which a form of call gets a step of its own: it takes 2 ms to generate, and saves 1.5 µs a use
 
 
@@ -53,6 +56,10 @@ def reverse(
     put back as each pullback saw it, and restored at the end. What is computed is recorded by `watching`, the recording
     that is open on this thread now: the same one in an inner level, None in the outermost, any one for a pullback
     called later. `make` makes the Bars of so many slots where no outer trace looks on.
+
+    A cotangent of exactly zero hands on zeros, also where a partial is infinite or nan: a step that makes a nan is
+    taken again in this way. To look at each step would take too long on small arrays, so the inputs are looked at in
+    the end, and all is walked again if one of them has a nan. Entries are dropped only once steps are looked at.
     """
     end = max([slot for slot, _ in seeds], default=here.start - 1)
     if watching is not None or depth or SETTINGS.strategy == "pass through" or SETTINGS.debug_nans:
@@ -61,32 +68,55 @@ def reverse(
         made = PassingBars(end + 1) if watching is None else PassingTracedBars(watching, recording)
         bars: Bars = choosing(made, recording, here, seeds)
     else:
-        bars = (make or EAGER[SETTINGS.add])(end + 1)
-        bars.windows = Windows(recording.entries)
+        bars = _fresh(recording, end, make)
     if recording.memory.has_pulls:
         for entry in map(recording.entries.__getitem__, range(here.start, end + 1)):
             if entry is not None and getattr(entry[0], "seen", None) is not None:
                 entry[0].seen.look_again()
-    for slot, seed in seeds:
-        bars.start(slot, seed)
+    _start(bars, seeds)
     bars.owed, owed = recording.owed, len(recording.owed)
     try:
         if isinstance(bars, (PassingBars, PassingTracedBars)):
             _walk_stepwise(recording, here, bars, end, depth)
-        else:
-            if consume:
-                recording.memory.use_up()
-            _walk(recording, here, bars, end, depth, consume)
+            return bars
+        large = LARGE if consume else math.inf
+        last = _walk_quickly(recording, here, bars, end, depth, large)
+        if last < 0 and not any(map(has_nan, [bars.table[slot] for slot in here.inputs if slot <= end])):
+            return bars
+        recording.owed.pay(owed)
+        if last < 0 or any(map(has_nan, bars.table[: last + 1])):
+            bars = _fresh(recording, end, make)
+            _start(bars, seeds)
+            bars.owed, last = recording.owed, end
+        bars.careful = True
+        if consume:
+            recording.memory.use_up()
+            recording.entries[last + 1 : end + 1] = [None] * (end - last)
+        _walk_carefully(recording, here, bars, last, depth, consume)
     finally:
         recording.owed.pay(owed)
     return bars
 
 
-@steps("bars")
-def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, consume: bool) -> None:
-    """Walk back from `end` to the start of the level, where no outer trace looks on.
+def _fresh(recording: Recording, end: int, make: Callable[[int], Bars] | None) -> Bars:
+    bars = (make or EAGER[SETTINGS.add])(end + 1)
+    bars.windows = Windows(recording.entries)
+    return bars
 
-    Most steps are generated ones; `general_step` takes any other.
+
+def _start(bars: Bars, seeds: Seeds) -> None:
+    for slot, seed in seeds:
+        bars.start(slot, seed)
+
+
+@steps("bars")
+def _walk_quickly(
+    recording: Recording, here: Level, bars: Bars, end: int, depth: int, large: float, consume: bool = False
+) -> int:
+    """Walk back from `end` to the start of the level, where no outer trace looks on, and return -1.
+
+    Most steps are generated ones; `general_step` takes any other. Before a step whose cotangent has `large` bytes it
+    stops, and returns its slot. With `consume` it drops the entries.
     """
     entries: Any = recording.entries
     table, memory = bars.table, recording.memory
@@ -105,17 +135,46 @@ def _walk(recording: Recording, here: Level, bars: Bars, end: int, depth: int, c
             if step is not None:
                 step(bar, entry, table)
                 table[slot] = None
+            elif type(bar) is _ndarray and bar.nbytes >= large:
+                return slot
             elif primitive.is_simple and type(bar) is not dict:
                 table[slot] = None
                 (primitive.array_step or _simple_step)(bars, table, bar, entry)
-            elif slot in inputs:
-                continue
-            else:
+            elif slot not in inputs:
                 general_step(bars, slot, entry, depth)
             if consume:
                 entries[slot] = None
     except (NoDerivativeError, np.linalg.LinAlgError) as error:
         raise of_rule(error, entry[5]) from error.__cause__
+    return -1
+
+
+@steps("bars")
+def _walk_carefully(recording: Recording, here: Level, bars: Bars, end: int, depth: int, consume: bool) -> None:
+    """Walk back in general steps, each of which is looked at; with `consume`, drop the entries."""
+    entries: Any = recording.entries
+    table, memory = bars.table, recording.memory
+    done, log = 0, memory.undo
+    try:
+        for slot in range(end, here.start - 1, -1):
+            if table[slot] is None or slot in here.inputs:
+                continue
+            if log and done < len(log) and log[-1 - done][0] > slot:
+                done = memory.unwind(slot) if consume else memory.rewind(slot, done)
+            entry = entries[slot]
+            general_step(bars, slot, entry, depth)
+            if consume:
+                entries[slot] = None
+    except (NoDerivativeError, np.linalg.LinAlgError) as error:
+        raise of_rule(error, entry[5]) from error.__cause__
+
+
+def _walk_stretch(recording: Recording, here: Level, bars: Bars, end: int) -> None:
+    """Walk back over what the second run of a checkpoint's function recorded."""
+    if not bars.careful:
+        _walk_quickly(recording, here, bars, end, 0, math.inf, True)
+    else:
+        _walk_carefully(recording, here, bars, end, 0, True)
 
 
 def _walk_stepwise(
@@ -170,13 +229,13 @@ def general_step(bars: Bars, slot: int, entry: Entry, depth: int) -> None:
     elif type(primitive) is Pull:
         _custom_step(bars, bar, owned, primitive, y, ins, args, depth)
     elif type(primitive) is Folded:
-        primitive.back(bars, bar, _walk)
+        primitive.back(bars, bar, _walk_stretch)
     elif type(primitive) is not Bound or primitive.variant is None:
         return
     elif primitive.fn is getfield:
-        _field_step(bars, ins[0], args, bar)
+        field_step(bars, ins[0], args, bar)
     elif primitive.fn is setitem and bars.can_unstore(bar, args[1]):
-        _store_step(bars, bar, owned, ins, args)
+        store_step(bars, bar, owned, ins, args)
     else:
         if type(y) is weakref.ref:  # may be gone: at most its shape and dtype are read, which ȳ has too
             y = bar
@@ -263,7 +322,7 @@ def _rule_step(bars: Bars, y_bar: Any, bound: Bound, y: Any, ins: Any, args: Any
     if bound.of_subclass:
         y, *rest = [viewed_plain(x, bars.call) for x in (y, *primals)]
         primals = tuple(rest)
-    if rule.accumulators and bound.seen is None:
+    if rule.accumulators and bound.seen is None and not (bars.careful and not are_finite(y_bar, *primals)):
         wanted = bars.absorb(rule, ins, y_bar, y, primals, static, wanted)
         if not any(wanted):
             return
@@ -281,6 +340,9 @@ def _derived_step(
 ) -> None:
     """A step back by the variant of a rule that states partials or a pullback."""
     x_bars = bars.call(variant.call, y_bar, y, *primals, **static)
+    if bars.careful and has_nan(x_bars):
+        with np.errstate(all="ignore"):
+            x_bars = bars.call(rule.keeping(wanted), y_bar, y, *primals, **static)
     for slot, x_bar, x, is_wanted in zip(ins, x_bars, primals, wanted, strict=False):
         if is_wanted and isinstance(x_bar, AbstractTangent):
             _settle(bars, slot, [x_bar], x, rule, y_bar)
@@ -295,27 +357,6 @@ def _settle(bars: Bars, slot: int, held: list[Any], x: Any, rule: Any, y_bar: An
         raise RuleError(f"the rule of {rule.primitive} ({rule.where}): {error}") from None
 
 
-def _field_step(bars: Bars, slot: int, args: Any, bar: Any) -> None:
-    """A step back through `getfield`: the cotangent goes into the place of the part."""
-    parts = bars.table[slot]
-    if parts is None:
-        parts = bars.table[slot] = {}
-    old = parts.get(args[1])
-    parts[args[1]] = bar if old is None else bars.call(plus, old, bar)
-
-
-def _store_step(bars: Bars, y_bar: Any, owned: bool, ins: Any, args: Any) -> None:
-    """A step back through `x[key] = value`: the region is read for the value, and zeroed for x."""
-    slot, _, value_slot = ins
-    key, value = args[1], args[2]
-    if value_slot is not None:
-        if may_repeat(key):
-            y_bar, owned = y_bar if owned else bars.copy(y_bar), True
-        bars.add(value_slot, bars.project(bars.read_last(y_bar, key), value, True))
-    if slot is not None:
-        bars.add(slot, bars.clear(y_bar, owned, key), True)
-
-
 def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: Any, args: Any, depth: int) -> None:
     """A step back by the pullback that an rrule returned."""
     if pull.level != depth and y is not None:  # None is what its function wrote unsaid
@@ -326,6 +367,8 @@ def _custom_step(bars: Bars, y_bar: Any, owned: bool, pull: Pull, y: Any, ins: A
     y_bar = rule.result_bar(y_bar, y if is_flat(y) else form_of(y)) if type(y_bar) is dict else y_bar
     with pull.seen.shown(STATE.recording is not None, bars.owed):
         x_bars = list(rule.cotangents(bars.call(pull.pullback, y_bar), args))
+        if bars.careful and STATE.recording is None and is_all_zero(y_bar) and has_nan(x_bars):
+            return
         for k, (slot, x) in enumerate(zip(ins, args, strict=False)):
             held, x_bars[k] = [x_bars[k]], None
             if type(slot) is tuple:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import operator
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from wengert.errors import RuleError
+from wengert.rulebook.keeping import keeping, kept_text, product_kept, times_kept
 from wengert.rulebook.purity import ACTS, Effects
 from wengert.rulebook.running import apart, retrying, times, whole, whole_sum
 from wengert.rulebook.syntax import (
@@ -71,6 +73,7 @@ class RuleBody:
                 f"got {self.name}{inspect.signature(function)}"
             )
         self.y = named[lead - 1].name if lead else ""
+        self.y_bar = named[0].name if kind == "pullback" else ""
         self.names = tuple(p.name for p in named[lead:])
         self.defaults = {p.name: p.default for p in named[lead:] if p.default is not p.empty}
         self.variadic = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
@@ -129,16 +132,19 @@ class RuleBody:
         is_itself = all([isinstance(part, ast.Name) and part.id == y_bar for part in parts])
         return is_itself and all([isinstance(n.ctx, ast.Load) for n in names])
 
-    def variant(self, wanted: tuple[bool, ...]) -> Variant:
-        """The Variant that computes the wanted cotangents only; `wanted` has a flag for each argument by position."""
+    def variant(self, wanted: tuple[bool, ...], keeps: bool = False) -> Variant:
+        """The Variant that computes the wanted cotangents only; `wanted` has a flag for each argument by position.
+
+        With `keeps`, where ȳ is exactly zero its products are zero as well.
+        """
         with DERIVING:
             if self.node is None or not self.exact:
-                made = self._whole(wanted)
+                made = self._whole(wanted, keeps)
             else:
-                made = self._pruned(copied_tree(self.node), wanted)
+                made = self._pruned(copied_tree(self.node), wanted, keeps)
             return made if self.computes else made._replace(call=apart(made.call))
 
-    def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...]) -> Variant:
+    def _pruned(self, node: ast.FunctionDef, wanted: tuple[bool, ...], keeps: bool) -> Variant:
         """The variant made of the text: what is not wanted becomes None, and what only that reads goes."""
         y_bar = unused("y_bar", node, self.function)
         multiply = unused("times", node, self.function)
@@ -158,8 +164,11 @@ class RuleBody:
             (node.args.posonlyargs or node.args.args).insert(0, ast.arg(y_bar))
         found = self._read(node, self.names[: len(wanted)])
         source = ast.unparse(node)
-        cells = {multiply: types.CellType(times)}
-        call = self._with_retry(node, cells) if self.multiplies else compiled(node, self.function, cells)
+        cells = {multiply: types.CellType(times_kept if keeps else times)}
+        if self.multiplies:
+            call = self._with_retry(node, cells)
+        else:
+            call = kept_text(self.function, node, [self.y_bar]) if keeps else compiled(node, self.function, cells)
         return Variant(call, *found, source)
 
     def _with_retry(self, node: ast.FunctionDef, cells: dict[str, types.CellType]) -> Callable[..., Any]:
@@ -171,28 +180,35 @@ class RuleBody:
         cells[retry].cell_contents = retrying(call)
         return call
 
-    def pushing(self, wanted: tuple[bool, ...]) -> Callable[..., Any]:
-        """The function `(dots, y, *args) -> ẏ` of a body that states partials: Σ pₖ ẋₖ over the `wanted`, or None."""
+    def pushing(self, wanted: tuple[bool, ...], keeps: bool = False) -> Callable[..., Any]:
+        """The function `(dots, y, *args) -> ẏ` of a body that states partials: Σ pₖ ẋₖ over the `wanted`, or None.
+
+        With `keeps`, where ẋₖ is exactly zero its product is zero as well.
+        """
         with DERIVING:
             if self.node is None or not self.exact:
-                return whole_sum(self.function, wanted)
+                return whole_sum(self.function, wanted, product_kept if keeps else operator.mul)
             node = copied_tree(self.node)
             dots = unused("dots", node, self.function)
+            multiply = unused("multiply", node, self.function) if keeps else ""
 
             def results(statement: ast.Return) -> list[ast.stmt]:
                 parts = zip(parts_of(statement), wanted, strict=False)
-                value = _total([_scaled(f"{dots}[{k}]", part) for k, (part, want) in enumerate(parts) if want])
+                terms = [_scaled(f"{dots}[{k}]", part, multiply) for k, (part, want) in enumerate(parts) if want]
+                value = _total(terms)
                 return [ast.copy_location(ast.Return(value), statement)]
 
             assert self.effects is not None
             prune(node, results, self.effects.is_free)
             (node.args.posonlyargs or node.args.args).insert(0, ast.arg(dots))
-            return self._with_retry(node, {})
+            return self._with_retry(node, {multiply: types.CellType(product_kept)} if keeps else {})
 
-    def _whole(self, wanted: tuple[bool, ...]) -> Variant:
+    def _whole(self, wanted: tuple[bool, ...], keeps: bool) -> Variant:
         """The variant that calls the whole body and drops what is not wanted."""
         asked = {"wanted": wanted} if self.asks else {}
-        call = whole(self.function, self.multiplies, wanted, max(len(wanted), len(self.names)), asked)
+        multiply = (times_kept if keeps else times) if self.multiplies else None
+        function = keeping(self.function, (self.y_bar,)) if keeps and not multiply else self.function
+        call = whole(function, multiply, wanted, max(len(wanted), len(self.names)), asked)
         if self.node is None or self.effects is None or not self.effects.is_blind():
             return Variant(call, ("value",) * len(wanted), "value", None)
         rest = [str(self.variadic)] * (len(wanted) - len(self.names))
@@ -230,13 +246,15 @@ def _total(parts: Sequence[ast.expr | None]) -> ast.expr:
     return functools.reduce(lambda a, b: ast.BinOp(a, ast.Add(), b), left) if left else ast.Constant(None)
 
 
-def _scaled(dot: str, part: ast.expr) -> ast.expr | None:
-    """The product of a tangent, the text `dot`, and a partial."""
+def _scaled(dot: str, part: ast.expr, multiply: str) -> ast.expr | None:
+    """The product of a tangent, the text `dot`, and a partial; by the function `multiply` where that is a name."""
     if isinstance(part, ast.Constant) and part.value is None:
         return None
     sign, factor = unit(part), ast.parse(dot, mode="eval").body
     if sign:
         return factor if sign > 0 else ast.UnaryOp(ast.USub(), factor)
+    if multiply:
+        return ast.Call(ast.Name(multiply, ast.Load()), [factor, part], [])
     return ast.BinOp(factor, ast.Mult(), part)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from wengert.errors import RuleError, WengertError
 from wengert.rulebook.batching import batched
 from wengert.rulebook.interface import AnyPushforward, AnyRule
+from wengert.rulebook.keeping import CONTRACTIONS, contracted_kept
 from wengert.values.cotangents import AbstractTangent, KnownInPart, force, is_zero
 from wengert.values.projection import project
 from wengert.values.results import LeafForm, cotangent, form_of, is_flat, with_leaves
@@ -44,18 +45,19 @@ def plainly(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def push(
     call: Caller, fn: Callable[..., Any], rule: AnyRule, y: Any, args: Args, kwargs: Mapping[str, Any] | None,
-    dots: Args, size: int | None = None,
+    dots: Args, size: int | None = None, keeps: bool = False,
 ) -> Any:  # fmt: skip
     """The tangent of y = `fn(*args, **kwargs)`, from the tangents `dots` of `args`; None where it is certainly zero.
 
     `call(f, *args)` runs each piece of the arithmetic. `args` are normalised, Specs or None where the `rule` reads no
     values. None stands for a tangent of zero, a sequence has a tuple of them. With `size` each tangent has a leading
-    axis of that length, and so has the result: one for each direction.
+    axis of that length, and so has the result: one for each direction. With `keeps`, products with a factor of zero
+    are zero, whatever the other factor is.
     """
     if rule.kind == "constant":
         return None
     if dots and type(dots[0]) is KnownInPart and _is_linear_in_first(rule, dots):
-        return dots[0].through(lambda dot: push(call, fn, rule, y, args, kwargs, (dot, *dots[1:]), size))
+        return dots[0].through(lambda dot: push(call, fn, rule, y, args, kwargs, (dot, *dots[1:]), size, keeps))
     kwargs = {name: value for name, value in kwargs.items() if name != "out"} if kwargs else {}
     flat, given = (args, dots) if rule.sequence is None else (rule.splat(args), _splat(rule, args, dots))
     plan = rule.plan(len(flat), tuple(kwargs))
@@ -63,7 +65,7 @@ def push(
     given = tuple([dot if dot is None or type(dot) in FORMS else force(dot) for dot in given[: len(primals)]])
     if all([dot is None for dot in given]):
         return None
-    pushed = _Pushed(call, fn, rule, y, args, kwargs, flat, primals, static)
+    pushed = _Pushed(call, fn, rule, y, args, kwargs, flat, primals, static, keeps)
     return pushed.along(given) if size is None else pushed.along_all(given, size)
 
 
@@ -95,6 +97,7 @@ class _Pushed(NamedTuple):
     flat: Args
     primals: Args
     static: Mapping[str, Any]
+    keeps: bool
 
     def along(self, dots: Args) -> Any:
         """ẏ in one direction."""
@@ -102,7 +105,7 @@ class _Pushed(NamedTuple):
         if forward is None:
             made = self.by_partials(dots) if self.rule.kind == "partials" else self.by_transpose(dots)
         elif forward.kind == "declared":
-            made = self.call(forward.action, dots, self.y, *self.primals, **self.static)
+            made = self.declared(forward, dots)
         else:
             made = self.total([self.called(forward, term) for term, _ in self.terms(forward, dots)])
         return fitted(self.call, made, self.y)
@@ -110,16 +113,17 @@ class _Pushed(NamedTuple):
     def along_all(self, dots: Args, size: int) -> Any:
         """ẏ in `size` directions, at once where the pushforward broadcasts or the function has a batching rule."""
         forward = self.rule.forward
-        if forward is not None and forward.kind != "declared":
+        is_sum = self.keeps and any([self.fn is f for f in CONTRACTIONS])
+        if forward is not None and forward.kind != "declared" and not is_sum:
             made = self.total([self.called(forward, *term, size) for term in self.terms(forward, dots)])
-        elif self.rule.kind == "partials" if forward is None else forward.broadcasts:
+        elif not is_sum and (self.rule.kind == "partials" if forward is None else forward.broadcasts):
             ndims = {spec.ndim for spec in _parts(self.y).specs.values()}
             ndim = ndims.pop() if len(ndims) == 1 else 0
             stacks = tuple([None if dot is None else self.call(_aligned, dot, ndim) for dot in dots])
             if forward is None:
                 made = self.by_partials(stacks)
             else:
-                made = self.call(forward.action, stacks, self.y, *self.primals, **self.static)
+                made = self.declared(forward, stacks)
         else:
             rows = [self.along(row_of(self.call, dots, k)) for k in range(size)]
             return None if rows[0] is None else _stack(self.call, rows)
@@ -127,17 +131,23 @@ class _Pushed(NamedTuple):
 
     def by_partials(self, dots: Args) -> Any:
         """ẏ = Σ pₖ ẋₖ."""
-        pushing = self.rule.pushing(tuple([dot is not None for dot in dots]))
+        pushing = self.rule.pushing(tuple([dot is not None for dot in dots]), self.keeps)
         return self.call(pushing, dots, self.y, *self.primals, **self.static)
+
+    def declared(self, forward: AnyPushforward, dots: Args) -> Any:
+        """ẏ by the function that was declared."""
+        action = forward.keeping if self.keeps else forward.action
+        return self.call(action, dots, self.y, *self.primals, **self.static)
 
     def by_transpose(self, dots: Args) -> Any:
         """ẏ by the transpose of the rule's pullback."""
         if self.rule.kind == "rrule":
             raise RuleError(f"{self.rule.primitive}: the pullback of its rule ({self.rule.where}) is not known here")
-        variant = self.rule.variant(tuple([dot is not None for dot in dots]))
+        wanted = tuple([dot is not None for dot in dots])
+        back = self.rule.keeping(wanted) if self.keeps else self.rule.variant(wanted).call
 
         def pullback(y_bar: Any) -> Any:
-            return variant.call(y_bar, self.y, *self.primals, **self.static)
+            return back(y_bar, self.y, *self.primals, **self.static)
 
         return transposed(self.call, self.rule, pullback, self.y, self.primals, dots)
 
@@ -171,6 +181,8 @@ class _Pushed(NamedTuple):
             return batched(self.call, fn, term, static, _joined(self.rule, moved, self.args), size, quiet=True)
         if getattr(fn, "__objclass__", None) in (np.ndarray, np.generic):  # a tangent may be of the other
             fn, term = getattr(np.ndarray, fn.__name__), (self.call(np.asarray, term[0]), *term[1:])
+        if self.keeps and any([fn is f for f in CONTRACTIONS]):
+            return self.call(contracted_kept, fn, *term, **static)
         return self.call(fn, *term, **static)
 
     def total(self, terms: list[Any]) -> Any:

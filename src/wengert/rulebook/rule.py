@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from wengert.errors import NoRuleError, RuleError
 from wengert.rulebook import showing
 from wengert.rulebook.bodies import RuleBody, Variant
 from wengert.rulebook.forward_steps import forward_step
+from wengert.rulebook.keeping import keeping
 from wengert.rulebook.purity import TESTED
 from wengert.rulebook.running import apart, given_own
 from wengert.rulebook.steps import scalar_step
@@ -73,6 +75,12 @@ class Pushforward:
         """`function`, with copies of the tangents and of its result if it may write into these."""
         return self.function if _is_tested(self.function) or self.body.computes else apart(self.function)
 
+    @computed_once
+    def keeping(self) -> Callable[..., Any]:
+        """`action` in which a tangent of zero stays zero in products."""
+        kept = keeping(self.function, (next(iter(inspect.signature(self.function).parameters)),))
+        return kept if self.action is self.function else apart(kept)
+
     def reads(self, count: int) -> tuple[tuple[str, ...], str]:
         """What it reads of each of `count` arguments, and of the result, as a Variant says it."""
         if self.kind == "declared":
@@ -102,9 +110,11 @@ class Rule:
         self.accumulators: dict[int, Accumulator] = {}
         self.pushforwards: dict[str, Pushforward] = {}  # one at most, under "push"
         self._pushing: dict[tuple[bool, ...], Callable[..., Any]] = {}
+        self._pushing_kept: dict[tuple[bool, ...], Callable[..., Any]] = {}
         self.analysis = RuleBody(body, kind) if body is not None else None
         self._plans: dict[tuple[int, tuple[str, ...]], ArgumentPlan] = {}
         self._variants: dict[tuple[bool, ...], Variant] = {}
+        self._keeping: dict[tuple[bool, ...], Callable[..., tuple[Any, ...]]] = {}
         self._steps: dict[tuple[bool, ...], Callable[[Any, Any, Any], None]] = {}
         self._passes: dict[int, bool] = {}
 
@@ -175,6 +185,14 @@ class Rule:
                 self._variants[wanted] = found
         return found
 
+    def keeping(self, wanted: tuple[bool, ...]) -> Callable[..., tuple[Any, ...]]:
+        """The call of the Variant for the wanted in which a cotangent of zero stays zero in products."""
+        found = self._keeping.get(wanted)
+        if found is None:
+            assert self.analysis is not None
+            found = self._keeping[wanted] = self.analysis.variant(wanted, keeps=True).call
+        return found
+
     @property
     def forward(self) -> Pushforward | None:
         """The Pushforward that was declared for this rule."""
@@ -185,14 +203,18 @@ class Rule:
         forward = self.forward
         return None if forward is None or (self.body and _is_tested(self.body)) else forward.reads(count)
 
-    def pushing(self, wanted: tuple[bool, ...]) -> Callable[..., Any]:
-        """The function `(dots, y, *args) -> ẏ` of a rule that states partials, for the wanted among its arguments."""
-        found = self._pushing.get(wanted)
+    def pushing(self, wanted: tuple[bool, ...], keeps: bool = False) -> Callable[..., Any]:
+        """The function `(dots, y, *args) -> ẏ` of a rule that states partials, for the wanted among its arguments.
+
+        With `keeps`, a tangent of zero stays zero in products.
+        """
+        known = self._pushing_kept if keeps else self._pushing
+        found = known.get(wanted)
         if found is None:
             assert self.analysis is not None
-            found = self.analysis.pushing(wanted)
+            found = self.analysis.pushing(wanted, keeps)
             if len(wanted) <= MOST_ARGUMENTS:
-                self._pushing[wanted] = found
+                known[wanted] = found
         return found
 
     def forward_step(

@@ -30,16 +30,20 @@ def times(y_bar: Any, p: Any) -> Any:
 
 
 def whole(
-    function: Callable[..., Any], multiplies: bool, wanted: tuple[bool, ...], most: int, asked: dict[str, Any]
+    function: Callable[..., Any],
+    multiply: Callable[[Any, Any], Any] | None,
+    wanted: tuple[bool, ...],
+    most: int,
+    asked: dict[str, Any],
 ) -> Callable[..., tuple[Any, ...]]:
     """The pullback that calls all of a `function`, given `asked`, and drops what of `most` results is not `wanted`.
 
-    `multiplies`: these results are partials.
+    `multiply(y_bar, p)`, where these results are partials; else None.
     """
 
     def call(y_bar: Any, y: Any, *args: Any, **static: Any) -> tuple[Any, ...]:
         static |= asked
-        got = function(y, *args, **static) if multiplies else function(y_bar, y, *args, **static)
+        got = function(y, *args, **static) if multiply else function(y_bar, y, *args, **static)
         if not isinstance(got, (tuple, list)):
             got = (got,)
         if len(got) > most:
@@ -49,19 +53,21 @@ def whole(
             if not wanted[i] or i >= len(got) or got[i] is None:
                 bars.append(None)
             else:
-                bars.append(times(y_bar, got[i]) if multiplies else got[i])
+                bars.append(multiply(y_bar, got[i]) if multiply else got[i])
         return tuple(bars)
 
     return call
 
 
-def whole_sum(function: Callable[..., Any], wanted: tuple[bool, ...]) -> Callable[..., Any]:
+def whole_sum(
+    function: Callable[..., Any], wanted: tuple[bool, ...], multiply: Callable[[Any, Any], Any] = operator.mul
+) -> Callable[..., Any]:
     """The function `(dots, y, *args) -> ẏ` that calls all of a `function` of partials: Σ pₖ ẋₖ over the `wanted`."""
 
     def call(dots: Any, y: Any, *args: Any, **static: Any) -> Any:
         got = function(y, *args, **static)
         terms = zip(got if isinstance(got, (tuple, list)) else (got,), dots, wanted, strict=False)
-        found = [dot * p for p, dot, want in terms if want and p is not None]
+        found = [multiply(dot, p) for p, dot, want in terms if want and p is not None]
         return functools.reduce(operator.add, found) if found else None
 
     return call

@@ -21,8 +21,8 @@ DERIVING = lock_of_process()
 """Held while trees are made: CPython counts for all threads together how deep `ast.parse` is, else a SystemError."""
 
 UNKNOWN = object()
-_SHAPE_ATTRIBUTES = {"shape", "dtype", "ndim", "size"}
-_SHAPE_FUNCTIONS = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, is_complex, spec_of}
+SHAPE_ATTRIBUTES = {"shape", "dtype", "ndim", "size"}
+SHAPE_FUNCTIONS = {np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, is_complex, spec_of}
 _FUTURE = sum(getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
 
 
@@ -110,9 +110,9 @@ def reads(node: ast.AST, name: str, function: types.FunctionType, variadic: bool
     for n in walk(node):
         if isinstance(n, ast.Call) and n.args and isinstance(n.args[0], ast.Name):
             found = named_object(n.func, function)
-            if any(found is f for f in ([len] if variadic else _SHAPE_FUNCTIONS)):
+            if any(found is f for f in ([len] if variadic else SHAPE_FUNCTIONS)):
                 harmless.add(id(n.args[0]))
-        elif isinstance(n, ast.Attribute) and n.attr in _SHAPE_ATTRIBUTES and _is_read(n) and not variadic:
+        elif isinstance(n, ast.Attribute) and n.attr in SHAPE_ATTRIBUTES and _is_read(n) and not variadic:
             harmless.add(id(n.value))
         elif variadic and isinstance(n, (ast.ListComp, ast.GeneratorExp)):
             harmless.update(_harmless_iteration(n, name, function))

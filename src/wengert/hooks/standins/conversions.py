@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import re
 from typing import Any
 
@@ -32,7 +31,7 @@ def _str(*args: Any, **kwargs: Any) -> Any:
     return made if recording is None else remember(recording, made, args, str, kwargs)
 
 
-@stands_for(len, ruled=True)
+@stands_for(len, ruled=True, native_errors=True)
 def _len(a: Any, /) -> Any:
     recording = tape() if type(a) is str or type(a) is bytes else None
     if recording is not None:
@@ -127,37 +126,21 @@ def _operands(fn: Any) -> Any:
     return call
 
 
-@stands_for(repr)
+@stands_for(repr, native_errors=True)
 def _repr(a: Any, /) -> Any:
     return convert(a, 2, STATE.site)
 
 
-@stands_for(ascii)
+@stands_for(ascii, native_errors=True)
 def _ascii(a: Any, /) -> Any:
     return convert(a, 3, STATE.site)
 
 
-@stands_for(format)
+@stands_for(format, native_errors=True)
 def _format(a: Any, spec: Any = "", /) -> Any:
     return format_value(a, spec, STATE.site) if isinstance(spec, str) else format(a, spec)
 
 
-@stands_for(bool, ruled=True)
+@stands_for(bool, ruled=True, native_errors=True)
 def _bool(a: Any = False, /) -> Any:
     return truth(a, STATE.site)
-
-
-@stands_for(hex, oct, bin, chr, operator.index, ruled=True, made=True)
-def _of_an_integer(f: Any) -> Any:
-    """A function in C of an integer, which it asks an object for: the method is followed."""
-
-    def call(a: Any, /) -> Any:
-        method, recording = python_method(type(a), "__index__"), STATE.recording
-        integer = a if method is None else bind(method, a)()
-        primitive = primitive_of(f)
-        given = integer if isinstance(integer, int) else a
-        if recording is None:
-            return f(given)
-        return opaque(recording, f, (given,), {}) if primitive is None else recorder(primitive)(given)
-
-    return call

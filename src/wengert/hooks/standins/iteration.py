@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter, python_method
-from wengert.hooks.exchange import HANDING_ON, instrumented, prepare, prepare_held, put_in_held, touched
+from wengert.hooks.exchange import instrumented, prepare, touched
 from wengert.hooks.items import iterable
 from wengert.hooks.lookups import in_hash_order, tape, told
 from wengert.hooks.policy import stands_for
@@ -57,13 +57,7 @@ def _tested(a: Any) -> Any:
 
 def _answers(a: Any) -> Any:
     """Items that C tests one by one."""
-    return _asked(a) if tape() is None else instrumented(plain.answers)(a)
-
-
-def _asked(a: Any) -> Any:
-    """Items of which C may call methods."""
-    prepare_held(a)
-    return items_of(a)
+    return items_of(a) if tape() is None else instrumented(plain.answers)(a)
 
 
 def _grouping(a: Any) -> Any:
@@ -114,14 +108,14 @@ _WORDS: dict[str, Callable[[Any], Any]] = {"key": entered, "iterable": items_of}
 
 ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
     map: (entered, items_of),
-    filter: (_tested, _asked),
+    filter: (_tested, items_of),
     aiter: (_prepared, _as_it_is),
     anext: (_prepared, _as_it_is),
     functools.reduce: (entered, items_of, _as_it_is),
     itertools.starmap: (entered, items_of),
     itertools.takewhile: (_tested, items_of),
     itertools.dropwhile: (_tested, items_of),
-    itertools.filterfalse: (_tested, _asked),
+    itertools.filterfalse: (_tested, items_of),
     itertools.compress: (items_of, _answers),
     itertools.groupby: (items_of, _grouping),
     itertools.repeat: (_as_it_is, _as_it_is),
@@ -134,7 +128,7 @@ _OF_ITERTOOLS = [v for v in vars(itertools).values() if isinstance(v, type)]
 stands_for(zip, enumerate, itertools.tee, *ROLES, *_OF_ITERTOOLS, made=True)(_given)
 
 
-@stands_for(any, all, made=True)
+@stands_for(any, all, made=True, native_errors=True)
 def _testing(f: Any) -> Any:
     return lambda items, /: f(_answers(items))
 
@@ -145,7 +139,7 @@ def _counting(start: Any = 0, step: Any = 1) -> Any:
     return count(start, step)
 
 
-@stands_for(iter)
+@stands_for(iter, native_errors=True)
 def _iter(obj: Any, /, *sentinel: Any) -> Any:
     if len(sentinel) != 1 or not callable(obj):
         return iter(iterable(obj, STATE.site), *sentinel)
@@ -171,13 +165,11 @@ def _called_until(f: Callable[[], Any], end: Any) -> Any:
     return iter(call, _Never())
 
 
-@stands_for(next)
+@stands_for(next, native_errors=True)
 def _next(iterator: Any, /, *default: Any) -> Any:
     t = type(iterator)
     if t is np.flatiter or waits(python_method(t, "__next__")):
         iterator = iterable(iterator, STATE.site)
-    if STATE.recording is not None and type(iterator) in HANDING_ON:
-        put_in_held(iterator)
     return (read_next if is_reader(iterator) else next)(iterator, *default)
 
 
@@ -186,7 +178,7 @@ def _accumulate(iterable: Any, func: Any = operator.add, *, initial: Any = None)
     return itertools.accumulate(items_of(iterable), enter(operator.add if func is None else func), initial=initial)
 
 
-@stands_for(reversed)
+@stands_for(reversed, native_errors=True)
 def _reversed(items: Any, /) -> Any:
     t = type(items)
     if t is str:
@@ -197,4 +189,4 @@ def _reversed(items: Any, /) -> Any:
     return reversed(items)
 
 
-stands_for(sorted)(ordered)
+stands_for(sorted, native_errors=True)(ordered)
