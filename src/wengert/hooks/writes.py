@@ -5,7 +5,7 @@ NumPy writes first what it would write untraced; the change is then written down
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import operator
 import re
 from collections.abc import Callable
@@ -237,8 +237,8 @@ def _write(
     made, is_certain = _made(primitive, target, args, kwargs)
     bound = None if _is_constant(primitive) else bind(recording, primitive, args, ins, kwargs)
     is_read = bound is None or bound.reads_y == "value"
-    own = None
-    if recording.keep or (is_read and made != spec_of(target)) or not (is_certain or _is_apart(target, args)):
+    own, is_odd = None, made.shape != target.shape or made.dtype != target.dtype
+    if recording.keep or (is_read and is_odd) or not (is_certain or _is_apart(target, args)):
         own = _value(primitive, args, kwargs)
     if recording.loud:
         unharmed(recording, primitive.fn, args, kwargs)
@@ -295,23 +295,25 @@ def _made(primitive: Primitive, target: np.ndarray, args: tuple[Any, ...], kwarg
         dtype = target.dtype
     is_certain = elementwise or (signature is not None and not kwargs)  # `axis` changes which axes are core axes
     shape = target.shape
-    with contextlib.suppress(ValueError):  # NumPy raises it when it is asked to write
+    try:
         if elementwise:
             shape = np.broadcast_shapes(*[np.shape(a) for a in operands])
         elif signature is not None and is_certain:
-            shape = _looped(signature, [np.shape(a) for a in operands], shape)
+            shape = _looped(signature, tuple([np.shape(a) for a in operands]), shape)
+    except ValueError:  # NumPy raises it when it is asked to write
+        pass
     return Spec(shape, dtype), is_certain
 
 
-def _looped(signature: str, shapes: list[tuple[int, ...]], target: tuple[int, ...]) -> tuple[int, ...]:
+@functools.lru_cache(256)
+def _looped(signature: str, shapes: tuple[tuple[int, ...], ...], target: tuple[int, ...]) -> tuple[int, ...]:
     """Compute the shape of a ufunc's result from its signature: NumPy broadcasts the loops, not the core axes.
 
     Where an operand lacks an optional axis ("n?"), the result lacks it too.
     """
     cores = [core.split(",") if core else [] for core in re.findall(r"\(([^)]*)\)", signature)]
-    lacking = {
-        n for core, shape in zip(cores, shapes, strict=False) if len(shape) < len(core) for n in core if n[-1] == "?"
-    }
+    short = [core for core, shape in zip(cores, shapes, strict=False) if len(shape) < len(core)]
+    lacking = {n for core in short for n in core if n[-1] == "?"}
     counts = [len([n for n in core if n not in lacking]) for core in cores]
     loops = np.broadcast_shapes(*[shape[: len(shape) - n] for shape, n in zip(shapes, counts, strict=False)])
     return (*loops, *target[len(target) - counts[-1] :])
