@@ -109,4 +109,76 @@ def variables_deleted_while_on_the_stack(x):
 def small_and_large_integers(x):
     return -x * 5 + 256 * x - 300 * x + x**3 + 255 % 7 * x
 ''',
+    (3, 15): '''
+@program(1.3)
+def unpacking_in_comprehensions(x):
+    rows = [[x, x * 2], (x * x,), range(2)]
+    listed = [*row for row in rows]
+    kept = {*row for row in rows}
+    merged = {**{name: x * n, "all": x} for n, name in enumerate("abc", 1)}
+    made = (*row for row in rows if row)
+    return sum(listed) + max(kept) * merged["b"] + sum(made) * merged["all"]
+
+
+@program(1.3)
+def unpacking_in_loops_around_comprehensions(x):
+    total = 0.0
+    for scale in (1.0, 2.0, 3.0):
+        total = total * x + sum([*pair for pair in [(x * scale, scale), (scale, x)] for _ in range(2)])
+    return total
+
+
+@program(1.3)
+def generators_that_are_inlined_as_containers(x):
+    xs = [x, x * 2, -x]
+    return sum(list(v * v for v in xs)) + max(set(v * x for v in xs)) + tuple(v for v in xs)[1]
+
+
+@program(1.3)
+def lists_and_tuples_that_loops_change_while_they_iterate(x):
+    xs, total = [x], 0.0
+    for v in xs:
+        if len(xs) < 4:
+            xs.append(v * x)
+        total = total + v
+    for v, w in zip((x, x * 2), iter((3.0, x))):
+        total = total + v * w
+    for v in (y * 2 for y in xs):
+        total = total * v
+    return total
+
+
+@program(1.3)
+def iterators_that_delegate(x):
+    def inner(v):
+        got = yield v * x
+        return got * v
+
+    def outer(v):
+        first = yield from inner(v)
+        yield from [first, v]
+        yield from (w * v for w in (x, v))
+
+    it = outer(x * 2)
+    next(it)
+    return it.send(3.0) * x + sum(it)
+
+
+@program(1.3)
+def sentinels(x):
+    missing = sentinel("missing")
+
+    def scaled(v, by=missing):
+        return v if by is missing else v * by
+
+    return scaled(x) + scaled(x, x)
+
+
+@program(1.3)
+def common_constants(x):
+    y = None
+    if y is None and x is not None:
+        y = x if x != -1 else ""
+    return y * -1 + (y * True if "" == "" else False)
+''',
 }

@@ -38,3 +38,12 @@ def test_the_rules_of_a_part_of_scipy_come_with_it() -> None:
     found = loaded(program)
     assert "wengert_rules.scipy.fft" in found
     assert not {"wengert_rules.scipy.signal", "wengert_rules.scipy.stats"} & found
+
+
+@pytest.mark.parametrize("package", ["wengert", "wengert_rules", "wengert.extend"])
+def test_a_build_without_the_global_lock_is_refused_with_what_to_do(package: str) -> None:
+    assert package in loaded(f"sys._is_gil_enabled = lambda: True\nimport {package}")
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        loaded(f"sys._is_gil_enabled = lambda: False\nimport {package}")
+    assert "ImportError: wengert needs Python's global lock" in refused.value.stderr
+    assert "Use the ordinary build, or set PYTHON_GIL=1" in refused.value.stderr
