@@ -37,6 +37,12 @@ def minimum(
         return followed(gradient, x, hessian)
     active, multipliers = unseen(_holding, gradient, x, gaps, np.asarray(is_equality))
     if not len(active):
+        slope = unseen(gradient, x)
+        if np.max(np.abs(slope)) > unseen(_noise, gradient, x):
+            raise NoDerivativeError(
+                "the gradient does not vanish at the minimum that was found, and no constraint is near enough to hold "
+                "it there. Ask for a smaller tolerance (as `xtol`, `gtol` and `barrier_tol` of trust-constr)."
+            )
         return followed(gradient, x, hessian)
     n = len(x)
 
@@ -46,6 +52,12 @@ def minimum(
         return np.concatenate([gradient(x) - pulled, gaps(x)[active]])
 
     return followed(lagrange, np.concatenate([x, multipliers]))[:n]
+
+
+def _noise(gradient: Any, x: Any) -> Any:
+    """How large the gradient may be at a minimum: what a step of a hundredth part of x changes of it."""
+    step = 1e-2 * (1 + np.max(np.abs(x)))
+    return np.max(np.abs(np.asarray(gradient(x + step)) - np.asarray(gradient(x - step))))
 
 
 def _holding(gradient: Any, x: Any, gaps: Any, is_equality: Any) -> Any:

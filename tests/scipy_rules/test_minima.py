@@ -246,3 +246,16 @@ def test_a_flat_minimum_is_refused() -> None:
 def test_no_minimum_is_told() -> None:
     with pytest.warns(wg.NotConvergedWarning, match=r"test_minima.py"):
         wg.jacobian(lambda p: optimize.minimize(energy, np.zeros(2), (p,), options={"maxiter": 1}).x)(P)
+
+
+def test_a_minimum_that_stopped_short_of_its_constraint_is_refused():
+    def f(a, **options):
+        constraint = optimize.NonlinearConstraint(lambda x: x[0] - a, 0.0, np.inf)
+        return optimize.minimize(
+            lambda x: np.sum(x * x), [3.0], method="trust-constr", constraints=constraint, options=options
+        ).x[0]
+
+    with pytest.raises(wg.NoDerivativeError, match="no constraint is near enough to hold it"):
+        wg.grad(f)(2.5, barrier_tol=1e-2)
+    found = wg.grad(f)(2.5, barrier_tol=1e-9, xtol=1e-12, gtol=1e-10)
+    np.testing.assert_allclose(found, 1.0, rtol=1e-6)

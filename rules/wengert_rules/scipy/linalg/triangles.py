@@ -30,6 +30,8 @@ def solved(a, b, lower, unit, trans=0):
 
     One matrix solves all that stands in a stack of right sides at once.
     """
+    if np.size(a) == 0:
+        return np.zeros(np.shape(b))  # SciPy takes no stack without matrices
     if np.ndim(a) > 2 or np.ndim(b) < 3:
         return linalg.solve_triangular(a, b, trans=trans, lower=lower, unit_diagonal=unit, check_finite=False)
     k, (n, m) = np.ndim(b), np.shape(b)[-2:]
