@@ -286,8 +286,8 @@ class Taken:
         types = [type(key) for key in value]
         self.identities.equal.update({id(key): key for key in value if is_remade(key)})
         if {*types} <= {str, int}:
-            keys = repr([*value]) if int not in types else self.pin([*value])
-            self.test(f"[*map(type, {place})] == {self.pin(types)} and [*{place}] == {keys}")
+            keys = self.pin([*value], f"[{', '.join([literal(key) or 'an integer' for key in value])}]")
+            self.test(f"[*map(type, {place})] == {self.pin(types, 'their types')} and [*{place}] == {keys}")
         elif all(issubclass(t, enum.Enum) for t in types):
             names = {key: self.pin(key) for key in value}
             self.test(f"[*map(id, {place})] == {[*map(id, names)]}")
