@@ -5,8 +5,11 @@ from __future__ import annotations
 import collections
 import functools
 import gc
+import linecache
 import operator
 import os
+import re
+import sys
 import types
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -25,8 +28,9 @@ from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
 from wengert.rulebook.registry import rules
 from wengert.values.callables import callable_name, stub, written_name
-from wengert.values.names import home_of, is_heap_type
+from wengert.values.names import home_of, import_path, is_heap_type
 from wengert.values.specs import elements, is_inexact, same_numbers
+from wengert.values.trees import namespace
 from wengert.values.views import owner_of
 from wengert.written.fields import is_record, is_traced_record
 
@@ -233,15 +237,15 @@ def opaque(
     if why and text is not None:
         return text(*args, **kwargs)
     if why:
-        _unruled(recording, fn, why)
+        _unruled(recording, fn, why, args)
     call = run or fn
     return watched(recording, partial(apart, recording, call) if waits(fn) else call, args, kwargs)
 
 
-def _unruled(recording: Recording, fn: Any, why: str) -> None:
+def _unruled(recording: Recording, fn: Any, why: str, args: tuple[Any, ...]) -> None:
     """Refuse a call without a rule, or take it down where the code is to go on."""
     if recording.survey is None:
-        raise refusal(recording, fn, why)
+        raise refusal(recording, fn, why, args)
     recording.survey.refused.append((called_by_user(fn), users_site(), why))
 
 
@@ -297,16 +301,19 @@ ASKING_NUMBERS = {
 }  # fmt: skip
 
 
-def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
-    """The error for a call without a rule, with a stub to paste."""
+def refusal(recording: Recording, fn: Any, why: str, args: tuple[Any, ...] = ()) -> NoRuleError:
+    """The error for a call of `fn` with `args` without a rule, with a stub to paste."""
     if fn in rules:
         return hidden_from(recording, fn, why)
     called = called_by_user(fn)
     name = callable_name(called)
     through = "" if called is fn else f" (through {callable_name(fn)})"
+    spelled, given = _spelled(called), "To give it a rule"
+    if spelled is not None:
+        name, given = spelled, f"Give your function object a rule; it was called with {len(args)} arguments"
+    stubbed = stub(called) if spelled is None else stub(called, len(args), spelled)
     remedy = advice(name) or (
-        f"To give it a rule:\n\n{stub(called)}\n\nIf it has no derivative: "
-        f"wg.non_differentiable({written_name(called)})."
+        f"{given}:\n\n{stubbed}\n\nIf it has no derivative: wg.non_differentiable({spelled or written_name(called)})."
     )
     error = NoRuleError(
         f"{here()}: {name}{through} has no rule, and {why}. Its derivative is unknown here; a zero would be "
@@ -314,6 +321,26 @@ def refusal(recording: Recording, fn: Any, why: str) -> NoRuleError:
     )
     recording.refuse(error)
     return error
+
+
+def _spelled(fn: Any) -> str | None:
+    """The name by which the user's line calls an object that cannot be imported by its own; None for any other."""
+    site, frame = users_site(), sys._getframe(1)
+    if site is None or isinstance(fn, (type, types.FunctionType)) or import_path(fn) is not None:
+        return None
+    while frame is not None and (frame.f_code.co_filename, frame.f_lineno) != (site.file, site.line):
+        frame = frame.f_back  # type: ignore[assignment]
+    names = {} if frame is None else {**frame.f_globals, **frame.f_locals}
+    for path in re.findall(r"[\w.]+(?=\()", linecache.getline(site.file, site.line)):
+        first, *rest = path.split(".")
+        if functools.reduce(lambda owner, name: vars_of(owner).get(name), rest, names.get(first)) is fn:
+            return str(path)
+    return None
+
+
+def vars_of(owner: Any) -> dict[str, Any]:
+    """The namespace of an object, read past its class."""
+    return vars(owner) if type(owner) in (types.ModuleType, type) else namespace(owner)
 
 
 STRING = "a string made from a traced value reaches it"

@@ -241,7 +241,7 @@ def _record_rrule(
             check_result(recording, primitive, made[0], args)
             value = made_new(made)
         elif level == 0:
-            with silent(primitive.is_python):
+            with silent():  # the body may call the primitive, and may run instrumented code for outer levels
                 value, pullback = value_and_pullback(rule, attempt(recording, rule.body, args, kwargs))
         else:
             value, pullback, inner = _entered_rule(recording, level, rule, args, kwargs)

@@ -180,12 +180,13 @@ def written_name(f: Any) -> str:
     return name if all(map(is_name, name.split("."))) else "f"
 
 
-def stub(f: Callable[..., Any], nargs: int | None = None) -> str:
+def stub(f: Callable[..., Any], nargs: int | None = None, name: str | None = None) -> str:
     """The text of a rule for `f` that a user can paste and fill in: its name, parameters and decorator.
 
-    `nargs` is how many arguments by position it takes; by default as many as `f` cannot do without.
+    `nargs` is how many arguments by position it takes; by default as many as `f` cannot do without. `name` is how the
+    user's code spells it, if that is known.
     """
-    name = written_name(f)
+    name = name or written_name(f)
     note = f"  # f is {in_line(callable_name(f))}" if name == "f" else ""
     xs = _needed(f) if nargs is None else ["x"] if nargs == 1 else [f"x{i + 1}" for i in range(nargs)]
     short = name.rpartition(".")[2]
