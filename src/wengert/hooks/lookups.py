@@ -75,6 +75,8 @@ def indexed(container: Any, key: Any) -> None:
 
 def looked_up(recording: Recording, key: Any, keys: Any) -> None:
     """Guard which of these keys, if any, equals the one that is looked up."""
+    if isinstance(keys, dict):
+        keys = [*dict.__iter__(keys)]  # an OrderedDict itself would ask for the hash of each
     if type(key) is int or type(key) is str or type(key) is bytes:
         if id(key) not in recording.origins and not any([_is_traced(recording, k) for k in keys]):
             return

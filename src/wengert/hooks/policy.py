@@ -6,7 +6,10 @@ Decisions are entered here under what they are found by: a callable, its owner, 
 from __future__ import annotations
 
 import enum
+import functools
+import inspect
 import sys
+import types
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
@@ -60,8 +63,11 @@ def _line() -> Site:
 
 
 def replaced(why: str, of: Callable[[Any], Any], by: Any = None) -> Decision:
-    """The Decision on a callable for which another function stands: `by`, or what `of` makes."""
-    return Decision(Kind.STAND_IN, why, of, by or of)
+    """The Decision on a callable that another function replaces: `by`, or what `of` makes.
+
+    Where the arguments do not fit, the error is the callable's own.
+    """
+    return Decision(Kind.STAND_IN, why, lambda f: _as_called(f, of(f)), by or of)
 
 
 IN_C = "It is written in C, which cannot be seen into, and it has no rule."
@@ -82,20 +88,17 @@ TYPES: dict[type, Callable[[Any], Decision | None]] = {}
 _SEEN = "In C nothing sees what it calls, compares or takes apart; the stand-in does the same where a trace sees it."
 
 
-def stands_for(
-    *callables: Any, ruled: bool = False, native_errors: bool = False, made: bool = False
-) -> Callable[[_Function], _Function]:
+def stands_for(*callables: Any, ruled: bool = False, made: bool = False) -> Callable[[_Function], _Function]:
     """Have a function run in place of these callables where something is recorded.
 
     A rule of the callable goes before it, unless the stand-in is `ruled`: it applies the rule itself. With
-    `native_errors` the error is the callable's own where the arguments do not fit. With `made` the function is not
-    the stand-in, but makes that of each callable.
+    `made` the function is not the stand-in, but makes that of each callable.
     """
 
     def register(standin: _Function) -> _Function:
         of = standin if made else lambda _: standin
         for f in callables:
-            CALLABLES[f] = replaced(_SEEN, _with_native_errors(of) if native_errors else of, standin)
+            CALLABLES[f] = replaced(_SEEN, of, standin)
         if ruled:
             RULED.update(callables)
         return standin
@@ -103,20 +106,46 @@ def stands_for(
     return register
 
 
-def _with_native_errors(of: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda f: _as_called(f, of(f))
+def _as_called(native: Any, standin: Any) -> Any:
+    """A stand-in that calls the callable itself where the arguments do not fit: this raises in its own words."""
+    inner = _entered(standin)
+    if type(native) in _IN_PYTHON or type(inner) is not types.FunctionType:
+        return standin
 
-
-def _as_called(native: Any, standin: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return standin(*args, **kwargs)
         except TypeError as error:
-            if error.__traceback__ is not None and error.__traceback__.tb_next is None:  # it was not even entered
+            never = error.__traceback__ is not None and error.__traceback__.tb_next is None
+            if never or not _fit(native, args, kwargs):
                 return native(*args, **kwargs)
             raise
 
+    call.__name__, call.__qualname__, call.__module__ = inner.__name__, inner.__qualname__, inner.__module__
     return call
+
+
+_IN_PYTHON = types.FunctionType, types.MethodType
+
+
+def _entered(standin: Any) -> Any:
+    """The function that a call of a stand-in enters."""
+    if isinstance(standin, types.MethodType):
+        return standin.__func__
+    return standin.func if isinstance(standin, functools.partial) else standin
+
+
+def _fit(native: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a callable of C takes such arguments, as far as its signature says."""
+    try:
+        signature = inspect.signature(native)
+    except (TypeError, ValueError):
+        return True
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
 
 
 def records(*callables: Any) -> Callable[[_Function], _Function]:
@@ -139,9 +168,9 @@ def decides_unbound(*owners: type) -> Callable[[_Function], _Function]:
     return _entering(UNBOUND, owners)
 
 
-def decides_type(*types: type) -> Callable[[_Function], _Function]:
+def decides_type(*kinds: type) -> Callable[[_Function], _Function]:
     """Have a function decide on callables of these very types; of `type`: on classes."""
-    return _entering(TYPES, types)
+    return _entering(TYPES, kinds)
 
 
 def _entering(table: dict[Any, Any], keys: tuple[Any, ...]) -> Callable[[_Function], _Function]:

@@ -126,7 +126,10 @@ def _parts(thing: Any) -> list[Any]:
         return []
     if form.items is tuple:
         return [*tuple.__iter__(thing)]
-    return [shelf.load(shelf.holder, key) for shelf in shelves(thing, form) for key in shelf.keys]
+    try:
+        return [shelf.load(shelf.holder, key) for shelf in shelves(thing, form) for key in shelf.keys]
+    except KeyError:  # a key has another hash than when it was entered
+        return []
 
 
 def _is_traced(recording: Recording, leaf: Any) -> bool:

@@ -55,7 +55,7 @@ def _with_told_keys(given: list[Any], held: Any) -> list[Any]:
     given = [a if hasattr(type(a), "keys") or not hasattr(type(a), "__iter__") else list(a) for a in given]
     keys = [key for a in given if isinstance(a, dict) for key in a]
     found = [pair[0] for a in given if type(a) is list for pair in a if type(pair) in (tuple, list) and pair]
-    hashed([*held, *keys, *found])
+    hashed([*(dict.__iter__(held) if isinstance(held, dict) else held), *keys, *found])
     return given
 
 

@@ -31,7 +31,7 @@ def _str(*args: Any, **kwargs: Any) -> Any:
     return made if recording is None else remember(recording, made, args, str, kwargs)
 
 
-@stands_for(len, ruled=True, native_errors=True)
+@stands_for(len, ruled=True)
 def _len(a: Any, /) -> Any:
     recording = tape() if type(a) is str or type(a) is bytes else None
     if recording is not None:
@@ -126,21 +126,21 @@ def _operands(fn: Any) -> Any:
     return call
 
 
-@stands_for(repr, native_errors=True)
+@stands_for(repr)
 def _repr(a: Any, /) -> Any:
     return convert(a, 2, STATE.site)
 
 
-@stands_for(ascii, native_errors=True)
+@stands_for(ascii)
 def _ascii(a: Any, /) -> Any:
     return convert(a, 3, STATE.site)
 
 
-@stands_for(format, native_errors=True)
+@stands_for(format)
 def _format(a: Any, spec: Any = "", /) -> Any:
     return format_value(a, spec, STATE.site) if isinstance(spec, str) else format(a, spec)
 
 
-@stands_for(bool, ruled=True, native_errors=True)
+@stands_for(bool, ruled=True)
 def _bool(a: Any = False, /) -> Any:
     return truth(a, STATE.site)

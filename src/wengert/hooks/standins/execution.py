@@ -27,7 +27,7 @@ _BY_NAME = sys.version_info >= (3, 13)
 runs_plain("A debugger shows the frame that calls it: none may stand between.", breakpoint)
 
 
-@stands_for(eval, exec, native_errors=True, made=True)
+@stands_for(eval, exec, made=True)
 def _evaluated(f: Any) -> Callable[..., Any]:
     """The stand-in of `eval` or `exec`."""
 

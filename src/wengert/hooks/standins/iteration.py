@@ -128,7 +128,7 @@ _OF_ITERTOOLS = [v for v in vars(itertools).values() if isinstance(v, type)]
 stands_for(zip, enumerate, itertools.tee, *ROLES, *_OF_ITERTOOLS, made=True)(_given)
 
 
-@stands_for(any, all, made=True, native_errors=True)
+@stands_for(any, all, made=True)
 def _testing(f: Any) -> Any:
     return lambda items, /: f(_answers(items))
 
@@ -139,7 +139,7 @@ def _counting(start: Any = 0, step: Any = 1) -> Any:
     return count(start, step)
 
 
-@stands_for(iter, native_errors=True)
+@stands_for(iter)
 def _iter(obj: Any, /, *sentinel: Any) -> Any:
     if len(sentinel) != 1 or not callable(obj):
         return iter(iterable(obj, STATE.site), *sentinel)
@@ -165,7 +165,7 @@ def _called_until(f: Callable[[], Any], end: Any) -> Any:
     return iter(call, _Never())
 
 
-@stands_for(next, native_errors=True)
+@stands_for(next)
 def _next(iterator: Any, /, *default: Any) -> Any:
     t = type(iterator)
     if t is np.flatiter or waits(python_method(t, "__next__")):
@@ -178,7 +178,7 @@ def _accumulate(iterable: Any, func: Any = operator.add, *, initial: Any = None)
     return itertools.accumulate(items_of(iterable), enter(operator.add if func is None else func), initial=initial)
 
 
-@stands_for(reversed, native_errors=True)
+@stands_for(reversed)
 def _reversed(items: Any, /) -> Any:
     t = type(items)
     if t is str:
@@ -189,4 +189,4 @@ def _reversed(items: Any, /) -> Any:
     return reversed(items)
 
 
-stands_for(sorted, native_errors=True)(ordered)
+stands_for(sorted)(ordered)

@@ -45,7 +45,7 @@ def _past_override(f: Any) -> Any:
     standin = DUNDERS[f.__name__]
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or not args:
+        if kwargs or not args or not isinstance(args[0], f.__objclass__):
             return guarded(f)(*args, **kwargs)
         if f.__objclass__ in _NUMBERS:
             args = tuple(map(_number, args))

@@ -80,10 +80,10 @@ def _checked(native: Any, name: str) -> Any:
     return call
 
 
-stands_for(isinstance, native_errors=True)(_checked(isinstance, "__instancecheck__"))
-stands_for(issubclass, native_errors=True)(_checked(issubclass, "__subclasscheck__"))
-stands_for(getattr, native_errors=True)(asked_attribute)
-stands_for(hasattr, native_errors=True)(has_attribute)
+stands_for(isinstance)(_checked(isinstance, "__instancecheck__"))
+stands_for(issubclass)(_checked(issubclass, "__subclasscheck__"))
+stands_for(getattr)(asked_attribute)
+stands_for(hasattr)(has_attribute)
 stands_for(builtins.__build_class__)(build_class)
 stands_for(object.__getattribute__)(generic_attribute)
 stands_for(type.__call__)(instantiate)
@@ -93,7 +93,7 @@ stands_for(warnings.warn)(warn)
 stands_for(getattr(sys, "_getframemodulename", frame_module_name))(frame_module_name)
 
 
-@stands_for(setattr, native_errors=True)
+@stands_for(setattr)
 def _setattr(obj: Any, name: str, value: Any, /) -> None:
     set_attribute(obj, value, decisive(name), STATE.site)
 

@@ -17,7 +17,7 @@ from wengert.values.specs import same_numbers
 _native: Any = np.unique
 
 
-@stands_for(np.unique, native_errors=True)
+@stands_for(np.unique)
 def _unique(
     ar: Any,
     return_index: bool = False,
