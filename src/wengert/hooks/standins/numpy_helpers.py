@@ -15,6 +15,7 @@ from wengert.hooks.policy import records, stands_for
 from wengert.hooks.search import search
 from wengert.hooks.standins.arrays import sized
 from wengert.hooks.standins.subclasses import wrapped_by, wrapping
+from wengert.recording.record import as_plain
 from wengert.recording.recording import STATE
 
 core: Any = np._core._multiarray_umath  # type: ignore[attr-defined]
@@ -57,8 +58,14 @@ def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
     if not _holds(args):
         return np.broadcast_arrays(*args, subok=subok)
     shape = np.broadcast_shapes(*map(np.shape, args))
-    arrays = [enter(np.asanyarray)(a) for a in args]
-    return tuple([a if a.shape == shape else enter(np.broadcast_to)(a, shape) for a in arrays])
+    arrays = [enter(np.asanyarray if subok else np.asarray)(a) for a in args]
+    return tuple([a if a.shape == shape else enter(np.broadcast_to)(a, shape, subok=subok) for a in arrays])
+
+
+@stands_for(core.count_nonzero)
+def _count_nonzero(a: Any) -> Any:
+    """Count as `np.count_nonzero` does, which calls this of arrays of any class."""
+    return enter(np.count_nonzero)(as_plain(a))
 
 
 def _holds(things: Any) -> bool:

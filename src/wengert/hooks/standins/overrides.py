@@ -31,7 +31,14 @@ def taken_over(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         calls_ufunc = getattr(f, "__name__", "") == "outer"  # which is wrapped itself
         is_wrapped = not calls_ufunc and any([is_of_subclass(a) and _asked(a, "__array_wrap__") for a in given])
         return wrapped(f, args, kwargs) if is_wrapped else NOT_TAKEN
+    if getattr(f, "__module__", "") == "math" and any([has_own_float(a) for a in args]):
+        return enter(f)(*[enter(float)(a) if has_own_float(a) else a for a in args], **kwargs)
     return _by_function(f, args, kwargs) if type(f) is type(np.sum) else NOT_TAKEN
+
+
+def has_own_float(a: Any) -> bool:
+    """Whether `a` is an array whose class says in Python which float it is: `math` asks it."""
+    return is_of_subclass(a) and python_method(type(a), "__float__") is not None
 
 
 def _by_function(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from wengert.hooks.classes import bind, enter, python_method
 from wengert.hooks.exchange import prepare
 from wengert.hooks.search import opaque, search
+from wengert.hooks.standins.writers import WRITERS
 from wengert.recording.primitives import primitive_of
 from wengert.recording.record import as_plain, record_call, shown
 from wengert.recording.recording import STATE
@@ -75,6 +76,8 @@ def _in_c(func: Any, *args: Any, **kwargs: Any) -> Any:
     recording, primitive = STATE.recording, primitive_of(func)
     if recording is None or not search(recording, (*args, *kwargs.values())):
         return func._implementation(*args, **kwargs)
+    if func in WRITERS:
+        return WRITERS[func](func._implementation, *args, **kwargs)
     if primitive is None or kwargs.get("out") is not None:
         return opaque(recording, func._implementation, args, kwargs)
     return record_call(primitive, args, kwargs)

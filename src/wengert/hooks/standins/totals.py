@@ -17,6 +17,7 @@ from wengert.hooks.policy import records
 from wengert.hooks.search import hides, opaque
 from wengert.hooks.standins.functions import recorder
 from wengert.hooks.standins.ordering import extreme, first
+from wengert.hooks.standins.overrides import has_own_float
 from wengert.recording.primitives import Primitive
 from wengert.recording.record import as_array, record_as, record_call
 from wengert.recording.recording import STATE
@@ -46,6 +47,8 @@ def _over_sequence(primitive: Primitive) -> Callable[..., Any]:
             return _extreme(primitive, items)
         if fn in _FOLDED and _is_folded(fn, items, args[1:], kwargs):
             return _fold(fn, items, *args[1:], **kwargs)
+        if fn is math.fsum:
+            items = [enter(float)(item) if has_own_float(item) else item for item in items]
         if fn is math.fsum and hides(recording, items):
             return opaque(recording, fn, (items,), kwargs)
         if not holds_traced((items, *args[1:], *kwargs.values())):
