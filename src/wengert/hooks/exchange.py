@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import gc
 import inspect
+import itertools
 import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from wengert.errors import BytecodeError
 from wengert.hooks.modules import MODULES
 from wengert.hooks.waiting import is_waiting, may_wait, waiting
+from wengert.recording.aliases import PASSING
 from wengert.recording.exchanged import exchange, note_born, replace
+from wengert.recording.kept import nested
 from wengert.recording.learnt import prepared
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, Recording, silent
@@ -25,6 +31,7 @@ from wengert.values.frames import ENGINE
 from wengert.values.names import home_of, is_heap_type
 from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
+from wengert.values.trees import namespace
 
 HOOKS: dict[str, Any] = {}
 """What twins call, by the names of `rewrite.emitter`; the modules of this package enter their own.
@@ -58,6 +65,79 @@ def put_in(f: types.FunctionType, giving: bool = False) -> None:
     twin = twin_of(own, True, giving)
     if f.__code__ is not twin:
         exchange(f, own, twin)
+        _prepare_named(f, own)
+
+
+_named: dict[int, tuple[types.CodeType, frozenset[str]]] = {}
+"""By the ids of codes: the code, and the names that it and the functions in it read."""
+
+
+def _prepare_named(f: types.FunctionType, own: types.CodeType) -> None:
+    """Prepare what a function reads by global names and from functions around it: C may call its methods unseen."""
+    found = _named.get(id(own))
+    if found is None:
+        found = _named[id(own)] = own, frozenset([name for code in nested(own) for name in code.co_names])
+    space = f.__globals__
+    for name in found[1]:
+        value = space.get(name)
+        if type(value) not in _INERT:
+            prepare_held(value)
+    for cell in f.__closure__ or ():
+        for value in gc.get_referents(cell):
+            if type(value) not in _INERT:
+                prepare_held(value)
+
+
+_INERT = frozenset((
+    types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.NoneType, type, np.ufunc, type(np.sum),
+    bool, int, float, complex, str, bytes, np.ndarray, np.float64,
+))  # fmt: skip
+"""Types of values that have no methods in Python."""
+_ASKED = frozenset((
+    "__bool__", "__len__", "__index__", "__int__", "__float__", "__complex__", "__hash__", "__eq__", "__lt__", "__le__",
+    "__gt__", "__ge__", "__repr__", "__str__", "__format__", "__iter__", "__next__", "__contains__", "__call__",
+))  # fmt: skip
+"""Methods that functions of C call of what they are given."""
+_MOST = 100  # items of a container, and parts of an iterator, that are looked at
+_CONTAINERS = {list, tuple, set, frozenset, dict, collections.deque}
+HANDING_ON = {*PASSING, type(iter(int, 1))}
+"""Iterators of C that may call functions."""
+
+
+def prepare_held(value: Any) -> None:
+    """Prepare the class of a value, those of the items or attributes that it holds, and functions that it calls."""
+    t = type(value)
+    if t in _CONTAINERS:
+        items = value.values() if t is dict else value
+        for kind in {*map(type, itertools.islice(items, _MOST))} - _INERT:
+            _prepare_asked(kind)
+    elif t in HANDING_ON:
+        put_in_held(value)
+    elif is_heap_type(t) and id(t) not in prepared:
+        _prepare_asked(t)
+        for kind in {*map(type, namespace(value).values())} - _INERT:
+            _prepare_asked(kind)
+
+
+def _prepare_asked(t: type) -> None:
+    """Prepare a class of which C may call methods that are written in Python."""
+    if id(t) not in prepared and any([is_heap_type(base) and not _ASKED.isdisjoint(vars(base)) for base in t.__mro__]):
+        prepare(t)
+
+
+def put_in_held(iterator: Any) -> None:
+    """Have the functions that an iterator of C calls run their twins' code."""
+    stack, seen = [iterator], set[int]()
+    while stack and len(seen) < _MOST:
+        part = stack.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if type(part) in HANDING_ON or type(part) in (tuple, types.MethodType):
+            stack.extend(gc.get_referents(part))
+        else:
+            _put_in_all(part, False)
+            _prepare_asked(type(part))
 
 
 def made(f: types.FunctionType, site: Site | None) -> types.FunctionType:

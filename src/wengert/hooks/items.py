@@ -15,7 +15,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import records
 from wengert.hooks.classes import constant, defines, enter, lookup, python_method
-from wengert.hooks.exchange import prepare
+from wengert.hooks.exchange import HANDING_ON, prepare, put_in_held
 from wengert.hooks.flat_iterators import assign_flat, flat_items, read_flat
 from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
 from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
@@ -231,6 +231,8 @@ def iterable(obj: Any, site: Site | None) -> Any:
                 f"{site}: iterating over {t.__name__} gives copies that cannot be followed. Iterate over the array."
             )
         )
+    if recording is not None and t in HANDING_ON:
+        put_in_held(obj)
     if recording is not None and is_reader(obj) and behind(obj):
         return read(obj)
     if issubclass(t, io.StringIO):

@@ -19,8 +19,10 @@ import numpy as np
 
 from wengert.errors import EscapedFrameError, WengertError
 from wengert.hooks.modules import MODULES
+from wengert.hooks.readers import read_by
 from wengert.recording.recording import STATE, Recording, here
 from wengert.recording.session import SESSION
+from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.rewrite import original
 from wengert.rulebook.registry import rules
@@ -55,6 +57,12 @@ PASSING = {
     "__hash__",
 }
 """Methods that NumPy calls with the array that another is made from, and those that containers ask a bool of."""
+
+SHOWING = {"__len__", "__repr__", "__str__", "__format__", "__contains__", "__del__"}
+"""Methods that return what is no float; they may look at traced values."""
+_INERT = {float, int, bool, str, bytes, type, types.NoneType, types.ModuleType, types.FunctionType}
+_READING_NONE = {"scipy", *sys.stdlib_module_names}
+"""Packages whose functions read values of the user's from their arguments alone."""
 
 monitoring: Any = getattr(sys, "monitoring", None)  # from Python 3.12
 _lock = lock_of_process()
@@ -122,7 +130,8 @@ def _is_innocent(frame: types.FrameType) -> bool:
 def _is_escaped(recording: Recording, frame: types.FrameType) -> bool:
     if frame.f_code.co_name in PASSING or _is_ours(frame.f_back):  # told at once; what it receives may be large
         return False
-    return _receives(recording, frame) and not _is_licensed(frame) and not _is_shown(frame)
+    is_reading = _receives(recording, frame) or _reads(recording, frame)
+    return is_reading and not _is_licensed(frame) and not _is_shown(frame)
 
 
 @contextlib.contextmanager
@@ -168,8 +177,7 @@ def _outside(code: types.CodeType) -> Any:
 
 def _receives(recording: Recording, frame: types.FrameType) -> bool:
     """Whether a traced value is among a function's arguments, their items, or the variables of functions around."""
-    names = frame.f_locals
-    values = [*names.values()] if hasattr(type(names), "values") else []  # of a text evaluated they may be anything
+    values = _locals(frame)
     if frame.f_code.co_name == "__del__":
         values += [getattr(values[0], "__dict__", None)]
     for value in values:
@@ -179,6 +187,22 @@ def _receives(recording: Recording, frame: types.FrameType) -> bool:
             if slot_of(recording, item) is not None and is_inexact(item):
                 return True
     return False
+
+
+def _reads(recording: Recording, frame: types.FrameType) -> bool:
+    """Whether a function can read a traced value by a global name, or from an attribute that it names."""
+    code, space = frame.f_code, frame.f_globals
+    if code.co_name in SHOWING or space.get("__name__", "").partition(".")[0] in _READING_NONE:
+        return False
+    found = [space[name] for name in code.co_names if name in space]
+    variables = [value for value in (*_locals(frame), *found) if type(value) not in _INERT or id(value) in SHADOW]
+    read = read_by(code.co_names, variables) if variables else ()
+    return any([is_inexact(value) and slot_of(recording, value) is not None for value in read])
+
+
+def _locals(frame: types.FrameType) -> list[Any]:
+    names = frame.f_locals
+    return [*names.values()] if hasattr(type(names), "values") else []  # of a text evaluated they may be anything
 
 
 def _is_licensed(frame: types.FrameType | None) -> bool:

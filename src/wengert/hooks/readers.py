@@ -74,8 +74,12 @@ _SEARCHED = 100
 
 def _read_by(generator: Any) -> Iterator[Any]:
     """What a generator can read: its variables, what lists and dictionaries hold, and attributes that it names."""
-    names = generator.gi_code.co_names
-    stack, seen = [*_variables(generator)], set[int]()
+    return read_by(generator.gi_code.co_names, _variables(generator))
+
+
+def read_by(names: Iterable[str], variables: Iterable[Any]) -> Iterator[Any]:
+    """What code with these `names` can read of its `variables`: what containers hold, and attributes that it names."""
+    stack, seen = [*variables], set[int]()
     while stack and len(seen) < _SEARCHED:
         thing, t = stack[-1], type(stack.pop())
         yield thing

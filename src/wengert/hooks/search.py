@@ -167,7 +167,15 @@ def refuse_unformed(recording: Recording, result: Any) -> None:
 def hides(recording: Recording, things: Any) -> bool:
     """Whether objects among these things, or in lists of them, show traced values to C by methods that nothing sees."""
     odd = [*_odd(things)]
-    return bool(odd) and search(recording, odd)
+    return bool(odd) and (search(recording, odd) or answers_traced(recording, odd))
+
+
+def answers_traced(recording: Recording, things: Any) -> bool:
+    """Whether methods of objects that C asks for numbers can read a traced value, also by a global name."""
+    kinds = {base for thing in _odd(things) for base in type(thing).__mro__ if is_heap_type(base)}
+    found = [vars(base).get(name) for base in kinds for name in _ANSWERS if name not in _COUNTS]
+    methods = [f for f in found if type(f) is types.FunctionType]
+    return bool(methods) and reads_traced(recording, methods)
 
 
 def _odd(things: Any) -> Iterator[Any]:
@@ -232,7 +240,7 @@ def opaque(
             why = STRING if slot is None and isinstance(value, (str, bytes)) else "a traced value reaches it"
             break
         guard(recording, np.asarray, value, slot)
-    if not why and functions and reads_traced(recording, functions):
+    if not why and ((functions and reads_traced(recording, functions)) or answers_traced(recording, things)):
         why = "a function that it may call can read a traced value by a name"
     if why and text is not None:
         return text(*args, **kwargs)
@@ -292,6 +300,8 @@ _ANSWERS = (
     "__bytes__", "__fspath__", "__buffer__", "__iter__", "__len__", "__getitem__", "__getattr__", "__array__",
     "__array_interface__", "__array_struct__", "__array_ufunc__", "__array_function__",
 )  # fmt: skip
+_COUNTS = {"__index__", "__int__", "__len__", "__fspath__"}
+"""Those that return integers and paths, which have no derivative."""
 _NAMED = {type, types.BuiltinFunctionType, type(np.shape)}
 ASKING_TYPES = {np.isscalar, np.can_cast, np.issubdtype}
 """Functions that look at the types of what they are given, and no further."""

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import calls, generated, net
 from wengert.hooks.advice import advise
-from wengert.hooks.exchange import prepare
+from wengert.hooks.exchange import prepare, prepare_held
 from wengert.hooks.search import refuse_unformed
 from wengert.recording.inputs import Leaves, Swaps
 from wengert.recording.nans import watch
@@ -163,8 +163,11 @@ def enter(
     for cls in swaps.classes:
         prepare(cls)
     for other, value in (*enumerate(args), *kwargs.items()):
-        if other not in wanted and isinstance(value, np.ndarray):
-            recording.memory.note_argument(value)
+        if other not in wanted:
+            if isinstance(value, np.ndarray):
+                recording.memory.note_argument(value)
+            else:
+                prepare_held(value)
     return swaps, f, tuple(entered), named
 
 

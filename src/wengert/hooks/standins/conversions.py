@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
 from typing import Any
 
@@ -144,3 +145,19 @@ def _format(a: Any, spec: Any = "", /) -> Any:
 @stands_for(bool, ruled=True)
 def _bool(a: Any = False, /) -> Any:
     return truth(a, STATE.site)
+
+
+@stands_for(hex, oct, bin, chr, operator.index, ruled=True, made=True)
+def _of_an_integer(f: Any) -> Any:
+    """A function in C of an integer, which it asks an object for: the method is followed."""
+
+    def call(a: Any, /) -> Any:
+        method, recording = python_method(type(a), "__index__"), STATE.recording
+        integer = a if method is None else bind(method, a)()
+        primitive = primitive_of(f)
+        given = integer if isinstance(integer, int) else a
+        if recording is None:
+            return f(given)
+        return opaque(recording, f, (given,), {}) if primitive is None else recorder(primitive)(given)
+
+    return call

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks import object_arrays, records
-from wengert.hooks.classes import enter, python_method
+from wengert.hooks.classes import bind, enter, python_method
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.object_arrays import NO_OBJECTS
 from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, replaced, searched
-from wengert.hooks.search import ASKING_TYPES, TooLarge, hides, opaque, search, traced_in, watched
+from wengert.hooks.search import ASKING_TYPES, TooLarge, answers_traced, hides, opaque, search, traced_in, watched
 from wengert.hooks.standins.initials import begins_traced, reduced
 from wengert.hooks.standins.outputs import write_whole
 from wengert.hooks.standins.overrides import NOT_TAKEN, shown, shows_arrays, taken_over
@@ -173,6 +173,8 @@ def _watchful(primitive: Primitive) -> Callable[..., Any]:
             return record(*args, **kwargs)
         if any([_hides(recording, a, True) for a in args]) or any([_hides(recording, a) for a in kwargs.values()]):
             return opaque(recording, fn, args, kwargs, run=_native(primitive))
+        if primitive.vouched and answers_traced(recording, odd):
+            return opaque(recording, fn, args, kwargs)
         return record_call(primitive, args, kwargs)
 
     return watch
@@ -227,6 +229,8 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     recording = STATE.recording
     if recording is None:
         return primitive.fn(*args, **kwargs)
+    if home_of(primitive.fn) in _OF_NUMBERS and any([type(a) not in PLAIN for a in args]):
+        args = tuple([a if type(a) in PLAIN else _integer(a) for a in args])
     value = taken_over(primitive.fn, args, kwargs)
     if value is not NOT_TAKEN:
         return value
@@ -252,6 +256,20 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     if any([type(a) not in PLAIN and hides(recording, (a,)) for a in (*args, *kwargs.values())]):
         return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
     return _native(primitive)(*args, **kwargs)
+
+
+_OF_NUMBERS = ("math", "_operator", "builtins")
+
+
+def _integer(a: Any) -> Any:
+    """What C reads of an object that is an integer by its `__index__` alone; any other object as it is."""
+    method = python_method(type(a), "__index__")
+    if method is None or any(
+        [python_method(type(a), name) for name in ("__float__", "__int__", "__trunc__", "__array__")]
+    ):
+        return a
+    value = bind(method, a)()
+    return value if type(value) is int else a
 
 
 def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -335,8 +353,11 @@ def _array_function(f: Any) -> Any:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
-        if recording is None or not search(recording, (*args, *kwargs.values())):
-            return f(*args, **kwargs) if recording is None else watched(recording, f, args, kwargs)
+        if recording is None:
+            return f(*args, **kwargs)
+        things = (*args, *kwargs.values())
+        if not search(recording, things) and not hides(recording, things):
+            return watched(recording, f, args, kwargs)
         value = taken_over(f, args, kwargs)
         if value is not NOT_TAKEN:
             return value

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks.classes import enter, python_method
-from wengert.hooks.exchange import instrumented, prepare, touched
+from wengert.hooks.exchange import HANDING_ON, instrumented, prepare, prepare_held, put_in_held, touched
 from wengert.hooks.items import iterable
 from wengert.hooks.lookups import in_hash_order, tape, told
 from wengert.hooks.policy import stands_for
@@ -57,7 +57,13 @@ def _tested(a: Any) -> Any:
 
 def _answers(a: Any) -> Any:
     """Items that C tests one by one."""
-    return items_of(a) if tape() is None else instrumented(plain.answers)(a)
+    return _asked(a) if tape() is None else instrumented(plain.answers)(a)
+
+
+def _asked(a: Any) -> Any:
+    """Items of which C may call methods."""
+    prepare_held(a)
+    return items_of(a)
 
 
 def _grouping(a: Any) -> Any:
@@ -108,14 +114,14 @@ _WORDS: dict[str, Callable[[Any], Any]] = {"key": entered, "iterable": items_of}
 
 ROLES: dict[Any, tuple[Callable[[Any], Any], ...]] = {
     map: (entered, items_of),
-    filter: (_tested, items_of),
+    filter: (_tested, _asked),
     aiter: (_prepared, _as_it_is),
     anext: (_prepared, _as_it_is),
     functools.reduce: (entered, items_of, _as_it_is),
     itertools.starmap: (entered, items_of),
     itertools.takewhile: (_tested, items_of),
     itertools.dropwhile: (_tested, items_of),
-    itertools.filterfalse: (_tested, items_of),
+    itertools.filterfalse: (_tested, _asked),
     itertools.compress: (items_of, _answers),
     itertools.groupby: (items_of, _grouping),
     itertools.repeat: (_as_it_is, _as_it_is),
@@ -170,6 +176,8 @@ def _next(iterator: Any, /, *default: Any) -> Any:
     t = type(iterator)
     if t is np.flatiter or waits(python_method(t, "__next__")):
         iterator = iterable(iterator, STATE.site)
+    if STATE.recording is not None and type(iterator) in HANDING_ON:
+        put_in_held(iterator)
     return (read_next if is_reader(iterator) else next)(iterator, *default)
 
 
