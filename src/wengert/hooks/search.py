@@ -24,6 +24,7 @@ from wengert.recording.decisions import decided, exact, guard, made_text
 from wengert.recording.recording import PLAIN, STATE, Recording, called_by_user, here, users_site
 from wengert.recording.rule_reads import reads_traced
 from wengert.recording.session import apart
+from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
 from wengert.rulebook.registry import rules
@@ -239,7 +240,10 @@ def opaque(
         if slot is None or is_inexact(value):
             why = STRING if slot is None and isinstance(value, (str, bytes)) else "a traced value reaches it"
             break
-        guard(recording, np.asarray, value, slot)
+        if _is_blank(recording, slot):  # to be filled from what is guarded
+            SHADOW.pop(id(value), None)
+        else:
+            guard(recording, np.asarray, value, slot)
     if not why and ((functions and reads_traced(recording, functions)) or answers_traced(recording, things)):
         why = "a function that it may call can read a traced value by a name"
     if why and text is not None:
@@ -248,6 +252,12 @@ def opaque(
         _unruled(recording, fn, why, args)
     call = run or fn
     return watched(recording, partial(apart, recording, call) if waits(fn) else call, args, kwargs)
+
+
+def _is_blank(recording: Recording, slot: int) -> bool:
+    """Whether a value is an array as `np.empty_like` left it, so that its numbers mean nothing."""
+    entry = recording.entries[slot]
+    return entry is not None and getattr(entry[0], "fn", None) is np.empty_like
 
 
 def _unruled(recording: Recording, fn: Any, why: str, args: tuple[Any, ...]) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from wengert.recording.primitives import Primitive
 from wengert.recording.recording import PLAIN, STATE, Recording, users_site
 from wengert.recording.subclasses import plain
-from wengert.values.functional import Path, getfield
+from wengert.values.functional import Path, getfield, lens
 from wengert.values.views import owner_of
 
 
@@ -57,6 +57,9 @@ def views_or_copies(recording: Recording) -> None:
         if entry is None or slot in known or not any([entry[0].fn is fn for fn in _AS_IT_LIES]):
             continue
         _, y, ins, (x, *_), _, site = entry
+        source = recording.entries[ins[0]] if type(ins[0]) is int else None
+        if source is not None and getattr(source[0], "fn", None) is lens:
+            continue  # of a window with strides of its own, which is a copy on a tape and lies in one way
         if ins[0] is None or not all([issubclass(type(a), np.ndarray) for a in (x, y)]) or not x.ndim:
             continue  # a single number lies in one way
         if id(owner_of(x)) in written or id(owner_of(y)) in written:
