@@ -55,7 +55,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_callable_of_c_reaches_is_refused(name: str) -> None:
-    with pytest.raises(wg.NoRuleError, match=r"test_objects_of_c\.py.*FunctionType.* has no rule"):
+    with pytest.raises(wg.NoRuleError, match=r"test_objects_of_c\.py.* has no rule"):
         wg.grad(CASES[name])(3.0)
 
 
