@@ -165,6 +165,15 @@ def iterators_that_delegate(x):
 
 
 @program(1.3)
+def frozen_dictionaries(x):
+    kept = frozendict(a=x, b=[x * x])
+    joined = kept | {"c": x * 3}
+    match joined:
+        case {"a": a, "c": c}:
+            return sum(joined[k] if k != "b" else joined[k][0] for k in joined) + a * c * len({**kept})
+
+
+@program(1.3)
 def sentinels(x):
     missing = sentinel("missing")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import bisect
+import builtins
 import collections
 import functools
 import heapq
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -154,7 +156,13 @@ COMPARED: dict[str, Callable[[float], Any]] = {
     "items": lambda x: {"a": x}.items() == {"a": 1.3}.items(),
     "fewer items": lambda x: {"a": x}.items() <= {"a": 1.3, "b": 2}.items(),
     "keys": lambda x: {x: 1}.keys() == {1.3},
+    "a mapping that cannot be changed": lambda x: types.MappingProxyType({"a": x}) == {"a": 1.3},
+    "one on the right": lambda x: {"a": x} == types.MappingProxyType({"a": 1.3}),
 }
+if hasattr(builtins, "frozendict"):  # from Python 3.15
+    COMPARED["a frozen dictionary"] = lambda x: builtins.frozendict(a=x) != {"a": 1.3}
+    COMPARED["one with traced items beside it"] = lambda x: {"a": x} == builtins.frozendict(a=1.3)
+    ASKED["a frozen dictionary as a key"] = lambda x: builtins.frozendict(a=x) in {builtins.frozendict(a=1.3): 1}
 
 
 @pytest.mark.parametrize("name", [*ASKED, *COMPARED])

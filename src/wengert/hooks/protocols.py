@@ -18,7 +18,7 @@ from wengert.hooks.exchange import is_foreign, prepare
 from wengert.hooks.items import iterable, pairs
 from wengert.hooks.lookups import HASHED, hashed, looked_up, told
 from wengert.hooks.operators import COMPARE, Binary
-from wengert.hooks.search import CARRIER_TYPES, opaque, remember, search
+from wengert.hooks.search import CARRIER_TYPES, FROZEN, opaque, remember, search
 from wengert.hooks.standins.probes import by_ufunc, probe
 from wengert.hooks.writes import record_write
 from wengert.recording.caches import compared, found
@@ -309,7 +309,7 @@ def compare(op: Binary, left: Any, right: Any) -> Any:
 
 
 _KEYS: Any = type({}.keys())
-_WHOLE: tuple[type, ...] = (*CARRIER_TYPES, _KEYS, type({}.items()))
+_WHOLE: tuple[type, ...] = (*CARRIER_TYPES, *FROZEN, _KEYS, type({}.items()))
 """Containers that C compares with each other."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import collections
 import functools
 import gc
@@ -45,6 +46,8 @@ CARRIER_TYPES = (
     collections.OrderedDict,
     collections.defaultdict,
 )
+FROZEN = (types.MappingProxyType, *[kind for name, kind in vars(builtins).items() if name == "frozendict"])
+"""Mappings that cannot be changed; the second is new in Python 3.15."""
 LIMIT = 10_000
 _ATOMS = (
     str,

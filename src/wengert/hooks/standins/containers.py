@@ -20,7 +20,7 @@ from wengert.hooks.classes import enter
 from wengert.hooks.items import default_item, dict_item, iterable, pairs
 from wengert.hooks.lookups import hashed, looked_up, tape, told
 from wengert.hooks.policy import MOVES, Decision, decides_methods_of, decides_unbound, plain, replaced, runs_plain
-from wengert.hooks.search import CARRIER_TYPES, refusal, remember
+from wengert.hooks.search import CARRIER_TYPES, FROZEN, refusal, remember
 from wengert.hooks.standins.ordering import sort_list
 from wengert.recording.caches import found, is_numeric
 from wengert.recording.cuts import refuse_digit
@@ -304,7 +304,7 @@ runs_plain(
     typing.ParamSpec,
     typing.TypeVarTuple,
     types.SimpleNamespace,
-    types.MappingProxyType,
+    *FROZEN,
     types.MethodType,
     types.CellType,
     sys.getsizeof,

@@ -19,6 +19,7 @@ from wengert.hooks.policy import (
     plain,
     replaced,
 )
+from wengert.hooks.search import FROZEN
 from wengert.recording.recording import STATE
 from wengert.recording.shadow import SHADOW
 
@@ -47,11 +48,11 @@ def _of_basic_class(f: Any) -> Decision:
 
 
 @decides_methods_of(
-    range, types.MappingProxyType, type(iter([])), type(iter(())), type(iter({})), property,
+    range, *FROZEN, type(iter([])), type(iter(())), type(iter({})), property,
     contextvars.ContextVar, queue.SimpleQueue,
 )  # fmt: skip
 def _of_free_owner(f: Any, t: type, name: str) -> Decision | None:
-    return None if name in REDUCED_BY else plain(MOVES)
+    return None if name in REDUCED_BY or (t in FROZEN and name in ("__eq__", "__ne__")) else plain(MOVES)
 
 
 @decides_methods_of(slice)
