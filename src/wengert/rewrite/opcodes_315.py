@@ -7,8 +7,9 @@ So it makes the iterator of `yield from`, too. None, True, False, "" and -1 are 
 from __future__ import annotations
 
 from types import CodeType
+from typing import Any
 
-from bytecode import Bytecode, Instr
+from bytecode import Bytecode
 
 from wengert.rewrite import opcodes_314
 from wengert.rewrite.emitter import words
@@ -25,9 +26,10 @@ CONSTANTS = {
 def read(code: CodeType) -> Bytecode:
     """As before, with LOAD_CONST for common constants, so that handlers know them as they know others."""
     program = opcodes_314.read(code)
-    for item in program:
-        if isinstance(item, Instr) and item.name == "LOAD_COMMON_CONSTANT" and item.arg.name in CONSTANTS:
-            item.set("LOAD_CONST", CONSTANTS[item.arg.name])
+    loads: list[Any] = [item for item in program if getattr(item, "name", "") == "LOAD_COMMON_CONSTANT"]
+    for load in loads:
+        if load.arg.name in CONSTANTS:
+            load.set("LOAD_CONST", CONSTANTS[load.arg.name])
     return program
 
 
