@@ -84,7 +84,7 @@ def colours(r, g, b):
     return total
 
 
-@program(1.3, 0.4, 0.9)
+@program(1.25, 0.5, 0.75)
 def recipes_of_statistics(x, y, z):
     data = [x, y, z, x * y]
     spread = statistics.variance(data) + statistics.pstdev(data) + statistics.harmonic_mean([1.0, 2.0])

@@ -7,7 +7,9 @@ import builtins
 import collections
 import functools
 import heapq
+import math
 import operator
+import random
 import types
 from collections.abc import Callable
 from typing import Any
@@ -224,3 +226,11 @@ def refused(x: float) -> float:
 def test_a_tape_searches_a_sequence_past_the_methods_of_its_class(f: Callable[[float], float]) -> None:
     assert wg.trace(f, 1.3)[0] == f(1.3)
     assert wg.trace(f, 1.3)[1].play(1.3) == f(1.3)
+
+
+@pytest.mark.skipif(not hasattr(math, "sumprod"), reason="new in 3.12")
+def test_products_of_floats_are_summed_as_exactly_as_untraced() -> None:
+    rng = random.Random(0)
+    drawn = [[[rng.uniform(-1, 1) for _ in range(4)] for _ in "pq"] for _ in range(50)]
+    traced = [wg.value_and_grad(lambda p, q: math.sumprod(p, q))(*pq)[0] for pq in drawn]
+    assert traced == [math.sumprod(*pq) for pq in drawn]
