@@ -65,8 +65,10 @@ def decide(f: Any, by_rule: bool = True) -> Decision:
         return (_by_itself(f) if by_rule or primitive_of(f) is None else None) or _of_function(f, by_rule)
     if t is types.MethodType and not (types.MethodType in rules.types and f in rules):
         return _of_method(f)
-    if t is types.BuiltinFunctionType and _is_bound(f):
-        return decide_method(f, type(f.__self__), f.__name__)
+    if issubclass(t, types.BuiltinFunctionType):
+        t = types.BuiltinFunctionType  # CPython has a subclass for methods that are given the class which defines them
+        if _is_bound(f):
+            return decide_method(f, type(f.__self__), f.__name__)
     return _by_itself(f) or TYPES.get(type if issubclass(t, type) else t, _of_object)(f) or _of_object(f)
 
 

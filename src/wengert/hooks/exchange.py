@@ -9,6 +9,7 @@ import inspect
 import itertools
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -68,17 +69,23 @@ def put_in(f: types.FunctionType, giving: bool = False) -> None:
         _prepare_named(f, own)
 
 
-_named: dict[int, tuple[types.CodeType, frozenset[str]]] = {}
-"""By the ids of codes: the code, and the names that it and the functions in it read."""
+_named: dict[int, tuple[weakref.ref[types.CodeType], frozenset[str]]] = {}  # by id: a code, and what it names
+
+
+def _names_in(code: types.CodeType) -> frozenset[str]:
+    """The names that a code and the functions in it read."""
+    found = _named.get(id(code))
+    if found is None:
+        forget: Any = functools.partial(_named.pop, id(code))  # the reference is the default
+        names = frozenset([name for part in nested(code) for name in part.co_names])
+        found = _named[id(code)] = weakref.ref(code, forget), names
+    return found[1]
 
 
 def _prepare_named(f: types.FunctionType, own: types.CodeType) -> None:
-    """Prepare what a function reads by global names and from functions around it: C may call its methods unseen."""
-    found = _named.get(id(own))
-    if found is None:
-        found = _named[id(own)] = own, frozenset([name for code in nested(own) for name in code.co_names])
+    """Prepare the values that a function names, as globals or in cells: C may call their methods unseen."""
     space = f.__globals__
-    for name in found[1]:
+    for name in _names_in(own):
         value = space.get(name)
         if type(value) not in _INERT:
             prepare_held(value)
