@@ -13,6 +13,7 @@ import function_programs
 import generator_programs
 import hostile_nesting
 import hostile_outside
+import hostile_repairs
 import hostile_replays
 import hostile_results
 import hostile_rules
@@ -72,6 +73,7 @@ PROGRAMS: list[Program] = [
 HOSTILE = gathered(
     hostile_nesting.hostile,
     hostile_outside.hostile,
+    hostile_repairs.hostile,
     hostile_results.hostile,
     hostile_rules.hostile,
     hostile_rules2.hostile,

@@ -303,7 +303,7 @@ def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, An
 
 def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
     fn = primitive.fn
-    nin = fn.nin
+    nin, nout = fn.nin, fn.nout
 
     def record(*args: Any, **kwargs: Any) -> Any:
         if nin == 1 == len(args) and not kwargs:
@@ -314,7 +314,7 @@ def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
                     return record_one(recording, primitive, args[0], i)
         if kwargs or len(args) != nin:
             if len(args) > nin:
-                kwargs["out"] = args[nin:]
+                kwargs["out"] = args[nin:] + (None,) * (nin + nout - len(args))
                 args = args[:nin]
             return _careful(primitive, args, kwargs)
         for a in args:

@@ -71,12 +71,17 @@ def as_mask(where: Any) -> Any:
 
 
 def write_parts(run: Callable[[], Any], outs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Store the results of a ufunc that has several, as far as there is an array for each."""
+    """Store the results of a ufunc that has several in the arrays `outs`; NumPy gives those without one their shape."""
     values = run()
+    shape = np.broadcast_shapes(*[np.shape(part) for part in (*outs, *values) if part is not None])
     for out, value in zip(outs, values, strict=True):
         if out is not None:
             record_store(out, ..., value)
-    return tuple([value if out is None else out for out, value in zip(outs, values, strict=True)])
+    return tuple([_shaped(value, shape) if out is None else out for out, value in zip(outs, values, strict=True)])
+
+
+def _shaped(value: Any, shape: tuple[int, ...]) -> Any:
+    return value if np.shape(value) == shape else enter(np.copy)(_broadcast(value, shape))
 
 
 def _everywhere(where: Any) -> bool:
