@@ -17,6 +17,25 @@ def poke(c, p=0, q=1):
   c[p][0] = c[p][0] * 3.0
   return c[q][0] * 1.0
 """
+WRITES = """
+def push(l, m):
+  l.append(5.0)
+  r = sum(m)
+  l.pop()
+  return r
+def grow(s, t):
+  s.add(5)
+  r = float(len(t))
+  s.remove(5)
+  return r
+def mark(i, j):
+  i[0] += 5
+  r = float(np.sum(j))
+  i[0] -= 5
+  return r
+l, m, s, t, whole = [1.0], [1.0], {1}, {1}, np.arange(6)
+i, j, u, v = np.arange(3), np.arange(3), whole[:3], np.arange(6)[:3]
+"""
 OBJECTS = f"""
 {ARRAYS}
 class O:
@@ -55,6 +74,14 @@ OUTSIDE = [
     (OBJECTS, "vary(l)", "l[1] = p", "l[1] = q"),
     (OBJECTS, "add(s)", "s[1] = s[0]", "s[1] = {1}"),
     (OBJECTS, "dataclasses.asdict(d)['y'][0]", "d.y = d.x", "d.y = [2.0]"),
+    (WRITES, "push(l, m)", "m = l", "m = [1.0]", "l = m"),
+    (WRITES, "push(l, m)", "l = m", "l = [1.0]"),
+    (f"{WRITES}\nn = [l, m]", "push(*n)", "n[1] = l", "n[0] = m", "n[1] = m"),
+    (f"{WRITES}\nn = [[1.0]] * 3", "push(*n[:2])", "n[1] = m", "n[2] = m", "n[0] = m"),
+    (WRITES, "grow(s, t)", "t = s", "t = {1}", "s = t"),
+    (WRITES, "mark(i, j)", "j = i", "j = np.arange(3)", "i = j"),
+    (WRITES, "mark(u, v)", "v = whole[:3]", "v = np.arange(6)[:3]", "v = u"),
+    (WRITES, "mark(whole, v)", "v = whole[:3]", "v = np.arange(6)[:3]", "whole = v.base", "v = u"),
     (NANS, "float(nan in l)", "l[0] = other", "l[0] = nan", "nan = 2.0", "l[1] = 2.0", "nan = other", "l[0] = other"),
     (NANS, "float(o.cur in l)", "l[0] = other", "l[0] = nan", "o.cur = 1.0", "o.cur = other", "l[1] = other"),
     (NANS, "float(l.count(o.cur))", "l[0] = other", "l[1] = other", "o.cur = other"),
@@ -88,6 +115,8 @@ def test_objects_outside_are_as_many_as_they_are() -> None:
 
 
 GIVEN = f"""
+{WRITES}
+ia, ja = i, j
 {NANS}
 import operator
 l, v, n64, n32 = [3.0], [a], np.float64("nan"), np.float32("nan")
@@ -102,6 +131,12 @@ CALLS = [
     ("p, q", "float(p is q) + np.sum(p)", ["a, b", "a, a", "b, b", "a, b"]),
     ("p, q", "float(p is a) + np.sum(p * q)", ["a, b", "b, b", "b, a", "a, a"]),
     ("p, q", "float(any(u is q for u in [p, b])) + 1.0", ["a, b", "a, a", "c, a"]),
+    ("p, q", "push(p, q)", ["[1.0], [1.0]", "m, m", "[1.0], m", "m, [1.0]"]),
+    ("p", "push(p, m)", ["[1.0]", "m"]),
+    ("p", "push(*p)", ["[[1.0], [1.0]]", "[m, m]", "([1.0], m)", "(m, m)"]),
+    ("p, q", "grow(p, q)", ["{1}, {1}", "t, t", "{1}, t"]),
+    ("p, q", "mark(p, q)", ["ia, ja", "ia, ia", "u, whole", "u, ja"]),
+    ("p", "mark(p, whole)", ["np.arange(6)", "whole", "u", "ia"]),
     ("t", "poke(t)", ["[a, b]", "[a, a]", "(a, b)", "(b, b)", "[[3.0], [3.0]]", "[l, l]", "[l, [3.0]]"]),
     ("t", "poke(t, 'x', 'y')", ["dict(x=a, y=b)", "dict(x=a, y=a)", "dict(x=l, y=l)", "dict(x=l, y=[3.0])"]),
     ("t", "np.sum(t['x'] * t['y'])", ["dict(x=a, y=b)", "dict(x=a, y=a)", "dict(x=c, y=c)"]),

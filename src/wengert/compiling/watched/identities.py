@@ -1,13 +1,15 @@
 """Identity: which things from outside are one object, and the tests that those stay apart which the code told apart.
 
 Whatever can be changed is one thing in the trace wherever it is read, and so is a nan, which containers find by its
-identity; each further place is tested to hold it. That two are two is tested where the code asks: `is`, `id` (and so
-`copy.deepcopy`), and containers, which look at the identity of items before they compare them. Other numbers are read
-at each place anew: `==` tells as much of them, and has a guard.
+identity; each further place is tested to hold it. That two are two is tested for all containers and for arrays of
+indices, into which the code may write. For arrays of floats and nans it is tested where the code asks: `is`, `id` (and
+so `copy.deepcopy`), and containers, which look at the identity of items before they compare them. Other numbers are
+read at each place anew: `==` tells as much of them, and has a guard.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,14 @@ _NUMBERS = (float, complex, np.generic)
 def is_nan(thing: Any) -> bool:
     """Whether a thing is a number that does not equal itself."""
     return isinstance(thing, _NUMBERS) and bool(thing != thing)
+
+
+def overlaps(*arrays: Any) -> dict[tuple[int, int], int]:
+    """Return the distances in memory of the arrays that may overlap, by their numbers."""
+    pairs = itertools.combinations(enumerate(arrays), 2)
+    near = [((i, j), a, b) for (i, a), (j, b) in pairs if np.may_share_memory(a, b)]
+    starts = [(pair, *[array.__array_interface__["data"][0] for array in (a, b)]) for pair, a, b in near]
+    return {pair: one - other for pair, one, other in starts}
 
 
 class Identities:
@@ -67,8 +77,19 @@ class Identities:
         return self.reads.pin(thing) if name is None and is_constant else name
 
     def finished(self) -> list[str]:
-        """All tests; they come after those that give inputs their names."""
-        places = {id(made): (made, place) for _, made, place in self.shared.values()} | self.reads.known
-        asked = [places[key] for key in self._asked if key in places]
+        """All tests; they come after those that give inputs their names.
+
+        Containers and indices are always tested to be two: what is written into one, and taken back, shows in no other.
+        """
+        shared = self.shared.values()
+        places = {id(made): (made, place) for _, made, place in shared} | self.reads.known
+        held = {key for key, (thing, place) in places.items() if place and type(thing) in (list, dict, set)}
+        contents = [(made, place) for own, made, place in shared if own is made and type(made) is np.ndarray]
+        apart = {*self._asked, *held, *[id(array) for array, _ in contents]}
+        asked = [places[key] for key in places if key in apart]
         groups = [[f"id({place})" for thing, place in asked if type(thing) is t] for t in {type(a[0]) for a in asked}]
-        return [*self.tests, *[f"len({{{', '.join(ids)}}}) == {len(ids)}" for ids in groups if len(ids) > 1]]
+        tests = [*self.tests, *[f"len({{{', '.join(ids)}}}) == {len(ids)}" for ids in groups if len(ids) > 1]]
+        if len(contents) > 1 and any([array.base is not None for array, _ in contents]):
+            arrays, where = zip(*contents, strict=True)
+            tests.append(f"{self.reads.pin(overlaps)}({', '.join(where)}) == {overlaps(*arrays)}")
+        return tests
