@@ -75,7 +75,7 @@ def float_(batch, x):
     return np.real(x).astype(float)
 
 
-@batching(np.float64, np.float32, np.float16, np.complex128, np.complex64)
+@batching(np.float64, np.float32, np.float16, np.longdouble, np.complex128, np.complex64, np.clongdouble)
 def number(batch, x):
     return x.astype(batch.fn)
 
