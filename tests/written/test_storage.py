@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
 from collections.abc import Callable
 from functools import partial
@@ -199,3 +200,18 @@ def test_regions_of_small_programs(program: Program, monkeypatch: pytest.MonkeyP
     assert same_bits(value, value_again)
     assert same_bits(leaves(gradients[1:]), leaves(gradients_again[1:]))
     assert same_bits(leaves(args), leaves(again))
+
+
+@pytest.mark.parametrize("f", [sums, sines, in_passing])
+def test_a_gradient_leaves_no_cycles_to_the_collector(f: Any) -> None:
+    """A cycle would keep all residuals until the collector finds it."""
+    gradient, x = wg.grad(f), np.ones(3)
+    for _ in range(3):
+        gradient(x)
+    gc.collect()
+    gc.disable()
+    try:
+        gradient(x)
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -30,21 +30,20 @@ class _Records(NamedTuple):
 class Fields:
     """The arrays of records into which traced values were written, and their fields of numbers."""
 
-    __slots__ = ("_known", "_recording")
+    __slots__ = ("_known",)
 
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
+    def __init__(self) -> None:
         self._known: dict[int, _Records] = {}
 
     def __bool__(self) -> bool:
         return bool(self._known)
 
-    def enter(self, owner: np.ndarray) -> None:
+    def enter(self, recording: Recording, owner: np.ndarray) -> None:
         """Take down the fields of an array of records."""
         if id(owner) in self._known:
             return
-        if self._recording.context is not None:
-            raise self._refusal("under a context", "Copy the fields into arrays of their own")
+        if recording.context is not None:
+            raise _refusal(recording, "under a context", "Copy the fields into arrays of their own")
         fields: dict[int, np.ndarray] = {}
         taken: list[int] = []
         for field in number_fields(owner):
@@ -52,10 +51,10 @@ class Fields:
                 fields[place] = field
                 taken.extend(range(place, place + field.itemsize))
         if len(taken) != len(set(taken)):
-            raise self._refusal("whose fields overlap", "Copy the fields into arrays of their own")
+            raise _refusal(recording, "whose fields overlap", "Copy the fields into arrays of their own")
         self._known[id(owner)] = _Records(owner, fields, set(taken))
 
-    def of(self, view: np.ndarray, owner: np.ndarray) -> np.ndarray | None:
+    def of(self, recording: Recording, view: np.ndarray, owner: np.ndarray) -> np.ndarray | None:
         """The field whose numbers a view of an owner shows; None where it shows none of them.
 
         Errors: RefusedCallError where it shows them as something else.
@@ -71,7 +70,9 @@ class Fields:
                 return field
         shown = [byte for place in places or () for byte in range(place, place + view.itemsize)]
         if places is None or not records.taken.isdisjoint(shown):
-            raise self._refusal("that shows other numbers than one field's", "Take a copy of a field: a['x'].copy()")
+            raise _refusal(
+                recording, "that shows other numbers than one field's", "Take a copy of a field: a['x'].copy()"
+            )
         return None
 
     def all_of(self, owner: np.ndarray) -> list[np.ndarray]:
@@ -79,10 +80,11 @@ class Fields:
         records = self._known.get(id(owner))
         return [] if records is None else [*{id(field): field for field in records.fields.values()}.values()]
 
-    def _refusal(self, which: str, remedy: str) -> Exception:
-        return self._recording.refuse(
-            RefusedCallError(f"{here()}: a view {which} is used of an array of records with traced values. {remedy}.")
-        )
+
+def _refusal(recording: Recording, which: str, remedy: str) -> Exception:
+    return recording.refuse(
+        RefusedCallError(f"{here()}: a view {which} is used of an array of records with traced values. {remedy}.")
+    )
 
 
 def number_fields(array: np.ndarray) -> Iterator[np.ndarray]:

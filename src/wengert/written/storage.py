@@ -104,7 +104,7 @@ class Memory:
         self.runs_others = False  # whether a user's rule was called, whose pullback may do anything
         self.lent = Lent()
         self.holds_objects = False  # whether traced values were put into arrays of Python objects, or of records
-        self.fields = Fields(recording)
+        self.fields = Fields()
         self.unfinished = 0  # how many writes have begun and not ended; one that an exception cut short never ends
 
     @property
@@ -248,7 +248,7 @@ class Memory:
         storage = self.storages.get(id(owner))
         if storage is not None or not self.fields:
             return storage
-        field = self.fields.of(array, owner)
+        field = self.fields.of(self.recording, array, owner)
         return None if field is None else self.storages.get(id(field))
 
     def is_followed(self, array: np.ndarray) -> bool:
@@ -306,9 +306,9 @@ class Memory:
         """The field of an array of records that is about to be written into."""
         check_unseen(self.recording, owner)
         check_alone(self.recording, owner, False, root_of(self.roots, owner) is not None)
-        self.fields.enter(owner)
+        self.fields.enter(self.recording, owner)
         self.holds_objects = True
-        field = self.fields.of(array, owner)
+        field = self.fields.of(self.recording, array, owner)
         return owner if field is None else field
 
     def follow(self, owner: np.ndarray, slot: int | None) -> Storage:
