@@ -67,7 +67,7 @@ class Laps(list[Any]):
         if not recording.folds:
             self.lines.pause()
         self.back = self.lines.only_recorded = True  # only a checkpoint runs the user's code again
-        made = reverse(recording, here, seeds, depth, *options)
+        made = reverse(recording, here, seeds, depth, *options, once=True)
         self.back = False
         self._skip()
         return made

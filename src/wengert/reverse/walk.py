@@ -49,13 +49,15 @@ def reverse(
     consume: bool,
     watching: Recording | None,
     make: Callable[[int], Bars] | None = None,
+    once: bool = False,
 ) -> Bars:
     """Walk back over a level, from the seeds at some slots, and return the cotangents of all slots.
 
     `depth` counts the levels around it. With `consume`, residuals are dropped as they are used. Memory written since is
     put back as each pullback saw it, and restored at the end. What is computed is recorded by `watching`, the recording
     that is open on this thread now: the same one in an inner level, None in the outermost, any one for a pullback
-    called later. `make` makes the Bars of so many slots where no outer trace looks on.
+    called later. `make` makes the Bars of so many slots where no outer trace looks on. With `once` no step is taken
+    again there, and each entry is dropped after its step: so a pass is timed.
 
     A cotangent of exactly zero hands on zeros, also where a partial is infinite or nan: a step that makes a nan is
     taken again in this way. To look at each step would take too long on small arrays, so the inputs are looked at in
@@ -78,6 +80,10 @@ def reverse(
     try:
         if isinstance(bars, (PassingBars, PassingTracedBars)):
             _walk_stepwise(recording, here, bars, end, depth)
+            return bars
+        if once:
+            recording.memory.use_up()
+            _walk_quickly(recording, here, bars, end, depth, math.inf, consume)
             return bars
         large = LARGE if consume else math.inf
         last = _walk_quickly(recording, here, bars, end, depth, large)
