@@ -1025,7 +1025,6 @@ REFUSED: list[Callable[..., Any]] = [
     lambda x: x * (2 if str.startswith(f"{x:.1f}", "0.1") else 3),
     lambda x: x * (2 if bytes(f"{x:.1f}", "ascii") == b"0.1" else 3),
     lambda x: x * (2 if re.match("0.1", f"{x:.1f}") else 3),
-    lambda x: x * float(f"{x:.1f}"),
     lambda x: x * int(f"{10 * x:.0f}7"),
     lambda x: x * (2 if {x} == {1.0} else 3),
     lambda x: np.array([x]).sum() * (2 if {x} <= {1.0} else 3),

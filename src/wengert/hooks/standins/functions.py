@@ -59,7 +59,8 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
             return fn
         make = _ufunc_recorder if isinstance(fn, np.ufunc) else _watchful if _takes_anything(primitive) else _recorder
         made = (_naming if _is_declared_constant(primitive) else make)(primitive)
-        if isinstance(fn, np.ufunc) and function_of(fn) is not None:
+        is_whole = primitive.rule is None or primitive.rule.kind == "rrule"  # which says itself what it takes
+        if isinstance(fn, np.ufunc) and function_of(fn) is not None and not is_whole:
             made = of_elements(fn, made)
         primitive.recorder = sparing(primitive, made)
     return primitive.recorder
