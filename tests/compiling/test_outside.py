@@ -56,6 +56,15 @@ class Slotted:
 s = Slotted(); s.a = 0.5
 """
 
+TWO_LISTS = """
+import copy
+def tripled(pair):
+    first, second = copy.deepcopy(pair)
+    first[0] *= 3.0
+    return second[0]
+l, m = [0.5], [0.5]
+"""
+
 INDEX = "k = 1\nclass I:\n    def __index__(self): return k\ni = I()"
 
 DESCRIBED = """
@@ -201,6 +210,7 @@ WAYS = [
     (CLASSES + "import copy", "copy.copy(m).a", "m.a = 0.7", HIT),
     (CLASSES + "import copy", "copy.copy(m).c", "m.c = 0.7", MISS),
     (CLASSES + "import copy", "copy.deepcopy(m).t[0]", "m.t[0] = 0.7", HIT),
+    (TWO_LISTS, "tripled([l, m])", "m = l", MISS),
     (CLASSES + "import copy; lst = [0.5, m]", "copy.copy(lst)[0]", "lst[0] = 0.7", HIT),
     (CLASSES, "float(hasattr(M, 'absent'))", "M.absent = 0.7", MISS),
     (CLASSES, "getattr(M, 'absent', 0.5)", "Base.absent = 0.7", MISS),

@@ -34,7 +34,8 @@ from wengert.hooks import calls, decide, exchange, standins
 from wengert.hooks.policy import Kind
 from wengert.hooks.search import ASKING_TYPES
 from wengert.hooks.tracer import level
-from wengert.recording.primitives import primitive_of
+from wengert.recording.primitives import INPUT, primitive_of
+from wengert.recording.recording import Recording
 from wengert.recording.shadow import SHADOW
 from wengert.values.specs import fresh
 
@@ -99,9 +100,10 @@ def agrees(f: Any, kind: Kind, given: Any, entered: set[Any], box: Any) -> bool:
     return callable(given)
 
 
-def boxed() -> Any:
-    """A traced number, where the net under escaped frames does not find it."""
+def boxed(recording: Recording) -> Any:
+    """A traced number, an input at slot 0, where the net under escaped frames does not find it."""
     box = types.SimpleNamespace(traced=fresh(0.5))
+    recording.entries.append((INPUT, box.traced, (), (), None, None))
     SHADOW[id(box.traced)] = 0
     return box
 
@@ -109,7 +111,7 @@ def boxed() -> Any:
 def disagreeing(callables: list[Any], entered: set[Any]) -> list[Any]:
     kinds = [decide.decide(f).kind for f in callables]
     with level(keep=False) as (recording, _):
-        box = boxed()
+        box = boxed(recording)
         found = [agrees(f, kind, calls.resolve(f), entered, box) for f, kind in zip(callables, kinds, strict=True)]
         recording.refusals.clear()
     return [f for f, agreed in zip(callables, found, strict=True) if not agreed]
@@ -148,9 +150,9 @@ def test_methods_of_objects(owner: Any, entered: set[Any]) -> None:
     methods = [getattr(owner, name, None) for name in dir(owner) if name != "__class__"]
     bound = [f for f in methods if type(f) is types.BuiltinFunctionType and f.__self__ is owner]
     with level(keep=False) as (recording, _):
+        box = boxed(recording)
         if isinstance(owner, int | float | complex | np.generic):  # of others the methods run as they are
             SHADOW[id(owner)] = 0
-        box = boxed()
         for f in bound:
             kind, given = decide.decide(f).kind, calls.resolve(f)
             if kind is Kind.RECORDED:

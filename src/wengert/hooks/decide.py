@@ -43,11 +43,11 @@ from wengert.hooks.standins.functions import recorded, recorder
 from wengert.hooks.standins.references import followed, function_of
 from wengert.hooks.unseen import reaches, unseen
 from wengert.hooks.waiting import is_waiting
-from wengert.recording.primitives import Primitive, primitive_of
+from wengert.recording.primitives import Primitive, hashable, primitive_of
 from wengert.recording.recording import STATE, here
 from wengert.rewrite import original
 from wengert.rulebook.registry import rules
-from wengert.rulebook.rule import Carrier, Rule
+from wengert.rulebook.rule import Carrier
 from wengert.values.callables import TOLD_APART
 from wengert.values.codes import code_of
 from wengert.values.frames import ENGINE
@@ -90,7 +90,7 @@ def _by_itself(f: Any) -> Decision | None:
     """The Decision on this very callable, if it has a rule or a stand-in, or is declared plain; else None."""
     t = type(f)
     if t not in HASHABLE and not issubclass(t, type) and not _is_only_itself(t):
-        return recorded(Primitive(_hashable(f), rules[f])) if f in rules else _stood_for(f)
+        return recorded(Primitive(hashable(f), rules[f])) if f in rules else _stood_for(f)
     primitive, found = primitive_of(f), CALLABLES.get(f)
     if found is not None and (primitive is None or f in RULED):
         return found
@@ -98,35 +98,6 @@ def _by_itself(f: Any) -> Decision | None:
         return _stood_for(f)
     record = RECORDERS.get(f)
     return recorded(primitive) if record is None else recorded(primitive, lambda _: record(primitive))
-
-
-class Ruled(Carrier):
-    """A callable without a hash, as recordings and tapes hold it: known by its identity, called as itself."""
-
-    def __init__(self, it: Any) -> None:
-        self.it = it
-        self.__name__ = getattr(it, "__name__", type(it).__name__)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.it(*args, **kwargs)
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Ruled and self.it is other.it
-
-    def __hash__(self) -> int:
-        return id(self.it)
-
-    @property
-    def own_rule(self) -> Rule:
-        return rules[self.it]
-
-
-def _hashable(f: Any) -> Any:
-    try:
-        hash(f)
-    except TypeError:
-        return Ruled(f)
-    return f
 
 
 def _is_only_itself(t: Any) -> bool:

@@ -32,7 +32,6 @@ from wengert.values.frames import ENGINE
 from wengert.values.names import home_of, is_heap_type
 from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
-from wengert.values.trees import namespace
 
 HOOKS: dict[str, Any] = {}
 """What twins call, by the names of `rewrite.emitter`; the modules of this package enter their own.
@@ -122,7 +121,9 @@ def prepare_held(value: Any) -> None:
         put_in_held(value)
     elif is_heap_type(t) and id(t) not in prepared:
         _prepare_asked(t)
-        for kind in {*map(type, namespace(value).values())} - _INERT:
+        held = gc.get_referents(value)  # to read `__dict__` would make one: functools.partial behaves otherwise then
+        attributes = itertools.chain(held, *[part.values() for part in held if type(part) is dict])
+        for kind in {*map(type, itertools.islice(attributes, _MOST))} - _INERT:
             _prepare_asked(kind)
 
 

@@ -8,7 +8,7 @@ import operator
 import types
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from wengert.hooks.exchange import HANDING_ON, prepare, put_in_held
 from wengert.hooks.flat_iterators import assign_flat, flat_items, read_flat
 from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
 from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
-from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember, search, waits
+from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember, waits
 from wengert.hooks.standins.texts import characters, lines, octets
 from wengert.hooks.writes import record_store, slot_of_key
 from wengert.recording.aliases import READERS, behind
@@ -187,14 +187,18 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
     elif is_record(container):
         records.write(container, key, value)
     else:
-        if search(STATE.recording, (key, value)):
-            raise STATE.recording.refuse(
-                RefusedCallError(
-                    f"{here()}: a traced value is stored into {t.__name__}, a type whose memory cannot be "
-                    "followed. Use a list, or an array of NumPy: np.zeros(n)."
-                )
-            )
-        opaque(STATE.recording, operator.setitem, (container, key, value), {})
+        opaque(STATE.recording, operator.setitem, (container, key, value), {}, text=_refuse_store)
+
+
+def _refuse_store(container: Any, key: Any, value: Any) -> NoReturn:
+    """Refuse a store of a traced value into memory that is not NumPy's, which nothing sees again."""
+    assert STATE.recording is not None
+    raise STATE.recording.refuse(
+        RefusedCallError(
+            f"{here()}: a traced value is stored into {type(container).__name__}, a type whose memory cannot be "
+            "followed. Use a list, or an array of NumPy: np.zeros(n)."
+        )
+    )
 
 
 def delitem(key: Any, container: Any, site: Site | None) -> None:

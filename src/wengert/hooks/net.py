@@ -39,9 +39,8 @@ PATIENCE = 1000
 """How often a function may start between two traces before it is declined until the next one."""
 UNSEEN = {"wengert", "wengert_rules", "numpy", "bytecode", "types", *MODULES}
 """Packages whose functions this package runs as they are, on purpose."""
-CALLERS = tuple(
-    [ENGINE + name for name in ("hooks/", "recording/record.py", "recording/recorders.py", "recording/decisions.py")]
-)
+_CALLERS = ("hooks/", *[f"recording/{name}.py" for name in ("record", "recorders", "decisions", "primitives")])
+CALLERS = tuple([ENGINE + name for name in _CALLERS])
 """Files of this package that call what the user's code calls. The others call it themselves and know why."""
 MAKING_CLASSES = ENGINE + "hooks/construction.py"
 """The file that has C make a class: functions of the library do so for `typing.NamedTuple`, and move what it holds."""

@@ -11,12 +11,42 @@ import numpy as np
 
 from wengert.recording.pullback_reads import Hindsight
 from wengert.rulebook.registry import rules
-from wengert.rulebook.rule import MOST_ARGUMENTS, ArgumentPlan, Rule, Variant
+from wengert.rulebook.rule import MOST_ARGUMENTS, ArgumentPlan, Carrier, Rule, Variant
 from wengert.values.functional import getfield, setitem
 from wengert.values.names import home_of, is_of_library, makes_new, runs_python, ufunc_of
 
 _HOW = ("nothing", "shape", "value")
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
+
+
+class Ruled(Carrier):
+    """A callable without a hash, as recordings and tapes hold it: known by its identity, called as itself."""
+
+    def __init__(self, it: Any) -> None:
+        self.it = it
+        self.__name__ = getattr(it, "__name__", type(it).__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.it(*args, **kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Ruled and self.it is other.it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+    @property
+    def own_rule(self) -> Rule:
+        return rules[self.it]
+
+
+def hashable(f: Any) -> Any:
+    """Return a callable, as a Ruled where it has no hash."""
+    try:
+        hash(f)
+    except TypeError:
+        return Ruled(f)
+    return f
 
 
 class Primitive:
@@ -50,6 +80,7 @@ class Primitive:
         self.rule = rule
         self.kind = kind
         self.step = None
+        fn = fn.it if type(fn) is Ruled else fn
         ufunc = ufunc_of(fn)
         own = getattr(fn, "__name__", type(fn).__name__)
         self.name = name or (own if ufunc is None else f"{ufunc.__name__}.{own}")

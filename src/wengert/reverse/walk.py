@@ -31,7 +31,7 @@ from wengert.values.projection import project, unbroadcast
 from wengert.values.results import form_of, is_flat, keys_of
 from wengert.values.settings import SETTINGS
 from wengert.values.specs import FLOATS, Spec, spec_of
-from wengert.values.warned import steps
+from wengert.values.warned import go_on, steps
 from wengert.written.residuals import materialise
 
 _ndarray, _ref = np.ndarray, weakref.ref
@@ -91,7 +91,8 @@ def reverse(
             return bars
         recording.owed.pay(owed)
         if last < 0 or any(map(has_nan, bars.table[: last + 1])):
-            bars = _fresh(recording, end, make)
+            first, bars = bars, _fresh(recording, end, make)
+            go_on(first, bars)
             _start(bars, seeds)
             bars.owed, last = recording.owed, end
         bars.careful = True

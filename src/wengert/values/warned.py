@@ -48,6 +48,11 @@ def steps(one_pass: str) -> Callable[[F], F]:
     return declared
 
 
+def go_on(first: Any, second: Any) -> None:
+    """Count the pass that `second` names as one with that of `first`: it takes the same steps again."""
+    _told[second] = _told.setdefault(first, set())
+
+
 class _Repeating(threading.local):
     filters: Any = None
 

@@ -21,6 +21,7 @@ from wengert.hooks.policy import (
 )
 from wengert.hooks.search import FROZEN
 from wengert.recording.recording import STATE
+from wengert.recording.session import apart
 from wengert.recording.shadow import SHADOW
 
 
@@ -49,10 +50,23 @@ def _of_basic_class(f: Any) -> Decision:
 
 @decides_methods_of(
     range, *FROZEN, type(iter([])), type(iter(())), type(iter({})), property,
-    contextvars.ContextVar, queue.SimpleQueue,
+    contextvars.ContextVar,
 )  # fmt: skip
 def _of_free_owner(f: Any, t: type, name: str) -> Decision | None:
     return None if name in REDUCED_BY or (t in FROZEN and name in ("__eq__", "__ne__")) else plain(MOVES)
+
+
+@decides_methods_of(queue.SimpleQueue)
+def _of_queue(f: Any, t: type, name: str) -> Decision | None:
+    waiting = replaced("It may wait for another thread, which may record meanwhile.", _waited_for)
+    return waiting if name == "get" else None if name in REDUCED_BY else plain(MOVES)
+
+
+def _waited_for(f: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs) if STATE.recording is None else apart(STATE.recording, f, *args, **kwargs)
+
+    return call
 
 
 @decides_methods_of(slice)

@@ -43,8 +43,11 @@ def followed(ufunc: np.ufunc) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
-        if recording is None or recording.keep or recording.context is not None or kwargs or len(args) != ufunc.nin:
-            return ufunc(*args, **kwargs) if recording is None else opaque(recording, ufunc, args, kwargs, function)
+        if recording is None:
+            return ufunc(*args, **kwargs)
+        is_on_tape = recording.keep or recording.context is not None  # which cannot show arrays of objects
+        if kwargs or len(args) != ufunc.nin or (is_on_tape and any(map(np.ndim, args))):
+            return opaque(recording, ufunc, args, kwargs, function)
         made = object_arrays.elementwise(function, args)
         return made if ufunc.nout == 1 else object_arrays.columns(made, ufunc.nout)
 
