@@ -59,15 +59,17 @@ class Laps(list[Any]):
         recording.reverse = self.walk
         self._skip()
 
-    def walk(self, recording: Recording, here: Any, seeds: Any, depth: int, *options: Any) -> Any:
+    def walk(
+        self, recording: Recording, here: Any, seeds: Any, depth: int, consume: bool, watching: Any, make: Any = None
+    ) -> Any:
         """The reverse pass; that of a gradient inside the function is the function's."""
         if depth:
-            return reverse(recording, here, seeds, depth, *options)
+            return reverse(recording, here, seeds, depth, consume, watching, make)
         self._skip()
         if not recording.folds:
             self.lines.pause()
         self.back = self.lines.only_recorded = True  # only a checkpoint runs the user's code again
-        made = reverse(recording, here, seeds, depth, *options, once=True)
+        made = reverse(recording, here, seeds, depth, consume, watching, make, once=True)
         self.back = False
         self._skip()
         return made
