@@ -1,19 +1,119 @@
-"""What holds for every test: the set `fast`, a garbage collector that does not look through what pytest keeps, and
+"""What holds for every test: its tier, a garbage collector that does not look through what pytest keeps, and
 interrupts that are heard."""
 
 from __future__ import annotations
 
+import datetime
 import gc
 import signal
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
+from tiers import CAPS, MANY, Case, Times, battery, cases_of, chosen, parts_of
 
-sys.path.remove(str(Path(__file__).parent))  # pytest's: else the folder `sparse` is the package that Dask looks for
+TESTS = Path(__file__).parent
+sys.path.remove(str(TESTS))  # pytest's: else the folder `sparse` is the package that Dask looks for
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # where a shell began this in the background, they are ignored
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("tiers", "how much is run: see tests/README.md")
+    group.addoption("--all", action="store_true", help="every case of every test")
+    group.addoption("--rotate", nargs="?", const=str(datetime.date.today()), default="", help="another sample: DATE's")
+    group.addoption("--case", help="the cases whose id contains this, each as an item of its own")
+    group.addoption("--record", action="store_true", help="with --all: write the times into tests/durations.json")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Tier(config), "tier")
+
+
+class Tier:
+    """Chooses what is run, and takes the times."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.name = "all" if config.option.all else "fast" if config.option.markexpr == "fast" else "default"
+        self.cap, self.times = CAPS[self.name], Times()
+        self.salt, self.case, self.stops = config.option.rotate, config.option.case, config.option.maxfail == 1
+        self.records = config.option.record and not hasattr(config, "workerinput")
+        self.is_named = any(["::" in arg for arg in config.args])  # by the user, who wants all of them
+        self.spent: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0.0])
+
+    def pytest_report_header(self) -> str:
+        rotated = f", sampled by --rotate={self.salt}" if self.salt else ""
+        return f"tier: {self.name}, {self.cap} s a test function{rotated} (--all, -m fast: see tests/README.md)"
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pycollect_makeitem(self, collector: pytest.Collector, name: str, obj: Any) -> list[pytest.Item] | None:
+        """Take of a parametrized function the cases that the tier has time for, as a battery where they are many."""
+        if not name.startswith("test") or not isinstance(collector, pytest.Module):
+            return None
+        cases = cases_of(obj)
+        if cases is None:
+            return None
+        if self.case is not None or self.is_named:
+            return _each(obj, [case for case in cases if (self.case or "") in case.id])
+        count, seconds = self.times.of(collector.path, name)
+        share = min(self.cap / seconds, 1.0) if seconds else 1.0
+        sampled = cases if share == 1.0 else chosen(cases, share, f"{self.salt} {name}", self.name == "default")
+        if len(cases) < MANY or any([case.marks or case.params.keys() < {*signature(obj).parameters} for case in cases]):
+            return _each(obj, sampled)
+        items = self._battery(collector, name, obj, sampled, seconds / count * len(sampled))
+        return _each(obj, sampled) if items[0].fixturenames else items  # fixtures are for one case each
+
+    def _battery(
+        self, collector: pytest.Module, name: str, function: Any, cases: list[Case], seconds: float
+    ) -> list[pytest.Item]:
+        items = []
+        parts = [*parts_of(cases, seconds)]
+        for k, part in enumerate(parts, 1):
+            run = battery(function, part, self.stops)
+            item = pytest.Function.from_parent(
+                collector, name=f"{name}[{k} of {len(parts)}]", callobj=run, originalname=name
+            )
+            item.user_properties.append(("cases", len(part)))
+            items.append(item)
+        return items
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Leave out each function of which one case takes more than the tier has time for."""
+        left = [] if self.is_named else [item for item in items if self.times.of_one(*_of(item)) > self.cap]
+        if left:
+            config.hook.pytest_deselected(items=left)
+            items[:] = [item for item in items if item not in {*left}]
+        for item in items if self.name == "fast" else ():
+            item.add_marker("fast")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if self.records:
+            path, _, name = report.nodeid.partition("::")
+            row = self.spent[path, name.partition("[")[0]]
+            row[0] += dict(report.user_properties).get("cases", 1) if report.when == "call" else 0
+            row[1] += report.duration
+
+    def pytest_sessionfinish(self) -> None:
+        if self.records:
+            self.times.write(self.spent)
+
+
+def _of(item: pytest.Item) -> tuple[Path, str]:
+    return item.path, getattr(item, "originalname", item.name)
+
+
+def _each(function: Any, cases: list[Case]) -> list[pytest.Item] | None:
+    """Have pytest make an item of each case; none of none."""
+    others = [mark for mark in function.pytestmark if mark.name != "parametrize"]
+    names = [*cases[0].params] if cases else []
+    values = [pytest.param(*case.params.values(), id=case.id, marks=case.marks) for case in cases]
+    function.pytestmark = [*others, pytest.mark.parametrize(names, values).mark]
+    return None if cases else []
 
 
 @pytest.hookimpl(wrapper=True)
@@ -25,11 +125,3 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Every test that is not marked slow is fast."""
-    for item in items:
-        if item.get_closest_marker("slow") is None:
-            item.add_marker("fast")

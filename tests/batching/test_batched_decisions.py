@@ -15,7 +15,7 @@ from sampling import naming
 
 import wengert as wg
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def stacked(results: list[Any]) -> Any:

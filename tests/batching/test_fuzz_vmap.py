@@ -16,7 +16,7 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "60"))
 fuzz = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EXAMPLES == 60
 )
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 FACTORS = (1.0, 1.02, 0.97)
 
 

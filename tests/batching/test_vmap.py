@@ -96,7 +96,6 @@ BATCHES = [(program, [grown(x) for x in program.args]) for program in PROGRAMS]
 EACH = [pytest.param(*case, id=case[0].name) for case in BATCHES if any(axes is not None for _, axes in case[1])]
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(("program", "batch"), EACH)
 @pytest.mark.parametrize("gradient", [False, True])

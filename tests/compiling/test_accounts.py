@@ -98,7 +98,7 @@ class Forgetting:
             self.number = 0
 
 
-@pytest.mark.parametrize("native", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("f", FUNCTIONS)
 def test_no_pass_forgets_a_test(monkeypatch: pytest.MonkeyPatch, f: Any, native: bool) -> None:
     if native:

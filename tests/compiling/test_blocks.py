@@ -255,13 +255,11 @@ def test_little_work_stays_as_it_is(n: int, f: Any) -> None:
     assert not run.blocks
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS[::20], ids=lambda program: program.name)
 def test_programs_by_blocks(small: None, program: Any, capsys: pytest.CaptureFixture[str]) -> None:
     check_program(program, capsys)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning")
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(programs)

@@ -242,7 +242,6 @@ def test_random_programs_by_blocks(blocks: None) -> None:
     assert sum([any([isinstance(op, Call) and type(op.fn) is Blocks for op in tape]) for tape in tapes]) > EXAMPLES / 4
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="modes")
 def test_compiled_by_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba")

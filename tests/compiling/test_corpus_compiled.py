@@ -29,7 +29,6 @@ def scaled(leaf: Any, by: float) -> Any:
     return (leaf * by).astype(leaf.dtype) if isinstance(leaf, np.ndarray) else type(leaf)(leaf * by)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
 def test_a_compiled_program(program: Program, capsys: pytest.CaptureFixture[str]) -> None:
     plain = wg.value_and_grad(program.f, argnums=tuple(range(len(program.args))), allow_int=True)

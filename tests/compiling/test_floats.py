@@ -82,7 +82,6 @@ PROGRAMS = [
 ]  # fmt: skip
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize(("f", "args"), PROGRAMS)
 @pytest.mark.parametrize("exact", [False, True])
 def test_numbers_and_types_are_those_of_eager_code(f, args, exact):
@@ -93,7 +92,6 @@ def test_numbers_and_types_are_those_of_eager_code(f, args, exact):
             alike(compiled(*given), g(*given), 0.0 if exact and g is f else 1e-12)
 
 
-@pytest.mark.fast
 def test_a_loop_of_floats_calls_nothing_of_numpy_and_keeps_lists():
     compiled = wg.compile(wg.value_and_grad(pendulum, argnums=(0, 1)), native=False)
     compiled(0.5, 0.1)
@@ -101,7 +99,6 @@ def test_a_loop_of_floats_calls_nothing_of_numpy_and_keeps_lists():
     assert "[0.0] * " in compiled.source()
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("x", [800.0, 0.0, -1.0, math.inf, -math.inf, math.nan, 1e-320, 1e200])
 def test_infinities_are_those_of_numpy(x):
     eager = wg.value_and_grad(lambda x: np.exp(x) / np.sqrt(x) * np.log(x) + np.cos(x) / x**3)
@@ -115,7 +112,6 @@ def test_infinities_are_those_of_numpy(x):
             alike(tape.compile()(x), tape.play(x))
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("begin", [300.0, np.float64(300.0)])
 def test_loops_that_overflow_give_what_numpy_gives(begin):
     def f(x):
@@ -129,14 +125,12 @@ def test_loops_that_overflow_give_what_numpy_gives(begin):
             alike(compiled(type(begin)(x)), compiled.wrapped(type(begin)(x)))
 
 
-@pytest.mark.fast
 def test_what_is_not_finite_warns_as_it_did():
     tape = wg.trace(lambda x: np.exp(x) * 2.0, 1.5)[1].optimise()
     with pytest.warns(RuntimeWarning, match="overflow"):
         assert tape.compile()(1000.0) == math.inf
 
 
-@pytest.mark.fast
 def test_what_numpy_is_told_to_raise_is_raised():
     def rolled(x):
         for _ in range(8):
@@ -157,7 +151,6 @@ def test_what_numpy_is_told_to_raise_is_raised():
             compiled(argument)
 
 
-@pytest.mark.fast
 def test_errors_that_a_function_with_loops_has_raised_are_its_own():
     def caught(x):
         try:
@@ -184,7 +177,6 @@ def test_errors_that_a_function_with_loops_has_raised_are_its_own():
                 alike(compiled(x), g(x))
 
 
-@pytest.mark.fast
 def test_errors_of_the_function_are_its_own():
     compiled = wg.compile(wg.grad(lambda x: math.log(x) * np.cos(x)), native=False)
     compiled(2.0)
@@ -192,13 +184,11 @@ def test_errors_of_the_function_are_its_own():
         compiled(-2.0)
 
 
-@pytest.mark.fast
 @pytest.mark.parametrize("x", [0.0, -0.0, 2.0, -3.0, math.inf, -math.inf, math.nan])
 def test_sign_is_that_of_numpy(x):
     assert np.float64(sign(x)).tobytes() == np.sign(np.float64(x)).tobytes()
 
 
-@pytest.mark.fast
 def test_a_float_that_becomes_complex_is_told():
     def f(x):
         y = x**0.5
@@ -217,7 +207,6 @@ def test_a_float_that_becomes_complex_is_told():
         assert compiled(-4.0) == pytest.approx(expected)
 
 
-@pytest.mark.fast
 def test_an_array_that_is_read_whole_is_none():
     def f(x):
         rows = np.zeros(12)

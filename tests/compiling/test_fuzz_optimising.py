@@ -22,7 +22,6 @@ fuzz = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EXAMPLES == 100
 )
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::numpy.exceptions.ComplexWarning"),
 ]
 

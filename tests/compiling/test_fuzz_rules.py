@@ -19,7 +19,6 @@ from wengert.values.trees import leaves
 PROGRAMS = int(os.environ.get("FUZZ_EXAMPLES", "120"))
 NUMBERS = [1.0, -1.0, 2, 3.0, -0.5, 0.0, -0.0, 0.1]
 pytestmark = [
-    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::wengert.NoPathWarning", "error::DeprecationWarning"),
 ]
 

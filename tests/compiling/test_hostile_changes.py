@@ -87,7 +87,6 @@ def wrong(program: Changing, way: str) -> Iterator[str]:
                 yield f"{way} after {change!r} at {x}: {got}, not {value} and {derivative}"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("group", dict.fromkeys(name.partition(":")[0] for name in CHANGES))
 def test_compiled_functions_follow_changes(group: str) -> None:
     found = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import pytest
 from changed_outside import check, stale_calls
 
 import wengert as wg
@@ -109,7 +108,6 @@ OUTSIDE = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
 def test_objects_outside_are_as_many_as_they_are() -> None:
     check(OUTSIDE)
 
@@ -170,7 +168,6 @@ CALLS = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
 def test_objects_given_are_as_many_as_they_are() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -64,7 +64,6 @@ OTHERS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["i", "names", "w", "one"])
 def test_memory_of_arrays_outside(name: str) -> None:
     each: list[Any] = [(body.format(name), change.format(name)) for body, change in EACH]

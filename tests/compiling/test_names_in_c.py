@@ -8,7 +8,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pytest
 
 import wengert as wg
 
@@ -280,7 +279,6 @@ def same(a: Any, b: Any) -> bool:
     return a is b if isinstance(a, type) or isinstance(b, type) else np.allclose(a, b, 1e-12)
 
 
-@pytest.mark.slow
 def test_attributes_that_c_code_reads() -> None:
     with warnings.catch_warnings(action="ignore"):
         assert not failures(OBJECTS, READS)

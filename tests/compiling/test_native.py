@@ -58,7 +58,6 @@ def same(found: Any, expected: Any) -> None:
 # -- many tapes, run by Python
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_random_tapes() -> None:
     native_ones = 0
@@ -384,7 +383,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return kernel_cache.folder()
 
 
-@pytest.mark.slow
 def test_compiled_tapes(folder: Path) -> None:
     tapes = [(wg.gradtape(rosenbrock, X).optimise(), (X,))]
     tapes += [(random_tape(seed), tuple(arguments(seed))) for seed in (16, 317, 318)]
@@ -402,7 +400,6 @@ def test_compiled_tapes(folder: Path) -> None:
     same(run(unaligned), run(X))
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("fn", [np.exp, np.log, np.tanh])
 def test_functions_without_branches(folder: Path, fn: Any) -> None:
@@ -420,7 +417,6 @@ def test_functions_without_branches(folder: Path, fn: Any) -> None:
         np.testing.assert_allclose(space[f"fast_{fn.__name__}"](value), fn(value), rtol=1e-15, atol=1e-307)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="modes")
 def test_a_folder_that_others_can_write_is_left_alone(folder: Path) -> None:
     folder.mkdir(parents=True)
@@ -430,7 +426,6 @@ def test_a_folder_that_others_can_write_is_left_alone(folder: Path) -> None:
     assert not [*folder.iterdir()]
 
 
-@pytest.mark.slow
 def test_compiled_in_the_background(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native_choosing, "SECONDS", 0.0)
     monkeypatch.setattr(native_choosing, "EACH", 0.0)
@@ -480,7 +475,6 @@ def test_without_numba(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_is_told_by_compiled_code(folder: Path, bad: float) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 
-import pytest
 from test_names_in_c import failures
 
 OBJECTS = """
@@ -150,7 +149,6 @@ READS = [
 ]
 
 
-@pytest.mark.slow
 def test_objects_that_change_between_calls() -> None:
     with warnings.catch_warnings(action="ignore"):
         assert not failures(OBJECTS, READS)

@@ -6,7 +6,6 @@ Each case is what is set up, an expression of the function, and changes that are
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from changed_outside import X, check
 
 import wengert as wg
@@ -84,7 +83,6 @@ EQUAL = [
 ]
 
 
-@pytest.mark.slow
 def test_equal_values_that_code_tells_apart_are_not_the_same() -> None:
     check(EQUAL)
 
@@ -184,6 +182,5 @@ ABSENT = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
 def test_absent_attributes_keys_and_names_are_seen_when_they_appear() -> None:
     check(ABSENT)

@@ -42,7 +42,6 @@ def without(entry: Any, test: str) -> Any:
     return names["entry"]
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::wengert.EagerWarning")
 def test_each_form_of_test_is_needed() -> None:
     needed: collections.Counter[str] = collections.Counter()

@@ -54,7 +54,6 @@ def outcome(run: Callable[[Any], Any], x: Any) -> tuple[str, Any]:
         return HERE[0], None
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CASES)
 def test_right_or_stale(name: str) -> None:

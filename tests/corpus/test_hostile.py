@@ -41,7 +41,6 @@ def test_right_or_refused(name: str) -> None:
     np.testing.assert_allclose(gradient, expected, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_tangents_are_right_or_refused(name: str) -> None:
     """Pushed along, over what was recorded, and inside a gradient."""
@@ -65,7 +64,6 @@ def test_tangents_are_right_or_refused(name: str) -> None:
                 np.testing.assert_allclose(found, slope, rtol=rtol, atol=1e-7)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_tapes_say_what_gradients_say(name: str) -> None:
     """A tape of a program plays its value; the tape of its gradient gives the gradient, or an error says why not."""
@@ -102,7 +100,6 @@ def replays(tape: wg.Tape) -> Iterator[tuple[str, Any]]:
     yield "source", apart["f"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("of", ["value", "gradient"])
 @pytest.mark.parametrize("name", DECISIONS)
 def test_no_tape_is_stale_in_silence(name: str, of: str) -> None:

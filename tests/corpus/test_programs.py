@@ -81,7 +81,6 @@ def test_tangent(program: Program) -> None:
     assert np.isclose(found, slope(gradients[1:], dots), rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.slow
 @each
 def test_linearized(program: Program) -> None:
     plain, dots = program.f(*arguments(program)), tuple(map(direction, arguments(program)))
@@ -93,7 +92,6 @@ def test_linearized(program: Program) -> None:
     assert np.isclose(wg.jvp(scaled, (2.0,), (1.0,))[1], expected, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.slow
 @each
 def test_tape(program: Program) -> None:
     plain, (_, expected) = program.f(*arguments(program)), gradient(program)
@@ -112,7 +110,6 @@ def test_tape(program: Program) -> None:
     assert_close(list(found), list(expected), 1e-12, 1e-13)
 
 
-@pytest.mark.slow
 @each
 def test_tape_of_the_gradient(program: Program) -> None:
     plain, (_, expected) = program.f(*arguments(program)), gradient(program)

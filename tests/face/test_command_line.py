@@ -277,7 +277,6 @@ def test_the_page_says_what_is_printed(capsys) -> None:
         assert re.sub(r"\S+e[+-]\d\d", "…", printed) == re.sub(r"\S+e[+-]\d\d", "…", stated)
 
 
-@pytest.mark.slow
 def test_as_a_program_whose_reader_is_gone() -> None:
     path = os.pathsep.join(map(str, (ROOT / "src", ROOT / "rules")))
     read, write = os.pipe()

@@ -26,8 +26,6 @@ distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
 cloudpickle = pytest.importorskip("cloudpickle")
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:

@@ -174,13 +174,11 @@ def overwriting(n: int) -> Any:
     return f
 
 
-@pytest.mark.slow
 def test_memory_does_not_grow_with_the_steps() -> None:
     x, step = np.linspace(0.1, 1.0, 20_000), lambda x: np.sin(x) * 1.01
     assert peak(repeated(step, 800), x) < 1.2 * peak(repeated(step, 200), x) < 100 * x.nbytes
 
 
-@pytest.mark.slow
 def test_memory_of_ten_thousand_steps() -> None:
     x = np.linspace(0.1, 1.0, 20)
     peak(overwriting(10), x)  # makes what is made once

@@ -10,8 +10,6 @@ import pytest
 
 import wengert as wg
 
-pytestmark = pytest.mark.slow
-
 N = 66  # 4356 elements: products add themselves in place
 WAYS = ({"add": "plus"}, {"add": "in place"}, {"add": "actions"}, {"strategy": "pass through"})
 

@@ -23,8 +23,6 @@ from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 from wengert.values.trees import leaves
 
-pytestmark = pytest.mark.slow
-
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))
 lengths = st.lists(st.integers(1, 4), min_size=1, max_size=4)
 

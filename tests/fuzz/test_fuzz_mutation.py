@@ -6,14 +6,11 @@ import os
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tapes import same_bits
 
 import wengert as wg
-
-pytestmark = pytest.mark.slow
 
 N = 6
 EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "100"))

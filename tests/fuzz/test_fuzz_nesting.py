@@ -23,7 +23,7 @@ FIRST = int(os.environ.get("FUZZ_FIRST", "0"))
 FORMS = REVERSE + FORWARD + FAMILY
 MODES = ("grad", "vjp", "gradtape", "checkpoint", "inside another", "jvp")
 
-pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 OPERATORS = ("grad", "value_and_grad", "vjp", "jvp", "linearize", "jacobian", "hessian", "hvp", "derivative", "vmap")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from outside_programs import Fuzzed
 
 CALLS = 8
@@ -25,6 +24,5 @@ def test_compiled_is_as_plain() -> None:
     assert run(range(40)) > 0.4
 
 
-@pytest.mark.slow
 def test_compiled_is_as_plain_on_more_programs() -> None:
     assert run(range(40, 140)) > 0.4

@@ -182,3 +182,9 @@ def test_a_nested_gradient_reads_what_the_outer_one_stored() -> None:
     value, slope = wg.value_and_grad(f)(X)
     assert value == pytest.approx(2 * 0.9 * (0.3 - 0.4 + 1.5))
     np.testing.assert_allclose(slope, [2 * 0.9, 4 * 0.9, 2 * 1.4])
+
+
+def test_numbers_given_to_a_ufunc_of_frompyfunc_are_followed_on_a_tape() -> None:
+    f = lambda x: np.frompyfunc(lambda a: x * a + x, 1, 1)(2.0)
+    assert wg.trace(f, 1.5)[1].play(2.5) == 7.5
+    assert wg.gradtape(lambda x: f(x) ** 2, 1.5).play(2.5) == (56.25, (None, 45.0))

@@ -128,7 +128,6 @@ def _inserted(items: list[Any]) -> list[Any]:
     return out
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_item_that_is_chosen(kind: str, way: str) -> None:

@@ -123,7 +123,6 @@ def test_builtins_and_numpy(entered: set[Any]) -> None:
     assert disagreeing(found, entered) == []
 
 
-@pytest.mark.slow
 def test_the_standard_library_and_scipy(entered: set[Any]) -> None:
     names = [name for name in sorted(sys.stdlib_module_names) if not name.startswith("_") and name not in ELSEWHERE]
     found = all_public(*names, "scipy")

@@ -424,8 +424,8 @@ REFUSED = """through_json parsed_text parsed_repr_of_a_slice parsed_format parse
     hidden_in_a_map array_module memory_view buffers raw_bytes without_a_rule
     integer_store evaluated_text started_thread swallowed
     swallowed_by_anything""".split()
-OF_OBJECTS = ["hidden_in_a_closure", "object_array", "object_store", "from_python_function"]
-RIGHT = """tolist hidden_in_a_generator random_normal legacy_random_normal float_of_an_object items evaluated executed key_of_a_dict copies copied_objects random_gauss sorted_in_place accumulated_at
+OF_OBJECTS = ["object_array", "object_store", "from_python_function"]
+RIGHT = """tolist hidden_in_a_closure hidden_in_a_generator random_normal legacy_random_normal float_of_an_object items evaluated executed key_of_a_dict copies copied_objects random_gauss sorted_in_place accumulated_at
     ufunc_methods vectorized printed_and_read""".split()
 
 

@@ -55,7 +55,6 @@ def named(f: Any) -> str:
     return getattr(f, "__qualname__", None) or repr(f)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_every_stand_in_raises_in_the_words_of_the_callable() -> None:
     builtin = [f for f in CALLABLES if callable(f) and (getattr(f, "__module__", "") or "").split(".")[0] != "numpy"]

@@ -9,8 +9,6 @@ import rewrite_corpus
 from wengert.hooks.generated import HOOKS
 from wengert.rewrite import instrument
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.skipif(not corpus.is_installed(), reason="this Python came without its tests")
 @pytest.mark.parametrize("module", corpus.FAST.split())

@@ -11,8 +11,6 @@ import pytest
 from golden import EXAMPLES, FOLDER, ROOT, example, lacking
 from test_docs import rounded
 
-pytestmark = pytest.mark.slow
-
 SCRIPTS = ROOT / "examples"
 
 

@@ -27,7 +27,6 @@ def test_no_function_is_classified_twice(table: str) -> None:
     assert not [name for name in names if name in found and kind_of(found[name])]
 
 
-@pytest.mark.slow
 def test_the_page_says_what_is_so() -> None:
     text = PAGE.read_text()
     of = re.search(r"of NumPy (\S+) and SciPy (\S+);", text)

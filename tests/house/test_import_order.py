@@ -96,7 +96,6 @@ def test_every_package_has_its_line_in_the_readme() -> None:
     assert set(order) == {FACE, "errors", *files_and_folders() - {"__pycache__"}}
 
 
-@pytest.mark.slow
 def test_no_two_files_import_each_other() -> None:
     graph = {file: {other for _, _, other in needed(file)} - {file} for file in files_under(SOURCE)}
     try:

@@ -15,8 +15,6 @@ import pytest
 import wengert as wg
 from wengert.rulebook.registry import Registry
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).parents[2]
 
 CUBES = """

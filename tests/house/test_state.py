@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "wengert"
 PAGE = ROOT / "docs" / "state.md"
@@ -111,7 +109,6 @@ def explained() -> set[Place]:
     return found
 
 
-@pytest.mark.slow
 def test_state_of_modules_is_explained_and_what_is_explained_is_there() -> None:
     assert state() == explained()
 

@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[2]
 FOLDER = os.environ.get("HIPS_TESTS")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(FOLDER is None, reason="HIPS_TESTS does not name the folder of autograd's tests")
 @pytest.mark.skipif(importlib.util.find_spec("autograd") is None, reason="autograd is not installed")
 def test_they_pass() -> None:

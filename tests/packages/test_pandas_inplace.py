@@ -78,7 +78,6 @@ CHANGES = {
 }
 
 
-@pytest.mark.slow
 def test_values_and_gradients_of_what_was_changed_in_place():
     wrong = []
     for name, (make, change) in CHANGES.items():

@@ -13,7 +13,6 @@ from browser import CHROMIUM, Browser
 
 import wengert as wg
 
-pytestmark = pytest.mark.slow
 if not CHROMIUM:
     warnings.warn("no Chromium here: the pages are not opened (Debian: apt install chromium)", stacklevel=1)
     pytest.skip("no Chromium here: the pages are not opened", allow_module_level=True)

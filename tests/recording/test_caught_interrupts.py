@@ -15,8 +15,6 @@ from instructions import Watch, instructions
 
 import wengert as wg
 
-pytestmark = pytest.mark.slow
-
 WEIGHTS = np.arange(1.0, 1001.0)
 
 

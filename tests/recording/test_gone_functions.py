@@ -16,8 +16,6 @@ import pytest
 
 import wengert as wg
 
-pytestmark = pytest.mark.slow
-
 TEXT = """
 def f(x):
     y = np.sin(x) * x

@@ -74,7 +74,6 @@ DERIVATIVES: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("derivative", DERIVATIVES)
 @pytest.mark.parametrize("ask", ASKED)
 @pytest.mark.parametrize("kind", GIVEN)

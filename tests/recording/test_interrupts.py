@@ -26,8 +26,6 @@ from wengert.recording.session import SESSION
 from wengert.recording.shadow import SHADOW
 from wengert.values.settings import SETTINGS
 
-pytestmark = pytest.mark.slow
-
 EVERY = "EVERY_INSTRUCTION" in os.environ  # takes half an hour
 ERRORS = (KeyboardInterrupt, MemoryError, RecursionError)
 LIST = [1.0, 2.0, [3.0]]

@@ -123,7 +123,6 @@ def ruled(make: Callable[[Any, Any], Any], read: Callable[[Any], tuple[Any, Any]
     return tree
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("x", [1.5, np.array([0.5, 1.5])], ids=["float", "array"])
 @pytest.mark.parametrize("name", TREES)
 def test_each_leaf_of_a_result_is_a_variable(name: str, x: Any) -> None:

@@ -455,7 +455,6 @@ def in_memory_of_its_own(p, change, x):
     return f, 2 * (np.diag(saved) if saved.ndim > 1 else saved) * x
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "change"),
     [
@@ -666,7 +665,6 @@ def test_a_stack_that_pullbacks_empty():
     assert not stack
 
 
-@pytest.mark.slow
 def test_random_programs_of_calls_and_writes():
     """Calls of rules that keep workspaces, with writes to what they keep in between: as without any rule."""
     for seed in range(60):

@@ -309,7 +309,6 @@ def nothing_is_left() -> bool:
     return not (now.recordings or now.turns or now.shown or recording.STATE.recording or shadow.SHADOW)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("way", WAYS)
@@ -356,7 +355,6 @@ def test_threads_that_wait_for_one_another() -> None:
     assert nothing_is_left()
 
 
-@pytest.mark.slow
 def test_threads_of_gradients_of_many_kinds() -> None:
     """Each on its own, with waits of random length in between, also those whose rules wait."""
 

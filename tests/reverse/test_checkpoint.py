@@ -534,7 +534,6 @@ def peak(work: Callable[[], Any]) -> int:
         tracemalloc.stop()
 
 
-@pytest.mark.slow
 def test_a_loop_takes_the_memory_of_the_root_of_its_steps() -> None:
     u = np.linspace(0, 1, 2000)
     np.testing.assert_array_equal(wg.grad(in_loop(30))(u), wg.grad(in_plain_loop(30))(u))

@@ -21,8 +21,6 @@ from wengert.reverse import accumulators
 from wengert.rulebook import pushforwards
 from wengert.rulebook.pushforwards import plainly
 
-pytestmark = pytest.mark.slow
-
 X = np.array([1.0, 2.0, 3.0])
 
 

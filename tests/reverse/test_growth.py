@@ -14,8 +14,6 @@ from growth import reads, stores, updates
 import wengert as wg
 from wengert.reverse import walk
 
-pytestmark = pytest.mark.slow
-
 
 def slices(x: np.ndarray) -> Any:
     """n reads of three neighbours."""

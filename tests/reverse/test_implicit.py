@@ -148,7 +148,6 @@ def test_first_derivatives(solve: Callable[[Any], Any], x: Any, mode: str) -> No
     np.testing.assert_allclose(FIRST[mode](lambda x: solve(x) ** 2, x), 2 * z / (3 * z * z + 1), rtol=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", FIRST)
 def test_first_derivatives_of_a_composition(solve: Callable[[Any], Any], x: Any, mode: str) -> None:
     z, inner = newton(2 * np.sin(x)), 2 * np.cos(x)
@@ -156,7 +155,6 @@ def test_first_derivatives_of_a_composition(solve: Callable[[Any], Any], x: Any,
     np.testing.assert_allclose(FIRST[mode](lambda x: solve(2 * np.sin(x)) * x, x), expected, rtol=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mode", SECOND)
 def test_second_derivatives(solve: Callable[[Any], Any], x: Any, mode: str) -> None:
     z = newton(x)

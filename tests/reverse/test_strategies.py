@@ -111,7 +111,6 @@ def test_the_document_s_example() -> None:
         assert tuple(gradients)[1:] == (2.25, 1.5, 1.0, 9.0)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.name)
 def test_programs(program: Any) -> None:
     """Each part of each cotangent by itself, or the sums: the same gradient to rounding, eager and on the tape."""

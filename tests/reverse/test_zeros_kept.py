@@ -97,7 +97,6 @@ def bent(f: Fn, h: float = 1e-4) -> np.ndarray:
     return np.array([0.0, *[(f(X + h * e) - 2 * f(X) + f(X - h * e)) / h**2 for e in np.eye(3)[1:]]])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mask", MASKS)
 def test_what_a_mask_hides_has_no_part_in_a_derivative(mask: str) -> None:
     wrong = []

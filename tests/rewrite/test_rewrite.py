@@ -85,7 +85,6 @@ KEPT = (
 )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES.split())
 def test_corpus_is_rewritten_and_keeps_its_facts(module: str) -> None:
     file = importlib.import_module(module).__file__
@@ -211,7 +210,6 @@ def stdlib_rest() -> object:
 STDLIB = [value for name, value in list(globals().items()) if name.startswith("stdlib_")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("f", STDLIB, ids=lambda f: f.__name__)
 def test_standard_library_runs_instrumented(f: FunctionType) -> None:
     assert repr(twin(f, DEEP)()) == repr(f())

@@ -67,7 +67,6 @@ def generated(bound: Bound) -> Any:
     return array_step(bound.rule.analysis, bound.wanted, reads_y, bound.above, walk._simple_step, fit)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_generated_step_is_the_general_one(name: str) -> None:
     if not cases(name):
@@ -83,7 +82,6 @@ def test_generated_step_is_the_general_one(name: str) -> None:
                 np.testing.assert_array_equal(ours, theirs, err_msg=str(sample))
 
 
-@pytest.mark.slow
 def test_most_forms_get_a_step_of_their_own() -> None:
     bounds = {bound for name in FUNCTIONS for _, bound in cases(name)}
     fallen_back = {bound for bound in bounds if generated(bound) is walk._simple_step}

@@ -253,7 +253,6 @@ def product(rule: Any) -> Callable[..., Any]:
     return f
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("first", [True, False])
 def test_no_statement_is_lost(name: str, first: bool) -> None:
@@ -271,7 +270,6 @@ def test_no_statement_is_lost(name: str, first: bool) -> None:
             np.testing.assert_allclose(bar, expected[place], rtol=1e-15)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", BODIES)
 def test_not_on_the_hundredth_use(name: str) -> None:
     """The step that a rule gets after some uses does what the rule does: Σₖ k Σ (a + k) b for k < 120."""

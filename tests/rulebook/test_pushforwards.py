@@ -20,7 +20,7 @@ from wengert.values.specs import is_inexact, light, spec_of
 RULED = {name: s for name, s in BY_FUNCTION.items() if wg.rules[s[0].f].kind in ("partials", "pullback")}
 GROUPS = [
     *[pytest.param(samples[:1], id=name) for name, samples in RULED.items()],
-    *[pytest.param(s[1:], id=f"{name}-more", marks=pytest.mark.slow) for name, s in RULED.items() if s[1:]],
+    *[pytest.param(s[1:], id=f"{name}-more") for name, s in RULED.items() if s[1:]],
 ]
 """The first sample of each function, and all others of it."""
 

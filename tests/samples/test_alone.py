@@ -9,7 +9,6 @@ from samples import BY_FUNCTION
 FIRST = [first for first, *_ in BY_FUNCTION.values()]
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("part", range(3))
 def test_the_derivative_of_each_rule_runs_without_the_package(part: int) -> None:

@@ -169,7 +169,7 @@ WRITTEN: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
 
 
 PROGRAMS = READ + [(stored(write), args) for write, args in WRITTEN]
-each = pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=map(str, range(len(PROGRAMS))))
+each = pytest.mark.parametrize(("f", "args"), PROGRAMS, ids=[*map(str, range(len(PROGRAMS)))])
 
 
 def weighted(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -189,7 +189,6 @@ def test_slope(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
     wg.check_grads(total, *args)
 
 
-@pytest.mark.slow
 @each
 def test_derivative_tape_on_other_numbers(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
     total, places = weighted(f), tuple(range(len(args)))
@@ -201,7 +200,6 @@ def test_derivative_tape_on_other_numbers(f: Callable[..., Any], args: tuple[Any
         np.testing.assert_allclose(x_bar, expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.slow
 @each
 def test_second_derivative(f: Callable[..., Any], args: tuple[Any, ...]) -> None:
     if any(map(np.iscomplexobj, args)):

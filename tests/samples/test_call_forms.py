@@ -29,7 +29,6 @@ def some(f: Callable[..., Any]) -> list[Sample]:
     return BY_FUNCTION[f][:: -(-len(BY_FUNCTION[f]) // EXAMPLES)]
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("f", BY_FUNCTION, ids=callable_name)
 def test_every_form_of_call(f: Callable[..., Any]) -> None:
@@ -42,7 +41,6 @@ def test_every_form_of_call(f: Callable[..., Any]) -> None:
             assert "idle" in outcomes or outcomes == sorted(right.values()), f"{form}, not as {sample}"
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("f", BY_FUNCTION, ids=callable_name)
 def test_options_given_a_traced_number(f: Callable[..., Any]) -> None:

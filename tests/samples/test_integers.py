@@ -13,8 +13,6 @@ import wengert as wg
 from wengert.values.nested import numbers
 from wengert.values.specs import is_inexact
 
-pytestmark = pytest.mark.slow
-
 KINDS: list[Callable[[int], Any]] = [np.int64, np.int32, np.uint8, np.array]
 X = np.linspace(0.3, 2.1, 6)
 M, T = X.reshape(2, 3), np.linspace(-1.0, 1.0, 24).reshape(2, 3, 4)

@@ -90,7 +90,6 @@ def agree(got: Any, expected: Any, rtol: float = 1e-8) -> None:
     np.testing.assert_allclose(got, expected, rtol=rtol, atol=rtol * (1 + np.max(np.abs(expected))))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_gradient_and_its_gradient_against_differences(f: Callable[[Any], Any]) -> None:
     agree(wg.grad(f)(X), wg.ngradient(f, X)[0])
@@ -143,7 +142,6 @@ def through_svd(a: Any) -> Any:
     return np.sum(np.real((u * np.sin(s)) @ vh) * W[: a.shape[0], : a.shape[1]])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("f", COMPLEX.values(), ids=COMPLEX)
 def test_complex_against_differences(f: Callable[[Any], Any]) -> None:
     agree(wg.grad(f)(Z), wg.ngradient(f, Z)[0])

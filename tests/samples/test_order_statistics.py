@@ -35,7 +35,6 @@ def check(f: Callable[..., Any], *args: Any) -> None:
     assert all(np.asarray(x_bar).dtype == np.float32 for x_bar in list(narrow)[1:])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("method", CONTINUOUS + JUMPING)
 @pytest.mark.parametrize(("f", "unit"), QUANTILES)
 def test_quantiles(f: Any, unit: float, method: str) -> None:

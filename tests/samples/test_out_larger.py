@@ -151,7 +151,6 @@ def differs(write: Write) -> bool:
     return not isinstance(got, str) and np.allclose(got, expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_every_ufunc() -> None:
     found, seen = [], 0
@@ -164,7 +163,6 @@ def test_every_ufunc() -> None:
     assert not found, "\n".join(map(str, found))
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("names", [[*WRITERS][k::3] for k in range(3)], ids=["first", "second", "third"])
 def test_every_mode(names: list[str]) -> None:

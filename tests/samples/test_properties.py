@@ -57,7 +57,6 @@ def check_rule(sample: Sample) -> None:
         pass
 
 
-@pytest.mark.slow
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), derandomize=EXAMPLES == 300)
 @given(st.data())
 def test_variants_of_samples(data: Any) -> None:
@@ -81,7 +80,6 @@ REDUCED = [1.5, np.float64(1.5), np.array(1.5 - 0.4j), values(2)]
 AXES: list[Any] = [0, -1, None, (), (0,), 1]
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("f", REDUCTIONS, ids=callable_name)
 def test_numbers_and_arrays_are_reduced_along_every_axis(f: Callable[..., Any]) -> None:

@@ -24,11 +24,8 @@ from wengert.rulecheck import test_rrule
 from wengert.tape.liveness import is_new_memory
 from wengert.tape.ops import Call
 
-FIRST = {id(samples[0]) for samples in BY_FUNCTION.values()}
-EACH = [pytest.param(sample, marks=() if id(sample) in FIRST else pytest.mark.slow) for sample in SAMPLES]
 
-
-@pytest.mark.parametrize("sample", EACH, ids=str)
+@pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_rule_on_sample(sample: Sample) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

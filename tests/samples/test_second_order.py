@@ -36,7 +36,6 @@ def gradient_of(sample: Sample) -> Callable[..., Any]:
     return gradient
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("sample", one_of_each().values(), ids=str)
 def test_the_gradient_has_a_gradient(sample: Sample) -> None:

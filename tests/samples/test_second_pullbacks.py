@@ -17,8 +17,6 @@ from sampling import Sample
 
 import wengert as wg
 
-pytestmark = pytest.mark.slow
-
 
 def of_cotangents(pullback: Callable[..., Any], bars: list[Any]) -> Sample:
     """The pullback as a function of the cotangents, made outside of the trace that watches them."""

@@ -18,8 +18,6 @@ from sampling import Sample
 
 import wengert as wg
 
-pytestmark = pytest.mark.slow
-
 
 def of_both(parts: Callable[..., Any], xs: list[Any]) -> Sample:
     """The tangent of a call as a function of its arguments and their tangents."""

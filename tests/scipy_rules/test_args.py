@@ -109,7 +109,6 @@ LOST = "drops args= that are an array"
 """The refusal of the solvers that add args= to a tuple, where an array takes part in the sum and is lost."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_args_are_passed_on_as_scipy_passes_them(solver):
     wrong, h = [], 1e-3

@@ -50,7 +50,6 @@ def calls(name: str) -> Iterator[tuple[str, Callable[..., Any], tuple[float, ...
             yield method, getattr(law, method), (0.37 if method in ("ppf", "isf") else x, *parameters)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", sorted(CONTINUOUS.keys() - ELSEWHERE))
 def test_a_continuous_distribution(name: str) -> None:

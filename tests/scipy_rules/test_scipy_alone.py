@@ -11,7 +11,6 @@ from alone import check_alone
 TABLES = [path.stem for path in sorted(Path(__file__).parent.glob("samples_*.py"))]
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("table", TABLES)
 def test_the_derivative_of_each_rule_runs_without_the_package(table: str) -> None:

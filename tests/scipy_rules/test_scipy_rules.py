@@ -51,7 +51,6 @@ def test_every_rule_has_a_sample() -> None:
     assert BY_FUNCTION.keys() | BY_HAND == ruled
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("f", [f for f in SMOOTH if SMOOTH[f] is not None], ids=callable_name)
 def test_second_order(f: Callable[..., Any]) -> None:

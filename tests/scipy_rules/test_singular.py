@@ -89,7 +89,6 @@ def weighted(f):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.slow
 def test_no_rule_raises_another_error_where_the_function_raises_none():
     wrong = []
     for name, f in FUNCTIONS.items():

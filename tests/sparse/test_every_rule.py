@@ -16,8 +16,6 @@ from wengert.sparse.pattern import Pattern
 from wengert.values.functional import strided_copy
 from wengert.values.trees import leaves, shallow_copy, walk
 
-pytestmark = pytest.mark.slow
-
 
 def numbers(tree: Any) -> np.ndarray:
     """The floats in a structure, one after the other."""

@@ -38,7 +38,6 @@ def traced(f: Any, args: Any, context: wg.Context) -> Any:
         pytest.skip("arrays of records are refused under a context")
 
 
-@pytest.mark.slow
 @each
 def test_a_context_changes_nothing(f: Any, args: Any) -> None:
     plain, (_, bars) = f(*args()), wg.grad(f, *args())
@@ -49,7 +48,6 @@ def test_a_context_changes_nothing(f: Any, args: Any) -> None:
     assert_close(list(reverse[reverse.result].val[1]), list(bars[1:]), 1e-12, 1e-13)
 
 
-@pytest.mark.slow
 @each
 def test_rrules_recorded_while_running(f: Any, args: Any) -> None:
     expected, bars = wg.grad(f, *args())

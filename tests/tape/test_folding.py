@@ -137,7 +137,6 @@ def test_a_reader_cannot_change_what_was_folded() -> None:
     assert "make_tuple" in names(tape)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda program: program.name)
 def test_derivative_tapes(program: Any) -> None:
     tape = wg.gradtape(program.f, *copy.deepcopy(program.args))

@@ -108,7 +108,6 @@ def _checked(source: str) -> None:
         assert not (isinstance(node, ast.Attribute) and "PWNED" in node.attr), source
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CONSTANTS)
 def test_a_constant_is_no_code(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[int] = []

@@ -173,7 +173,6 @@ def test_names_are_those_of_variables_that_had_the_value(f: Any, args: Any, name
     assert names <= {*assert_named_rightly(f, *args)}
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.version_info[:2] == (3, 13), reason="its f_locals crash in inlined comprehensions with cells")
 @pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda program: program.name)
 def test_no_program_has_a_wrong_name(program: Any) -> None:

@@ -231,7 +231,6 @@ def test_rebind_changes_readers_and_result() -> None:
     assert str(verify(tape)) == before
 
 
-@pytest.mark.slow
 def test_ten_thousand_replaces_renumber_once() -> None:
     tape = Tape()
     v = x = tape.push(Input(1.0, "x"))

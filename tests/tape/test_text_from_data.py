@@ -190,7 +190,6 @@ def _total(result: Any) -> Any:
     return result[0] * result[1] if isinstance(result, tuple) else result
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
 def test_a_name_is_no_code(place: Any) -> None:
     for name in NAMES:
@@ -199,7 +198,6 @@ def test_a_name_is_no_code(place: Any) -> None:
         _run(place, name)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.__name__)
 def test_random_names_are_no_code(place: Any) -> None:
     for name in _random_names(60):

@@ -80,7 +80,6 @@ def test_a_store_to_a_value_read_later_is_a_copy() -> None:
     assert [row.nbytes for row in tape.liveness()] == [800, 1600, 1600, 2400]
 
 
-@pytest.mark.slow
 def test_ten_thousand_lines() -> None:
     tape = wg.Tape()
     v = x = tape.push(wg.Input(np.ones(2)))

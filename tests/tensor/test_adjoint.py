@@ -84,7 +84,6 @@ def exact(ssa: SSA, case: Case, **more: Any) -> Any:
     return evaluate_ssa(ssa, {**case.inputs, **more}, case.sizes, case.relations, Fraction)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_derivatives(seed: int) -> None:
     binary = seed % 4 == 0
@@ -110,7 +109,6 @@ def test_derivatives(seed: int) -> None:
     assert reverse <= factor * primal + output
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(PROGRAMS // 3))
 def test_second_derivatives(seed: int) -> None:
     """The tangent of a simplified adjoint against dual numbers, and the transpose of that again."""

@@ -73,7 +73,6 @@ def value(given: Run, backend: Callable[[Plan], Any] = numpy_backend.numpy_progr
     return run_program(backend(given.plan()), given.floats, given.relations)
 
 
-@pytest.mark.slow
 @both
 @pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
 @pytest.mark.parametrize("seed", sorted({*SEEDS, 303}))
@@ -82,7 +81,6 @@ def test_random_programs(seed: int, reverse: bool, backend: Any) -> None:
     assert_same(value(given, backend), given.value)
 
 
-@pytest.mark.slow
 @both
 @pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
 @pytest.mark.parametrize("seed", sorted({*SEEDS, 253, 437, 468, 914, 1066, 1791}))
@@ -93,7 +91,6 @@ def test_random_programs_with_masks(seed: int, reverse: bool, backend: Any, monk
     assert_same(run_program(backend(given.plan(counts=True)), given.floats, given.relations), given.value)
 
 
-@pytest.mark.slow
 @both
 @pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
 @pytest.mark.parametrize(("name", "sizes"), CASES)
@@ -157,7 +154,6 @@ def test_a_black_box_that_does_not_compile(monkeypatch: pytest.MonkeyPatch) -> N
         np.testing.assert_array_equal(run_program(chosen, inputs, {}), np.full(3, 2.0))
 
 
-@pytest.mark.slow
 def test_products_of_matrices_save_nothing_and_long_bodies_do() -> None:
     """What both back ends leave to BLAS is no one's gain; NumPy takes a pass for each operation, loops one for all."""
     square = {"n": 200}

@@ -66,14 +66,12 @@ def any_in_any(x, r):
     return [sum(x[j] for j in range(n) if any(r[i, k] and not r[k, j] for k in range(n))) for i in range(n)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("f", [without_any, with_all, nested_quantifiers, beside_an_index, any_in_any])
 def test_quantifiers_and_their_opposites(f: Any, backend: str) -> None:
     agrees(f, backend, X, R)
     agrees(f, backend, X, ~R)
 
 
-@pytest.mark.slow
 def test_twice_differentiated_beside_an_index(backend: str) -> None:
     hessian = wg.tensor.function(beside_an_index, backend=backend).grad().jacobian()
     held = [any(R[i, j] and j > i for j in range(4)) or i >= 2 for i in range(4)]
@@ -99,7 +97,6 @@ def rows_gathered(x, p, q):
     return [sum(a[p[q[i]]][p[j]] for j in range(n) if j != i) for i in range(n)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("f", [twice_gathered, gathered_by_name, rows_gathered])
 def test_a_gather_of_a_gather(f: Any, backend: str) -> None:
     agrees(f, backend, X, P, Q)
@@ -187,7 +184,6 @@ def test_what_stands_at_one_place_twice_is_added_up() -> None:
 # ---- what grows, what stays ----
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("line", ["t{k} * t{k}", "(t{k} + 1.0) ** 2", "t{k} * t{k} + t{k}"])
 def test_text_grows_with_the_program(line: str, backend: str) -> None:
     """A chain of squares was put into one expression, twice as long for each."""

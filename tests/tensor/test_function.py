@@ -42,7 +42,6 @@ def size(value: Any) -> int:
 # ---- the programs ----
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_value_and_adjoint_are_those_by_hand(case: Case, backend: str) -> None:
@@ -54,7 +53,6 @@ def test_value_and_adjoint_are_those_by_hand(case: Case, backend: str) -> None:
     same(f.adjoint(*case.args, bar), by_hand)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_differential_is_that_of_dual_numbers(case: Case) -> None:
     f, rng = wg.tensor.function(case.f, backend="numpy"), np.random.default_rng(2)
@@ -64,7 +62,6 @@ def test_the_differential_is_that_of_dual_numbers(case: Case) -> None:
     same(f.differential(wanted)(*case.args, *tangents), plain_jvp(case.f, case.args, tuple(along)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_gauss_newton_is_the_tangent_of_dual_numbers_pulled_back_by_hand(case: Case) -> None:
     f, rng = wg.tensor.function(case.f, backend="numpy"), np.random.default_rng(4)
@@ -79,7 +76,6 @@ def test_gauss_newton_is_the_tangent_of_dual_numbers_pulled_back_by_hand(case: C
     assert product.cost(*case.args, *tangents) <= apart
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_jacobian_is_dual_numbers_along_each_axis(case: Case) -> None:
     f = wg.tensor.function(case.f, backend="numpy")
@@ -120,7 +116,6 @@ def norms_and_scale(x: Any, c: Any) -> Any:
     return [c * v for v in x], sum(x)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in CASES if np.ndim(case.f(*case.args)) == 0], ids=str)
 def test_the_gradient_is_that_by_differences(case: Case) -> None:
     f = wg.tensor.function(case.f, backend="numpy")
@@ -140,7 +135,6 @@ def test_a_run_that_counts_costs_what_the_model_says(case: Case) -> None:
     assert f.cost(*case.args) == plain_cost(case.f, *case.args)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_adjoint_costs_at_most_four_times_the_program(case: Case) -> None:
     f = wg.tensor.function(case.f, backend="numpy")
@@ -151,7 +145,6 @@ def test_the_adjoint_costs_at_most_four_times_the_program(case: Case) -> None:
 # ---- the traps ----
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [4, 7])
 @pytest.mark.parametrize("trap", TRAPS, ids=str)
 def test_a_trap_costs_what_its_formula_says(trap: Trap, n: int) -> None:
@@ -164,7 +157,6 @@ def test_a_trap_costs_what_its_formula_says(trap: Trap, n: int) -> None:
     assert trap.extra is None or extra == trap.extra(n)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("trap", TRAPS, ids=str)
 def test_the_adjoint_of_a_trap_is_the_transpose_of_its_differential(trap: Trap) -> None:
     f, args, rng = wg.tensor.function(trap.f, backend="numpy"), trap.args(5), np.random.default_rng(3)
@@ -187,7 +179,6 @@ def test_polynomial_programs_are_exact_in_rational_numbers(f: Any) -> None:
     assert np.asarray(found).tolist() == np.asarray(f(*rational)).tolist()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("f", "args"), surface.PROGRAMS, ids=lambda x: getattr(x, "__name__", ""))
 def test_what_runs_gives_what_python_gives(f: Any, args: tuple[Any, ...]) -> None:
     same(flattened(wg.tensor.function(f, backend="numpy")(*args)), flattened(f(*args)))

@@ -87,7 +87,6 @@ def check_pass(before: Program, after: Program, case: Case) -> None:
     assert arrays(type_of(after)) == arrays(type_of(before))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_passes(seed: int) -> None:
     case = random_case(seed, binary=seed % 4 == 0)

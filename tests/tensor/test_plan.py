@@ -70,7 +70,6 @@ def program(body: Any, sizes: str = "n", relations: Any = (), **inputs: Any) -> 
 # ---- values and counts ----
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_programs_run_right_and_never_dearer_than_the_model(seed: int, reverse: bool) -> None:
@@ -84,7 +83,6 @@ def test_random_programs_run_right_and_never_dearer_than_the_model(seed: int, re
 CASES = [(name, sizes) for name, example in EXAMPLES.items() for sizes in example.sizes]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("reverse", [False, True], ids=["primal", "adjoint"])
 @pytest.mark.parametrize(("name", "sizes"), CASES)
 def test_examples_execute_what_the_model_counts(name: str, sizes: dict[str, int], reverse: bool) -> None:
@@ -107,7 +105,6 @@ LINEAR = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "most"), LINEAR.items())
 def test_traps_of_dense_tensors_grow_with_n(name: str, most: int) -> None:
     counts = [executed(example_run(name, {"n": n}, reverse=True))[1] for n in (4, 8, 16)]

@@ -59,7 +59,6 @@ def flat(value: Any) -> list[Any]:
     return list(np.asarray(value, object).flat)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_every_step(seed: int) -> None:
     case = random_case(seed, binary=seed % 4 == 0)
@@ -190,7 +189,6 @@ def test_a_guarded_sum_that_reads_an_input_masks_its_cotangent(simplify: bool) -
     assert found[1] == 18.0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_the_adjoint_of_simplified_statements(seed: int) -> None:
     """It is that of the statements as they were."""

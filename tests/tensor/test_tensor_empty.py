@@ -14,8 +14,6 @@ import wengert as wg
 from wengert.tensor.planning.counting import counted
 from wengert.tensor.planning.plan import plan
 
-pytestmark = pytest.mark.slow
-
 SUMS = [
     "sum({} for k in range(0))", "sum({} for k in range(n) if k < 0)", "sum({} for k in range(n) if R[j, k])",
     "sum({} for k in range(j, j))", "sum({} for k in range(n) if k < j and j < k)",

@@ -55,7 +55,6 @@ def test_gradient(name: str, sizes: dict[str, int]) -> None:
         np.testing.assert_array_equal(x_bar, expected)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "sizes"), CASES)
 def test_counts(name: str, sizes: dict[str, int]) -> None:
     example = EXAMPLES[name]
@@ -82,7 +81,6 @@ def test_weight_fit_at_small_sizes() -> None:
     assert [counts(example, sizes)[0] for sizes in example.sizes[:2]] == [27, 41]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("steps", [4, 8])
 def test_the_chained_example_grows_with_n_not_with_its_square(steps: int) -> None:
     """Every framework makes n² of it."""
@@ -102,7 +100,6 @@ def weaken_filters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Rewriting, "pair", weaker)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(60))
 def test_a_weaker_filter_changes_no_value_and_saves_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     case = random_case(seed, binary=seed % 4 == 0)

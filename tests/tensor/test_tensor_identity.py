@@ -46,7 +46,6 @@ def call(f: Any, count: int) -> Any:
     return two if count == 2 else three
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("f", shared(), ids=lambda f: f"{f.__module__ if f is not np else ''}.{f.__name__}")
 def test_every_function_gives_its_own_values(f: Any, backend: str) -> None:

@@ -17,8 +17,6 @@ import pytest
 import wengert as wg
 from wengert.tensor.running import native
 
-pytestmark = pytest.mark.slow
-
 ENGINE = str(Path(wg.tensor.__file__).parent)
 FIRST = np.array([[1, 1, 0], [0, 0, 0], [0, 1, 1]], bool)
 OTHER = np.array([[0, 1, 0], [1, 0, 1], [1, 0, 1]], bool)

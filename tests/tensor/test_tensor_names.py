@@ -13,8 +13,6 @@ import pytest
 import wengert as wg
 from wengert.tensor.running import native
 
-pytestmark = pytest.mark.slow
-
 NAMES = re.findall(
     r"\w+",
     """

@@ -19,8 +19,6 @@ from wengert.tensor.function import TensorFunction
 from wengert.tensor.planning.counting import counted
 from wengert.tensor.reading.scalars import plain_jvp
 
-pytestmark = pytest.mark.slow
-
 COUNT = int(os.environ.get("WENGERT_TENSOR_EXAMPLES", 12))
 BACKENDS = ["numpy", "native"]
 WRT = (0, 1, 2, 7)  # what is numbers

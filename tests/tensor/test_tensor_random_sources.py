@@ -6,15 +6,12 @@ import os
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from tensor_sources import arguments, written
 
 import wengert as wg
 from wengert.tensor.reading.scalars import plain_cost, plain_jvp
-
-pytestmark = pytest.mark.slow
 
 NIGHTLY = os.environ.get("WENGERT_TENSOR_EXAMPLES")
 COUNT = int(NIGHTLY or 40)

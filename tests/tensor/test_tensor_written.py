@@ -62,7 +62,6 @@ def backend(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", CASES, ids=[case.f.__name__ for case in WRITTEN])
 def test_a_function_as_people_write_them(number: int, backend: str) -> None:
     case = plain(number)

@@ -439,7 +439,6 @@ def test_zeros(zero: Callable[[], Any], x: Any) -> None:
     np.testing.assert_allclose(inner, x * np.cos(x))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("x", [A, 2.0, A + 1j, 2.0 + 1j], ids=str)
 @pytest.mark.parametrize("declare", ["pullback", "partials"])
 @pytest.mark.parametrize("many", [1, 150])  # a step of its own is generated after 100 uses

@@ -55,7 +55,6 @@ def test_no_drafts_stay() -> None:
     assert [path.suffix for path in folder().iterdir()] == [".py"]
 
 
-@pytest.mark.slow
 def test_a_module_goes_with_its_kernels() -> None:
     def modules() -> set[str]:
         return {name for name in sys.modules if name.startswith("kernels_")}

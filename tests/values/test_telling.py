@@ -109,7 +109,6 @@ WORK = {
 STOPPED = [words for words in WORK if not words.startswith("walk back")]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", WORK)
 def test_long_work_tells_on_a_terminal(words: str, terminal: Terminal, capsys) -> None:
     work, parts = WORK[words]
@@ -120,7 +119,6 @@ def test_long_work_tells_on_a_terminal(words: str, terminal: Terminal, capsys) -
     until_alone()
 
 
-@pytest.mark.slow
 def test_one_thread_tells_of_the_whole_walk_back(terminal: Terminal, monkeypatch) -> None:
     """What it is at is not put back for each stretch that runs again."""
     begun: list[str] = []
@@ -140,7 +138,6 @@ def until_alone() -> None:
             assert not thread.is_alive()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", STOPPED)
 def test_quiet_work_does_not(words: str, terminal: Terminal) -> None:
     with contextlib.redirect_stderr(terminal):
@@ -169,7 +166,6 @@ def test_what_is_over_when_it_would_be_shown_is_not(monkeypatch) -> None:
     assert not telling._begun
 
 
-@pytest.mark.slow
 def test_one_is_shown_at_a_time(terminal: Terminal) -> None:
     with contextlib.redirect_stderr(terminal), Telling("outer", slow, "parts", 2), Telling("inner", slow, "parts", 3):
         until = time.monotonic() + 20.0
@@ -202,7 +198,6 @@ def interrupted_once(may: Callable[[], bool], work: Callable[[], Any]) -> Keyboa
     return found.value
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", STOPPED)
 def test_an_interrupt_says_what_was_running_and_leaves_nothing(words: str, terminal: Terminal) -> None:
     codes = slow.__code__, step.__code__, stencil.__code__
@@ -248,7 +243,6 @@ def test_an_interrupt_of_the_walk_back_says_so(runs_again: bool, loops: bool) ->
     assert STATE.recording is None and not SESSION.recordings and not SHADOW
 
 
-@pytest.mark.slow
 def test_an_interrupt_puts_arrays_and_containers_back() -> None:
     x, kept = np.array([1.0, 2.0]), [np.ones(2)]
 
@@ -280,7 +274,6 @@ else:
 """
 
 
-@pytest.mark.slow
 def test_in_a_real_terminal() -> None:
     """The line is gone at the end; rich is loaded where it is needed only."""
     pty = pytest.importorskip("pty")

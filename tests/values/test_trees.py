@@ -333,7 +333,6 @@ def test_cycles() -> None:
     assert tags(ring)[1][0] is not ring
 
 
-@pytest.mark.slow
 def test_a_long_chain_needs_no_recursion() -> None:
     head = None
     for i in range(3_000):
@@ -568,7 +567,6 @@ structures = st.recursive(
 )
 
 
-@pytest.mark.slow
 @given(structures)
 def test_entering_and_restoring_is_the_identity(value: Any) -> None:
     before = leaves(value)

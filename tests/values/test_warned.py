@@ -170,7 +170,6 @@ def told(go: Callable[[], Any], action: str) -> tuple[Counter[Any], str]:
     return Counter((w.category, w.filename, w.lineno, str(w.message)) for w in found), error
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("action", ["always", "default", "once", "module", "error"])
 def test_the_warnings_of_the_plain_run_are_given_at_its_lines(action: str) -> None:
     wrong = []

@@ -122,7 +122,6 @@ def by_copyto(a, x):
 WRITES = [by_item, by_slice, by_out, by_addition, by_a_view, by_copyto]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("write", WRITES)
 @pytest.mark.parametrize("when", ["before", "inside"])
 @pytest.mark.parametrize("name", OBJECTS)

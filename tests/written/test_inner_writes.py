@@ -224,7 +224,6 @@ def of_a_constant_array(f):
     return g
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("make", OUTER.values(), ids=OUTER)
 @pytest.mark.parametrize("f", INNER.values(), ids=INNER)
 def test_memory_of_two_levels(f: Function, make: Callable[[Function], Function]) -> None:

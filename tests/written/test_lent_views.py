@@ -81,7 +81,6 @@ RIGHT: dict[str, tuple[Any, Any]] = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", RIGHT)
@@ -209,7 +208,6 @@ def test_constants_with_traced_values_out_of_sight_are_refused(mode: str) -> Non
         MODES[mode](lambda x: constant(x)[1]() * x, 1.5)
 
 
-@pytest.mark.slow
 def test_a_large_constant_is_given_as_it_is() -> None:
     made = [(k, [k]) for k in range(20_000)]
     constant = wg.non_differentiable(lambda x: made)

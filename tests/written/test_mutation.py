@@ -80,7 +80,6 @@ def test_pullback_twice(program: Program) -> None:
     check(once, program)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "program",
     [pytest.param(p, id=p.f.__name__) for p in FOLLOWED if p.f.__name__ not in SINGLE],
@@ -132,7 +131,6 @@ def test_tape_of_the_gradient(program: Program) -> None:
     np.testing.assert_allclose(flat(got[-len(want) :]), flat(want), rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.slow
 @each
 def test_rrule_tape(program: Program) -> None:
     _, want = gradient(program)

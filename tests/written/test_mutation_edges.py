@@ -311,7 +311,6 @@ def rewrites(x: Any) -> Any:
     return y + a.sum()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("f", [sums, stores, rewrites])
 def test_n_entries_cost_n(f: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted in elements of new cotangents, and in bytes held at once."""

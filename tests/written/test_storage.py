@@ -112,7 +112,6 @@ def test_kept_is_what_pullbacks_read(f: Any, args: Any, kept: int) -> None:
     assert peak(f, *args) < kept + 4.5
 
 
-@pytest.mark.slow
 def test_an_inner_function_may_be_a_checkpoint() -> None:
     def inner(x: Any) -> Any:
         for _ in range(8):
@@ -128,7 +127,6 @@ def test_an_inner_function_may_be_a_checkpoint() -> None:
     assert peak(partial(outer, wg.checkpoint), X) < 10 + 8 + 4.5
 
 
-@pytest.mark.slow
 def test_heat() -> None:
     """Each step keeps how each cell was changed, and no more; nothing at all where conductivities are not wanted."""
     u, k = memory.field(200)

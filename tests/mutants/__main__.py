@@ -1,0 +1,119 @@
+"""Whether the tests find mistakes: `python -m tests.mutants` makes each mutant and prints the tier that kills it.
+
+It ends with 1 if one survives the default tier. See `--help`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+from tests.mutants.areas import AREAS, ROOT, Area
+from tests.mutants.mutating import Mutant, drawn
+
+COPIED = ("src", "rules", "tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md")
+LONG = 900
+"""Seconds after which a run hangs."""
+OPTIONS = {"fast": ["-m", "fast"], "default": [], "all": ["--all"]}
+_moments = itertools.count(1)
+
+
+class Tree:
+    """A copy of the project, in which one mutant at a time is made."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in COPIED:
+            copy: Any = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copy(ROOT / name, folder / name)
+
+    def killed(self, mutant: Mutant, area: Area, tiers: list[str]) -> tuple[str, str]:
+        """The first tier of which a test fails, and that test; of the area's tests first."""
+        path = self.folder / mutant.file
+        source = path.read_text()
+        try:
+            self._write(path, mutant.applied(source))
+            for tier in tiers:
+                for tests in (area.tests, ("tests",)) if tier == tiers[-1] else (area.tests,):
+                    found = self._fails(tier, tests)
+                    if found:
+                        return tier, found
+        finally:
+            self._write(path, source)
+        return "", "nothing"
+
+    def _write(self, path: Path, source: str) -> None:
+        path.write_text(source)
+        moment = time.time() + next(_moments)  # for Python tells by the second, and the size, that a file is another one
+        os.utime(path, (moment, moment))
+
+    def _fails(self, tier: str, tests: tuple[str, ...]) -> str:
+        command = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
+        try:
+            run = subprocess.run(
+                [*command, *OPTIONS[tier], *tests], cwd=self.folder, capture_output=True, text=True, timeout=LONG
+            )
+        except subprocess.TimeoutExpired:
+            return "a run that hangs"
+        if run.returncode == 0:
+            return ""
+        found = re.search(r"^(?:FAILED|ERROR) (\S+)", run.stdout, re.MULTILINE)
+        return found[1] if found else "its import"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser("python -m tests.mutants", description=__doc__)
+    parser.add_argument("--sample", type=int, help="only so many, the same ones each time")
+    parser.add_argument("--area", help=f"only those of {', '.join([area.name for area in AREAS])}")
+    parser.add_argument("--tiers", default="fast,default", help="one after the other; the last runs every test")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs beside one another")
+    parser.add_argument("--list", action="store_true", help="print them")
+    given = parser.parse_args()
+    areas = {mutant: area for area in AREAS if given.area in (None, area.name) for mutant in area.mutants()}
+    mutants = [*areas] if given.sample is None else drawn([*areas], given.sample)
+    if given.list:
+        print(*[mutant.id for mutant in mutants], sep="\n")
+        return 0
+    return _run(mutants, areas, given.tiers.split(","), given.jobs)
+
+
+def _run(mutants: list[Mutant], areas: dict[Mutant, Area], tiers: list[str], jobs: int) -> int:
+    rows: dict[str, Counter[str]] = {}
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
+        trees: Queue[Tree] = Queue()
+        for k in range(jobs):
+            (made := Path(folder, str(k))).mkdir()
+            trees.put(Tree(made))
+
+        def judge(mutant: Mutant) -> str:
+            tree, began = trees.get(), time.monotonic()
+            try:
+                tier, test = tree.killed(mutant, areas[mutant], tiers)
+            finally:
+                trees.put(tree)
+            rows.setdefault(areas[mutant].name, Counter())[tier or "SURVIVED"] += 1
+            print(f"{tier or 'SURVIVED':8} {time.monotonic() - began:4.0f} s  {mutant.id}  {test}", flush=True)
+            return tier
+
+        survived = [*pool.map(judge, mutants)].count("")
+    print()
+    for name, row in rows.items():
+        print(f"{name:30} {row.total():4}  {', '.join([f'{tier}: {count}' for tier, count in sorted(row.items())])}")
+    print(f"{len(mutants) - survived} of {len(mutants)} mutants killed")
+    return min(survived, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

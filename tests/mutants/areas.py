@@ -1,0 +1,93 @@
+"""Where mistakes are made, of which kinds, how many, and the tests that are to find them first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.mutants.mutating import (
+    Mutant,
+    axes,
+    conjugates,
+    drawn,
+    factors,
+    mutants_of,
+    parts_of_tests,
+    signs,
+    statements,
+    tests,
+)
+
+ROOT = Path(__file__).parents[2]
+_FORMULAS = (factors, signs, conjugates, axes)
+_DECISIONS = (tests, parts_of_tests, statements)
+
+
+class Area(NamedTuple):
+    """A part of the source."""
+
+    name: str
+    files: tuple[str, ...]
+    operators: tuple[Any, ...]
+    count: int
+    tests: tuple[str, ...]
+
+    def mutants(self) -> list[Mutant]:
+        """Those that are drawn here, but for the EQUIVALENT."""
+        files = sorted({path.relative_to(ROOT).as_posix() for name in self.files for path in ROOT.glob(name)})
+        found = [mutant for file in files for mutant in mutants_of(ROOT, file, self.operators)]
+        return drawn([mutant for mutant in found if mutant.id not in EQUIVALENT], self.count)
+
+
+def equivalent() -> dict[str, str]:
+    """Mutants that change nothing that a test may ask for, each with the reason."""
+    lines = Path(__file__).with_name("equivalent.txt").read_text().splitlines()
+    rows = [line.partition("  # ") for line in lines if line and not line.startswith("#")]
+    return {mutant: reason for mutant, _, reason in rows}
+
+
+EQUIVALENT = equivalent()
+AREAS = [
+    Area("rules", ("rules/wengert_rules/*.py",), _FORMULAS, 90, ("tests/samples",)),
+    Area("batching rules", ("rules/wengert_rules/batches/*.py",), _FORMULAS, 10, ("tests/batching",)),
+    Area("rules of SciPy", ("rules/wengert_rules/scipy/**/*.py",), _FORMULAS, 30, ("tests/scipy_rules",)),
+    Area(
+        "reverse walk",
+        ("src/wengert/reverse/*.py",),
+        _DECISIONS,
+        25,
+        ("tests/reverse", "tests/face", "tests/nesting", "tests/corpus"),
+    ),
+    Area("undo log", ("src/wengert/written/*.py",), _DECISIONS, 25, ("tests/written", "tests/corpus", "tests/recording")),
+    Area(
+        "guards of tapes",
+        ("src/wengert/recording/decisions.py", "src/wengert/tape/play.py", "src/wengert/recording/layout.py"),
+        _DECISIONS,
+        20,
+        ("tests/recording", "tests/corpus", "tests/tape"),
+    ),
+    Area(
+        "guards of compiled functions",
+        ("src/wengert/compiling/watched/*.py", "src/wengert/compiling/entries.py"),
+        _DECISIONS,
+        35,
+        ("tests/compiling",),
+    ),
+    Area(
+        "optimiser",
+        ("src/wengert/compiling/rules/*.py", "src/wengert/compiling/graphs/*.py"),
+        (*_FORMULAS, *_DECISIONS),
+        30,
+        ("tests/compiling",),
+    ),
+    Area("loops", ("src/wengert/compiling/loops/*.py",), _DECISIONS, 25, ("tests/compiling",)),
+    Area("native code", ("src/wengert/compiling/native/*.py",), (*_FORMULAS, *_DECISIONS), 15, ("tests/compiling",)),
+    Area("sparse patterns", ("src/wengert/sparse/*.py",), _DECISIONS, 20, ("tests/sparse",)),
+    Area(
+        "tensor language",
+        ("src/wengert/tensor/passes/*.py", "src/wengert/tensor/planning/*.py"),
+        (*_FORMULAS, *_DECISIONS),
+        25,
+        ("tests/tensor",),
+    ),
+]
