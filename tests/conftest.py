@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import gc
+import os
 import signal
 import sys
 from collections import defaultdict
@@ -32,6 +33,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Tier(config), "tier")
+    if (cache := getattr(config, "cache", None)) is not None:
+        os.environ.setdefault("WENGERT_CACHE", str(cache.mkdir("kernels")))  # one for all processes, and for later runs
 
 
 class Tier:
@@ -62,7 +65,8 @@ class Tier:
         count, seconds = self.times.of(collector.path, name)
         share = min(self.cap / seconds, 1.0) if seconds else 1.0
         sampled = cases if share == 1.0 else chosen(cases, share, f"{self.salt} {name}", self.name == "default")
-        if len(cases) < MANY or any([case.marks or case.params.keys() < {*signature(obj).parameters} for case in cases]):
+        alike = not any([case.marks or case.params.keys() < {*signature(obj).parameters} for case in cases])
+        if len(cases) < MANY or not alike:
             return _each(obj, sampled)
         items = self._battery(collector, name, obj, sampled, seconds / count * len(sampled))
         return _each(obj, sampled) if items[0].fixturenames else items  # fixtures are for one case each

@@ -21,7 +21,7 @@ TESTS = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("a", [1, pytest.param(2.5, id="own"), np.sin, None])
-@pytest.mark.parametrize(("b", "c"), [("x", [3]), ("x", [3])], ids=["one", "two"])
+@pytest.mark.parametrize(("b", "c"), [("x", [3]), ("y", [3])], ids=["one", "two"])
 def stacked(a: Any, b: Any, c: Any) -> None: ...
 
 

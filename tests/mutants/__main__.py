@@ -46,7 +46,7 @@ class Tree:
         try:
             self._write(path, mutant.applied(source))
             for tier in tiers:
-                for tests in (area.tests, ("tests",)) if tier == tiers[-1] else (area.tests,):
+                for tests in (*area.tests, "tests") if tier == tiers[-1] else area.tests:
                     found = self._fails(tier, tests)
                     if found:
                         return tier, found
@@ -56,14 +56,14 @@ class Tree:
 
     def _write(self, path: Path, source: str) -> None:
         path.write_text(source)
-        moment = time.time() + next(_moments)  # for Python tells by the second, and the size, that a file is another one
+        moment = time.time() + next(_moments)  # Python looks at the second and the size to tell whether a file changed
         os.utime(path, (moment, moment))
 
-    def _fails(self, tier: str, tests: tuple[str, ...]) -> str:
+    def _fails(self, tier: str, tests: str) -> str:
         command = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
         try:
             run = subprocess.run(
-                [*command, *OPTIONS[tier], *tests], cwd=self.folder, capture_output=True, text=True, timeout=LONG
+                [*command, *OPTIONS[tier], tests], cwd=self.folder, capture_output=True, text=True, timeout=LONG
             )
         except subprocess.TimeoutExpired:
             return "a run that hangs"
@@ -77,7 +77,7 @@ def main() -> int:
     parser = argparse.ArgumentParser("python -m tests.mutants", description=__doc__)
     parser.add_argument("--sample", type=int, help="only so many, the same ones each time")
     parser.add_argument("--area", help=f"only those of {', '.join([area.name for area in AREAS])}")
-    parser.add_argument("--tiers", default="fast,default", help="one after the other; the last runs every test")
+    parser.add_argument("--tiers", default="default", help="of fast, default, all; the last runs all tests")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs beside one another")
     parser.add_argument("--list", action="store_true", help="print them")
     given = parser.parse_args()

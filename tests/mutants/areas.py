@@ -31,6 +31,7 @@ class Area(NamedTuple):
     operators: tuple[Any, ...]
     count: int
     tests: tuple[str, ...]
+    """Those that are run first, one after the other."""
 
     def mutants(self) -> list[Mutant]:
         """Those that are drawn here, but for the EQUIVALENT."""
@@ -48,7 +49,7 @@ def equivalent() -> dict[str, str]:
 
 EQUIVALENT = equivalent()
 AREAS = [
-    Area("rules", ("rules/wengert_rules/*.py",), _FORMULAS, 90, ("tests/samples",)),
+    Area("rules", ("rules/wengert_rules/*.py",), _FORMULAS, 90, ("tests/samples/test_rules.py", "tests/samples")),
     Area("batching rules", ("rules/wengert_rules/batches/*.py",), _FORMULAS, 10, ("tests/batching",)),
     Area("rules of SciPy", ("rules/wengert_rules/scipy/**/*.py",), _FORMULAS, 30, ("tests/scipy_rules",)),
     Area(
@@ -58,7 +59,13 @@ AREAS = [
         25,
         ("tests/reverse", "tests/face", "tests/nesting", "tests/corpus"),
     ),
-    Area("undo log", ("src/wengert/written/*.py",), _DECISIONS, 25, ("tests/written", "tests/corpus", "tests/recording")),
+    Area(
+        "undo log",
+        ("src/wengert/written/*.py",),
+        _DECISIONS,
+        25,
+        ("tests/written", "tests/corpus", "tests/recording"),
+    ),
     Area(
         "guards of tapes",
         ("src/wengert/recording/decisions.py", "src/wengert/tape/play.py", "src/wengert/recording/layout.py"),

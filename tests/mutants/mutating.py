@@ -51,15 +51,16 @@ _COMPARED = {
 def factors(node: ast.AST, text: Callable[[ast.AST], str]) -> Made:
     """A factor or divisor that is left out."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div):
-        yield "factor", node, text(node.left)
+        yield "factor", node, f"({text(node.left)})"
 
 
 def signs(node: ast.AST, text: Callable[[ast.AST], str]) -> Made:
     """A sign that is turned."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub) and not isinstance(node.right, ast.Constant):
-        yield "sign", node, f"{text(node.left)} {'-' if isinstance(node.op, ast.Add) else '+'} ({text(node.right)})"
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not isinstance(node.operand, ast.Constant):
-        yield "sign", node, f"({text(node.operand)})"
+    match node:
+        case ast.BinOp(left, ast.Add() | ast.Sub(), right) if not isinstance(right, ast.Constant):
+            yield "sign", node, f"({text(left)}) {'-' if isinstance(node.op, ast.Add) else '+'} ({text(right)})"
+        case ast.UnaryOp(ast.USub(), operand) if not isinstance(operand, ast.Constant):
+            yield "sign", node, f"({text(operand)})"
 
 
 def conjugates(node: ast.AST, text: Callable[[ast.AST], str]) -> Made:
@@ -78,7 +79,7 @@ def axes(node: ast.AST, text: Callable[[ast.AST], str]) -> Made:
 def tests(node: ast.AST, text: Callable[[ast.AST], str]) -> Made:
     """A test that is turned, or moved by one."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
-        yield "test", node, f"{text(node.left)} {_COMPARED[type(node.ops[0])]} {text(node.comparators[0])}"
+        yield "test", node, f"({text(node.left)}) {_COMPARED[type(node.ops[0])]} ({text(node.comparators[0])})"
     if isinstance(node, ast.If | ast.IfExp) and not isinstance(node.test, ast.Compare):
         yield "test", node.test, f"(not ({text(node.test)}))"
 
@@ -108,7 +109,7 @@ def mutants_of(root: Path, file: str, operators: tuple[Callable[..., Made], ...]
         for operator in operators:
             for kind, place, new in operator(node, text):
                 old = text(place)
-                if not old or "\n" in old and kind == "factor" and not new:
+                if not old:
                     continue
                 start = lines[place.lineno - 1] + place.col_offset  # type: ignore[attr-defined]
                 counts[function, kind, old, new] += 1
