@@ -14,13 +14,13 @@ ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT / part) for part in ("src", "rules", "tests/corpus", "tests/fuzz", "tests/tensor")]
 
 import numpy as np  # noqa: E402
+from tensor_counting import counted  # noqa: E402
 from tensor_examples import EXAMPLES  # noqa: E402
 from tensor_runs import example_run  # noqa: E402
 
 from wengert.tensor.passes.adjoint import adjoint_program, interface_size  # noqa: E402
 from wengert.tensor.passes.differential import differential  # noqa: E402
 from wengert.tensor.passes.statements import ssa_cost  # noqa: E402
-from wengert.tensor.planning.counting import counted  # noqa: E402
 from wengert.tensor.planning.walks import Entries  # noqa: E402
 from wengert.tensor.running.backends import inputs_by_name  # noqa: E402
 

@@ -31,7 +31,7 @@ class Area(NamedTuple):
     operators: tuple[Any, ...]
     count: int
     tests: tuple[str, ...]
-    """Those that are run first, one after the other."""
+    """Those that are run, one after the other."""
 
     def mutants(self) -> list[Mutant]:
         """Those that are drawn here, but for the EQUIVALENT."""

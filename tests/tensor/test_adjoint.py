@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tensor_random import Case, random_case, random_value
+from tensor_wellformed import complaints
 
 from wengert.tensor.language.evaluation import evaluate
 from wengert.tensor.language.terms import (
@@ -38,7 +39,6 @@ from wengert.tensor.passes.differential import differential
 from wengert.tensor.passes.simplify import simplified
 from wengert.tensor.passes.ssa import to_ssa
 from wengert.tensor.passes.statements import SSA, evaluate_ssa, ssa_cost
-from wengert.tensor.passes.wellformed import complaints
 
 PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300"))
 

@@ -11,10 +11,10 @@ import scipy.sparse
 import test_surface as surface
 from tensor_checks import meant
 from tensor_programs import Case, cases
+from tensor_scalars import plain_cost, plain_jvp
 from tensor_traps import TRAPS, Trap, band, convolution, product, squares, trace_of_outer, traces
 
 import wengert as wg
-from wengert.tensor.reading.scalars import plain_cost, plain_jvp
 
 CASES = cases()
 BACKENDS = ["numpy", "reference"]

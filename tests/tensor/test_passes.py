@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tensor_random import Case, random_case, square
+from tensor_wellformed import complaints
 
 from wengert.errors import OutOfRangeError, TensorLanguageError
 from wengert.tensor.language.cost import cost
@@ -62,7 +63,6 @@ from wengert.tensor.passes.statements import (
     ssa_cost,
     to_program,
 )
-from wengert.tensor.passes.wellformed import complaints
 
 PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300"))
 i, j, k, n, m = map(affine, "ijknm")

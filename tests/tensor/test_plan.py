@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_counting import counted
 from tensor_examples import EXAMPLES
 from tensor_random import Making, Scope
 from tensor_runs import Run, assert_same, example_run, random_run, run_of
@@ -38,7 +39,6 @@ from wengert.tensor.language.terms import (
     equal,
 )
 from wengert.tensor.passes.gen_pushout import accessed
-from wengert.tensor.planning.counting import counted
 from wengert.tensor.planning.enumeration import assignments
 from wengert.tensor.planning.loops import Row, Span, iterations, steps
 from wengert.tensor.planning.nests import Nest, reads

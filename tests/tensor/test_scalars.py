@@ -11,9 +11,9 @@ import pytest
 import test_surface as surface
 from tensor_checks import given, read
 from tensor_programs import Case, cases
+from tensor_scalars import Counting, Dual, plain_cost, plain_jvp
 
 from wengert.tensor.language.cost import cost
-from wengert.tensor.reading.scalars import Counting, Dual, plain_cost, plain_jvp
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)

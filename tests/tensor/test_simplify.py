@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from tensor_examples import EXAMPLES, MATRIX, VECTOR, A, B, lets, outer, program, read, x
 from tensor_random import random_case, random_value
+from tensor_wellformed import complaints
 
 from wengert.tensor.language.terms import (
     REAL,
@@ -46,7 +47,6 @@ from wengert.tensor.passes.simplify import (
 )
 from wengert.tensor.passes.ssa import to_ssa
 from wengert.tensor.passes.statements import SSA, evaluate_ssa, show_ssa, ssa_cost
-from wengert.tensor.passes.wellformed import complaints
 
 PROGRAMS = int(os.environ.get("WENGERT_TENSOR_PROGRAMS", "300")) // 3
 STEPS = (constants_folded, without_copies, merged, without_repetition, without_duplicates, without_dead_code)

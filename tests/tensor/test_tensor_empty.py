@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_counting import counted
 
 import wengert as wg
-from wengert.tensor.planning.counting import counted
 from wengert.tensor.planning.plan import plan
 
 SUMS = [

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tensor_counting import counted
 from tensor_people import arguments, other_form, unread, written
+from tensor_scalars import plain_jvp
 from tensor_walls import walled, watched, ways
 
 import wengert as wg
 from wengert.tensor.function import TensorFunction
-from wengert.tensor.planning.counting import counted
-from wengert.tensor.reading.scalars import plain_jvp
 
 COUNT = int(os.environ.get("WENGERT_TENSOR_EXAMPLES", 12))
 BACKENDS = ["numpy", "native"]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
+from tensor_scalars import plain_cost, plain_jvp
 from tensor_sources import arguments, written
 
 import wengert as wg
-from wengert.tensor.reading.scalars import plain_cost, plain_jvp
 
 NIGHTLY = os.environ.get("WENGERT_TENSOR_EXAMPLES")
 COUNT = int(NIGHTLY or 40)
