@@ -246,6 +246,11 @@ def iterable(obj: Any, site: Site | None) -> Any:
     return _waiting(obj) if waits(python_method(t, "__next__")) else obj
 
 
+def each(obj: Any) -> Iterator[Any]:
+    """The items of an object, one by one."""
+    yield from iterable(obj, STATE.site)
+
+
 def _waiting(iterator: Any) -> Iterator[Any]:
     """What an iterator gives that waits for other threads: at each step it gives up its turn."""
     while True:

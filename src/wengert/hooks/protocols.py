@@ -15,7 +15,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks import object_arrays
 from wengert.hooks.classes import bind, constant, defines, enter, lookup, python_method
 from wengert.hooks.exchange import is_foreign, prepare
-from wengert.hooks.items import iterable, pairs
+from wengert.hooks.items import each, iterable, pairs
 from wengert.hooks.lookups import HASHED, hashed, looked_up, told
 from wengert.hooks.operators import COMPARE, Binary
 from wengert.hooks.search import CARRIER_TYPES, FROZEN, opaque, remember, search
@@ -403,6 +403,8 @@ def contains(right: Any, left: Any, site: Site | None) -> bool:
             items = [*next(base for base in _LISTED if issubclass(t, base)).__iter__(right)]
             if type(left) not in PLAIN or variables(recording, (left, items)) is not None:
                 return any(is_one(left, item) or truth(compare(COMPARE["eq"], item, left), site) for item in items)
+        if not defines(t, "__contains__") and (python_method(t, "__iter__") or python_method(t, "__getitem__")):
+            return any(is_one(left, item) or truth(compare(COMPARE["eq"], item, left), site) for item in each(right))
         if isinstance(right, (str, bytes)):
             outcome = left in right
             decided(recording, operator.contains, (right, left), outcome)
