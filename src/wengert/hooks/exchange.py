@@ -48,7 +48,7 @@ def of_user(f: Any) -> bool:
 
 
 def twin_of(code: types.CodeType, deep: bool = True, giving: bool = False) -> types.CodeType:
-    """The twin of a code. `deep`: what it makes is instrumented too; `giving`: what it returns is prepared."""
+    """The twin of a code. `deep`: what it makes is instrumented too; `giving`: `touched` sees what it returns."""
     recording = STATE.recording
     reads = None if recording is None else recording.reads
     rewriter = rewriter_of(HOOKS if reads is None else reads.hooks, deep, giving, reads is not None)
@@ -171,6 +171,8 @@ HOOKS |= {"made": made, "touched": touched, "state": STATE}
 
 GIVING = {"__iter__", "__aiter__", "__anext__", "__await__"}
 """Methods of which C follows the protocol of what they give."""
+SHOWING = {"__float__", "__complex__", "__array__", "__getitem__", "__next__"}
+"""Methods that C asks for numbers: a trace that is watched looks at what they return."""
 _SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
@@ -183,12 +185,13 @@ def prepare(t: type) -> bool:
         return False
     if id(t) in prepared:
         return True
+    giving = GIVING if STATE.recording.reads is None else GIVING | SHOWING
     todo, done = [t], {id(t): t}
     while todo:
         for base in todo.pop().__mro__ or ():
             if is_heap_type(base) and home_of(base).partition(".")[0] not in MODULES:
                 for name, value in [("", base), *vars(base).items()]:
-                    _put_in_all(value, name in GIVING)
+                    _put_in_all(value, name in giving)
                     if type(value) is functools._lru_cache_wrapper and name.startswith("__"):
                         replace(base, name, value, _with_a_cache_of_the_trace(value))
                     if id(type(value)) not in done:

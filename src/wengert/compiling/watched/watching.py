@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.compiling.watched.asked import asked_unseen
 from wengert.compiling.watched.drawing import MAKING, drawing, is_draw, seeded
 from wengert.compiling.watched.forms import is_in_tests
 from wengert.compiling.watched.heads import has_no_number
@@ -44,6 +45,7 @@ from wengert.recording.exchanged import is_born
 from wengert.recording.identity import given
 from wengert.recording.primitives import primitive_of
 from wengert.recording.recording import STATE, here
+from wengert.recording.slots import holds_traced
 from wengert.rewrite.heads import LoopHead
 from wengert.values.frames import ENGINE, user_frame
 from wengert.values.names import home_of
@@ -352,6 +354,14 @@ def _loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
         reads.heads.met(sys._getframe(1), head, iterator, site)
 
 
+def _touched(value: Any, site: Site | None) -> Any:
+    """What a method returns, or the body of a class names; C may have asked the method for a number."""
+    frame, reads = sys._getframe(1), reads_here()
+    if reads is not None and holds_traced((value,)) and asked_unseen(frame):
+        reads.give_up(f"C code asks {frame.f_code.co_qualname} for a number, and computes on it unseen")
+    return HOOKS["touched"](value, site)
+
+
 def _unwatched(words: str, site: Site | None) -> None:
     _unkept(words, site, may_be_once=True)
 
@@ -492,6 +502,7 @@ WATCHING = {
     **HOOKS,
     **HOOKS_OF_PRINTING,
     "resolve": _resolve,
+    "touched": _touched,
     "getattr": _getattr,
     "setattr": _setattr,
     "delattr": _delattr,
