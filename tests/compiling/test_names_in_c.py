@@ -144,7 +144,7 @@ READS = [
     ("float(operator.eq(p, Point(n=3)))", "p.n = 3"),
 ]
 KINDS = """
-import abc, collections.abc, enum, numbers, typing
+import abc, collections.abc, enum, functools, numbers, types, typing
 class A(abc.ABC): pass
 class B(A): pass
 class C: n = 2
@@ -200,6 +200,25 @@ def match_args(thing):
         case C(n): return float(n)
         case _: return 5.0
 C.__match_args__ = ("n",)
+class Asking(abc.ABCMeta):
+    def __instancecheck__(cls, thing): return super().__instancecheck__(thing)
+class AskingBelow(abc.ABCMeta):
+    def __subclasscheck__(cls, other): return super().__subclasscheck__(other)
+class AskingByName(abc.ABCMeta):
+    def __instancecheck__(cls, thing): return abc.ABCMeta.__subclasscheck__(cls, type(thing))
+class K1(metaclass=Asking): pass
+class K2(metaclass=AskingBelow): pass
+class K3(metaclass=AskingByName): pass
+class Lies:
+    @property
+    def __class__(self): return C
+lies = Lies()
+def h(x): return x
+def make(): return lambda x: x
+p, module = functools.partial(h), types.ModuleType("module")
+class Bound:
+    def h(self): return 1.0
+bound, thrice = Bound().h, wg.grad(h)
 """
 CHECKS = [
     ("float(isinstance(c, A))", "A.register(C)"),
@@ -246,7 +265,30 @@ CHECKS = [
     ("match_args(c)", "c.n = 3"),
     ("match_args(c)", "C.n = 3"),
     ("match_args(c)", "C.m = 7; C.__match_args__ = ('m',)"),
-]
+    *[
+        (f"float({asked})", f"{k}.register(C)")
+        for k in ("K1", "K2", "K3")
+        for asked in (f"isinstance(c, {k})", f"issubclass(C, {k})", f"isinstance(c, (int, {k}))",
+                      f"isinstance(c, {k} | int)")
+    ],
+    *[
+        (f"float({asked})", "A.register(C)")
+        for asked in ("abc.ABCMeta.__instancecheck__(A, c)", "abc.ABCMeta.__subclasscheck__(A, C)",
+                      "A.__instancecheck__(c)", "A.__subclasscheck__(C)", "type(A).__instancecheck__(A, c)",
+                      "functools.partial(abc.ABCMeta.__instancecheck__, A)(c)", "isinstance(lies, A)",
+                      "[*map(A.__instancecheck__, [c])][0]", "isinstance(c, typing.Optional[A])")
+    ],
+    ("float(isinstance(c, typing.Sequence))", "collections.abc.Sequence.register(C)"),
+    ("float(issubclass(C, (int, typing.Mapping)))", "collections.abc.Mapping.register(C)"),
+    *[
+        (f"float(isinstance({thing}, Named))", f"{owner}.name = 'a'")
+        for thing, owner in (("h", "h"), ("p", "p"), ("module", "module"), ("bound", "Bound.h"), ("C", "C"),
+                             ("thrice", "thrice"))
+    ],
+    ("float(isinstance(h, Named))", "del h.name", "h.name = 'a'"),
+    ("float(isinstance(module, Named))", "del module.name", "module.name = 'a'"),
+    ("float(issubclass(C, Sized))", "C.size = lambda self: 1"),
+]  # fmt: skip
 
 
 def failures(head: str, ways: list[Any]) -> list[Any]:

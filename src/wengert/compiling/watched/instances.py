@@ -24,17 +24,27 @@ def watch_answer(reads: Reads, native: Callable[..., bool], thing: Any, classes:
     for cls in _each(classes) if isinstance(t, type) else ():
         check, owner = lookup_with_owner(type(cls), _CHECKS[native])
         if owner is abc.ABCMeta:
-            reads.abstract(t, cls)
+            for asked in {t, t if native is issubclass else thing.__class__}:
+                reads.abstract(asked, cls)
         elif owner.__module__ == "typing":  # a protocol looks for attributes
-            reads.whole(thing)
-            reads.token()
+            reads.protocol(thing, cls)
         elif owner is not type and type(check) is not types.FunctionType:
             reads.give_up(f"it asks {cls.__qualname__}, whose metaclass answers by a {type(check).__name__}")
 
 
+def asks_an_abstract_class(f: Any) -> bool:
+    """Whether a callable is a method of ABCMeta itself, which a metaclass of the user's may call."""
+    return type(f) in (types.FunctionType, types.MethodType) and getattr(f, "__func__", f) in _OF_ABSTRACT_CLASSES
+
+
+_OF_ABSTRACT_CLASSES = {vars(abc.ABCMeta)[name] for name in _CHECKS.values()}
+
+
 def _each(classes: Any) -> Iterator[type]:
-    """The classes in tuples and unions."""
+    """The classes in tuples and unions, and those that names of `typing` mean."""
     if isinstance(classes, type):
         yield classes
+    if (origin := typing.get_origin(classes)) is not None:
+        yield from _each(origin)
     for part in classes if isinstance(classes, tuple) else typing.get_args(classes):
         yield from _each(part)

@@ -7,6 +7,7 @@ import enum
 import functools
 import os
 import types
+import typing
 from typing import Any
 
 import numpy as np
@@ -193,7 +194,7 @@ class Reads(Taken):
             for base in obj.__mro__:
                 if is_of_user(base):
                     self.test(f"{name!r} not in {self._space(base)}")
-        elif (t is types.FunctionType and not is_born(obj)) or issubclass(t, _WITH_ATTRIBUTES):
+        elif (t is types.FunctionType and not is_born(obj)) or issubclass(t, (type, *_WITH_ATTRIBUTES)):
             self.give_up(f"it asks whether there is .{name}")
 
     def _absent_in_module(self, module: Any, name: str) -> None:
@@ -252,6 +253,16 @@ class Reads(Taken):
         """An abstract class was asked whether a class is one of its own."""
         self._token = self._token or self._nothing_registered()
         self._answers[f"issubclass({self.pin(t)}, {self.pin(cls)}) is {issubclass(t, cls)}"] = None
+
+    def protocol(self, thing: Any, cls: type) -> None:
+        """A protocol was asked whether a thing has the attributes that it names."""
+        self.token()
+        t = type(thing)
+        if issubclass(t, (types.FunctionType, types.MethodType, types.ModuleType, *_WITH_ATTRIBUTES)):
+            names = () if is_born(thing) else typing._get_protocol_attrs(cls)  # type: ignore[attr-defined]
+            if not all([hasattr(t, name) for name in names]):
+                self.give_up(f"it asks whether a {t.__name__} has the attributes of {cls.__qualname__}")
+        self.whole(thing)
 
     def token(self) -> None:
         """Something was asked that may depend on what is registered with any abstract class."""
@@ -329,7 +340,7 @@ class Reads(Taken):
                     self.give_up(f"{cls.__qualname__}.{name} is a {type(raw).__name__}, which may have a state")
 
 
-_WITH_ATTRIBUTES = (type, functools.partial, Transformed, Wrapper)
+_WITH_ATTRIBUTES = (functools.partial, Transformed, Wrapper)
 """Classes of objects which the program may give attributes that nobody sees."""
 _OF_WENGERT = f"{os.sep}wengert_rules{os.sep}"
 _PATTERNS = 1 << 5 | 1 << 6

@@ -21,7 +21,7 @@ from wengert.compiling.watched.drawing import MAKING, drawing, is_draw, seeded
 from wengert.compiling.watched.forms import is_in_tests
 from wengert.compiling.watched.heads import has_no_number
 from wengert.compiling.watched.identities import CHANGING
-from wengert.compiling.watched.instances import watch_answer
+from wengert.compiling.watched.instances import asks_an_abstract_class, watch_answer
 from wengert.compiling.watched.kinds import is_tensor_function, runs_code
 from wengert.compiling.watched.outside import OF_MEMORY, Reads
 from wengert.compiling.watched.printing import HOOKS_OF_PRINTING, PRINTING, SHOWING, watch_settings
@@ -444,6 +444,8 @@ def _called(reads: Reads, f: Any) -> None:
     words = refused_call(f, is_inside) or _not_followed(f)
     if type(f) in _WITH_NAMES and f.__name__ in (*SHOWING, *_FORMATTING):
         watch_settings(reads)
+    if asks_an_abstract_class(f):
+        reads.token()
     if type(f) is types.BuiltinFunctionType and f.__name__ in _FORMATTING and names_attributes(f.__self__):
         words = f"it formats a string that names attributes ({f.__self__!r})"
     elif type(f) is types.MethodDescriptorType and f.__name__ in _FORMATTING:
