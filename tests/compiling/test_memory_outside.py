@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import pytest
+from changed_outside import stale, stale_calls
 from test_names_in_c import failures
 
 ARRAYS = """
@@ -63,6 +64,13 @@ OTHERS = [
     ("float(names.itemsize)", "names = names.astype('U5')"),
 ]
 
+MADE = (
+    "np.asfortranarray({})", "np.ascontiguousarray({})", "np.asarray({}, order='F')", "np.asarray({}, None, 'C')",
+    "np.asanyarray({}, order='F')", "np.require({}, requirements=['F'])", "np.require({}, None, 'C')",
+    "np.array({}, copy=None, order='F')", "{}.astype(float, order='F', copy=False)",
+)  # fmt: skip
+ASKED = ("{1} is {0}", "{0} is not {1}", "{1} in [{0}]", "id({1}) == id({0})", "{1}.base is None")
+
 
 @pytest.mark.parametrize("name", ["i", "names", "w", "one"])
 def test_memory_of_arrays_outside(name: str) -> None:
@@ -74,3 +82,16 @@ def test_memory_of_arrays_outside(name: str) -> None:
 def test_memory_that_arrays_outside_share() -> None:
     with warnings.catch_warnings(action="ignore"):
         assert not failures(ARRAYS, OTHERS)
+
+
+@pytest.mark.parametrize(("first", "other"), ["CF", "FC"])
+def test_whether_a_call_gives_its_argument_back(first: str, other: str) -> None:
+    """The first trace may be of an array that is given back, or of one that is copied."""
+    bodies = [asked.format("w", made.format("w")) for made in MADE for asked in ASKED]
+    bodies += ["np.ravel(w).base is None", "w.reshape(-1).base is w"]
+    head, calls = "def made(order): return np.ones((2, 3), order=order)", (f"made('{first}')", f"made('{other}')")
+    with warnings.catch_warnings(action="ignore"):
+        found = [said for body in bodies for said in stale_calls(head, "w", body, calls)]
+        for body in bodies:
+            found += stale(f"{head}\nw = {calls[0]}", f"float({body})", f"w = {calls[1]}", f"w = {calls[0]}")
+    assert not found, "\n".join(found)

@@ -124,6 +124,8 @@ def _value_attribute(recording: Any, obj: Any, name: str) -> Any:
             writable(recording, [owner_of(obj)] if name == "flags" else [])
         return getattr(given(recording, obj), name)
     fn = _RECORDED.get(name)
+    if name == "base" and recording.keep:
+        laid_out(recording)
     if name == "base" and not (recording.keep and is_of_an_argument(recording, obj)):
         shown = recording.memory.whole(owner_of(obj)) if isinstance(obj, np.ndarray) else obj
         if shown is not None:

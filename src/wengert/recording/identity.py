@@ -39,6 +39,8 @@ def given(recording: Recording, thing: Any) -> Any:
 def is_one(a: Any, b: Any) -> bool:
     """Whether two things are one object, as containers ask before they compare; what a trace watches tells as well."""
     recording = STATE.recording
+    if Modes.guarding:
+        sameness_asked(a, b)
     reads = None if a is b or recording is None else recording.reads
     if reads is None:
         return a is b
@@ -89,9 +91,9 @@ def _nothing() -> None:
 
 def is_(right: Any, left: Any, site: Site | None) -> bool:
     """What the hook of `left is right` gives."""
+    if Modes.guarding:
+        sameness_asked(left, right)
     if left is right:
-        if type(left) is np.ndarray and Modes.guarding:
-            sameness_asked(left)
         return True
     if type(left) is not type(right) and not Modes.guarding:
         return False

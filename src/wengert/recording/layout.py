@@ -75,11 +75,21 @@ def unchanged(recording: Recording, primitive: Primitive, value: Any, args: Any,
         recording.inert.add(recording.append((primitive, value, ins, args, kwargs or None, STATE.site)))
 
 
-def sameness_asked(array: np.ndarray) -> None:
+def sameness_asked(*things: Any) -> None:
     """Guard how arrays lie in memory where code asks whether, say, `np.ascontiguousarray(x)` is x."""
     recording = STATE.recording
-    if recording is not None and id(array) in recording.caches.get(unchanged, ()):
+    if recording is None or not recording.keep:
+        return
+    if any([_may_be_given_back(recording, thing) for thing in things if type(thing) is np.ndarray]):
         laid_out(recording)
+
+
+def _may_be_given_back(recording: Recording, array: np.ndarray) -> bool:
+    """Whether an array is the argument of a call that gave it back, or a copy where the call might have done so."""
+    slot = recording.memory.slot(array)
+    entry = None if slot is None else recording.entries[slot]
+    rule = None if entry is None else getattr(entry[0], "rule", None)
+    return id(array) in recording.caches.get(unchanged, ()) or (rule is not None and rule.identity)
 
 
 def writable(recording: Recording, owners: Sequence[np.ndarray]) -> None:
