@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.compiling.compile import OF_A_KEY
 from wengert.compiling.entries import Entry
 
 X = np.array([0.3, -0.4, 0.5])
@@ -165,6 +166,19 @@ def test_branches_have_traces_of_their_own() -> None:
     g = wg.compile(wg.grad(lambda x: x * x if x > 0 else -x))
     assert [g(2.0), g(-2.0), g(3.0), g(-3.0)] == [4.0, -1.0, 6.0, -1.0]
     assert traces(g) == 2
+
+
+def test_traces_that_differ_in_objects_alone_count_as_one_way() -> None:
+    space: dict[str, Any] = {}
+    g = wg.compile(wg.grad(lambda x: x * x if isinstance(space["o"], Plain) else x), strict=True)
+    for k in range(20):
+        space["o"] = Plain() if k % 3 else 1
+        assert g(2.0) == g(2.0) == (4.0 if k % 3 else 1.0)
+    assert traces(g) == OF_A_KEY + 1
+
+
+class Plain:
+    """A class whose objects are asked for."""
 
 
 def test_too_many_ways_run_as_they_are_and_the_test_is_named() -> None:

@@ -41,7 +41,7 @@ from wengert.values.telling import Telling
 from wengert.values.transformed import Remade, check_function
 
 OF_A_KEY, IN_ALL = 8, 64
-"""How many entries there may be for one form of call, and in all."""
+"""How many entries there may be for one form of call, and in all; of those that are alike, so many are kept."""
 PATIENCE = 20.0
 """Seconds that a thread waits for what another one traces, before it runs the function as it is."""
 
@@ -106,7 +106,8 @@ class Compiled(Remade, Wrapper):
             return self.wrapped(*args, **kwargs)
         self._entries = {key: [entry for entry in of if not entry.is_over] for key, of in self._entries.items()}
         known = self._entries.get(key, [])
-        if self._eager is None and (len(known) >= OF_A_KEY or sum(map(len, self._entries.values())) >= IN_ALL):
+        ways = {of: _ways(entries) for of, entries in self._entries.items()}
+        if self._eager is None and (ways.get(key, 0) >= OF_A_KEY or sum(ways.values()) >= IN_ALL):
             given = (*args, *kwargs.values())
             why = (known[0].failing(given) or known[0].stale(given)) if known else "how it is called"
             self._give_up(f"its calls go too many ways; the last test that failed: {why}")
@@ -164,7 +165,7 @@ class Compiled(Remade, Wrapper):
         agreeing = None if failing else self._agreeing(entry, found, parameters, given)
         if agreeing is not None:
             self._version = rules.version  # tracing may have loaded some
-            self._entries[key] = [*self._entries.get(key, ()), agreeing]
+            self._entries[key] = _with_last(self._entries.get(key, ()), agreeing)
         elif is_alone and not SESSION.recordings:
             self._give_up(
                 f"it changes what it reads from outside: {failing}"
@@ -244,6 +245,17 @@ def _gives(entry: Entry, found: Traced, given: tuple[Any, ...]) -> bool:
 
 def _with_first(entries: Sequence[Entry], entry: Entry) -> list[Entry]:
     return [entry, *[other for other in entries if other is not entry]]
+
+
+def _with_last(entries: Sequence[Entry], entry: Entry) -> list[Entry]:
+    """The entries with a new one; it replaces one that is alike where there are as many of these as may be."""
+    alike = [other for other in entries if other.alike == entry.alike]
+    return [*[other for other in entries if len(alike) < OF_A_KEY or other is not alike[-1]], entry]
+
+
+def _ways(entries: Sequence[Entry]) -> int:
+    """How many entries there are, those that are alike counted once."""
+    return len([entry for k, entry in enumerate(entries) if entry.alike not in [other.alike for other in entries[:k]]])
 
 
 @signatures.compile

@@ -16,6 +16,7 @@ from wengert.compiling.optimising import optimised
 from wengert.compiling.watched.drawing import saved_state
 from wengert.compiling.watched.heads import ended_by_tests
 from wengert.compiling.watched.outside import Reads
+from wengert.compiling.watched.sameness import is_stated, state
 from wengert.compiling.watched.taking import Outer, said
 from wengert.compiling.watched.tracing import Traced
 from wengert.errors import StaleTapeError
@@ -40,7 +41,8 @@ _numbers = itertools.count(1)
 class Entry:
     """What one trace is good for: `call` gives the result of a call that passes its tests, else a Miss.
 
-    `tests` are the expressions that have to be true, in order; the names in them are those of `names`.
+    `tests` are the expressions that have to be true, in order; the names in them are those of `names`. Entries whose
+    `alike` is equal run the same code, and differ in the objects that their tests are about.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class Entry:
         run = _quiet(self.run) if reads.recording.loud else self.run
         self.names.update(run=run, MISS=MISS, FAILED=FAILED, StaleTapeError=StaleTapeError, ndarray=np.ndarray)
         self.text = self._text(traced.returned)
+        self.alike = self._alike(reads.pins)
         self.call = self._made()
 
     def _text(self, returned: str) -> str:
@@ -101,6 +104,9 @@ class Entry:
         linecache.cache[file] = (len(self.text), None, self.text.splitlines(keepends=True), file)
         weakref.finalize(made, linecache.cache.pop, file, None)
         return made
+
+    def _alike(self, pins: list[Any]) -> Any:
+        return self.text, self.run.source, [_compared(pin) for pin in pins]
 
     def said(self, text: str) -> str:
         """An accessor or a test in the words of the program."""
@@ -136,6 +142,15 @@ class Entry:
         except StaleTapeError as error:
             return str(error).splitlines()[0]
         return "none any more"
+
+
+def _compared(pin: Any) -> Any:
+    """All of a value that tests compare something with, and of an object its class: they test which object it is."""
+    if isinstance(pin, np.ndarray):
+        return pin.dtype.str, pin.shape, pin.tobytes()
+    if type(pin) is list:
+        return [_compared(part) for part in pin]
+    return state(pin) if is_stated(pin) else type(pin)
 
 
 def _quiet(run: Callable[..., Any]) -> Callable[..., Any]:
