@@ -430,12 +430,23 @@ def number_in(recording: Recording, text: Any) -> Any:
 
 
 def _note_origin(recording: Recording, text: Any, fn: Any, sources: tuple[Any, ...], words: dict[str, Any]) -> None:
-    shown = {id(a) for a in _flat((*sources, *words.values()))}
-    exact(recording, [value for value in traced_in(recording, (*sources, *words.values())) if id(value) not in shown])
+    given = (*sources, *words.values())
+    if _holds_itself(given):  # no call can be recorded of a list that has no end
+        exact(recording, traced_in(recording, given))
+        return
+    shown = {id(a) for a in _flat(given)}
+    exact(recording, [value for value in traced_in(recording, given) if id(value) not in shown])
     if isinstance(text, (str, bytes)):
         made_text(recording, text, fn, sources, words)
     else:
         decided(recording, fn, sources, text, words)
+
+
+def _holds_itself(things: Any, around: tuple[int, ...] = ()) -> bool:
+    """Whether a list, tuple or dictionary among these things, or in one of them, is within itself."""
+    parts = [thing for thing in things if issubclass(type(thing), (list, tuple, dict))]
+    items = [(id(part), part.values() if issubclass(type(part), dict) else part) for part in parts]
+    return any([key in around or _holds_itself(held, (*around, key)) for key, held in items])
 
 
 def _flat(things: Any) -> Iterator[Any]:

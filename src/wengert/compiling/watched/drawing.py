@@ -70,7 +70,7 @@ def _draw(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -
 
 
 def _is_plain(part: Any) -> bool:
-    return type(part) in ATOMS or type(part) in (float, complex, np.ndarray, type) or isinstance(part, np.generic)
+    return type(part) in ATOMS or type(part) in (float, complex, np.ndarray, type) or issubclass(type(part), np.generic)
 
 
 def _said(part: Any, reads: Reads) -> str:

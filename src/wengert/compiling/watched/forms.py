@@ -49,18 +49,18 @@ def read_member(reads: Any, value: Any, place: str) -> None:
     if place != name:
         reads.test(f"{place} is {name}")
     reads.known[id(value)] = value, name
-    if isinstance(value, enum.Flag):
+    if issubclass(type(value), enum.Flag):
         reads.read(vars(value)["_value_"], f"{name}.__dict__['_value_']")
 
 
 def is_in_tests(obj: Any, name: str) -> bool:
     """Whether an attribute is what a flag is made of: its number is tested wherever it comes from."""
-    return isinstance(obj, enum.Flag) and name.startswith("_")
+    return issubclass(type(obj), enum.Flag) and name.startswith("_")
 
 
 def is_of_enumeration(reads: Any, cls: Any, name: str, value: Any) -> bool:
     """Whether an attribute of an enumeration is one of its members, which is known then, or tells how it is made."""
-    if vars(cls).get("_member_map_", {}).get(name) is value and isinstance(value, enum.Enum):
+    if vars(cls).get("_member_map_", {}).get(name) is value and issubclass(type(value), enum.Enum):
         reads.read(value, reads.pin(value))
         return True
     return name[:1] == name[-1:] == "_" and name[:2] != "__" and not callable(value)

@@ -23,7 +23,7 @@ _NUMBERS = (float, complex, np.generic)
 
 def is_nan(thing: Any) -> bool:
     """Whether a thing is a number that does not equal itself."""
-    return isinstance(thing, _NUMBERS) and bool(thing != thing)
+    return issubclass(type(thing), _NUMBERS) and bool(thing != thing)
 
 
 def overlaps(*arrays: Any) -> dict[tuple[int, int], int]:
@@ -46,7 +46,7 @@ class Identities:
 
     def ask(self, thing: Any) -> None:
         """Test that a thing of the trace is none of the others that this is called with, if they are from outside."""
-        if isinstance(thing, CHANGING) or is_nan(thing):
+        if issubclass(type(thing), CHANGING) or is_nan(thing):
             self._asked[id(thing)] = thing
 
     def own(self, thing: Any) -> Any:
@@ -72,7 +72,7 @@ class Identities:
 
     def _name(self, thing: Any) -> str | None:
         """The expression of an input, or of a constant that may be one: a nan or an array; None for all else."""
-        name: str | None = self.reads.input_name(thing) if isinstance(thing, (*_NUMBERS, np.ndarray)) else None
+        name: str | None = self.reads.input_name(thing) if issubclass(type(thing), (*_NUMBERS, np.ndarray)) else None
         is_constant = slot_of(self.reads.recording, thing) is None and (type(thing) is np.ndarray or is_nan(thing))
         return self.reads.pin(thing) if name is None and is_constant else name
 

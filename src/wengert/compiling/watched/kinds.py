@@ -74,13 +74,13 @@ def is_unset(thing: Any, slot: types.MemberDescriptorType) -> bool:
 
 def is_followed(raw: Any) -> bool:
     """Whether reading what a class has under a name runs functions only, if anything."""
-    if isinstance(raw, (staticmethod, classmethod)):
-        return isinstance(raw.__func__, (types.FunctionType, *SAME))
+    if issubclass(type(raw), (staticmethod, classmethod)):
+        return issubclass(type(raw.__func__), (types.FunctionType, *SAME))
     if type(raw) is functools.cached_property:
-        return isinstance(raw.func, types.FunctionType)
-    if type(raw) is property or isinstance(raw, types.DynamicClassAttribute):
-        return all(isinstance(f, (*_FOLLOWED, *SAME)) for f in (raw.fget, raw.fset, raw.fdel))
-    return isinstance(raw, (*_FOLLOWED, *SAME))
+        return issubclass(type(raw.func), types.FunctionType)
+    if type(raw) is property or issubclass(type(raw), types.DynamicClassAttribute):
+        return all(issubclass(type(f), (*_FOLLOWED, *SAME)) for f in (raw.fget, raw.fset, raw.fdel))
+    return issubclass(type(raw), (*_FOLLOWED, *SAME))
 
 
 def runs_code(t: Any, name: str) -> bool:
@@ -96,12 +96,12 @@ def is_tensor_function(t: Any) -> bool:
 
 def is_bound_to_none(f: Any) -> bool:
     owner = getattr(f, "__self__", None) if type(f) is types.BuiltinFunctionType else None
-    return owner is None or isinstance(owner, (types.ModuleType, type))
+    return owner is None or issubclass(type(owner), (types.ModuleType, type))
 
 
 def hides_a_function(thing: Any) -> bool:
     """Whether a thing runs a function that it holds in C: what np.frompyfunc made, a ufunc of objects alone, does."""
-    return isinstance(thing, np.vectorize) or (type(thing) is np.ufunc and {*"".join(thing.types)} <= {*"O->"})
+    return issubclass(type(thing), np.vectorize) or (type(thing) is np.ufunc and {*"".join(thing.types)} <= {*"O->"})
 
 
 def lookup_with_owner(t: Any, name: str) -> tuple[Any, Any]:

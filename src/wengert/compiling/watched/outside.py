@@ -98,7 +98,7 @@ class Reads(Taken):
             return self._of_class(obj, name, value)
         if t in GENERATORS and callable(value):
             return value
-        if isinstance(obj, enum.Enum) and is_of_user(t):
+        if issubclass(t, enum.Enum) and is_of_user(t):
             self.read(obj, self.pin(obj))
         raw, owner = lookup_with_owner(t, name)
         data = raw is not None and not hasattr(type(raw), "__get__")
@@ -159,9 +159,9 @@ class Reads(Taken):
             if id(thing) in seen:
                 continue
             seen.add(id(thing))
-            if isinstance(thing, (list, tuple)):
+            if issubclass(type(thing), (list, tuple)):
                 todo += thing
-            elif isinstance(thing, dict):
+            elif issubclass(type(thing), dict):
                 todo += thing.values()
             elif self.known.get(id(thing), (seen,))[0] is thing and type(thing) not in GENERATORS:
                 self.whole(thing)
@@ -179,7 +179,7 @@ class Reads(Taken):
         """Test that an attribute is still not there which was asked for; those of classes are tested anyway."""
         obj = obj.__func__ if type(obj) is types.MethodType else obj
         t = type(obj)
-        if isinstance(obj, enum.Enum) and is_of_user(t) and has_of_its_own(obj, "_name_"):  # else it is being made
+        if issubclass(t, enum.Enum) and is_of_user(t) and has_of_its_own(obj, "_name_"):  # else it is being made
             self.read(obj, self.pin(obj))
         known, place = self.known.get(id(obj), (None, ""))
         if t is types.ModuleType:
@@ -208,7 +208,7 @@ class Reads(Taken):
     def _of_class(self, cls: Any, name: str, value: Any) -> Any:
         if not is_of_user(cls):
             return value
-        if isinstance(cls, enum.EnumType) and is_of_enumeration(self, cls, name, value):
+        if issubclass(type(cls), enum.EnumType) and is_of_enumeration(self, cls, name, value):
             return value
         raw, owner = lookup_with_owner(cls, name)
         if raw is None and name in ("__name__", "__qualname__", "__module__"):
@@ -312,7 +312,7 @@ class Reads(Taken):
             if rule is not None and _OF_WENGERT not in rule.where and not is_tensor_function(type(primitive.fn)):
                 self.give_up(f"it is differentiated by a rule that is not wengert's own ({rule.where})")
         for place, outer in self.inputs.items():
-            if isinstance(outer.made, np.ndarray) and id(owner_of(outer.made)) in self.recording.memory.storages:
+            if issubclass(type(outer.made), np.ndarray) and id(owner_of(outer.made)) in self.recording.memory.storages:
                 self.give_up(f"it writes into an array that it is given ({self.said(place)})")
         for place, array, kept, flags in self._contents:
             if array.tobytes() != kept.tobytes() or array.flags.num != flags:
@@ -336,7 +336,7 @@ class Reads(Taken):
                 tests[f"{place}[{name!r}] is {self.pin(raw)}"] = None
                 if type(raw) is types.FunctionType and primitive_of(raw) is not None:
                     self.give_up(f"{raw.__qualname__} is a method with a rule")
-                if name.startswith("__") and callable(raw) and not isinstance(raw, type) and not is_followed(raw):
+                if name.startswith("__") and callable(raw) and not issubclass(type(raw), type) and not is_followed(raw):
                     self.give_up(f"{cls.__qualname__}.{name} is a {type(raw).__name__}, which may have a state")
 
 

@@ -42,7 +42,7 @@ def where_traced(f: types.FunctionType, reads: Reads) -> Callable[..., Any]:
 
 def _is_the_same_again(thing: Any, reads: Reads) -> bool:
     """Whether a thing is a number, or tested to be what it is in each call."""
-    if isinstance(thing, _PLAIN) and (type(thing) is not np.ndarray or not thing.dtype.hasobject):
+    if issubclass(type(thing), _PLAIN) and (type(thing) is not np.ndarray or not thing.dtype.hasobject):
         return True
     if type(thing) is types.FunctionType:
         return not is_born(thing)

@@ -33,6 +33,7 @@ from wengert.compiling.watched.kinds import (
 from wengert.compiling.watched.lent import Lent
 from wengert.compiling.watched.sameness import is_remade, is_stated, literal, same
 from wengert.compiling.watched.trusted import is_library, is_unwatched
+from wengert.errors import RefusedCallError
 from wengert.hooks.exchange import prepare
 from wengert.recording.primitives import INPUT
 from wengert.recording.recording import STATE, Recording, here
@@ -72,9 +73,9 @@ def said(text: str, labels: Mapping[str, str]) -> str:
 
 def _named(thing: Any) -> str:
     """The name that a class, a function, a module or a data type gives itself."""
-    if isinstance(thing, (type, types.FunctionType, type(np.sum))):
+    if issubclass(type(thing), (type, types.FunctionType, type(np.sum))):
         return getattr(thing, "__qualname__", "")
-    if isinstance(thing, np.dtype):
+    if issubclass(type(thing), np.dtype):
         return str(thing)
     return thing.__name__ if type(thing) is types.ModuleType else ""
 
@@ -115,6 +116,7 @@ class Taken:
         self._spaces: dict[int, Any] = {}  # the views of the names of classes
         self._token = ""  # the test that nothing was registered since an abstract class was first asked
         self._answers: dict[str, None] = {}  # of abstract classes
+        self._within: set[int] = set()  # containers whose parts are being taken in
         self._lent = Lent()
         self._contents: list[tuple[str, np.ndarray, np.ndarray, int]] = []
 
@@ -173,7 +175,7 @@ class Taken:
             self._atom(value, place)
         elif t is np.ndarray and not value.dtype.hasobject:
             self._content(value, place)
-        elif isinstance(value, COMPARED) and is_stated(value):
+        elif issubclass(t, COMPARED) and is_stated(value):
             self.test(f"{self.pin(same)}({place}, {self.pin(value)})")
         elif t in (list, tuple, dict):
             return self._container(value, place)
@@ -195,7 +197,7 @@ class Taken:
         if type(value) is not float and type(value).__module__ not in ("numpy", "builtins"):
             self.give_up(f"it reads an array of {type(value).__name__} from outside ({self.said(place)})")
             return value
-        if type(value) not in (float, complex, np.ndarray) and not isinstance(value, np.generic):
+        if type(value) not in (float, complex, np.ndarray) and not issubclass(type(value), np.generic):
             self.give_up(f"it reads a {type(value).__name__} from outside ({self.said(place)})")
             return value
         if STATE.recording is not self.recording:
@@ -220,7 +222,7 @@ class Taken:
         """A fresh object, which is an input of the tape wherever the recording stands."""
         recording = self.recording
         made, slot = renewed(value), len(recording.entries)
-        if isinstance(made, np.ndarray):
+        if issubclass(type(made), np.ndarray):
             recording.memory.arguments.append((made, slot))
             recording.memory.capture(made)
         recording.entries.append((INPUT, made, (), (), None, None))
@@ -272,7 +274,12 @@ class Taken:
             items = {key: repr(key) for key in range(len(value))}
         if t is not tuple:
             self.known[id(value)] = value, place
+        elif id(value) in self._within:
+            words = f"{here()}: it reads a tuple from outside that is within itself ({self.said(place)})"
+            raise self.recording.refuse(RefusedCallError(words))
+        self._within.add(id(value))
         parts = {key: self.read(value[key], f"{place}[{said}]") for key, said in items.items()}
+        self._within.discard(id(value))
         changed = any(part is not value[key] for key, part in parts.items())
         if t is tuple:
             made = tuple(parts.values()) if changed else value
@@ -303,7 +310,7 @@ class Taken:
             self.give_up(f"it reads {self.said(place)} from outside, which runs a function that is not seen")
         elif issubclass(t, enum.Enum):
             read_member(self, value, place)
-        elif isinstance(value, type):
+        elif issubclass(t, type):
             self.classes[id(value)] = value
             prepare(value)
             self.test(f"{place} is {self.pin(value)}")
@@ -314,14 +321,14 @@ class Taken:
             self.test(f"{place} is {self.pin(value, value.__name__)}")
             if not is_library(vars(value)):
                 self.test(f"type({place}) is {self.pin(t)}")
-        elif isinstance(value, SAME) and is_bound_to_none(value):
+        elif issubclass(t, SAME) and is_bound_to_none(value):
             self.test(f"{place} is {self.pin(value)}")
         elif t is types.MethodType:
             self.test(f"type({place}) is {self.pin(t)} and {place}.__func__ is {self.pin(value.__func__)}")
             self.read(value.__self__, f"{place}.__self__")
         elif is_tensor_function(t):
             self.test(f"{place} is {self.pin(value)}")
-        elif isinstance(value, Wrapper):
+        elif issubclass(t, Wrapper):
             self.test(f"{place} is {self.pin(value)}")
             self.inside(value.wrapped)
         elif t in GENERATORS or (has_attributes_alone(t) and not any(map(is_unwatched, t.__mro__))):
@@ -359,9 +366,9 @@ class Taken:
                 todo.append(g.__func__)
             elif type(g) is types.MethodType:
                 self.read(g.__self__, f"{self.pin(g)}.__self__")
-            elif isinstance(g, (list, tuple)):
+            elif issubclass(type(g), (list, tuple)):
                 todo += g
-            elif isinstance(g, dict):
+            elif issubclass(type(g), dict):
                 todo += g.values()
-            elif type(g) is not types.FunctionType and not isinstance(g, (type, *SAME, *ATOMS, float)):
+            elif type(g) is not types.FunctionType and not issubclass(type(g), (type, *SAME, *ATOMS, float)):
                 self._object(g, self.pin(g), type(g))

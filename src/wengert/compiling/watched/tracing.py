@@ -94,9 +94,9 @@ def _place(f: Any) -> Site | None:
 def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) -> str:
     """The expression of what is returned; `slots` gets those of the values in it."""
     t = type(value)
-    if is_inexact(value) and t not in (float, complex, np.ndarray) and not isinstance(value, np.generic):
+    if is_inexact(value) and t not in (float, complex, np.ndarray) and not issubclass(t, np.generic):
         reads.give_up(f"it returns a {t.__name__}")
-    slot = slot_of(recording, value) if t in (float, complex, np.ndarray) or isinstance(value, np.generic) else None
+    slot = slot_of(recording, value) if t in (float, complex, np.ndarray) or issubclass(t, np.generic) else None
     slot = slot_of(recording, value) if t is Counted else slot
     if slot is not None:
         slots.append(slot)
@@ -118,7 +118,7 @@ def _returned(reads: Reads, recording: Recording, value: Any, slots: list[int]) 
         reads.known[id(value)] = value, ""
         parts = ", ".join(f"{name!r}: {_returned(reads, recording, part, slots)}" for name, part in vars(value).items())
         return f"{reads.pin(with_attributes)}({reads.pin(t)}, {{{parts}}})"
-    if t in ATOMS or t in (float, complex) or isinstance(value, np.generic):
+    if t in ATOMS or t in (float, complex) or issubclass(t, np.generic):
         exact(recording, [value])  # a text is made of what the function was given, or is the same in each call
         return reads.pin(value)
     if t is np.ndarray and not value.dtype.hasobject and not reads.holds(value):

@@ -154,7 +154,7 @@ def _seen(obj: Any, name: str, value: Any, site: Site | None) -> Any:
         return value
     if t is types.ModuleType:
         return value if _is_ours(_asker(2)) else reads.of_module(obj, name, value)
-    if name == "__dict__" and not isinstance(obj, (type, types.FunctionType)):
+    if name == "__dict__" and not issubclass(type(obj), (type, types.FunctionType)):
         reads.whole(obj)
         return value
     if name in HIDDEN and not _is_ours(_asker(2)):
@@ -268,9 +268,8 @@ def _delattr(obj: Any, name: str, site: Site | None) -> None:
 
 def _changes(obj: Any, name: str, site: Site | None) -> None:
     reads = reads_here()
-    is_outside = (
-        id(obj) in reads.known or isinstance(obj, (type, types.ModuleType, types.FunctionType)) if reads else False
-    )
+    is_shared = issubclass(type(obj), (type, types.ModuleType, types.FunctionType))
+    is_outside = reads is not None and (id(obj) in reads.known or is_shared)
     if reads is not None and is_outside and not is_born(obj):
         _unkept(f"it sets .{name} of what is outside", site, may_be_once=True)
 
