@@ -90,7 +90,7 @@ class SparseJacobian(Remade):
         warn(
             f"the Jacobian of {callable_name(self._f)} takes {passes.number} passes, about as many as a dense one: at "
             f"{op.site} each number that {callable_name(op.fn)} gives is taken to depend on all numbers that it is "
-            "given. If the Jacobian has few entries, give pattern=; else use wg.jacobian.",
+            "given, or on all along its axis. If the Jacobian has few entries, give pattern=; else use wg.jacobian.",
             DensePatternWarning,
         )
 

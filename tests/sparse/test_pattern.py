@@ -335,6 +335,25 @@ def test_the_pattern_of_a_filter_follows_its_weights() -> None:
         np.testing.assert_allclose(jac(X).toarray(), dense(jac.__wrapped__, X), atol=1e-7)
 
 
+DENSE = {
+    "maximum filter": lambda x: ndimage.maximum_filter(x, 3),
+    "minimum filter": lambda x: ndimage.minimum_filter(x, 3),
+    "dilation": lambda x: ndimage.grey_dilation(x, 3),
+    "gradient of morphology": lambda x: ndimage.morphological_gradient(x, 3),
+    "sort": lambda x: np.sort(x.ravel()),
+    "running maximum": lambda x: np.maximum.accumulate(x.ravel()),
+}
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_a_pattern_that_grows_dense_along_axes_names_the_line(name: str) -> None:
+    line = rf"test_pattern\.py:{DENSE[name].__code__.co_firstlineno}|ndimage"
+    with pytest.warns(wg.DensePatternWarning, match=rf"takes 63 passes.* at \S*({line})"):
+        wg.sparse_jacobian(DENSE[name])(IMAGE)
+    with warnings.catch_warnings(action="error"):
+        wg.sparse_jacobian(lambda x: np.sort(x, axis=1))(np.ones((40, 2)))
+
+
 def test_a_pattern_that_is_dense_for_want_of_knowledge_names_the_call() -> None:
     jac = wg.sparse_jacobian(lambda x: ndimage.median_filter(x, 3) * 2.0)
     with pytest.warns(wg.DensePatternWarning, match=r"takes 63 passes.*in _rank_filter"):

@@ -32,7 +32,7 @@ class Dependences:
     `reads` has the values by which calls chose elements: by others, they would have chosen other ones. `free` has the
     ids of calls that depend on their arguments in one way, whatever the values of these. `may_change` holds once a
     function ran that may read more than its arguments: it may move other elements in the next call. `dense` are the
-    calls of which nothing is known, each with the set on which its whole result depends.
+    calls of which nothing is known but an axis, each with the largest set on which a part of its result may depend.
     """
 
     may_change = False

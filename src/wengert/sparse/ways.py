@@ -285,7 +285,10 @@ def along_axis(of: Dependences, op: Call, rule: Rule) -> Any:
             raise Unknown
         return np.broadcast_to(found, np.shape(y)).copy()
 
-    return shaped(op.val, beside)
+    made, fibres = shaped(op.val, beside), of_fibres.ravel()
+    if fibres.size:
+        of.dense.append((op, int(fibres[np.argmax(of.sets.sizes[fibres])])))
+    return made
 
 
 def _fibres(of: Dependences, args: Any, static: dict[str, Any], rule: Rule) -> tuple[np.ndarray, tuple[int, ...]]:
