@@ -146,7 +146,7 @@ class Entry:
 
 def _compared(pin: Any) -> Any:
     """All of a value that tests compare something with, and of an object its class: they test which object it is."""
-    if isinstance(pin, np.ndarray):
+    if type(pin) is np.ndarray and not pin.dtype.hasobject:
         return pin.dtype.str, pin.shape, pin.tobytes()
     if type(pin) is list:
         return [_compared(part) for part in pin]
