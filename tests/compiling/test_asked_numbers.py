@@ -74,6 +74,27 @@ OF_MANY = (
     "[*{}][1]", "[v for v in {}][1]", "float(3.0 in {})", "float(4.0 not in {})",
     "np.fromiter({}, float)[0]", "float(len(set({})))",
 )  # fmt: skip
+OF_STRINGS = (
+    "repr({})", "str({})", "f'{{{}}}'", "f'{{{}!r:>9}}'", "repr([{}])", "f'{{[{}]}}'", "str({{1: {}}})", "repr(({},))",
+    "'%s' % ({},)", "'%s' % [{}]", "','.join(map(str, [{}]))", "str({{{}}})", "format({}, '')", "ascii([[{}]])",
+    "'%(a)s' % {{'a': {}}}", "str(collections.deque([{}]))", "'{{}}'.format({})", "str(collections.OrderedDict(a={}))",
+    "repr(np.array([{}], object))", "str(types.SimpleNamespace(v={}))",
+)  # fmt: skip
+PRINTED = """
+class Words:
+  def __init__(self): self.k = 2.0
+  def __repr__(self): return repr(self.k)
+class Formatted(Words):
+  def __str__(self): return f"{self.k:.2f}"
+class Filled(Words):
+  def __repr__(self): return "x" * int(self.k)
+u, v, z = Words(), Formatted(), Filled()
+"""
+
+
+def test_c_code_that_asks_an_object_for_its_string_sees_what_it_is_now() -> None:
+    changes = ("u.k = v.k = z.k = 11.0", "u.k = v.k = z.k = 4.25")
+    check([(PRINTED, f"len({body.format(name)})", *changes) for body in OF_STRINGS for name in "uvz"])
 
 
 def test_c_code_that_asks_an_object_for_its_number_sees_what_it_is_now() -> None:

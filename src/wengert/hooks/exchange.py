@@ -171,8 +171,8 @@ HOOKS |= {"made": made, "touched": touched, "state": STATE}
 
 GIVING = {"__iter__", "__aiter__", "__anext__", "__await__"}
 """Methods of which C follows the protocol of what they give."""
-SHOWING = {"__float__", "__complex__", "__array__", "__getitem__", "__next__"}
-"""Methods that C asks for numbers: a trace that is watched looks at what they return."""
+SHOWING = {"__float__", "__complex__", "__array__", "__getitem__", "__next__", "__repr__", "__str__", "__format__"}
+"""Methods that C asks for numbers or strings: a trace that is watched looks at what they return."""
 _SUSPENDED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 

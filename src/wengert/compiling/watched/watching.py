@@ -354,10 +354,10 @@ def _loop_head(head: LoopHead, *iterator_and_site: Any) -> None:
 
 
 def _touched(value: Any, site: Site | None) -> Any:
-    """What a method returns, or the body of a class names; C may have asked the method for a number."""
+    """What a method returns, or the body of a class names; C may have asked the method for a number or a string."""
     frame, reads = sys._getframe(1), reads_here()
-    if reads is not None and holds_traced((value,)) and asked_unseen(frame):
-        reads.give_up(f"C code asks {frame.f_code.co_qualname} for a number, and computes on it unseen")
+    if reads is not None and (holds_traced((value,)) or id(value) in reads.recording.origins) and asked_unseen(frame):
+        reads.give_up(f"C code asks {frame.f_code.co_qualname} for a number or string, and uses it unseen")
     return HOOKS["touched"](value, site)
 
 
