@@ -45,7 +45,7 @@ class Tier:
         self.cap, self.times = CAPS[self.name], Times()
         self.salt, self.case, self.stops = config.option.rotate, config.option.case, config.option.maxfail == 1
         self.records = config.option.record and not hasattr(config, "workerinput")
-        self.is_named = any(["::" in arg for arg in config.args])  # by the user, who wants all of them
+        self.is_named = any(["[" in arg for arg in config.args])  # a case, which is an item of its own then
         self.spent: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0, 0.0])
 
     def pytest_report_header(self) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import json
 import os
 import re
 import shutil
@@ -26,6 +27,8 @@ from tests.mutants.mutating import Mutant, drawn
 COPIED = ("src", "rules", "tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md")
 LONG = 600
 """Seconds after which a run hangs."""
+KILLERS = Path(__file__).with_name("killers.json")
+"""The tests that killed the mutants last time: they are run first."""
 OPTIONS = {"fast": ["-m", "fast"], "default": [], "all": ["--all"]}
 _moments = itertools.count(1)
 
@@ -39,15 +42,15 @@ class Tree:
             copy: Any = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
             copy(ROOT / name, folder / name)
 
-    def killed(self, mutant: Mutant, area: Area, tiers: list[str]) -> tuple[str, str]:
-        """The first tier of which a test fails, and that test."""
+    def killed(self, mutant: Mutant, tiers: list[str], tests: list[tuple[str, ...]]) -> tuple[str, str]:
+        """The first tier of which one of these tests fails, and that test."""
         path = self.folder / mutant.file
         source = path.read_text()
         try:
             self._write(path, mutant.applied(source))
             for tier in tiers:
-                for tests in area.tests:
-                    found = self._fails(tier, tests)
+                for together in tests:
+                    found = self._fails(tier, together)
                     if found:
                         return tier, found
         finally:
@@ -59,11 +62,11 @@ class Tree:
         moment = time.time() + next(_moments)  # Python looks at the second and the size to tell whether a file changed
         os.utime(path, (moment, moment))
 
-    def _fails(self, tier: str, tests: str) -> str:
+    def _fails(self, tier: str, tests: tuple[str, ...]) -> str:
         command = [sys.executable, "-m", "pytest", "-xq", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
         try:
             run = subprocess.run(
-                [*command, *OPTIONS[tier], tests], cwd=self.folder, capture_output=True, text=True, timeout=LONG
+                [*command, *OPTIONS[tier], *tests], cwd=self.folder, capture_output=True, text=True, timeout=LONG
             )
         except subprocess.TimeoutExpired:
             return "a run that hangs"
@@ -79,6 +82,7 @@ def main() -> int:
     parser.add_argument("--area", help=f"only those of {', '.join([area.name for area in AREAS])}")
     parser.add_argument("--tiers", default="default", help="of fast, default, all: one after the other")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs beside one another")
+    parser.add_argument("--record", action="store_true", help="write which tests killed them into killers.json")
     parser.add_argument("--list", action="store_true", help="print them")
     given = parser.parse_args()
     areas = {mutant: area for area in AREAS if given.area in (None, area.name) for mutant in area.mutants()}
@@ -86,11 +90,13 @@ def main() -> int:
     if given.list:
         print(*[mutant.id for mutant in mutants], sep="\n")
         return 0
-    return _run(mutants, areas, given.tiers.split(","), given.jobs)
+    return _run(mutants, areas, given)
 
 
-def _run(mutants: list[Mutant], areas: dict[Mutant, Area], tiers: list[str], jobs: int) -> int:
+def _run(mutants: list[Mutant], areas: dict[Mutant, Area], given: argparse.Namespace) -> int:
     rows: dict[str, Counter[str]] = {}
+    killers: dict[str, str] = json.loads(KILLERS.read_text())
+    jobs = given.jobs
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         trees: Queue[Tree] = Queue()
         for k in range(jobs):
@@ -100,14 +106,20 @@ def _run(mutants: list[Mutant], areas: dict[Mutant, Area], tiers: list[str], job
         def judge(mutant: Mutant) -> str:
             tree, began = trees.get(), time.monotonic()
             try:
-                tier, test = tree.killed(mutant, areas[mutant], tiers)
+                first = [(killers[mutant.id],)] if mutant.id in killers else []
+                tests = [*first, *[(test,) for test in areas[mutant].tests]]
+                tier, test = tree.killed(mutant, given.tiers.split(","), tests)
             finally:
                 trees.put(tree)
+            if tier and "::" in test:
+                killers[mutant.id] = test.partition("[")[0]
             rows.setdefault(areas[mutant].name, Counter())[tier or "SURVIVED"] += 1
             print(f"{tier or 'SURVIVED':8} {time.monotonic() - began:4.0f} s  {mutant.id}  {test}", flush=True)
             return tier
 
         survived = [*pool.map(judge, mutants)].count("")
+    if given.record:
+        KILLERS.write_text(json.dumps(dict(sorted(killers.items())), indent=1) + "\n")
     print()
     for name, row in rows.items():
         print(f"{name:30} {row.total():4}  {', '.join([f'{tier}: {count}' for tier, count in sorted(row.items())])}")
