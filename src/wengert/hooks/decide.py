@@ -37,10 +37,10 @@ from wengert.hooks.policy import (
     searched,
 )
 from wengert.hooks.readers import check_step
-from wengert.hooks.search import guarded, opaque, search
+from wengert.hooks.search import function_of, guarded, opaque, search
 from wengert.hooks.standins.compiled import source_of
 from wengert.hooks.standins.functions import recorded, recorder
-from wengert.hooks.standins.references import followed, function_of
+from wengert.hooks.standins.references import followed
 from wengert.hooks.unseen import reaches, unseen
 from wengert.hooks.waiting import is_waiting
 from wengert.recording.primitives import Primitive, hashable, primitive_of

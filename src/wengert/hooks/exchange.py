@@ -23,7 +23,7 @@ from wengert.recording.exchanged import exchange, note_born, replace
 from wengert.recording.kept import nested
 from wengert.recording.learnt import prepared
 from wengert.recording.primitives import primitive_of
-from wengert.recording.recording import STATE, Recording, silent
+from wengert.recording.recording import STATE, Recording, silent, watch_arrays
 from wengert.rewrite import rewriter_of
 from wengert.rewrite.rewriter import rewritten
 from wengert.rewrite.tables import running_table
@@ -96,7 +96,7 @@ def _prepare_named(f: types.FunctionType, own: types.CodeType) -> None:
 
 _INERT = frozenset((
     types.ModuleType, types.FunctionType, types.BuiltinFunctionType, types.NoneType, type, np.ufunc, type(np.sum),
-    bool, int, float, complex, str, bytes, np.ndarray, np.float64,
+    bool, int, float, complex, str, bytes, np.float64,
 ))  # fmt: skip
 """Types of values that have no methods in Python."""
 _ASKED = frozenset((
@@ -114,17 +114,37 @@ def prepare_held(value: Any) -> None:
     """Prepare the class of a value, those of the items or attributes that it holds, and functions that it calls."""
     t = type(value)
     if t in _CONTAINERS:
-        items = value.values() if t is dict else value
-        for kind in {*map(type, itertools.islice(items, _MOST))} - _INERT:
-            _prepare_asked(kind)
+        _prepare_items(value.values() if t is dict else value)
     elif t in HANDING_ON:
         put_in_held(value)
+    elif t is np.ndarray:
+        _prepare_elements(value)
     elif is_heap_type(t) and id(t) not in prepared:
         _prepare_asked(t)
         held = gc.get_referents(value)  # to read `__dict__` would make one: functools.partial behaves otherwise then
-        attributes = itertools.chain(held, *[part.values() for part in held if type(part) is dict])
-        for kind in {*map(type, itertools.islice(attributes, _MOST))} - _INERT:
-            _prepare_asked(kind)
+        _prepare_items(itertools.chain(held, *[part.values() for part in held if type(part) is dict]))
+
+
+def _prepare_items(items: Any) -> None:
+    """Prepare the classes of the first of these items."""
+    looked_at = [*itertools.islice(items, _MOST)]
+    kinds = {*map(type, looked_at)} - _INERT
+    for kind in kinds:
+        _prepare_asked(kind)
+    if np.ndarray in kinds:
+        for item in looked_at:
+            if type(item) is np.ndarray:
+                _prepare_elements(item)
+
+
+def _prepare_elements(array: np.ndarray) -> None:
+    """Prepare the classes of the first objects that an array holds: NumPy calls their methods, operators among them."""
+    if array.dtype == object:
+        kinds = [kind for kind in {*map(type, array.flat[:_MOST])} if is_heap_type(kind)]
+        for kind in kinds:
+            prepare(kind)
+        if kinds:
+            watch_arrays()
 
 
 def _prepare_asked(t: type) -> None:

@@ -61,7 +61,7 @@ def store(recording: Recording, array: np.ndarray, key: Any, value: Any) -> None
         return
     if not (isinstance(value, np.ndarray) and is_inexact(value)):
         raise _refusal(recording, "a store of these values")
-    array[key] = _as_objects(value)
+    array[key] = as_objects(value)
 
 
 def call(recording: Recording, primitive: Primitive, args: tuple[Any, ...], words: dict[str, Any]) -> Any:
@@ -75,7 +75,7 @@ def call(recording: Recording, primitive: Primitive, args: tuple[Any, ...], word
     if "out" in words and words["out"] is not None:
         raise _refusal(recording, f"{primitive.name} with out=")
     if is_for and isinstance(args[0], np.ndarray) and not _is_of_objects(args[0]):
-        return _made(recording, _as_objects(args[0]))
+        return _made(recording, as_objects(args[0]))
     return apply(recording, fn, args, words)
 
 
@@ -97,8 +97,8 @@ def apply(recording: Recording, fn: Any, args: tuple[Any, ...], words: dict[str,
     if isinstance(value, np.ndarray) and is_inexact(value) and fn in _MAKERS:
         return _converted(recording, value, args[0])
     again = NO_OBJECTS
-    if fn in _FOLDS and not words and len(args) == 1 and np.ndim(args[0]) == 1:
-        again = functools.reduce(enter(_FOLDS[fn]), args[0])
+    if fn in _FOLDS and not words and len(args) == 1 and np.size(args[0]):
+        again = functools.reduce(enter(_FOLDS[fn]), np.ravel(args[0]))
     elif fn in _DOTS and not words and all([isinstance(a, np.ndarray) and a.ndim == 1 for a in args]):
         again = functools.reduce(enter(operator.add), elementwise(operator.mul, args))
     if again is NO_OBJECTS or type(again) is not type(value) or not same_numbers(np.asarray(again), np.asarray(value)):
@@ -111,7 +111,7 @@ def elementwise(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     recording = STATE.recording
     if recording is not None and any(map(is_of_subclass, args)):
         raise _refusal(recording, "arithmetic")
-    rows = np.broadcast_arrays(*[a if _is_of_objects(a) else _as_objects(a) for a in args])
+    rows = np.broadcast_arrays(*[a if _is_of_objects(a) else as_objects(a) for a in args])
     made = np.empty(rows[0].shape, object)
     each = enter(f)
     for place in np.ndindex(made.shape):
@@ -132,7 +132,7 @@ def columns(made: Any, count: int) -> tuple[Any, ...]:
     return outs
 
 
-def _as_objects(a: Any) -> np.ndarray:
+def as_objects(a: Any) -> np.ndarray:
     """An array or number as an array of objects: Python numbers, each an item of `a`."""
     a = enter(np.array)(a) if type(a) is list or type(a) is tuple else a
     item = enter(type(a).item) if isinstance(a, (np.ndarray, np.generic)) else lambda a: a

@@ -12,6 +12,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.classes import IMMUTABLE
 from wengert.recording.aliases import PASSING, READERS, behind
 from wengert.recording.recording import STATE, Recording, here
+from wengert.recording.rule_reads import reads_traced
 from wengert.recording.session import apart
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
@@ -62,8 +63,16 @@ def check_step(reader: Any) -> None:
     """Refuse the next step of a reader that would read traced memory."""
     recording = STATE.recording
     if recording is not None and type(reader) is types.GeneratorType:
-        found = [value for thing in _read_by(reader) for value in (thing, *behind(thing)) if is_inexact(value)]
-        _check(recording, found, "a generator that was made before the traced call reads", "Make the generator inside.")
+        read = [*_read_by(reader)]
+        called = [thing for thing in read if type(thing) in (types.FunctionType, types.MethodType)]
+        found = [value for thing in read for value in (thing, *behind(thing)) if is_inexact(value)]
+        _check(
+            recording,
+            found,
+            "a generator that was made before the traced call reads",
+            "Make the generator inside.",
+            bool(called) and reads_traced(recording, called),
+        )
     elif recording is not None:
         check_read(recording, reader)
 
@@ -105,8 +114,8 @@ def _variables(generator: Any) -> Iterable[Any]:
         yield from [space[name] for name in (original(code) or code).co_names if name in space]
 
 
-def _check(recording: Recording, values: Iterable[Any], who: str, remedy: str) -> None:
-    if any([_is_traced(recording, value) for value in values]):
+def _check(recording: Recording, values: Iterable[Any], who: str, remedy: str, is_read: bool = False) -> None:
+    if is_read or any([_is_traced(recording, value) for value in values]):
         raise recording.refuse(
             RefusedCallError(
                 f"{here()}: {who} what holds traced values, and gives numbers that nothing follows. {remedy}"

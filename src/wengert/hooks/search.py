@@ -75,10 +75,11 @@ class TooLarge(Exception):
     """A search for traced values met too many objects."""
 
 
-def traced_in(recording: Recording, things: Any, functions: list[types.FunctionType] | None = None) -> list[Any]:
+def traced_in(recording: Recording, things: Any, functions: list[Any] | None = None) -> list[Any]:
     """All traced values within reach of these things, in containers, attributes, closures and bound objects.
 
-    The Python functions on the way are added to `functions`. Errors: TooLarge past 10,000 objects.
+    The Python functions on the way, and objects that can be called as such, are added to `functions`. Errors: TooLarge
+    past 10,000 objects.
     """
     found: list[Any] = []
     stack = list(things)
@@ -91,15 +92,27 @@ def traced_in(recording: Recording, things: Any, functions: list[types.FunctionT
         if not _is_of_objects(thing) and (slot_of(recording, thing) is not None or id(thing) in recording.texts):
             found.append(thing)
             continue
-        if issubclass(type(thing), _ATOMS) or id(thing) in seen:
+        if id(thing) in seen or (issubclass(type(thing), _ATOMS) and function_of(thing) is None):
             continue
         seen.add(id(thing))
         if len(seen) > LIMIT:
             raise TooLarge
-        if functions is not None and type(thing) is types.FunctionType:
+        if functions is not None and _is_called(thing):
             functions.append(thing)
         stack.extend(_parts(thing))
     return found
+
+
+def function_of(ufunc: Any) -> Callable[..., Any] | None:
+    """The function that `np.frompyfunc` made a ufunc of; None for anything else."""
+    if type(ufunc) is not np.ufunc or not ufunc.__name__.endswith(" (vectorized)"):
+        return None
+    return next((f for f in gc.get_referents(ufunc) if callable(f)), None)
+
+
+def _is_called(thing: Any) -> bool:
+    """Whether a call of a thing runs a function in Python, which may read global names."""
+    return type(thing) is types.FunctionType or (is_heap_type(type(thing)) and callable(thing))
 
 
 def _is_of_objects(thing: Any) -> bool:
@@ -149,6 +162,20 @@ def search(recording: Recording, things: Any) -> bool:
         return True
 
 
+def readable(recording: Recording, things: Any) -> bool:
+    """Whether code that is given these things can read a traced value: in them, or by what they call and name."""
+    functions = [thing for thing in things if issubclass(type(thing), type) and is_heap_type(thing)]
+    try:
+        return bool(traced_in(recording, things, functions)) or _named(recording, functions, things)
+    except TooLarge:
+        return True
+
+
+def _named(recording: Recording, functions: list[Any], things: Any) -> bool:
+    """Whether these functions, or methods that C asks these things for numbers by, can read a traced value."""
+    return (bool(functions) and reads_traced(recording, functions)) or answers_traced(recording, things)
+
+
 def refuse_unformed(recording: Recording, result: Any) -> None:
     """Refuse a result with records or arrays of Python objects that hold traced values: tangents have no such form."""
     stack, seen = [result], set[int]()
@@ -171,7 +198,7 @@ def refuse_unformed(recording: Recording, result: Any) -> None:
 def hides(recording: Recording, things: Any) -> bool:
     """Whether objects among these things, or in lists of them, show traced values to C by methods that nothing sees."""
     odd = [*_odd(things)]
-    return bool(odd) and (search(recording, odd) or answers_traced(recording, odd))
+    return bool(odd) and readable(recording, odd)
 
 
 def answers_traced(recording: Recording, things: Any) -> bool:
@@ -189,6 +216,7 @@ def _odd(things: Any) -> Iterator[Any]:
             yield from _odd(thing)
         elif t not in PLAIN and issubclass(t, np.ndarray):
             yield getattr(thing, "__dict__", None) if takes_over(thing) else None  # other methods are traced
+            yield from [a for a in elements(thing) if is_heap_type(type(a))] if _is_of_objects(thing) else ()
         elif t not in PLAIN and not issubclass(t, np.generic) and not _is_number(t):
             yield thing
 
@@ -233,7 +261,7 @@ def opaque(
     things = (*args, *kwargs.values()) if owner is None else (*args, *kwargs.values(), owner)
     if _asks_numbers(fn):
         things = tuple([a for a in things if not _has_no_number(a)])
-    functions: list[types.FunctionType] = []
+    functions: list[Any] = []
     try:
         found, why = traced_in(recording, things, functions), ""
     except TooLarge:
@@ -247,7 +275,7 @@ def opaque(
             SHADOW.pop(id(value), None)
         else:
             guard(recording, np.asarray, value, slot)
-    if not why and ((functions and reads_traced(recording, functions)) or answers_traced(recording, things)):
+    if not why and _named(recording, functions, things):
         why = "a function that it may call can read a traced value by a name"
     if why and text is not None:
         return text(*args, **kwargs)

@@ -14,12 +14,23 @@ from wengert.hooks.classes import bind, enter, python_method
 from wengert.hooks.generated import HOOKS
 from wengert.hooks.object_arrays import NO_OBJECTS
 from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, replaced, searched
-from wengert.hooks.search import ASKING_TYPES, TooLarge, answers_traced, hides, opaque, search, traced_in, watched
+from wengert.hooks.search import (
+    ASKING_TYPES,
+    TooLarge,
+    answers_traced,
+    function_of,
+    hides,
+    opaque,
+    readable,
+    search,
+    traced_in,
+    watched,
+)
 from wengert.hooks.standins.initials import begins_traced, reduced
 from wengert.hooks.standins.outputs import write_whole
 from wengert.hooks.standins.overrides import NOT_TAKEN, shown, shows_arrays, taken_over
 from wengert.hooks.standins.probes import by_ufunc
-from wengert.hooks.standins.references import function_of, of_elements
+from wengert.hooks.standins.references import of_elements
 from wengert.hooks.standins.scratch import sparing
 from wengert.hooks.standins.texts import holds_texts
 from wengert.hooks.standins.ufuncs import (
@@ -36,7 +47,7 @@ from wengert.recording.primitives import Primitive
 from wengert.recording.record import record_call
 from wengert.recording.recorders import record_one, record_plain
 from wengert.recording.recording import PLAIN, STATE, Recording, silent
-from wengert.recording.rule_reads import refuse_unspoken
+from wengert.recording.rule_reads import reads_traced, refuse_unspoken
 from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of, slots_in
 from wengert.recording.subclasses import is_of_subclass
@@ -213,13 +224,19 @@ def _items(a: Any) -> Iterator[Any]:
 
 
 def _hides(recording: Recording, a: Any, with_leaves: bool = False) -> bool:
-    """Whether an argument leads to traced values other than itself, items of lists and tuples, and its leaves."""
+    """Whether an argument leads to traced values other than itself, items of lists and tuples, and its leaves.
+
+    It may do so by global names that it reads as a function.
+    """
     t = type(a)
     if (t in PLAIN and t not in _HOLDERS) or slot_of(recording, a) is not None:
         return False
+    functions: list[Any] = []
     try:
-        found = traced_in(recording, (a,))
+        found = traced_in(recording, (a,), functions)
     except TooLarge:
+        return True
+    if functions and reads_traced(recording, functions):
         return True
     known = {id(leaf) for _, leaf in leaves(a)} if with_leaves else {id(item) for item in _items(a)}
     return any(id(value) not in known for value in found)
@@ -356,8 +373,7 @@ def _array_function(f: Any) -> Any:
         recording = STATE.recording
         if recording is None:
             return f(*args, **kwargs)
-        things = (*args, *kwargs.values())
-        if not search(recording, things) and not hides(recording, things):
+        if not readable(recording, (*args, *kwargs.values())):
             return watched(recording, f, args, kwargs)
         value = taken_over(f, args, kwargs)
         if value is not NOT_TAKEN:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from wengert.errors import RefusedCallError
 from wengert.hooks import object_arrays
 from wengert.hooks.policy import MOVES, runs_plain, stands_for
-from wengert.hooks.search import opaque, search, watched
+from wengert.hooks.search import function_of, opaque, readable, watched
 from wengert.recording.recording import STATE, here
 from wengert.values.callables import callable_name
 from wengert.values.views import axes_in_memory
@@ -28,13 +27,6 @@ def _nditer(*args: Any, **kwargs: Any) -> Any:
         return opaque(recording, np.nditer, args, kwargs)
     array = np.transpose(args[0], axes_in_memory(args[0]))
     return iter([array[(*place, ...)] for place in np.ndindex(array.shape)])
-
-
-def function_of(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    """The function that `np.frompyfunc` made a ufunc of; None for any other ufunc."""
-    if not ufunc.__name__.endswith(" (vectorized)"):
-        return None
-    return next((f for f in gc.get_referents(ufunc) if callable(f)), None)
 
 
 def followed(ufunc: np.ufunc) -> Callable[..., Any]:
@@ -61,7 +53,7 @@ def of_elements(ufunc: np.ufunc, record: Callable[..., Any]) -> Callable[..., An
         recording = STATE.recording
         if recording is None or kwargs or len(args) != ufunc.nin or not any(map(np.ndim, args)):
             return record(*args, **kwargs)
-        if not search(recording, args):
+        if not readable(recording, (ufunc, *args)):
             return watched(recording, ufunc, args, kwargs)
         if recording.keep or recording.context is not None:
             raise recording.refuse(

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.hooks import object_arrays
 from wengert.hooks.classes import enter
 from wengert.hooks.policy import IN_C, Decision, decides_methods_of, replaced, searched
-from wengert.hooks.search import guarded, search, watched
+from wengert.hooks.search import function_of, guarded, readable, watched
 from wengert.hooks.standins.functions import recorded, recorder
 from wengert.hooks.standins.overrides import NOT_TAKEN, taken_over
 from wengert.hooks.writes import record_store
@@ -53,8 +54,22 @@ def _method(f: Any, ufunc: np.ufunc, name: str) -> Callable[..., Any]:
         return functools.partial(_at, f, ufunc)
     if name == "outer":
         return functools.partial(_outer, f, ufunc)
-    primitive = primitive_of(f)
-    return guarded(f) if primitive is None else functools.partial(_by_rule, recorder(primitive), name)
+    function, primitive = function_of(ufunc), primitive_of(f)
+    if primitive is None:
+        return guarded(f, function) if function is None or name != "reduce" else _folded(f, function)
+    return functools.partial(_by_rule, recorder(primitive), name)
+
+
+def _folded(f: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Replace `reduce` of a ufunc of `np.frompyfunc`: its function is followed along an array of one axis."""
+    guard = guarded(f, function)
+
+    def call(array: Any, *args: Any, **kwargs: Any) -> Any:
+        if STATE.recording is None or args or kwargs or np.ndim(array) != 1 or not len(array):
+            return guard(array, *args, **kwargs)
+        return functools.reduce(enter(function), object_arrays.as_objects(array))
+
+    return call
 
 
 def _by_rule(record: Callable[..., Any], name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
@@ -70,7 +85,7 @@ _OPTIONAL = {"dtype", "out"}
 def _outer(f: Any, ufunc: np.ufunc, a: Any, b: Any, /, **kwargs: Any) -> Any:
     """The stand-in of `outer`: the ufunc itself on `a`, with an axis of length 1 for each axis of `b`."""
     recording = STATE.recording
-    if recording is None or not search(recording, (a, b, *kwargs.values())):
+    if recording is None or not readable(recording, (ufunc, a, b, *kwargs.values())):
         return f(a, b, **kwargs)
     return enter(ufunc)(enter(np.reshape)(a, np.shape(a) + (1,) * np.ndim(b)), b, **kwargs)
 
@@ -80,7 +95,7 @@ def _at(f: Any, ufunc: np.ufunc, a: Any, indices: Any, /, *operands: Any) -> Any
     recording = STATE.recording
     if recording is None:
         return f(a, indices, *operands)
-    if not isinstance(a, np.ndarray) or not search(recording, (a, indices, *operands)):
+    if not isinstance(a, np.ndarray) or not readable(recording, (ufunc, a, indices, *operands)):
         if isinstance(a, np.ndarray):
             recording.memory.before_write(a, ..., len(recording.entries))
         return watched(recording, f, (a, indices, *operands), {})
