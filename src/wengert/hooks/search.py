@@ -29,6 +29,7 @@ from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
 from wengert.rulebook.registry import rules
+from wengert.values.apart import held_apart, is_apart
 from wengert.values.callables import callable_name, stub, written_name
 from wengert.values.names import home_of, import_path, is_heap_type
 from wengert.values.specs import elements, is_inexact, same_numbers
@@ -78,8 +79,8 @@ class TooLarge(Exception):
 def traced_in(recording: Recording, things: Any, functions: list[Any] | None = None) -> list[Any]:
     """All traced values within reach of these things, in containers, attributes, closures and bound objects.
 
-    The Python functions on the way, and objects that can be called as such, are added to `functions`. Errors: TooLarge
-    past 10,000 objects.
+    The Python functions on the way, and the classes of objects that can be called, are added to `functions`. Errors:
+    TooLarge past 10,000 objects.
     """
     found: list[Any] = []
     stack = list(things)
@@ -97,8 +98,8 @@ def traced_in(recording: Recording, things: Any, functions: list[Any] | None = N
         seen.add(id(thing))
         if len(seen) > LIMIT:
             raise TooLarge
-        if functions is not None and _is_called(thing):
-            functions.append(thing)
+        if functions is not None and callable(thing):
+            functions.extend(_called(thing))
         stack.extend(_parts(thing))
     return found
 
@@ -110,9 +111,11 @@ def function_of(ufunc: Any) -> Callable[..., Any] | None:
     return next((f for f in gc.get_referents(ufunc) if callable(f)), None)
 
 
-def _is_called(thing: Any) -> bool:
-    """Whether a call of a thing runs a function in Python, which may read global names."""
-    return type(thing) is types.FunctionType or (is_heap_type(type(thing)) and callable(thing))
+def _called(thing: Any) -> tuple[Any, ...]:
+    """The function in Python that a call of a thing runs, or the class with the method that it runs."""
+    if type(thing) is types.FunctionType:
+        return (thing,)
+    return (type(thing),) if is_heap_type(type(thing)) else ()
 
 
 def _is_of_objects(thing: Any) -> bool:
@@ -138,7 +141,7 @@ def _parts(thing: Any) -> list[Any]:
         ]
     if t is functools._lru_cache_wrapper:  # what it keeps is from before the trace: during one it starts anew
         return [thing.__wrapped__, thing.__dict__]
-    return [*gc.get_referents(thing), *_closures(type(thing))]
+    return [*gc.get_referents(thing), *_closures(t), held_apart(thing) if is_apart(t) else None]
 
 
 def _closures(t: type) -> list[Any]:

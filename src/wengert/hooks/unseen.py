@@ -7,10 +7,10 @@ from typing import Any
 
 from wengert.errors import NoDerivativeError
 from wengert.hooks.search import watched
-from wengert.recording.pullback_reads import COMMON, FarReach
+from wengert.recording.pullback_reads import FarReach
 from wengert.recording.recording import STATE, Recording, silent
-from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
+from wengert.recording.traced_search import TracedSearch
 from wengert.values.specs import is_inexact
 from wengert.values.trees import leaves
 
@@ -45,7 +45,7 @@ def reaches(*things: Any) -> bool:
     return recording is not None and _Search(recording, things).found
 
 
-class _Search(FarReach):
+class _Search(TracedSearch):
     """Looks for traced values."""
 
     def __init__(self, recording: Recording, things: Any) -> None:
@@ -56,9 +56,6 @@ class _Search(FarReach):
         if is_inexact(thing) and slot_of(self._recording, thing) is not None:
             self.found = True
         return () if self.found else super()._parts(thing)
-
-    def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
-        return [part for part in parts if type(part) not in COMMON or id(part) in SHADOW]
 
 
 def is_traced(value: Any) -> bool:

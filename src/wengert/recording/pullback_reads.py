@@ -86,8 +86,12 @@ class FarReach(Reach):
         elif form_of(t) is not None:
             yield from self._held(thing)
             yield from self._of_class(t)
-        elif t.__module__ in _FOLLOWED:
-            yield from gc.get_referents(thing)
+        else:
+            yield from self._inside(thing)
+
+    def _inside(self, thing: Any) -> Iterable[Any]:
+        """What lies inside an object of C or of a library, as far as it can be shown again as it was."""
+        return gc.get_referents(thing) if type(thing).__module__ in _FOLLOWED else ()
 
     def _of_function(self, f: types.FunctionType) -> Iterator[Any]:
         """The closure and defaults of a function and, where it is no library's, the global names that it reads."""
@@ -95,8 +99,12 @@ class FarReach(Reach):
             return
         self.functions.append(f)
         yield from (*(f.__closure__ or ()), *(f.__defaults__ or ()), *(f.__kwdefaults__ or {}).values(), f.__dict__)
-        if not _is_library(f.__module__):
-            yield from self._named(f.__globals__, set(_names(code_of(f))))
+        if not is_library(f.__module__):
+            yield from self._named_by(f)
+
+    def _named_by(self, f: types.FunctionType) -> Iterator[Any]:
+        """The values of the global names that a function reads."""
+        return self._named(f.__globals__, set(names_in(code_of(f))))
 
     def _named(self, space: dict[str, Any], names: set[str]) -> Iterator[Any]:
         """The values of global names, and those of attributes that are read of modules."""
@@ -107,14 +115,14 @@ class FarReach(Reach):
         for _, value in found:
             if not isinstance(value, types.ModuleType):
                 yield value
-            elif not _is_library(value.__name__) and id(value) not in self._seen:
+            elif not is_library(value.__name__) and id(value) not in self._seen:
                 self._seen.add(id(value))
                 yield from self._named(vars(value), names)
 
     def _of_class(self, cls: type) -> Iterator[Any]:
         """What a class and its bases hold: methods, and the values of attributes."""
         for base in cls.__mro__:
-            if any([base is known for known in self.classes]) or _is_library(base.__module__):
+            if any([base is known for known in self.classes]) or is_library(base.__module__):
                 continue
             self.classes.append(base)
             space = vars(base)
@@ -211,7 +219,7 @@ class Hindsight(FarReach):
 _reshape: Any = vars(np.ndarray)["shape"].__set__  # also of a class that has a `shape` of its own
 
 
-def _is_library(module: Any) -> bool:
+def is_library(module: Any) -> bool:
     return str(module).partition(".")[0] in _LIBRARIES
 
 
@@ -220,12 +228,12 @@ def _is_value(value: Any) -> bool:
     return type(value) is int or is_inexact(value)
 
 
-def _names(code: types.CodeType) -> Iterator[str]:
+def names_in(code: types.CodeType) -> Iterator[str]:
     """The names that a function and those inside it read."""
     yield from code.co_names
     for constant in code.co_consts:
         if type(constant) is types.CodeType:
-            yield from _names(constant)
+            yield from names_in(constant)
 
 
 _GONE = object()

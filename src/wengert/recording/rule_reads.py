@@ -15,10 +15,9 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.recording.primitives import Primitive
-from wengert.recording.pullback_reads import COMMON, FarReach
 from wengert.recording.recording import FEW, Recording, here
-from wengert.recording.shadow import SHADOW
 from wengert.recording.slots import slot_of
+from wengert.recording.traced_search import TracedSearch
 from wengert.values.codes import code_of
 from wengert.values.specs import is_inexact
 from wengert.values.views import owner_of
@@ -26,7 +25,7 @@ from wengert.values.views import owner_of
 SOME = 50  # at each end of a container
 
 
-class _Search(FarReach):
+class _Search(TracedSearch):
     """Looks for traced values of a level, and of those inside it, within reach of a function.
 
     It looks at `most` things at most; of a larger container, at its ends only, if nothing traced was stored in it.
@@ -50,9 +49,6 @@ class _Search(FarReach):
             self.is_cut = True
             return _ends(thing)
         return super()._parts(thing)
-
-    def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
-        return [part for part in parts if type(part) not in COMMON or id(part) in SHADOW]
 
     def _is_workspace(self, thing: Any) -> bool:
         """Whether a thing is memory into which a function with a rule writes its results."""

@@ -1,0 +1,65 @@
+"""All from which a function may read a traced value, wherever that lies."""
+
+from __future__ import annotations
+
+import builtins
+import gc
+import re
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from wengert.recording.pullback_reads import COMMON, FarReach, is_library, names_in
+from wengert.recording.shadow import SHADOW
+from wengert.values.apart import held_apart, is_apart
+from wengert.values.codes import code_of
+from wengert.values.transformed import Transformed
+
+
+class TracedSearch(FarReach):
+    """A search for traced values in all within reach of a thing, also inside objects of C and of libraries."""
+
+    def _entered(self, parts: Iterable[Any]) -> Iterable[Any]:
+        return [part for part in parts if type(part) not in COMMON or id(part) in SHADOW]
+
+    def _named_by(self, f: types.FunctionType) -> Iterator[Any]:
+        """The values of global names, also in `builtins` and modules that are imported, and of names in strings."""
+        names = set(names_in(code_of(f)))
+        if not _BY_STRINGS.isdisjoint(names):
+            names.update(_strings(code_of(f)))
+        yield from self._named(f.__globals__, names)
+        yield from self._named(vars(builtins), names - _BUILTIN)
+        for module in [sys.modules[name] for name in names & sys.modules.keys()]:
+            if not is_library(module.__name__):
+                yield from self._named(vars(module), names)
+
+    def _parts(self, thing: Any) -> Iterable[Any]:
+        yield from super()._parts(thing)
+        if is_apart(type(thing)):
+            yield held_apart(thing)
+
+    def _inside(self, thing: Any) -> Iterable[Any]:
+        if isinstance(thing, Transformed):
+            return (thing.__func__,)
+        if type(thing).__module__.partition(".")[0] == "wengert":
+            return ()
+        return [*gc.get_referents(thing), *self._of_class(type(thing))]
+
+
+def _strings(code: types.CodeType) -> Iterator[str]:
+    """The strings that stand in a function and in those inside it, and the names in them."""
+    for constant in code.co_consts:
+        if type(constant) is str:
+            yield constant
+            yield from re.findall(r"\w+", constant)
+        elif type(constant) is types.CodeType:
+            yield from _strings(constant)
+
+
+_BY_STRINGS = {
+    "globals", "vars", "eval", "exec", "modules", "import_module", "__import__", "__globals__", "__dict__", "getattr",
+    "attrgetter", "methodcaller",
+}  # fmt: skip
+"""Names of what reads a value by a string."""
+_BUILTIN = frozenset(vars(builtins))
