@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -63,3 +64,24 @@ def test_what_reaches_no_traced_value_is_called() -> None:
     callback = HANDING_ON(lambda: 3.0)
     assert wg.grad(lambda t: callback() * t)(2.0) == 3.0
     assert wg.grad(lambda t: MADE_BEFORE() + t)(2.0) == 1.0
+
+
+exponential = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda v: math.exp(v))
+
+
+@wg.rrule(exponential)
+def _exponential(v: float) -> Any:
+    y = exponential(v)
+    return y, lambda y_bar: y_bar * exponential(v)
+
+
+TWICE: dict[str, Any] = {
+    "hessian": lambda f: wg.hessian(f)(1.5), "derivative": lambda f: wg.derivative(f, 2)(1.5),
+    **{f"{outer.__name__} of {inner.__name__}": lambda f, outer=outer, inner=inner: outer(inner(f))(1.5)
+       for outer in (wg.grad, wg.jacfwd, wg.jacobian) for inner in (wg.grad, wg.jacfwd, wg.jacobian)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TWICE)
+def test_a_function_of_c_with_a_rule_is_differentiated_twice(name: str) -> None:
+    assert math.isclose(TWICE[name](exponential), math.exp(1.5))

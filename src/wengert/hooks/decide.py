@@ -152,7 +152,7 @@ def _of_function(f: types.FunctionType, by_rule: bool) -> Decision:
         return _BY_HAND
     if is_ours and "ENTERED" not in f.__globals__:
         return _OURS
-    if home in MODULES:
+    if home in MODULES and not is_ours:
         return MODULES[home]
     return _APART if has_rule or is_ours or home in LIBRARIES else _IN_PLACE
 
