@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import array
+import cmath
 import collections
+import math
+import operator
 import re
 import types
 from collections import OrderedDict
@@ -127,3 +130,97 @@ def test_a_dictionary_with_such_a_key_is_compared() -> None:
         return x * 3.0 if d == d else x
 
     assert wg.grad(f)(2.0) == 3.0
+
+
+A: Any = np.ones(2)
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "math.sin": lambda x: math.sin(x, x),
+    "float": lambda x: float(x, x),
+    "complex": lambda x: complex(x, x, x),
+    "math.hypot": lambda x: math.hypot(x, y=1),
+    "math.sqrt": lambda x: math.sqrt(v=x),
+    "abs": lambda x: abs(x, x),
+    "math.fsum": lambda x: math.fsum([x], 2),
+    "sum": lambda x: sum([x], 0, 0, 0),
+    "hex": lambda x: x.hex(1),
+    "np.clip": lambda x: np.clip(x, bogus=2),
+    "np.sin": lambda x: np.sin(x, x, x, x),
+    "pow": lambda x: pow(x, 1, 1, 1),
+    "np.exp": lambda x: np.exp(x, bogus=1),
+    "pow, by name": lambda x: pow(x, exponent=2),
+    "fmod": lambda x: math.fmod(x, x, x),
+    "sum, by name": lambda x: sum([x], begin=1),
+    "log": lambda x: math.log(x, x, x),
+    "prod": lambda x: math.prod([x], 2, 3),
+    "prod, by name": lambda x: math.prod([x], begin=1),
+    "cmath": lambda x: cmath.exp(x, x),
+    "erf": lambda x: math.erf(x, 1),
+    "modulus": lambda x: pow(x, 2, 3),
+    "a list": lambda x: math.sin([x]),
+    "float of a list": lambda x: float([x]),
+    "hypot of a list": lambda x: math.hypot([x]),
+    "__float__": lambda x: x.__float__(1),
+    "ratio": lambda x: x.as_integer_ratio(1),
+    "round": lambda x: round(x, 1, 2),
+    "trunc": lambda x: math.trunc(x, x),
+    "isnan": lambda x: math.isnan(x, x),
+    "dist": lambda x: math.dist([x], [x], [x]),
+    "operator.add": lambda x: operator.add(x, x, x),
+    "atan2": lambda x: math.atan2(x),
+    "np.sum": lambda x: np.sum(A * x, bogus=1),
+    "np.mean": lambda x: np.mean(A * x, 0, None, None, False, 1, 2, 3),
+    "np.dot": lambda x: np.dot(x, x, None, x),
+    "np.dot, by name": lambda x: np.dot(x, y=x),
+    "np.add": lambda x: np.add(x),
+    "np.where": lambda x: np.where(x > 1, x, x, x),
+    "np.where, by name": lambda x: np.where(x > 1, x, bogus=x),
+    "np.concatenate": lambda x: np.concatenate([A * x], 0, None, 1),
+    "np.stack": lambda x: np.stack([x], 0, 1, 2),
+    "np.einsum": lambda x: np.einsum("i", bogus=A * x),
+    "np.linalg.inv": lambda x: np.linalg.inv(np.ones((1, 1)) * x, 1),
+    "np.transpose": lambda x: np.transpose(x, 0, 1, 2),
+    "np.full": lambda x: np.full((2,), x, bogus=1),
+    "np.array": lambda x: np.array([x], bogus=1),
+    "np.round": lambda x: np.round(x, 1, None, 3),
+    "out": lambda x: np.sin(x, out=3),
+    "dtype": lambda x: np.sin(x, dtype="zz"),
+    "axis": lambda x: np.sum(A * x, axis="a"),
+    "frompyfunc": lambda x: np.frompyfunc(abs, 1, 1)(x, x, x),
+    "reduce": lambda x: np.add.reduce(A * x, bogus=1),
+    "no reduce": lambda x: np.add.reduce(),
+    "accumulate": lambda x: np.add.accumulate(A * x, 0, None, None, 1),
+    "outer": lambda x: np.add.outer(x),
+    "a.sum": lambda x: (A * x).sum(0, None, None, False, 0, True, 3),
+    "a.sum, by name": lambda x: (A * x).sum(bogus=1),
+    "a.reshape": lambda x: (A * x).reshape(bogus=1),
+    "a.cumsum": lambda x: (A * x).cumsum(0, None, None, 1),
+    "a.astype": lambda x: (A * x).astype(float, bogus=1),
+    "a.clip": lambda x: (A * x).clip(bogus=1),
+    "a.max": lambda x: (A * x).max(bogus=2),
+    "a.sort": lambda x: (A * x).sort(bogus=1),
+    "a.squeeze": lambda x: (A * x).squeeze(bogus=1),
+    "a.dot": lambda x: (A * x).dot(bogus=1),
+    "a.std": lambda x: (A * x).std(bogus=1),
+    "a.ravel": lambda x: (A * x).ravel("C", 1),
+    "a.flatten": lambda x: (A * x).flatten(bogus=1),
+    "a.take": lambda x: (A * x).take(),
+    "a.trace": lambda x: (np.ones((2, 2)) * x).trace(bogus=1),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("go", [wg.grad, wg.jacfwd, wg.trace], ids=lambda go: go.__name__)
+def test_of_a_traced_value_too_python_s_own_error_is_raised(go: Any, name: str) -> None:
+    kinds = []
+
+    def f(x: float) -> float:
+        try:
+            CALLS[name](x)
+        except Exception as error:
+            kinds.append(type(error))
+        return x * 3.0
+
+    f(1.5)
+    found = go(f, 1.5)[0] if go is wg.trace else go(f)(1.5)
+    assert kinds[0] is not None and kinds == kinds[:1] * 2
+    assert found == (4.5 if go is wg.trace else 3.0)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import enum
 import functools
-import inspect
 import sys
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 from wengert.hooks.search import guarded
+from wengert.values.callables import fits
 from wengert.values.sites import Site
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -117,7 +117,7 @@ def _as_called(native: Any, standin: Any) -> Any:
             return standin(*args, **kwargs)
         except TypeError as error:
             never = error.__traceback__ is not None and error.__traceback__.tb_next is None
-            if never or not _fit(native, args, kwargs):
+            if never or not fits(native, args, kwargs):
                 return native(*args, **kwargs)
             raise
 
@@ -133,19 +133,6 @@ def _entered(standin: Any) -> Any:
     if isinstance(standin, types.MethodType):
         return standin.__func__
     return standin.func if isinstance(standin, functools.partial) else standin
-
-
-def _fit(native: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a callable of C takes such arguments, as far as its signature says."""
-    try:
-        signature = inspect.signature(native)
-    except (TypeError, ValueError):
-        return True
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError:
-        return False
-    return True
 
 
 def records(*callables: Any) -> Callable[[_Function], _Function]:

@@ -30,7 +30,7 @@ from wengert.recording.slots import slot_of
 from wengert.recording.subclasses import takes_over
 from wengert.rulebook.registry import rules
 from wengert.values.apart import held_apart, is_apart
-from wengert.values.callables import callable_name, stub, written_name
+from wengert.values.callables import callable_name, fits, stub, written_name
 from wengert.values.names import home_of, import_path, is_heap_type
 from wengert.values.specs import elements, is_inexact, same_numbers
 from wengert.values.trees import namespace
@@ -282,6 +282,8 @@ def opaque(
         why = "a function that it may call can read a traced value by a name"
     if why and text is not None:
         return text(*args, **kwargs)
+    if why and not fits(fn, args, kwargs):
+        fn(*args, **kwargs)  # raises in its own words
     if why:
         _unruled(recording, fn, why, args)
     call = run or fn

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import NoDerivativeError, NoRuleError
+from wengert.errors import NoDerivativeError, NoRuleError, RefusedCallError, WengertError
 from wengert.recording.caches import EQUALITIES, compared
 from wengert.recording.container_arguments import Inside, inside
 from wengert.recording.cuts import note_cut
@@ -82,6 +82,29 @@ def record_call(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, A
     if STATE.silenced is not None:
         return primitive.fn(*args, **kwargs)
     recording = recording_here()
+    try:
+        return _recorded(recording, primitive, args, kwargs)
+    except (NoRuleError, RefusedCallError) as error:
+        raise as_called(recording, primitive, args, kwargs, error) from None
+
+
+def as_called(
+    recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any], refusal: WengertError
+) -> Exception:
+    """The error to raise in place of a refusal: what the function itself raises of these arguments, if it raises."""
+    if not primitive.vouched or recording.survey is not None:
+        return refusal
+    try:
+        attempt(recording, primitive.fn, args, kwargs)
+    except WengertError:
+        return refusal
+    except Exception as error:
+        recording.refusals[:] = [noted for noted in recording.refusals if noted is not refusal]
+        return error
+    return refusal
+
+
+def _recorded(recording: Recording, primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     rule = primitive.rule
     assert rule is not None
     run_args, run_kwargs = args, kwargs

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.errors import NoRuleError
 from wengert.recording.decisions import attempt, raised
 from wengert.recording.outcomes import check_result, made_new
 from wengert.recording.primitives import Primitive
@@ -51,7 +52,10 @@ def record_quick(primitive: Primitive, args: tuple[Any, ...], ins: tuple[int | N
     assert recording is not None
     entries = recording.entries
     mask = recording.mask(ins) if recording.inert else tuple([slot is not None for slot in ins])
-    bound = primitive.simple_bound(mask)
+    try:
+        bound = primitive.simple_bound(mask)
+    except NoRuleError:  # the rule has other parameters
+        return record_call(primitive, args, {})
     if not bound.is_simple or not primitive.vouched:
         return record_call(primitive, args, {})
     value = attempt(recording, primitive.fn, args, {})

@@ -213,3 +213,18 @@ def _needed(f: Any) -> list[str]:
     except _NO_SIGNATURE:
         return ["x"]
     return [p.name for p in parameters if p.default is p.empty and p.kind not in _NOT_PLACES] or ["x"]
+
+
+def fits(native: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a callable of C takes such arguments, as far as its signature says."""
+    if isinstance(native, np.ufunc):
+        return native.nin <= len(args) <= native.nargs
+    try:
+        signature = inspect.signature(native)
+    except _NO_SIGNATURE:
+        return True
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True

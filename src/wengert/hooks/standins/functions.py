@@ -35,6 +35,7 @@ from wengert.hooks.standins.scratch import sparing
 from wengert.hooks.standins.texts import holds_texts
 from wengert.hooks.standins.ufuncs import (
     LAYOUT,
+    OPTIONS,
     cast_first,
     check_outputs,
     is_elementwise,
@@ -96,7 +97,7 @@ _ONE = {*FLOATS, np.ndarray}
 def _recorder(primitive: Primitive) -> Callable[..., Any]:
     """The recorder of a primitive for calls by position on values of the common kinds; it hands on any others."""
     fn, named = _native(primitive), _from_out_on(primitive)
-    place = named[0][0] if named else sys.maxsize
+    place, most = (named[0][0], named[-1][0] + 1) if named else (sys.maxsize, 0)
 
     def record(*args: Any, **kwargs: Any) -> Any:
         plain = not kwargs
@@ -109,7 +110,7 @@ def _recorder(primitive: Primitive) -> Callable[..., Any]:
                 recording = STATE.recording
                 if recording is not None and recording.context is None:
                     return record_one(recording, primitive, args[0], i)
-        if len(args) > place and not any([name in kwargs for _, name in named]):
+        if place < len(args) <= most and not any([name in kwargs for _, name in named]):
             kwargs |= {name: args[k] for k, name in named if k < len(args)}
             args, plain = args[:place], False
         for a in args:
@@ -264,7 +265,7 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     if _lists_hide(recording, primitive, args):
         return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
     if slots_in(recording, (*args, *kwargs.values())) is not None:
-        if kwargs and is_elementwise(primitive.fn):
+        if kwargs and is_elementwise(primitive.fn) and kwargs.keys() <= OPTIONS:
             return with_options(recording, primitive.fn, args, kwargs)
         if begins_traced(recording, primitive, kwargs):
             return reduced(primitive, args, kwargs)
@@ -331,6 +332,8 @@ def _ufunc_recorder(primitive: Primitive) -> Callable[..., Any]:
                 if recording is not None and recording.context is None:
                     return record_one(recording, primitive, args[0], i)
         if kwargs or len(args) != nin:
+            if len(args) > nin + nout:
+                return fn(*args, **kwargs)  # raises
             if len(args) > nin:
                 kwargs["out"] = args[nin:] + (None,) * (nin + nout - len(args))
                 args = args[:nin]

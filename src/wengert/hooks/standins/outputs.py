@@ -10,6 +10,7 @@ from wengert.errors import RefusedCallError
 from wengert.hooks.standins.ufuncs import LAYOUT
 from wengert.hooks.writes import record_write
 from wengert.recording.primitives import Primitive
+from wengert.recording.record import as_called
 from wengert.recording.recording import Recording, here
 
 
@@ -20,12 +21,13 @@ def write_whole(
     if isinstance(out, np.generic):
         return primitive.fn(*args, out=out, **words)  # raises
     if not isinstance(out, np.ndarray):
-        raise recording.refuse(
+        error = recording.refuse(
             RefusedCallError(
                 f"{here()}: {primitive.name} writes into out= of type {type(out).__name__}, which cannot be followed. "
                 "Assign the result instead."
             )
         )
+        raise as_called(recording, primitive, args, {**words, "out": out}, error)
     rest = {name: value for name, value in words.items() if name not in LAYOUT}
     normal, rule = args, primitive.rule
     assert rule is not None

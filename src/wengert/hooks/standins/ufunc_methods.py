@@ -72,8 +72,12 @@ def _folded(f: Any, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _by_rule(record: Callable[..., Any], name: str, array: Any, *args: Any, **kwargs: Any) -> Any:
+def _by_rule(record: Callable[..., Any], name: str, /, *given: Any, **kwargs: Any) -> Any:
     """Record a reduction or accumulation by the rule of its method; options that are not given are left out."""
+    given = (kwargs.pop("array"), *given) if "array" in kwargs else given
+    if not given or len(given) > len(_PARAMETERS[name]) + 1:
+        return record(*given, **kwargs)  # which has the method raise
+    array, *args = given
     words = {**dict(zip(_PARAMETERS[name], args, strict=False)), **kwargs}
     absent = {word for word, value in words.items() if value is np._NoValue or (value is None and word in _OPTIONAL)}
     return record(array, **{word: value for word, value in words.items() if word not in absent})

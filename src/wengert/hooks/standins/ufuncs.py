@@ -17,6 +17,8 @@ from wengert.recording.slots import holds_traced
 
 LAYOUT = {"casting", "subok", "order", "out"}  # say how a result is stored, not which
 
+OPTIONS = {*LAYOUT, "where", "dtype", "signature", "sig"}
+
 
 def is_elementwise(fn: Any) -> bool:
     """Whether a function is a ufunc that takes its arguments apart into single elements."""
