@@ -17,6 +17,7 @@ from wengert.hooks import records
 from wengert.hooks.classes import constant, defines, enter, lookup, python_method
 from wengert.hooks.exchange import HANDING_ON, prepare, put_in_held
 from wengert.hooks.flat_iterators import assign_flat, flat_items, read_flat
+from wengert.hooks.integers import integer
 from wengert.hooks.lookups import hashed, in_hash_order, indexed, told
 from wengert.hooks.readers import check_read, is_reader, read, runs_unseen
 from wengert.hooks.search import CARRIER_TYPES, WAITING, opaque, remember, waits
@@ -136,7 +137,7 @@ def _subscript(container: Any, key: Any) -> Any:
         return (records.field if issubclass(t, np.void) else records.item)(recording, container, key)
     if recording is None or not issubclass(t, (np.ndarray, np.generic)):
         return dict_item(container, key) if issubclass(t, dict) and t is not dict else container[key]
-    return record_call(constant(operator.getitem), (container, key), {})
+    return record_call(constant(operator.getitem), (container, integer(key)), {})
 
 
 def dict_item(container: Any, key: Any) -> Any:
@@ -177,7 +178,7 @@ def setitem(container: Any, key: Any, value: Any, site: Site | None) -> None:
     if python_method(t, "__setitem__") is not None:
         container[key] = value
     elif issubclass(t, np.ndarray):
-        record_store(container, key, value)
+        record_store(container, integer(key), value)
     elif type(key) is slice and issubclass(t, list):
         container[key] = iterable(value, site)
     elif STATE.recording is None or issubclass(t, CARRIER_TYPES) or not hasattr(t, "__setitem__"):

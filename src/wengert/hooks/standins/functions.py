@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from wengert.hooks import object_arrays, records
-from wengert.hooks.classes import bind, enter, python_method
+from wengert.hooks.classes import enter, python_method
 from wengert.hooks.generated import HOOKS
+from wengert.hooks.integers import with_integers
 from wengert.hooks.object_arrays import NO_OBJECTS
 from wengert.hooks.policy import IN_C, Decision, Kind, decides_type, replaced, searched
 from wengert.hooks.search import (
@@ -136,6 +137,7 @@ def _from_out_on(primitive: Primitive) -> list[tuple[int, str]]:
 
 def _record_odd(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`record_call`, unless the class of an argument takes the call over."""
+    args, kwargs = with_integers(primitive, args, kwargs)
     value = taken_over(primitive.fn, args, kwargs)
     if value is not NOT_TAKEN:
         return value
@@ -181,6 +183,7 @@ def _watchful(primitive: Primitive) -> Callable[..., Any]:
         recording = STATE.recording
         if recording is None or kwargs.get("out") is not None:
             return record(*args, **kwargs)
+        args, kwargs = with_integers(primitive, args, kwargs)
         odd = [a for a in (*args, *kwargs.values()) if type(a) not in PLAIN or type(a) in _HOLDERS]
         if not odd and not general and primitive.vouched:
             return record(*args, **kwargs)
@@ -206,6 +209,7 @@ def _naming(primitive: Primitive) -> Callable[..., Any]:
     def named(*args: Any, **kwargs: Any) -> Any:
         recording = STATE.recording
         if recording is not None and recording.keep:
+            args, kwargs = with_integers(primitive, args, kwargs)
             if any([_hides(recording, a) for a in (*args, *kwargs.values())]):
                 return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
             if not primitive.vouched:
@@ -248,8 +252,7 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     recording = STATE.recording
     if recording is None:
         return primitive.fn(*args, **kwargs)
-    if home_of(primitive.fn) in _OF_NUMBERS and any([type(a) not in PLAIN for a in args]):
-        args = tuple([a if type(a) in PLAIN else _integer(a) for a in args])
+    args, kwargs = with_integers(primitive, args, kwargs)
     value = taken_over(primitive.fn, args, kwargs)
     if value is not NOT_TAKEN:
         return value
@@ -275,20 +278,6 @@ def _careful(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]
     if any([type(a) not in PLAIN and hides(recording, (a,)) for a in (*args, *kwargs.values())]):
         return opaque(recording, primitive.fn, args, kwargs, run=_native(primitive))
     return _native(primitive)(*args, **kwargs)
-
-
-_OF_NUMBERS = ("math", "_operator", "builtins")
-
-
-def _integer(a: Any) -> Any:
-    """What C reads of an object that is an integer by its `__index__` alone; any other object as it is."""
-    method = python_method(type(a), "__index__")
-    if method is None or any(
-        [python_method(type(a), name) for name in ("__float__", "__int__", "__trunc__", "__array__")]
-    ):
-        return a
-    value = bind(method, a)()
-    return value if type(value) is int else a
 
 
 def _write_out(primitive: Primitive, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
