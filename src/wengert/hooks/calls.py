@@ -30,6 +30,7 @@ from wengert.hooks.standins import (  # noqa: F401 (they enter their decisions i
     randomness,
     specials,
     standard,
+    substitutions,
     totals,
     ufunc_methods,
     uniques,
