@@ -188,3 +188,46 @@ def test_numbers_given_to_a_ufunc_of_frompyfunc_are_followed_on_a_tape() -> None
     f = lambda x: np.frompyfunc(lambda a: x * a + x, 1, 1)(2.0)
     assert wg.trace(f, 1.5)[1].play(2.5) == 7.5
     assert wg.gradtape(lambda x: f(x) ** 2, 1.5).play(2.5) == (56.25, (None, 45.0))
+
+
+CUBE = np.frompyfunc(lambda a: a**3, 1, 1)
+"""A ufunc with an rrule that calls it: its value is an array of objects."""
+
+
+@wg.rrule(CUBE)
+def _cube(a: Any) -> Any:
+    return CUBE(a), lambda y_bar: y_bar * 3 * a**2
+
+
+OF_CUBES: dict[str, Callable[[Any], Any]] = {
+    "astype": lambda a: CUBE(a).astype(float).sum(),
+    "sum": lambda a: CUBE(a).sum(),
+    "items": lambda a: CUBE(a)[0] * CUBE(a)[1] + CUBE(a)[2],
+    "two axes": lambda a: CUBE(a.reshape(3, 1)).sum(),
+    "constants": lambda a: CUBE(np.ones(3)).sum() * a.sum(),
+    "a number": lambda a: CUBE(a[0]),
+    "several": lambda a: CUBE(CUBE(a).astype(float)).astype(float).sum(),
+}
+
+
+@pytest.mark.parametrize("name", OF_CUBES)
+def test_the_objects_of_an_rrule_are_numbers_of_a_variable(name: str) -> None:
+    f = OF_CUBES[name]
+    expected = wg.ngradient(f, X)[0]
+    np.testing.assert_allclose(wg.grad(f)(X), expected, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(wg.jacfwd(f)(X), expected, rtol=1e-6, atol=1e-8)
+    second = wg.ngradient(lambda a: wg.grad(f)(a) @ X, X)[0]
+    np.testing.assert_allclose(wg.grad(lambda a: wg.grad(f)(a) @ X)(X), second, rtol=1e-6, atol=1e-8)
+
+
+def test_they_are_shown_as_untraced() -> None:
+    shown = []
+
+    def f(a: Any) -> Any:
+        cubes = CUBE(a)
+        shown.append((type(cubes), cubes.dtype, type(cubes[0]), cubes.tolist()))
+        return cubes.sum()
+
+    f(X)
+    wg.grad(f)(X)
+    assert shown[0] == shown[1]

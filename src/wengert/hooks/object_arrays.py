@@ -190,6 +190,12 @@ def _is_of_objects(a: Any) -> bool:
     return isinstance(a, np.ndarray) and a.dtype == object
 
 
+def shown(recording: Recording, numbers: np.ndarray) -> np.ndarray:
+    """An array of objects that are the numbers of a traced array."""
+    made: np.ndarray = _made(recording, as_objects(numbers))
+    return made
+
+
 def _note(recording: Recording) -> None:
     """From now on arrays of objects may hold traced values."""
     recording.memory.holds_objects = True

@@ -31,7 +31,7 @@ from wengert.hooks.standins.initials import begins_traced, reduced
 from wengert.hooks.standins.outputs import write_whole
 from wengert.hooks.standins.overrides import NOT_TAKEN, shown, shows_arrays, taken_over
 from wengert.hooks.standins.probes import by_ufunc
-from wengert.hooks.standins.references import of_elements
+from wengert.hooks.standins.references import of_elements, of_wholes
 from wengert.hooks.standins.scratch import sparing
 from wengert.hooks.standins.texts import holds_texts
 from wengert.hooks.standins.ufuncs import (
@@ -72,9 +72,9 @@ def recorder(primitive: Primitive) -> Callable[..., Any]:
             return fn
         make = _ufunc_recorder if isinstance(fn, np.ufunc) else _watchful if _takes_anything(primitive) else _recorder
         made = (_naming if _is_declared_constant(primitive) else make)(primitive)
-        is_whole = primitive.rule is None or primitive.rule.kind == "rrule"  # which says itself what it takes
-        if isinstance(fn, np.ufunc) and function_of(fn) is not None and not is_whole:
-            made = of_elements(fn, made)
+        if primitive.rule is not None and function_of(fn) is not None:
+            is_whole = primitive.rule.kind == "rrule"  # which says itself what it takes
+            made = of_wholes(primitive, made, recorder) if is_whole else of_elements(fn, made)
         primitive.recorder = sparing(primitive, made)
     return primitive.recorder
 

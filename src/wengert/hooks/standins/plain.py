@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 ENTERED = "It is instrumented like the user's functions."
 
 
@@ -67,6 +69,21 @@ def iconcat(a: Any, b: Any, /) -> Any:
         return a.__iadd__(b)
     a += b
     return a
+
+
+def numbers(objects: Any) -> Any:
+    """The numbers that an array of objects holds, as an array of them; any other array as it is."""
+    return np.array(objects.tolist()) if objects.dtype == object else objects
+
+
+def of_numbers(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule like another one, whose value is an array of numbers where that gives an array of objects."""
+
+    def body(*args: Any) -> Any:
+        value, pullback = rule(*args)
+        return numbers(value), pullback
+
+    return body
 
 
 def located(loc: Any, scale: Any, draw: Any) -> Any:

@@ -9,9 +9,13 @@ import numpy as np
 
 from wengert.errors import RefusedCallError
 from wengert.hooks import object_arrays
+from wengert.hooks.exchange import instrumented
 from wengert.hooks.policy import MOVES, runs_plain, stands_for
-from wengert.hooks.search import function_of, opaque, readable, watched
+from wengert.hooks.search import function_of, opaque, readable, search, watched
+from wengert.hooks.standins import plain
+from wengert.recording.primitives import Primitive
 from wengert.recording.recording import STATE, here
+from wengert.rulebook.rule import Rule
 from wengert.values.callables import callable_name
 from wengert.values.views import axes_in_memory
 
@@ -66,6 +70,44 @@ def of_elements(ufunc: np.ufunc, record: Callable[..., Any]) -> Callable[..., An
         return made if ufunc.nout == 1 else object_arrays.columns(made, ufunc.nout)
 
     return call
+
+
+def of_wholes(
+    primitive: Primitive, record: Callable[..., Any], recorder: Callable[[Primitive], Any]
+) -> Callable[..., Any]:
+    """Make the recorder of a ufunc of `np.frompyfunc` with an rrule, which gives an array of objects.
+
+    The variable is the array of the numbers in it; the code is shown these as the objects of an array.
+    """
+    ufunc, numbers = primitive.fn, _of_numbers(primitive)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = STATE.recording
+        if recording is None:
+            return ufunc(*args, **kwargs)
+        if readable(recording, (ufunc,)):
+            return opaque(recording, ufunc, args, kwargs, ufunc)
+        is_on_tape = recording.keep or recording.context is not None
+        if kwargs or ufunc.nout > 1 or len(args) != ufunc.nin or not any(map(np.ndim, args)) or is_on_tape:
+            return record(*args, **kwargs)
+        if not search(recording, args):
+            return watched(recording, ufunc, args, {})
+        return object_arrays.shown(recording, recorder(numbers)(*args))
+
+    return call
+
+
+def _of_numbers(primitive: Primitive) -> Primitive:
+    """The primitive of which the value is the array of the numbers that a ufunc of `np.frompyfunc` gives."""
+    ufunc, rule = primitive.fn, primitive.rule
+    assert rule is not None
+    assert rule.body is not None
+
+    def numbers(*args: Any) -> Any:
+        return plain.numbers(ufunc(*args))
+
+    body = instrumented(plain.of_numbers(rule.body))
+    return Primitive(numbers, Rule(rule.name, [numbers], "rrule", body, rule.where))
 
 
 runs_plain(MOVES, np.frompyfunc)
