@@ -80,6 +80,7 @@ PROGRAMS: dict[str, Callable[[Any, Any], Any]] = {
     "concatenate": lambda x, i: np.concatenate([np.array([[x]]), np.array([[3 * x]])], i)[0, 1],
     "stack": lambda x, i: np.stack([np.array([x]), np.array([3 * x])], axis=i)[0, 1],
     "argmax": lambda x, i: np.argmax(row(x), i)[0] * x,
+    "size": lambda x, i: np.size(i) * x,
     "math.sqrt": lambda x, i: math.sqrt(i) * x,
 }
 
