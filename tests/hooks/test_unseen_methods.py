@@ -245,5 +245,7 @@ def test_a_method_that_nobody_instrumented_is_refused() -> None:
 
     assert wg.grad(program(compare))(0.3) == 3.0  # followed
     holder = np.array([items], dtype=object)
+    assert wg.grad(program(lambda t: float(holder.astype(bool).sum())))(0.3) == 3.0  # the classes of its items, too
+    inside: Any = [[np.array([deep()[0]], dtype=object)]]
     with pytest.raises(wg.RefusedCallError, match="C code called"):
-        wg.grad(program(lambda t: float(holder.astype(bool).sum())))(0.3)
+        wg.grad(program(lambda t: float(inside[0][0].astype(bool).sum())))(0.3)

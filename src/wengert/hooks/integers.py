@@ -41,7 +41,7 @@ def with_integers(
     if not any(map(may_be_integer, (*args, *kwargs.values()))):
         return args, kwargs
     fn, rule = primitive.fn, primitive.rule
-    if home_of(fn) in OF_NUMBERS and fn is not operator.getitem:
+    if home_of(fn).partition(".")[0] in OF_NUMBERS and fn is not operator.getitem:
         return tuple(map(integer, args)), kwargs
     if rule is None or rule.kind == "rrule" or not _of_arrays(fn):
         return args, kwargs
