@@ -21,14 +21,12 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
-from tests.mutants.areas import AREAS, ROOT, Area
+from tests.mutants.areas import AREAS, KILLED_BY, KILLERS, ROOT, Area
 from tests.mutants.mutating import Mutant, drawn
 
 COPIED = ("src", "rules", "tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md")
 LONG = 600
 """Seconds after which a run hangs."""
-KILLERS = Path(__file__).with_name("killers.json")
-"""The tests that killed the mutants last time: they are run first."""
 OPTIONS = {"fast": ["-m", "fast"], "default": [], "all": ["--all"]}
 _moments = itertools.count(1)
 
@@ -86,7 +84,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print them")
     given = parser.parse_args()
     areas = {mutant: area for area in AREAS if given.area in (None, area.name) for mutant in area.mutants()}
-    mutants = [*areas] if given.sample is None else drawn([*areas], given.sample)
+    mutants = [*areas] if given.sample is None else drawn([*areas], given.sample, KILLERS)
     if given.list:
         print(*[mutant.id for mutant in mutants], sep="\n")
         return 0
@@ -95,7 +93,6 @@ def main() -> int:
 
 def _run(mutants: list[Mutant], areas: dict[Mutant, Area], given: argparse.Namespace) -> int:
     rows: dict[str, Counter[str]] = {}
-    killers: dict[str, str] = json.loads(KILLERS.read_text())
     jobs = given.jobs
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(jobs) as pool:
         trees: Queue[Tree] = Queue()
@@ -106,20 +103,20 @@ def _run(mutants: list[Mutant], areas: dict[Mutant, Area], given: argparse.Names
         def judge(mutant: Mutant) -> str:
             tree, began = trees.get(), time.monotonic()
             try:
-                first = [(killers[mutant.id],)] if mutant.id in killers else []
+                first = [(KILLERS[mutant.id],)] if mutant.id in KILLERS else []
                 tests = [*first, *[(test,) for test in areas[mutant].tests]]
                 tier, test = tree.killed(mutant, given.tiers.split(","), tests)
             finally:
                 trees.put(tree)
             if tier and "::" in test:
-                killers[mutant.id] = test.partition("[")[0]
+                KILLERS[mutant.id] = test.partition("[")[0]
             rows.setdefault(areas[mutant].name, Counter())[tier or "SURVIVED"] += 1
             print(f"{tier or 'SURVIVED':8} {time.monotonic() - began:4.0f} s  {mutant.id}  {test}", flush=True)
             return tier
 
         survived = [*pool.map(judge, mutants)].count("")
     if given.record:
-        KILLERS.write_text(json.dumps(dict(sorted(killers.items())), indent=1) + "\n")
+        KILLED_BY.write_text(json.dumps(dict(sorted(KILLERS.items())), indent=1) + "\n")
     print()
     for name, row in rows.items():
         print(f"{name:30} {row.total():4}  {', '.join([f'{tier}: {count}' for tier, count in sorted(row.items())])}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -40,7 +41,7 @@ class Area(NamedTuple):
         paths = {path for name in self.files for path in ROOT.glob(name) if path.stem not in _OTHERS}
         files = sorted([path.relative_to(ROOT).as_posix() for path in paths])
         found = [mutant for file in files for mutant in mutants_of(ROOT, file, self.operators)]
-        return drawn([mutant for mutant in found if mutant.id not in EQUIVALENT], self.count)
+        return drawn([mutant for mutant in found if mutant.id not in EQUIVALENT], self.count, KILLERS)
 
 
 def equivalent() -> dict[str, str]:
@@ -51,6 +52,9 @@ def equivalent() -> dict[str, str]:
 
 
 EQUIVALENT = equivalent()
+KILLED_BY = Path(__file__).with_name("killers.json")
+KILLERS: dict[str, str] = json.loads(KILLED_BY.read_text())
+"""The test that killed each mutant last time: it is run first."""
 AREAS = [
     Area("rules", ("rules/wengert_rules/*.py",), _FORMULAS, 90, ("tests/samples/test_rules.py", "tests/samples")),
     Area("batching rules", ("rules/wengert_rules/batches/*.py",), _FORMULAS, 10, ("tests/batching",)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -133,6 +133,7 @@ def _is_annotation(node: ast.AST, child: ast.AST) -> bool:
     return child is getattr(node, "annotation", None) or child is getattr(node, "returns", None)
 
 
-def drawn(mutants: list[Mutant], count: int) -> list[Mutant]:
-    """So many of them, by a draw that edits elsewhere do not change."""
-    return sorted(mutants, key=lambda mutant: (zlib.crc32(mutant.id.encode()), mutant.id))[:count]
+def drawn(mutants: list[Mutant], count: int, known: Container[str]) -> list[Mutant]:
+    """So many of them: the known ones first, then by a draw that edits elsewhere do not change."""
+    order = sorted(mutants, key=lambda mutant: (zlib.crc32(mutant.id.encode()), mutant.id))
+    return sorted(order, key=lambda mutant: mutant.id not in known)[:count]
