@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import wengert_rules  # noqa: F401 (registers the rules)
-from wengert import grad
+from wengert import grad, jvp
 from wengert.extend import rules, setitem
 
 INF = math.inf
@@ -112,6 +112,18 @@ def test_kink(f: Any, args: Any, expected: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert slopes(f, *args) == expected
+
+
+REAL = [(f, args, slopes) for f, args, slopes in QUIET if all(isinstance(a, (int, float)) for a in args)]
+
+
+@pytest.mark.parametrize(("f", "args", "expected"), REAL)
+def test_kink_forward(f: Any, args: Any, expected: Any) -> None:
+    """The tangent along each float is the cotangent that it gets, for ones."""
+    for k, slope in enumerate(expected):
+        if slope is not None:
+            _, found = jvp(lambda x, k=k: f(*args[:k], x, *args[k + 1 :]), (args[k],), (1.0,))
+            assert sum([dot for dot in np.atleast_1d(found) if dot is not None]) == slope
 
 
 @pytest.mark.parametrize(("f", "args", "expected"), INFINITE, ids=named)
