@@ -8,13 +8,14 @@ runs between a `wg.vjp` and its pullback.
 from __future__ import annotations
 
 import collections
+import dis
 import functools
 import gc
 import sys
 import types
 import weakref
 from array import array as Packed
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -104,11 +105,12 @@ class FarReach(Reach):
 
     def _named_by(self, f: types.FunctionType) -> Iterator[Any]:
         """The values of the global names that a function reads."""
-        return self._named(f.__globals__, set(names_in(code_of(f))))
+        code = code_of(f)
+        return self._named(f.__globals__, set(names_in(code)), global_names_in(code))
 
-    def _named(self, space: dict[str, Any], names: set[str]) -> Iterator[Any]:
-        """The values of global names, and those of attributes that are read of modules."""
-        found = [(name, space[name]) for name in names & space.keys()]
+    def _named(self, space: dict[str, Any], names: Set[str], read: Set[str]) -> Iterator[Any]:
+        """The values of the names that are `read` in a namespace, and those of `names` in modules among them."""
+        found = [(name, space[name]) for name in read & space.keys()]
         held = [name for name, value in found if not isinstance(value, _FIXED)]
         if held:
             self._places.append(_of_names(held, space.get, space.__setitem__, space.__delitem__))
@@ -117,7 +119,7 @@ class FarReach(Reach):
                 yield value
             elif not is_library(value.__name__) and id(value) not in self._seen:
                 self._seen.add(id(value))
-                yield from self._named(vars(value), names)
+                yield from self._named(vars(value), names, names)
 
     def _of_class(self, cls: type) -> Iterator[Any]:
         """What a class and its bases hold: methods, and the values of attributes."""
@@ -236,6 +238,18 @@ def names_in(code: types.CodeType) -> Iterator[str]:
             yield from names_in(constant)
 
 
+def global_names_in(code: types.CodeType) -> frozenset[str]:
+    """The names that a function and those inside it read as global ones, and not as attributes."""
+    found = _global_names.get(code)
+    if found is None:
+        own = [step.argval for step in dis.get_instructions(code) if step.opname in _READING_GLOBALS]
+        inner = [global_names_in(constant) for constant in code.co_consts if type(constant) is types.CodeType]
+        found = _global_names[code] = frozenset(own).union(*inner)
+    return found
+
+
+_global_names: weakref.WeakKeyDictionary[types.CodeType, frozenset[str]] = weakref.WeakKeyDictionary()
+_READING_GLOBALS = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
 _GONE = object()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array as Packed
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from functools import partial
 from typing import Any
 
@@ -54,7 +54,7 @@ class Given(FarReach):
             return read()
         return super()._parts(thing)
 
-    def _named(self, space: dict[str, Any], names: set[str]) -> Iterator[Any]:
+    def _named(self, space: dict[str, Any], names: Set[str], read: Set[str]) -> Iterator[Any]:
         return iter(())
 
     def _of_class(self, cls: type) -> Iterator[Any]:

@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from wengert.recording.pullback_reads import COMMON, FarReach, is_library, names_in
+from wengert.recording.pullback_reads import COMMON, FarReach, global_names_in, is_library, names_in
 from wengert.recording.shadow import SHADOW
 from wengert.values.apart import held_apart, is_apart
 from wengert.values.codes import code_of
@@ -25,14 +25,17 @@ class TracedSearch(FarReach):
 
     def _named_by(self, f: types.FunctionType) -> Iterator[Any]:
         """The values of global names, also in `builtins` and modules that are imported, and of names in strings."""
-        names = set(names_in(code_of(f)))
+        code = code_of(f)
+        names = set(names_in(code))
+        read = global_names_in(code)
         if not _BY_STRINGS.isdisjoint(names):
-            names.update(_strings(code_of(f)))
-        yield from self._named(f.__globals__, names)
-        yield from self._named(vars(builtins), names - _BUILTIN)
+            names.update(_strings(code))
+            read = frozenset(names)
+        yield from self._named(f.__globals__, names, read)
+        yield from self._named(vars(builtins), names, read - _BUILTIN)
         for module in [sys.modules[name] for name in names & sys.modules.keys()]:
             if not is_library(module.__name__):
-                yield from self._named(vars(module), names)
+                yield from self._named(vars(module), names, names)
 
     def _parts(self, thing: Any) -> Iterable[Any]:
         yield from super()._parts(thing)
