@@ -16,8 +16,8 @@ import wengert as wg
 from wengert.compiling.entries import Miss
 
 NEVER = {"'_' in P", "P() == P", "P.get_cache_token() == 0 or (issubclass(P, P) is True)"}
-"""Forms that no change alone fails here: a class keeps what Python itself gives it, and stays registered with an abstract
-one; settings are those of the process."""
+"""Forms that no change alone fails here: a class keeps what Python itself gives it, and stays registered with an
+abstract one; settings are those of the process."""
 
 
 def form(test: str) -> str:

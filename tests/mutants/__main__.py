@@ -78,12 +78,14 @@ def main() -> int:
     parser = argparse.ArgumentParser("python -m tests.mutants", description=__doc__)
     parser.add_argument("--sample", type=int, help="only so many, the same ones each time")
     parser.add_argument("--area", help=f"only those of {', '.join([area.name for area in AREAS])}")
+    parser.add_argument("--only", default="", help="only those whose name contains this")
     parser.add_argument("--tiers", default="default", help="of fast, default, all: one after the other")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs beside one another")
     parser.add_argument("--record", action="store_true", help="write which tests killed them into killers.json")
     parser.add_argument("--list", action="store_true", help="print them")
     given = parser.parse_args()
-    areas = {mutant: area for area in AREAS if given.area in (None, area.name) for mutant in area.mutants()}
+    asked = [area for area in AREAS if given.area in (None, area.name)]
+    areas = {mutant: area for area in asked for mutant in area.mutants() if given.only in mutant.id}
     mutants = [*areas] if given.sample is None else drawn([*areas], given.sample, KILLERS)
     if given.list:
         print(*[mutant.id for mutant in mutants], sep="\n")
