@@ -63,7 +63,8 @@ class Tier:
         if self.case is not None or self.is_named:
             return _each(obj, [case for case in cases if (self.case or "") in case.id])
         count, seconds = self.times.of(collector.path, name)
-        share = min(self.cap / seconds, 1.0) if seconds else 1.0
+        is_whole = self.name != "fast" and any([mark.name == "whole" for mark in getattr(obj, "pytestmark", [])])
+        share = 1.0 if is_whole or not seconds else min(self.cap / seconds, 1.0)
         sampled = cases if share == 1.0 else chosen(cases, share, f"{self.salt} {name}", self.name == "default")
         alike = not any([case.marks or case.params.keys() < {*signature(obj).parameters} for case in cases])
         if len(cases) < MANY or not alike:

@@ -51,6 +51,7 @@ def calls(name: str) -> Iterator[tuple[str, Callable[..., Any], tuple[float, ...
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.whole
 @pytest.mark.parametrize("name", sorted(CONTINUOUS.keys() - ELSEWHERE))
 def test_a_continuous_distribution(name: str) -> None:
     for method, f, args in calls(name):

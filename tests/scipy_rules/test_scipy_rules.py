@@ -36,6 +36,7 @@ for _sample in SAMPLES:
 SMOOTH = {f: next(filter(is_usable, samples), None) for f, samples in BY_FUNCTION.items()}
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("f", BY_FUNCTION, ids=callable_name)
 def test_rule_on_samples(f: Callable[..., Any]) -> None:
     for sample in BY_FUNCTION[f]:
