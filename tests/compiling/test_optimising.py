@@ -104,6 +104,13 @@ def test_results_that_became_one_are_two() -> None:
     assert not shared(a, b, c)
 
 
+def test_arrays_of_a_number_that_became_one_are_two() -> None:
+    _, tape = wg.trace(lambda s: (np.reshape(s, (1,)), np.reshape(s, (1,))), 2.0j)
+    for run in (tape.optimise().play, tape.optimise().compile()):
+        a, b = run(3.0j)
+        assert a == b == 3.0j and not shared(a, b)
+
+
 def test_results_that_were_one_are_one() -> None:
     def f(x: Any) -> Any:
         y = np.exp(x)
@@ -300,3 +307,17 @@ def test_copies_in_any_order_stand_in_nobodys_way() -> None:
         for y in (b, np.asfortranarray(b)):
             for found, expected in zip(optimised.compile()(x, y), f(x, y), strict=True):
                 close(found, expected)
+
+
+@pytest.mark.parametrize("order", ["K", "A"])
+def test_what_asks_for_the_order_in_memory_finds_it_as_it_was(order: str) -> None:
+    """A copy has rows one after the other; the exponential of an array is laid out as the array is."""
+    tape = wg.Tape()
+    tape.inputs = [np.ones((2, 3))]
+    (x,) = tape.inputs
+    for fn, kwargs in ((np.ndarray.copy, {}), (np.exp, {}), (np.ravel, {"order": order})):
+        x = tape.push(wg.mkcall(fn, x, **kwargs))
+    tape.result = x
+    columns = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    for run in (tape.optimise().play, tape.optimise().compile()):
+        same(run(columns), np.exp(np.arange(6.0)))

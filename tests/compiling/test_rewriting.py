@@ -29,6 +29,8 @@ CASES = {
     "one computation of equal calls": Case(lambda x: np.sin(x) * np.exp(np.sin(x)), (V,), ["np.sin", "np.exp", "mul"]),
     "broadcast number": Case(lambda x: np.full(5, 2.0 * x[0]) * x, (V,), ["getitem", "mul", "mul"]),
     "broadcast rows": Case(lambda x, y: np.exp(np.broadcast_to(x, (4, 3))) + y, ((3,), M), ["np.exp", "add"]),
+    "broadcast to its shape": Case(lambda x: np.diag(np.broadcast_to(np.exp(x), (5,))), (V,), ["np.exp", "np.diag"]),
+    "products written in two ways": Case(lambda x, y: (y @ x) * np.matmul(y, x), ((3,), M), ["matmul", "mul"]),
     "factor of one": Case(lambda x: (1.0 * x) / 1.0 * np.cos(x), (V,), ["np.cos", "mul"]),
     "term of zero": Case(lambda x: (x - 0.0) + np.cos(x), (V,), ["np.cos", "add"]),
     "factor of minus one": Case(lambda x: -1.0 * x, (V,), ["neg"]),
@@ -47,6 +49,9 @@ CASES = {
     "fourth power": Case(lambda x: x**4, (V,), ["mul", "mul"], exact=False),
     "numbers that meet": Case(lambda x: 3.0 * (5.0 * x), (V,), ["mul"], exact=False),
     "numbers past arrays": Case(lambda x, y: (3.0 * x) * (5.0 * y), (V, V), ["mul", "mul"], exact=False),
+    "computed number past arrays": Case(
+        lambda x: np.sum(np.exp(x) * (x[0] * x)), (V,), ["np.exp", "getitem", "np.vdot", "mul"], exact=False
+    ),
     "numbers past a quotient": Case(lambda x, y: (3.0 * x) / y * 7.0, (V, V), ["truediv", "mul"], exact=False),
     "number under a quotient": Case(lambda x: 3.0 * x / 7.0, (V,), ["mul"], exact=False),
     "numbers past a sum": Case(lambda x, y: 3.0 * np.sin(x) - 3.0 * y, (V, V), ["np.sin", "sub", "mul"], exact=False),
@@ -261,7 +266,9 @@ def test_rows_added_at_known_places(shape: tuple[int, ...]) -> None:
         np.testing.assert_allclose(found, wg.ngradient(f, x)[0], rtol=1e-7, atol=1e-7)
 
 
-@pytest.mark.parametrize("places", [np.array([-1, 2]), np.array([], int), np.array([True, False, True])])
+@pytest.mark.parametrize(
+    "places", [np.array([-1, 2]), np.array([], int), np.array([True, False, True]), np.array([True, True, True])]
+)
 def test_rows_added_elsewhere(places: np.ndarray) -> None:
     tape = wg.gradtape(lambda x: np.sum(x[places] ** 2), np.arange(3.0))
     assert "np.bincount" not in calls(tape.optimise())
@@ -375,6 +382,15 @@ def test_shifts_that_are_no_shifts_keep_their_cotangents() -> None:
         tape = wg.gradtape(f, x)
         np.testing.assert_allclose(tape.optimise().compile()(x)[1][1], tape.play(x)[1][1], rtol=1e-12, atol=1e-14)
         assert "np.where" in calls(tape.optimise())
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_shifts_of_other_exponents_keep_what_is_not_a_number() -> None:
+    """Where exp(y - max x) is 0 for all y, the maximum gets p - 0·(p / 0)."""
+    f = lambda x, y: np.log(np.sum(np.exp(y - (top := np.max(x))))) + top
+    y = np.array([1.0, 2.0])
+    compiled = wg.gradtape(f, np.array([1.0, 3.0]), y).optimise().compile()
+    np.testing.assert_array_equal(compiled(np.array([1000.0, 3.0]), y)[1][1], [np.nan, 0.0])
 
 
 def test_where_the_largest_is_does_not_hinder() -> None:

@@ -172,6 +172,19 @@ def test_a_compiled_call_follows_the_settings_around_it(name: str) -> None:
     assert not failed
 
 
+@pytest.mark.parametrize("name", ["errstate raise", "warnings as errors"])
+def test_errors_of_calls_that_nobody_reads_are_raised(name: str) -> None:
+    def f(x: Any) -> Any:
+        np.exp(800.0 * x)
+        return np.sum(x * x)
+
+    g = wg.compile(wg.grad(f))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(g(POINT), 2.0 * POINT)
+    with SETTINGS[name](), pytest.raises((FloatingPointError, RuntimeWarning), match="overflow"):
+        g(POINT)
+
+
 def test_every_setting_of_the_package_is_tried() -> None:
     """Each public name that makes a context manager without arguments is a setting."""
     found = {"rules"}
