@@ -153,6 +153,12 @@ def test_places_that_are_written_over() -> None:
         run(X)
 
 
+def test_rows_that_a_column_chooses() -> None:
+    f = lambda x, y, v: np.sum(x[v > 1.0] * 2.0) + np.sum(y)
+    tape = by_columns(wg.trace(f, X, Y, V)[1].optimise())
+    same(tape.play(-X * 1.3, Y, V), f(-X * 1.3, Y, V))
+
+
 def test_a_division_by_zero_is_numpys() -> None:
     run: Any = native(wg.trace(lambda x: np.zeros((N, 2)) / x[:, :2], Y)[1].optimise(), build=interpreted)
     bad = np.where(np.arange(3 * N).reshape(N, 3) % 7 == 0, 0.0, Y)

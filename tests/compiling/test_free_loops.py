@@ -569,3 +569,19 @@ def test_a_loop_around_a_free_one_carries_what_that_gives_one_by_one():
         args = 0.4 + 0.1 * k, 1.3 - 0.1 * k
         near(wg.ravel(compiled(*args))[0], wg.ravel(plain(*args))[0])
     assert "as it is" not in compiled.explain()
+
+
+def of_the_largest(x):
+    while True:
+        k = np.argmax(x)
+        if np.sum(x) < 1.0:
+            return x[k] * 2.0
+        x = x * np.array([0.5, 0.3, 0.7])
+
+
+def test_whole_numbers_that_a_loop_gives_get_no_cotangent():
+    plain = wg.value_and_grad(of_the_largest)
+    compiled = wg.compile(plain)
+    for x in ([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [10.0, 0.1, 0.2], [0.1, 0.1, 0.2], [100.0, 30.0, 2.0]):
+        for found, expected in zip(compiled(np.array(x)), plain(np.array(x)), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-12)

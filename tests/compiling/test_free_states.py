@@ -227,3 +227,22 @@ def test_code_is_that_of_the_program_whatever_it_saw_first(program: Any, calls: 
 def test_a_loop_that_gives_only_what_was_before_it_has_no_derivative_to_keep() -> None:
     compiled = wg.compile(wg.grad(is_by_chance_another_variable))
     assert [compiled(*args) for args in ((20.0, 7.0, -1.0), (20.0, 6.0, 1.0))] == [40.0, 0.0]
+
+
+def delayed(x, z, r):
+    n = 2
+    last = before = v = x
+    while z > 1.0:
+        z = z * r
+        last = before
+        before = v
+        v = 0.9 * v
+    return v * last * n
+
+
+def test_a_variable_that_was_set_to_what_it_was_is_not_one_that_no_iteration_sets() -> None:
+    """In two iterations `last` is x, by chance."""
+    for plain in (delayed, wg.value_and_grad(delayed)):
+        compiled = wg.compile(plain)
+        for z in (3.0, 12.0, 40.0, 5.0):
+            np.testing.assert_allclose(compiled(0.7, z, 0.5), plain(0.7, z, 0.5), rtol=1e-12)

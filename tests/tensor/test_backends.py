@@ -344,3 +344,13 @@ def test_a_window_is_a_view() -> None:
     np.testing.assert_array_equal(view, np.add.outer(np.arange(4), np.arange(3)) + 1.0)
     assert np.shares_memory(view, x)
     assert window(x, [0], [(1,)], [-2]).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (400, 300)])
+def test_entries_are_found_within_the_shape_alone(shape: tuple[int, int]) -> None:
+    """In rows of n, place n of one row is not place 0 of the next; few entries of many are searched for."""
+    n = shape[1]
+    entries = Entries.of({(0, 1), (1, 0)}, shape)
+    rows, columns = np.array([0, 0, 1, 0, 0, 1]), np.array([1, n, 0, -1, 0, n])
+    np.testing.assert_array_equal(entries.find((rows, columns)), [0, -1, 1, -1, -1, -1])
+    assert bool(len(entries.walk((0, 1)).table)) == (n == 4)

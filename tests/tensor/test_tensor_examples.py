@@ -170,6 +170,15 @@ def test_an_input_that_nothing_comes_to_has_a_structural_zero() -> None:
     assert interface_size(result) == 1
 
 
+def test_a_relation_that_is_not_given_is_missed_by_its_name() -> None:
+    """A program in which a size or a relation stands for nothing has no value."""
+    name, sizes = next((name, sizes) for name, sizes in CASES if EXAMPLES[name].relation)
+    program = EXAMPLES[name].program
+    inputs = {x: integers(of, sizes, np.random.default_rng(0)) for x, of in program.inputs}
+    with pytest.raises(KeyError, match="R"):
+        evaluate_ssa(to_ssa(program), inputs, sizes)
+
+
 def test_a_function_of_an_adjoint_is_a_program_again() -> None:
     """Twice: the Hessian of Σ x³ at x, times v, is 6xv."""
     ssa = to_ssa(EXAMPLES["3 sum of squares"].program)
