@@ -161,3 +161,24 @@ def test_constants_are_told_apart_by_their_bits():
     made = rolled(tape)
     assert loops_of(made)
     np.testing.assert_array_equal(made.play(x), tape.play(x))
+
+
+def test_a_function_that_is_given_a_list_is_given_one():
+    """A list and a list make a longer one, an array and a list a sum."""
+
+    def closed(parts):
+        return np.concatenate(parts + [parts[0]])
+
+    def f(x):
+        parts = []
+        for _ in range(60):
+            x = np.sin(x) * 1.1
+            parts.append(x)
+        return np.sum(closed(parts) ** 2)
+
+    x = R.normal(size=3)
+    with wg.rules.scope():
+        wg.rrule(closed)(lambda parts: (closed(parts), lambda bar: (None,)))
+        made = rolled(wg.trace(f, x)[1])
+    assert loops_of(made)
+    np.testing.assert_allclose(made.play(-1.1 * x), f(-1.1 * x), rtol=1e-14)
