@@ -16,6 +16,7 @@ from tapes import array_tape, numbers, same_bits, scalar_tape
 
 import wengert as wg
 from wengert.compiling import placement
+from wengert.tape.loops import Loop
 from wengert.values.trees import leaves
 
 
@@ -121,6 +122,20 @@ def test_results_that_were_one_are_one() -> None:
     for run in (tape.optimise().play, tape.optimise().compile()):
         a, b, c, d = run(x)
         assert a is x and b is c and np.shares_memory(b, d)
+
+
+def test_what_a_loop_made_for_nobody_else_is_not_copied() -> None:
+    def f(x: Any, p: Any) -> Any:
+        for _ in range(100):
+            y = np.exp(p)
+            x = np.sin(x) * y
+        return x, y
+
+    x, p = np.ones(2), np.array([0.1, 0.2])
+    optimised = wg.trace(f, x, p)[1].optimise()
+    assert any([isinstance(op.fn, Loop) for op in optimised.calls])
+    assert not any([op.fn is np.ndarray.copy for op in optimised.calls])
+    close(optimised.compile()(x, p), f(x, p))
 
 
 def test_one_cotangent_of_two_arguments_is_two_arrays() -> None:
