@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,8 @@ import pytest
 import wengert as wg
 from wengert.compiling.loops import freeing
 from wengert.compiling.loops.sharing import shared
-from wengert.compiling.loops.ways import End, Fork, Found, Step
-from wengert.tape.ops import Call
+from wengert.compiling.loops.ways import End, Fork, Found, Step, found_in
+from wengert.tape.ops import Call, Input, Op, Variable
 
 R = np.random.default_rng(0)
 
@@ -585,3 +587,20 @@ def test_whole_numbers_that_a_loop_gives_get_no_cotangent():
     for x in ([1.0, 2.0, 3.0], [3.0, 2.0, 1.0], [10.0, 0.1, 0.2], [0.1, 0.1, 0.2], [100.0, 30.0, 2.0]):
         for found, expected in zip(compiled(np.array(x)), plain(np.array(x)), strict=True):
             np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("is_computed", [False, True])
+def test_a_loop_that_calls_what_is_computed_is_not_free(is_computed):
+    """Of a function that stands on the tape nobody knows what it does in another iteration."""
+    root, x, heads = Input(np.sqrt), Input(9.0), []
+    ops: list[Op] = [root, x]
+    head = SimpleNamespace(is_all=True, same=True, fixed=frozenset(), left=None)
+    while x.val > 1.1:
+        heads.append(len(ops))
+        ops.append(Call(head, [Variable(x)], val=None, guard=True))
+        x = Call(Variable(root) if is_computed else np.sqrt, [Variable(x)], val=np.sqrt(x.val))
+        ops += [x, Call(operator.gt, [Variable(x), 1.1], val=x.val > 1.1, guard=True)]
+    ops.append(Call(operator.mul, [Variable(x), 2.0], val=2.0 * x.val))
+    read = {v.op: k for k, op in enumerate(ops) if isinstance(op, Call) for v in op.references()}
+    found = found_in(ops, {op: k for k, op in enumerate(ops)}, heads, read)
+    assert (found is None) == is_computed
