@@ -254,3 +254,35 @@ def test_two_arguments_of_an_inner_function_that_share_memory() -> None:
     for g in (both, one, written):
         with pytest.raises(wg.AliasedArgumentsError):
             wg.grad(lambda x: g(x * 1.0))(X)
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(2), slice(None, None, -1)], ids=str)
+def test_a_written_array_is_written_again_where_an_inner_function_has_it_as_argument(part: slice) -> None:
+    def program(x: Any) -> Any:
+        a = x * 1.0
+        a[0] = x[1] * 1.5
+
+        def inner(z: Any) -> Any:
+            a[1] = z[0] * z[0] * x[2]
+            return np.sum(z**3) * x[2]
+
+        return np.sum(np.sin(wg.grad(inner)(a[part])))
+
+    expected = wg.ngradient(program, X.copy())[0]
+    np.testing.assert_allclose(wg.grad(program)(X.copy()), expected, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(wg.gradtape(program, X.copy()).play(X.copy())[1][1], expected, rtol=1e-5, atol=1e-7)
+
+
+def test_a_written_array_of_which_an_inner_function_has_two_parts() -> None:
+    def program(x: Any) -> Any:
+        a = x * 1.0
+        a[0] = x[1]
+
+        def inner(z: Any, w: Any) -> Any:
+            a[1] = z[0] * w[1]
+            return np.sum(z) * np.sum(w)
+
+        return np.sum(wg.grad(inner)(a[:2], a[1:]))
+
+    with pytest.raises(wg.AliasedArgumentsError):
+        wg.grad(program)(X)

@@ -32,6 +32,7 @@ from wengert.values.functional import setitem
 from wengert.values.keys import INTEGERS, as_view, is_basic, may_be_all
 from wengert.values.specs import FLOATS, Spec, is_inexact, spec_of
 from wengert.values.views import owner_of
+from wengert.written.roots import root_of
 from wengert.written.storage import Memory
 
 
@@ -142,6 +143,9 @@ def _store_entry(recording: Recording, memory: Memory, array: np.ndarray, key: A
         if type(key) in INTEGERS
         else type(key) is not tuple or len(key) != array.ndim or not all(type(part) in INTEGERS for part in key)
     ):
+        return False
+    root = root_of(memory.roots, array)
+    if root is not None and root.waiting:  # arguments of inner functions, which `join` has to put in
         return False
     value_slot = slot_of(recording, value)
     entries = recording.entries
