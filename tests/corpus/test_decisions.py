@@ -105,3 +105,15 @@ def test_the_base_of_an_argument_is_refused_on_a_tape() -> None:
         with pytest.raises(wg.RefusedCallError, match=r"\.base of a traced array"):
             wg.trace(f, np.ones(2))
     assert wg.trace(lambda x: (x * x)[:1].base.sum(), np.ones(2))[0] == 2.0
+
+
+def test_a_new_array_is_no_question_of_layout() -> None:
+    """np.sin(x) is never x, however x lies in memory."""
+
+    def f(x: Any) -> Any:
+        y = np.sin(x)
+        return np.sum(x) if y is x else np.sum(y)
+
+    a = np.arange(6.0).reshape(2, 3)
+    tape = wg.trace(f, a)[1]
+    assert tape.play(np.asfortranarray(a)) == f(a)

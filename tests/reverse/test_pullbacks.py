@@ -182,3 +182,17 @@ def test_what_it_reads_stays_as_it_was(run: Any) -> None:
 
     x = X["array"]
     np.testing.assert_allclose(leaked(run, make, x)(x)[0], x * np.cos(2 * x))
+
+
+def scaled_sum(scale: Any, items: Any) -> Any:
+    return scale * (items[0] + 2 * items[1])
+
+
+@pytest.mark.parametrize("kind", [list, tuple])
+def test_a_sequence_of_constants_beside_a_variable(kind: Any) -> None:
+    @wg.pullback(scaled_sum, sequence=1)
+    def rule(y_bar: Any, y: Any, scale: Any, *items: Any) -> Any:
+        return y_bar * (items[0] + 2 * items[1]), y_bar * scale, y_bar * 2 * scale
+
+    assert wg.grad(lambda x: scaled_sum(x, kind([3.0, 4.0])))(0.5) == 11.0
+    assert wg.grad(lambda x: scaled_sum(0.5, kind([x, 4.0])))(3.0) == 0.5

@@ -80,6 +80,18 @@ def test_a_field_of_records_is_written() -> None:
     assert np.array_equal(wg.grad(through_structured)(np.array([1.0, 2.0, 3.0])), np.ones(3))
 
 
+def test_records_whose_field_was_overwritten_hold_nothing_traced() -> None:
+    def f(x: Any) -> Any:
+        a = np.zeros(3, [("u", float), ("v", float)])
+        a["u"] = x
+        square = np.sum(a["u"] ** 2)
+        a["u"] = 1.0
+        return square * np.sort(a).size
+
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(wg.grad(f)(x), 6 * x)
+
+
 def records_of(x: Any) -> Any:
     a = np.zeros(3, [("u", float), ("v", float)])
     a["u"] = x
