@@ -571,3 +571,18 @@ def test_explain_says_what_asks_for_the_number():
     compiled(3.0)
     assert "the loop runs as often as in its trace: it changes n (" in compiled.explain()
     assert "a counter that is a key" in compiled.explain()
+
+
+def test_code_in_python_that_numpy_calls_may_tell_whole_numbers_from_floats():
+    def weighted(x):
+        n, total = 0, 0.0
+        while x > 1.0:
+            n += 1
+            weight = np.frompyfunc(lambda n: 0.5 * n if isinstance(n, float) or n < 4 else 0.0, 1, 1)
+            total = total + x * weight(n)
+            x = x * 0.5
+        return total
+
+    compiled = wg.compile(weighted)
+    for x in (4.0, 40.0, 400.0):
+        assert compiled(x) == weighted(x)

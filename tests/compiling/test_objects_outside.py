@@ -53,6 +53,7 @@ class Callme:
 class Color(enum.Enum):
     A = 1
     B = 2
+Color.size = 2
 G = 2
 fz, sl, box, me, cx, it, cm = Fz(), Sl(), Box(n=2), Meth(), Ctx(), It(), Callme()
 ods = [Od(3, "c"), Od(1, "aa"), Od(2, "bbb")]
@@ -121,6 +122,7 @@ READS = [
     ("float(len(str(cfg)))", "cfg['o'] = Fz(33)"),
     ("float(cfg['sizes'][1])", "cfg['sizes'][1] = 7"),
     ("float(default['a'])", "default['a'] = 3"),
+    ("float(Color.size)", "Color.size = 3"),
     ("float(Color(G).value)", "G = 1"),
     ("float(Color['A'] is Color(G))", "G = 1"),
     ("float(isinstance(me, collections.abc.Hashable))", "Meth.__hash__ = None"),

@@ -7,6 +7,7 @@ import contextvars
 import decimal
 import locale
 import sys
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -192,3 +193,19 @@ def test_every_setting_of_the_package_is_tried() -> None:
         with contextlib.suppress(Exception):
             found |= {name} if hasattr(getattr(wg, name)(), "__exit__") else set()
     assert found == {*OURS}
+
+
+def test_what_changes_where_a_warning_is_shown_is_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    box = types.SimpleNamespace(scale=2.0)
+
+    def f(x: Any) -> Any:
+        before = box.scale * x
+        np.log(0.0 * x)
+        return before + box.scale * x
+
+    compiled, x = wg.compile(f), np.array([1.0, 2.0])
+    with warning_of("always"):
+        monkeypatch.setattr(warnings, "showwarning", lambda *args, **kwargs: vars(box).update(scale=3.0))
+        for _ in range(2):
+            box.scale = 2.0
+            np.testing.assert_array_equal(compiled(x), 5 * x)
