@@ -92,3 +92,20 @@ def test_followed(f: Callable[..., Any]) -> None:
 def test_followed_or_stale(f: Callable[..., Any]) -> None:
     found = outcomes(f)
     assert "stale" in found and set(found) <= {"right", "stale"}
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, lambda x: np.array(x, np.float32), lambda x: np.array([x])])
+def test_a_result_without_dimensions_that_is_of_another_kind_is_stale(kind: Callable[[Any], Any]) -> None:
+    def odd(x: Any) -> Any:
+        return np.array(x * 1.0) if x > 0 else kind(x)
+
+    def f(x: Any) -> Any:
+        y = odd(x)
+        return 3 * x if type(y) is np.ndarray and (y.dtype, y.shape) == (float, ()) else 2 * x
+
+    with wg.rules.scope():
+        wg.partials(odd)(lambda y, x: 1.0)
+        tape = wg.trace(f, 1.5)[1]
+        assert tape.play(0.5) == f(0.5) == 1.5 and f(-0.5) == -1.0
+        with pytest.raises(wg.StaleTapeError):
+            tape.play(-0.5)

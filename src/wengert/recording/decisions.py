@@ -159,9 +159,15 @@ def kinds_stay(recording: Recording) -> None:
         if fn is operator.pow or fn is pow:
             _power_is_real(recording, slot, entry, seen)
         elif several[id(fn)] and isinstance(entry[1], (np.ndarray, Number)):
-            is_array = isinstance(entry[1], np.ndarray) and entry[1].ndim
-            for asked in (np.shape, np.result_type) if is_array else (type,):
+            for asked in _kind_of(entry[1]):
                 guard(recording, asked, entry[1], slot)
+
+
+def _kind_of(value: Any) -> tuple[Any, ...]:
+    """What to ask for the kind of an array or number; a number has the shape of an array without dimensions, too."""
+    if not isinstance(value, np.ndarray):
+        return (type,)
+    return (np.shape, np.result_type) if value.ndim else (type, np.shape, np.result_type)
 
 
 def _is_of_several_kinds(fn: Any) -> bool:
