@@ -176,7 +176,23 @@ def overwriting(n: int) -> Any:
 
 def test_memory_does_not_grow_with_the_steps() -> None:
     x, step = np.linspace(0.1, 1.0, 20_000), lambda x: np.sin(x) * 1.01
+    peak(repeated(step, 10), x)  # makes what is made once
     assert peak(repeated(step, 800), x) < 1.2 * peak(repeated(step, 200), x) < 100 * x.nbytes
+
+
+def test_memory_does_not_grow_with_what_is_overwritten() -> None:
+    def scaled(n: int) -> Any:
+        def f(x: Any) -> Any:
+            u = x.copy()
+            for _ in range(n):
+                u *= x
+            return u
+
+        return f
+
+    x = np.linspace(0.1, 1.0, 20_000)
+    peak(scaled(5), x)  # makes what is made once
+    assert peak(scaled(120), x) < 1.2 * peak(scaled(60), x) < 100 * x.nbytes
 
 
 def test_memory_of_ten_thousand_steps() -> None:
