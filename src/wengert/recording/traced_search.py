@@ -24,7 +24,12 @@ class TracedSearch(FarReach):
         return [part for part in parts if type(part) not in COMMON or id(part) in SHADOW]
 
     def _named_by(self, f: types.FunctionType) -> Iterator[Any]:
-        """The values of global names, also in `builtins` and modules that are imported, and of names in strings."""
+        """The values of global names, also in `builtins` and modules that are imported, and of names in strings.
+
+        Functions of libraries read values of the user's from their arguments alone.
+        """
+        if is_library(f.__globals__.get("__name__", "")):
+            return
         code = code_of(f)
         names = set(names_in(code))
         read = global_names_in(code)

@@ -8,8 +8,8 @@ from typing import Any
 
 
 def is_apart(t: type) -> bool:
-    """Whether objects of a class hold values for each thread or context."""
-    return issubclass(t, _APART)
+    """Whether objects of a class hold values for each thread or context, and are none of this package's own."""
+    return issubclass(t, _APART) and t.__module__.partition(".")[0] != "wengert"
 
 
 def held_apart(thing: Any) -> Any:
