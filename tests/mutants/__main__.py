@@ -25,7 +25,7 @@ from tests.mutants.areas import AREAS, KILLED_BY, KILLERS, ROOT, Area
 from tests.mutants.mutating import Mutant, drawn
 
 COPIED = ("src", "rules", "tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md")
-LONG = 600
+LONG = 300
 """Seconds after which a run hangs."""
 OPTIONS = {"fast": ["-m", "fast"], "default": [], "all": ["--all"]}
 _moments = itertools.count(1)

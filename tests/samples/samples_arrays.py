@@ -97,6 +97,7 @@ def copies() -> Iterator[Sample]:
     yield call(np.generic.repeat, np.float64(1.5), 3)
     yield call(np.repeat, 1.5, 3, 0)
     yield call(np.repeat, np.array(1.5), [2], -1)
+    yield call(np.repeat, values(2, 3), 40, axis=0)  # more copies than are added by einsum
     yield call(np.tile, 1.5, 3)
     yield call(np.tile, values(0, 3), 2)
 
