@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import math
 import operator
+import sys
 
 import numpy as np
 
@@ -23,6 +24,9 @@ non_differentiable(
     math.gcd, math.lcm, math.isqrt, math.factorial, math.perm, math.comb,
     cmath.isnan, cmath.isinf, cmath.isfinite, cmath.isclose,
 )  # fmt: skip
+
+if sys.version_info >= (3, 15):
+    non_differentiable(math.isnormal, math.issubnormal, math.signbit)
 
 non_differentiable(
     np.less, np.less_equal, np.equal, np.not_equal, np.greater, np.greater_equal,

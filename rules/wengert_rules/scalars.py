@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import cmath
 import math
+import sys
 
 import numpy as np
 
@@ -95,6 +96,13 @@ if hasattr(math, "fma"):  # from Python 3.13
     @partials(math.fma)
     def fma(y, x, factor, addend):
         return factor, x, 1
+
+
+if sys.version_info >= (3, 15):
+
+    @partials(math.fmax, math.fmin)
+    def fmax(y, a, b):
+        return np.where(a == y, 1.0, 0.0) / (1 + (a == b)), np.where(b == y, 1.0, 0.0) / (1 + (a == b))
 
 
 @pullback(builtins.sum, sequence=0, broadcasts=True)

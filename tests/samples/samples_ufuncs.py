@@ -52,6 +52,10 @@ def of_floats() -> Iterator[Sample]:
         yield call(math.sumprod, values(3, dtype=complex), values(3, dtype=complex))
     if hasattr(math, "fma"):
         yield call(math.fma, 0.7, -1.3, 2.0)
+    if hasattr(math, "fmax"):
+        for f in (math.fmax, math.fmin):
+            yield call(f, 0.7, -1.3)
+            yield call(f, -1.3, 0.7)
     yield call(math.nextafter, 0.5, 1.0)
 
 
