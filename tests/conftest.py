@@ -60,6 +60,7 @@ class Tier:
         cases = cases_of(obj)
         if cases is None:
             return None
+        obj.cases = cases
         if self.case is not None or self.is_named:
             return _each(obj, [case for case in cases if (self.case or "") in case.id])
         count, seconds = self.times.of(collector.path, name)
