@@ -16,6 +16,7 @@ from wengert.compiling.loops.postponing import Reverse
 from wengert.compiling.loops.repeats import constant_key
 from wengert.compiling.loops.ways import End, Found, Held, Link, Outer, Step, Within, links_in
 from wengert.compiling.optimising import optimised
+from wengert.compiling.remade import Remade
 from wengert.errors import RuleError
 from wengert.recording.recording import calling
 from wengert.recording.session import followed
@@ -129,15 +130,10 @@ def with_trails(tape: Any) -> Any:
 
 def tape_of(tape: Any, ops: Sequence[Op]) -> Tape:
     """A tape of copies of these ops, some of which are of `tape`, with its result and inputs."""
-    made, new = Tape(tape.ctx), dict[Any, Variable]()
+    made = Remade(tape)
     for op in ops:
-        copy = op.copy()
-        copy.rewrite(lambda v: new[v.op])
-        new[op] = made.push(copy)
-    made.result = new[tape.result.op]
-    given = tape.arguments
-    made.arguments = given and given._replace(inputs=tuple([new[v.op] for v in given.inputs]))
-    return made
+        made.push(op)
+    return made.finished(())
 
 
 def _loop_key(op: Any) -> Any:

@@ -15,16 +15,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.accounts import kept
 from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.graphs.graph import SUM
 from wengert.compiling.graphs.vocabulary import axes_of
 from wengert.compiling.native.values import is_whole
 from wengert.compiling.native.words import word_of
+from wengert.compiling.remade import Remade
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Constant, Op, Variable, references, value_of
-from wengert.tape.tape import Tape
 from wengert.values import functional
 
 MANY, FEW = 256, 8
@@ -62,27 +61,21 @@ def _is_tall(x: Any) -> bool:
     return floats and len(x) >= MANY and 0 < math.prod(x.shape[1:]) <= FEW
 
 
-class _Taking:
-    """Takes the arrays of a tape apart, op by op, on a new one."""
+class _Taking(Remade):
+    """Takes the arrays of a tape apart, op by op, on a new one; `table` has those that are there as they were."""
 
     def __init__(self, tape: AnyTape) -> None:
-        self.old, self.new = tape, Tape(tape.ctx)
-        self.table: dict[Op | None, Variable] = {}  # ops of the old tape that are on the new one as they were
+        super().__init__(tape)
         self.columns: dict[Op | None, Columns] = {}
         self.flat: dict[Op | None, Columns] = {}  # the columns of an array whose rows are written one after the other
         self.op: Any = None
 
-    def tape(self) -> Tape:
+    def tape(self) -> AnyTape:
         with np.errstate(all="ignore"):
             for op in self.old:
                 self.op = op
                 self.take(op)
-            new = self.new
-            new.result = self.whole(self.old.result)
-        if self.old.arguments is not None:
-            inputs = tuple([self.table[v.op] for v in self.old.arguments.inputs])
-            new.arguments = self.old.arguments._replace(inputs=inputs)
-        return kept(self.old, new)
+            return self.finished()
 
     def take(self, op: Op) -> None:
         """Take in an op: by columns, or as it is."""
@@ -93,9 +86,7 @@ class _Taking:
                 return
             if any(map(_is_tall, [op.val, *read])) and self.by_rule(op):
                 return
-        copy = op.copy()
-        copy.rewrite(self.whole)
-        self.table[op] = self.new.push(copy)
+        self.push(op)
 
     def by_rule(self, op: Call) -> bool:
         """Take in a call by columns; False where nobody knows how."""
@@ -156,15 +147,15 @@ class _Taking:
         keys = [tuple(map(int, np.unravel_index(k, x.shape))) for k in places]
         return [self.call(operator.getitem, self.table[v.op], key) for key in keys]
 
-    def whole(self, v: Variable) -> Variable:
+    def at(self, op: Any) -> Variable:
         """An array as one, put together where it was taken apart."""
-        if v.op not in self.table:
-            mine = self.columns.get(v.op) or self.flat[v.op]
+        if op not in self.table:
+            mine = self.columns.get(op) or self.flat[op]
             parts = [self.column(x, mine.shape[0]) for x in mine.parts]
             made = parts[0] if len(mine.shape) == 1 else self.call(np.stack, parts, axis=1)
-            shape = value_of(v).shape
-            self.table[v.op] = made if value_of(made).shape == shape else self.call(np.reshape, made, shape)
-        return self.table[v.op]
+            shape = op.val.shape
+            self.table[op] = made if value_of(made).shape == shape else self.call(np.reshape, made, shape)
+        return self.table[op]
 
     def column(self, x: Any, n: int) -> Variable:
         """A part as an array."""
@@ -222,7 +213,7 @@ def _gathered(taking: _Taking, op: Call, x: Any, places: Any, rest: list[Any]) -
     known, basic = taking.known(places), all([type(part) in (int, slice) for part in rest])
     if not isinstance(x, Variable) or known is None or known.ndim != 1 or not basic or not _is_tall(op.val):
         return None
-    rows, at = taking.whole(x), taking.new.push(Constant(known))
+    rows, at = taking.at(x.op), taking.new.push(Constant(known))
     if rest:
         rows = taking.call(operator.getitem, rows, (slice(None), *rest))
     keys = [(slice(None), *k) for k in np.ndindex(op.val.shape[1:])]
@@ -242,7 +233,7 @@ def _scattered(taking: _Taking, op: Call, x: Variable, places: Any, value: Any) 
     made = [taking.call(np.bincount, at, taking.column(part, known.size), n) for part in parts]
     sums = made[0] if op.val.ndim == 1 else taking.call(np.stack, made, axis=1)
     blank = isinstance(x.op, Call) and x.op.fn is np.zeros
-    found: Variable = sums if blank else taking.call(operator.add, taking.whole(x), sums)
+    found: Variable = sums if blank else taking.call(operator.add, taking.at(x.op), sums)
     return found
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from wengert.compiling.accounts import kept
 from wengert.compiling.blocking import NATIVELY, blocked
 from wengert.compiling.native.columns import by_columns
 from wengert.compiling.native.module import compiled
 from wengert.compiling.native.pieces import by_pieces
 from wengert.compiling.native.values import Unworded
 from wengert.compiling.native.writer import NativeWriter
+from wengert.compiling.remade import Remade
 from wengert.tape.interface import AnyRunningTape
 from wengert.tape.loops import Loop
 from wengert.tape.ops import Call, Constant, Input, Op, Variable, value_of
@@ -47,13 +47,11 @@ def _whole(tape: AnyRunningTape, name: str, build: Callable[..., Any]) -> Callab
 
 def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any], error: Unworded) -> Callable[..., Any]:
     """The function of a tape whose loops alone are native, since the whole has an error."""
-    new: Any = type(tape)(tape.ctx)
-    table: dict[Op | None, Variable] = {}
+    new = Remade(tape, type(tape)(tape.ctx))
     texts: list[str] = []
     others: list[Op] = []
     for op in tape:
-        copy = op.copy()
-        copy.rewrite(lambda v: table[v.op])
+        copy = new.copy(op)
         if isinstance(copy, Call) and isinstance(copy.fn, Loop):
             found = _loop(copy, type(tape), build)
             if found is not None:
@@ -61,13 +59,10 @@ def _loops(tape: AnyRunningTape, name: str, build: Callable[..., Any], error: Un
                 copy = found
         if getattr(copy, "fn", None) is getattr(op, "fn", None):
             others.append(op)
-        table[op] = new.push(copy)
+        new.table[op] = new.new.push(copy)
     if not texts:
         raise error
-    new.result = table[tape.result.op]
-    if tape.arguments is not None:
-        new.arguments = tape.arguments._replace(inputs=tuple([table[v.op] for v in tape.arguments.inputs]))
-    made: Any = kept(others, new).compile(name)
+    made: Any = new.finished(others).compile(name)
     made.source = "\n\n".join([*texts, made.source])
     made.state = f"native code for loops; it has no words for {error}"
     return made

@@ -16,9 +16,9 @@ import numpy as np
 
 from wengert.compiling.graphs.from_tape import looks_at_memory
 from wengert.compiling.native.words import word_of
+from wengert.compiling.remade import Remade
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Op, Variable, value_of, with_variables
-from wengert.tape.tape import Tape
 from wengert.values import functional
 
 LARGE = 1 << 12  # elements of what is put together
@@ -66,29 +66,23 @@ def _is_span(key: Any) -> bool:
     return known and key.step in (None, 1)
 
 
-class _Parting:
+class _Parting(Remade):
     """Copies a tape, on which each array that is put together becomes a concatenation of pieces."""
 
     def __init__(self, tape: AnyTape, ends: dict[Op, list[Call]]) -> None:
-        self.old, self.new, self.ends = tape, Tape(tape.ctx), ends
-        self.table: dict[Op | None, Variable] = {}
+        super().__init__(tape)
+        self.ends = ends
         self.parts: dict[Any, Variable] = {}
         self.left = 0
 
-    def tape(self) -> Tape:
+    def tape(self) -> AnyTape:
         with np.errstate(all="ignore"):
             for op in self.old:
                 if op in self.ends:
                     self.table[op] = self.whole(op, self.ends[op])
                 else:
-                    copy = op.copy()
-                    copy.rewrite(lambda v: self.table[v.op])
-                    self.table[op] = self.new.push(copy)
-        self.new.result = self.table[self.old.result.op]
-        if self.old.arguments is not None:
-            inputs = tuple([self.table[v.op] for v in self.old.arguments.inputs])
-            self.new.arguments = self.old.arguments._replace(inputs=inputs)
-        return self.new
+                    self.push(op)
+        return self.finished()
 
     def whole(self, op: Op, stores: list[Call]) -> Variable:
         """An array that is put together, as its pieces one after the other."""
