@@ -9,10 +9,11 @@ from __future__ import annotations
 import atexit
 import functools
 import types
+import weakref
 from typing import Any
 
 from wengert.hooks.classes import lookup
-from wengert.hooks.decide import CALLS_ON, GOES_ON, HASHABLE, decide, decide_method
+from wengert.hooks.decide import CALLS_ON, GOES_ON, HASHABLE, IN_PLACE, decide, decide_method
 from wengert.hooks.exchange import HOOKS
 from wengert.hooks.generated import prepare
 from wengert.hooks.items import SAYING_WHAT_IS_RAISED
@@ -44,6 +45,8 @@ from wengert.values.names import is_heap_type
 from wengert.values.sites import Site
 from wengert.values.transformed import Transformed
 
+_decided: weakref.WeakKeyDictionary[types.FunctionType, Any] = weakref.WeakKeyDictionary()
+"""Functions that run instrumented code in a trace, with the code, the version of the rules and the module for it."""
 _resolved: dict[Any, Any] = {}
 """What stands for callables that are the same in each trace, under the rules as they are.
 
@@ -103,11 +106,22 @@ def function(f: types.FunctionType) -> Any:
     return function_plain(f)
 
 
+def _decision_on(f: types.FunctionType) -> Any:
+    """Decide about a function, once for its code, its module and the rules as they are."""
+    code, known = f.__code__, _decided.get(f)
+    if known is not None and known[0] is code and known[1:] == (rules.version, f.__module__):
+        return IN_PLACE
+    decision = decide(f)
+    if decision is IN_PLACE:
+        _decided[f] = code, rules.version, f.__module__
+    return decision
+
+
 def function_plain(f: types.FunctionType, by_rule: bool = True) -> Any:
-    """What is called in place of a Python function under no context: its recorder (`by_rule`) or its twin."""
+    """The recorder (`by_rule`) or the twin that is called in place of a Python function, under no context."""
     if f.__code__.co_filename in _SAYS_WHAT_IS_RAISED and tape() is not None:
         _be_loud()
-    decision = decide(f, by_rule)
+    decision = _decision_on(f) if by_rule else decide(f, by_rule)
     twin = decision.of(f)
     if decision is GOES_ON:  # it may have been made by this trace, and is let go when it is
         return twin

@@ -154,7 +154,7 @@ def _of_function(f: types.FunctionType, by_rule: bool) -> Decision:
         return _OURS
     if home in MODULES and not is_ours:
         return MODULES[home]
-    return _APART if has_rule or is_ours or home in LIBRARIES else _IN_PLACE
+    return _APART if has_rule or is_ours or home in LIBRARIES else IN_PLACE
 
 
 def _by_hand(f: types.FunctionType) -> Any:
@@ -191,7 +191,7 @@ _OURS = plain("It is a function of wengert's own, which records what it computes
 _BY_HAND = searched("It calls a rule by hand, and nothing of what that computes is recorded.", _by_hand)
 GOES_ON = Decision(Kind.ENTERED, "It is written in Python, and instrumented already.", itself)
 CALLS_ON = Decision(Kind.ENTERED, "Its class has a `__call__` in Python, which is instrumented.", itself)
-_IN_PLACE = Decision(Kind.ENTERED, "It is written in Python: while a trace lasts it runs instrumented code.", _put_in)
+IN_PLACE = Decision(Kind.ENTERED, "It is written in Python: while a trace lasts it runs instrumented code.", _put_in)
 _APART = Decision(
     Kind.ENTERED,
     "It is written in Python: a copy of it is instrumented, for others call it, too.",
