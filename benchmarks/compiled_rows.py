@@ -228,6 +228,26 @@ def trace_of_diagonal(v: np.ndarray) -> Any:
     return np.trace(np.diag(v))
 
 
+def softmax(scale: np.ndarray, x: np.ndarray) -> Any:
+    """The sum of squares of the probabilities of classes; arrays of too many columns to be taken apart."""
+    e = np.exp(x * scale - np.max(x * scale, axis=1)[:, None])
+    p = e / np.sum(e, axis=1)[:, None]
+    return np.sum(p * p)
+
+
+def softmax_by_hand(scale: np.ndarray, x: np.ndarray) -> Any:
+    p = x * scale
+    p -= p.max(1)[:, None]
+    np.exp(p, out=p)
+    p /= p.sum(1)[:, None]
+    squares = p * p
+    per_row = squares.sum(1)
+    p *= per_row[:, None]
+    squares -= p
+    squares *= 2
+    return per_row.sum(), np.einsum("nk,nk->k", squares, x)
+
+
 def bundle_arguments(cameras: int = 49, points: int = 7776, seen: int = 31843) -> tuple[Any, ...]:
     places = RNG.normal(size=(points, 3)) + [0, 0, 5]
     camera = np.concatenate([RNG.normal(size=(cameras, 6)) * 0.1, np.full((cameras, 2), [1.0, 0.01])], axis=1)
@@ -261,6 +281,7 @@ ROWS: dict[str, Callable[[], Row]] = {
     "mixture, d=10 k=25": lambda: Row(mixture, mixture_by_hand, mixture_arguments(1000, 10, 25), (0, 1, 2)),
     "mixture, d=64 k=50": lambda: Row(mixture, mixture_by_hand, mixture_arguments(1000, 64, 50), (0, 1, 2)),
     "bundle adjustment": lambda: Row(bundle, bundle_by_hand, bundle_arguments(), (0, 1)),
+    "softmax, 5000 x 24": lambda: Row(softmax, softmax_by_hand, (RNG.normal(size=24), RNG.normal(size=(5000, 24)))),
     "options, 1e6": lambda: Row(options, options_by_hand, option_arguments(1_000_000), (0, 1, 2)),
     "trace(outer), 1000": lambda: Row(trace_of_outer, lambda a, b: (a @ b, (b.copy(), a.copy())), two(1000), (0, 1)),
     "sum(outer), 1000": lambda: Row(sum_of_outer, sum_of_outer_by_hand, two(1000), (0, 1)),

@@ -14,10 +14,10 @@ import pytest
 from test_native import by_python
 
 import wengert as wg
+from wengert.compiling import columns
 from wengert.compiling.blocking import Blocks, blocked
-from wengert.compiling.native import columns
+from wengert.compiling.columns import by_columns
 from wengert.compiling.native import compiled as native_compiled
-from wengert.compiling.native.columns import by_columns
 from wengert.compiling.native.compiled import native
 from wengert.compiling.native.module import interpreted
 from wengert.compiling.native.values import Unworded

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from wengert.compiling.blocking import Blocks, blocked
+from wengert.compiling.columns import by_columns
 from wengert.compiling.filling import filled
 from wengert.compiling.floats import with_floats
 from wengert.compiling.placement import (
@@ -25,7 +26,6 @@ from wengert.compiling.placement import (
     ufunc_at,
 )
 from wengert.compiling.told_once import told_once
-from wengert.compiling.turning import turned
 from wengert.compiling.watched.around import raising
 from wengert.tape.interface import AnyTape
 from wengert.tape.literals import Snippet
@@ -61,7 +61,7 @@ def compile_placed(tape: AnyTape, name: str = "f", exact: bool = True) -> Callab
 def _arranged(tape: AnyTape, exact: bool) -> AnyTape:
     """The tape with what is done by blocks, or by columns."""
     made = blocked(tape, exact)
-    return made if exact else turned(made)
+    return made if exact else by_columns(made, faithful=True)
 
 
 def _placed(writer: PlacedWriter, name: str) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.compiling.blocking import NATIVELY, blocked
-from wengert.compiling.native.columns import by_columns
+from wengert.compiling.columns import by_columns
 from wengert.compiling.native.module import compiled
 from wengert.compiling.native.pieces import by_pieces
 from wengert.compiling.native.values import Unworded

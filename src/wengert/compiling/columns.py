@@ -10,24 +10,26 @@ import functools
 import itertools
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.compiling.graphs.from_tape import looks_at_memory
+from wengert.compiling.graphs.from_tape import deciding, looks_at_memory
 from wengert.compiling.graphs.graph import SUM
+from wengert.compiling.graphs.ownership import is_display
 from wengert.compiling.graphs.vocabulary import axes_of
 from wengert.compiling.native.values import is_whole
 from wengert.compiling.native.words import word_of
+from wengert.compiling.placement import MAKERS, is_plain
 from wengert.compiling.remade import Remade
 from wengert.tape.folding import is_pure
 from wengert.tape.interface import AnyTape
 from wengert.tape.ops import Call, Constant, Op, Variable, references, value_of
 from wengert.values import functional
 
-MANY, FEW = 256, 8
-"""The rows and the elements of each from and up to which an array is taken apart."""
+MANY, FEW, GAIN = 256, 8, 2
+"""The least rows and the most elements of each that an array taken apart has, and how many calls that has to gain."""
 
 
 class Columns(NamedTuple):
@@ -49,10 +51,29 @@ class Columns(NamedTuple):
         return tuple([self.parts[k] for k in places.flat])
 
 
-def by_columns(tape: AnyTape) -> AnyTape:
-    """A tape that computes the same by columns; the tape itself where there are none."""
-    some = any([_is_tall(op.val) and op.val.ndim > 1 for op in tape])
-    return _Taking(tape).tape() if some and not looks_at_memory(list(tape)) else tape
+def by_columns(tape: AnyTape, faithful: bool = False) -> AnyTape:
+    """A tape that computes the same by columns; the tape itself where there are none.
+
+    `faithful` code, NumPy's, decides by what is rounded as it was and gives views that share memory; and it takes apart
+    and puts together arrays only where more calls than that are by columns.
+    """
+    ops = list(tape)
+    some = any([_is_tall(op.val) and op.val.ndim > 1 for op in ops])
+    if not some or looks_at_memory(ops) or (faithful and not is_plain(ops)):
+        return tape
+    taking = _Taking(tape, _as_they_are(tape) if faithful else set())
+    made = taking.tape()
+    return tape if faithful and taking.gained <= GAIN * taking.moved else made
+
+
+def _as_they_are(tape: AnyTape) -> set[Any]:
+    """What something decides by, and the values of which the result is built."""
+    found, parts = deciding(list(tape)), [tape.result.op]
+    while parts:
+        op = parts.pop()
+        found.add(op)
+        parts += [v.op for v in op.references()] if isinstance(op, Call) and is_display(op.fn) else []
+    return found
 
 
 def _is_tall(x: Any) -> bool:
@@ -64,8 +85,10 @@ def _is_tall(x: Any) -> bool:
 class _Taking(Remade):
     """Takes the arrays of a tape apart, op by op, on a new one; `table` has those that are there as they were."""
 
-    def __init__(self, tape: AnyTape) -> None:
+    def __init__(self, tape: AnyTape, as_they_are: Container[Any]) -> None:
         super().__init__(tape)
+        self.as_they_are = as_they_are
+        self.gained = self.moved = 0
         self.columns: dict[Op | None, Columns] = {}
         self.flat: dict[Op | None, Columns] = {}  # the columns of an array whose rows are written one after the other
         self.op: Any = None
@@ -84,7 +107,8 @@ class _Taking(Remade):
             if _is_known(op) and all([self.known(v) is not None for v in op.references()]):
                 self.table[op] = self.new.push(Constant(op.val, site=op.site))
                 return
-            if any(map(_is_tall, [op.val, *read])) and self.by_rule(op):
+            if op not in self.as_they_are and any(map(_is_tall, [op.val, *read])) and self.by_rule(op):
+                self.gained += op.fn is not operator.getitem and op.fn not in MAKERS
                 return
         self.push(op)
 
@@ -128,6 +152,7 @@ class _Taking(Remade):
             shape = value_of(v).shape
             keys = [(slice(None), *at) for at in np.ndindex(shape[1:])]
             parts = [self.call(operator.getitem, whole, key) for key in keys] if len(shape) > 1 else [whole]
+            self.moved += len(shape) > 1
             self.columns[v.op] = Columns(shape, tuple(parts))
         return self.columns[v.op]
 
@@ -151,6 +176,7 @@ class _Taking(Remade):
         """An array as one, put together where it was taken apart."""
         if op not in self.table:
             mine = self.columns.get(op) or self.flat[op]
+            self.moved += len(mine.shape) > 1
             parts = [self.column(x, mine.shape[0]) for x in mine.parts]
             made = parts[0] if len(mine.shape) == 1 else self.call(np.stack, parts, axis=1)
             shape = op.val.shape
