@@ -71,11 +71,13 @@ PARAMETERS = [  # by mpmath, at 60 digits: f, arguments, the derivative in the f
     (sc.betainc, (0.7, 0.7, 0.5), -0.44838062985294540825),
     (sc.betainc, (1000.0, 1000.0, 0.5), -0.0089224793360001416993),
     (sc.betaincc, (50.0, 50.0, 0.5), 0.040060974249332891936),
+    (sc.ncfdtr, (3.0, 50.0, 100.0, 30.0), 0.40424110395188647873),  # of a mixture of which every second term is taken
+    (lambda dfd: sc.ncfdtr(3.0, dfd, 100.0, 30.0), (50.0,), -0.00052115098887434653),
 ]
 
 
 @pytest.mark.parametrize(("f", "args", "slope"), PARAMETERS)
-def test_parameters_of_incomplete_functions(f: np.ufunc, args: tuple[float, ...], slope: float) -> None:
+def test_parameters_of_incomplete_functions(f: Any, args: tuple[float, ...], slope: float) -> None:
     assert wg.grad(lambda a: f(a, *args[1:]))(args[0]) == pytest.approx(slope, rel=1e-11, abs=0)
 
 

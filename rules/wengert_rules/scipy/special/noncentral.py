@@ -93,24 +93,26 @@ def ncx2_isf(y, q, df, nc):
 
 
 def ncf_terms(x, dfn, dfd, nc):
-    """Of Poisson's j, times the density of F with dfn + 2j: a = dfn/2 + j, b = dfd/2, and the log of what has j."""
+    """Of Poisson's j, times the density of F with dfn + 2j: j, a = dfn/2 + j, b = dfd/2, and the log of what has j."""
     rate = nc / 2 * dfn * x / (dfn * x + dfd)
     j = around(root(dfn / 2 - rate, rate * (dfn + dfd) / 2))
     rate, a, b = spread(rate, dfn / 2, dfd / 2)
     a = a + j
-    return a, b, j * np.log(rate) - special.gammaln(j + 1) + special.gammaln(a + b) - special.gammaln(a)
+    return j, a, b, j * np.log(rate) - special.gammaln(j + 1) + special.gammaln(a + b) - special.gammaln(a)
 
 
 def ncf_mixture(x, dfn, dfd, nc):
-    a, b, logs = ncf_terms(x, dfn, dfd, nc)
+    _, a, b, logs = ncf_terms(x, dfn, dfd, nc)
     return a, b, shares(logs)
 
 
 def ncf_density(x, dfn, dfd, nc):
     """The density, also where SciPy's ends, at 10¹⁶: it falls so slowly that this matters."""
     odds = dfn * x / dfd
-    fixed = dfn / 2 * np.log(odds) - (dfn + dfd) / 2 * np.log1p(odds) - special.gammaln(dfd / 2) - nc / 2
-    return np.exp(log_sum(ncf_terms(x, dfn, dfd, nc)[2]) + fixed) / x
+    j, _, _, logs = ncf_terms(x, dfn, dfd, nc)
+    fixed = np.log(j[..., 1] - j[..., 0])  # each term stands for so many
+    fixed += dfn / 2 * np.log(odds) - (dfn + dfd) / 2 * np.log1p(odds) - special.gammaln(dfd / 2) - nc / 2
+    return np.exp(log_sum(logs) + fixed) / x
 
 
 def ncf_by_x(x, dfn, dfd, nc):
