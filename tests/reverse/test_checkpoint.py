@@ -493,6 +493,28 @@ def test_on_several_threads() -> None:
         np.testing.assert_array_equal(gradient, wg.grad(lambda x, k=k: plain_chain(x * k))(X))
 
 
+def test_others_record_while_the_walk_goes_on_behind_a_checkpoint() -> None:
+    """A pullback that comes after a second run waits for another thread's gradient: the run has left its turn."""
+    found: list[Any] = []
+
+    def g(x: Any) -> Any:
+        return x**3
+
+    @wg.rrule(g)
+    def rule(x: Any) -> Any:
+        def pullback(y_bar: Any) -> Any:
+            other = threading.Thread(target=lambda: found.append(wg.grad(lambda y: y * y)(5.0)), daemon=True)
+            other.start()
+            other.join(5)
+            found.append("waited")
+            return 3 * y_bar * x * x
+
+        return g(x), pullback
+
+    assert wg.grad(lambda x: wg.checkpoint(lambda y: y * y)(g(x)))(2.0) == 192.0
+    assert found == [10.0, "waited"]
+
+
 def test_side_effects_happen_twice(capsys: pytest.CaptureFixture[str]) -> None:
     def f(x: Any) -> Any:
         print("run")
